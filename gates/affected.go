@@ -9,8 +9,8 @@ import (
 	"github.com/runplan/runplan/internal/lazyre"
 )
 
-// affected reports whether a change may matter to a project below the root of the tree: it lies in the project or in
-// one that the project names in its own files, or it belongs to no project below the root, and so maybe to all.
+// affected reports whether a change may matter to a project below the root of the tree: it is in the project, in one
+// that the project's own files name, or outside of all projects below the root.
 func affected(dir string, p Project, all []Project, changed []string) bool {
 	if len(changed) == 0 {
 		return true // nothing is known to have changed: everything is looked at
@@ -50,7 +50,7 @@ func affected(dir string, p Project, all []Project, changed []string) bool {
 	return reach(p.Root)
 }
 
-// manifests are the files in which a project names others.
+// manifests returns the files in which a project names others.
 func manifests() []string {
 	return []string{"go.mod", "package.json", "pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "Cargo.toml", "tsconfig.json", "Makefile", "pom.xml", "build.gradle"}
 }

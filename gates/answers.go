@@ -12,7 +12,7 @@ import (
 	"github.com/runplan/runplan/planparse"
 )
 
-// Answers reports whether the batch answers for a finding of a gate that was there before it: where the plan names the test, the
+// Answers reports whether the batch is responsible for a finding that was there before it: the plan names the test, the
 // file or the gate's command. Other words of the plan do not count.
 //
 //   - A test is named by its own name or by its file, in the Files section or anywhere in the text.
@@ -48,7 +48,7 @@ func namesTest(text, test string) bool {
 			test = test[i+len(sep):]
 		}
 	}
-	for name := test; ; { // a subtest by itself, or by the test that has it
+	for name := test; ; { // a subtest, then each test that contains it
 		if unmistakable(name) && has(text, name) {
 			return true
 		}
@@ -78,7 +78,7 @@ func (s Subject) namesTested(f Finding) bool {
 	return false
 }
 
-// tested is the last part of a test's name without what says that it is a test: Add for TestAdd, add for test_add.
+// tested returns the last part of a test's name without what says that it is a test: Add for TestAdd, add for test_add.
 func tested(test string) string {
 	test = lastPart(test)
 	for _, prefix := range []string{"Test_", "test_", "Test", "test"} {
@@ -89,7 +89,8 @@ func tested(test string) string {
 	return ""
 }
 
-// lastPart is the name of a test without its file, class and subtest: test_add for tests/test_calc.py::Calc::test_add.
+// lastPart returns the name of a test without its file, class and subtest: test_add for
+// tests/test_calc.py::Calc::test_add.
 func lastPart(test string) string {
 	if i := strings.LastIndex(test, "::"); i >= 0 {
 		test = test[i+2:]
@@ -124,7 +125,7 @@ func calledIn(file string, f Finding) []string {
 	return names
 }
 
-// plain are names of functions that say nothing of what a test is about.
+// plain holds names of functions that say nothing about the subject of a test.
 var plain = func() map[string]bool {
 	words := "error errorf fatal fatalf run log logf helper new print println printf sprintf test tests it describe expect assert equal equals " +
 		"true false not fail skip main len range make append string int str list dict set open close read write get put join split " +
@@ -164,7 +165,7 @@ func has(text, name string) bool {
 	}
 }
 
-// aim is what a batch is for: its title, and its text down to the first step or section.
+// aim returns the purpose of a batch: its title, and its text up to the first step or section.
 func aim(b planparse.Batch) string {
 	var out strings.Builder
 	out.WriteString(b.Title + "\n")

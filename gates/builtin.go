@@ -12,10 +12,10 @@ const (
 	testsName = "tests"
 )
 
-// Builtin makes the gates for the tree in dir: what is detected, what is configured, and a visible skip for what is
-// turned off or not found. Make them anew for each tree, since an agent may add a language, or remove one.
+// Builtin returns the gates for the tree in dir: detected gates, configured gates, and a visible skip for each gate
+// that is turned off or not found. Call it again for each tree, because an agent may add or remove a language.
 //
-// More gates, made elsewhere, are turned off and replaced by the same names as those of this package.
+// The configuration turns off or replaces the gates in more by name, like those of this package.
 func Builtin(dir string, s Settings, more ...Gate) []Gate {
 	var found []builtin
 	var projects []Project
@@ -91,7 +91,7 @@ func noSuite(projects []Project) string {
 	return "no test suite found, although there is " + strings.Join(names[:min(len(names), 5)], ", ")
 }
 
-// noTests is the visible skip of a tree without a suite (GATE-04). Whether there were tests before is asked by [prove].
+// noTests returns the visible skip of a tree without a suite (GATE-04). [prove] checks whether there were tests before.
 func noTests(why string) builtin {
 	info := Info{Name: testsName, Kind: Static, Cost: Costly, Blocking: true, Unset: why}
 	return builtin{info: info, do: func(_ context.Context, w *work) error {
@@ -110,7 +110,7 @@ func noTests(why string) builtin {
 // isSuite reports whether a gate is a test suite.
 func isSuite(gate string) bool { return covers(testsName, gate) }
 
-// Suites makes the test gates of the tree in dir, without the visible skip of a tree that has none.
+// Suites makes the test gates of the tree in dir, without the visible skip for a tree without tests.
 func Suites(dir string, s Settings) []Gate {
 	var out []Gate
 	for _, g := range Builtin(dir, s) {

@@ -15,12 +15,12 @@ import (
 	"github.com/runplan/runplan/gates/testout"
 )
 
-// RuleCalibration marks a test suite that does not report what its tests do. It names no file and no test, so that no
+// RuleCalibration marks a test suite that does not report the results of its tests. It names no file and no test, so no
 // baseline excuses it.
 const RuleCalibration = "calibration"
 
-// bed is what one call of a runner is calibrated with: tests planted beside those of the project. One of each pair has
-// to fail and one has to pass. Their names contain a random word, so that no code of the tree can treat them specially.
+// bed holds what calibrates one call of a runner: tests planted next to the project's own. One test of each pair must
+// fail and one must pass. Their names contain a random word, so code in the tree cannot treat them specially.
 type bed struct {
 	word   string
 	plants []plant
@@ -29,11 +29,11 @@ type bed struct {
 
 	// alone is the call without planted tests; where it is nil, the same call.
 	alone func() (testRun, error)
-	// masks says that a failing test keeps something else from happening, such as a check of what a suite left behind
-	// or a limit of coverage, so that the call has to be seen to pass without planted tests as well.
+	// masks says that a failing test prevents something else, such as a check of leftovers or a coverage limit. Then
+	// the call must also pass without planted tests.
 	masks bool
-	// ignores says that the runner was told to end with 0 although tests fail, so that it goes on with what comes behind
-	// them. Set masks as well: then the call is seen to end as it does without planted tests.
+	// ignores says that the runner was told to exit with 0 even if tests fail, so that it continues with later
+	// commands. Set masks as well: then the call is expected to exit as it does without planted tests.
 	ignores bool
 	// exits are the exit statuses with which the runner says that tests failed; nil means 1.
 	exits func(exit, failed int) bool
@@ -43,11 +43,11 @@ type bed struct {
 type plant struct {
 	place      string // the folder, package or file, for people
 	fail, pass string // their names, or a part of them that no other name holds
-	// like tells a test of the project that runs only where the planted tests run as well.
+	// like reports whether a test of the project runs only where the planted tests run as well.
 	like func(c testout.Case) bool
 	// unsure says why the runner may leave the planted tests out, though it runs those of the project.
 	unsure string
-	// fine reports that the runner said of the whole place that it passed; nil where it tells of tests only.
+	// fine reports whether the runner said that the whole place passed; nil if it reports only tests.
 	fine func() bool
 }
 
@@ -65,7 +65,7 @@ func (b *bed) pair(prefix string) (fail, pass string) {
 	return names[flip[0]&1], names[1-flip[0]&1]
 }
 
-// sow writes text to a file of the tree, behind what the file holds.
+// sow appends text to a file of the tree.
 func (b *bed) sow(w *work, file, text string) error {
 	at := filepath.Join(w.subject.Dir, filepath.FromSlash(file))
 	if w.subject.Planted != nil {
@@ -101,8 +101,8 @@ func (b *bed) clear() {
 	b.undo = nil
 }
 
-// try runs r once. Where the tree is a room of the runner's it plants tests, believes the suite only if it saw them as
-// they are, and takes all traces of them out of the answer.
+// try runs r once. If the tree is a room of the runner, it plants tests and accepts the suite only if their results are
+// right. It removes all traces of them from the answer.
 func (w *work) try(ctx context.Context, r testRun) (testout.Result, ran, error) {
 	b, r, err := w.prepare(r)
 	if err != nil {
@@ -203,7 +203,7 @@ func (w *work) uncalibrated(why string) {
 	w.rep.Proof = &Proof{Calibration: Uncalibrated, Why: why}
 }
 
-// lies fails the gate: the suite does not report what its tests do.
+// lies fails the gate: the suite does not report the results of its tests.
 func (w *work) lies(format string, args ...any) {
 	msg := fmt.Sprintf(format, args...)
 	w.find(Finding{
@@ -213,7 +213,7 @@ func (w *work) lies(format string, args ...any) {
 	w.uncalibrated(msg)
 }
 
-// own reports whether text tells of a planted test.
+// own reports whether text is about a planted test.
 func (b *bed) own(text string) bool { return strings.Contains(text, b.word) }
 
 // breaks reports whether a planted file did not compile or load.

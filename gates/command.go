@@ -85,7 +85,7 @@ func untouched(globs []string, s Subject) (bool, error) {
 
 var placeLine = lazyre.New(`^(?:\s*(?:error|ERROR):?\s+)?((?:\./)?[\w@+./-]+\.\w+):(\d+)(?::(\d+))?:?\s+(.+)$`)
 
-// places finds what linters and compilers print, PATH:LINE:COL: MESSAGE, where the path is in the tree.
+// places finds messages of linters and compilers, PATH:LINE:COL: MESSAGE, with a path in the tree.
 func places(w *work, dir, text string) []testout.Failure {
 	var out []testout.Failure
 	for _, l := range strings.Split(text, "\n") {

@@ -8,16 +8,16 @@ import (
 	"github.com/runplan/runplan/internal/condition"
 )
 
-// Facts are what the condition of a gate may read.
+// Facts holds the values that a gate's condition may read.
 type Facts struct {
 	Env     map[string]string `expr:"env"`
 	Gate    string            `expr:"gate"`
-	Changed []string          `expr:"changed"` // empty where nothing changed, or the whole tree is looked at
+	Changed []string          `expr:"changed"` // empty if nothing changed, or for a check of the whole tree
 	All     bool              `expr:"all"`     // the whole tree is looked at
-	Batch   string            `expr:"batch"`   // number of the batch, "" where there is none
+	Batch   string            `expr:"batch"`   // number of the batch, "" outside of a batch
 }
 
-// FindingFacts are what the condition of a severity may read.
+// FindingFacts holds the values that a severity's condition may read.
 type FindingFacts struct {
 	Env      map[string]string `expr:"env"`
 	Gate     string            `expr:"gate"`
@@ -125,13 +125,13 @@ func (c conditional) Check(ctx context.Context, s Subject) (Report, error) {
 	return rep, nil
 }
 
-// family is the name of a gate without what it is about: lint of lint:go.
+// family returns the name of a gate without what it is about: lint of lint:go.
 func family(gate string) string {
 	f, _, _ := strings.Cut(gate, ":")
 	return f
 }
 
-// statusOf is the status that follows from findings.
+// statusOf returns the status that follows from findings.
 func statusOf(findings []Finding) Status {
 	out := Pass
 	for _, f := range findings {

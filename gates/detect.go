@@ -40,10 +40,10 @@ type Project struct {
 	Marker   string   `json:"marker"` // the file that gave it away, relative to the tree
 }
 
-// maxDepth is how deep below the tree a project may begin; the root has depth 0.
+// maxDepth limits how deep below the tree's root a project may begin; the root has depth 0.
 const maxDepth = 3
 
-// markers in the order of what they say; of one language the first counts.
+// markers are in order of significance; for one language the first match counts.
 func markers() []marker {
 	return []marker{
 		{"go.mod", LangGo},
@@ -129,16 +129,16 @@ func Detect(dir string) []Project {
 	return out
 }
 
-// Detection is what [Detect] found in a folder. It holds as long as nobody changes what is in there.
+// Detection is the result of [Detect] for a folder. It is valid until the folder's content changes.
 type Detection struct {
 	Dir      string
 	Projects []Project
 }
 
-// DetectIn is [Detect], to be asked for once and used by many.
+// DetectIn returns the result of [Detect] to share between callers.
 func DetectIn(dir string) *Detection { return &Detection{dir, Detect(dir)} }
 
-// Ignored reports whether a folder of this name holds what is not the project's own.
+// Ignored reports whether a folder with this name holds files that do not belong to the project.
 func Ignored(name string) bool {
 	return name == "testdata" || name == "__pycache__" || language.Vendored(name) || strings.HasPrefix(name, ".") // .git, .runplan, .tox, caches
 }
@@ -155,7 +155,7 @@ func walk(dir string, depth int, visit func(root string, files []string)) {
 		queue = queue[1:]
 		entries, err := os.ReadDir(filepath.Join(dir, filepath.FromSlash(f.rel)))
 		if err != nil {
-			continue // a folder nobody may read has nothing to run
+			continue // an unreadable folder has nothing to run
 		}
 		var files []string
 		for _, e := range entries {
@@ -192,12 +192,12 @@ func pythonTest(name string) bool {
 	return strings.HasSuffix(name, ".py") && (strings.HasPrefix(name, "test_") || strings.HasSuffix(name, "_test.py"))
 }
 
-// below reports whether a project of the same language stands above p.
+// below reports whether a project of the same language is above p.
 func below(p Project, all []Project) bool {
 	return slices.ContainsFunc(all, func(q Project) bool { return q.Language == p.Language && within(p.Root, q.Root) })
 }
 
-// within reports whether root lies truly below the folder above.
+// within reports whether root is strictly below the folder above.
 func within(root, above string) bool {
 	return root != above && (above == "." || strings.HasPrefix(root, above+"/"))
 }
@@ -229,11 +229,11 @@ type nodePackage struct {
 
 func readPackage(dir, root string) nodePackage {
 	var p nodePackage
-	_ = json.Unmarshal([]byte(readText(dir, root, "package.json")), &p) // npm itself will tell what is wrong with it
+	_ = json.Unmarshal([]byte(readText(dir, root, "package.json")), &p) // npm itself reports errors in it
 	return p
 }
 
-// testScript is the script of `npm test`; what npm init writes there is no test.
+// testScript returns the script of `npm test`; what npm init writes there is no test.
 func (p nodePackage) testScript() string {
 	s := strings.TrimSpace(p.Scripts["test"])
 	if strings.Contains(s, "no test specified") {
@@ -253,7 +253,7 @@ type pyproject struct {
 
 func readPyproject(dir, root string) pyproject {
 	var p pyproject
-	_ = toml.Unmarshal([]byte(readText(dir, root, "pyproject.toml")), &p) // Python's tools will tell what is wrong with it
+	_ = toml.Unmarshal([]byte(readText(dir, root, "pyproject.toml")), &p) // Python's tools report errors in it
 	return p
 }
 
@@ -272,15 +272,15 @@ func makeTarget(text, name string) (recipe string, ok bool) {
 	return strings.Join(lines[:end], "\n"), true
 }
 
-// maxConfig is how much of a configuration file is read.
+// maxConfig is the number of bytes read of a configuration file.
 const maxConfig = 1 << 20
 
-// readText reads a small file of a project; one that is not there is empty.
+// readText reads a small file of a project; a missing one is empty.
 func readText(dir, root, name string) string {
 	return ReadSome(filepath.Join(dir, filepath.FromSlash(root), name), maxConfig)
 }
 
-// ReadSome reads the first bytes of a file, at most so many; one that is not there, or cannot be read, is empty.
+// ReadSome reads the first bytes of a file, at most so many; a missing one, or cannot be read, is empty.
 func ReadSome(file string, most int64) string {
 	if fi, err := os.Stat(file); err != nil || !fi.Mode().IsRegular() {
 		return "" // opening a named pipe would wait for ever

@@ -12,20 +12,22 @@ import (
 	"unicode/utf16"
 )
 
-// Diff is the change that gates look at, file by file: what stood there before, and what stands there now.
+// Diff is the change that gates check, file by file: the content before and the content now.
 //
-// It is the consumer's port; package internal/git implements it over two trees. Both sides come from git, so that
-// what is looked at is what will be committed, whatever lies in the folder, and no link leads out of it.
+// The consumer defines this interface; package internal/git implements it over two trees. Both sides come from git
+// objects. So gates see exactly what will be committed, whatever the folder contains, and no link leads out of the
+// tree.
 type Diff interface {
-	// Changes lists the files that differ, sorted by path. A move is a file that is gone and one that is new.
+	// Changes lists the files that differ, sorted by path. A move is a deleted file and an added one.
 	Changes(ctx context.Context) ([]Change, error)
-	// Before returns a changed file as it was, After as it is. One that was not there, is gone, or is no file but
-	// a submodule, is empty. A link is the path it leads to. The error is [ErrTooLarge] for a file nobody wrote by hand.
+	// Before returns the old content of a changed file, After the new content. Both are empty for a file that does not
+	// exist on that side, and for a submodule. The content of a link is its target path. The error is [ErrTooLarge] for
+	// a file too large to be written by hand.
 	Before(ctx context.Context, path string) ([]byte, error)
 	After(ctx context.Context, path string) ([]byte, error)
 }
 
-// ErrTooLarge says that a file is too large to be looked at.
+// ErrTooLarge says that a file is too large to read.
 var ErrTooLarge = errors.New("the file is too large to be looked at")
 
 // Change is a file that differs.
@@ -35,7 +37,7 @@ type Change struct {
 	Link   bool // it is, or became, a symbolic link
 }
 
-// ChangeStatus says what happened to a file.
+// ChangeStatus says how a file changed.
 type ChangeStatus string
 
 // What may happen to a file.
@@ -49,7 +51,7 @@ const (
 type File struct {
 	Change
 	Before, After string
-	From          string // of a new file: the deleted one that it was made of; "" for none
+	From          string // of a new file: the deleted file that it was moved from; "" for none
 	moved         string // the text of From
 }
 
@@ -59,7 +61,7 @@ type Line struct {
 	Text   string
 }
 
-// Files reads the changed files that want accepts, and are text. Those too large to be looked at are named apart.
+// Files reads the changed text files that want accepts. It returns those too large to read separately.
 func Files(ctx context.Context, d Diff, want func(Change) bool) (files []File, tooLarge []string, err error) {
 	changes, err := d.Changes(ctx)
 	if err != nil {
@@ -92,8 +94,8 @@ func Files(ctx context.Context, d Diff, want func(Change) bool) (files []File, t
 	return files, tooLarge, origins(ctx, d, changes, files)
 }
 
-// origins finds the deleted file that each new one was made of: at least half of its lines stood there. Git calls it a
-// rename.
+// origins finds the deleted file that each new one was made from: it has at least half of the new file's lines. Git
+// calls it a rename.
 func origins(ctx context.Context, d Diff, changes []Change, files []File) error {
 	const most = 10_000 // pairs whose lines are compared; beyond that, files that share a name
 	type gone struct {
@@ -157,7 +159,7 @@ func lineCounts(text string) (lines map[string]int, count int) {
 	return lines, count
 }
 
-// decode reads UTF-16, which some editors write, as what it says.
+// decode converts UTF-16, which some editors write, to UTF-8.
 func decode(data []byte) string {
 	var order binary.ByteOrder = binary.LittleEndian
 	switch {
@@ -174,7 +176,7 @@ func decode(data []byte) string {
 	return string(utf16.Decode(units))
 }
 
-// isBinary is git's own test, but for UTF-16, which people write by hand.
+// isBinary is git's own test, except for UTF-16, which counts as text.
 func isBinary(data []byte) bool {
 	head := data[:min(len(data), 8000)]
 	wide := bytes.HasPrefix(head, []byte("\xff\xfe")) || bytes.HasPrefix(head, []byte("\xfe\xff"))

@@ -12,12 +12,12 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 )
 
-// defaultDigest is the size of a digest for which no limit is given.
+// defaultDigest is the default size limit of a digest.
 const defaultDigest = 4 << 10
 
-// Fingerprint names a failure: two verdicts that fail in the same way have the same one, whatever the line numbers,
-// durations, addresses and temporary paths in their messages. It is empty where nothing blocks. The no-progress
-// breaker stops attempts that fail alike again and again (GATE-13).
+// Fingerprint identifies a failure. Two verdicts that fail in the same way have the same fingerprint, even if line
+// numbers, durations, addresses or temporary paths in their messages differ. It is empty if nothing blocks. The
+// no-progress breaker uses it to stop attempts that repeat the same failure (GATE-13).
 func (v Verdict) Fingerprint() string {
 	var keys []string
 	for _, r := range v.Reports {
@@ -49,9 +49,9 @@ func normal(s string) string {
 	return strings.TrimSpace(whitespace.ReplaceAllString(s, " "))
 }
 
-// Digest is the short extract of a verdict for the brief of the next attempt (RUN-09): failing gates first, each with
-// its command, its findings and the telling lines of its output; then the warnings; then, in a line, the rest. It is
-// at most limit bytes long; 0 is 4 KiB.
+// Digest returns the short extract of a verdict for the brief of the next attempt (RUN-09): failing gates first, each
+// with its command, its findings and the telling lines of its output; then the warnings; then, in a line, the rest. It
+// is at most limit bytes long; 0 is 4 KiB.
 func Digest(v Verdict, limit int) string {
 	if limit <= 0 {
 		limit = defaultDigest
@@ -106,7 +106,7 @@ func section(r Report, limit int) string {
 	}
 	findings := slices.Clone(r.Findings)
 	slices.SortStableFunc(findings, func(a, b Finding) int { return cmp.Compare(rank(a.Severity), rank(b.Severity)) })
-	// Findings may take two thirds where there is output to show as well.
+	// Findings may take two thirds if there is output to show as well.
 	room := limit
 	if r.Output != "" && r.Status == Fail {
 		room = limit * 2 / 3
@@ -157,8 +157,9 @@ const (
 	maxLineLen  = 400
 )
 
-// telling picks the lines of a program's output that say what went wrong, with their neighbours, in at most limit
-// bytes. The first errors matter most, the last lines are always there; without any telling line it is the tail.
+// telling selects the lines of a program's output that explain the failure, with their neighbours, in at most limit
+// bytes. The first errors matter most, and the last lines are always included. Without any such line it returns the
+// tail.
 func telling(out string, limit int) string {
 	lines := strings.Split(strings.TrimRight(out, "\n\t "), "\n")
 	for i, l := range lines {

@@ -8,11 +8,11 @@ import (
 	"github.com/runplan/runplan/gates/testout"
 )
 
-// RuleFlaky marks a test that failed and passed on the same tree. It warns: the code is not at fault for certain, and
-// nobody may think that all is well.
+// RuleFlaky marks a test that failed and then passed on the same tree. It warns: the code may not be at fault, but the
+// result must not look clean.
 const RuleFlaky = "flaky"
 
-// maxRerun is how many failing tests are run again. Where more fail, it is no matter of chance.
+// maxRerun limits how many failing tests are run again. More failures than this are not flakiness.
 const maxRerun = 10
 
 // rerun runs failing tests again, a bounded number of times. What fails each time stays in the result; a mixed one is
@@ -35,7 +35,7 @@ func (w *work) rerun(ctx context.Context, r testRun, res testout.Result, out ran
 				return res, out, err
 			}
 		} else if r.again != nil {
-			return res, out, nil // nobody knows which
+			return res, out, nil // the failing tests are unknown
 		}
 		if w.subject.Fresh != nil { // a test that passes thanks to what the first run left is red
 			env, err := w.subject.Fresh()
@@ -66,7 +66,7 @@ func (w *work) rerun(ctx context.Context, r testRun, res testout.Result, out ran
 	return res, out, nil
 }
 
-// mixed tells the failures of a first run that the second has not.
+// mixed returns the failures of a first run that the second does not have.
 func (w *work) mixed(r testRun, res testout.Result, out ran, again testout.Result, second ran) (testout.Result, ran) {
 	if !second.ok() && len(again.Failures) == 0 {
 		return res, out // it failed again, without a name

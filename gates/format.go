@@ -17,7 +17,7 @@ import (
 	"github.com/runplan/runplan/internal/proc"
 )
 
-// FormatResult is what the format hook did.
+// FormatResult is the result of the format hook.
 type FormatResult struct {
 	Changed []string `json:"changed,omitempty"` // files it rewrote, sorted
 	Notes   []string `json:"notes,omitempty"`   // tools that are missing, files that they could not read
@@ -170,7 +170,7 @@ func formatters(w *work, files []string) []formatter {
 	return out
 }
 
-// shfmtConfig is what shfmt reads in .editorconfig; a project without it did not ask for shfmt.
+// shfmtConfig matches shfmt settings in .editorconfig; a project without them did not ask for shfmt.
 var shfmtConfig = lazyre.New(`(?m)^\s*(?:\[\[(?:shell|bash)\]\]|\[[^\]]*\.(?:sh|bash|\{[^}]*sh[^}]*\})\]|shell_variant\s*=)`)
 
 func prettierConfig(dir, root string) bool {
@@ -186,7 +186,7 @@ func prettierConfig(dir, root string) bool {
 	return readPackage(dir, root).Prettier != nil
 }
 
-// nearest is the folder of file, or the closest above it within the tree, for which ok holds; "" if there is none.
+// nearest returns the folder of file, or the closest above it within the tree, for which ok holds; "" if there is none.
 func nearest(file string, ok func(root string) bool) string {
 	for at := path.Dir(file); ; at = path.Dir(at) {
 		if ok(at) {

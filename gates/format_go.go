@@ -63,7 +63,7 @@ func goFormatted(text []byte) bool {
 	return err == nil && bytes.Equal(out, text)
 }
 
-// nested is how many nodes of a tree lie within each other at most.
+// nested returns the greatest nesting depth of the nodes below root.
 func nested(root ast.Node) int {
 	depth, most := 0, 0
 	ast.Inspect(root, func(n ast.Node) bool {

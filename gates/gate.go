@@ -1,8 +1,9 @@
-// Package gates decides whether what an agent left behind may be kept.
+// Package gates decides whether an agent's change may be kept.
 //
-// A [Gate] looks at a tree, reports and changes nothing. A gate that sees a problem returns a [Finding];
-// a gate that cannot look returns an error, and an error is never a pass and never a failure of the code.
-// [Report] is the one envelope: lint, tests, lessons, rules, plugins and reviews all answer in it.
+// A [Gate] checks a tree, reports and changes nothing. If it sees a problem, it returns a [Finding]. If it cannot look,
+// it returns an error, which is neither a pass nor a failure of the code.
+//
+// [Report] is the common format: lint, tests, lessons, rules, plugins and reviews all answer with it.
 package gates
 
 import (
@@ -14,10 +15,10 @@ import (
 	"github.com/runplan/runplan/planparse"
 )
 
-// Gate looks at a tree and reports.
+// Gate checks a tree and reports.
 type Gate interface {
 	Info() Info
-	// Check looks at s. The error says why the gate could not look.
+	// Check checks s. The error says why the gate could not look.
 	Check(ctx context.Context, s Subject) (Report, error)
 }
 
@@ -29,14 +30,14 @@ type Info struct {
 	Blocking bool   `json:"blocking"`          // a failure stops the batch; else it only warns
 	Command  string `json:"command,omitempty"` // what it runs, for people; "" for built-in checks
 
-	// Pure says that the answer follows from the subject, the configuration and the programs that are installed,
-	// so that it holds as long as they stay as they are.
+	// Pure says that the answer depends only on the subject, the configuration and the installed programs, so it can be
+	// cached.
 	Pure bool `json:"pure,omitempty"`
-	// Compares says that it looks at what became of what was there before, so that a whole tree tells it nothing.
+	// Compares says that the gate compares the tree with its base. It can do nothing with a whole tree.
 	Compares bool `json:"compares,omitempty"`
-	// Beside says of a test suite that it may run while linters look at the same tree: its runner locks no build folder.
+	// Beside says that a test suite may run while linters read the same tree: its runner locks no build folder.
 	Beside bool `json:"-"`
-	// Scoped says that it tells itself what stood in the base, so that the base need not be asked.
+	// Scoped says that the gate itself separates old findings from new ones, so that it need not run on the base.
 	Scoped bool `json:"scoped,omitempty"`
 
 	Tools []Tool `json:"-"` // the programs that it needs, see [Examine]; nil for checks that are built in
@@ -44,7 +45,7 @@ type Info struct {
 	Off   bool   `json:"-"` // the configuration turns it off
 }
 
-// Kind tells programs that state facts from models that judge.
+// Kind separates programs, which state facts, from models, which judge.
 type Kind string
 
 // The kinds of gates.
@@ -64,28 +65,28 @@ const (
 	Dear                // asks a model
 )
 
-// String is the word for people.
+// String returns the name of the cost class.
 func (c Cost) String() string {
 	names := []string{"instant", "cheap", "costly", "dear"}
 	return names[max(0, min(int(c), len(names)-1))]
 }
 
-// Subject is the tree a gate looks at.
+// Subject is the tree that a gate checks.
 type Subject struct {
 	Dir     string   // root of the tree
 	Base    string   // commit the change starts from, "" when unknown
-	Tree    string   // tree hash of what is looked at, "" when it is not known
+	Tree    string   // tree hash of Dir, "" if unknown
 	Changed []string // paths changed since Base, slashes, relative to Dir, sorted
 	Batch   planparse.Batch
 	Before  *TestCount // counts of the last batch that passed; nil when there was none
 
-	// Sealed says that Dir is a room of the runner's, made of exactly Tree, in which gates may plant files of
-	// their own.
+	// Sealed says that Dir is a room of the runner, made of exactly Tree. Gates may plant their own files in it.
 	Sealed bool
-	// Planted, if set, is told of each file of the tree that a gate planted tests in, and put back.
+	// Planted, if set, receives the path of each file of the tree in which a gate planted tests and restored the
+	// content.
 	Planted func(path string)
-	// Fresh, if set, is asked before failing tests are run again: it takes back what the first run left outside of
-	// the tree and returns the environment for the second.
+	// Fresh, if set, is called before failing tests are run again. It undoes what the first run left outside of the
+	// tree and returns the environment for the second.
 	Fresh func() ([]string, error)
 	// BaseTests returns the tests that a gate named when it looked at Base, nil if they are unknown. It may run
 	// that gate's suite: call it only if the answer matters.
@@ -94,18 +95,18 @@ type Subject struct {
 	BaseSuites func(ctx context.Context) ([]string, error)
 	// Held runs the suite of a gate on the candidate's code with the tests of Base; the field is nil if that is not possible.
 	Held func(ctx context.Context, gate string) (HeldRun, error)
-	// ChangedTests says what follows from a test that only passes as the candidate has it.
+	// ChangedTests decides about tests that pass only in the candidate's version.
 	ChangedTests ChangedTests
 
 	Env     []string // environment for programs, complete
 	Timeout time.Duration
-	Diff    Diff   // what changed, with its content; nil where it is not known
+	Diff    Diff   // the changes, with content; nil if unknown
 	Literal bool   // the plan was carried out to the letter: what it spells out is the user's own wish
 	LogDir  string // each gate that runs a program leaves its full output here as NAME.log; "" keeps none
 
-	// Redact, if set, takes secrets out of what a report, a log or an error may hold. It gets whole lines.
+	// Redact, if set, removes secrets from reports, logs and errors. It gets whole lines.
 	Redact func(string) string
-	// Reaper, if not nil, ends what a gate started should this process be killed.
+	// Reaper, if not nil, ends the gate's processes if this process is killed.
 	Reaper *proc.Reaper
 }
 
@@ -119,11 +120,11 @@ const (
 	Warn    Status = "warn"
 	Skipped Status = "skipped"
 
-	// Errored stands where a gate could not look. No gate answers so: it returns an error. See [RunAll].
+	// Errored is the status of a gate that could not look. Gates never return it: they return an error. See [RunAll].
 	Errored Status = "error"
 )
 
-// Report is what one gate saw.
+// Report is the answer of one gate.
 type Report struct {
 	Gate     string        `json:"gate"`
 	Status   Status        `json:"status"`
@@ -138,32 +139,32 @@ type Report struct {
 	LogHash  string        `json:"log_hash,omitempty"` // hex SHA-256 of that file
 	Proof    *Proof        `json:"proof,omitempty"`    // what the answer of a test suite is worth; nil for other gates
 
-	// Cases are the tests that ran, by name. They stay out of the journal: there may be thousands.
+	// Cases lists the tests that ran, by name. They are not in the journal, because there may be thousands.
 	Cases []testout.Case `json:"-"`
 }
 
-// Proof tells what the answer of a test suite is worth.
+// Proof describes how far the result of a test suite can be trusted.
 type Proof struct {
 	Calibration Calibration `json:"calibration"`
 	Why         string      `json:"why,omitempty"`      // why it is uncalibrated
 	Named       bool        `json:"named,omitempty"`    // the tests that ran were compared by name with those of the base
 	Missing     []string    `json:"missing,omitempty"`  // tests that ran on the base and do not run now; at most 50
 	New         []string    `json:"new,omitempty"`      // with Named: tests that pass and did not run on the base, renamed ones too; at most 100
-	MoreNew     int         `json:"more_new,omitempty"` // how many more of them there are
+	MoreNew     int         `json:"more_new,omitempty"` // the number of omitted ones
 	Held        *Held       `json:"held,omitempty"`     // nil where no test of the base changed
-	Asks        string      `json:"asks,omitempty"`     // what a person has to agree to before the change is merged
+	Asks        string      `json:"asks,omitempty"`     // what a person has to approve before the merge
 }
 
-// Calibration tells whether a suite was seen to fail a test that must fail and to pass one that must pass.
+// Calibration says whether a suite failed a test that must fail and passed one that must pass.
 type Calibration string
 
-// A suite that cannot be calibrated, such as a shell script, is believed as before, and its receipt says so.
+// The result of a suite that cannot be calibrated, such as a shell script, counts, and its receipt says so.
 const (
 	Calibrated   Calibration = "calibrated"
 	Uncalibrated Calibration = "uncalibrated"
 )
 
-// Held is what the tests of the base, as they were before a batch, say of the candidate's code.
+// Held is the result of running the base's tests, as they were before a batch, on the candidate's code.
 type Held struct {
 	Ran     int      `json:"ran"`
 	Passed  int      `json:"passed"`
@@ -171,7 +172,7 @@ type Held struct {
 	Why     string   `json:"why,omitempty"`     // why they could not be run, "" where they were
 }
 
-// HeldRun is what came of the base's tests on the candidate's code.
+// HeldRun is the result of one run of the base's tests on the candidate's code.
 type HeldRun struct {
 	Nothing  bool           // nothing that decides how tests run was changed, so there was nothing to run
 	Cases    []testout.Case // the tests that ran
@@ -180,7 +181,7 @@ type HeldRun struct {
 	Reverted bool           // all that changed is as it was in an older commit
 }
 
-// ChangedTests says what follows from a test that passes as the candidate has it and fails as the base had it.
+// ChangedTests decides about a test that passes in the candidate's version and fails in the base's.
 type ChangedTests string
 
 // Such a test warns, asks for a person's approval, or fails. The zero value warns.
@@ -190,7 +191,7 @@ const (
 	ChangedFail    ChangedTests = "fail"
 )
 
-// AddNote puts a sentence behind what the note says.
+// AddNote appends a sentence to the note.
 func (r *Report) AddNote(text string) {
 	if r.Note != "" {
 		text = r.Note + "; " + text
@@ -213,8 +214,8 @@ type Finding struct {
 	// Same names a rule of another gate that looks for the same. Where that has found it on the line, this is left out.
 	Same string `json:"-"`
 
-	// Advice marks what was only read in the text of tests. It decides where the tests could not be run or cannot be
-	// trusted; elsewhere it warns, since what was executed beats what was read.
+	// Advice marks a finding that comes only from reading the text of tests. It blocks where the tests could not be run
+	// or cannot be trusted. In all other cases it warns, because a real test run is better evidence.
 	Advice bool `json:"advice,omitempty"`
 }
 
@@ -228,12 +229,12 @@ const (
 	Note    Severity = "info"
 )
 
-// TestCount is what a test runner said of itself.
+// TestCount holds the counts that a test runner reported.
 type TestCount struct {
 	Passed  int `json:"passed"`
 	Failed  int `json:"failed"`
 	Skipped int `json:"skipped"`
 }
 
-// Total is the number of tests that ran.
+// Total returns the number of tests that ran.
 func (t TestCount) Total() int { return t.Passed + t.Failed }

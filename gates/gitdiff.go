@@ -7,10 +7,10 @@ import (
 	"github.com/runplan/runplan/internal/git"
 )
 
-// GitDiff is the [Diff] between two trees or commits of a repository.
+// GitDiff returns the [Diff] between two trees or commits of a repository.
 func GitDiff(repo *git.Repo, base, target string) Diff { return gitDiff{repo.Compare(base, target)} }
 
-// GitCompared is the [Diff] of a comparison that somebody made already.
+// GitCompared returns the [Diff] of an existing comparison.
 func GitCompared(c *git.Compared) Diff { return gitDiff{c} }
 
 type gitDiff struct{ *git.Compared }

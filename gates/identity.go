@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// Identity names what a finding of gate is about: two of the same identity on two trees tell of the same thing, whatever
-// the lines, durations and temporary paths in them. A test is the same by its name, whatever it says.
+// Identity identifies the problem behind a finding of gate. Two findings with the same identity on two trees are the
+// same problem, even if lines, durations or temporary paths differ. A failing test is identified by its name, whatever
+// its message says.
 func (f Finding) Identity(gate string) string {
 	parts := []string{gate, f.Rule, f.Path, normal(f.Message)}
 	if f.Test != "" && f.Rule == ruleTest {

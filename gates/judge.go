@@ -10,8 +10,8 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 )
 
-// judge compares what the runner said of the planted tests with what they are, and returns its answer without them.
-// exact says that a report was asked for which a runner writes only when it has run all tests.
+// judge compares the runner's results for the planted tests with the expected ones, and returns its answer without
+// them. exact says that the call asked for a report that a runner writes only after it has run all tests.
 func (b *bed) judge(ctx context.Context, w *work, raw testout.Result, out ran, exact bool) (testout.Result, ran) {
 	res, planted := b.strip(raw)
 	red := 0
@@ -42,7 +42,7 @@ func (b *bed) judge(ctx context.Context, w *work, raw testout.Result, out ran, e
 	return res, out
 }
 
-// compare looks at each planted pair.
+// compare checks each planted pair.
 func (b *bed) compare(ctx context.Context, w *work, res testout.Result, planted map[string]testout.Status) {
 	why := ""
 	told := map[string]bool{}
@@ -86,7 +86,7 @@ func (b *bed) compare(ctx context.Context, w *work, res testout.Result, planted 
 	}
 }
 
-// ranBefore reports whether tests ran at the place on the base. Where nobody knows, it is taken for granted.
+// ranBefore reports whether tests ran at the place on the base. If that is unknown, it returns true.
 func (b *bed) ranBefore(ctx context.Context, w *work, p plant) bool {
 	if w.subject.BaseTests == nil {
 		return true
@@ -130,14 +130,14 @@ func (b *bed) strip(raw testout.Result) (testout.Result, map[string]testout.Stat
 }
 
 var (
-	// frameLine stands around what runners say of one test.
+	// frameLine matches lines around a runner's output for one test.
 	frameLine = lazyre.New(`^\s*(?:[=_⎯-]{8,}|Traceback \(most recent call last\):|Failures:|failures:)?\s*$`)
-	// totalLine is where runners sum up.
+	// totalLine matches the summary lines of test runners.
 	totalLine = lazyre.New(`^(?:=+ )?\d+ (?:failed|passed)\b.* in [\d.]+s|^Ran \d+ tests? in |^(?:FAILED|OK)(?: \(.*\))?$|^(?:Tests|Test Suites|Snapshots|Time):\s|` +
 		`^\s+(?:Test Files|Tests|Start at|Duration)\s{2,}|^\s+\d+ (?:passing|failing|pending)\b|^test result: |^\d+ examples?, |^\d+ runs, |^(?:#|ℹ) \w+ [\d.]+$|^(?:\[\w+\]\s+)?Tests run: `)
 )
 
-// clean takes what runners print about planted tests out of their output.
+// clean removes the output about planted tests.
 func (b *bed) clean(text string) string {
 	if !b.own(text) {
 		return text
@@ -147,7 +147,7 @@ func (b *bed) clean(text string) string {
 	for i, l := range lines {
 		gone[i] = b.own(l) || totalLine.MatchString(l)
 	}
-	for i := range lines { // downwards, then upwards: frames around what is gone
+	for i := range lines { // downwards, then upwards: frames around removed lines
 		gone[i] = gone[i] || i > 0 && gone[i-1] && frameLine.MatchString(lines[i])
 	}
 	for i := len(lines) - 2; i >= 0; i-- {
@@ -165,7 +165,7 @@ func (b *bed) clean(text string) string {
 	return out.String()
 }
 
-// totals says in words what ran.
+// totals describes the test counts in words.
 func totals(r testout.Result) string {
 	return phrase.Count(r.Passed, "test") + " passed, " + phrase.Count(r.Failed, "test") + " failed, " + phrase.Count(r.Skipped, "test") + " skipped\n"
 }

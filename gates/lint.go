@@ -24,10 +24,10 @@ const (
 	ruleNoRules = "linter-without-rules" // a linter is set up and told to look for nothing (GATE-08)
 )
 
-// maxArgs is how many files one call of a tool gets, well below what systems allow.
+// maxArgs limits how many files one call of a tool gets. It is well below the limits of operating systems.
 const maxArgs = 400
 
-// linters makes a gate for each linter of each project, and one that says so where a project sets up none.
+// linters makes a gate for each linter of each project, and a skipped gate for a project without a linter.
 func linters(dir string, projects []Project) []builtin {
 	var out []builtin
 	owners := lintRoots(dir, projects)
@@ -86,8 +86,8 @@ func linters(dir string, projects []Project) []builtin {
 	return out
 }
 
-// lintRoots are the projects that are linted by themselves: a package without a linter of its own below one of the same
-// language is looked at together with that.
+// lintRoots returns the projects that are linted separately. A package without its own linter, below one of the same
+// language, is linted together with that.
 func lintRoots(dir string, projects []Project) []Project {
 	return slices.DeleteFunc(slices.Clone(projects), func(p Project) bool {
 		own := true
@@ -101,7 +101,7 @@ func lintRoots(dir string, projects []Project) []Project {
 	})
 }
 
-// pythonLinter tells what [pythonLint] runs, for people.
+// pythonLinter returns what [pythonLint] runs, for people.
 func pythonLinter(dir string, p Project) (command string, tools []Tool, unset string) {
 	ruff, flake8 := ruffConfig(dir, p.Root), flake8Config(dir, p.Root)
 	one, two := PythonTool(p.Root, "ruff", ruff), PythonTool(p.Root, "flake8", flake8)
@@ -115,8 +115,8 @@ func pythonLinter(dir string, p Project) (command string, tools []Tool, unset st
 	return "ruff or flake8", []Tool{one}, "neither ruff nor flake8 is configured; where one is installed it looks for errors alone"
 }
 
-// settleLint leaves to nested projects what is theirs, and blames nobody for what stood in files that did not change:
-// such findings warn. What does not compile blocks wherever it is.
+// settleLint drops findings that belong to nested projects, and turns findings in unchanged files into warnings. Code
+// that does not compile blocks wherever it is.
 func (w *work) settleLint(p Project, all []Project) {
 	old := 0
 	var kept []Finding
@@ -139,7 +139,7 @@ func (w *work) settleLint(p Project, all []Project) {
 	}
 }
 
-// scope lists the files of want that are to be looked at: those that changed if that is known, else all.
+// scope lists the files to check among those that want accepts: the changed ones if known, else all.
 func scope(w *work, p Project, all []Project, want func(name string) bool) []string {
 	var out []string
 	filesOf(w.subject.Dir, p, all, func(rel, name string) {
@@ -153,7 +153,7 @@ func scope(w *work, p Project, all []Project, want func(name string) bool) []str
 
 var vetLine = lazyre.New(`^(vet: )?((?:\./|\.\./)?[^:\s][^:]*\.(?:go|s|mod|work)):(\d+)(?::(\d+))?: (.+)$`)
 
-// goLint runs go vet, which also sees what does not compile, and gofmt -l.
+// goLint runs go vet, which also finds code that does not compile, and gofmt -l.
 func goLint(ctx context.Context, w *work, p Project, all []Project) error {
 	// With -trimpath, which GOFLAGS may hold, go answers from its cache with paths of another checkout of the same code.
 	vet, err := w.run(ctx, program{args: []string{"go", "vet", "-trimpath=false", "./..."}, dir: p.Root})
@@ -195,11 +195,11 @@ func goLint(ctx context.Context, w *work, p Project, all []Project) error {
 	return nil
 }
 
-// basicRules are what is an error in anybody's Python: syntax, broken comparisons, undefined names.
+// basicRules selects errors in any Python code: syntax, broken comparisons, undefined names.
 const basicRules = "--select=E9,F63,F7,F82"
 
-// pythonLint runs the linter that the project configures. Where it configures none, an installed one looks only for what
-// is wrong by any standard.
+// pythonLint runs the linter that the project configures. Without one, an installed linter looks only for certain
+// errors.
 func pythonLint(ctx context.Context, w *work, p Project) error {
 	dir := w.subject.Dir
 	ruff, flake8 := ruffConfig(dir, p.Root), flake8Config(dir, p.Root)
@@ -228,7 +228,7 @@ func pythonLint(ctx context.Context, w *work, p Project) error {
 // pythonTool finds a tool in the project's environment, else on PATH.
 func (w *work) pythonTool(root, name string) string { return w.tool(root, ".venv/bin/"+name, name) }
 
-// tool is the project's own copy of a tool if there is one, else other.
+// tool returns the project's own copy of a tool if there is one, else other.
 func (w *work) tool(root, own, other string) string {
 	at, ok := upwards(w.subject.Dir, root, own)
 	if !ok {

@@ -26,7 +26,7 @@ type eslintFile struct {
 	} `json:"messages"`
 }
 
-// nodeLinter tells what [nodeLint] runs, for people.
+// nodeLinter returns what [nodeLint] runs, for people.
 func nodeLinter(dir string, p Project) (command string, tools []Tool, unset string) {
 	if config := eslintConfig(dir, p.Root); config != "" {
 		return "eslint", []Tool{NodeTool(dir, p.Root, "eslint", "eslint", config)}, ""
@@ -48,7 +48,7 @@ func nodeLinter(dir string, p Project) (command string, tools []Tool, unset stri
 	return "", nil, cmp.Or(unset, "there is neither a configuration of eslint or biome nor a lint script in "+p.Marker)
 }
 
-// lintScripts are the names under which packages keep what checks their code, the best first.
+// lintScripts lists the usual names of scripts that lint, the best first.
 func lintScripts(pkg nodePackage) []string {
 	return slices.DeleteFunc([]string{"lint:check", "lint:ci", "lint", "check:lint", "eslint", "biome:check"}, func(name string) bool {
 		return strings.TrimSpace(pkg.Scripts[name]) == ""
@@ -62,7 +62,7 @@ var (
 	scriptVerb = lazyre.New(`^(?:npx|cross-env|env|pnpm|yarn|npm|exec|dlx|run|node|--\S+|-\S|\w+=\S*)$`)
 )
 
-// lintScript tells whether a script checks and changes nothing: the program that it begins with, or why it is not run.
+// lintScript returns the program that a script begins with if the script only checks, or the reason not to run it.
 func lintScript(text string) (program, why string) {
 	if scriptFix.MatchString(text) {
 		return "", "it mends what it finds"
@@ -101,7 +101,7 @@ func nodeLint(ctx context.Context, w *work, p Project) error {
 			return scriptLint(ctx, w, p, tools)
 		}
 		if script := readPackage(w.subject.Dir, p.Root).Scripts["lint"]; strings.TrimSpace(script) != "" {
-			// Somebody who knows that the script changes no file may say so.
+			// The message says how to enable the script if it is known to change no file.
 			w.skip("%s; to have it run: [[gates.command]] name = %q, run = %q", unset, w.rep.Gate, lintCommand(w.subject.Dir, p.Root))
 			return nil
 		}
@@ -228,7 +228,7 @@ func scriptFindings(w *work, p Project, text string) []Finding {
 	return out
 }
 
-// noRules reads what eslint --print-config says; what cannot be read has rules for all we know.
+// noRules reports whether the output of eslint --print-config has no rules. Unreadable output counts as having some.
 func noRules(config []byte) bool {
 	var c struct {
 		Rules map[string]json.RawMessage `json:"rules"`

@@ -27,7 +27,7 @@ type linter struct {
 	read    func(w *work, p Project, r ran) ([]Finding, error)
 }
 
-// setUp are the linters that run where a project configures them.
+// setUp returns the linters that run if a project configures them.
 func setUp() []linter {
 	return []linter{
 		{
@@ -191,10 +191,11 @@ func (l linter) check(config string) func(context.Context, *work, Project) error
 	}
 }
 
-// noComponent is what cargo and rustup say where a part of a tool chain is missing.
+// noComponent matches the messages of cargo and rustup for a missing component of a tool chain.
 var noComponent = lazyre.New(`no such (?:sub)?command: ` + "`" + `|is not installed for the toolchain|component .* is unavailable`)
 
-// toolPath is the copy of a tool in the tree, else its name on the PATH; "" where only a copy would count and there is none.
+// toolPath returns the copy of a tool in the tree, else its name on the PATH; "" if only a copy counts and there is
+// none.
 func (w *work) toolPath(t Tool) string {
 	for _, own := range t.Own {
 		if at := w.tool(t.Root, own, ""); at != "" {
@@ -485,7 +486,7 @@ func gradleText(dir string, p Project, expr string) string {
 	return ""
 }
 
-// gradleTool is the wrapper of the project, which needs Java alone, or the gradle of the PATH.
+// gradleTool returns the wrapper of the project, which needs Java alone, or the gradle of the PATH.
 func gradleTool(dir string, p Project, config string) Tool {
 	if exists(dir, p.Root, "gradlew") {
 		return Tool{Name: "gradlew", Own: []string{"gradlew"}, Root: p.Root, Config: config}
@@ -493,7 +494,7 @@ func gradleTool(dir string, p Project, config string) Tool {
 	return onPathTool("gradle", config, "https://gradle.org/install")
 }
 
-// mavenTool is the wrapper of the project, or the mvn of the PATH.
+// mavenTool returns the wrapper of the project, or the mvn of the PATH.
 func mavenTool(dir string, p Project, config string) Tool {
 	if exists(dir, p.Root, "mvnw") {
 		return Tool{Name: "mvnw", Own: []string{"mvnw"}, Root: p.Root, Config: config}

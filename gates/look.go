@@ -12,9 +12,8 @@ import (
 	"github.com/runplan/runplan/internal/proc"
 )
 
-// New makes a gate of a function. It takes care of what all gates have in common: a tree that is not there, a
-// context that ended, the status that follows from the findings, logs, and secrets in what is told. Packages below
-// this one are written with it.
+// New makes a gate from a function. It handles what all gates have in common: a missing tree, an ended context, the
+// status that follows from the findings, logs, and redaction. Packages below this one write their gates with it.
 func New(info Info, look func(ctx context.Context, l *Look) error) Gate {
 	return builtin{info: info, do: func(ctx context.Context, w *work) error { return look(ctx, &Look{w}) }}
 }
@@ -22,28 +21,28 @@ func New(info Info, look func(ctx context.Context, l *Look) error) Gate {
 // Look is one look of a gate made by [New].
 type Look struct{ w *work }
 
-// Subject is what is looked at.
+// Subject returns the tree to check.
 func (l *Look) Subject() Subject { return l.w.subject }
 
 // Find adds a finding.
 func (l *Look) Find(f Finding) { l.w.find(f) }
 
-// Skip says that nobody looked, and why.
+// Skip records that the gate checked nothing, and why.
 func (l *Look) Skip(format string, args ...any) { l.w.skip(format, args...) }
 
-// Note adds what is worth knowing to the report.
+// Note adds a sentence to the report's note.
 func (l *Look) Note(format string, args ...any) { l.w.note(format, args...) }
 
 // Count sets the number of tests.
 func (l *Look) Count(t TestCount) { l.w.rep.Tests = &t }
 
-// Exists tells whether the tree has a file of this name.
+// Exists reports whether the tree has a file of this name.
 func (l *Look) Exists(path string) bool {
 	info, err := os.Lstat(filepath.Join(l.w.subject.Dir, filepath.FromSlash(path)))
 	return err == nil && info.Mode().IsRegular()
 }
 
-// Rel turns a path that a program printed in dir into one of the tree; "" if it lies outside.
+// Rel turns a path that a program printed in dir into one of the tree; "" if it is outside.
 func (l *Look) Rel(dir, path string) string { return l.w.rel(dir, path) }
 
 // Program is a program to run in the tree.
@@ -55,7 +54,7 @@ type Program struct {
 	Limit  time.Duration // its own time limit; 0 has only that of the gate
 }
 
-// Ended is what came of a [Program].
+// Ended is the result of a [Program].
 type Ended struct {
 	Exit   int
 	How    string // "exit 2", or the signal it died of
@@ -78,17 +77,17 @@ func (l *Look) Run(ctx context.Context, p Program) (Ended, error) {
 	return Ended{Exit: out.exit, How: out.how(), Stdout: out.stdout, Text: out.text}, nil
 }
 
-// Command sets what the report says was run, where that is not what a person would type.
+// Command sets the command in the report, if it differs from what a person would type.
 func (l *Look) Command(text string) { l.w.rep.Command = text }
 
 // ErrNoProgram says that a program is not installed.
 var ErrNoProgram = errors.New("not installed")
 
-// Show sets what the report shows of the output, where a program's own is made for other programs.
+// Show sets the output in the report, for programs with machine-readable output.
 func (l *Look) Show(text string) { l.w.said, l.w.spoke = text, true }
 
-// Changed reads the changed files that want accepts. ok is false where the change is not known: the report then is a
-// visible skip. What is too large is noted.
+// Changed reads the changed files that want accepts. ok is false if the change is unknown: the report then is a visible
+// skip. Files that are too large are noted.
 func (l *Look) Changed(ctx context.Context, want func(Change) bool) (files []File, ok bool, err error) {
 	if l.w.subject.Diff == nil {
 		l.Skip("the commit that the change starts from is not known, so there is nothing to compare with")
@@ -104,5 +103,5 @@ func (l *Look) Changed(ctx context.Context, want func(Change) bool) (files []Fil
 	return files, true, ctx.Err()
 }
 
-// Tool is the project's own copy of a program, in root or a folder above it, if there is one, else the bare name.
+// Tool returns the project's own copy of a program, in root or a folder above it, if there is one, else the bare name.
 func (l *Look) Tool(root, own, name string) string { return l.w.tool(root, own, name) }

@@ -15,8 +15,8 @@ var npmNodeOptions = lazyre.New(`(?m)^\s*node[-_]options\s*=\s*(.+?)\s*$`)
 
 var notFound = lazyre.New(`Cannot find module '\.{1,2}/|ERR_MODULE_NOT_FOUND`)
 
-// unloaded marks the files that ended before a test began, where a file that they import is not there. node:test reports
-// such a file as a test by its path.
+// unloaded marks the files that ended before their first test because an imported file is missing. node:test reports
+// such a file as a test named by its path.
 func unloaded(res testout.Result, text string) testout.Result {
 	if !notFound.MatchString(text) {
 		return res
@@ -28,7 +28,7 @@ func unloaded(res testout.Result, text string) testout.Result {
 	return res
 }
 
-// nodeReported is the call args with a report outside of the tree that names each test, where the runner is known.
+// nodeReported returns the call args with a report outside of the tree that names each test, where the runner is known.
 func nodeReported(w *work, p Project, call nodeCall, args []string) (testRun, error) {
 	out := testRun{program: program{args: args, dir: p.Root, shown: args}, why: call.why}
 	manager := ""

@@ -7,7 +7,7 @@ import (
 
 // nodeCall is a test script of package.json that ends in one call of a runner that is known.
 type nodeCall struct {
-	tool   string // "node", "jest", "vitest", "mocha" or "bun"; "" where none is known
+	tool   string // "node", "jest", "vitest", "mocha" or "bun"; "" if unknown
 	why    string // why none is known
 	depth  int    // scripts between `npm test` and the call
 	script string // the text of the call

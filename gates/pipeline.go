@@ -15,10 +15,10 @@ import (
 	"github.com/runplan/runplan/internal/redact"
 )
 
-// Verdict is what all gates of a [Run] said together.
+// Verdict holds the answers of all gates of a [Run].
 type Verdict struct {
-	// Status is the worst of the reports: fail, warn, pass, and skipped if nobody looked. It is empty where a gate
-	// could not look, which is neither a pass nor a failure.
+	// Status is the worst status of the reports: fail, warn, pass, or skipped if no gate checked anything. It is empty
+	// where a gate could not look, which is neither a pass nor a failure.
 	Status  Status   `json:"status"`
 	Reports []Report `json:"reports"`
 }
@@ -51,22 +51,22 @@ const (
 
 const (
 	maxOutput   = 4 << 10 // of Report.Output
-	maxFindings = 200     // of a report; more of them help nobody and cost the journal
+	maxFindings = 200     // of a report; more do not help a reader and bloat the journal
 	maxMessage  = 2 << 10 // of a finding
 )
 
-// Run asks the gates about s, cheap ones first (GATE-01), and hands each report to observe, which may be nil. A
-// failure that blocks lets the other gates of its cost class finish and stops the dearer ones, which are reported as
-// skipped. A gate that cannot look ends the run with a [GateError]; the verdict then holds the reports so far.
+// Run asks the gates about s, cheap ones first (GATE-01). It passes each report to observe, which may be nil. A
+// blocking failure lets the other gates of its cost class finish and stops dearer ones; their reports say skipped. A
+// gate that cannot look ends the run with a [GateError]; the verdict then holds the reports so far.
 //
-// Once the last gate that costs no more than a test suite has answered, [prove] compares what ran with what ran on the
-// base, unless a gate has failed anyway: failing tests pass no more, and a broken build hides how many there are. The
-// reports of suites, and those that fail by [Finding.Advice] alone, are handed to observe only then.
+// After the last gate that costs no more than a test suite, [prove] compares the tests that ran with those of the base.
+// It does not if a gate has failed already: failing tests no longer pass, and a broken build hides how many there are.
+// The reports of suites, and those that fail by [Finding.Advice] alone, reach observe only after that.
 func Run(ctx context.Context, gates []Gate, s Subject, observe func(Report)) (Verdict, error) {
 	return run(ctx, gates, s, observe, false)
 }
 
-// run is [Run]. With onwards a failure of a gate that only reads files stops no other one.
+// run implements [Run]. With onwards, a failure of a gate that only reads files does not stop later gates.
 func run(ctx context.Context, gates []Gate, s Subject, observe func(Report), onwards bool) (Verdict, error) {
 	order := slices.Clone(gates)
 	slices.SortStableFunc(order, func(a, b Gate) int { return int(a.Info().Cost) - int(b.Info().Cost) })
@@ -103,7 +103,7 @@ func run(ctx context.Context, gates []Gate, s Subject, observe func(Report), onw
 			failed, failedCost = rep.Gate, info.Cost
 		}
 	}
-	var late []int // gates that are still at work beside the next one
+	var late []int // gates that still run while the next one starts
 	for i, g := range order {
 		info := g.Info()
 		answer := early[i]
@@ -159,10 +159,12 @@ func run(ctx context.Context, gates []Gate, s Subject, observe func(Report), onw
 	return v, nil
 }
 
-// begin starts the gates that are programs, look at nothing but the tree and cannot fail: no other gate depends on what
-// they say, so they run beside those that come before them and the one that comes after. With suite the first test suite
-// that shares neither locks nor output with other tools runs beside those before it; where a linter fails it is ended, and
-// skipped as if it had never begun. stop ends what nothing waited for.
+// begin starts gates early: programs that read only the tree and cannot fail. No other gate depends on their answers.
+// So they run in parallel with the gates before them and with the one after them.
+//
+// With suite, the first test suite that shares neither locks nor output with other tools runs in parallel with the
+// gates before it. If a linter fails, the suite is stopped and reported as skipped. stop ends every gate that nothing
+// waited for.
 func begin(ctx context.Context, order []Gate, s Subject, suite bool) (early map[int]func() (Report, error), stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var all sync.WaitGroup
@@ -187,7 +189,7 @@ func begin(ctx context.Context, order []Gate, s Subject, suite bool) (early map[
 }
 
 // comparable reports whether the tests that ran can be compared with those of the base: no gate failed, or only suites
-// did, and not by a test or a build. A suite that was told to lie names what it left out.
+// did, and not by a test or a build.
 func (v Verdict) comparable() bool {
 	for _, r := range v.Reports {
 		if r.decided() && !covers("plan", r.Gate) && (!isSuite(r.Gate) || slices.ContainsFunc(r.Findings, func(f Finding) bool {
@@ -199,12 +201,12 @@ func (v Verdict) comparable() bool {
 	return true
 }
 
-// decided reports whether a report fails for more than what was only read in tests.
+// decided reports whether a report fails because of more than advice.
 func (r Report) decided() bool {
 	return r.Status == Fail && slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Severity == Error && !f.Advice })
 }
 
-// check asks one gate and makes its answer fit the contract, whoever wrote the gate.
+// check asks one gate and makes its answer fit the contract, also for gates of third parties.
 func check(ctx context.Context, g Gate, info Info, s Subject) (rep Report, err error) {
 	if ctx.Err() != nil {
 		return Report{}, &GateError{Gate: info.Name, Err: fmt.Errorf("stopped before it began: %w", context.Cause(ctx))}
@@ -234,7 +236,7 @@ func check(ctx context.Context, g Gate, info Info, s Subject) (rep Report, err e
 	return settle(rep, info.Blocking), nil
 }
 
-// settle makes status and findings agree: an error blocks, and what fails says why.
+// settle makes status and findings consistent: an error blocks, and a failure has a reason.
 func settle(rep Report, blocking bool) Report {
 	errs := slices.ContainsFunc(rep.Findings, func(f Finding) bool { return f.Severity == Error })
 	if errs && rep.Status != Skipped {
@@ -258,7 +260,7 @@ func settle(rep Report, blocking bool) Report {
 	return rep
 }
 
-// Join takes out of rep what another gate has said of the same line. See [Finding.Same].
+// Join removes findings from rep that another gate has reported for the same line. See [Finding.Same].
 func Join(rep Report, others []Report) Report {
 	n := len(rep.Findings)
 	rep.Findings = slices.DeleteFunc(slices.Clone(rep.Findings), func(f Finding) bool {
@@ -300,7 +302,7 @@ func tidy(rep Report, hide func(string) string) Report {
 			f.Path = "" // no place in the tree
 		}
 		if f.Severity != Error && f.Severity != Warning && f.Severity != Note {
-			f.Severity = Error // what nobody understands is not waved through
+			f.Severity = Error // an unknown severity blocks
 		}
 		f.Line, f.Col = max(0, f.Line), max(0, f.Col)
 	}
@@ -351,7 +353,7 @@ func (r Report) blocking() []Finding {
 	return out
 }
 
-// Tests sums the counts of all reports that have one; nil if none has.
+// Tests sums up the counts of all reports that have one; nil if none has.
 func (v Verdict) Tests() *TestCount {
 	var sum *TestCount
 	for _, r := range v.Reports {

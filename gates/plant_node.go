@@ -23,8 +23,8 @@ var (
 	nodeLimits = lazyre.New(`[tT]hreshold|check-coverage|failOnOpen|--detectLeaks|--detectOpenHandles`)
 )
 
-// plantNode puts a pair of tests behind what test files of the package hold: they share the module, and so the process,
-// the settings and the product's code with the tests that are there.
+// plantNode appends a pair of tests to test files of the package: so they share module, process, settings and product
+// code with the existing tests.
 func plantNode(p Project, tool string, files []string, config, script string, alone bool) recipe {
 	return func(w *work, r *testRun, b *bed) error {
 		unsure := ""
@@ -82,8 +82,8 @@ func (w *work) module(p Project, file, text string) bool {
 	return nodeModule.MatchString(text)
 }
 
-// nodePair is the text of the planted tests. The failing one passes where an assertion that must fail does not, so
-// that assertions without effect are seen as well.
+// nodePair returns the text of the planted tests. The failing one passes if an assertion that must fail does not, so it
+// also reveals assertions without effect.
 func nodePair(tool, text string, module bool, fail, pass, word string) string {
 	load := func(what, from string) string {
 		if module {
@@ -144,7 +144,7 @@ func nodePair(tool, text string, module bool, fail, pass, word string) string {
 `, head, test, pass, fine, test, fail, checks, word, word)
 }
 
-// nodeTestFiles are the files of a package in which its runner may find tests.
+// nodeTestFiles returns the files of a package in which its runner may find tests.
 func nodeTestFiles(dir string, p Project) []string {
 	var out []string
 	filesOf(dir, p, nil, func(rel, name string) {

@@ -115,7 +115,7 @@ func plantPytest(root string, folders map[string]string, only []string) recipe {
 	}
 }
 
-// pytestTexts is all that may configure pytest in the project.
+// pytestTexts returns all that may configure pytest in the project.
 func pytestTexts(dir, root string, folders map[string]string) string {
 	var b strings.Builder
 	for _, name := range []string{"pytest.ini", "pyproject.toml", "setup.cfg", "tox.ini", ".coveragerc", "conftest.py"} {

@@ -9,7 +9,7 @@ import (
 
 const fewNames = 5 // of tests in a sentence
 
-// String tells in words what the base's tests said: "held 41 of 42; changed expectation: TestAdd".
+// String describes the results of the base's tests: "held 41 of 42; changed expectation: TestAdd".
 func (h *Held) String() string {
 	switch {
 	case h == nil:
@@ -26,7 +26,7 @@ func (h *Held) String() string {
 	return text
 }
 
-// String tells in words what speaks against an answer: what is missing, what changed, what is uncalibrated.
+// String lists the doubts about a result: missing tests, changed tests, missing calibration.
 func (p *Proof) String() string {
 	if p == nil {
 		return ""
@@ -49,8 +49,7 @@ const (
 	maxWarning  = 160 // bytes of one
 )
 
-// Said tells in words what a report that does not fail warns of, and what speaks against its answer. A failure says
-// itself why it is one.
+// Said lists the warnings and doubts of a report that does not fail. A failure explains itself.
 func (r Report) Said() []string {
 	var out []string
 	if text := r.Proof.String(); text != "" {

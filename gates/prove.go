@@ -19,19 +19,19 @@ const (
 	maxMissingSay = 20      // findings about missing tests in a report
 )
 
-// proven is what is known of one suite.
+// proven holds the known results of one suite.
 type proven struct {
 	at   int            // index of its report
-	base []testout.Case // that ran on the base; nil where nobody knows
+	base []testout.Case // that ran on the base; nil where unknown
 	now  []testout.Case
 	held HeldRun
 	ran  bool // the base's tests were run, or there was no need to
 
-	broken []string // files with tests that fail as they were on the base, which nobody agreed to; "" where one is not known
+	broken []string // files with tests that fail in their base version and were not approved; "" for an unknown file
 }
 
-// prove compares what ran with what ran on the base: by name where the names are known, by number where they are not
-// (RUN-07, GATE-05). Then it revises what was only read in the text of tests. The error says that the work was stopped.
+// prove compares the tests that ran with those of the base: by name if the names are known, else by number (RUN-07,
+// GATE-05). Then it revises findings that come only from reading tests. The error says that the work was stopped.
 func prove(ctx context.Context, v *Verdict, s Subject) error {
 	p := &prover{Verdict: v, s: s, plan: names.PlanOf(s.Batch)}
 	if err := p.gather(ctx); err != nil {
@@ -50,7 +50,7 @@ func prove(ctx context.Context, v *Verdict, s Subject) error {
 	return nil
 }
 
-// prover turns what is known of the suites into findings in their reports.
+// prover turns the known results of the suites into findings in their reports.
 type prover struct {
 	*Verdict
 	s       Subject
@@ -59,7 +59,7 @@ type prover struct {
 	changes []names.File
 }
 
-// gather asks for the names of the base's tests, and has them run on the candidate where they changed.
+// gather gets the names of the base's tests, and runs changed ones in their base version on the candidate.
 func (p *prover) gather(ctx context.Context) error {
 	if p.s.BaseTests == nil {
 		return nil
@@ -92,7 +92,7 @@ func (p *prover) gather(ctx context.Context) error {
 	}
 	for i := range p.suites {
 		if p.Reports[p.suites[i].at].decided() {
-			continue // it fails whatever they say
+			continue // it fails anyway
 		}
 		if err := p.hold(ctx, &p.suites[i]); err != nil {
 			return err
@@ -171,7 +171,7 @@ func (p *prover) hold(ctx context.Context, one *proven) error {
 	return nil
 }
 
-// proofOf returns the proof of a report, which has none where nothing calibrated its suite.
+// proofOf returns the proof of a report, and makes one for a suite that was not calibrated.
 func proofOf(r *Report) *Proof {
 	if r.Proof == nil {
 		r.Proof = &Proof{Calibration: Uncalibrated, Why: "this suite is not calibrated"}

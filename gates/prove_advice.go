@@ -11,7 +11,7 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 )
 
-// counts compares the number of tests that passed with that of the last batch that passed, where their names do not tell.
+// counts compares the number of passed tests with that of the last passed batch, if the names are unknown.
 func (p *prover) counts() {
 	before := p.s.Before
 	if before == nil {
@@ -58,7 +58,7 @@ func (p *prover) counts() {
 	rep.Findings = append(rep.Findings, f)
 }
 
-// advice lets what was read in the text of tests warn, where what ran is trusted to tell the same and more.
+// advice turns findings from reading tests into warnings, if the test run proves the same or more.
 func (p *prover) advice() {
 	for i := range p.Reports {
 		rep := &p.Reports[i]
@@ -89,7 +89,7 @@ func (p *prover) advice() {
 	}
 }
 
-// untold says why what ran tells nothing of the tests in a file; "" where it tells all.
+// untold explains why the test run does not cover the tests in a file; "" if it does.
 func (p *prover) untold(file string) string {
 	lang, found := suiteLanguage(file), false
 	for i, r := range p.Reports {
@@ -123,7 +123,7 @@ func (p *prover) untold(file string) string {
 	return ""
 }
 
-// suiteLanguage is the language of the suite that runs the tests of a file.
+// suiteLanguage returns the language of the suite that runs the tests of a file.
 func suiteLanguage(file string) string {
 	switch lang := language.OfTest(file); lang {
 	case language.Bats, language.Shell:

@@ -46,7 +46,7 @@ func (p *prover) compare(one *proven) {
 		loose.Held = nil
 	}
 	for _, w := range names.Weakened(loose, change) {
-		// Tests that stand among the code, as unit tests of Rust do, are never held.
+		// Tests inside of code files, such as unit tests of Rust, are never run in their base version.
 		if one.held.Reverted || p.plan.Change(w.Case.Name) || !unheld && language.OfTest(w.Path) != "" {
 			continue
 		}
@@ -175,7 +175,7 @@ func (p *prover) expectations(one *proven, runs names.Runs, lost []names.Lost) {
 			continue // that it may go was answered for
 		}
 		if runs && n.Status == testout.Failed || missing[h.Key()] || told[h.Group+"\x00"+name] {
-			continue // it fails in any case, or is told already
+			continue // it fails anyway, or is reported already
 		}
 		told[h.Group+"\x00"+name] = true
 		held.Changed = append(held.Changed, name)

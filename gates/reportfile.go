@@ -40,8 +40,8 @@ func newReport(reporter string) (reportFile, error) {
 	return f, nil
 }
 
-// read reads the report and removes it, so that no later call of the runner is taken for this one. ok is false where
-// there is none, or none that is whole.
+// read reads the report and removes it, so that no later call of the runner uses it. ok is false if it is missing or
+// incomplete.
 func (f reportFile) read(read func(io.Reader) (testout.Result, error)) (res testout.Result, ok bool) {
 	in, err := os.Open(f.name)
 	if err != nil {
@@ -53,7 +53,7 @@ func (f reportFile) read(read func(io.Reader) (testout.Result, error)) (res test
 	return res, err == nil
 }
 
-// readAll reads the reports that several processes left in the folder, and removes them. ok is false where there is none.
+// readAll reads the reports of several processes in the folder, and removes them. ok is false if there are none.
 func (f reportFile) readAll(read func(io.Reader) (testout.Result, error)) (res testout.Result, ok bool) {
 	found, err := filepath.Glob(filepath.Join(f.folder, "*.report"))
 	if err != nil {

@@ -7,9 +7,9 @@ import (
 	"sync"
 )
 
-// RunAll is [Run] for people who want to hear all gates, so that one round is enough: one that cannot look does not keep the
-// others from it, nor does a failure of one that only reads files, such as tamper. The former's
-// report has the status [Errored] and says why, and so has the verdict. The error says that the work was stopped.
+// RunAll is [Run] with all gates, so that one round reports everything. A gate that cannot look does not stop the
+// others, nor does a failure of one that only reads files, such as tamper. The report of a gate that could not look has
+// the status [Errored] and the reason, and so has the verdict. The error says that the work was stopped.
 func RunAll(ctx context.Context, gates []Gate, s Subject, observe func(Report)) (Verdict, []*GateError, error) {
 	var errs []*GateError
 	blind := map[string]*GateError{}
@@ -55,7 +55,7 @@ func RunAll(ctx context.Context, gates []Gate, s Subject, observe func(Report)) 
 	return v, errs, nil
 }
 
-// tolerant is a gate whose error is told to somebody and otherwise is no answer.
+// tolerant wraps a gate. If the gate cannot look, it passes the error to tell and answers with a skipped report.
 type tolerant struct {
 	Gate
 	tell func(*GateError)
@@ -71,7 +71,7 @@ func (t tolerant) Check(ctx context.Context, s Subject) (Report, error) {
 	return rep, err
 }
 
-// Seeing is g, which looks at a change of its own.
+// Seeing wraps g so that it checks the change d.
 func Seeing(g Gate, d Diff) Gate { return seeing{g, d} }
 
 type seeing struct {

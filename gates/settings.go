@@ -30,14 +30,14 @@ type Settings struct {
 	More         []Gate                 `json:"-"` // made by the caller: libraries of rules, plugins
 }
 
-// Promises say how strictly a batch is held to what the plan says of its outcome. See package gates/promise.
+// Promises configures how strictly a batch must keep the promises of the plan. See package gates/promise.
 type Promises struct {
 	Severity Severity      // of a broken promise; "" is error
 	Off      bool          // nothing is looked at
 	Timeout  time.Duration // of one command; 0 is the default
 }
 
-// Projects are those of the tree in dir.
+// Projects returns those of the tree in dir.
 func (s Settings) Projects(dir string) []Project {
 	if s.Found != nil && s.Found.Dir == dir {
 		return s.Found.Projects
@@ -45,8 +45,8 @@ func (s Settings) Projects(dir string) []Project {
 	return Detect(dir)
 }
 
-// CommandGate is a program that has to exit with 0. One that has the name of a detected gate takes its place, and so
-// does one named "tests" or "lint" for all of that sort.
+// CommandGate is a program that must exit with 0. It replaces a detected gate of the same name; one named "tests" or
+// "lint" replaces all of that kind.
 type CommandGate struct {
 	Name     string
 	Command  []string // program and arguments

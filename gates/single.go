@@ -14,11 +14,11 @@ import (
 	"github.com/runplan/runplan/internal/proc"
 )
 
-// Single is one test file, to be run by itself with the runner that its project has for all of them.
+// Single is one test file, to be run alone with the runner that its project uses for all test files.
 type Single struct {
 	Path  string // of the file, relative to the tree, slashes
 	Only  string // the one test in it that is meant, as its runner calls it; "" means all
-	Shell string // what runs it, where the project's files do not tell; bash -eu -o pipefail
+	Shell string // what runs it, if the project's files do not tell; bash -eu -o pipefail
 }
 
 // Went says how one run of a [Single] went.
@@ -31,11 +31,11 @@ const (
 	WentBad   Went = "failed"       // a test ran, and failed
 	WentBlind Went = "did not run"  // it did not build, load or set itself up
 	WentIdle  Went = "ran no test"  // the runner found none
-	WentPast  Went = "was skipped"  // by itself, at least in part
+	WentPast  Went = "was skipped"  // it, or a part of it
 	WentDeaf  Went = "hid failures" // the runner tells of failures and ends with 0
 )
 
-// SingleRun is what came of one run.
+// SingleRun is the result of one run.
 type SingleRun struct {
 	Went    Went
 	Failed  []string // the tests that failed, as their runner calls them, sorted
@@ -45,8 +45,8 @@ type SingleRun struct {
 	Known   bool     // the runner told how many tests there were
 }
 
-// Single runs one test file in the tree that l looks at, up to so many times: next is told of each run and says whether
-// there is to be another. An error says why nothing can be learnt: no runner, no time.
+// Single runs one test file in the tree of l at most times times. It passes each run to next, which reports whether to
+// run again. An error says why the runs tell nothing: no runner, no time.
 func (l *Look) Single(ctx context.Context, s Single, times int, next func(SingleRun) bool) error {
 	prepared, err := s.plan(ctx, l.w)
 	if err != nil {
@@ -119,7 +119,7 @@ func missingRunner(s Single, err error) error {
 	return err
 }
 
-// went reads one run. What cannot be told from the counts is told by the exit status alone.
+// went classifies one run. Where the counts do not decide, the exit status does.
 func (s Single) went(out ran, res testout.Result) Went {
 	switch {
 	case s.broke(out, res):
@@ -142,7 +142,7 @@ var (
 	shParse  = lazyre.New(`syntax error|unexpected end of file`)
 )
 
-// broke tells a run in which the test itself never got so far as to look at the code.
+// broke reports whether the test itself did not get as far as checking the code.
 func (s Single) broke(out ran, res testout.Result) bool {
 	if slices.ContainsFunc(res.Failures, func(f testout.Failure) bool {
 		return f.Build || setsUp.MatchString(f.Name) || setsUp.MatchString(f.Message)
@@ -165,7 +165,7 @@ func (s Single) broke(out ran, res testout.Result) bool {
 	return false
 }
 
-// LanguageOf tells the language of a file by its name; "" for one that no runner of single files is for.
+// LanguageOf returns the language of a file by its name; "" if no runner of single files supports it.
 func LanguageOf(file string) Language {
 	switch path.Ext(file) {
 	case ".go":

@@ -50,7 +50,7 @@ func (s Single) wholeOnly() error {
 	return fmt.Errorf("one test of %s cannot be run by itself with its runner; name the file alone, or give a command", s.Path)
 }
 
-// below is the file as seen from root.
+// below returns the file as seen from root.
 func (s Single) below(root string) string {
 	if root == "." {
 		return s.Path

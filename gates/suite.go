@@ -30,7 +30,7 @@ type suite struct {
 	project Project
 	command string // for people
 	tools   []Tool // that the command needs
-	// plan says what to run. An error says why the tests cannot run here.
+	// plan returns the runs. An error says why the tests cannot run here.
 	plan func(ctx context.Context, w *work) ([]testRun, error)
 }
 
@@ -42,10 +42,10 @@ type testRun struct {
 	about string                     // the script, where it is one
 	show  func() string              // what to show instead of the output
 	done  func()
-	cause func(r ran) error                               // looks at a failure for what is not the code's fault
+	cause func(r ran) error                               // finds causes of a failure outside of the code
 	again func(failed []testout.Failure) (testRun, error) // selects those; nil runs all once more
 
-	plant recipe // plants tests; nil where nobody knows how, and why says so
+	plant recipe // plants tests; nil where runplan cannot plant any, and why says so
 	why   string // why the call cannot be calibrated
 	exact bool   // read gives an exact result whenever the runner ran to its end
 }
@@ -113,7 +113,7 @@ func (s suite) check(ctx context.Context, w *work) error {
 	return s.asUser(ctx, w)
 }
 
-// one runs r and notes what failed.
+// one runs r and notes the failures.
 func (s suite) one(ctx context.Context, w *work, r testRun) (testout.Result, ran, error) {
 	if r.done != nil {
 		defer r.done()
@@ -144,7 +144,7 @@ func (s suite) one(ctx context.Context, w *work, r testRun) (testout.Result, ran
 			return testout.Result{}, out, err
 		}
 	}
-	if r.about != "" { // each script names its tests by itself, and is one that its exit status decides
+	if r.about != "" { // each script names its own tests, and its exit status decides
 		whole := testout.Case{Name: r.about, Status: testout.Passed}
 		if !out.ok() {
 			whole.Status = testout.Failed
@@ -159,7 +159,7 @@ func (s suite) one(ctx context.Context, w *work, r testRun) (testout.Result, ran
 	return res, out, nil
 }
 
-// result reads what the runner said.
+// result reads the runner's output.
 func (r testRun) result(out ran) testout.Result {
 	if r.read == nil {
 		return testout.Text(out.text)
@@ -174,7 +174,7 @@ func (s suite) cannot(err error) error {
 	return err
 }
 
-// note turns what a runner said into findings.
+// note turns a runner's result into findings.
 func note(w *work, dir, about string, out ran, res testout.Result) {
 	if out.ok() {
 		if res.Failed > 0 {
@@ -230,8 +230,8 @@ func note(w *work, dir, about string, out ran, res testout.Result) {
 	}
 }
 
-// BaseCases are the cases of a report as a later one is compared with them. A failure that is in the output of a
-// command that passed is none: the output quotes another suite.
+// BaseCases returns the cases of a report for comparison with a later one. It ignores failures in the output of a
+// command that passed: the output quotes another suite.
 func (r Report) BaseCases() []testout.Case {
 	if !r.hides() {
 		return r.Cases
@@ -250,7 +250,7 @@ func (r Report) hides() bool {
 	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Rule == ruleHidden })
 }
 
-// conclude compares the counts with what a suite should say of itself.
+// conclude compares the counts with those that a suite should report.
 func conclude(w *work, sum testout.Result) {
 	w.rep.Cases = sum.Cases
 	failed := slices.ContainsFunc(w.rep.Findings, func(f Finding) bool { return f.Severity == Error })
@@ -279,7 +279,7 @@ func conclude(w *work, sum testout.Result) {
 	}
 }
 
-// lastTelling is the last line that says what went wrong, else the last one.
+// lastTelling returns the last line that says what went wrong, else the last one.
 func lastTelling(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	for i := len(lines) - 1; i >= 0; i-- {
@@ -315,13 +315,14 @@ func filesOf(dir string, p Project, all []Project, visit func(rel, name string))
 	})
 }
 
-// named finds the one line that names a test, in a script or in those beside it: shell suites seldom say where.
+// named finds the one line that names a test, in a script or in the scripts next to it. Shell suites seldom print the
+// place.
 func (w *work) named(script, test string) (file string, line int) {
 	if script == "" || strings.TrimSpace(test) == "" {
 		return "", 0
 	}
 	test = strings.TrimSpace(test)
-	if head, _, ok := strings.Cut(test, ": "); ok { // what follows tells of the failure
+	if head, _, ok := strings.Cut(test, ": "); ok { // the rest describes the failure
 		test = head
 	}
 	walk(path.Join(w.subject.Dir, path.Dir(script)), 0, func(_ string, names []string) {

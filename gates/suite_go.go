@@ -12,8 +12,8 @@ import (
 
 var goModule = lazyre.New(`(?m)^module\s+"?([^\s"]+)`)
 
-// goSuite runs `go test -json`, whose events tell of each test by name, and never from the cache: what is in there may
-// come from anybody. A module without test files has no suite: that it compiles is seen by go vet.
+// goSuite runs `go test -json`, whose events name each test, and never uses the test cache: any program may have
+// written it. A module without test files has no suite; go vet checks that it compiles.
 func goSuite(dir string, p Project, all []Project) []suite {
 	var folders []string // with tests
 	filesOf(dir, p, all, func(rel, name string) {

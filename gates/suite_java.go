@@ -21,7 +21,7 @@ var (
 	jvmReport  = lazyre.New(`(?:^|/)(?:target/surefire-reports|build/test-results/[^/]+)/TEST-[^/]+\.xml$`)
 )
 
-// javaSuite runs Maven or Gradle, by the wrapper where the project has one.
+// javaSuite runs Maven or Gradle, by the wrapper if the project has one.
 func javaSuite(dir string, p Project) []suite {
 	var files []string // in folders of tests
 	plain := false
@@ -64,8 +64,8 @@ func javaSuite(dir string, p Project) []suite {
 	return []suite{{project: p, command: commandLine(p.Root, args), tools: tools, plan: plan}}
 }
 
-// jvmReports reads the reports that surefire and Gradle wrote since began, and removes them, so that no later run is told
-// of them again. Their tests are placed in the files of the tree. Without a report the text is read.
+// jvmReports reads the reports that surefire and Gradle wrote since began, and removes them so that no later run reads
+// them again. It places their tests in the files of the tree. Without a report it reads the text output.
 func jvmReports(w *work, p Project, files []string, began time.Time, r ran) testout.Result {
 	text := testout.Text(r.text)
 	root := filepath.Join(w.subject.Dir, filepath.FromSlash(p.Root))
@@ -226,7 +226,7 @@ func plantJVM(p Project, files []string, maven bool) recipe {
 	}
 }
 
-// jvmPair is the text of planted tests. The failing one passes where an assertion that must fail does not.
+// jvmPair returns the text of planted tests. The failing one passes where an assertion that must fail does not.
 func jvmPair(ext, pkg, from, class, fail, pass, word string) string {
 	asserts := map[string]string{"org.junit.jupiter.api.": from + "Assertions", "org.junit.": from + "Assert", "kotlin.test.": ""}[from]
 	if ext == ".kt" {

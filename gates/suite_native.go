@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// swiftSuite runs `swift test` where the package has a folder of tests.
+// swiftSuite runs `swift test` if the package has a folder of tests.
 func swiftSuite(dir string, p Project) []suite {
 	if !anyFile(dir, p, nil, func(rel, name string) bool {
 		return strings.HasSuffix(name, ".swift") && (rel == "Tests" || strings.HasPrefix(rel, "Tests/"))
@@ -18,7 +18,7 @@ func swiftSuite(dir string, p Project) []suite {
 	return []suite{called(p, []string{"swift", "test"}, tool, "how to plant a test for swift test is not known")}
 }
 
-// dotnetSuite runs `dotnet test` where one of the projects holds tests.
+// dotnetSuite runs `dotnet test` if one of the projects contains tests.
 func dotnetSuite(dir string, p Project) []suite {
 	if !anyFile(dir, p, nil, func(rel, name string) bool {
 		ext := path.Ext(name)
@@ -38,7 +38,7 @@ func dotnetSuite(dir string, p Project) []suite {
 	return []suite{called(p, args, dotnetTool(""), "how to plant a test for dotnet test is not known")}
 }
 
-// called is a suite that is one call of a program whose output is read as text.
+// called returns a suite that is one call of a program whose output is read as text.
 func called(p Project, args []string, tool Tool, why string) suite {
 	plan := func(context.Context, *work) ([]testRun, error) {
 		return []testRun{{program: program{args: slices.Clone(args), dir: p.Root}, why: why}}, nil

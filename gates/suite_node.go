@@ -61,7 +61,8 @@ func nodeSuite(dir string, p Project) []suite {
 	return []suite{{project: p, command: commandLine(p.Root, args), tools: nodeTools(dir, p, pkg, args), plan: plan}}
 }
 
-// nodeTools are what the tests of a package need: node, the package manager, and the runner that the script ends in.
+// nodeTools returns the programs that the tests of a package need: node, the package manager, and the runner that the
+// script calls.
 func nodeTools(dir string, p Project, pkg nodePackage, args []string) []Tool {
 	node := onPathTool("node", "", "https://nodejs.org")
 	if args[0] == "node" {
@@ -88,7 +89,7 @@ func nodeTools(dir string, p Project, pkg nodePackage, args []string) []Tool {
 	return out
 }
 
-// managerTool is a package manager of Node.
+// managerTool returns a package manager of Node.
 func managerTool(name, config string) Tool {
 	how := map[string]string{
 		"npm": "it comes with https://nodejs.org", "pnpm": "npm install --global pnpm, or corepack enable",
@@ -126,7 +127,7 @@ func packageManager(dir, root string) string {
 	return "npm"
 }
 
-// installs is the command that installs what a package depends on: to the letter of its lock file, where it has one.
+// installs returns the command that installs a package's dependencies: exactly those of its lock file, if it has one.
 func installs(dir, root string) string {
 	tool := packageManager(dir, root)
 	if tool != "npm" {

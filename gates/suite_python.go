@@ -224,7 +224,7 @@ func unittestRuns(w *work, root, python string, folders []string) ([]testRun, er
 	return out, nil
 }
 
-// unittestRun is one call of discovery, with a report outside the tree.
+// unittestRun makes one call of discovery, with a report outside the tree.
 func unittestRun(w *work, root, python string, more ...string) (testRun, error) {
 	report, err := newReport("unittest.py")
 	if err != nil {

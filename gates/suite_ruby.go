@@ -113,7 +113,7 @@ func rakefile(dir, root string) (text, name string) {
 	return "", ""
 }
 
-// firstFile is the first file of a folder that ends in ext.
+// firstFile returns the first file of a folder that ends in ext.
 func firstFile(dir, root, ext string) (name string, ok bool) {
 	walk(filepath.Join(dir, filepath.FromSlash(root)), 0, func(_ string, files []string) {
 		for _, f := range files {
@@ -125,7 +125,7 @@ func firstFile(dir, root, ext string) (name string, ok bool) {
 	return name, ok
 }
 
-// rubyRun is a call with a report of each test, in a folder outside of the tree.
+// rubyRun returns a call with a report of each test, in a folder outside of the tree.
 func rubyRun(w *work, p Project, args []string) (testRun, reportFile, error) {
 	report, err := newReport("")
 	if err != nil {
@@ -169,7 +169,8 @@ func rubyReporter(report reportFile, reporter, file string) (string, error) {
 	return at, nil
 }
 
-// before is a variable of the environment that gates give to programs, with a separator behind it; "" where it is not set.
+// before returns a variable of the environment that gates give to programs, with a separator behind it; "" where it is
+// not set.
 func (w *work) before(name, separator string) string {
 	if text := proc.Getenv(w.environ(nil), name); text != "" {
 		return text + separator
@@ -278,8 +279,8 @@ end
 `
 )
 
-// plantRuby puts a pair of tests behind what test files hold: they share the process, the settings and the product's code
-// with the tests that are there.
+// plantRuby appends a pair of tests to test files: so they share process, settings and product code with the existing
+// tests.
 func plantRuby(p Project, files []string, calls *lazyre.Regexp, template string) recipe {
 	return func(w *work, r *testRun, b *bed) error {
 		config := ""

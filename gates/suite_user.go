@@ -9,14 +9,13 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 )
 
-// ruleOnlyInCI marks code that passes its tests only in an environment that says that nobody is there.
+// ruleOnlyInCI marks code that passes its tests only if the environment says that it runs in CI.
 const ruleOnlyInCI = "passes-only-in-ci"
 
-// inCI is how code asks whether it runs where nobody looks. Gates set CI, users do not.
+// inCI matches code that asks whether it runs in CI. Gates set CI, users do not.
 var inCI = lazyre.New(`\bCI\b|\bCONTINUOUS_INTEGRATION\b|\b(?:GITHUB|GITLAB)_\w+`)
 
-// asUser runs the suite once more without the variables of a CI, where a change asks for them: what holds in a CI alone
-// holds for no user.
+// asUser runs the suite again without CI variables if the change reads them: a pass only in CI is not a pass for users.
 func (s suite) asUser(ctx context.Context, w *work) error {
 	if !w.subject.Sealed || w.subject.Diff == nil || slices.ContainsFunc(w.rep.Findings, func(f Finding) bool { return f.Severity == Error }) {
 		return nil

@@ -69,11 +69,11 @@ func (t ToolState) String() string {
 	return t.Name + " is not installed"
 }
 
-// versionLimit is how long a tool may take to print its version.
+// versionLimit is the time that a tool may take to print its version.
 const versionLimit = 20 * time.Second
 
-// Examine tells of each gate whether it can look in the tree in dir. Programs of the PATH are asked for their versions;
-// nothing that lies in the tree is run, so that no repository has to be trusted: of copies in the tree the version is read.
+// Examine reports for each gate whether it can run in the tree in dir. It asks programs of the PATH for their versions.
+// It runs nothing in the tree, so the repository need not be trusted; for copies in the tree it reads the version.
 func Examine(ctx context.Context, dir string, env []string, infos []Info) []Readiness {
 	e := examiner{dir: dir, env: toolEnv(env, nil), asked: map[string]*answered{}}
 	for _, info := range infos {
@@ -167,7 +167,7 @@ func (e *examiner) ask(ctx context.Context, t Tool) {
 		switch {
 		case errors.Is(err, proc.ErrNotFound):
 		case err != nil, res.Ended == proc.Total:
-			a.installed = true // it is there, and did not answer in time
+			a.installed = true // installed, but without an answer in time
 		case res.OK():
 			a.installed = true
 			if m := versionNumber.FindStringSubmatch(redact.Clean(said.String())); m != nil {
@@ -209,13 +209,13 @@ func (e *examiner) ownVersion(at, name string) string {
 	return ""
 }
 
-// NodeTool is a program of node_modules.
+// NodeTool returns a program of node_modules.
 func NodeTool(dir, root, name, pkg, config string) Tool {
 	return Tool{Name: name, Own: []string{"node_modules/.bin/" + name}, Root: root, Config: config, Install: addsNode(dir, root, pkg)}
 }
 
-// addsNode is the command that makes a package of npm available: what the project asks for is installed, and what it does
-// not is added.
+// addsNode returns the command that makes an npm package available: it installs the project's packages, or adds a new
+// one.
 func addsNode(dir, root, pkg string) string {
 	for at := root; ; at = path.Dir(at) {
 		if readPackage(dir, at).depends(pkg) {
@@ -233,7 +233,7 @@ func addsNode(dir, root, pkg string) string {
 	}
 }
 
-// PythonTool is a tool of a project's virtual environment, else of the PATH.
+// PythonTool returns a tool of a project's virtual environment, else of the PATH.
 func PythonTool(root, name, config string) Tool {
 	return Tool{
 		Name: name, Program: name, Version: []string{"--version"}, Root: root, Config: config,
@@ -241,12 +241,12 @@ func PythonTool(root, name, config string) Tool {
 	}
 }
 
-// goTool is the go command.
+// goTool returns the go command.
 func goTool() Tool {
 	return Tool{Name: "go", Program: "go", Version: []string{"version"}, Install: "https://go.dev/dl"}
 }
 
-// onPathTool is a program of the PATH that prints its version with --version.
+// onPathTool returns a program of the PATH that prints its version with --version.
 func onPathTool(name, config, install string) Tool {
 	return Tool{Name: name, Program: name, Version: []string{"--version"}, Config: config, Install: install}
 }

@@ -22,8 +22,8 @@ type hindrance struct {
 	fix  string
 }
 
-// hindrances are what shells, package managers and build tools say when they could not do their work. A line decides only
-// where no test failed by name and no file of the tree failed to compile.
+// hindrances lists the messages of shells, package managers and build tools that could not do their work. A line
+// decides only where no test failed by name and no file of the tree failed to compile.
 func hindrances() []hindrance {
 	return []hindrance{
 		{noModule, "the Python module %s is missing", "install it into the project's environment: pip install %s"},
@@ -78,8 +78,8 @@ var (
 	noSpace       = lazyre.New(`(?m)No space left on device`)
 )
 
-// hindered tells whether a program failed for reasons that are not the code's. Such an error stops a batch as a failure
-// does; it only names another culprit.
+// hindered reports whether a program failed for reasons that are not the code's. Such an error stops a batch as a
+// failure does; it only names another culprit.
 func (w *work) hindered(out ran, failures []testout.Failure) error {
 	if out.ok() || slices.ContainsFunc(failures, func(f testout.Failure) bool { return w.ofCode(f) }) {
 		return nil
@@ -122,5 +122,5 @@ func (w *work) ofCode(f testout.Failure) bool {
 	return f.Path != "" && (at == "" || exists(w.subject.Dir, ".", at)) && !goOffline.MatchString(f.Message) && !noNetwork.MatchString(f.Message)
 }
 
-// scriptName is what [testout.Shell] calls a failure of a script itself.
+// scriptName matches the name that [testout.Shell] gives to a failure of a script itself.
 var scriptName = lazyre.New(`^\S+\.(?:sh|bash|bats)$`)

@@ -21,10 +21,11 @@ import (
 // DefaultTimeout is the time limit of a gate for which neither the subject nor the configuration has one.
 const DefaultTimeout = 20 * time.Minute
 
-// maxStdout is what a linter's report may be long. A longer one is not read in part: that would be looking at half.
+// maxStdout limits the bytes of a linter's report. A longer report is not read in part, because the rest would be
+// missed.
 const maxStdout = 32 << 20
 
-// builtin is a gate of this package: what it is, and what it does with a [work].
+// builtin is a gate of this package: its description, and its function with a [work].
 type builtin struct {
 	info  Info
 	limit time.Duration // its own time limit; 0 takes the subject's
@@ -33,7 +34,7 @@ type builtin struct {
 	reruns       int  // how often failing tests are run again
 	do           func(ctx context.Context, w *work) error
 
-	project  Project // that it looks at; its root is "" where it looks at the whole tree
+	project  Project // the project that it checks; its root is "" for the whole tree
 	affected func(changed []string) bool
 }
 
@@ -73,7 +74,7 @@ type work struct {
 	reruns       int
 
 	text  tape
-	said  string // what to show instead of text, where text is made for programs
+	said  string // output to show instead of machine-readable text
 	spoke bool
 	user  bool // programs run as a user has them, without the variables of a CI
 }
@@ -104,8 +105,8 @@ func (w *work) start(ctx context.Context) error {
 
 func (w *work) logName() string { return LogName(w.subject.LogDir, w.rep.Gate) }
 
-// LogName is the file below dir for the log of a gate, "" where there is no folder for logs. What does not fit into a
-// file name becomes a dash.
+// LogName returns the path of a gate's log below dir, "" if there is no folder for logs. It replaces characters that do
+// not fit into a file name with dashes.
 func LogName(dir, gate string) string {
 	if dir == "" {
 		return ""
@@ -120,7 +121,7 @@ func LogName(dir, gate string) string {
 	return filepath.Join(dir, phrase.Fit(strings.TrimLeft(name, "."), 100)+".log")
 }
 
-// close derives the status and fills in what a report tells of its log.
+// close derives the status and adds the log to the report.
 func (w *work) close() error {
 	if w.rep.Status == "" {
 		w.rep.Status = Pass
@@ -176,11 +177,11 @@ type program struct {
 	limit  time.Duration       // its own time limit; 0 has only that of the gate
 	stdout bool                // its standard output is a report of its own
 	quiet  bool                // a probe, which leaves no trace in report and log
-	shown  []string            // what a person would run, where args are of use to this program only
+	shown  []string            // the command for people, where args serve only this program
 	drop   func(string) string // takes out of the output what is not for people; nil keeps all
 }
 
-// ran is what came of it.
+// ran is the result of one program.
 type ran struct {
 	exit   int
 	signal string
@@ -191,7 +192,7 @@ type ran struct {
 
 func (r ran) ok() bool { return r.exit == 0 && r.signal == "" }
 
-// how tells how the program ended, for people.
+// how returns how the program ended, for people.
 func (r ran) how() string {
 	if r.signal != "" {
 		return "it died of " + r.signal
@@ -199,8 +200,8 @@ func (r ran) how() string {
 	return fmt.Sprintf("exit %d", r.exit)
 }
 
-// run runs p. The error says why nothing can be learnt from it: it is not there, it ran into the time limit, somebody
-// stopped or killed it.
+// run runs p. The error says why the run tells nothing: the program is missing, hit the time limit, was stopped or was
+// killed.
 func (w *work) run(ctx context.Context, p program) (ran, error) {
 	left := time.Until(w.end)
 	if left <= 0 {
@@ -265,12 +266,12 @@ func (w *work) run(ctx context.Context, p program) (ran, error) {
 	return ran{exit: res.Exit, signal: res.Signal, stdout: res.Stdout, text: text.String()}, nil
 }
 
-// crash tells the signals that a program brings upon itself from those that others send.
+// crash reports whether a program caused the signal itself, and no other process sent it.
 func crash(signal string) bool {
 	return slices.Contains([]string{"SIGSEGV", "SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGTRAP", "SIGSYS", "SIGPIPE"}, signal)
 }
 
-// toolEnv is env with what keeps tools from drawing, asking, watching and writing into the tree.
+// toolEnv adds variables to env that keep tools from drawing, asking, watching and writing into the tree.
 func toolEnv(env, more []string) []string {
 	if env == nil {
 		env = os.Environ()
@@ -286,7 +287,7 @@ func toolEnv(env, more []string) []string {
 	return append(out, more...)
 }
 
-// environ is the environment of a program.
+// environ returns the environment of a program.
 func (w *work) environ(more []string) []string {
 	env := toolEnv(w.subject.Env, more)
 	if w.user {
@@ -298,7 +299,7 @@ func (w *work) environ(more []string) []string {
 	return env
 }
 
-// commandLine is what a person would type in the root of the tree.
+// commandLine returns the command as a person would type it in the root of the tree.
 func commandLine(dir string, args []string) string {
 	var b strings.Builder
 	if dir != "" && dir != "." {
@@ -322,7 +323,7 @@ func quote(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// rel turns a path that a tool printed in dir into one of the tree; "" if it lies outside.
+// rel turns a path that a tool printed in dir into one of the tree; "" if it is outside.
 func (w *work) rel(dir, p string) string {
 	if p == "" {
 		return ""

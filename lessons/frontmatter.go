@@ -18,7 +18,7 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// maxFile is the size up to which a lesson file is read; a lesson is a page.
+// maxFile limits the bytes of a lesson file; a lesson is a page.
 const maxFile = 1 << 20
 
 // Parse reads one lesson file. An error is a [FileErrors] with everything that is wrong, each with its line.
@@ -123,7 +123,7 @@ func invalidUTF8(src []byte) int {
 	return -1
 }
 
-// tree parses the front matter, which has to be one mapping.
+// tree parses the front matter, which must be one mapping.
 func (p *fileParser) tree(front string) (*ast.MappingNode, bool) {
 	file, err := parseYAML(front)
 	if err != nil {
@@ -148,7 +148,7 @@ func (p *fileParser) tree(front string) (*ast.MappingNode, bool) {
 	return nil, false
 }
 
-// parseYAML keeps a parser that gives up in its own way from taking the program with it.
+// parseYAML parses text and turns a panic of the parser into an error.
 func parseYAML(text string) (file *ast.File, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -190,7 +190,7 @@ func firstLine(s string) string {
 	return s
 }
 
-// keyLines writes down at which line of the file each key stands.
+// keyLines records the line of each key in the file.
 func keyLines(lines map[string]int, prefix string, n ast.Node) {
 	m, ok := n.(*ast.MappingNode)
 	if !ok {
@@ -299,8 +299,8 @@ func (p *fileParser) checkRegex(key, expr string) {
 	}
 }
 
-// position is where in an expression an error is, counted in characters from 1. The parser names the part
-// that it did not like; for what is not closed that is where it begins.
+// position returns the place of an error in an expression, in characters from 1. The parser names the part with the
+// error; for an unclosed part, this is its beginning.
 func position(expr string, e *syntax.Error) int {
 	i := strings.Index(expr, e.Expr)
 	if e.Code == syntax.ErrMissingParen || e.Code == syntax.ErrUnexpectedParen {

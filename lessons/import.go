@@ -12,7 +12,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 )
 
-// ImportOptions say how to take over somebody's lessons.
+// ImportOptions configures an import.
 type ImportOptions struct {
 	// KeepIDs keeps the ids, so that a lesson takes the place of the one with the same id in an earlier layer.
 	// Without it a lesson whose id is taken gets the next free one.
@@ -28,17 +28,16 @@ type Imported struct {
 	Notes []string `json:"notes,omitempty"` // what had to be changed or left out
 }
 
-// ImportReport says what became of each file.
+// ImportReport holds the outcome for each file.
 type ImportReport struct {
 	Imported []Imported   `json:"imported"`
 	Rejected []*FileError `json:"rejected"`
-	Known    []string     `json:"known"` // left out, because there is such a lesson already
+	Known    []string     `json:"known"` // skipped: the library has this lesson already
 }
 
-// Import reads lessons in front matter of the same kind, such as other tools keep, and writes those that can
-// be used into a folder. It is lenient about what does not change the meaning: fields that are not known here,
-// ids without quotes, names of languages, and backslashes that YAML does not take. The library is what is in
-// use now, the folder's own lessons included.
+// Import reads lessons with front matter of the same kind, as other tools have, and writes the usable ones into a
+// folder. It tolerates differences without a change of meaning: unknown fields, ids without quotes, names of languages,
+// and backslashes that YAML does not accept. lib holds all lessons in use, including those in the folder.
 func Import(from Layer, into string, lib *Library, o ImportOptions) (ImportReport, error) {
 	report := ImportReport{Imported: []Imported{}, Rejected: []*FileError{}, Known: []string{}}
 	entries, err := fs.ReadDir(from.FS, ".")
@@ -109,7 +108,7 @@ func alike(lib *Library, l *Lesson) *Lesson {
 	return nil
 }
 
-// foreignParser reads the files of others.
+// foreignParser reads lesson files of other tools.
 type foreignParser struct {
 	fileParser
 

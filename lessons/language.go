@@ -18,7 +18,7 @@ type kind struct {
 	shebangs   []string // programs of a first line #!
 }
 
-// languages is the table of those that lessons can name.
+// languages returns the table of those that lessons can name.
 func languages() map[string]kind {
 	return map[string]kind{
 		"python":     {"py pyi pyw", "SConstruct SConscript", []string{"python", "pypy"}},
@@ -95,7 +95,7 @@ func (d *detector) byName(file string) string {
 	return ""
 }
 
-// byShebang tells it from a first line such as #!/usr/bin/env -S bash -eu.
+// byShebang detects the language by a first line such as #!/usr/bin/env -S bash -eu.
 func (d *detector) byShebang(src []byte) string {
 	if !bytes.HasPrefix(src, []byte("#!")) {
 		return ""

@@ -1,17 +1,17 @@
-// Package lessons keeps what earlier work taught, one markdown file a lesson, and finds the mistakes again.
+// Package lessons stores lessons from earlier work, one markdown file each, and finds the same mistakes again.
 //
-// A [Lesson] is an anti-pattern that any code base can have. A syntactic lesson carries a regular expression
-// and is looked for by a [Scanner]; a semantic one is described for people and models to judge. A [Library]
-// is made of layers: the built-in lessons, the user's own and the project's. A later layer takes the place of
-// an earlier one by id, and the library says so.
+// A [Lesson] is an anti-pattern that any code base can have. A [Scanner] finds syntactic lessons by their regular
+// expressions; models and people judge semantic ones by their descriptions. A [Library] has layers: the built-in
+// lessons, the user's own and the project's. A later layer replaces a lesson of an earlier one by id, and the library
+// reports that.
 //
 //	lib, err := lessons.Load(lessons.BuiltIn(), lessons.DirLayer("project", ".runplan/lessons"))
 //	s, err := lessons.NewScanner(lib.Lessons, lessons.Options{})
 //	result, err := s.Scan(ctx, dir, changed)
 //
-// A [Hit] is a place in the code and not an error. What was not looked at is in [Result.Skipped] with its
-// reason. Patterns are RE2 and see one line at a time, unless they contain \n: then a match may go on over
-// the following lines, at most [MaxSpan] bytes.
+// A [Hit] is a place in the code, not an error. Skipped files are in [Result.Skipped] with their reasons. Patterns are
+// RE2 and match within one line, unless they contain \n: then a match may continue over the following lines, at most
+// [MaxSpan] bytes.
 package lessons
 
 import (
@@ -41,7 +41,7 @@ type Lesson struct {
 	lines map[string]int // line of each key in the file, such as pattern.regex
 }
 
-// Pattern is how a lesson is recognised.
+// Pattern describes how to recognise a lesson.
 type Pattern struct {
 	Type        PatternType `yaml:"type" json:"type"`
 	Regex       string      `yaml:"regex" json:"regex,omitempty"`
@@ -56,10 +56,10 @@ type Example struct {
 	Good string `yaml:"good" json:"good,omitempty"`
 }
 
-// PatternType says who can recognise a lesson.
+// PatternType says how a lesson is recognised.
 type PatternType string
 
-// The types: a regular expression finds it, or somebody who understands the code.
+// A regular expression finds a syntactic lesson; a semantic one needs a reader who understands the code.
 const (
 	Syntactic PatternType = "syntactic"
 	Semantic  PatternType = "semantic"
@@ -79,7 +79,7 @@ const (
 // Severities lists them, the worst first.
 func Severities() []Severity { return []Severity{Blocker, ShouldFix, NiceToHave, LessonLearned} }
 
-// Level is what a hit counts as.
+// Level is the severity of a hit.
 type Level string
 
 // The levels. None is advice for plans and reviews, and never a finding.

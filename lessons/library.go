@@ -15,7 +15,7 @@ import (
 //go:embed library/*.md
 var builtIn embed.FS
 
-// SummaryFile is the overview that lies beside the lessons.
+// SummaryFile is the name of the overview next to the lessons.
 const SummaryFile = "SUMMARY.md"
 
 // Layer is a folder of lessons.
@@ -25,7 +25,7 @@ type Layer struct {
 	FS   fs.FS
 }
 
-// BuiltIn is the layer that comes with the program.
+// BuiltIn returns the layer that comes with the program.
 func BuiltIn() Layer {
 	sub, err := fs.Sub(builtIn, "library")
 	if err != nil {
@@ -34,7 +34,7 @@ func BuiltIn() Layer {
 	return Layer{"built-in", "lessons/library", sub}
 }
 
-// DirLayer is a folder on disk. It need not be there.
+// DirLayer returns a folder on disk. It need not be there.
 func DirLayer(name, dir string) Layer {
 	return Layer{name, dir, os.DirFS(dir)}
 }
@@ -42,7 +42,7 @@ func DirLayer(name, dir string) Layer {
 // Library is the lessons of all layers, by id.
 type Library struct {
 	Lessons []*Lesson
-	Notes   []string // which lessons took the place of others
+	Notes   []string // lessons that replaced others
 }
 
 // Load reads layers. A lesson of a later one takes the place of an earlier one with the same id; two with the
@@ -112,7 +112,7 @@ func (y Layer) read() ([]*Lesson, FileErrors, error) {
 	return found, errs, nil
 }
 
-// isLessonFile leaves out what people keep beside their lessons.
+// isLessonFile reports whether a file is a lesson, and not one of the usual documents next to them.
 func isLessonFile(name string) bool {
 	switch strings.ToUpper(name) {
 	case "SUMMARY.MD", "README.MD", "TEMPLATE.MD", "INDEX.MD":

@@ -21,7 +21,7 @@ type Hit struct {
 	Line   int     `json:"line"`
 	Col    int     `json:"col"`  // in characters, from 1
 	Text   string  `json:"text"` // the line, shortened, without what looks like a secret
-	// Reason is why somebody allows it; "" where nobody does.
+	// Reason is the reason of a suppression; "" without one.
 	Reason string `json:"reason,omitempty"`
 }
 
@@ -32,13 +32,13 @@ type Problem struct {
 	Message string `json:"message"`
 }
 
-// Skip says what was not looked at, and why.
+// Skip is a skipped file, with the reason.
 type Skip struct {
 	Path   string `json:"path"`
 	Reason string `json:"reason"`
 }
 
-// Result is what a scan saw.
+// Result is the result of a scan.
 type Result struct {
 	Hits       []Hit     `json:"hits"`
 	Suppressed []Hit     `json:"suppressed"`
@@ -59,7 +59,7 @@ func (r Result) Count(level Level) int {
 	return n
 }
 
-// Add puts what another scan saw behind this one.
+// Add appends the result of another scan.
 func (r *Result) Add(o Result) {
 	r.Hits = append(r.Hits, o.Hits...)
 	r.Suppressed = append(r.Suppressed, o.Suppressed...)
@@ -130,7 +130,7 @@ func (w *worker) report(file, lang string, text []byte, set *ruleSet) {
 	w.problems(file, text)
 }
 
-// problems looks at each suppression by itself.
+// problems checks each suppression.
 func (w *worker) problems(file string, text []byte) {
 	lines := lineCounter{text: text}
 	for _, at := range w.search.marks {
@@ -174,10 +174,10 @@ func (c *lineCounter) at(pos int) int {
 	return c.line + 1
 }
 
-// maxExcerpt is how much of a line a hit quotes.
+// maxExcerpt limits the bytes of a line that a hit quotes.
 const maxExcerpt = 160
 
-// excerpt is what a hit shows of its line. A hit may be about a secret, and it will be stored.
+// excerpt returns the part of the line that a hit shows, redacted: a hit may be about a secret, and it will be stored.
 func (s *Scanner) excerpt(line []byte) string {
 	line = bytes.TrimSpace(line)
 	// What is cut off here is far more than what is shown, so that no secret is cut in two and kept.

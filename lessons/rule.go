@@ -14,7 +14,7 @@ import (
 	"github.com/runplan/runplan/internal/literal"
 )
 
-// MaxSpan is how far a match of a pattern with \n in it reaches from the beginning of its first line.
+// MaxSpan is the maximum length of a match of a pattern with \n, from the beginning of its first line.
 const MaxSpan = 4 << 10
 
 // rule is a syntactic lesson, ready to be looked for.
@@ -26,7 +26,7 @@ type rule struct {
 	sees   sees
 }
 
-// sees is how much of a file a rule is tried on at a time.
+// sees is the amount of text to which a rule is applied at a time.
 type sees int
 
 const (
@@ -48,7 +48,7 @@ func compile(l *Lesson) (*rule, error) {
 		// A match that may begin above its literal, or has none, could be anywhere.
 		r.sees, expr = wholeFile, "(?m:"+expr+")"
 	default:
-		// It has to begin on the first line, so that the search ends where nothing can begin any more.
+		// It has to begin on the first line, so that the search stops early.
 		r.sees, expr = fewLines, `\A[^\n]*?((?m:`+expr+`))`
 	}
 	if r.re, err = regexp.Compile(expr); err != nil {
@@ -62,7 +62,7 @@ func compile(l *Lesson) (*rule, error) {
 	return r, nil
 }
 
-// first is the first match in a line that the lesson means.
+// first returns the first match in a line that the lesson means.
 func (r *rule) first(line []byte) []int {
 	if r.unless == nil {
 		return r.re.FindIndex(line)
@@ -75,7 +75,7 @@ func (r *rule) first(line []byte) []int {
 	return nil
 }
 
-// means tells whether a match is what the lesson means.
+// means reports whether a match is what the lesson means.
 func (r *rule) means(match []byte) bool { return r.unless == nil || !r.unless.Match(match) }
 
 // namesLineFeed reports whether an expression has \n in so many words. \s or [^"] alone do not count:
@@ -92,12 +92,12 @@ func namesLineFeed(expr string) bool {
 	return false
 }
 
-// ruleSet is the rules for files of one kind, with one search for the literals of all of them.
+// ruleSet holds the rules for files of one kind, with one search for all of their literals.
 type ruleSet struct {
 	rules  []*rule
 	always []int   // rules without a literal: they are tried on each line
 	lits   [][]int // for each literal the rules that need it; suppression has none
-	mark   int     // the literal that stands in every suppression
+	mark   int     // the literal that every suppression contains
 	set    *literal.Set
 }
 
@@ -132,7 +132,7 @@ func newRuleSet(rules []*rule) *ruleSet {
 	return s
 }
 
-// place is where a rule matched.
+// place is the place of a match.
 type place struct {
 	rule       int
 	start, end int
@@ -146,7 +146,7 @@ type search struct {
 	marks   []int // where suppressions may be
 }
 
-// run finds all places in text, which has [literal.Pad] bytes behind its end.
+// run finds all places in text, which has [literal.Pad] bytes after its end.
 func (q *search) run(s *ruleSet, text []byte) {
 	q.places, q.marks = q.places[:0], q.marks[:0]
 	q.tried = slices.Grow(q.tried[:0], len(s.rules))[:len(s.rules)]

@@ -24,7 +24,7 @@ type Options struct {
 	Scopes      []string // tags of the project; nil: not known, every lesson applies
 	Workers     int      // files at a time; 0: one for each processor
 	MaxSize     int64    // larger files are skipped; 0: 16 MiB
-	AnyLanguage bool     // try each lesson on every file, whatever language it is for
+	AnyLanguage bool     // try each lesson on every file, in any language
 	Foreign     bool     // look into folders of other people's code as well, where a list of files names them
 }
 
@@ -34,7 +34,7 @@ type Scanner struct {
 	detector *detector
 	sets     map[string]func() *ruleSet // by language, each made when it is first needed; "" for text of no known kind
 	redactor *redact.Redactor
-	secrets  *regexp.Regexp  // values with a telling name, whatever their shape
+	secrets  *regexp.Regexp  // values with a secret-sounding name, in any form
 	known    map[string]bool // ids of all lessons
 }
 
@@ -87,8 +87,8 @@ func (s *Scanner) Source(path string, src []byte) Result {
 	return w.result
 }
 
-// Scan looks at files of dir; their paths are relative to it, with slashes. The error says which file could
-// not be looked at; then nothing is known. A file that is not there any more is skipped.
+// Scan applies the lessons to files of dir; their paths are relative to it, with slashes. The error names a file that
+// could not be read; then the result is not valid. A missing file is skipped.
 func (s *Scanner) Scan(ctx context.Context, dir string, files []string) (Result, error) {
 	return s.run(ctx, dir, func(yield func(string) bool) ([]Skip, error) {
 		folders := map[string]int{}
@@ -211,7 +211,7 @@ func (w *worker) file(dir, path string) error {
 	return nil
 }
 
-// read reads a file into the worker's buffer and leaves room behind it.
+// read reads a file into the worker's buffer with padding after it.
 func (w *worker) read(f *os.File, size int) ([]byte, error) {
 	w.buf = slices.Grow(w.buf[:0], size+1+literal.Pad)
 	for {
@@ -229,7 +229,7 @@ func (w *worker) read(f *os.File, size int) ([]byte, error) {
 	}
 }
 
-// look searches a text, which has [literal.Pad] bytes of capacity behind its end.
+// look searches a text, which has [literal.Pad] bytes of capacity after its end.
 func (w *worker) look(path string, text []byte) {
 	if why := notText(text); why != "" {
 		w.skip(path, why)

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Summary is the overview of a library: [SummaryFile] with the table and the clusters of these lessons.
+// Summary returns the overview of a library: [SummaryFile] with the table and the clusters of these lessons.
 func Summary(lib *Library) (string, error) {
 	text, err := fs.ReadFile(BuiltIn().FS, SummaryFile)
 	if err != nil {

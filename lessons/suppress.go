@@ -9,8 +9,8 @@ import (
 //
 //	password = "changeme-2024-local"  # runplan:ignore 0029 only opens the sandbox
 //
-// It stands in a comment on the line of the hit, or alone on the line above it, and names one or more
-// lessons and a reason. Without a reason it suppresses nothing and is a [Problem] itself.
+// It is in a comment on the line of the hit, or alone on the line above it, and names one or more lessons and a reason.
+// Without a reason it suppresses nothing and is itself a [Problem].
 const suppressionMark = "runplan:ignore"
 
 // suppression is one such comment.
@@ -20,8 +20,8 @@ type suppression struct {
 	alone  bool // nothing but the comment is on its line, so it is about the next one
 }
 
-// parseSuppression reads the suppression of a line. It is none where the mark does not begin a comment, or
-// where what follows names no lesson: other checks share the mark, with names of their own.
+// parseSuppression parses the suppression of a line. ok is false if the mark does not begin a comment, or if no lesson
+// follows: other checks share the mark, with their own names.
 func parseSuppression(line string) (s suppression, ok bool) {
 	before, after, found := strings.Cut(line, suppressionMark)
 	if !found {
@@ -41,13 +41,13 @@ func parseSuppression(line string) (s suppression, ok bool) {
 		text = strings.TrimSpace(rest)
 	}
 	if len(s.ids) == 0 && text != "" {
-		return s, false // for somebody else
+		return s, false // for another check
 	}
 	s.reason = strings.Trim(text, " \t:-–—")
 	return s, true
 }
 
-// addIDs reads a word such as 0029 or 0028,0029: and reports whether it was one.
+// addIDs parses a word such as 0029 or 0028,0029: and reports whether it is a list of ids.
 func addIDs(ids *[]string, word string) bool {
 	word = strings.TrimRight(word, ",:")
 	var found []string

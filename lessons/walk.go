@@ -59,7 +59,7 @@ func relative(dir, name string) string {
 	return filepath.ToSlash(rel)
 }
 
-// foreignName says why a folder of this name holds nobody's work; "" if it may.
+// foreignName returns why a folder with this name contains no code of the project; "" if it may.
 func foreignName(name string) string {
 	if language.Vendored(name) {
 		return "dependencies"
@@ -95,7 +95,7 @@ func foreignDir(base, name string) string {
 	return ""
 }
 
-// foreign returns the outermost folder of a path that holds nobody's work.
+// foreign returns the outermost folder of a path that contains no code of the project.
 func foreign(file string) (folder, why string) {
 	for at := 0; ; {
 		i := strings.IndexByte(file[at:], '/')
@@ -120,7 +120,7 @@ func notText(text []byte) string {
 	return ""
 }
 
-// generated reports whether a file says of itself, in its first lines, that a program wrote it.
+// generated reports whether the first lines of a file say that a program wrote it.
 func generated(text []byte) bool {
 	head := text[:min(len(text), 2<<10)]
 	for line := range bytes.Lines(head) {

@@ -12,7 +12,7 @@ import (
 	"unicode"
 )
 
-// Draft returns a lesson to fill in. It can be loaded as it is, and is found by nobody yet.
+// Draft returns a lesson to fill in. It can be loaded as it is, and does not match anything yet.
 func Draft(id, title string) *Lesson {
 	return &Lesson{
 		ID: id, Title: title, Severity: ShouldFix, Languages: []string{All}, Category: Categories()[0],
@@ -40,7 +40,7 @@ func NextID(lib *Library) (string, error) {
 	return fmt.Sprintf("%04d", last+1), nil
 }
 
-// FileName is what the file of a lesson is called: its id and its title in short.
+// FileName returns the name of a lesson's file: its id and its shortened title.
 func FileName(l *Lesson) string {
 	const most = 60
 	var slug strings.Builder
@@ -144,7 +144,7 @@ func format(l *Lesson, text func(indent, s string) string) []byte {
 	return b.Bytes()
 }
 
-// block writes text as a literal block, in which nothing needs a backslash, where that can hold it.
+// block writes text as a literal block without escapes, if such a block can represent it.
 func block(indent, s string) string {
 	body, chomp := s, "|-"
 	if strings.HasSuffix(s, "\n") {

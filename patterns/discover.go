@@ -24,10 +24,10 @@ const (
 	mostCounts  = 6    // of a list
 )
 
-// Style tells how a code base is written, so that what is added looks like what is there.
+// Style describes how a code base is written, so that new code can look like existing code.
 type Style struct {
 	Languages []LanguageStyle `json:"languages"`
-	Note      string          `json:"note,omitempty"` // what was not looked at, and why
+	Note      string          `json:"note,omitempty"` // what was skipped, and why
 	Skipped   []Skip          `json:"skipped,omitempty"`
 }
 
@@ -42,13 +42,13 @@ type LanguageStyle struct {
 	Imports   []Count `json:"imports"`
 }
 
-// Count is how often something is done.
+// Count is the number of uses of something.
 type Count struct {
 	What string `json:"what"`
 	N    int    `json:"n"`
 }
 
-// Sizes is how the lengths of functions are distributed, in lines.
+// Sizes describes the distribution of function lengths, in lines.
 type Sizes struct {
 	Count  int `json:"count"`
 	Median int `json:"median"`
@@ -162,7 +162,7 @@ func most(counts map[string]int) []Count {
 	return all[:min(len(all), mostCounts)]
 }
 
-// Text is the style for a brief, "" if there is nothing to say.
+// Text returns the style for a brief, "" if there is nothing to say.
 func (s Style) Text() string {
 	if len(s.Languages) == 0 {
 		return ""

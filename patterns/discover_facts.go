@@ -67,7 +67,7 @@ func (c *counter) facts(ctx context.Context, p Program, dir, language string, fi
 	return nil
 }
 
-// head is the first match of an expression in a text: its first group.
+// head returns the first match of an expression in a text: its first group.
 func head(expr, text string) string {
 	if m := regexp.MustCompile(expr).FindStringSubmatch(text); m != nil {
 		return m[1]
@@ -201,7 +201,7 @@ func (c *counter) script(r record) {
 	}
 }
 
-// packageOf is the package of an import: "react" of react/jsx-runtime, "@scope/name" of @scope/name/x.
+// packageOf returns the package of an import: "react" of react/jsx-runtime, "@scope/name" of @scope/name/x.
 func packageOf(from string) string {
 	parts := strings.SplitN(from, "/", 3)
 	if strings.HasPrefix(from, "@") && len(parts) > 1 {

@@ -19,7 +19,7 @@ func (c *counter) golang(ctx context.Context, dir string, files []string) error 
 		}
 		f, err := parser.ParseFile(set, filepath.Join(dir, filepath.FromSlash(name)), nil, parser.SkipObjectResolution|parser.ParseComments)
 		if err != nil || ast.IsGenerated(f) {
-			continue // code that does not compile, or that nobody wrote, says nothing of the style
+			continue // broken or generated code says nothing about the style
 		}
 		c.files++
 		g := goFile{counter: c, set: set, test: strings.HasSuffix(name, "_test.go")}

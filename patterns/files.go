@@ -25,16 +25,16 @@ const (
 type source struct {
 	path     string // slashes, relative
 	language string // "" when only the program knows
-	byName   string // name to be taken for language, for scripts without a file name extension
+	byName   string // name that stands for the language, for scripts without a file name extension
 	comments []suppression
 	neutral  []byte // text without ignoreWord, nil when it has none
 	idle     bool   // no rule can find anything in it, so the program need not look
 	sifted   bool   // the rules that can are known
 }
 
-// sources sorts the files of a request: those to look at, those that nobody can look at, with the reason, and
-// those in languages that are not wanted. The paths may be absolute if they lie in dir. sift, if not nil, is shown the text
-// of each file as the program will see it.
+// sources sorts the files of a request: those to check, those that cannot be checked, with the reason, and those in
+// unwanted languages. Absolute paths must be inside dir. sift, if not nil, receives the text of each file as ast-grep
+// will see it.
 func sources(dir string, files []string, wanted func(language string) bool, sift func(s *source, text []byte)) (look []source, skipped []Skip, other []string, err error) {
 	seen := map[string]bool{}
 	names := map[string]string{} // base name of a script → its language
@@ -76,7 +76,7 @@ func sources(dir string, files []string, wanted func(language string) bool, sift
 	return look, skipped, other, nil
 }
 
-// relative is a path below dir, with slashes.
+// relative returns a path below dir, with slashes.
 func relative(dir, file string) (string, error) {
 	rel := file
 	if filepath.IsAbs(file) {

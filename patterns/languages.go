@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// languageOf is ast-grep's language of a file name, "" if it is none of its languages.
+// languageOf returns ast-grep's language for a file name, "" if it has none.
 func languageOf(name string) string {
 	switch strings.TrimPrefix(strings.ToLower(path.Ext(name)), ".") {
 	case "py", "pyi", "py3", "bzl":
@@ -70,7 +70,7 @@ func languageOf(name string) string {
 	return ""
 }
 
-// canonical is the one name that is used here for a language of a rule.
+// canonical returns the one name that is used here for a language of a rule.
 func canonical(language string) string {
 	l := strings.ToLower(language)
 	switch l {
@@ -85,7 +85,7 @@ func canonical(language string) string {
 	return l
 }
 
-// interpreter is the language that the first line of a script names.
+// interpreter returns the language that the first line of a script names.
 func interpreter(text []byte) string {
 	line, _, _ := bytes.Cut(text[:min(len(text), 200)], []byte("\n"))
 	m := regexp.MustCompile(`^#!\s*\S*?(?:/env\s+(?:-\S+\s+)*)?/?(bash|sh|dash|ksh|zsh|python|node)[\d.]*(?:\s|$)`).FindSubmatch(line)
@@ -101,8 +101,8 @@ func interpreter(text []byte) string {
 	return "bash"
 }
 
-// isProse reports whether the name of a file says that it holds text or data in which ast-grep knows no language.
-// TestProseIsNotLookedAt asks the program itself.
+// isProse reports whether a file name indicates text or data that ast-grep has no language for. TestProseIsNotLookedAt
+// asks the program itself.
 func isProse(name string) bool {
 	switch strings.ToLower(path.Ext(name)) {
 	case ".txt", ".log", ".csv", ".tsv", ".rst", ".adoc", ".toml", ".ini", ".cfg", ".sum", ".mod", ".lock", ".golden", ".png", ".jpg", ".gif", ".ico", ".pdf":

@@ -15,9 +15,9 @@ import (
 	"github.com/runplan/runplan/internal/proc"
 )
 
-// Files lists the files of a tree, relative to dir: what git knows or would add, where dir is in a
-// repository, else all. With paths it lists what lies below those; a path that is not there is an error.
-// Other people's code, in folders such as node_modules, is left out and said so, unless a path names it.
+// Files lists the files of a tree, relative to dir. In a repository these are the tracked and the untracked but not
+// ignored files, else all files. With paths it lists what is below those; a missing path is an error. Third-party code,
+// in folders such as node_modules, is skipped and reported, unless a path names it.
 func Files(ctx context.Context, env []string, dir string, paths ...string) (files []string, skipped []Skip, err error) {
 	if len(paths) == 0 {
 		paths = []string{"."}
@@ -54,7 +54,7 @@ func Files(ctx context.Context, env []string, dir string, paths ...string) (file
 	return slices.Compact(files), slices.Compact(skipped), nil
 }
 
-// below is a folder or file in dir, relative to it.
+// below returns a folder or file in dir, relative to it.
 func below(dir, name string) (string, error) {
 	if !filepath.IsAbs(name) && path.Clean(filepath.ToSlash(name)) == "." {
 		return ".", nil
@@ -65,7 +65,7 @@ func below(dir, name string) (string, error) {
 	return relative(dir, name)
 }
 
-// tracked asks git. It answers false where there is no repository.
+// tracked asks git. It returns false if there is no repository.
 func tracked(ctx context.Context, env []string, dir, root string) ([]string, bool) {
 	quiet := slices.DeleteFunc(slices.Clone(env), func(kv string) bool { return strings.HasPrefix(kv, "GIT_") })
 	out, err := proc.Output(ctx, proc.Cmd{
@@ -77,7 +77,7 @@ func tracked(ctx context.Context, env []string, dir, root string) ([]string, boo
 	}
 	var files []string
 	for f := range strings.SplitSeq(string(out), "\x00") {
-		// What was deleted and not committed yet is nothing to look at; a submodule is a repository of its own.
+		// A deleted file that is still in the index cannot be read; a submodule is a separate repository.
 		if fi, err := os.Lstat(filepath.Join(dir, filepath.FromSlash(f))); f != "" && err == nil && !fi.IsDir() {
 			files = append(files, f)
 		}
@@ -103,7 +103,7 @@ func walk(ctx context.Context, dir, root string) ([]string, error) {
 		case e.IsDir() && nothing(e.Name()):
 			return fs.SkipDir
 		case e.IsDir() && foreign(root, rel+"/x") != "":
-			files = append(files, rel+"/…") // one entry stands for all of it
+			files = append(files, rel+"/…") // one entry stands for the whole folder
 			return fs.SkipDir
 		case !e.IsDir():
 			files = append(files, rel)
@@ -126,7 +126,7 @@ func nothing(name string) bool {
 	return false
 }
 
-// foreign is the outermost folder around a file, below root, that holds nobody's work here.
+// foreign returns the outermost folder around a file, below root, that contains no code of the project.
 func foreign(root, file string) string {
 	rest, at := file, 0
 	if root != "." {

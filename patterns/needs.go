@@ -24,7 +24,7 @@ type need struct {
 	all  []need
 	any  []need
 	text string         // part of the text
-	word string         // part of the text, as a word of its own
+	word string         // a whole word in the text
 	expr *regexp.Regexp // matches in the text
 	lits []string       // expr matches only if one of these is in the text; none: nothing is known
 }
@@ -62,7 +62,7 @@ func (n need) cost() int {
 	return 2
 }
 
-// allOf is the need for all of the needs. Those that hold for each text are left out.
+// allOf returns the need for all of the needs. Those that hold for each text are left out.
 func allOf(list ...need) need {
 	var all []need
 	for _, n := range list {
@@ -81,7 +81,7 @@ func allOf(list ...need) need {
 	return need{all: all}
 }
 
-// anyOf is the need for one of the needs. Where one of them holds for each text, so does the result.
+// anyOf returns the need for at least one of the needs. If one of them is always met, so is the result.
 func anyOf(list []need) need {
 	if len(list) == 0 || slices.ContainsFunc(list, need.none) {
 		return need{}
@@ -109,13 +109,14 @@ func hasWord(text, word string) bool {
 	}
 }
 
-// ruleKeys are the keys of a rule file that are known here. Those of any other may say what a rule matches.
+// ruleKeys lists the known keys of a rule file. Any other key may change what a rule matches.
 var ruleKeys = []string{
 	"id", "language", "rule", "constraints", "utils", "transform", "fix", "rewriters", "severity", "message", "note",
 	"labels", "files", "ignores", "url", "metadata",
 }
 
-// needOf is the need of a rule document for files in a language. Constraints are left out: they only narrow a match.
+// needOf returns the need of a rule document for files in a language. Constraints are left out: they only narrow a
+// match.
 func needOf(text, language string) need {
 	var doc map[string]any
 	if err := yaml.Unmarshal([]byte(text), &doc); err != nil {
@@ -137,7 +138,7 @@ type reader struct {
 	within   []string // utils that are being read
 }
 
-// rule reads a rule object. All that it says has to hold of a node, or of a node near it in the same file.
+// rule reads a rule object. All of its conditions must hold for a node, or for a node near it in the same file.
 func (r reader) rule(v any) need {
 	obj, ok := v.(map[string]any)
 	if !ok {
@@ -182,7 +183,7 @@ func (r reader) rule(v any) need {
 	return allOf(all...)
 }
 
-// util reads the rule that a name stands for.
+// util reads the rule with the given name.
 func (r reader) util(v any) need {
 	name, ok := v.(string)
 	if !ok || slices.Contains(r.within, name) {
@@ -192,8 +193,8 @@ func (r reader) util(v any) need {
 	return r.rule(r.utils[name])
 }
 
-// kindWords returns the keyword that each node of some kinds contains. Only keywords that need more text behind them
-// are listed: in broken code a parser inserts a missing token only where the token ends its node.
+// kindWords returns the keyword that each node of some kinds contains. It lists only keywords that need more text after
+// them: in broken code a parser inserts a missing token only if the token ends its node.
 func kindWords(language string) map[string]string {
 	switch language {
 	case "go":
@@ -219,8 +220,8 @@ func kindWords(language string) map[string]string {
 	return nil
 }
 
-// patternNeed is the need of a pattern: the program compares the leaves of its tree as text. What stands in quotes or
-// comments need not be a leaf as a whole, so patterns with comments are not understood and quoted text is left out.
+// patternNeed returns the need of a pattern: ast-grep compares the leaves of its tree as text. Text in quotes or
+// comments need not be a whole leaf, so patterns with comments give no need and quoted text is left out.
 func patternNeed(pattern, language string) need {
 	switch language {
 	case "go", "python", "typescript", "tsx", "javascript", "java", "c", "cpp", "csharp", "rust":
@@ -254,7 +255,7 @@ func patternNeed(pattern, language string) need {
 	return allOf(all...)
 }
 
-// wordEnd is the length of the word that s begins with. A dollar sign is part of it: it makes the word a variable.
+// wordEnd returns the length of the word at the beginning of s. A dollar sign is part of it: it marks a variable.
 func wordEnd(s string) int {
 	for i := range len(s) {
 		if c := s[i]; c != '_' && c != '$' && (c|0x20 < 'a' || c|0x20 > 'z') && (c < '0' || c > '9') {
@@ -264,7 +265,7 @@ func wordEnd(s string) int {
 	return len(s)
 }
 
-// regexNeed is the need of an expression that has to match in the text of a node.
+// regexNeed returns the need of an expression that must match in the text of a node.
 func regexNeed(expr string) need {
 	if !portable(expr) {
 		return need{}

@@ -15,18 +15,18 @@ import (
 	"github.com/runplan/runplan/internal/proc"
 )
 
-// Text is a file whose nodes are wanted, with what the caller read of it.
+// Text is a file to search, with the text that the caller read.
 type Text struct {
 	Path string // slashes, relative to the folder
 	Text []byte
-	Copy bool // Text is not what stands on disk: it was brought into UTF-8
+	Copy bool // Text differs from the file on disk: it was converted to UTF-8
 }
 
-// Node is what one rule matched in a file, as byte offsets into its text.
+// Node is a match of one rule in a file, as byte offsets into its text.
 type Node struct {
 	Rule       string
 	Start, End int
-	From, To   int // what the rule's fix would replace: the extent of a definition. -1: the rule has none
+	From, To   int // the range that the rule's fix replaces: the extent of a definition. -1: the rule has none
 	Vars       []Var
 }
 
@@ -46,13 +46,13 @@ func (n Node) Var(name string) (v Var, ok bool) {
 	return Var{}, false
 }
 
-// ErrTooMuch says that an answer is longer than what is held in memory.
+// ErrTooMuch says that an answer is too long to hold in memory.
 var ErrTooMuch = errors.New("ast-grep's answer is too long")
 
-// Nodes applies rules to texts of dir in one process and returns what they match, by path, in no order. It is for
-// indexing: rules match small nodes, and text is taken from the file, not from the answer. A text without any node
-// was looked at again, and is in skipped where ast-grep did not look. With threads > 0 the program takes no more
-// than that many. [ErrTooMuch] asks for fewer texts.
+// Nodes applies rules to texts of dir in one process and returns the matches by path, in no order. It is for indexing:
+// rules match small nodes, and the caller takes text from the file, not from the answer. A text without nodes is
+// checked again; it is in skipped if ast-grep did not read it. With threads > 0 ast-grep uses at most that many.
+// [ErrTooMuch] asks for fewer texts.
 func (p Program) Nodes(ctx context.Context, dir string, texts []Text, rules string, threads int) (nodes map[string][]Node, skipped []Skip, err error) {
 	if !p.Found() {
 		return nil, nil, ErrMissing
@@ -101,8 +101,8 @@ type outliner struct {
 	threads  int
 }
 
-// argument is how the program is told of a text: the file itself, or a copy of it where the file is not UTF-8 or
-// holds the word that would switch the program off. Offsets are the same in both.
+// argument returns the path that ast-grep gets for a text. It is the file itself, or a copy if the file is not UTF-8 or
+// contains the word that would turn ast-grep off. Offsets are the same in both.
 func (o *outliner) argument(t Text) (string, error) {
 	text := t.Text
 	if bytes.Contains(text, []byte(ignoreWord)) {
@@ -169,7 +169,7 @@ type answer struct {
 	size    int
 	tooMuch func()
 
-	file string // of the last line, and what was found of it
+	file string // of the last line, and the matches in it
 	text Text
 	last []Node
 }
@@ -245,7 +245,7 @@ func (n names) of(word []byte) string {
 	return s
 }
 
-// silent asks once more about files of which the program said nothing, and whether it looked at them.
+// silent asks again about files without any answer, and whether ast-grep read them.
 func (o *outliner) silent(ctx context.Context, args []string) ([]Skip, error) {
 	if len(args) == 0 {
 		return nil, nil
@@ -289,7 +289,7 @@ func (o *outliner) silent(ctx context.Context, args []string) ([]Skip, error) {
 	return skipped, nil
 }
 
-// within tells whether all offsets lie in a text of n bytes.
+// within reports whether all offsets lie in a text of n bytes.
 func (n Node) within(size int) bool {
 	ok := 0 <= n.Start && n.Start <= n.End && n.End <= size && (n.From < 0 || n.From <= n.To && n.To <= size)
 	for _, v := range n.Vars {
@@ -375,7 +375,7 @@ func (d *stepper) take(c byte) bool {
 	return true
 }
 
-// object calls each with every key; it has to step over the value. null is an object without keys.
+// object calls each for every key; each must step over the value. null is an object without keys.
 func (d *stepper) object(each func(key []byte)) {
 	if d.next() == 'n' {
 		d.skip()
@@ -406,7 +406,7 @@ func (d *stepper) object(each func(key []byte)) {
 	}
 }
 
-// raw is a string as it is written, without its quotes.
+// raw returns a string as it is written, without its quotes.
 func (d *stepper) raw() []byte {
 	if !d.take('"') {
 		d.fail()

@@ -1,13 +1,12 @@
-// Package patterns finds code by its structure, with ast-grep as the eye.
+// Package patterns finds code by its structure, with ast-grep.
 //
-// A [Rule] is an ast-grep rule: built in, of the user, or of the project. [Scan] looks at named files and
-// answers with a [Result]: what was found, what was suppressed and why, and what was not looked at and why.
-// The program by itself says "clean" of files that it never opened; here each of those ways ends in a hit,
-// an error or an entry of [Result.Skipped]. [Discover] tells how a code base is written, [Generate] turns
-// lessons into rules.
+// A [Rule] is an ast-grep rule: built in, of the user, or of the project. [Scan] checks the given files and returns a
+// [Result]: the hits, the suppressed hits with their reasons, and the skipped files with the reasons. ast-grep itself
+// says "clean" about files that it never opened. Here each of those cases ends in a hit, an error or an entry of
+// [Result.Skipped]. [Discover] describes how a code base is written, [Generate] turns lessons into rules.
 //
-// ast-grep is optional. Where it is missing [Find] says so with [ErrMissing]; callers skip and show it. A
-// rule that does not compile, or a program that crashes, is an error and never a skip.
+// ast-grep is optional. If it is missing, [Find] returns [ErrMissing]; callers skip and say so. A rule that does not
+// compile, or a crash of the program, is an error and never a skip.
 package patterns
 
 import (
@@ -28,7 +27,7 @@ import (
 // ErrMissing says that ast-grep is not installed. It is a reason to skip, not to fail.
 var ErrMissing = errors.New("ast-grep is not installed")
 
-// MissingNote is what is shown where structural analysis was skipped.
+// MissingNote is shown if structural analysis was skipped.
 const MissingNote = "install ast-grep for structural analysis"
 
 // EnvVar names the program, before PATH is searched.
@@ -51,7 +50,7 @@ type Program struct {
 
 	// Env is the environment that it runs in, complete.
 	Env []string `json:"-"`
-	// Limit is how long it may look at one chunk of files; 0 is five minutes.
+	// Limit is the time limit for one chunk of files; 0 is five minutes.
 	Limit time.Duration `json:"-"`
 	// Reaper, if not nil, ends the program should this one be killed.
 	Reaper *proc.Reaper `json:"-"`
@@ -65,12 +64,11 @@ type accepted struct {
 	rules []string
 }
 
-// Found tells whether there is a program. The zero Program is none.
+// Found reports whether there is a program. The zero Program is none.
 func (p Program) Found() bool { return p.Path != "" }
 
-// Find looks for ast-grep: the configured path or name, else $RUNPLAN_AST_GREP, else ast-grep in the PATH of
-// env. [ErrMissing] means that nobody named one and there is none; a named one that does not work is an
-// error of its own.
+// Find looks for ast-grep: the configured path or name, else $RUNPLAN_AST_GREP, else ast-grep in the PATH of env.
+// [ErrMissing] means that none is configured or installed; a configured one that does not work is another error.
 func Find(ctx context.Context, env []string, configured string) (Program, error) {
 	named, by := configured, "the configuration"
 	if named == "" {

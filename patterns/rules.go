@@ -29,7 +29,7 @@ type Rule struct {
 	Lesson    string   `json:"lesson,omitempty"` // id of the lesson that it enforces
 	Layer     Layer    `json:"layer"`
 	File      string   `json:"file"`
-	Shadows   Layer    `json:"shadows,omitempty"` // it stands in for a rule of that layer
+	Shadows   Layer    `json:"shadows,omitempty"` // it replaces a rule of that layer
 
 	docs []document // one per language
 }
@@ -53,7 +53,7 @@ const (
 	off     Severity = "off" // in a file: the rule of that id does not apply here
 )
 
-// Layer is where a rule comes from. A later layer replaces rules of the same id.
+// Layer is the origin of a rule. A later layer replaces rules of the same id.
 type Layer string
 
 // The layers, in their order.
@@ -70,7 +70,7 @@ type Source struct {
 	Name  string // of the folder, for people
 }
 
-// Builtin is the source of the rules that come with the program.
+// Builtin returns the source of the rules that come with the program.
 func Builtin() Source {
 	sub, err := fs.Sub(builtinFiles, "rules")
 	if err != nil {
@@ -79,7 +79,7 @@ func Builtin() Source {
 	return Source{BuiltIn, sub, "built-in"}
 }
 
-// Folder is the source of the rules in a folder on disk. It need not be there.
+// Folder returns the source of the rules in a folder on disk. It need not be there.
 func Folder(layer Layer, dir string) Source { return Source{layer, os.DirFS(dir), dir} }
 
 // Load reads the rules of all sources, the later over the earlier, sorted by id. It reads the outer form
@@ -163,7 +163,7 @@ func add(rules []Rule, r Rule) ([]Rule, error) {
 	return rules, nil
 }
 
-// header is what is read of a rule; the rest is ast-grep's.
+// header holds the fields that runplan reads of a rule; ast-grep reads the rest.
 type header struct {
 	ID       string   `yaml:"id"`
 	Language string   `yaml:"language"`
@@ -247,7 +247,7 @@ func parseRule(doc string) (Rule, error) {
 	return r, nil
 }
 
-// text is what the program reads.
+// text returns the rules as ast-grep reads them.
 func text(rules []Rule) string {
 	var docs []document
 	for _, r := range rules {

@@ -23,7 +23,7 @@ const (
 	exitConfig = 8 // of the program: rule, pattern or configuration is not valid
 )
 
-// sight is what the program saw.
+// sight is the output of ast-grep.
 type sight struct {
 	records []record
 	files   map[string]string // file → "" if rules were applied to it, else why not
@@ -43,8 +43,8 @@ func (p Program) run(ctx context.Context, dir string, files []source, rules stri
 		return all, fmt.Errorf("make a folder for ast-grep: %w", err)
 	}
 	defer os.RemoveAll(own)
-	// Globs in rules are relative to the configuration's folder for files below it, else to the scanned one.
-	// So nothing that is scanned lies below the configuration.
+	// Globs in rules are relative to the configuration's folder for files below it, else to the scanned one. So scanned
+	// files must not be below the configuration.
 	job := job{Program: p, own: filepath.Join(own, "config")}
 	job.rules = filepath.Join(job.own, "rules.yml")
 	if err := os.Mkdir(job.own, 0o700); err != nil {
@@ -81,8 +81,8 @@ func (p Program) run(ctx context.Context, dir string, files []source, rules stri
 	return all, nil
 }
 
-// argvLimit is how many bytes of paths go on one command line. Linux and macOS take far more, less what the
-// environment needs; Windows takes 32 KiB.
+// argvLimit returns the number of bytes of paths on one command line. Linux and macOS allow far more, minus the
+// environment; Windows allows 32 KiB.
 func argvLimit() int {
 	if runtime.GOOS == "windows" {
 		return 16 << 10
@@ -192,7 +192,7 @@ func verdict(res proc.Result, said []string) error {
 	case res.Exit != 0 && res.Exit != exitFound:
 		return fmt.Errorf("ast-grep exited with status %d: %s", res.Exit, text)
 	}
-	// The program goes on after such lines, and exits with 0.
+	// The program continues after such lines, and exits with 0.
 	for _, l := range said {
 		if strings.HasPrefix(strings.TrimSpace(l), "ERROR:") {
 			return fmt.Errorf("ast-grep could not look: %s", strings.TrimSpace(l))

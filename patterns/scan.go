@@ -25,28 +25,28 @@ type Hit struct {
 	Lesson   string   `json:"lesson,omitempty"`
 }
 
-// Skip is a file that nobody looked at.
+// Skip is a file that was not checked.
 type Skip struct {
 	Path   string `json:"path"`
 	Reason string `json:"reason"`
 }
 
-// Result is what a scan saw, and what it did not see. It is the same for the same files and rules.
+// Result holds what a scan found and what it skipped. It is the same for the same files and rules.
 type Result struct {
 	Hits       []Hit        `json:"hits"`
 	Suppressed []Suppressed `json:"suppressed,omitempty"`
 	Skipped    []Skip       `json:"skipped,omitempty"`
-	Partial    []string     `json:"partial,omitempty"` // looked at, but not all of it could be parsed
+	Partial    []string     `json:"partial,omitempty"` // checked, but not completely parsed
 	Scanned    int          `json:"scanned"`           // files that a rule was applied to
 	Other      []string     `json:"other,omitempty"`   // files in languages that no rule is written for
 	Version    string       `json:"version"`           // of ast-grep
 }
 
-// Scan looks for rules in the given files: paths relative to dir, or absolute ones inside of it. Nothing in
-// dir can switch a rule off unseen; see suppress.go for what a comment can do. Without files nothing is
-// looked at, and Scanned is 0. An error says that the scan is not to be trusted.
+// Scan applies rules to the given files: paths relative to dir, or absolute ones inside of it. Nothing in dir can turn
+// a rule off silently; see suppress.go for the effect of comments. Without files it checks nothing, and Scanned is 0.
+// After an error the result must not be used.
 //
-// The program gets the files in which a rule can match, and those rules; without any it is not started.
+// ast-grep gets only the files in which a rule can match, and those rules; without any it is not started.
 func Scan(ctx context.Context, p Program, dir string, files []string, rules []Rule) (Result, error) {
 	res := Result{Hits: []Hit{}, Version: p.Version}
 	if !p.Found() {
@@ -158,7 +158,7 @@ func (r *Result) sort() {
 // rulePartial marks what the program could not parse. A rule may be blind there.
 const rulePartial = "runplan-partial"
 
-// ownRules are ours, for the languages of the files and of the rules.
+// ownRules returns runplan's own rules, for the languages of the files and of the rules.
 func ownRules(files []source, docs []document) string {
 	var languages []string
 	for _, f := range files {
@@ -182,7 +182,7 @@ func ownRules(files []source, docs []document) string {
 // ErrRule says that a rule is none.
 var ErrRule = errors.New("not a rule that ast-grep accepts")
 
-// Check asks the program whether it accepts each rule by itself. The errors name the rule and its file.
+// Check asks ast-grep whether it accepts each rule on its own. The errors name the rule and its file.
 func Check(ctx context.Context, p Program, rules []Rule) error {
 	var errs []error
 	for _, r := range rules {
@@ -193,7 +193,7 @@ func Check(ctx context.Context, p Program, rules []Rule) error {
 	return errors.Join(errs...)
 }
 
-// explain finds the rule that made the program refuse all of them.
+// explain finds the rule because of which ast-grep refused all of them.
 func explain(ctx context.Context, p Program, rules []Rule, err error) error {
 	if !errors.Is(err, ErrRule) {
 		return err
@@ -219,7 +219,7 @@ func (p Program) try(ctx context.Context, rules string) error {
 	return err
 }
 
-// limit is the time for one chunk.
+// limit returns the time for one chunk.
 func (p Program) limit() time.Duration {
 	if p.Limit > 0 {
 		return p.Limit
@@ -227,7 +227,7 @@ func (p Program) limit() time.Duration {
 	return runLimit
 }
 
-// stderrText is what the program said for people, without its notes for us.
+// stderrText returns ast-grep's messages for people, without its machine-readable notes.
 func stderrText(lines []string) string {
 	var b bytes.Buffer
 	for _, l := range lines {
@@ -241,7 +241,7 @@ func stderrText(lines []string) string {
 	return b.String()
 }
 
-// String is the hit as compilers print theirs.
+// String returns the hit as compilers print theirs.
 func (h Hit) String() string {
 	return fmt.Sprintf("%s:%d:%d: %s: %s [%s]", h.Path, h.Line, h.Col, h.Severity, h.Message, h.Rule)
 }

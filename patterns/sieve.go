@@ -44,9 +44,9 @@ func (v *sieve) sift(s *source, text []byte) {
 	}
 }
 
-// sifted returns the files that the program has to look at, and the rules for them. If only the program knows the
-// language of a file, all rules are kept. Users' rules that the program has not accepted yet run on all files, so that
-// a broken one is an error at once.
+// sifted returns the files that ast-grep has to check, and the rules for them. If only ast-grep knows the language of a
+// file, it keeps all rules. Users' rules that ast-grep has not accepted yet run on all files, so that a broken one is
+// an error at once.
 func (v *sieve) sifted(look []source, accepted bool) (ask []source, docs []document) {
 	all := false
 	for i := range look {

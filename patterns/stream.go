@@ -7,8 +7,8 @@ import (
 	"fmt"
 )
 
-// record is what is read of one line of ast-grep's --json=stream. Fields that are not named here are left
-// alone, so that a newer program may add some.
+// record holds fields of one line of ast-grep's --json=stream. Other fields are ignored, so a newer version may add
+// some.
 type record struct {
 	File  string `json:"file"`
 	Text  string `json:"text"`
@@ -40,7 +40,7 @@ type place struct {
 
 func (r record) capture(name string) string { return r.Vars.Single[name].Text }
 
-// parseStream reads one record a line. Whatever is not a record is an error: half an answer is none.
+// parseStream parses one record per line. Any other line is an error, because a partial answer is not usable.
 func parseStream(out []byte) ([]record, error) {
 	var all []record
 	for n := 1; len(out) > 0; n++ {

@@ -8,14 +8,13 @@ import (
 	"strings"
 )
 
-// The program lets a comment in the scanned code switch it off: for a line, or for the whole file. An agent
-// could write one. So that token never reaches the program: files that have it are scanned as a copy with
-// neutralWord instead, of the same length. What is suppressed is decided here, by the one comment that all
-// checks of runplan share. It has to name the rule and give a reason:
+// A comment in the scanned code can turn ast-grep off: for a line, or for the whole file. An agent could write one. So
+// that token never reaches ast-grep: files with it are scanned as a copy with neutralWord of the same length. Only the
+// suppression comment that all checks of runplan share counts. It must name the rule and give a reason:
 //
 //	// runplan:ignore defer-in-loop the loop runs twice at most
 //
-// It holds for its own line if there is code on it, else for the next one. All that was suppressed is in
+// It applies to its own line if there is code on it, else to the next one. All suppressed hits are in
 // [Result.Suppressed].
 const (
 	ignoreWord  = "ast-grep-ignore"
@@ -33,8 +32,8 @@ const (
 // ruleComment finds the comments that have a mark: a string that looks like one is none.
 const ruleComment = "runplan-comment"
 
-// commentKinds are the names of comments in the trees of a language, "" where they are not known here; then
-// each line that looks like a comment counts as one.
+// commentKinds returns the names of comments in the trees of a language, "" where they are not known here; then each
+// line that looks like a comment counts as one.
 func commentKinds(language string) string {
 	switch language {
 	case "python", "typescript", "tsx", "javascript", "go", "bash":
@@ -45,7 +44,7 @@ func commentKinds(language string) string {
 	return ""
 }
 
-// commentRules are the rules that find comments with marks.
+// commentRules returns the rules that find comments with marks.
 func commentRules(languages []string) string {
 	var b strings.Builder
 	for _, l := range languages {
@@ -106,8 +105,7 @@ func findSuppressions(text []byte) []suppression {
 	return all
 }
 
-// read takes the words apart: rules, as long as they are known ones, then the reason. A comment without a
-// known rule is for somebody else.
+// read splits the words into known rules and then the reason. A comment without a known rule is for another check.
 func (s suppression) read(known func(rule string) bool) (rules []string, reason string) {
 	for i, w := range s.words {
 		ids := strings.FieldsFunc(w, func(r rune) bool { return r == ',' || r == ':' })

@@ -48,8 +48,8 @@ func grammarOf(language string) (grammar, bool) {
 	return grammar{}, false
 }
 
-// grammarNames are the languages of a lesson that templates are written for. A lesson for all languages has
-// examples in one of them, and nobody says in which.
+// grammarNames returns the languages of a lesson that have templates. A lesson for all languages has examples in an
+// unknown one of them.
 func grammarNames(languages []string) []string {
 	var names []string
 	for _, l := range languages {
@@ -68,7 +68,7 @@ type candidate struct {
 	rule     any
 }
 
-// document is the candidate as a rule file.
+// document returns the candidate as a rule file.
 func (c candidate) document(id string, l Lesson, g grammar) string {
 	line := func(s string) string {
 		text, _ := json.Marshal(phrase.Line(s)) // a JSON string is a YAML one; no error is possible
@@ -88,8 +88,8 @@ func (c candidate) document(id string, l Lesson, g grammar) string {
 
 type node = map[string]any
 
-// candidates are the templates filled in with what the examples call, the most specific first. unsaid are
-// the names that were not used because the lesson does not speak of them.
+// candidates returns the templates filled in with the calls of the examples, the most specific first. unsaid lists the
+// names that were not used because the lesson does not mention them.
 func candidates(g grammar, l Lesson) (all []candidate, unsaid []string) {
 	bad, good := calls(l.Bad), calls(l.Good)
 	text := l.Title + " " + l.Description
@@ -129,7 +129,7 @@ func candidates(g grammar, l Lesson) (all []candidate, unsaid []string) {
 	}
 	for _, f := range named {
 		statement := node{"inside": node{"kind": g.statement}}
-		both := slices.Contains(good, f) // the good example makes something else of it
+		both := slices.Contains(good, f) // the good example uses it differently
 		if both && g.await != "" && says("await") {
 			put("not-awaited", fmt.Sprintf("%s is called without await", f), node{"all": []any{g.calls(f), statement}})
 		}
@@ -167,7 +167,7 @@ func candidates(g grammar, l Lesson) (all []candidate, unsaid []string) {
 	return all, unsaid
 }
 
-// calls is the rule for a call of a name; whatever it is called on.
+// calls returns the rule for a call of a name, on any receiver.
 func (g grammar) calls(name string) node {
 	return node{"kind": g.call, "has": node{"field": g.callee, "regex": `(^|[.\s])` + regexp.QuoteMeta(name) + "$"}}
 }
@@ -180,8 +180,8 @@ func with(n node, key string, value any) node {
 	return out
 }
 
-// calls are the names that are called in code, in their order; of a.b.c the c. A name too many does no harm:
-// the program decides what a candidate finds.
+// calls returns the names that are called in code, in their order; of a.b.c the c. A name too many does no harm: the
+// program decides what a candidate finds.
 func calls(code string) []string {
 	var names []string
 	for _, m := range regexp.MustCompile(`([A-Za-z_][\w.]*)\s*\(`).FindAllStringSubmatch(code, -1) {
@@ -202,7 +202,7 @@ func calls(code string) []string {
 	return names
 }
 
-// handled are the exceptions that handlers in code name.
+// handled returns the exceptions that handlers in code name.
 func handled(code string) []string {
 	var names []string
 	for _, m := range regexp.MustCompile(`(?m)^\s*except\*?\s+(.+?)(\s+as\s+\w+)?\s*:`).FindAllStringSubmatch(code, -1) {
@@ -215,7 +215,7 @@ func handled(code string) []string {
 	return names
 }
 
-// keywords are the names of arguments in code.
+// keywords returns the names of arguments in code.
 func keywords(code string) []string {
 	var names []string
 	for _, m := range regexp.MustCompile(`[(,{]\s*([A-Za-z_]\w*)\s*[=:][^=]`).FindAllStringSubmatch(code, -1) {
@@ -226,7 +226,7 @@ func keywords(code string) []string {
 	return names
 }
 
-// mentioned tells whether a text speaks of a name: the name itself, or all of its words.
+// mentioned reports whether a text speaks of a name: the name itself, or all of its words.
 func mentioned(text, name string) bool {
 	if len(name) < 3 {
 		return false

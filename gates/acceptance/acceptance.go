@@ -1,9 +1,9 @@
-// Package acceptance runs a project's own testscripts, each of which shows what a user types and what comes of it, with
-// the engine that is part of this program.
+// Package acceptance runs a project's own testscripts with the built-in engine. Each script shows what a user types and
+// the result.
 //
-// A script starts in a folder of its own, $WORK, with the files of its archive; the tree is $WORKSPACE. It fails at its
-// first line that does not do what it says, which is the finding's line. A folder that has no scripts is a finding too:
-// somebody said that there are some.
+// A script starts in its own folder, $WORK, with the files of its archive; the tree is $WORKSPACE. It fails at the
+// first line that does not do what it says; the finding has that line. A folder without scripts is a finding too,
+// because the configuration names it.
 //
 //	rule                   found in                                severity
 //	acceptance/failed      a line of a script                      error
@@ -29,8 +29,9 @@ import (
 // Own is the engine's argument for a script that starts in its own folder.
 const Own = "-own"
 
-// New makes the gate for the scripts in folder, relative to the tree. The engine is called with [Own], a script and the
-// tree; it prints what package testscript prints, "SKIP: REASON" for a script that skipped itself, and ends with 0 or 1.
+// New makes the gate for the scripts in folder, relative to the tree. It calls the engine with [Own], a script and the
+// tree. The engine prints what package testscript prints, "SKIP: REASON" for a script that skipped itself, and exits
+// with 0 or 1.
 func New(folder string, engine []string) gates.Gate {
 	info := gates.Info{Name: "acceptance", Kind: gates.Static, Cost: gates.Costly, Blocking: true, Command: "testscripts of " + folder}
 	return gates.New(info, func(ctx context.Context, l *gates.Look) error {
@@ -119,7 +120,7 @@ func one(ctx context.Context, l *gates.Look, engine []string, script string, sum
 	return nil
 }
 
-// failure is the finding for what the engine printed.
+// failure makes the finding from the output of the engine.
 func failure(script, text, said string) gates.Finding {
 	f := gates.Finding{Rule: "acceptance/failed", Severity: gates.Error, Path: script, Message: "the script failed"}
 	m := failLine.FindStringSubmatch(said)

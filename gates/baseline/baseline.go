@@ -1,8 +1,8 @@
-// Package baseline tells what a change broke from what was broken before.
+// Package baseline separates what a change broke from what was broken before.
 //
-// A gate that fails is asked about the commit that the change starts from as well, and only then. What both have in
-// common, test by test and finding by finding, is known: it is shown, warns and does not block. The exit status of a
-// program says nothing here: a suite that was red before may have one more failing test now.
+// Only if a gate fails, it runs on the change's base commit as well. Failures on both sides, test by test and finding
+// by finding, are known: they are shown, warn and do not block. The exit status does not count here: a suite that
+// failed before may have one more failing test now.
 package baseline
 
 import (
@@ -13,13 +13,13 @@ import (
 	"github.com/runplan/runplan/gates"
 )
 
-// ErrNoGate says that there is no such gate at the base: what it looks at is new.
+// ErrNoGate says that the base has no such gate: its subject is new.
 var ErrNoGate = errors.New("there is no such gate at the base")
 
 // Look asks the gate of that name about the base.
 type Look func(ctx context.Context, gate string) (gates.Report, error)
 
-// Around is g, with what look finds at the base counted as known. at names the base for people.
+// Around wraps g so that failures that look finds at the base count as known. at names the base in messages.
 func Around(g gates.Gate, at string, look Look) gates.Gate { return lenient{g, at, look} }
 
 type lenient struct {
@@ -44,17 +44,17 @@ func (g lenient) Check(ctx context.Context, s gates.Subject) (gates.Report, erro
 		return rep, nil
 	}
 	if s.Batch.Key != "" && rep.Tests != nil && rep.Tests.Passed == 0 {
-		// Of a run's batch something has to be seen to work.
+		// If no test passes in the batch's tree, nothing shows that the code works.
 		rep.AddNote("no test passes, so nothing of it is excused by what failed before, at " + g.at)
 		return rep, nil
 	}
-	// A batch that names a test answers for it: to make that green may be what it is there for.
+	// Failures of tests that the batch names always count: to fix them may be its purpose.
 	info := g.Info()
 	return compare(info.Name, rep, before, g.at, func(f gates.Finding) bool { return s.Batch.Key != "" && s.Answers(info, f) }), nil
 }
 
-// compare marks the errors of rep that before has as well as known, and lowers them to warnings. Of several that are
-// alike only as many are known as there were. What a batch answers for stays what it is.
+// compare marks the errors of rep that are also in before as known, and lowers them to warnings. Of several equal ones,
+// only as many are known as there were. Findings that the batch is responsible for do not change.
 func compare(gate string, rep, before gates.Report, at string, answers func(gates.Finding) bool) gates.Report {
 	had := map[string]int{}
 	for _, f := range before.Findings {
@@ -91,9 +91,9 @@ func compare(gate string, rep, before gates.Report, at string, answers func(gate
 	return rep
 }
 
-// tells says whether a finding names what it is about. Of a program that failed and named nothing, nobody knows whether it
-// failed for the same reason; and a gate of the configuration's own may be there to fail until the work is done. What
-// does not compile hides all else, so it is never waved through.
+// tells reports whether a finding says what it is about. If a program failed without details, its cause on the base may
+// have been another one; and a configured gate may be meant to fail until the work is done. A build failure hides
+// everything else, so it is never excused.
 func tells(f gates.Finding) bool {
 	if f.Rule == "build" {
 		return false

@@ -1,9 +1,10 @@
-// Package blueprint holds code against its design. A blueprint says in YAML what a unit promises: its interfaces, what it
-// depends on, how it fails, what it is for. The code is then held against it in two ways: a mechanical check, which reads
-// the source and states facts, and a cold review, which judges from summaries and has never seen how the code came about.
+// Package blueprint compares code with its design. A blueprint says in YAML what a unit promises: its purpose,
+// interfaces, dependencies and failure modes. Two checks compare the code with it. The mechanical check reads the
+// source and states facts. The cold review judges from summaries, without knowledge of how the code was written.
 //
-// The blueprint is the truth (BP-05): where code and blueprint differ the code is wrong, or the blueprint is corrected.
-// A review is not bent. A unit begins as a candidate; reviewed, checked and signed for, it is promoted to live.
+// The blueprint is the truth (BP-05): if code and blueprint differ, the code is wrong, or the blueprint is corrected.
+// Reviews make no exceptions. A unit begins as a candidate; after review, checks and a signature it is promoted to
+// live.
 package blueprint
 
 import (
@@ -26,7 +27,7 @@ type Blueprint struct {
 	file  string
 }
 
-// Intent is what a unit is for.
+// Intent describes the purpose of a unit.
 type Intent struct {
 	Purpose         string   `yaml:"purpose" json:"purpose" need:"yes"`
 	CognitiveRole   string   `yaml:"cognitive_role" json:"cognitive_role" need:"yes"`
@@ -34,7 +35,7 @@ type Intent struct {
 	OpenQuestions   []string `yaml:"open_questions" json:"open_questions,omitempty"`
 }
 
-// Dependencies are what a unit may call and touch.
+// Dependencies lists what a unit may call and use.
 type Dependencies struct {
 	Services []Service `yaml:"services" json:"services" need:"yes"`
 	Volumes  []Volume  `yaml:"volumes" json:"volumes,omitempty"`
@@ -55,7 +56,7 @@ type Volume struct {
 	Mode string `yaml:"mode" json:"mode,omitempty"` // ro or rw
 }
 
-// FailureMode is a documented failure, with what the unit answers to it.
+// FailureMode is a documented failure and the unit's response to it.
 type FailureMode struct {
 	Condition string `yaml:"condition" json:"condition" need:"yes"`
 	Response  string `yaml:"response" json:"response" need:"yes"`
@@ -70,7 +71,7 @@ type SourceFile struct {
 	Role string `yaml:"role" json:"role" need:"yes"`
 }
 
-// Contract is what the source has to hold word by word (GATE-19).
+// Contract lists what the source must contain literally (GATE-19).
 type Contract struct {
 	Enums     []Enum     `yaml:"enums" json:"enums,omitempty"`
 	Constants []Constant `yaml:"constants" json:"constants,omitempty"`
@@ -95,7 +96,7 @@ type Model struct {
 	Fields []string `yaml:"fields" json:"fields" need:"yes"`
 }
 
-// Meta is what is known of the blueprint itself.
+// Meta describes the blueprint itself.
 type Meta struct {
 	Confidence Confidence `yaml:"confidence" json:"confidence" need:"yes"`
 	Updated    string     `yaml:"updated" json:"updated,omitempty"`
@@ -112,7 +113,7 @@ type Confidence struct {
 	Intent       *float64 `yaml:"intent" json:"intent,omitempty"`
 }
 
-// sections are the confidences by name, in the order of the seed's table.
+// sections returns the confidences by name, in the order of the seed's table.
 func (c Confidence) sections() []struct {
 	name  string
 	value *float64
@@ -123,7 +124,7 @@ func (c Confidence) sections() []struct {
 	}{{"runtime", c.Runtime}, {"contract", c.Contract}, {"dependencies", c.Dependencies}, {"failure_modes", c.FailureModes}, {"intent", c.Intent}}
 }
 
-// Endpoints are those of all http_rest interfaces, in order.
+// Endpoints returns those of all http_rest interfaces, in order.
 func (b *Blueprint) Endpoints() []Endpoint {
 	var out []Endpoint
 	for _, i := range b.Interfaces {
@@ -134,7 +135,7 @@ func (b *Blueprint) Endpoints() []Endpoint {
 	return out
 }
 
-// Paths are the source files, in order.
+// Paths returns the source files, in order.
 func (b *Blueprint) Paths() []string {
 	out := make([]string, len(b.SourceFiles))
 	for i, f := range b.SourceFiles {
@@ -143,7 +144,7 @@ func (b *Blueprint) Paths() []string {
 	return out
 }
 
-// Clients are the names by which the units that this one depends on are called.
+// Clients returns the names by which the units that this one depends on are called.
 func (b *Blueprint) Clients() []string {
 	var out []string
 	for _, s := range b.Dependencies.Services {
@@ -154,8 +155,8 @@ func (b *Blueprint) Clients() []string {
 	return out
 }
 
-// Line is where something stands in the blueprint's file: a key such as "interfaces[0].endpoints[1]", else what is around
-// it, else 1.
+// Line returns the line of a key such as "interfaces[0].endpoints[1]" in the blueprint's file. Without that key it
+// returns the line of the closest parent, else 1.
 func (b *Blueprint) Line(key string) int {
 	for key != "" {
 		if n, ok := b.lines[key]; ok {
@@ -170,5 +171,5 @@ func (b *Blueprint) Line(key string) int {
 	return 1
 }
 
-// File is the path that the blueprint was read from, as messages name it.
+// File returns the path that the blueprint was read from, as messages name it.
 func (b *Blueprint) File() string { return b.file }

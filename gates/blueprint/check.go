@@ -31,27 +31,27 @@ const (
 	RuleResponse      = "blueprint/failure-response"      // one whose handler answers something else
 	RuleUntyped       = "blueprint/untyped"               // a public function without types
 	RuleUndocumented  = "blueprint/undocumented"          // a module, class or public function without a docstring
-	mostOfOneRule     = 25                                // findings of one rule that are told
+	mostOfOneRule     = 25                                // reported findings of one rule
 	mostWords         = 400_000                           // characters of source that are searched for a word
 	unknownInterfaces = "tools, commands, methods and topics are looked for by their words only"
 )
 
-// Checked is what a mechanical check found.
+// Checked is the result of a mechanical check.
 type Checked struct {
 	Unit     string          `json:"unit"`
 	State    State           `json:"state"`
 	Findings []gates.Finding `json:"findings"`
-	Unseen   []patterns.Skip `json:"unseen"`         // what nobody looked at
+	Unseen   []patterns.Skip `json:"unseen"`         // files that were not checked
 	Note     string          `json:"note,omitempty"` // what a program cannot check
 }
 
-// Failed tells whether a finding blocks.
+// Failed reports whether a finding blocks.
 func (c Checked) Failed() bool {
 	return slices.ContainsFunc(c.Findings, func(f gates.Finding) bool { return f.Severity == gates.Error })
 }
 
-// Check holds the source of a unit against its blueprint (BP-26, BP-28, GATE-19). It states facts and judges nothing. Where
-// a file could not be read, what is missing elsewhere is not claimed.
+// Check compares the source of a unit with its blueprint (BP-26, BP-28, GATE-19). It states facts and judges nothing.
+// If a file cannot be read, Check does not report anything as missing that could be in it.
 func Check(ctx context.Context, b *Blueprint, s State, o summary.Options) (Checked, error) {
 	c := checker{b: b, o: o, out: Checked{Unit: b.Unit, State: s, Findings: []gates.Finding{}, Unseen: []patterns.Skip{}}}
 	files, unseen, err := Summaries(ctx, o, b, b.Paths())
@@ -103,12 +103,13 @@ func (c *checker) find(f gates.Finding) {
 	}
 }
 
-// claim is a finding at a place of the blueprint.
+// claim reports a finding at a place of the blueprint.
 func (c *checker) claim(rule, key string, s gates.Severity, format string, args ...any) {
 	c.find(gates.Finding{Rule: rule, Path: c.b.File(), Line: c.b.Line(key), Severity: s, Message: fmt.Sprintf(format, args...), Fix: "correct the code; where the blueprint is wrong, correct that"})
 }
 
-// missing is claim, but only where all of the source was seen: else it may stand in what was not.
+// missing calls claim at full severity only if all source files were read: an unread file may contain what seems to be
+// missing.
 func (c *checker) missing(rule, key string, format string, args ...any) {
 	if len(c.out.Unseen) > 0 {
 		c.claim(rule, key, gates.Note, format+" in what could be read", args...)
@@ -117,12 +118,12 @@ func (c *checker) missing(rule, key string, format string, args ...any) {
 	c.claim(rule, key, gates.Error, format, args...)
 }
 
-// code is a finding at a place of the source.
+// code reports a finding at a place of the source.
 func (c *checker) code(rule, path string, at int, s gates.Severity, fix, format string, args ...any) {
 	c.find(gates.Finding{Rule: rule, Path: path, Line: at, Severity: s, Message: fmt.Sprintf(format, args...), Fix: fix})
 }
 
-// has tells whether the code answers to a method at a path, directly or below a prefix that routes are mounted at.
+// has reports whether the code answers to a method at a path, directly or below a prefix that routes are mounted at.
 func (c *checker) has(method, path string) (ok bool, others []string) {
 	want := summary.NormalPath(path)
 	for _, f := range c.files {
@@ -139,7 +140,7 @@ func (c *checker) has(method, path string) (ok bool, others []string) {
 	return false, others
 }
 
-// paths are those at which a route may be: as it is written, and below each prefix of the unit.
+// paths returns the possible paths of a route: as written, and below each prefix of the unit.
 func (c *checker) paths(p string) []string {
 	out := []string{summary.NormalPath(p)}
 	for _, f := range c.files {
@@ -190,7 +191,7 @@ func (c *checker) endpoints() {
 	}
 }
 
-// declares tells whether the blueprint has a route of the code.
+// declares reports whether the blueprint has a route of the code.
 func (c *checker) declares(e summary.Endpoint) bool {
 	at := c.paths(e.Path)
 	for _, in := range c.b.Interfaces {
@@ -206,7 +207,7 @@ func (c *checker) declares(e summary.Endpoint) bool {
 	return false
 }
 
-// promises looks for what the other interfaces name: a declaration for what is called, else a word of the source.
+// promises looks for the names in the other interfaces: a declaration for functions, else a word in the source.
 func (c *checker) promises() {
 	for i, in := range c.b.Interfaces {
 		what, names := in.promises()
@@ -281,7 +282,7 @@ func wordAt(s string, i int) bool {
 	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c > 127
 }
 
-// public tells whether a name is for others, as its language has it.
+// public reports whether a name is exported by the rules of its language.
 func public(l outline.Language, name string) bool {
 	if l == outline.Go {
 		return name != "" && name[0] >= 'A' && name[0] <= 'Z'

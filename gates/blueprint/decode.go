@@ -15,20 +15,20 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 )
 
-// FileError is what is wrong at a line of a blueprint.
+// FileError is an error at a line of a blueprint.
 type FileError struct {
 	Path    string `json:"path"`
 	Line    int    `json:"line"`
 	Message string `json:"message"`
 }
 
-// Error is "path:line: message".
+// Error formats the error as "path:line: message".
 func (e *FileError) Error() string { return fmt.Sprintf("%s:%d: %s", e.Path, e.Line, e.Message) }
 
-// FileErrors are all that is wrong with a blueprint, in the order of its lines.
+// FileErrors holds all errors of a blueprint, in the order of its lines.
 type FileErrors []*FileError
 
-// Error is one line for each.
+// Error formats one line for each error.
 func (e FileErrors) Error() string {
 	lines := make([]string, len(e))
 	for i, one := range e {
@@ -37,8 +37,8 @@ func (e FileErrors) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// decoder fills structs from a YAML tree, more strictly than a library does: a key that nobody knows, one that is missing,
-// a value of another type and an alias are errors, each with its line, and all of them are told at once.
+// decoder fills structs from a YAML tree, more strictly than a library does. Unknown keys, missing keys, wrong types
+// and aliases are errors with their line. It reports all of them together.
 type decoder struct {
 	path  string
 	lines map[string]int
@@ -49,7 +49,7 @@ func (d *decoder) errorf(line int, format string, args ...any) {
 	d.errs = append(d.errs, &FileError{d.path, max(line, 1), fmt.Sprintf(format, args...)})
 }
 
-// lineOf is where a node begins.
+// lineOf returns the line on which a node begins.
 func lineOf(n ast.Node) int {
 	if m, ok := n.(*ast.MappingNode); ok && len(m.Values) > 0 {
 		return lineOf(m.Values[0].Key)
@@ -94,7 +94,7 @@ func (d *decoder) mapping(text string) *ast.MappingNode {
 	return found
 }
 
-// parseYAML keeps a parser that gives up in its own way from taking the program with it.
+// parseYAML parses text and turns a panic of the parser into an error.
 func parseYAML(text string) (file *ast.File, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -287,7 +287,7 @@ func keyOf(v *ast.MappingValueNode) string {
 	return v.Key.GetToken().Value
 }
 
-// kindOf names what stands somewhere, for people.
+// kindOf returns the kind of a node in words.
 func kindOf(n ast.Node) string {
 	switch n := n.(type) {
 	case *ast.MappingNode:

@@ -10,8 +10,8 @@ import (
 	"github.com/runplan/runplan/patterns"
 )
 
-// Draft makes a candidate of code that is there: interfaces from its routes, dependencies from its calls, failure modes from
-// its handlers. What code cannot tell, above all what it is for, becomes an open question, and the confidence says so.
+// Draft makes a candidate from existing code: interfaces from its routes, dependencies from its calls, failure modes
+// from its handlers. What code cannot show, above all its purpose, becomes an open question and lowers the confidence.
 func Draft(unit string, files []summary.Summary, unseen []patterns.Skip) *Blueprint {
 	b := &Blueprint{Unit: unit, Intent: Intent{Purpose: "To be written: what is " + unit + " for?", CognitiveRole: "To be written: what part does " + unit + " play among the others?"}}
 	b.Intent.OpenQuestions = []string{
@@ -125,7 +125,7 @@ func draftDependencies(b *Blueprint, files []summary.Summary) {
 			}
 		}
 	}
-	// What is imported from elsewhere in the project is shared, until somebody says otherwise.
+	// Imports from other parts of the project count as shared until the owner changes that.
 	c := checker{b: &Blueprint{Dependencies: b.Dependencies}}
 	for _, f := range files {
 		c.b.SourceFiles = append(c.b.SourceFiles, SourceFile{Path: f.Path})

@@ -19,7 +19,7 @@ func (b *Blueprint) YAML() string {
 	return out.String()
 }
 
-// emitStruct writes the keys of a struct. lead is what its first line begins with, such as "- " of a list.
+// emitStruct writes the keys of a struct. lead begins the first line, such as "- " in a list.
 func emitStruct(w *strings.Builder, v reflect.Value, lead string, depth int, first []string) {
 	pad := strings.Repeat("  ", depth)
 	open := func() string {
@@ -45,7 +45,7 @@ func emitStruct(w *strings.Builder, v reflect.Value, lead string, depth int, fir
 	}
 }
 
-// emit writes a value behind its key.
+// emit writes a value after its key.
 func emit(w *strings.Builder, v reflect.Value, head string, depth int) {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -82,7 +82,7 @@ func emit(w *strings.Builder, v reflect.Value, head string, depth int) {
 	}
 }
 
-// variant is the one pointer of an interface that is set.
+// variant returns the one pointer of an interface that is set.
 func (i Interface) variant() reflect.Value {
 	v := reflect.ValueOf(i)
 	for f := range v.NumField() {

@@ -58,7 +58,7 @@ func (c *checker) contract() {
 	}
 }
 
-// bare is a value without quotes.
+// bare returns a value without quotes.
 func bare(s string) string {
 	return strings.Trim(strings.TrimSpace(s), "\"'`")
 }
@@ -96,7 +96,7 @@ func (c *checker) model(name string) (summary.Class, bool) {
 	return summary.Class{}, false
 }
 
-// fieldName is the name in "name: type", "Name type json:name" or "name".
+// fieldName returns the name in "name: type", "Name type json:name" or "name".
 func fieldName(s string) string {
 	i := strings.IndexAny(s, ":? ")
 	if i < 0 {
@@ -114,7 +114,7 @@ func hasField(c summary.Class, field string) bool {
 	})
 }
 
-// simple is a name without its spelling: BillingClient, billing_client and billing-client are billing.
+// simple returns a name without its spelling: BillingClient, billing_client and billing-client are billing.
 func simple(s string) string {
 	s = s[strings.LastIndexAny(s, "./")+1:]
 	s = strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(s))
@@ -126,7 +126,7 @@ func simple(s string) string {
 	return s
 }
 
-// service is the declared unit that a name means.
+// service returns the declared unit that a name means.
 func (c *checker) service(name string) (int, bool) {
 	i := slices.IndexFunc(c.b.Dependencies.Services, func(s Service) bool {
 		return simple(s.Name) == simple(name) || s.Client != "" && simple(s.Client) == simple(name)
@@ -171,7 +171,7 @@ func (c *checker) dependencies() {
 	}
 }
 
-// isClient tells whether a file is the client utility of a dependency, which may speak HTTP.
+// isClient reports whether a file is the client utility of a dependency, which may speak HTTP.
 func (c *checker) isClient(f summary.Summary) bool {
 	stem := strings.TrimSuffix(path.Base(f.Path), path.Ext(f.Path))
 	return slices.ContainsFunc(c.b.Dependencies.Services, func(s Service) bool {
@@ -184,7 +184,7 @@ func (c *checker) isClient(f summary.Summary) bool {
 	})
 }
 
-// mentions tells whether an import takes a client: its module, or its name from a module.
+// mentions reports whether an import takes a client: its module, or its name from a module.
 func mentions(imp summary.Import, client string) bool {
 	full := dots(imp.Path)
 	want := dots(client)
@@ -196,7 +196,7 @@ func mentions(imp summary.Import, client string) bool {
 
 func dots(s string) string { return strings.ReplaceAll(s, "/", ".") }
 
-// imports finds what is taken from units that are no dependencies.
+// imports finds imports from units that are not dependencies.
 func (c *checker) imports() {
 	for _, f := range c.files {
 		for _, imp := range f.InternalImports {
@@ -228,7 +228,7 @@ func (c *checker) mayImport(f summary.Summary, imp summary.Import) bool {
 	})
 }
 
-// place is where an import lies, below the root and without an ending.
+// place returns the path of an import relative to the root, without an extension.
 func (c *checker) place(f summary.Summary, imp string) string {
 	dir := path.Dir(f.Path)
 	switch f.Language {
@@ -304,7 +304,7 @@ func sameType(a, b string) bool {
 	return a == b || a[strings.LastIndexByte(a, '.')+1:] == b[strings.LastIndexByte(b, '.')+1:]
 }
 
-// rubric is what is asked of each public function and class (BP-26, BP-28).
+// rubric checks each public function and class (BP-26, BP-28).
 func (c *checker) rubric() {
 	for _, f := range c.files {
 		if f.ModuleDocstring == "" && !(f.Language == outline.Go && c.otherDoc(f)) {
@@ -327,7 +327,7 @@ func (c *checker) rubric() {
 	}
 }
 
-// otherDoc tells whether another file of the same package of Go says what the package is.
+// otherDoc reports whether another file of the same package of Go says what the package is.
 func (c *checker) otherDoc(f summary.Summary) bool {
 	return slices.ContainsFunc(c.files, func(o summary.Summary) bool { return path.Dir(o.Path) == path.Dir(f.Path) && o.ModuleDocstring != "" })
 }

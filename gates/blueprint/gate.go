@@ -13,9 +13,9 @@ import (
 	"github.com/runplan/runplan/patterns"
 )
 
-// Gate holds changed source files against the live blueprints that they belong to. Without live blueprints, and where no
-// source file of one changed, it is a visible skip. A live blueprint that a batch rewrites is a finding, unless the batch names
-// the file, and the one before counts: an agent does not move the mark.
+// Gate compares changed source files with their live blueprints. Without live blueprints, or if no source file of one
+// changed, it is a visible skip. A batch must not rewrite a live blueprint unless it names the file: that is a finding,
+// and the old blueprint counts.
 func Gate(find func(context.Context) (patterns.Program, error)) gates.Gate {
 	info := gates.Info{Name: "blueprint", Kind: gates.Static, Cost: gates.Cheap, Blocking: true, Pure: true}
 	return gates.New(info, func(ctx context.Context, l *gates.Look) error {
@@ -40,7 +40,7 @@ func (g *gateLook) look(ctx context.Context) error {
 	if err := g.changed(ctx); err != nil {
 		return err
 	}
-	for _, c := range g.changes { // one that was taken away counts, too
+	for _, c := range g.changes { // a removed one counts, too
 		if unit, ok := unitOf(c.Path); ok && !slices.Contains(units, unit) {
 			units = append(units, unit)
 		}
@@ -95,7 +95,7 @@ func (g *gateLook) look(ctx context.Context) error {
 	return nil
 }
 
-// changed lists what differs.
+// changed lists the differing files.
 func (g *gateLook) changed(ctx context.Context) error {
 	sub := g.Subject()
 	if sub.Diff == nil {
@@ -117,20 +117,20 @@ func (g *gateLook) change(p string) (gates.Change, bool) {
 	return g.changes[i], true
 }
 
-// unitOf is the unit whose live blueprint lies at a path.
+// unitOf returns the unit whose live blueprint has the path p.
 func unitOf(p string) (string, bool) {
 	name, ok := strings.CutPrefix(p, Folder+"/")
 	unit, yaml := strings.CutSuffix(name, ".yaml")
 	return unit, ok && yaml && !strings.Contains(unit, "/") && ValidUnit(unit) == nil
 }
 
-// blueprint is what a unit is held against; nil where there is nothing that counts.
+// blueprint returns the blueprint to compare a unit with; nil if none applies.
 func (g *gateLook) blueprint(ctx context.Context, unit string) (*Blueprint, error) {
 	name := PathOf(unit, Live)
 	sub := g.Subject()
 	c, changed := g.change(name)
 	moved := changed && c.Status != gates.Added && sub.Diff != nil && !sub.Names(name)
-	if moved && sub.Batch.Number == "" { // a person's own change, which others get to see as such
+	if moved && sub.Batch.Number == "" { // a person's own change, which reviewers see as such
 		g.Find(gates.Finding{Rule: RuleChanged, Path: name, Severity: gates.Warning, Message: "a live blueprint changes along with the code, which is held against the new one", Fix: "runplan blueprint promote is the way to a live blueprint"})
 		moved = false
 	}
@@ -145,7 +145,7 @@ func (g *gateLook) blueprint(ctx context.Context, unit string) (*Blueprint, erro
 	} else {
 		src, err = readBelow(g.root, name, maxFile+1)
 		if errors.Is(err, os.ErrNotExist) {
-			return nil, nil // it was taken away by a person, or the batch names it
+			return nil, nil // a person removed it, or the batch names it
 		}
 	}
 	if err != nil {
@@ -163,7 +163,7 @@ func (g *gateLook) blueprint(ctx context.Context, unit string) (*Blueprint, erro
 	return b, err
 }
 
-// concerns tells whether the change is about a unit.
+// concerns reports whether the change is about a unit.
 func (g *gateLook) concerns(b *Blueprint) bool {
 	if _, ok := g.change(b.File()); ok {
 		return true

@@ -16,18 +16,18 @@ import (
 	"github.com/runplan/runplan/internal/prompt"
 )
 
-// references is how many units serve as examples: those that were promoted last (BP-24).
+// references is the number of units that serve as examples: those that were promoted last (BP-24).
 const references = 3
 
-// Bounds of what a generation gets to see of other units and of the shared library.
+// These limit how much a generation sees of other units and of the shared library.
 const (
 	mostReference = 60_000
 	mostShared    = 120_000
 )
 
-// Brief is what whoever writes the code of a unit is given (BP-24): the candidate, all live blueprints, the source of the
-// three units that were promoted last, the shared library and the rubric. Earlier attempts are not in it, and nothing that
-// would override the blueprint. What did not fit is named.
+// Brief is the input for the author of a unit's code (BP-24). It contains the candidate, all live blueprints, the
+// source of the three units that were promoted last, the shared library and the rubric. It contains no earlier attempts
+// and nothing that overrides the blueprint. It names what did not fit.
 type Brief struct {
 	Generation Generation `json:"generation"`
 	Unit       string     `json:"unit"`
@@ -84,7 +84,8 @@ func Generate(root, unit, session string, fix bool, set prompt.Set, now time.Tim
 	return out, Note(root, Entry{At: now, Unit: unit, Kind: "generation", Text: "context " + id + " handed out"})
 }
 
-// Rubric is what the code has to meet before it is handed over (BP-25); Check looks at what a program can.
+// Rubric returns the requirements that the code must meet before it is handed over (BP-25). [Check] verifies those that
+// a program can.
 func Rubric(b *Blueprint, set prompt.Set) (string, error) {
 	return set.Render(rubricPrompt, map[string]string{"unit": b.Unit})
 }
@@ -113,7 +114,7 @@ func liveTexts(root string) (string, error) {
 	return strings.TrimSpace(w.String()), nil
 }
 
-// examples are the source files of the units that were promoted last.
+// examples returns the source files of the units that were promoted last.
 func (o *Brief) examples(root, unit string) (string, error) {
 	done, err := Promotions(root)
 	if err != nil {
@@ -143,7 +144,7 @@ func (o *Brief) examples(root, unit string) (string, error) {
 	return strings.TrimSpace(w.String()), nil
 }
 
-// shared is the source of the shared libraries, as far as they are files of the repository.
+// shared returns the source of the shared libraries, as far as they are files of the repository.
 func (o *Brief) shared(root string, b *Blueprint) string {
 	var w strings.Builder
 	room := mostShared
@@ -196,7 +197,7 @@ func (o *Brief) source(w *strings.Builder, root, name string, room int) int {
 	return len(text)
 }
 
-// back is what the last review sent back.
+// back adds the list of corrections from the last review.
 func (o *Brief) back(root string) (string, error) {
 	rec, name, err := Latest(root, o.Unit, Candidate)
 	if err != nil {

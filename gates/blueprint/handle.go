@@ -9,19 +9,19 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 )
 
-// Handled says what became of a review.
+// Handled is the outcome of a review.
 type Handled struct {
 	Record    Record   `json:"review"`
 	Stored    []string `json:"stored"`
 	Word      string   `json:"verdict"`             // in the words that all reviews share
 	Questions int      `json:"questions_added"`     // open questions that went into the blueprint
-	Returned  string   `json:"returned,omitempty"`  // the list that goes back to whoever writes the code
+	Returned  string   `json:"returned,omitempty"`  // the list of corrections for the author of the code
 	Queued    []Item   `json:"queued"`              // critical items that wait for a person
 	Found     string   `json:"blueprint,omitempty"` // the blueprint that was changed
 }
 
-// Handle stores a review twice and does what follows from it (BP-23): a rejected unit goes back with the list of what is
-// wrong, notes become open questions, and what is critical waits for a person.
+// Handle stores a review twice and acts on it (BP-23). A rejected unit goes back with a list of corrections, notes
+// become open questions, and critical discrepancies wait for a person.
 func (r *Review) Handle(rec Record, now time.Time) (Handled, error) {
 	h := Handled{Record: rec, Word: rec.Decision.Word(), Queued: []Item{}}
 	var err error
@@ -54,8 +54,8 @@ func (r *Review) Handle(rec Record, now time.Time) (Handled, error) {
 	return h, Note(r.Root, Entry{At: now, Unit: r.Unit, Kind: "review", Text: text})
 }
 
-// notes are what a review adds to the open questions: of a candidate that is approved with notes all that costs fidelity, of
-// a live unit what is critical or major (BP-30); and in both the questions that the reviewer raises.
+// notes returns what a review adds to the open questions (BP-30), with the reviewer's own questions. For a candidate
+// approved with notes these are all discrepancies that cost fidelity; for a live unit, the critical and major ones.
 func notes(rec Record) []string {
 	var out []string
 	if rec.State == Candidate && rec.Decision != ApproveWithNotes {
@@ -90,7 +90,7 @@ func addTo(root, unit string, s State, questions []string) (int, error) {
 	return n, write(root, PathOf(unit, s), text)
 }
 
-// returned is the list that goes back to whoever writes the code.
+// returned returns the list of corrections for the author of the code.
 func returned(rec Record) string {
 	var w strings.Builder
 	fmt.Fprintf(&w, "# %s goes back: %d discrepancies\n\n%s\n", rec.ServiceID, len(rec.Discrepancies), phrase.Line(rec.SummaryNote))

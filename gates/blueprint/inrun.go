@@ -14,9 +14,9 @@ import (
 	"github.com/runplan/runplan/llm"
 )
 
-// Reviewer has units reviewed in trees that belong to no person, such as the candidates of a run. It writes nothing into
-// the tree, which is what is judged, nor into the repository, which is its owner's: all that a review leaves goes to a
-// folder of the caller's. What a person would be asked for is left out, too: a rejected unit goes back to its author.
+// Reviewer has units reviewed in trees that runplan owns, such as the candidates of a run. It writes neither into the
+// tree, which is under review, nor into the user's repository. All files of a review go to a folder that the caller
+// gives. It asks no person: a rejected unit goes back to its author.
 type Reviewer struct {
 	Deps    // its Summary is asked for anew for each tree
 	Sources func(ctx context.Context, root string) (summary.Options, error)
@@ -24,17 +24,18 @@ type Reviewer struct {
 	LLM     llm.Completer
 }
 
-// Opinion is what a reviewer said of one unit. Paths are below the folder that the caller gave.
+// Opinion is a reviewer's answer about one unit. Paths are relative to the folder that the caller gave.
 type Opinion struct {
 	Unit      string
 	Record    Record
 	Stored    string       // the review
 	Returned  string       // the list for the author, of a unit that is rejected
-	Questions []string     // for the blueprint's open questions; nobody has added them
+	Questions []string     // for the blueprint's open questions; not added yet
 	Said      llm.Response // with what it took
 }
 
-// Concerned lists the live units of the tree at root of which a source file is among the changed ones, or the blueprint.
+// Concerned lists the live units of the tree at root of which a source file, or the blueprint, is among the changed
+// files.
 func Concerned(root string, changed []string) ([]string, error) {
 	units, err := Units(root, Live)
 	if err != nil {
@@ -53,7 +54,7 @@ func Concerned(root string, changed []string) ([]string, error) {
 	return out, nil
 }
 
-// Review has one live unit of the tree at root reviewed cold. An answer that is none is an error; what was said is kept.
+// Review has one live unit of the tree at root reviewed cold. An invalid answer is an error; its text is stored.
 func (v Reviewer) Review(ctx context.Context, root, unit, out string) (Opinion, error) {
 	o := Opinion{Unit: unit}
 	d := v.Deps
@@ -115,7 +116,7 @@ func (v Reviewer) hide(text string) string {
 // ReviewGate is the name under which a reviewer's word is among the reports of gates.
 const ReviewGate = "blueprint:review"
 
-// Report is what a rejected unit goes back with. A remark that costs no fidelity is none to correct.
+// Report returns the report that goes back with a rejected unit. It leaves out observations, which cost no fidelity.
 func (o Opinion) Report() gates.Report {
 	rep := gates.Report{Gate: ReviewGate, Status: gates.Fail, Note: fmt.Sprintf("%s: %s", o.Unit, o.Record.DecisionReason)}
 	for _, d := range o.Record.Discrepancies {
@@ -135,7 +136,7 @@ func (o Opinion) Report() gates.Report {
 	return rep
 }
 
-// Text is what became of the unit in a few words.
+// Text summarises the outcome for the unit in a few words.
 func (o Opinion) Text() string {
 	text := fmt.Sprintf("%s, fidelity %.2f", o.Record.Decision, o.Record.GroundTruthFidelity)
 	if n := len(o.Questions); n > 0 {

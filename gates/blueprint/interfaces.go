@@ -47,7 +47,7 @@ type Endpoint struct {
 	Purpose  string `yaml:"purpose" json:"purpose,omitempty"`
 }
 
-// Name is "GET /orders".
+// Name returns the endpoint in the form "GET /orders".
 func (e Endpoint) Name() string { return e.Method + " " + e.Path }
 
 // WebSocket is a socket with the messages that go over it.
@@ -143,8 +143,8 @@ func (i *Interface) open(t InterfaceType) any {
 	return nil
 }
 
-// promises are the names that the source has to have for an interface, with what they are called in messages. Endpoints
-// are looked at by themselves.
+// promises returns the names that the source must declare for an interface, and the noun for them in messages.
+// Endpoints are checked separately.
 func (i Interface) promises() (what string, names []string) {
 	switch {
 	case i.Direct != nil:

@@ -20,7 +20,7 @@ import (
 // maxFile bounds a blueprint. It is a few pages.
 const maxFile = 1 << 20
 
-// Parse reads a blueprint. name is how messages call it. What is wrong is [FileErrors], all of it at once.
+// Parse reads a blueprint. Messages call it name. The error is [FileErrors] with all problems.
 func Parse(name string, src []byte) (*Blueprint, error) {
 	d := &decoder{path: name, lines: map[string]int{}}
 	b := &Blueprint{lines: d.lines, file: name}
@@ -49,7 +49,7 @@ var (
 	endpointPath = lazyre.New(`^/\S*$`)
 )
 
-// ErrUnitName says that something is no name of a unit.
+// ErrUnitName says that a name of a unit is invalid.
 var ErrUnitName = errors.New("no name of a unit")
 
 // ValidUnit says whether a name can be a unit's: it becomes the name of files.
@@ -60,7 +60,7 @@ func ValidUnit(name string) error {
 	return nil
 }
 
-// judge finds what is of the right type and makes no sense.
+// judge finds values of the right type that are invalid.
 func (d *decoder) judge(b *Blueprint) {
 	at := func(key, format string, args ...any) { d.errorf(b.Line(key), format, args...) }
 	if err := ValidUnit(b.Unit); err != nil {
@@ -154,7 +154,7 @@ func SafePath(p string) error {
 	return nil
 }
 
-// State is where a blueprint stands (BP-01).
+// State is the state of a blueprint (BP-01).
 type State string
 
 // The states.
@@ -163,10 +163,10 @@ const (
 	Live      State = "live"      // promoted
 )
 
-// Folder is where blueprints are, below the root of a repository.
+// Folder is the folder of blueprints, relative to the root of a repository.
 const Folder = "knowledge/blueprints"
 
-// PathOf is the path of a unit's blueprint, with slashes, below the root of the repository.
+// PathOf returns the path of a unit's blueprint, with slashes, below the root of the repository.
 func PathOf(unit string, s State) string {
 	if s == Candidate {
 		return path.Join(Folder, "candidates", unit+".yaml")
@@ -177,7 +177,7 @@ func PathOf(unit string, s State) string {
 // ErrNoBlueprint says that a unit has none in that state.
 var ErrNoBlueprint = errors.New("there is no such blueprint")
 
-// Load reads the blueprint of a unit in the repository at root. Its unit has to be that of the name of the file.
+// Load reads the blueprint of a unit in the repository at root. Its unit must match the file name.
 func Load(root, unit string, s State) (*Blueprint, error) {
 	b, _, err := load(root, unit, s)
 	return b, err
@@ -225,7 +225,7 @@ func Units(root string, s State) ([]string, error) {
 	return out, nil
 }
 
-// readBelow reads a regular file of the repository. No link leads out of it.
+// readBelow reads a regular file of the repository and follows no link out of it.
 func readBelow(root, name string, limit int) ([]byte, error) {
 	dir, err := os.OpenRoot(root)
 	if err != nil {

@@ -27,7 +27,7 @@ const (
 	CodeReview = "code_review"
 )
 
-// Tasks lists them in the order in which they run.
+// Tasks lists the tasks in the order in which they run.
 func Tasks() []Task {
 	return []Task{
 		{Validation, "SELF_MODEL_UPDATE", 3, true, 30, "the mechanical check of all live units"},
@@ -35,7 +35,7 @@ func Tasks() []Task {
 	}
 }
 
-// Maintained is what a task did.
+// Maintained is the result of a task.
 type Maintained struct {
 	Task     string   `json:"task"`
 	Units    []string `json:"units"`   // that were looked at
@@ -58,7 +58,7 @@ func (m Maintained) done(root string, now time.Time) (Maintained, error) {
 	return m, Note(root, Entry{At: now, Unit: "all", Kind: "maintenance", Text: text})
 }
 
-// Validate checks all live units. One whose blueprint cannot be read is a problem, and does not keep the others from it.
+// Validate checks all live units. An unreadable blueprint is a problem, and the check continues with the others.
 func Validate(ctx context.Context, root string, now time.Time, check func(context.Context, *Blueprint, State) (Checked, error)) (Maintained, error) {
 	m := Maintained{Task: Validation, Units: []string{}, Current: []string{}, Problems: []string{}}
 	units, err := Units(root, Live)
@@ -94,9 +94,9 @@ func Validate(ctx context.Context, root string, now time.Time, check func(contex
 	return m.done(root, now)
 }
 
-// ReviewLive has each live unit reviewed that changed since its last review (BP-30). What is critical or major becomes an
-// open question, what is critical waits in the queue, and the journal gets one line. It can be interrupted between units:
-// what was reviewed is stored.
+// ReviewLive has each live unit reviewed that changed since its last review (BP-30). Critical and major discrepancies
+// become open questions, critical ones also wait in the queue, and the journal gets one line. It can be interrupted
+// between units: finished reviews are stored.
 func ReviewLive(ctx context.Context, root string, now time.Time, review func(ctx context.Context, unit string) (Handled, error)) (Maintained, error) {
 	m := Maintained{Task: CodeReview, Units: []string{}, Current: []string{}, Problems: []string{}}
 	units, err := Units(root, Live)
@@ -140,7 +140,7 @@ func ReviewLive(ctx context.Context, root string, now time.Time, review func(ctx
 	return m, errors.Join(ctx.Err(), err)
 }
 
-// reviewed tells whether the last review of a live unit is about what is there now.
+// reviewed reports whether the last review of a live unit covers its present blueprint and sources.
 func reviewed(root, unit string) (bool, error) {
 	b, err := Load(root, unit, Live)
 	if err != nil {

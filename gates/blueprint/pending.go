@@ -15,16 +15,16 @@ import (
 	"github.com/runplan/runplan/patterns"
 )
 
-// ErrNotCold says that an answer comes from where the code was written.
+// ErrNotCold says that the answer comes from a session that wrote the code.
 var ErrNotCold = errors.New("the answer is not from a cold review")
 
 // ErrNoQuestion says that no answer is waited for.
 var ErrNoQuestion = errors.New("no review waits for an answer")
 
-// ErrStale says that blueprint or sources are not what the reviewer was shown.
+// ErrStale says that blueprint or sources have changed since the review was prepared.
 var ErrStale = errors.New("blueprint or sources have changed since the review was asked for")
 
-// pending is what is remembered of a question until its answer comes by file.
+// pending stores a question until its answer arrives as a file.
 type pending struct {
 	ReviewID        string `json:"review_id"`
 	Stamp           string `json:"stamp"`
@@ -38,7 +38,7 @@ func pendingFile(unit string, s State) string {
 	return path.Join(ReviewFolder(unit, s), "pending.json")
 }
 
-// Wait writes down that an answer is waited for. There is one question to a unit at a time: the last one.
+// Wait records that the review waits for an answer. A unit has at most one pending question: the last one.
 func (r *Review) Wait() error {
 	text, err := json.MarshalIndent(pending{r.ID, r.Stamp, r.Scope, r.Reviewer, r.whole.Digest(), r.sources}, "", "  ")
 	if err != nil {
@@ -47,9 +47,9 @@ func (r *Review) Wait() error {
 	return write(r.Root, pendingFile(r.Unit, r.State), append(text, '\n'))
 }
 
-// Answered takes an answer that was saved in a file: to the question that waits for it, while blueprint and sources are what
-// they were. session names the session of whoever answered, if that is known; it may not be one that generated code of this
-// unit, and the answer may not name one (BP-07).
+// Answered accepts an answer from a file if it belongs to the pending question and if blueprint and sources are
+// unchanged. session names the session that answered, if known. It must not be one that generated code of this unit,
+// and the answer must not name one (BP-07).
 func Answered(root, unit string, s State, text, session string, now time.Time) (*Review, Record, error) {
 	var p pending
 	raw, err := readBelow(root, pendingFile(unit, s), maxResult)
@@ -102,7 +102,7 @@ func Answered(root, unit string, s State, text, session string, now time.Time) (
 	return r, r.Judged(res, cold, now), nil
 }
 
-// recall reads what the reviewer was shown.
+// recall reads the files that the reviewer was shown.
 func (r *Review) recall() error {
 	name := summariesFile(ReviewFolder(r.Unit, r.State), r.Stamp)
 	raw, err := readBelow(r.Root, name, 64<<20)
@@ -133,7 +133,7 @@ func (r *Review) Answer() error {
 	return nil
 }
 
-// AdapterSession is what a generation says for its session where a trained adapter writes the code.
+// AdapterSession is the session name of a generation by a trained adapter.
 const AdapterSession = "adapter"
 
 // Generation is one time that code of a unit was asked for.
@@ -143,7 +143,7 @@ type Generation struct {
 	At      time.Time `json:"at"`
 }
 
-// Generations lists what is known of how the code of a unit came about, in order.
+// Generations lists the known generations of a unit's code, in order.
 func Generations(root, unit string) ([]Generation, error) {
 	names, err := fs.Glob(os.DirFS(root), path.Join(ReviewFolder(unit, Candidate), "generation_*.json"))
 	if err != nil {

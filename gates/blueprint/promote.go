@@ -17,10 +17,10 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 )
 
-// StageStatus is how a stage of a promotion ended.
+// StageStatus is the status of a promotion's stage.
 type StageStatus string
 
-// The statuses. Skipped is no pass, and says why.
+// Skipped is not a pass, and the note says why.
 const (
 	StagePass    StageStatus = "pass"
 	StageFail    StageStatus = "fail"
@@ -30,7 +30,7 @@ const (
 	StageNotRun  StageStatus = "not run" // an earlier one ended the promotion
 )
 
-// StageResult is what one stage of a promotion said.
+// StageResult is the result of one stage of a promotion.
 type StageResult struct {
 	Number int         `json:"number"`
 	Name   string      `json:"name"`
@@ -39,7 +39,7 @@ type StageResult struct {
 	Millis int64       `json:"duration_ms"`
 }
 
-// Outcome is how a promotion ended.
+// Outcome is the outcome of a promotion.
 type Outcome string
 
 // The outcomes.
@@ -65,39 +65,40 @@ type Promotion struct {
 	file, journal string
 }
 
-// Journal is the file that people read.
+// Journal returns the path of the readable journal.
 func (p Promotion) Journal() string { return p.journal }
 
-// StageNames are the stages in their order.
+// StageNames returns the stages in their order.
 func StageNames() []string {
 	return []string{"blueprint", "check", "validation", "smoke", "review", "journal", "approval", "promote", "verify"}
 }
 
-// Pipeline is what a promotion needs of the world. Gates look at the repository: Validate are lint, types and tests, Smoke
-// is the battery of the unit; either may say that there is none.
+// Pipeline holds the functions and settings of a promotion. Validate runs lint, types and tests, Smoke the battery of
+// the unit; either may report that there is none.
 type Pipeline struct {
 	Root     string
 	Now      func() time.Time
 	Check    func(ctx context.Context, b *Blueprint, s State) (Checked, error)
 	Validate func(ctx context.Context) (gates.Verdict, error)
 	Smoke    func(ctx context.Context) (gates.Verdict, error)
-	// Approve is the human gate: it returns who signed, or why nobody has.
+	// Approve is the human gate: it returns who signed, or why there is no signature.
 	Approve func(ctx context.Context, unit string) (by string, err error)
-	// Audit tells whether this generation of a unit has to be reviewed, and why or why not (TRAIN-30). nil: each has to be.
+	// Audit reports whether this generation of a unit needs a review, and why (TRAIN-30). If it is nil, each generation
+	// does.
 	Audit func(ctx context.Context, unit string) (due bool, why string, err error)
 	Stage func(StageResult) // may be nil
 }
 
-// ErrWaiting says that a person has to sign first.
+// ErrWaiting says that a person must sign first.
 var ErrWaiting = errors.New("waiting for a person")
 
-// step is what a stage answers with.
+// step is the answer of a stage.
 type step struct {
 	status StageStatus
 	note   string
 }
 
-// walk is a promotion at work.
+// walk is a running promotion.
 type walk struct {
 	Pipeline
 	p         Promotion
@@ -105,8 +106,8 @@ type walk struct {
 	candidate []byte // text of the blueprint
 }
 
-// Promote takes a candidate through the stages. It ends at the first that does not pass; a skipped one is no pass but does
-// not end it. The journal is written with each stage from its own on, so that it ends with how the promotion ended.
+// Promote takes a candidate through the stages. It ends at the first stage that fails; a skipped stage does not end it.
+// From its own stage on, it writes the journal at each stage, so the last entry has the outcome.
 func Promote(ctx context.Context, unit string, pl Pipeline) (Promotion, error) {
 	w := walk{Pipeline: pl, p: Promotion{Unit: unit, At: pl.Now().UTC()}}
 	if err := ValidUnit(unit); err != nil {
@@ -281,8 +282,8 @@ func (w *walk) approve(ctx context.Context) (step, error) {
 	return step{StagePass, "signed by " + by}, nil
 }
 
-// move makes the candidate live: first the live file, then the candidate goes. What was read in the first stage is what
-// becomes live.
+// move makes the candidate live: it writes the live file, then removes the candidate. It writes the content that the
+// first stage read.
 func (w *walk) move(context.Context) (step, error) {
 	live := PathOf(w.p.Unit, Live)
 	if err := write(w.Root, live, w.candidate); err != nil {
@@ -299,7 +300,7 @@ func (w *walk) move(context.Context) (step, error) {
 	return step{StagePass, live}, nil
 }
 
-// verify reads what is live now, and sees that nothing changed on the way.
+// verify reads the live file and checks that it is unchanged.
 func (w *walk) verify(context.Context) (step, error) {
 	b, err := Load(w.Root, w.p.Unit, Live)
 	if err != nil {
@@ -315,7 +316,7 @@ func (w *walk) verify(context.Context) (step, error) {
 	return step{StagePass, "the live blueprint and the source are those that were reviewed"}, nil
 }
 
-// write keeps the record, and writes the day's journal anew from all records of the day.
+// write stores the record, and rewrites the day's journal from all records of the day.
 func (w *walk) write() error {
 	text, err := json.MarshalIndent(w.p, "", "  ")
 	if err != nil {
@@ -339,7 +340,7 @@ func (w *walk) write() error {
 	return write(w.Root, w.p.journal, []byte(doc.String()))
 }
 
-// tell is one promotion for people.
+// tell writes one promotion for people.
 func (p Promotion) tell(w *strings.Builder) {
 	fmt.Fprintf(w, "\n## %s: %s\n\n%s", p.Unit, p.Outcome, p.At.Format(time.RFC3339))
 	if p.Fidelity != nil {

@@ -28,8 +28,8 @@ func LoadPrompts(layers ...prompt.Layer) (prompt.Set, error) {
 	return prompt.LoadEmbedded("gates/blueprint", prompts, layers...)
 }
 
-// Question is what a review asks. It holds the blueprint, summaries and the schema; there is no place in it for source, for
-// what the author was told, or for what anybody thinks of the code (BP-17).
+// Question is the content of a review prompt: the blueprint, summaries and the schema. It has no field for source, for
+// the author's instructions, or for opinions about the code (BP-17).
 type Question struct {
 	Blueprint *Blueprint
 	Files     []summary.Summary
@@ -40,7 +40,7 @@ type Question struct {
 	YAML      bool      // the blueprint as YAML instead of tables (C-22)
 }
 
-// Texts are the two parts of the prompt.
+// Texts returns the two parts of the prompt.
 func (q Question) Texts(set prompt.Set) (system, text string, err error) {
 	bp := q.Blueprint.Tables()
 	if q.YAML {
@@ -67,5 +67,5 @@ func (q Question) Texts(set prompt.Set) (system, text string, err error) {
 	return system, text, err
 }
 
-// safe takes out what nobody sees, and secrets.
+// safe removes invisible characters and secrets.
 func safe(text string) string { return fence.Hide(fence.Clean(text)) }

@@ -12,8 +12,8 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 )
 
-// AddOpenQuestions adds questions to the text of a blueprint and leaves all else as it stands, comments too. Questions that
-// are there already are not added again; added says how many were new. New ones stand first.
+// AddOpenQuestions adds questions to the text of a blueprint and preserves everything else, including comments. It
+// skips questions that are already in it and puts new ones first; added counts the new ones.
 func AddOpenQuestions(name string, src []byte, questions []string) (out []byte, added int, err error) {
 	b, err := Parse(name, src)
 	if err != nil {
@@ -42,7 +42,7 @@ func AddOpenQuestions(name string, src []byte, questions []string) (out []byte, 
 	return out, len(fresh), nil
 }
 
-// insertQuestions puts lines behind the last question, in place of an empty list, or at the end of the intent.
+// insertQuestions inserts lines next to the existing questions, in place of an empty list, or at the end of the intent.
 func insertQuestions(src []byte, b *Blueprint, fresh, all []string) []byte {
 	d := &decoder{path: b.file, lines: map[string]int{}}
 	root := d.mapping(string(src))

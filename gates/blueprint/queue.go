@@ -15,8 +15,8 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 )
 
-// Item is one critical discrepancy that waits for a person (BP-31). An item is a file of its own: two commands never
-// overwrite each other's.
+// Item is one critical discrepancy that waits for a person (BP-31). Each item is a separate file, so commands never
+// overwrite each other's items.
 type Item struct {
 	ID    string    `json:"id"`
 	Unit  string    `json:"unit"`
@@ -37,7 +37,7 @@ type Item struct {
 	ClosedAt time.Time  `json:"closed_at,omitzero"`
 }
 
-// ItemStatus is where an item stands.
+// ItemStatus is the status of an item.
 type ItemStatus string
 
 // The statuses. Acknowledged is approved without a fix; fixed begins a new cycle of promotion.
@@ -49,7 +49,7 @@ const (
 
 func queueFolder() string { return path.Join(Folder, "queue") }
 
-// ErrNoItem says that the queue has no such item.
+// ErrNoItem says that the queue does not have the item.
 var ErrNoItem = errors.New("the queue has no such item")
 
 // Enqueue puts the critical discrepancies of a review into the queue. One that waits already is not put there twice; one
@@ -135,7 +135,7 @@ func Find(root, id string) (Item, error) {
 	return i, err
 }
 
-// Close closes an item. Whoever calls it has seen to it that a person agreed: closing is never automatic (TRUST-13).
+// Close closes an item. The caller must have a person's agreement: closing is never automatic (TRUST-13).
 func Close(root, id string, fixed bool, by, reason string, now time.Time) (Item, error) {
 	i, err := Find(root, id)
 	if err != nil {

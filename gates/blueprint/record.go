@@ -18,7 +18,7 @@ import (
 	"github.com/runplan/runplan/patterns"
 )
 
-// Record is a review as it is stored: what the reviewer answered, and what is made of it.
+// Record is a stored review: the reviewer's answer, and the values derived from it.
 type Record struct {
 	ReviewResult
 
@@ -27,7 +27,7 @@ type Record struct {
 	TotalCheckpoints     int            `json:"total_checkpoints"` // 0: not counted yet (BP-20)
 	Decision             Recommendation `json:"decision"`
 	DecisionReason       string         `json:"decision_reason"`
-	UnknownClaims        []int          `json:"unknown_claims,omitempty"` // discrepancies whose claim does not stand in the blueprint
+	UnknownClaims        []int          `json:"unknown_claims,omitempty"` // discrepancies whose claim is not in it
 
 	State           State           `json:"state"`
 	Scope           string          `json:"scope,omitempty"`
@@ -38,13 +38,13 @@ type Record struct {
 	ReceivedAt      time.Time       `json:"received_at"`
 }
 
-// Cold says how the reviewer was kept apart from whoever wrote the code (BP-07).
+// Cold records how the reviewer was isolated from the author of the code (BP-07).
 type Cold struct {
 	ReviewID  string `json:"review_id"`            // new for each review
 	Context   string `json:"context"`              // new process, new session, or answer file
 	Provider  string `json:"provider,omitempty"`   // of the model
 	Model     string `json:"model,omitempty"`      // as its server names it
-	SessionID string `json:"session_id,omitempty"` // of whoever answered by file, if it was told
+	SessionID string `json:"session_id,omitempty"` // of an answer by file, if known
 	Apart     string `json:"apart"`                // why it cannot be the author's session, as far as that is known
 }
 
@@ -55,10 +55,10 @@ const (
 	AnswerFile = "answer file"
 )
 
-// Curriculum is where reviews are kept for training.
+// Curriculum is the folder of reviews that are kept for training.
 const Curriculum = "knowledge/curricula/code-architect"
 
-// ReviewFolder is where the reviews of a unit are: those of live units are for the retroactive corpus (BP-22).
+// ReviewFolder returns the folder of a unit's reviews. Reviews of live units belong to the retroactive corpus (BP-22).
 func ReviewFolder(unit string, s State) string {
 	if s == Live {
 		return path.Join(Curriculum, "retroactive", unit)
@@ -69,7 +69,7 @@ func ReviewFolder(unit string, s State) string {
 // stampLayout is the time in names of files.
 const stampLayout = "20060102T150405"
 
-// stamp is the time in the names of a review's files, made unique where two reviews fall into one second.
+// stamp returns the time in the names of a review's files, made unique where two reviews fall into one second.
 func stamp(root, folder string, now time.Time) string {
 	base := now.UTC().Format(stampLayout)
 	for n := 1; ; n++ {
@@ -94,7 +94,7 @@ func summariesFile(folder, stamp string) string {
 
 func answerFile(folder, stamp string) string { return path.Join(folder, "cc_review_"+stamp+".json") }
 
-// Store writes a review twice (BP-23): beside its prompt, and for training. It returns both paths.
+// Store writes a review twice (BP-23): next to its prompt, and for training. It returns both paths.
 func Store(root, stamp string, r Record) (paths []string, err error) {
 	text, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
@@ -158,7 +158,7 @@ func Latest(root, unit string, s State) (r Record, name string, err error) {
 	return r, name, nil
 }
 
-// digestOf names a blueprint, whatever its open questions, layout and comments.
+// digestOf returns a digest of a blueprint that ignores open questions, layout and comments.
 func digestOf(b *Blueprint) string {
 	c := *b
 	c.Intent.OpenQuestions = nil
@@ -170,10 +170,10 @@ func digest(text []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Digest names the promise of a blueprint: all of it but the open questions, whatever its layout.
+// Digest identifies the content of a blueprint without its open questions, layout and comments.
 func (b *Blueprint) Digest() string { return digestOf(b) }
 
-// SourcesDigest names the content of the source files. A file that is not there counts as such.
+// SourcesDigest returns a digest of the source files. Missing files are part of it.
 func SourcesDigest(root string, b *Blueprint) (string, error) {
 	sum := sha256.New()
 	for _, p := range slices.Sorted(slices.Values(b.Paths())) {
@@ -193,7 +193,7 @@ func SourcesDigest(root string, b *Blueprint) (string, error) {
 // maxSource bounds a source file.
 const maxSource = 4 << 20
 
-// unknownClaims are the discrepancies whose claim does not stand in the blueprint, however it is rendered.
+// unknownClaims returns the discrepancies whose claim is not in the blueprint, in any rendering.
 func unknownClaims(b *Blueprint, r ReviewResult) []int {
 	plain := func(s string) string {
 		return strings.Join(strings.FieldsFunc(strings.ToLower(s), func(c rune) bool {

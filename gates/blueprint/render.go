@@ -7,7 +7,7 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 )
 
-// Tables is the blueprint as a reviewer reads it by default (C-22); [Blueprint.YAML] is the other way.
+// Tables returns the blueprint as a reviewer reads it by default (C-22); [Blueprint.YAML] is the other way.
 func (b *Blueprint) Tables() string {
 	var w strings.Builder
 	p := func(format string, args ...any) { fmt.Fprintf(&w, format+"\n", args...) }

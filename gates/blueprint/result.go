@@ -13,7 +13,7 @@ import (
 	"github.com/runplan/runplan/llm"
 )
 
-// ReviewResult is what a cold reviewer answers (BP-19).
+// ReviewResult is the answer of a cold reviewer (BP-19).
 type ReviewResult struct {
 	ServiceID               string           `json:"service_id"`
 	Reviewer                string           `json:"reviewer"`
@@ -42,7 +42,7 @@ type QuestionUpdate struct {
 	Evidence string `json:"evidence"`
 }
 
-// NotFound is the evidence of what is missing (BP-18).
+// NotFound is the evidence for a missing thing (BP-18).
 const NotFound = "not found in summary"
 
 // Severity ranks a discrepancy.
@@ -56,7 +56,7 @@ const (
 	Observation Severity = "observation"
 )
 
-// Recommendation is what becomes of the unit.
+// Recommendation is the decision about the unit.
 type Recommendation string
 
 // The recommendations.
@@ -66,7 +66,7 @@ const (
 	Reject           Recommendation = "reject"
 )
 
-// Dimensions lists what a review is about (BP-14).
+// Dimensions lists the dimensions of a review (BP-14).
 func Dimensions() []string {
 	return []string{"contract", "dependencies", "failure_modes", "intent", "open_questions"}
 }
@@ -74,10 +74,10 @@ func Dimensions() []string {
 // Severities lists them, the worst first.
 func Severities() []Severity { return []Severity{Critical, Major, Minor, Observation} }
 
-// reviewers are who may review. The first three are the product's words, the others those of older corpora.
+// reviewers lists the valid reviewers. The first three are current names, the others come from older corpora.
 func reviewers() []string { return []string{"agent", "adapter", "human", "cc", "gaia-study"} }
 
-// Bounds of an answer. What is longer is not an answer that anybody reads.
+// These limit the size of an answer.
 const (
 	mostDiscrepancies = 60
 	mostQuestions     = 30
@@ -85,7 +85,7 @@ const (
 	maxResult         = 1 << 20
 )
 
-// Schema is the JSON schema of a [ReviewResult].
+// Schema returns the JSON schema of a [ReviewResult].
 func Schema() json.RawMessage {
 	text := func(extra string) string { return fmt.Sprintf(`{"type":"string","maxLength":%d%s}`, mostText, extra) }
 	enum := func(list []string) string { return `{"type":"string","enum":["` + strings.Join(list, `","`) + `"]}` }
@@ -106,11 +106,11 @@ func Schema() json.RawMessage {
 		`"additionalProperties":false}`)
 }
 
-// ErrAnswer says that an answer is none: it is not in the form, or not about the unit.
+// ErrAnswer says that an answer is invalid: it has the wrong form, or is about another unit.
 var ErrAnswer = errors.New("read the review")
 
-// ParseResult reads an answer strictly: one JSON object, all fields there, none that nobody asked for, each of its type, and
-// about this unit. One fence around the whole of it is taken off: people save answers with it.
+// ParseResult parses an answer strictly: one JSON object about this unit with all fields, no unknown fields and correct
+// types. It removes one fence around the whole answer, because people save answers with it.
 func ParseResult(unit, text string) (ReviewResult, error) {
 	if len(text) > maxResult {
 		return ReviewResult{}, fmt.Errorf("%w: the answer has %d KiB; a review has at most %d", ErrAnswer, len(text)>>10, maxResult>>10)
@@ -122,7 +122,7 @@ func ParseResult(unit, text string) (ReviewResult, error) {
 	return r, r.complete(unit)
 }
 
-// complete sees to what a schema cannot say, and writes missing evidence in one way (C-21).
+// complete checks what a schema cannot, and normalises missing evidence (C-21).
 func (r *ReviewResult) complete(unit string) error {
 	var errs []error
 	wrong := func(format string, args ...any) {
@@ -157,7 +157,7 @@ func (r *ReviewResult) complete(unit string) error {
 	return errors.Join(errs...)
 }
 
-// clean takes out of what a reviewer says what nobody sees, and secrets.
+// clean removes invisible characters and secrets from the reviewer's texts.
 func (r ReviewResult) clean() ReviewResult {
 	r.SummaryNote = safe(r.SummaryNote)
 	r.Discrepancies, r.OpenQuestionUpdates = slices.Clone(r.Discrepancies), slices.Clone(r.OpenQuestionUpdates)
@@ -194,7 +194,7 @@ func unfenced(text string) string {
 	return rest
 }
 
-// Count is the number of discrepancies of a severity.
+// Count returns the number of discrepancies of a severity.
 func (r ReviewResult) Count(s Severity) int {
 	n := 0
 	for _, d := range r.Discrepancies {
@@ -205,21 +205,22 @@ func (r ReviewResult) Count(s Severity) int {
 	return n
 }
 
-// Fidelity is what the discrepancies leave of 1 (BP-20): a critical one costs 0.30, a major one 0.15, a minor one 0.05, and
-// an observation nothing. It is never below 0.
+// Fidelity computes 1 minus the cost of the discrepancies (BP-20): 0.30 for a critical one, 0.15 for a major one, 0.05
+// for a minor one, 0 for an observation. It is never below 0.
 func (r ReviewResult) Fidelity() float64 {
 	f := 1 - (0.30*float64(r.Count(Critical)) + 0.15*float64(r.Count(Major)) + 0.05*float64(r.Count(Minor)))
 	return rounded(min(max(f, 0), 1))
 }
 
-// Divergence is the rest (BP-21).
+// Divergence returns 1 minus the fidelity (BP-21).
 func (r ReviewResult) Divergence() float64 { return rounded(1 - r.Fidelity()) }
 
-// rounded takes away what binary fractions add.
+// rounded removes binary rounding errors.
 func rounded(f float64) float64 { return math.Round(f*1e6) / 1e6 }
 
-// Decide is what becomes of the unit: what the reviewer recommends, or less where its own findings contradict it. A critical
-// discrepancy rejects; with a major one, or with files that the reviewer was not shown, it is approved with notes at best.
+// Decide returns the reviewer's recommendation, or a stricter one if the reviewer's own findings contradict it. A
+// critical discrepancy rejects. A major one, or a file that the reviewer did not see, allows approval with notes at
+// best.
 func (r ReviewResult) Decide(unseen int) (Recommendation, string) {
 	said := r.PromotionRecommendation
 	switch {
@@ -235,7 +236,7 @@ func (r ReviewResult) Decide(unseen int) (Recommendation, string) {
 	return said, "as the reviewer says"
 }
 
-// Word is the decision in the words that all reviews share (C-41).
+// Word returns the decision in the words that all reviews share (C-41).
 func (r Recommendation) Word() string {
 	switch r {
 	case Approve:

@@ -18,7 +18,7 @@ import (
 	"github.com/runplan/runplan/patterns"
 )
 
-// Review is one cold review that is prepared: what the reviewer is asked, and what it is about.
+// Review is one prepared cold review: the question and its subject.
 type Review struct {
 	Root      string
 	Unit      string
@@ -29,7 +29,7 @@ type Review struct {
 	Prompt    string
 	Blueprint *Blueprint // narrowed, where one file is reviewed
 	Scope     string
-	Reviewer  string // who was asked; an answer does not say otherwise
+	Reviewer  string // the reviewer that was asked; the answer cannot change it
 	Files     []summary.Summary
 	Unseen    []patterns.Skip
 
@@ -38,7 +38,7 @@ type Review struct {
 	out     string // as [Options.Out]
 }
 
-// Deps are what a review is prepared with.
+// Deps holds the dependencies for preparing a review.
 type Deps struct {
 	Summary summary.Options
 	Prompts prompt.Set
@@ -47,7 +47,7 @@ type Deps struct {
 	Hide    func(string) string // takes known secrets out of what is kept; may be nil
 }
 
-// Options say what is reviewed.
+// Options configures a review.
 type Options struct {
 	Unit     string
 	State    State
@@ -57,13 +57,14 @@ type Options struct {
 	Out      string // another folder for what is written, below the name of the unit; "" is the place of reviews in the repository
 }
 
-// ErrNothingSeen says that no source file could be summarised, so that nobody can judge the unit.
+// ErrNothingSeen says that no source file could be summarised, so the unit cannot be judged.
 var ErrNothingSeen = errors.New("none of the source files could be summarised")
 
-// ErrNotWhole says that a unit is too large for the window of the reviewer. A part of it would be judged as if it were all.
+// ErrNotWhole says that a unit is too large for the reviewer's context window. A part would be judged as if it were the
+// whole.
 var ErrNotWhole = errors.New("the unit could not be looked at whole")
 
-// Prepare summarises the source files, asks the question and writes both beside the answer that is to come (BP-22).
+// Prepare summarises the source files and writes the question and its metadata next to the expected answer (BP-22).
 func Prepare(ctx context.Context, root string, o Options, d Deps) (*Review, error) {
 	b, err := Load(root, o.Unit, o.State)
 	if err != nil {
@@ -123,7 +124,7 @@ func Prepare(ctx context.Context, root string, o Options, d Deps) (*Review, erro
 	return r, write(home, r.PromptPath(), []byte(hide(r.System+"\n---\n\n"+r.Prompt)))
 }
 
-// home is the folder that what a review leaves is kept below, and where in it.
+// home returns the root folder for the files of a review, and the folder below it.
 func (r *Review) home() (root, folder string) {
 	if r.out != "" {
 		return r.out, r.Unit
@@ -131,19 +132,19 @@ func (r *Review) home() (root, folder string) {
 	return r.Root, ReviewFolder(r.Unit, r.State)
 }
 
-// PromptPath is the file with the prompt.
+// PromptPath returns the file with the prompt.
 func (r *Review) PromptPath() string {
 	_, folder := r.home()
 	return promptFile(folder, r.Stamp)
 }
 
-// AnswerPath is where the answer belongs.
+// AnswerPath returns the path for the answer.
 func (r *Review) AnswerPath() string {
 	_, folder := r.home()
 	return answerFile(folder, r.Stamp)
 }
 
-// Summaries are those of source files of a unit. A file that is not there is among the unseen.
+// Summaries returns the summaries of source files of a unit, and the missing or unreadable files.
 func Summaries(ctx context.Context, o summary.Options, b *Blueprint, paths []string) ([]summary.Summary, []patterns.Skip, error) {
 	o.Clients = b.Clients()
 	var there []string
@@ -180,7 +181,7 @@ func reasons(list []patterns.Skip) string {
 	return strings.Join(out, "; ")
 }
 
-// Ask has a model review. Each call is a session of its own: it is told the prompt and nothing else.
+// Ask has a model review the unit. Each call is a separate session that gets only the prompt.
 func (r *Review) Ask(ctx context.Context, c llm.Completer, m llm.Model) (ReviewResult, Cold, error) {
 	cold := Cold{ReviewID: r.ID, Context: NewSession, Provider: m.Provider, Model: m.Name, Apart: "the call carries the prompt and no earlier message"}
 	if m.Provider == llm.Command {
@@ -199,14 +200,14 @@ func (r *Review) Ask(ctx context.Context, c llm.Completer, m llm.Model) (ReviewR
 	return res, cold, res.complete(r.Unit)
 }
 
-// Keep stores what a reviewer said that is no review, beside its prompt. It returns the path.
+// Keep stores an invalid answer of a reviewer next to its prompt. It returns the path.
 func (r *Review) Keep(raw string) (string, error) {
 	home, folder := r.home()
 	name := path.Join(folder, "no_review_"+r.Stamp+".txt")
 	return name, write(home, name, []byte(raw))
 }
 
-// Judged is the record of a result.
+// Judged returns the record of a result.
 func (r *Review) Judged(res ReviewResult, cold Cold, now time.Time) Record {
 	decision, why := res.Decide(len(r.Unseen))
 	unknown := unknownClaims(r.Blueprint, res)

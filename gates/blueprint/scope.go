@@ -44,8 +44,8 @@ func (b *Blueprint) Scope(path string, seen *summary.Summary) (*Blueprint, bool)
 	return &out, true
 }
 
-// routed are the interfaces of a router. Where several files are routers, a router answers for the endpoints that it has; what
-// none of them has is a matter of the whole unit.
+// routed returns the interfaces of a router. If several files are routers, each router is checked for the endpoints
+// that it has; endpoints missing from all of them are checked for the whole unit.
 func (b *Blueprint) routed(seen *summary.Summary) []Interface {
 	routers := 0
 	for _, f := range b.SourceFiles {
@@ -73,13 +73,14 @@ func (b *Blueprint) routed(seen *summary.Summary) []Interface {
 	return out
 }
 
-// endsAlike tells whether a path of the source is that of the blueprint, or its end: it may be mounted below a prefix.
+// endsAlike reports whether a path of the source is that of the blueprint, or its end: it may be mounted below a
+// prefix.
 func endsAlike(source, declared string) bool {
 	s, d := summary.NormalPath(source), summary.NormalPath(declared)
 	return s == d || s != "/" && strings.HasSuffix(d, s)
 }
 
-// exchanged are the endpoints that name a model.
+// exchanged returns the endpoints that name a model.
 func (b *Blueprint) exchanged() []Interface {
 	var out []Interface
 	for _, in := range b.Interfaces {

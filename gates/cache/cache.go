@@ -1,8 +1,8 @@
-// Package cache keeps what gates said of a tree, so that an unchanged tree costs nothing.
+// Package cache stores gates' answers about trees, so that an unchanged tree costs nothing.
 //
-// A report is found again by all that it follows from: the gate, its configuration, the tree and what changed in it, the
-// programs that are installed and the environment. Only gates that declare themselves [gates.Info.Pure] take part, and
-// test suites only where they passed: a red suite is run again. Skips and errors are never kept.
+// The key of a report contains everything that it depends on: the gate, its configuration, the tree and its changes,
+// the installed programs and the environment. Only gates that declare themselves [gates.Info.Pure] take part. Of test
+// suites only passes are stored: a failed suite runs again. Skips and errors are never stored.
 package cache
 
 import (
@@ -32,7 +32,7 @@ type Store struct {
 // mostKept bounds the store; with more the oldest go.
 const mostKept = 500
 
-// entry is what a file of the store holds.
+// entry is the content of a cache file.
 type entry struct {
 	Version int             `json:"version"`
 	Answer  json.RawMessage `json:"answer"`
@@ -101,7 +101,7 @@ func (s Store) Put(key string, r gates.Report) error {
 
 func (s Store) file(key string) string { return filepath.Join(s.Dir, key+".json") }
 
-// prune removes the oldest entries where there are too many.
+// prune removes the oldest entries if there are too many.
 func (s Store) prune() {
 	entries, err := os.ReadDir(s.Dir)
 	if err != nil || len(entries) <= mostKept {
@@ -120,14 +120,14 @@ func (s Store) prune() {
 	}
 }
 
-// Key finds the report of a gate about a subject. surroundings is what all gates of a look have in common, see
-// [Surroundings]. It is "" where the tree is not known.
+// Key returns the cache key of a gate's report about a subject. surroundings is the part that all gates share, see
+// [Surroundings]. It returns "" if the tree is unknown.
 func Key(info gates.Info, s gates.Subject, surroundings string) string {
 	if s.Tree == "" || surroundings == "" {
 		return ""
 	}
-	// A batch is written with all that is in it: its JSON leaves out what the plan spells out, which gates look at. What it
-	// points to is written apart, as where that lies says nothing.
+	// The key formats the batch with %#v, because its JSON omits the literal blocks of the plan, which gates read. The
+	// checkpoint is formatted separately, since %#v would print only its address.
 	batch, checkpoint := s.Batch, ""
 	if batch.Checkpoint != nil {
 		checkpoint = fmt.Sprintf("%#v", *batch.Checkpoint)
@@ -155,7 +155,7 @@ func digest(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Around is g, asked only where the store does not have its answer.
+// Around wraps g so that it runs only if the store does not have its answer.
 func Around(g gates.Gate, s Store, surroundings string) gates.Gate {
 	if !g.Info().Pure || s.Dir == "" {
 		return g
@@ -169,7 +169,7 @@ type kept struct {
 	surroundings string
 }
 
-// Known tells whether the store has the answer of a gate of [Around] about s, so that nobody will be asked.
+// Known reports whether the store has the answer of a gate of [Around] about s, so that the gate will not run.
 func Known(g gates.Gate, s gates.Subject) bool {
 	k, ok := g.(kept)
 	if !ok {
@@ -179,7 +179,7 @@ func Known(g gates.Gate, s gates.Subject) bool {
 	return ok
 }
 
-// recall is the answer in the store.
+// recall returns the answer in the store.
 func (k kept) recall(info gates.Info, s gates.Subject) (gates.Report, bool) {
 	key := Key(info, s, k.surroundings)
 	if key == "" {
@@ -189,7 +189,7 @@ func (k kept) recall(info gates.Info, s gates.Subject) (gates.Report, bool) {
 	return rep, ok && rep.Gate == info.Name
 }
 
-// Note is what a report from the store says of itself.
+// Note is the note of a report from the store.
 const Note = "cached"
 
 func (k kept) Check(ctx context.Context, s gates.Subject) (gates.Report, error) {

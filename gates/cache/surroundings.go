@@ -14,7 +14,7 @@ import (
 	"github.com/runplan/runplan/internal/seal"
 )
 
-// programs are those that gates run. What one of them is, is told by its file.
+// programs lists the programs that gates run. Their files identify their versions.
 func programs() []string {
 	return []string{
 		"go", "gofmt", "golangci-lint", "staticcheck", "python3", "python", "pytest", "ruff", "flake8", "mypy", "pyright", "node", "npm", "npx",
@@ -23,7 +23,7 @@ func programs() []string {
 	}
 }
 
-// Place is where gates look, besides the tree: what decides about their answers and is in no commit.
+// Place describes what gates read besides the tree: inputs of their answers that are in no commit.
 type Place struct {
 	Root     string   // of the checkout
 	Roots    []string // of the projects in it, relative to Root
@@ -31,11 +31,11 @@ type Place struct {
 	Self     string   // this program
 	Programs []string // more programs that gates run, by name or path
 	Env      []string
-	More     []string // what else the caller knows, such as the configuration
+	More     []string // other inputs that the caller knows, such as the configuration
 }
 
-// Surroundings is a digest of the place: this program and the others, the dependencies that are installed, settings that
-// git does not know, and the environment.
+// Surroundings returns a digest of the place: this program and the others, the dependencies that are installed,
+// settings that git does not know, and the environment.
 func Surroundings(p Place) string {
 	var b strings.Builder
 	stat := func(file string) {
@@ -87,9 +87,9 @@ func Surroundings(p Place) string {
 	return digest([]byte(b.String()))
 }
 
-// Complete tells whether a tree says all that is in it. It does not where a submodule is, whose files are not in it. And
-// one that brings a store along is not to be believed: what lies there is somebody else's answer. Of a tree that is
-// complete the store takes a note, since a tree never changes.
+// Complete reports whether a tree contains everything that gates read. A tree with a submodule does not, because the
+// files are elsewhere. A tree that brings its own store is refused, because its answers come from an unknown writer.
+// The result for a complete tree is stored, since a tree never changes.
 func (s Store) Complete(ctx context.Context, repo *git.Repo, tree string) (bool, error) {
 	note := filepath.Join(s.Dir, "complete-"+tree)
 	if s.Dir != "" {
@@ -115,7 +115,7 @@ func (s Store) Complete(ctx context.Context, repo *git.Repo, tree string) (bool,
 	return true, nil
 }
 
-// setting tells files that git ignores and programs read all the same.
+// setting reports whether programs read the file although git ignores it.
 func setting(name string) bool {
 	if name == "" || strings.HasSuffix(name, "/") || strings.HasPrefix(name, ".runplan/") {
 		return false
@@ -127,7 +127,7 @@ func setting(name string) bool {
 	return slices.Contains([]string{".toml", ".json", ".yml", ".yaml", ".ini", ".cfg", ".conf", ".properties", ".local"}, path.Ext(base))
 }
 
-// volatile tells variables that differ from one shell, or one job, to the next and mean nothing to programs.
+// volatile reports whether a variable differs between shells or jobs without an effect on programs.
 func volatile(name string) bool {
 	switch name {
 	case "PWD", "OLDPWD", "SHLVL", "_", "TERM", "COLUMNS", "LINES", "WINDOWID", "TMPDIR", "RUNPLAN_RUN", "RUNPLAN_WORKER", "RUNPLAN_TRUST", "GIT_CEILING_DIRECTORIES":

@@ -1,10 +1,10 @@
-// Package differential asks whether a regression test shows what a change puts right: it has to fail on the base and
-// to pass on the candidate.
+// Package differential checks whether a regression test proves a fix: it must fail on the base and pass on the
+// candidate.
 //
-// The base side is a scratch tree of its own, with nothing of the candidate in it but the test and the files that the
-// test reads. Each side runs several times, so that chance is told from cause. Only a test that ran and failed counts
-// as one that fails: what was skipped, found nothing to run or could not be built shows nothing. A runner that is not
-// there, or has no time left, is an error and says nothing of the code.
+// The base side is a separate scratch tree. It contains nothing of the candidate but the test and the files that the
+// test reads. Each side runs several times to detect flaky results. Only a test that ran and failed counts as failing.
+// A test that was skipped, found nothing to run or did not build proves nothing. A missing runner, or lack of time, is
+// an error and says nothing about the code.
 package differential
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/runplan/runplan/gates"
 )
 
-// Name is what the gate is called.
+// Name is the name of the gate.
 const Name = "differential"
 
 // The rules of the gate.
@@ -28,7 +28,7 @@ const (
 	RulePassesBoth = "passes-on-both"    // it shows nothing
 	RuleFailsBoth  = "fails-on-both"     // the fix does not put it right
 	RuleInverted   = "passes-on-base"    // the change breaks what it tests
-	RuleFlaky      = "flaky"             // it goes one way and the other on one tree
+	RuleFlaky      = "flaky"             // it passes and fails on the same tree
 	RuleSkipped    = "skipped"           // skipped is not passed, and not failed
 	RuleIdle       = "no-tests-ran"      // there is nothing in it that runs
 	RuleHidden     = "hides-failures"    // its runner ends with 0 although a test failed
@@ -36,16 +36,16 @@ const (
 	RuleOnlyNames  = "fails-by-its-name" // on the base it does not build, for want of what the fix adds
 )
 
-// DefaultRuns is how often each side runs.
+// DefaultRuns is the number of runs of each side.
 const DefaultRuns = 3
 
 // Base makes the scratch tree of the base, which the gate writes the test into. done removes it and is never nil.
 type Base func(ctx context.Context, s gates.Subject) (dir string, done func(), err error)
 
-// Options say what is compared.
+// Options configures the comparison.
 type Options struct {
 	Files []string // the regression test, as PATH or PATH::NAME, and then the files that it reads
-	Shell string   // what runs it, where the project's files do not tell
+	Shell string   // what runs it, if the project's files do not tell
 	Runs  int      // of each side; 0 is [DefaultRuns]
 	Base  Base
 }
@@ -114,13 +114,13 @@ func (o Options) look(ctx context.Context, l *gates.Look) error {
 	return nil
 }
 
-// fix is what the change holds besides the test.
+// fix returns the changed files other than the test.
 func (c *compared) fix(ctx context.Context, d gates.Diff) ([]gates.File, error) {
 	files, large, err := gates.Files(ctx, d, func(ch gates.Change) bool { return !slices.Contains(c.files, ch.Path) })
 	if err != nil {
 		return nil, fmt.Errorf("find out what the fix changes: %w", err)
 	}
-	for _, p := range large { // it changes something, whatever that is
+	for _, p := range large { // unread, but it is a change
 		files = append(files, gates.File{Change: gates.Change{Path: p, Status: gates.Modified}})
 	}
 	return files, nil

@@ -8,7 +8,7 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 )
 
-// judge says what the two sides come to.
+// judge derives the result from the two sides.
 func (c *compared) judge(base, now side, fix []gates.File) {
 	if last := base.runs[len(base.runs)-1]; last.Command != "" {
 		c.Note("%s, %s", told(base), told(now))
@@ -35,7 +35,7 @@ func (c *compared) judge(base, now side, fix []gates.File) {
 	}
 }
 
-// told is one side for people: "base: failed 3 of 3 runs (TestAdd)".
+// told describes one side: "base: failed 3 of 3 runs (TestAdd)".
 func told(s side) string {
 	w, same := s.went()
 	if !same {
@@ -58,8 +58,8 @@ func told(s side) string {
 	return text
 }
 
-// usable tells whether a side says anything at all: whether its runs agree, and a test ran in them. It finds what is in
-// the way.
+// usable reports whether the result of a side is meaningful: its runs agree, and a test ran in them. Otherwise it
+// records a finding.
 func (c *compared) usable(s side, fix []gates.File) (gates.Went, bool) {
 	w, same := s.went()
 	if same && w == gates.WentBad {
@@ -88,9 +88,9 @@ func (c *compared) usable(s side, fix []gates.File) (gates.Went, bool) {
 	return w, true
 }
 
-// blind decides about a test that did not build or load, so that none of it ran. That is no failing test: what it would
-// have found is not known. One reason is let pass, with a warning: it asks for names that the fix itself adds, and for
-// nothing else, so that no such test could ever build without it.
+// blind decides about a test that did not build or load. That is not a failing test: its result is unknown. One cause
+// is accepted with a warning: the test misses only names that the fix itself adds, so it could never build without the
+// fix.
 func (c *compared) blind(s side, fix []gates.File) (gates.Went, bool) {
 	run := s.runs[0]
 	names := missing(run.Text)
@@ -109,7 +109,7 @@ func (c *compared) blind(s side, fix []gates.File) (gates.Went, bool) {
 	return gates.WentBlind, false
 }
 
-// because is what went wrong as the end of a sentence, on one line.
+// because formats the cause as the end of a sentence, on one line.
 func because(why string) string {
 	if why = phrase.Line(why); why == "" {
 		return ""

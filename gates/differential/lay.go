@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 )
 
-// maxFile is what a test, or a file that it reads, may be long.
+// maxFile limits the bytes of a test, or of a file that it reads.
 const maxFile = 8 << 20
 
 // file is one that is put on the base.
@@ -71,7 +71,8 @@ func one(root *os.Root, p string) (file, error) {
 	return file{p, info.Mode().Perm(), data}, nil
 }
 
-// lay writes the files into the tree of the base, over what is there. A link in the way is replaced, not followed.
+// lay writes the files into the tree of the base and replaces existing ones. It replaces a link in the way and does not
+// follow it.
 func lay(dir string, files []file) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/runplan/runplan/internal/lazyre"
 )
 
-// wants are the ways in which compilers and loaders say that something is not there. Each has one group: the name, or
-// the path of a package.
+// wants matches messages of compilers and loaders about something missing. Each pattern has one group: the name, or the
+// path of a package.
 var wants = []*lazyre.Regexp{
 	lazyre.New(`undefined: (?:\w+\.)?(\w+)`),
 	lazyre.New(`has no field or method (\w+)`),
@@ -25,11 +25,11 @@ var wants = []*lazyre.Regexp{
 	lazyre.New(`Cannot find (?:module|package) '([^']+)'`),
 }
 
-// trouble is a line that tells of a place that does not build. Each of them has to be for want of a name.
+// trouble matches a line about a place that does not build. Each such line must be about a missing name.
 var trouble = lazyre.New(`(?m)^(?:vet: )?\S+\.go:\d+:\d+: .*$`)
 
-// missing returns the names for want of which something did not build or load, sorted; none where there is any other
-// reason as well.
+// missing returns the sorted names whose absence broke the build or the loading. It returns none if there is any other
+// cause as well.
 func missing(text string) []string {
 	var out []string
 	find := func(text string) bool {
@@ -55,7 +55,7 @@ func missing(text string) []string {
 	return slices.Compact(out)
 }
 
-// aTest is how files of tests are called. What such a one brings is no part of the fix: it is named beside the test.
+// aTest matches paths of test files. Their content is not part of the fix.
 var aTest = lazyre.New(`(?:^|/)(?:tests?/|__tests__/|test_[^/]*$|[^/]*[._-](?:test|spec)\.[^/]*$|conftest\.py$)`)
 
 // notAdded returns those names that no added line of the fix declares.
@@ -69,8 +69,8 @@ func notAdded(names []string, fix []gates.File) []string {
 	return out
 }
 
-// adds tells whether a file of the fix brings a name with it: by declaring it, by being the module of that name, or by
-// requiring the package of that path.
+// adds reports whether a file of the fix brings a name with it: by declaring it, by being the module of that name, or
+// by requiring the package of that path.
 func adds(f gates.File, name string) bool {
 	last := name[strings.LastIndexAny(name, "./")+1:]
 	if f.Status == gates.Added {

@@ -7,14 +7,14 @@ import (
 	"github.com/runplan/runplan/gates"
 )
 
-// side is what the test did on one tree.
+// side is the result of the test on one tree.
 type side struct {
 	name   string
 	runs   []gates.SingleRun
 	output string // of the last run, the part that matters
 }
 
-// side runs the test on a tree, as often as it has to. What does not build does not build a second time.
+// side runs the test on a tree as often as needed. It does not repeat a failed build.
 func (c *compared) side(ctx context.Context, name string, s gates.Subject) (side, error) {
 	out := side{name: name}
 	g := gates.New(gates.Info{Name: Name + "-" + name, Blocking: true}, func(ctx context.Context, l *gates.Look) error {
@@ -29,7 +29,7 @@ func (c *compared) side(ctx context.Context, name string, s gates.Subject) (side
 	return out, err
 }
 
-// went is how all runs of the side went; ok is false where they differ.
+// went returns the common result of all runs of the side; ok is false if they differ.
 func (s side) went() (w gates.Went, ok bool) {
 	for i, r := range s.runs {
 		if i > 0 && r.Went != w {
@@ -40,7 +40,7 @@ func (s side) went() (w gates.Went, ok bool) {
 	return w, true
 }
 
-// always names the tests that failed each time. Of runs that name none, the file itself failed.
+// always returns the tests that failed in each run. If a run names none, the file itself failed.
 func (s side) always() (names []string, ok bool) {
 	for i, r := range s.runs {
 		if i == 0 {
@@ -56,7 +56,7 @@ func (s side) always() (names []string, ok bool) {
 	return names, true
 }
 
-// why is the first thing that went wrong in any run.
+// why returns the first thing that went wrong in any run.
 func (s side) why() string {
 	for _, r := range s.runs {
 		if r.Why != "" {
@@ -66,7 +66,7 @@ func (s side) why() string {
 	return ""
 }
 
-// count tells the runs apart: "2 of 3 runs".
+// count formats the number of runs: "2 of 3 runs".
 func (s side) count(w gates.Went) int {
 	n := 0
 	for _, r := range s.runs {

@@ -1,9 +1,9 @@
-// Package gatetest is the conformance suite of gates. Whoever writes a gate runs it against a small tree of theirs:
+// Package gatetest is the conformance suite of gates. Authors of a gate run it against a small tree of their own:
 //
 //	gatetest.Run(t, func(t *testing.T) (gates.Gate, gates.Subject) { … })
 //
-// It checks what the pipeline relies on: the tree stays as it is, the report is well formed and free of control codes,
-// a cancelled context ends the gate, and a gate never takes a tree that is not there for a good one.
+// It checks what the pipeline relies on: the tree does not change, the report is well formed and free of control codes,
+// a cancelled context ends the gate, and a gate never passes a missing tree.
 package gatetest
 
 import (
@@ -26,7 +26,7 @@ import (
 	"github.com/runplan/runplan/gates"
 )
 
-// maxOutput is what Report.Output may hold.
+// maxOutput is the limit of Report.Output in bytes.
 const maxOutput = 4 << 10
 
 // Setup makes a gate and a tree it can look at. Each check calls it anew.
@@ -108,7 +108,7 @@ func report(t *testing.T, setup Setup) {
 	if err := json.Unmarshal(data, &again); err != nil {
 		t.Fatal(err)
 	}
-	rep.Cases = nil // they are no part of it
+	rep.Cases = nil // they are not part of it
 	if d := cmp.Diff(rep, again); d != "" {
 		t.Errorf("the report does not survive JSON:\n%s", d)
 	}
@@ -159,7 +159,7 @@ func cancelled(t *testing.T, setup Setup) {
 	}
 }
 
-// stopped lets a gate end in its own way, but soon.
+// stopped checks that a gate ends soon after its context, in any way.
 func stopped(t *testing.T, setup Setup) {
 	g, s := setup(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)

@@ -1,10 +1,10 @@
 // Package held runs the tests of the base on the candidate's code.
 //
-// Who changes the code and its tests together may make them agree on something wrong. The tests as they were are put
-// back into the candidate's tree, with all that decides how they run, and their suite is run on that. Git makes that
-// tree without a checkout; a [Room] holds it while the suite runs.
+// An author who changes code and tests together may make them agree on something wrong. So the old tests, with all that
+// decides how they run, replace those in the candidate's tree, and their suite runs on that. Git makes that tree
+// without a checkout; a [Room] holds it while the suite runs.
 //
-// What it cannot tell: a test of the base that does not build with the candidate's code says nothing of it.
+// Limit: a test of the base that does not build with the candidate's code proves nothing about it.
 package held
 
 import (
@@ -20,11 +20,11 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 )
 
-// Room checks a tree out. env is the environment of what runs there; nil takes the subject's. done is called once the
-// tree is no longer used, also after an error.
+// Room checks out a tree. env is the environment for programs there; nil means the subject's. Call done when the tree
+// is no longer used, also after an error.
 type Room func(ctx context.Context, tree string) (dir string, env []string, done func(), err error)
 
-// Options say where the suites run.
+// Options configures where the suites run.
 type Options struct {
 	Repo  *git.Repo
 	Room  Room
@@ -52,7 +52,7 @@ type room struct {
 	done func()
 }
 
-// New makes a runner for the subject of a candidate. Its tree, base and difference have to be known.
+// New makes a runner for the subject of a candidate. Its tree, base and diff must be known.
 func New(o Options, s gates.Subject) *Runner {
 	return &Runner{Options: o, subject: s, dirs: map[string]room{}}
 }
@@ -67,7 +67,7 @@ func (r *Runner) Close() {
 	clear(r.dirs)
 }
 
-// Run is for [gates.Subject.Held].
+// Run implements [gates.Subject.Held].
 func (r *Runner) Run(ctx context.Context, gate string) (gates.HeldRun, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -110,7 +110,7 @@ func because(rep gates.Report) string {
 	return ""
 }
 
-// suite runs a gate on the tree as it is planned now.
+// suite runs a gate on the planned tree.
 func (r *Runner) suite(ctx context.Context, gate string) (rep gates.Report, why string, err error) {
 	tree, err := r.Repo.EditTree(ctx, r.subject.Tree, r.mix.put, r.mix.drop)
 	if err != nil {
@@ -155,7 +155,7 @@ func (r *Runner) suite(ctx context.Context, gate string) (rep gates.Report, why 
 	return v.Reports[0], why, nil
 }
 
-// plan decides what of the base is put back.
+// plan decides which files of the base are restored.
 func (r *Runner) plan(ctx context.Context) (*mix, error) {
 	m := &mix{repo: r.Repo, put: map[string]git.TreeFile{}}
 	diff := r.Repo.Compare(r.subject.Base, r.subject.Tree)

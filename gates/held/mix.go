@@ -27,7 +27,7 @@ type mix struct {
 	reverted bool
 }
 
-// nothing reports whether the candidate runs the base's tests as they are.
+// nothing reports whether the candidate runs the base's tests unchanged.
 func (m *mix) nothing() bool { return len(m.put)+len(m.drop) == 0 }
 
 // add decides about one path that the candidate changed.
@@ -92,14 +92,14 @@ func (m *mix) leave(findings []gates.Finding) []string {
 		if _, ours := m.put[f.Path]; !ours || language.OfTest(f.Path) == "" && !slices.Contains(m.helpers, f.Path) {
 			continue
 		}
-		delete(m.put, f.Path) // as the candidate has it, there or gone
+		delete(m.put, f.Path) // in the candidate's state, present or removed
 		m.left, out = append(m.left, f.Path), append(out, f.Path)
 	}
 	return out
 }
 
-// inTests are folders that hold tests and what they read. Those languages that know tests by the names of their
-// files may keep code of the product there as well.
+// inTests matches folders with tests and their data. Languages that recognise tests by file names may have product code
+// there as well.
 const inTests = "**/{test,tests,__tests__,spec,specs,e2e}/**"
 
 // fixture reports whether a file is what tests read: data, recorded answers. New ones stay, since new code may
@@ -110,8 +110,8 @@ func fixture(p string) bool {
 	}, p)
 }
 
-// support reports whether a new file is code that stands among the tests and holds none. The tests of the base cannot
-// ask for it, and yet it may take the place of what they ask for.
+// support reports whether a new file is code among the tests that contains no test. The tests of the base cannot import
+// it, but it may replace what they import.
 func support(p string) bool {
 	return gates.Match([]string{inTests}, p) && (language.OfTest(p) != "" || path.Base(p) == "package.json") &&
 		!gates.Match([]string{"*.test.*", "*.spec.*", "test_*", "*_test.*", "test-*", "*-test.*", "__init__.py"}, p)
@@ -152,10 +152,10 @@ var (
 	jsHelps = lazyre.New(`['"](?:node:test|vitest|@jest/globals|chai|expect)['"]`)
 )
 
-// asserts are the names of files that hold assertions, where the text agrees.
+// asserts matches the names of files with assertions, if the text agrees.
 var asserts = lazyre.New(`(?i)(?:^|[_\-.])(?:assert\w*|checks?|expect\w*|test\w*|helpers?)(?:[_\-.]|$)`)
 
-// helps reports whether a file that holds no tests is made for them: it uses what only tests use.
+// helps reports whether a file without tests serves tests: it uses what only tests use.
 func helps(p, text string) bool {
 	if strings.Contains(text, "AssertionError") && asserts.MatchString(path.Base(p)) {
 		return true
@@ -177,8 +177,7 @@ var (
 	jsReaches = lazyre.New(`(?m)^(?:[\w.]+\.\w+\s*=[^=]|Object\.(?:assign|defineProperty)\(|process\.|globalThis|(?:before|after)(?:Each|All)?\(|(?:setup|teardown)\()`)
 )
 
-// reaches reports whether a new test file does something when it is loaded, so that it may change what other tests
-// see.
+// reaches reports whether a new test file runs code when it is loaded, which may affect other tests.
 func reaches(p, text string) bool {
 	switch language.OfTest(p) {
 	case language.Go:
@@ -219,8 +218,8 @@ func mergePackage(before, after string) (string, bool) {
 	return string(text) + "\n", changed
 }
 
-// mergeImports gives the names that code of the package imports by, such as "#calc", the base's meaning back. New
-// ones stay.
+// mergeImports restores the base's meaning of names that code of the package imports by, such as "#calc". It keeps new
+// names.
 func mergeImports(old, now map[string]json.RawMessage) bool {
 	var was, is map[string]json.RawMessage
 	if json.Unmarshal(old["imports"], &was) != nil || json.Unmarshal(now["imports"], &is) != nil {
@@ -247,7 +246,7 @@ func compact(data json.RawMessage) []byte {
 	return out
 }
 
-// pytestSections are the settings of pytest in a file that holds others as well.
+// pytestSections returns the settings of pytest in a file that holds others as well.
 func pytestSections(data []byte) string {
 	return section(data, "[tool.pytest") + section(data, "[tool:pytest") + section(data, "[pytest")
 }

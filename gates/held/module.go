@@ -63,7 +63,7 @@ func requires(f *modfile.File, module string) bool {
 	return false
 }
 
-// replacedFolders are the folders, relative to the repository, that the base's go.mod in dir names in place of
+// replacedFolders returns the folders, relative to the repository, that the base's go.mod in dir names in place of
 // modules and the candidate's does not.
 func replacedFolders(dir string, before, after []byte) []string {
 	was, err := modfile.Parse("go.mod", before, nil)

@@ -1,6 +1,6 @@
 package held
 
-// pythonModules are the modules of Python's library that a folder of the project can take the place of, and the
+// pythonModules returns the modules of Python's library that a folder of the project can take the place of, and the
 // libraries that tests are written and run with.
 func pythonModules() []string {
 	return []string{

@@ -9,7 +9,7 @@ import (
 	"github.com/runplan/runplan/internal/lazyre"
 )
 
-// denial is a command that nobody should run.
+// denial is a rule for a command that must not run.
 type denial struct {
 	rule, why string
 	re        *lazyre.Regexp
@@ -43,8 +43,8 @@ var denials = []denial{
 	{"reads-credentials", "sends credentials away", lazyre.New(`(?:~|\$\{?HOME\}?|/root|/home/\w+)/\.(?:ssh|aws|netrc|gnupg|config/gh)\b[^;&]*\|\s*(?:curl|wget|nc|ncat|base64)\b|\b(?:curl|wget)\b[^;&]*(?:-d|--data\S*|-F|-T|--upload-file)\s*@?(?:~|\$\{?HOME\}?)/\.(?:ssh|aws|netrc|gnupg)`), false},
 }
 
-// denied says why a command is on the list of those that nobody should run (GATE-20). It is a net for what is written
-// plainly: a command that hides behind variables, base64 or another language passes.
+// denied returns the rules that forbid a command (GATE-20). It catches only plain forms: a command hidden behind
+// variables, base64 or another language passes.
 func denied(cmd string) []denial {
 	if len(cmd) > 16<<10 {
 		cmd = cmd[:16<<10]
@@ -125,7 +125,7 @@ var (
 	dockerIt = lazyre.New(`^\s*(?i:RUN|CMD|ENTRYPOINT)\s+`)
 )
 
-// command is the part of a line that a shell gets.
+// command returns the part of a line that a shell gets.
 func command(file, line string) string {
 	t := strings.TrimSpace(line)
 	if strings.HasPrefix(t, "#") || strings.HasPrefix(t, "//") {

@@ -61,7 +61,7 @@ func Docs() gates.Gate {
 	})
 }
 
-// deletions are the paths that the change takes away, with the folders that they were in.
+// deletions returns the paths that the change deletes, with their folders.
 func deletions(ctx context.Context, s gates.Subject) (map[string]bool, error) {
 	changes, err := s.Diff.Changes(ctx)
 	if err != nil {
@@ -76,7 +76,7 @@ func deletions(ctx context.Context, s gates.Subject) (map[string]bool, error) {
 	return gone, nil
 }
 
-// was reports whether a document that moved led to a file where it stood before: then the move broke the link.
+// was reports whether the link of a moved document worked at its old place: then the move broke it.
 func was(s gates.Subject, deleted map[string]bool, from, to string) bool {
 	to, _, _ = strings.Cut(to, "#")
 	if plain, err := url.PathUnescape(to); err == nil {
@@ -129,7 +129,8 @@ func citations(text string) []citation {
 	return out
 }
 
-// ofUsers reports whether a path lies in a hidden folder that the tree does not have: it is one of those who use the project.
+// ofUsers reports whether a path is in a hidden folder that the tree does not have: the folder belongs to users of the
+// project.
 func ofUsers(dir, to string) bool {
 	first, _, _ := strings.Cut(to, "/")
 	if !strings.HasPrefix(first, ".") || first == "." || first == ".." {
@@ -151,7 +152,7 @@ func ofTree(dir, to string) bool {
 	return path.Ext(to) == ".md" || path.Ext(to) == ".mdx"
 }
 
-// there reports whether the file that a document cites is in the tree: as it stands, or as builders of sites read it.
+// there reports whether the file that a document cites is in the tree: literally, or as site generators resolve it.
 func there(dir, doc, to string) bool {
 	if i := strings.IndexAny(to, "#?"); i >= 0 {
 		to = to[:i]
@@ -178,7 +179,7 @@ func there(dir, doc, to string) bool {
 	for _, b := range bases {
 		p := path.Join(b, to)
 		if p == ".." || strings.HasPrefix(p, "../") {
-			return true // it leads out of the tree, where nobody looks
+			return true // it leads out of the tree, which is not checked
 		}
 		for _, end := range []string{"", ".md", ".mdx", "/index.md", "/README.md"} {
 			if _, err := os.Stat(filepath.Join(dir, filepath.FromSlash(p+end))); err == nil {

@@ -1,5 +1,5 @@
-// Package hygiene has the small rules: licences of new dependencies, dead links in documents, commands that nobody
-// should run, the length of files, and the memory of the machine.
+// Package hygiene contains small rules: licences of new dependencies, dead links in documents, dangerous commands, the
+// length of files, and free memory.
 //
 //	gate     rule                     found in                                                severity
 //	license  license/copyleft         a new dependency under GPL, AGPL, SSPL and the like     error (for development: warning)
@@ -28,8 +28,8 @@ func info(name string, blocking bool) gates.Info {
 	return gates.Info{Name: name, Kind: gates.Static, Cost: gates.Instant, Blocking: blocking}
 }
 
-// Size makes the gate that holds source files to a length (GATE-17). A file that was too long before may stay as it is,
-// but not grow.
+// Size makes the gate that limits the length of source files (GATE-17). A file that was too long before may stay so,
+// but must not grow.
 func Size(most int) gates.Gate {
 	return gates.New(info("size", true), func(ctx context.Context, l *gates.Look) error {
 		files, ok, err := l.Changed(ctx, func(c gates.Change) bool { return c.Status != gates.Deleted && source(c.Path) })
@@ -70,8 +70,8 @@ func source(p string) bool {
 	return false
 }
 
-// Memory makes the gate that looks whether a test suite has memory to run in (GATE-07). It warns: the code cannot help
-// it. least is in MiB; available tells what is free, in bytes.
+// Memory makes the gate that checks whether a test suite has enough memory (GATE-07). It only warns, because the code
+// cannot change it. least is in MiB; available returns the free bytes.
 func Memory(least int, available func() (uint64, error)) gates.Gate {
 	return gates.New(info("memory", false), func(_ context.Context, l *gates.Look) error {
 		if available == nil {

@@ -19,9 +19,9 @@ import (
 	"github.com/runplan/runplan/internal/proc"
 )
 
-// License makes the gate that reads the licences of new dependencies where they lie on this machine: in vendor,
-// node_modules, a virtual environment or Go's module cache (GATE-07). It asks nobody on the network. A licence that
-// cannot be read is a warning, not a pass.
+// License makes the gate for licences of new dependencies. It reads them from this machine: vendor, node_modules, a
+// virtual environment or Go's module cache (GATE-07). It does not use the network. A licence that cannot be read is a
+// finding, not a pass.
 func License() gates.Gate {
 	return gates.New(info("license", true), func(ctx context.Context, l *gates.Look) error {
 		files, ok, err := l.Changed(ctx, func(c gates.Change) bool {
@@ -93,7 +93,7 @@ type dependency struct {
 	dev                 bool
 }
 
-// dependencies returns what reads the dependencies in a file of that name; nil for other files.
+// dependencies returns the reader for dependencies in a file with that name; nil for other files.
 func dependencies(p string) func(string) []dependency {
 	switch base := path.Base(p); {
 	case base == "go.mod":
@@ -188,7 +188,7 @@ func requirements(list []string, dev bool) []dependency {
 	return out
 }
 
-// licence is what the library says of itself; "" where it does not lie on this machine, or says nothing.
+// licence returns the licence that the library declares; "" if the library is not on this machine or declares none.
 func (d dependency) licence(s gates.Subject, root string) string {
 	switch d.kind {
 	case "go":
@@ -299,7 +299,7 @@ func normal(name string) string {
 	return strings.ToLower(strings.NewReplacer("_", "-", ".", "-").Replace(name))
 }
 
-// licenceOf names the licence whose text lies in dir; "" if there is none that is known.
+// licenceOf identifies the licence text in dir; "" if there is none or it is unknown.
 func licenceOf(dir string) string {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -317,7 +317,7 @@ func licenceOf(dir string) string {
 	return ""
 }
 
-// nameOf tells a licence by words of its text.
+// nameOf identifies a licence by words of its text.
 func nameOf(text string) string {
 	text = strings.ToLower(strings.Join(strings.Fields(text), " "))
 	head := text[:min(len(text), 600)]
@@ -352,7 +352,7 @@ const (
 	strong
 )
 
-// class judges a name, or an expression of names: of alternatives the freest counts, of what goes together the strictest.
+// class rates a name, or an expression of names: the freest of alternatives counts, the strictest of a conjunction.
 func class(name string) licenceClass {
 	name = strings.Trim(name, "() ")
 	if parts := regexp.MustCompile(`(?i)\s+or\s+|\s*/\s*`).Split(name, -1); len(parts) > 1 {
@@ -392,5 +392,5 @@ func class(name string) licenceClass {
 	return unknown
 }
 
-// readSome reads the beginning of a file; one that is not there is empty.
+// readSome reads the beginning of a file; a missing one is empty.
 func readSome(file string) string { return gates.ReadSome(file, 256<<10) }

@@ -1,5 +1,5 @@
-// Package links finds symbolic links that lead out of a tree. Whoever reads or writes such a path works on a file that no
-// commit holds: another one on each machine.
+// Package links finds symbolic links that lead out of a tree. Programs that use such a path work on a file that is in
+// no commit and differs between machines.
 //
 //	rule          found in                                                    severity
 //	link-outside  a new or changed link that is absolute or leaves the tree   error
@@ -56,7 +56,7 @@ func New() gates.Gate {
 	})
 }
 
-// judge says why a link to target is none of the tree's, "" for one that is.
+// judge returns why the target of a link is outside the tree, or "".
 func judge(dir, link, target string) string {
 	switch {
 	case absolute(target):
@@ -83,8 +83,8 @@ func outside(from, target string) bool {
 // maxSteps bounds how many links are followed, like Linux does.
 const maxSteps = 40
 
-// strayed follows a link in the tree at dir and reports whether it leaves the tree through other links. Where it passes
-// through a folder of installed packages, what is behind is not the tree's.
+// strayed follows a link in the tree at dir and reports whether it leaves the tree through other links. It stops at
+// folders of installed packages, whose content is not part of the tree.
 func strayed(dir, link string) bool {
 	at, rest := "", strings.Split(link, "/")
 	for steps := 0; len(rest) > 0 && steps < maxSteps; {

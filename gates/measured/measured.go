@@ -14,7 +14,7 @@ import (
 //go:embed measured.tsv
 var text string
 
-// Precision counts what people said of the findings of a rule.
+// Precision counts people's judgements of the findings of a rule.
 type Precision struct{ True, Arguable, False int }
 
 // Total returns how many findings were judged.
@@ -28,7 +28,7 @@ func (p Precision) Percent() float64 {
 	return 100 * (float64(p.True) + float64(p.Arguable)/2) / float64(p.Total())
 }
 
-// String is the precision for people, "-" where no finding was judged.
+// String returns the precision for people, "-" where no finding was judged.
 func (p Precision) String() string {
 	if p.Total() == 0 {
 		return "-"
@@ -61,7 +61,7 @@ var parsed = sync.OnceValue(func() table {
 	return t
 })
 
-// Of returns the measured precision of a rule such as "lesson/0001", or of all that begin so: "secrets/*".
+// Of returns the measured precision of a rule such as "lesson/0001", or of all rules with a prefix: "secrets/*".
 func Of(rule string) Precision {
 	prefix, many := strings.CutSuffix(rule, "*")
 	if !many {
@@ -76,7 +76,7 @@ func Of(rule string) Precision {
 	return sum
 }
 
-// Trees returns how many whole trees were looked at as well, each as one change that adds all of it.
+// Trees returns the number of whole trees that were checked as well, each as one change that adds everything.
 func Trees() int { return parsed().trees }
 
 // Sample returns over how many commits of how many repositories the rules were measured.

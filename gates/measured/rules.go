@@ -3,12 +3,12 @@ package measured
 // Rule is a rule of a gate that is neither a lesson nor a pattern.
 type Rule struct {
 	ID      string
-	InRun   string // its severity where a batch of a plan is looked at and does not ask for it
+	InRun   string // its severity in a batch that does not ask for the change
 	Outside string // its severity in gate and review without a plan
 	Finds   string
 }
 
-// Rules lists the rules of the gates, by gate. A rule whose name ends in an asterisk stands for all that begin so.
+// Rules lists the rules of the gates, by gate. A name with an asterisk at its end covers all rules with that prefix.
 func Rules() []Rule {
 	return []Rule{
 		{"protected/ci", "error", "info", "a change of what runs in CI"},

@@ -81,7 +81,7 @@ func (g *goFile) visit(n ast.Node) bool {
 		return false
 	case *ast.CallExpr:
 		if quiet(n) {
-			return false // what is only printed is not what tests look at
+			return false // tests do not check what is only printed
 		}
 		g.arguments(n)
 	case *ast.IfStmt:
@@ -319,7 +319,7 @@ func quietValue(e ast.Expr) bool {
 	return ok && (id.Name == "nil" || id.Name == "false")
 }
 
-// quiet reports whether a call only tells people something, gives back what it holds, or waits.
+// quiet reports whether a call only prints, returns a stored value, or waits.
 func quiet(c *ast.CallExpr) bool {
 	switch f := c.Fun.(type) {
 	case *ast.Ident:

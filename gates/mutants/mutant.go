@@ -13,10 +13,10 @@ type Mutant struct {
 	Start, End int    // byte offsets into the file
 	Old, New   string
 	Kind       Kind
-	Func       string // the function or method that it lies in; "" outside of functions
+	Func       string // the function or method that contains it; "" outside of functions
 }
 
-// Kind is what a mutant gets wrong.
+// Kind is the kind of error that a mutant introduces.
 type Kind string
 
 // The kinds of mutants.

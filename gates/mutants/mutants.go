@@ -1,8 +1,9 @@
-// Package mutants asks what a green test suite is worth. It makes small wrong versions of the lines that a change added,
-// mutants, and runs the tests on each. A mutant that no test notices shows a line whose result nothing checks.
+// Package mutants measures how much a passing test suite proves. It makes small wrong versions of the lines that a
+// change added, mutants, and runs the tests on each. A mutant that all tests pass shows a line whose result nothing
+// checks.
 //
-// Mutants run in a scratch tree of the candidate, never in the tree that is judged. They stop when the time budget is
-// spent; what was not tried is counted as such.
+// Mutants run in a scratch tree of the candidate, never in the tree under review. They stop when the time budget is
+// spent; untried mutants are counted as such.
 package mutants
 
 import (
@@ -43,7 +44,7 @@ type Options struct {
 	Program func(ctx context.Context) (patterns.Program, error)
 }
 
-// Score is what the mutants of a change came to.
+// Score sums up the mutants of a change.
 type Score struct {
 	Tried    int // mutants that the tests ran on
 	Killed   int // of these, how many the tests noticed
@@ -88,7 +89,7 @@ func (o Options) look(ctx context.Context, l *gates.Look) error {
 	if env != nil {
 		s.Env = env
 	}
-	// A cache of Python's is taken for fresh if size and second of the file are those it was made of.
+	// Python takes a cached file for current if size and second of the source match, so it must not write any.
 	s.Env = append(slices.Clone(s.Env), "PYTHONDONTWRITEBYTECODE=1")
 	if s.LogDir != "" {
 		s.LogDir = filepath.Join(s.LogDir, Name)

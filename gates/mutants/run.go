@@ -22,11 +22,11 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 )
 
-// outcome is what the tests said of a mutant.
+// outcome is the result of the tests for a mutant.
 type outcome int
 
 const (
-	invalid   outcome = iota // it does not build, so it is no wrong version that could be merged
+	invalid   outcome = iota // it does not build, so nobody could merge it
 	killed                   // a test failed, did not end in time, or could not load it
 	survived                 // all tests that could see it pass
 	uncovered                // no test runs the line
@@ -128,7 +128,7 @@ func (r *runner) run(ctx context.Context, t test) (outcome, error) {
 
 var errSlow = errors.New("the tests take much longer than without the mutant")
 
-// target finds the tests that can see a file, and sees them pass without a mutant. It is nil where none do.
+// target finds the tests that cover a file, and checks that they pass without a mutant. It returns nil if none do.
 func (r *runner) target(ctx context.Context, file string) (*target, error) {
 	if t, ok := r.files[file]; ok {
 		return t, nil
@@ -148,7 +148,7 @@ func (r *runner) target(ctx context.Context, file string) (*target, error) {
 	return t, nil
 }
 
-// goPackage is what go list says of a package.
+// goPackage is a package in the output of go list.
 type goPackage struct {
 	ImportPath, Dir                    string
 	Imports, TestImports, XTestImports []string
@@ -273,7 +273,7 @@ func (r *runner) covered(ctx context.Context, root, pkg, of, base string) (lines
 	return lines, takes, true, nil
 }
 
-// script takes the test files that name the file's module, those first that name more of it.
+// script selects the test files that name the file's module; a match in the file's name ranks highest.
 func (r *runner) script(ctx context.Context, file string) (*target, error) {
 	if r.tests == nil {
 		if err := r.listTests(); err != nil {

@@ -47,7 +47,7 @@ type scriptFile struct {
 func (f *scriptFile) put(k Kind, start, end int, replacement string) {
 	for _, q := range f.quiet {
 		if q.Start <= start && end <= q.End+1 { // a statement has its semicolon besides
-			return // what is only printed is not what tests look at
+			return // tests do not check what is only printed
 		}
 	}
 	line := 1 + strings.Count(f.text[:start], "\n")
@@ -124,7 +124,7 @@ func empty(s string) bool {
 	return false
 }
 
-// operators are the operators with what takes their place. A rule "op-N" finds the Nth.
+// operators lists operators and their replacements. A rule "op-N" finds the Nth.
 var operators = []struct {
 	old, new string
 	kind     Kind
@@ -186,7 +186,7 @@ func rules() string {
 	return b.String()
 }
 
-// stem is what other files call a module by: its name, or that of its folder.
+// stem returns the name by which other files import a module: its own, or that of its folder.
 func stem(file string) string {
 	name := strings.TrimSuffix(path.Base(file), path.Ext(file))
 	if name == "__init__" || name == "index" {

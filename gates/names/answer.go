@@ -11,7 +11,7 @@ import (
 	"github.com/runplan/runplan/internal/language"
 )
 
-// answer tells why a test need not run any more; "" if nothing answers for it.
+// answer returns why a lost test is explained; "" if nothing explains it.
 func (j *judge) answer(g Lost, old test, known bool) string {
 	switch {
 	case j.Removal != nil && j.Removal(g.Case.Name, old.path):
@@ -53,9 +53,9 @@ func (j *judge) answer(g Lost, old test, known bool) string {
 	return j.subject(need, red)
 }
 
-// shorter finds the case that passes now under the beginning of the name that c failed under: scripts put what
-// went wrong behind the name of a test. A script that changed is not believed so; where a Makefile changed, what
-// ran by that of the base is.
+// shorter finds a case that passes now and whose name is the beginning of c's failed name: scripts append the cause of
+// a failure to the name. It does not apply to a changed script. If a Makefile changed, the run with the base's Makefile
+// counts.
 func (j *judge) shorter(c testout.Case) string {
 	run := j.now
 	for _, f := range j.Files {
@@ -79,8 +79,8 @@ func (j *judge) shorter(c testout.Case) string {
 	return ""
 }
 
-// row answers for a case whose test is as it was: its cases are made of data. As many must pass as before, or the
-// data that one was made of must be gone.
+// row explains a missing case of an unchanged test whose cases come from data. Either as many cases pass as before, or
+// the data of this case was removed.
 func (j *judge) row(c testout.Case) string {
 	whole := Trunk(c.Name)
 	n := j.rows[c.Group+"\x00"+whole]
@@ -114,9 +114,9 @@ func (j *judge) row(c testout.Case) string {
 	return "the product no longer has " + name
 }
 
-// covered looks for tests that check all that a test of the base checked: one of them, or several together.
+// covered looks for tests, one or several together, that check everything that a test of the base checked.
 func (j *judge) covered(old test, need evidence, exact bool) string {
-	for _, c := range j.stayed { // a copy of it was there already
+	for _, c := range j.stayed { // a copy of it existed already
 		if c.lang == old.lang && c.unit.Asserts >= old.unit.Asserts && within(old.unit.Lines, c.unit.Lines) {
 			return "the same as " + c.unit.Name
 		}
@@ -141,7 +141,7 @@ func (j *judge) covered(old test, need evidence, exact bool) string {
 	return ""
 }
 
-// became says what became of a test.
+// became describes what happened to a test.
 func became(old, now test) string {
 	switch {
 	case old.unit.Name == now.unit.Name && old.path != now.path:
@@ -179,7 +179,7 @@ func (j *judge) covers(have, need evidence, exact bool) bool {
 			continue
 		}
 		if have.literals[value] > 0 && !exact {
-			continue // a value that stood there twice may have a name now
+			continue // a value that occurred twice may have a name now
 		}
 		if !j.titled(value) && (exact || value != "true" && value != "false" && value != "nil") {
 			return false
@@ -210,8 +210,8 @@ func (j *judge) titled(value string) bool {
 	})
 }
 
-// loosely looks for new or changed tests that call what a test called. That is enough where the test itself was
-// seen to pass on the candidate's code.
+// loosely looks for new or changed tests that call the same functions as a test. That is enough if the test itself
+// passed on the candidate's code.
 func (j *judge) loosely(need evidence) string {
 	if len(need.calls) == 0 {
 		return ""
@@ -220,7 +220,7 @@ func (j *judge) loosely(need evidence) string {
 	var names []string
 	for _, c := range j.fresh {
 		if c.evidence.asserts+c.unit.Asserts > 0 && c.evidence.mentions(need.calls) {
-			whole := gather(c.lang, j.after.texts[c.path]) // what is set up need not stand in the test
+			whole := gather(c.lang, j.after.texts[c.path]) // setup code may be outside of the test
 			maps.Copy(calls, whole.calls)
 			maps.Copy(calls, whole.idents)
 			for value := range c.evidence.literals {
@@ -240,8 +240,8 @@ func (j *judge) loosely(need evidence) string {
 	return "rewritten as " + strings.Join(names[:min(len(names), 5)], ", ")
 }
 
-// fromData answers for a test that now takes its values from a file of data, a case for each: the test stands
-// there under its name, calls what it called, and its values are in a file that changed.
+// fromData explains a missing case of a test that now reads its cases from a data file. The test keeps its name, still
+// calls the same functions, and its values are in a changed file.
 func (j *judge) fromData(c testout.Case, old test, need evidence) string {
 	now, is := j.stays(old)
 	if !is || j.rows[c.Group+"\x00"+Trunk(c.Name)][1] < 1 {
@@ -263,8 +263,8 @@ func (j *judge) fromData(c testout.Case, old test, need evidence) string {
 	return "takes its values from a file now"
 }
 
-// subject answers for a test of what is gone from the product. A test that failed is not got rid of so, unless the
-// plan asks for it.
+// subject explains a test whose subject was removed from the product. It does not excuse a failed test, unless the plan
+// asks for the removal.
 func (j *judge) subject(need evidence, red bool) string {
 	for _, name := range sorted(need.calls) {
 		if j.removed[name] && (!red || j.RemovalOf != nil && j.RemovalOf(name)) {
@@ -288,8 +288,7 @@ func within(a, b []string) bool {
 	return len(a) > 0
 }
 
-// productNames returns what changed files of the product declared before and declare no more, and the other way
-// round.
+// productNames returns the names that changed product files no longer declare, and the names that they newly declare.
 func productNames(files []File) (removed, added map[string]bool) {
 	was, is := map[string]bool{}, map[string]bool{}
 	for _, f := range files {

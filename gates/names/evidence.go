@@ -8,7 +8,7 @@ import (
 	"github.com/runplan/runplan/internal/language"
 )
 
-// evidence is what a test checks: what it calls, and the values that it calls it with and compares with.
+// evidence is what a test checks: the functions that it calls, and the values that it passes and compares.
 type evidence struct {
 	calls    map[string]bool
 	idents   map[string]bool
@@ -65,7 +65,7 @@ type scanner struct {
 	msg    bool     // what follows on this line is the message of a Python assertion
 }
 
-// gather reads what a text calls and compares.
+// gather finds the calls and compared values in a text.
 func gather(lang, text string) evidence {
 	s := scanner{text: text, lang: lang, out: newEvidence()}
 	for i := 0; i < len(text); {
@@ -166,19 +166,19 @@ func (s *scanner) message(text bool) bool {
 	return false
 }
 
-// told are the calls whose arguments only people read.
+// told lists the calls whose arguments are only for people.
 var told = []string{
 	"Error", "Errorf", "Fatal", "Fatalf", "Log", "Logf", "Skip", "Skipf", "Println", "Printf", "print", "log", "skipTest", "skip", "subTest",
 	"println", "fail",
 }
 
-// judged is how many arguments of an assertion are what it compares; those that follow explain it.
+// judged returns how many arguments of an assertion are compared; the rest are messages.
 func judged(callee string) int {
 	root, _, _ := strings.Cut(callee, ".")
 	name := callee[strings.LastIndexByte(callee, '.')+1:]
 	switch {
 	case (root == "t" || root == "tb" || root == "b") && name == "Run":
-		return -1 // the name of a case; what it runs is no text
+		return -1 // the name of a case; its body is a function, not text
 	case root == "assert" && callee == "assert" || name == "ok" || name == "assertTrue" || name == "assertFalse" || callee == "expect":
 		return 1
 	case strings.HasPrefix(name, "assert") || root == "assert" && name != "" && name[0] >= 'a':
@@ -291,7 +291,7 @@ func (s *scanner) sign(i int) int {
 	return i + 1
 }
 
-// lineStarts reports whether the line of text that i stands on begins with a word.
+// lineStarts reports whether the line of text that contains i begins with a word.
 func lineStarts(text string, i int, word string) bool {
 	line := text[strings.LastIndexByte(text[:i], '\n')+1 : i]
 	return strings.HasPrefix(strings.TrimLeft(line, " \t"), word)
@@ -303,14 +303,14 @@ func asserts(word string) bool {
 		strings.HasPrefix(low, "assert") || strings.HasPrefix(word, "require") || strings.HasPrefix(low, "expect")
 }
 
-// roots are packages and handles of test libraries and of standard libraries. That a test uses another of them than
-// before says nothing of what it checks.
+// roots lists packages and handles of test libraries and standard libraries. A change from one to another does not
+// change what a test checks.
 var roots = []string{
 	"t", "tb", "b", "f", "assert", "require", "is", "qt", "expect", "testing", "fmt", "errors", "reflect", "cmp", "slices", "maps", "strings",
 	"sort", "time", "pytest", "unittest", "mock", "vi", "jest", "sinon", "Object", "Array", "JSON", "Math", "Promise", "console", "assertThat", "Assertions",
 }
 
-// plainCalls are words before a bracket that are no calls, and calls that every language has.
+// plainCalls lists keywords before a bracket, which are not calls, and calls that are common in every language.
 var plainCalls = []string{
 	"if", "for", "while", "switch", "return", "func", "function", "catch", "and", "or", "in", "not", "is", "await", "typeof", "new", "elif", "print", "with",
 	"len", "cap", "append", "make", "string", "int", "int64", "float64", "byte", "any", "error", "bool", "str", "list", "dict", "set", "range", "sorted",
@@ -325,7 +325,7 @@ var chained = []string{
 	"isEqualTo", "isTrue", "isFalse", "isNull", "unwrap", "unwrap_err",
 }
 
-// product reports whether a call may be one of what is tested, not of what tests.
+// product reports whether a call may belong to the code under test, and not to the test library.
 func product(path string) bool {
 	root, rest, dotted := strings.Cut(path, ".")
 	last := path[strings.LastIndexByte(path, '.')+1:]

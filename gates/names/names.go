@@ -1,9 +1,9 @@
 // Package names compares the tests that ran on the base with those that run now, test by test.
 //
-// A sum can be padded, a name cannot. What ran on the base and does not run now is lost, unless it is answered for: it
-// was renamed, moved, regrouped, split, merged or made a row of a table; what it tested is gone; or the plan asks for
-// it. Nobody is asked: a test is recognised by the product's functions that it calls and by the values that it calls
-// them with and compares with. What is not recognised counts as lost.
+// A total can be padded, names cannot. A test that ran on the base and does not run now is lost, unless there is an
+// explanation: it was renamed, moved, regrouped, split, merged or made a row of a table; its subject was removed; or
+// the plan asks for it. No model decides: tests are matched by the product functions that they call and by the values
+// that they pass and compare. A test without a match counts as lost.
 package names
 
 import (
@@ -15,18 +15,18 @@ import (
 	"github.com/runplan/runplan/gates/testout"
 )
 
-// File is a changed file with both of its texts; "" where it was not there, or is gone.
+// File is a changed file with its old and new text; "" if it did not exist or was removed.
 type File struct{ Path, Before, After string }
 
-// Runs are the tests that ran, each as its runner calls it.
+// Runs holds the tests that ran, with their runners' names.
 type Runs struct {
 	Base []testout.Case
 	Now  []testout.Case
-	// Held are the base's tests on the candidate's code; nil where they were not run.
+	// Held lists the results of the base's tests on the candidate's code; nil if they were not run.
 	Held []testout.Case
 }
 
-// Change is what happened between the two runs.
+// Change describes what changed between the two runs.
 type Change struct {
 	Files []File
 	// Removal reports whether the plan asks for a test to go, by its name, or for the file that holds it.
@@ -38,8 +38,8 @@ type Change struct {
 // Lost is a test that ran on the base, does not run now, and is not answered for.
 type Lost struct {
 	Case    testout.Case
-	Skipped bool   // it is there and skipped
-	Path    string // where it stood on the base, "" if nobody knows
+	Skipped bool   // it exists and is skipped
+	Path    string // its file on the base, "" if unknown
 	Line    int
 	Rows    int // further cases of the same test that are lost with it
 }
@@ -50,7 +50,7 @@ type Answered struct {
 	How  string // "renamed to TestSum"
 }
 
-// Compare tells which tests are lost, in the order of the base, and which are answered for.
+// Compare returns the lost tests, in the order of the base, and the explained ones.
 func Compare(r Runs, c Change) (lost []Lost, answered []Answered) {
 	now := map[string]testout.Case{}
 	for _, n := range r.Now {
@@ -89,7 +89,7 @@ func Compare(r Runs, c Change) (lost []Lost, answered []Answered) {
 	return lost, answered
 }
 
-// key tells a case from others. Addresses in a name differ from run to run.
+// key identifies a case. It cuts addresses, which differ from run to run.
 func key(c testout.Case) string {
 	name := c.Name
 	if at := strings.Index(name, " at 0x"); at >= 0 {
@@ -98,7 +98,7 @@ func key(c testout.Case) string {
 	return c.Group + "\x00" + name
 }
 
-// Trunk is the name of a test without its subtest or row. Titles made of words have neither.
+// Trunk returns the name of a test without its subtest or row. Titles made of words have neither.
 func Trunk(name string) string {
 	if at := strings.IndexAny(name, "/["); at > 0 && !strings.Contains(name[:at], " ") {
 		return name[:at]
@@ -106,7 +106,7 @@ func Trunk(name string) string {
 	return name
 }
 
-// judge looks for what answers for a test.
+// judge looks for explanations of lost tests.
 type judge struct {
 	Change
 	before, after side
@@ -116,7 +116,7 @@ type judge struct {
 	rows          map[string][2]int // by trunk: how many cases ran on the base, and how many pass now
 	fresh         []candidate       // tests that are new or changed, and passed
 	stayed        []candidate       // tests that are as they were, and passed
-	removed       map[string]bool   // what the product declared, and declares no more
+	removed       map[string]bool   // names that the product no longer declares
 	added         map[string]bool   // what it declares now, and did not
 }
 
@@ -166,7 +166,7 @@ func newJudge(r Runs, c Change) *judge {
 	return j
 }
 
-// ran reports whether a test of now was seen to pass, and none of it was seen to be skipped.
+// ran reports whether a test of now passed and no part of it was skipped.
 func (j *judge) ran(t test) bool {
 	passed := false
 	for _, n := range j.now {
@@ -204,7 +204,7 @@ func (j *judge) stays(t test) (test, bool) {
 // sorted returns the keys of a set in order, for messages.
 func sorted(set map[string]bool) []string { return slices.Sorted(maps.Keys(set)) }
 
-// Place finds where a test stands, as the change has it: its file now, else its file on the base.
+// Place finds the file and line of a test: in the changed file, else in the file on the base.
 func Place(c testout.Case, files []File) (path string, line int) {
 	for _, text := range []func(File) string{func(f File) string { return f.After }, func(f File) string { return f.Before }} {
 		if t, ok := readSide(files, text).of(c); ok {
@@ -214,8 +214,8 @@ func Place(c testout.Case, files []File) (path string, line int) {
 	return "", 0
 }
 
-// Kept returns those of the cases of a held run that tell of the base's tests. The files in left are there as the
-// candidate has them; of those only the tests that are as they were count.
+// Kept returns the cases of a held run that belong to the base's tests. The files in left are in the candidate's
+// version; of those only unchanged tests count.
 func Kept(run []testout.Case, files []File, left []string) []testout.Case {
 	if len(left) == 0 {
 		return run
@@ -232,7 +232,7 @@ func Kept(run []testout.Case, files []File, left []string) []testout.Case {
 	return out
 }
 
-// Unheld returns a test in the files of left that stands there under its name with another text; "" if there is none.
+// Unheld returns a test in the files of left that has the same name and another text; "" if there is none.
 func Unheld(files []File, left []string) string {
 	if len(left) == 0 {
 		return ""
@@ -273,8 +273,8 @@ func Weakened(r Runs, c Change) []Lost {
 	return out
 }
 
-// Weaker reports whether a test that stands in the same place, under its name, checks less than it did: a call is gone, or
-// there are fewer assertions, values or comparisons. Other values are not less.
+// Weaker reports whether a test with the same place and name checks less than before: a call is missing, or there are
+// fewer assertions, values or comparisons. Different values do not count as less.
 func Weaker(c testout.Case, files []File) bool {
 	j := newJudge(Runs{}, Change{Files: files})
 	old, was := j.before.of(c)

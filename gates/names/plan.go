@@ -9,7 +9,7 @@ import (
 	"github.com/runplan/runplan/planparse"
 )
 
-// Plan is what a batch says of tests.
+// Plan holds the text of a batch about tests.
 type Plan struct{ title, text string }
 
 // PlanOf reads a batch.
@@ -39,16 +39,16 @@ func (p Plan) RemovalOf(name string) bool {
 	return slices.ContainsFunc(p.naming(name), removes.MatchString)
 }
 
-// Change reports whether a sentence of the batch asks for that test to be changed. That it has to pass is no such
-// wish.
+// Change reports whether a sentence of the batch asks to change that test. A sentence that only wants it to pass does
+// not count.
 func (p Plan) Change(test string) bool {
 	return p.says(bare(test), func(s string) bool {
 		return (changes.MatchString(s) || removes.MatchString(s)) && !greens.MatchString(s)
 	})
 }
 
-// Keeps reports whether the batch says that what the code does stays as it is: in words, or as its title asks for
-// tidier code. A batch that also asks for something else does not.
+// Keeps reports whether the batch says that behaviour does not change: in words, or by a title that asks for tidier
+// code. It returns false if the batch also asks for something else.
 func (p Plan) Keeps() bool {
 	keeps := tidies.MatchString(p.title) && !aboutTests.MatchString(p.title)
 	for _, s := range sentences.Split(p.text, -1) {
@@ -65,7 +65,7 @@ func (p Plan) Keeps() bool {
 // Names reports whether the batch names a test.
 func (p Plan) Names(test string) bool { return p.says(bare(test), func(string) bool { return true }) }
 
-// bare is the name of a test without group, row and subtest.
+// bare returns the name of a test without group, row and subtest.
 func bare(test string) string {
 	name := strings.TrimSpace(Trunk(test))
 	return name[strings.LastIndexAny(name, ".:")+1:]

@@ -32,7 +32,7 @@ func readSide(files []File, text func(File) string) side {
 	for _, f := range files {
 		lang, src, above := language.OfTest(f.Path), text(f), 0
 		units := testcode.Read(f.Path, src).Units
-		if lang == "" && path.Ext(f.Path) == ".rs" { // unit tests of Rust stand behind the code
+		if lang == "" && path.Ext(f.Path) == ".rs" { // Rust has unit tests in the file of the code, after it
 			if at := strings.Index(src, "#[cfg(test)]"); at >= 0 {
 				lang, src, above = language.Rust, src[at:], strings.Count(src[:at], "\n")
 				units = testcode.Read("tests/"+path.Base(f.Path), src).Units
@@ -100,11 +100,11 @@ func declared(text string) map[string]string {
 // mostHelpers bounds how deep helpers of helpers are followed.
 const mostHelpers = 3
 
-// evidence is what a test checks, with what its helpers and tables do.
+// evidence returns what a test checks, including its helpers and tables.
 func (s side) evidence(t test) evidence {
 	e := gather(t.lang, t.unit.Text)
 	if t.lang == language.Node && strings.Contains(t.unit.Name, "${") {
-		e.add(gather(t.lang, s.texts[t.path])) // it stands in a loop, whose values are around it
+		e.add(gather(t.lang, s.texts[t.path])) // it is in a loop; the values are around it
 	}
 	seen := map[string]bool{}
 	for range mostHelpers {
@@ -147,7 +147,7 @@ func (s side) of(c testout.Case) (test, bool) {
 	return s.tests[at], true
 }
 
-// fits tells how well a test goes with a case: 0 if it is another one.
+// fits returns how well a test goes with a case: 0 if it is another one.
 func (t test) fits(c testout.Case) int {
 	if !t.named(c) {
 		return 0

@@ -13,7 +13,7 @@ import (
 	"github.com/runplan/runplan/internal/redact"
 )
 
-// What is kept of an answer. The numbers stand in docs/plugins.md.
+// These limit an answer. docs/plugins.md lists them.
 const (
 	maxFindings = 200
 	maxRule     = 200
@@ -24,7 +24,7 @@ const (
 	roomForNotes = 256 // what is said here of an answer
 )
 
-// infoFrom reads what a plugin says of itself.
+// infoFrom converts a plugin's description of itself.
 func infoFrom(res *gatev1.InfoResponse) (gates.Info, error) {
 	kind, ok := wordOf(kinds(), res.GetKind())
 	if !ok {
@@ -37,8 +37,8 @@ func infoFrom(res *gatev1.InfoResponse) (gates.Info, error) {
 	return gates.Info{Name: line(res.GetName(), maxRule), Kind: kind, Cost: cost, Blocking: res.GetBlocking()}, nil
 }
 
-// reader makes a report of an answer. Nothing in an answer is trusted: it may have been written by a program that is
-// confused, or by one that reads the files of somebody who is not.
+// reader converts an answer to a report. It trusts nothing in an answer: the plugin may be faulty, or may have read
+// hostile files.
 type reader struct {
 	dir    string // the tree
 	hide   func(string) string
@@ -140,7 +140,7 @@ func (r *reader) text(s string, n int) string {
 	return phrase.Fit(redact.Clean(s), n)
 }
 
-// agree makes status and findings say the same: what the gate found counts for more than what it calls it.
+// agree makes status and findings consistent: findings count for more than the status.
 func agree(rep *gates.Report) {
 	errs := slices.ContainsFunc(rep.Findings, func(f gates.Finding) bool { return f.Severity == gates.Error })
 	switch {
@@ -172,7 +172,7 @@ func note(rep *gates.Report, format string, args ...any) {
 	rep.Note = text
 }
 
-// line is the first line of s, for what has to fit on one.
+// line returns the first line of s, cut to n characters.
 func line(s string, n int) string {
 	s, _, _ = strings.Cut(strings.TrimSpace(redact.Clean(s)), "\n")
 	return phrase.Fit(s, n)

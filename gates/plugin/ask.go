@@ -22,7 +22,7 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 )
 
-// hostName is what a plugin is told of who calls it.
+// hostName is the name that runplan gives to plugins.
 const hostName = "runplan"
 
 // client asks a gate by way of the protocol, wherever it is served.
@@ -82,15 +82,15 @@ func newCallError(method string, err error, hide ...func(string) string) *callEr
 func (e *callError) Error() string { return e.text }
 func (e *callError) Unwrap() error { return e.err }
 
-// grease puts a field that nobody knows into a request. A plugin that cannot bear it would break with the first field
-// that is added to the protocol; so it breaks on its author's desk.
+// grease adds an unknown field to a request. A plugin that does not tolerate it would break with the first new field of
+// the protocol; so it breaks during development instead.
 func (c *client) grease(m proto.Message) {
 	number := protowire.Number(1000 + c.asked.Add(1)*7%1000) // reserved for this in gate.proto
 	field := protowire.AppendTag(nil, number, protowire.BytesType)
 	m.ProtoReflect().SetUnknown(protowire.AppendString(field, "grease"))
 }
 
-// settingsJSON is what goes over the wire as settings.
+// settingsJSON returns the settings as they are sent to a plugin.
 func settingsJSON(settings map[string]any) (string, error) {
 	if len(settings) == 0 {
 		return "{}", nil
@@ -124,15 +124,15 @@ func tree(dir string) (string, error) {
 	return abs, nil
 }
 
-// inProcess is a gate behind the protocol, without a process.
+// inProcess is a gate that is called through the protocol, without a process.
 type inProcess struct {
 	client client
 	info   gates.Info
 }
 
-// InProcess returns g as runplan will see it once it is a plugin: what it is asked and what it answers goes through the
-// messages of the protocol and through all that [Open] does to an answer. Only the process is missing. It is what tests
-// want, see package plugintest. The name is what the configuration would call the gate; "" takes the gate's own.
+// InProcess returns g as runplan sees it as a plugin. Requests and answers go through the messages of the protocol and
+// the checks of [Open]; only the process is missing. Tests use it, see package plugintest. name is the configured name
+// of the gate; "" takes the gate's own.
 func InProcess(name string, g gates.Gate, settings map[string]any) (gates.Gate, error) {
 	text, err := settingsJSON(settings)
 	if err != nil {

@@ -24,8 +24,8 @@ const (
 	tailEnd = 15       // lines of it
 )
 
-// capture takes what a plugin prints. It keeps the end, and writes all of it to a file for the plugin's whole life and
-// to one for the call it is working on. It gets bytes and works on lines: a secret is redacted only as a whole.
+// capture records the output of a plugin. It keeps the end in memory and writes everything to one file for the plugin's
+// life and one for the current call. It buffers complete lines, because a secret can only be redacted as a whole.
 type capture struct {
 	mu    sync.Mutex
 	hide  func(string) string
@@ -87,15 +87,15 @@ func (c *capture) show(text string) string {
 	return strconv.Quote(phrase.Fit(redact.Clean(text), 120))
 }
 
-// begin forgets what was printed before, which belongs to a process that is gone.
+// begin forgets earlier output, which belongs to a process that has ended.
 func (c *capture) begin() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.part, c.tail, c.size = nil, nil, 0
 }
 
-// excerpt is the end of what was printed, fit for an error. The reason of a crash in Go stands above a long list of
-// goroutines, so it begins there if it is to be found.
+// excerpt returns the end of the output for an error message. In Go the cause of a crash precedes a long list of
+// goroutines, so the excerpt begins there if it is found.
 func (c *capture) excerpt() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -160,7 +160,7 @@ func (c *capture) close() {
 // logFile is a file that begins when there is something to write, and does not grow for ever.
 type logFile struct {
 	path string
-	keep bool // what it held before stays
+	keep bool // keep existing content
 	file *os.File
 	hash hash.Hash
 	size int64

@@ -31,7 +31,7 @@ type Config struct {
 
 	Settings map[string]any // for the plugin; it refuses what it does not know
 	SHA256   string         // hex, of the file at Path; a plugin with another content is not started
-	Env      []string       // names of variables that it gets besides the basic ones; a star at the end stands for any rest
+	Env      []string       // names of additional variables that it gets; a star at the end matches any suffix
 	Dir      string         // working directory; "" is the current one
 	Blocking *bool          // nil leaves it to the plugin whether its failures block
 
@@ -83,7 +83,7 @@ func (c Config) checked() (Config, error) {
 	return c, nil
 }
 
-// commandLine is what is started, for people.
+// commandLine returns the started command in readable form.
 func (c Config) commandLine() string {
 	args := c.Command
 	if len(args) == 0 {
@@ -167,7 +167,7 @@ func (c Config) digest(version string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if c.Path != "" { // what matters is the plugin, not what interprets it
+	if c.Path != "" { // the plugin matters, not its interpreter
 		if file, err = c.locate(c.Path, env, len(c.Command) == 0); err != nil {
 			return "", err
 		}

@@ -100,7 +100,7 @@ func batchTo(b planparse.Batch) *gatev1.Batch {
 	}
 }
 
-// subjectFrom is requestTo read backwards, on the plugin's side.
+// subjectFrom reverses requestTo on the plugin's side.
 func subjectFrom(req *gatev1.CheckRequest) gates.Subject {
 	s := gates.Subject{
 		Dir: req.GetDir(), Base: req.GetBase(), Tree: req.GetTree(), Env: os.Environ(),

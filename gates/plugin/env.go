@@ -8,17 +8,17 @@ import (
 	"github.com/runplan/runplan/internal/redact"
 )
 
-// basics are the variables that any program needs to find its files and to speak the user's language. Proxies, agents for
-// keys and the addresses of registries are not among them, since they open doors or hold passwords: who needs one names
-// it.
+// basics lists the variables that any program needs to find its files and to use the user's language. Proxies, key
+// agents and addresses of registries are not included, since they give access or contain passwords; the configuration
+// must name them.
 const basics = `PATH HOME USER LOGNAME SHELL LANG LANGUAGE LC_* TZ CI NO_COLOR
 	XDG_CACHE_HOME XDG_CONFIG_HOME XDG_DATA_HOME XDG_STATE_HOME XDG_CONFIG_DIRS XDG_DATA_DIRS
 	GOROOT GOPATH GOCACHE GOMODCACHE GOTOOLCHAIN JAVA_HOME NODE_PATH VIRTUAL_ENV PYENV_ROOT NVM_DIR ASDF_DIR ASDF_DATA_DIR
 	LD_LIBRARY_PATH DYLD_LIBRARY_PATH NIX_LD NIX_LD_LIBRARY_PATH LOCALE_ARCHIVE
 	SYSTEMROOT WINDIR COMSPEC PATHEXT USERPROFILE APPDATA LOCALAPPDATA PROGRAMDATA PROGRAMFILES HOMEDRIVE HOMEPATH`
 
-// environment picks what a plugin may see of environ: the basics, and the names in asked, where a star at the end stands
-// for any rest. A star never lets a name through that looks secret; the full name does.
+// environment selects the variables of environ that a plugin may see: the basics, and the names in asked, where a star
+// at the end matches any suffix. A star never matches a name that looks secret; only the full name does.
 func environment(environ, asked []string) []string {
 	names := append(strings.Fields(basics), asked...)
 	var out []string
@@ -42,7 +42,7 @@ func matches(patterns []string, name string) bool {
 	return false
 }
 
-// ours tells the variables that are set for the plugin here, whatever the user's environment says.
+// ours reports whether runplan sets the variable for the plugin itself, ignoring the user's environment.
 func ours(name string) bool {
 	name = strings.ToUpper(name)
 	return strings.HasPrefix(name, "PLUGIN_") || name == CookieKey || name == "TMPDIR" || name == "TEMP" || name == "TMP"

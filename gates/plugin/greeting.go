@@ -16,8 +16,8 @@ import (
 // ErrVersion says that a plugin speaks another version of the protocol.
 var ErrVersion = errors.New("another version of the plugin protocol")
 
-// greeting reads the standard output of a plugin: one handshake line, and whatever the plugin should not have printed
-// there after it. Only a line that is in order is handed on to go-plugin.
+// greeting reads the standard output of a plugin: one handshake line, then any output that does not belong there. Only
+// a valid line reaches go-plugin.
 type greeting struct {
 	log *capture
 	out *io.PipeReader
@@ -27,7 +27,7 @@ type greeting struct {
 	err error
 }
 
-// maxGreeting is how long a handshake line may be.
+// maxGreeting limits the bytes of a handshake line.
 const maxGreeting = 8 << 10
 
 func newGreeting(log *capture) *greeting {
@@ -112,7 +112,7 @@ func checkGreeting(line string, quoted func(string) string) error {
 	if len(parts) < 5 || parts[4] != "grpc" {
 		return fmt.Errorf("its handshake line %s does not say grpc in the fifth place, and nothing else is spoken here", quoted(line))
 	}
-	// The address is the plugin's to choose, but it lies on this machine.
+	// The plugin chooses the address, but it must be on this machine.
 	switch network, address := parts[2], parts[3]; network {
 	case "unix":
 		if !filepath.IsAbs(address) {

@@ -4,7 +4,8 @@ package plugin
 
 import "syscall"
 
-// detached gives a plugin a session of its own: it sees no ^C, has no terminal, and its children are in its group.
+// detached starts a plugin in a new session: it does not receive ^C, has no terminal, and its children are in its
+// process group.
 func detached() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
 // terminate asks the process group of a plugin to end.

@@ -20,7 +20,7 @@ type Plugin struct {
 
 	life  context.Context // ends with Close
 	close context.CancelCauseFunc
-	turn  chan struct{} // held by who talks to the plugin
+	turn  chan struct{} // held during a call to the plugin
 	once  sync.Once
 	now   *session // under turn
 }
@@ -31,7 +31,7 @@ var ErrClosed = errors.New("the plugin has been closed")
 // ErrExited says that the program of a plugin ended although it should not have.
 var ErrExited = errors.New("the plugin ended by itself")
 
-// Open starts a plugin and asks it what it is. The error is a [gates.GateError]: the gate could not look.
+// Open starts a plugin and asks for its description. The error is a [gates.GateError]: the gate could not look.
 func Open(ctx context.Context, c Config) (*Plugin, error) {
 	c, err := c.checked()
 	if err != nil {
@@ -55,11 +55,11 @@ func Open(ctx context.Context, c Config) (*Plugin, error) {
 // Info implements [gates.Gate]. The name is the configuration's.
 func (p *Plugin) Info() gates.Info { return p.info }
 
-// Version is what the plugin says of its own version, "" if nothing.
+// Version returns the version that the plugin reports, "" if none.
 func (p *Plugin) Version() string { return p.version }
 
-// Digest is the hex SHA-256 of what decides about the plugin's answers besides the tree: its file, how it is started, its
-// settings and its version. What it reads elsewhere is its own affair.
+// Digest returns the hex SHA-256 of what decides the plugin's answers besides the tree: its file, its command line, its
+// settings and its version. It does not cover other files that the plugin reads.
 func (p *Plugin) Digest() (string, error) { return p.cfg.digest(p.version) }
 
 // Check implements [gates.Gate]. A plugin that has ended since the last call is started again, once, and the report says

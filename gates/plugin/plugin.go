@@ -1,21 +1,21 @@
-// Package plugin lets people write gates of their own as programs.
+// Package plugin lets people write their own gates as programs.
 //
-// A gate in Go is three lines away from being a plugin:
+// A gate in Go becomes a plugin with three lines:
 //
 //	func main() {
 //		plugin.Serve(todo{}) // todo implements gates.Gate
 //	}
 //
-// and package plugintest tests it without a process. Other languages serve the same protocol, see gatev1/gate.proto and
+// Package plugintest tests it without a process. Other languages serve the same protocol, see gatev1/gate.proto and
 // docs/plugins.md.
 //
-// [Open] is the other side: it starts a plugin and makes a [gates.Gate] of it. A plugin runs with the rights of the
-// user, in a process of its own. It gets an environment without secrets, unless the configuration names them, limited
-// time to start and to answer, and no say over the host: its answers are data, checked and bounded. Whatever it does
-// instead of answering, be it a crash, a hang or garbage, becomes the error of that gate, with the end of its standard
-// error, and when that error is returned nothing of the plugin is alive.
+// [Open] is the other side: it starts a plugin and makes a [gates.Gate] of it. A plugin is a separate process with the
+// user's rights. Its environment contains no secrets unless the configuration names them. Its time to start and to
+// answer is limited. It cannot control the host: its answers are data, checked and bounded. A crash, a hang or an
+// invalid answer becomes the error of that gate, with the end of the plugin's standard error. When that error is
+// returned, no process of the plugin is alive.
 //
-// The transport is hashicorp/go-plugin with gRPC. This package is the only one that knows.
+// The transport is hashicorp/go-plugin with gRPC. Only this package depends on it.
 package plugin
 
 import (
@@ -35,13 +35,13 @@ import (
 // ProtocolVersion is the version of the protocol that this package speaks on both sides.
 const ProtocolVersion = 1
 
-// The magic cookie keeps a plugin from serving when a person starts it. It is no secret and proves nothing.
+// The magic cookie keeps a plugin from serving when a person starts it. It is public and proves nothing.
 const (
 	CookieKey   = "RUNPLAN_GATE_PLUGIN"
 	CookieValue = "8d1f0c52-gate-of-runplan"
 )
 
-// Configurer is what a gate implements that has settings. A gate without it refuses any.
+// Configurer is implemented by gates with settings. A gate without it refuses any.
 type Configurer interface {
 	// Configure gets the plugin's settings, a JSON object, before anything else is asked of the gate. The error says
 	// which setting is wrong and what it may be.
@@ -72,7 +72,7 @@ func Serve(g gates.Gate) {
 
 const maxRequest = 256 << 20
 
-// exitWithHost ends this program when the host is gone, however it went: only the host holds the other end of in.
+// exitWithHost ends this program when the host process has ended in any way: only the host holds the other end of in.
 func exitWithHost(in *os.File) {
 	fi, err := in.Stat()
 	if err != nil || fi.Mode()&os.ModeNamedPipe == 0 {

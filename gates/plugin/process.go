@@ -16,9 +16,8 @@ import (
 	"github.com/runplan/runplan/internal/proc"
 )
 
-// process is the program of a plugin. go-plugin drives it through its runner interface, which leaves this package what
-// go-plugin does less well: ending a whole family of processes, reading what they print without ever blocking them, and
-// telling what went wrong.
+// process is the program of a plugin. go-plugin drives it through its runner interface. This package does what
+// go-plugin does less well: it ends all processes, reads their output without ever blocking them, and explains errors.
 type process struct {
 	program string
 	args    []string // of it
@@ -38,13 +37,13 @@ type process struct {
 	err     error          // why it could not be started
 	gone    chan struct{}  // closed when the program has ended
 	done    chan struct{}  // closed when what it started has ended too, and all they printed has been read
-	exit    int            // its status, once gone
-	signal  syscall.Signal // that ended it, once gone; 0 is none
+	exit    int            // its exit status, after it has ended
+	signal  syscall.Signal // the signal that ended it, after that; 0 is none
 	readers sync.WaitGroup
 	dry     chan struct{}
 }
 
-const drainTime = time.Second // for what a process that nobody can kill may still hold
+const drainTime = time.Second // for output that an unkillable process may still hold
 
 func newProcess(program string, args []string) *process {
 	return &process{program: program, args: args, tag: proc.NewTag(), gone: make(chan struct{}), done: make(chan struct{}), dry: make(chan struct{}, 1)}
@@ -167,7 +166,7 @@ func (p *process) end(grace time.Duration) {
 	if !p.ended(0) {
 		kill(pid)
 	}
-	p.ended(5 * time.Second) // the kernel may not let go of it
+	p.ended(5 * time.Second) // the kernel may be slow to release it
 }
 
 // ended waits up to d for the end of the program.
@@ -190,7 +189,7 @@ func (p *process) ended(d time.Duration) bool {
 	}
 }
 
-// dead reports whether the program has ended by itself, and if so waits for the rest of its family.
+// dead reports whether the program has ended on its own, and if so waits for its other processes.
 func (p *process) dead() bool {
 	select {
 	case <-p.gone:
@@ -201,7 +200,7 @@ func (p *process) dead() bool {
 	}
 }
 
-// how tells how the program ended, for people.
+// how returns how the program ended, for people.
 func (p *process) how() string {
 	if !p.ended(0) {
 		return "it ended"
@@ -220,19 +219,19 @@ func (p *process) how() string {
 // Wait waits for the end.
 func (p *process) Wait(context.Context) error { <-p.done; return nil }
 
-// Kill ends the program at once.
+// Kill ends the program immediately.
 func (p *process) Kill(context.Context) error { p.end(0); return nil }
 
-// Stdout is the handshake line, once it has been found good, and then nothing until the end.
+// Stdout returns the handshake line, after validation, and then nothing until the end.
 func (p *process) Stdout() io.ReadCloser { return p.greets.out }
 
-// Stderr is empty: it is read here.
+// Stderr returns an empty reader: this package reads the standard error.
 func (p *process) Stderr() io.ReadCloser { return io.NopCloser(strings.NewReader("")) }
 
-// Name is the program.
+// Name returns the program.
 func (p *process) Name() string { return p.program }
 
-// ID is the process id, "" before there is one.
+// ID returns the process id, "" before there is one.
 func (p *process) ID() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -242,7 +241,7 @@ func (p *process) ID() string {
 	return strconv.Itoa(p.pid)
 }
 
-// Diagnose says nothing: errors are told by this package.
+// Diagnose returns "": this package reports the errors.
 func (p *process) Diagnose(context.Context) string { return "" }
 
 // PluginToHost and HostToPlugin change nothing: both sides see the same files.
@@ -250,7 +249,7 @@ func (p *process) PluginToHost(network, addr string) (string, string, error) {
 	return network, addr, nil
 }
 
-// HostToPlugin is described above.
+// HostToPlugin returns the address unchanged.
 func (p *process) HostToPlugin(network, addr string) (string, string, error) {
 	return network, addr, nil
 }

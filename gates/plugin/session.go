@@ -39,10 +39,10 @@ const (
 	graceful   = 500 * time.Millisecond // to end when asked to
 	lastGasp   = time.Second            // for the end of a program whose connection has broken
 	justBefore = 20 * time.Millisecond
-	letGo      = 2 * time.Second // for go-plugin to forget a plugin that is gone
+	letGo      = 2 * time.Second // for go-plugin to drop a plugin that has ended
 )
 
-// Error is a plugin that did not do what it was asked to.
+// Error says that a plugin did not do what it was asked to.
 type Error struct {
 	Command string // what was started
 	Doing   string // "start", "ask"
@@ -61,7 +61,7 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// start starts a plugin and asks what it is. On an error nothing of it is left.
+// start starts a plugin and asks for its description. After an error none of its processes is left.
 func start(ctx context.Context, c Config, log *capture) (*session, error) {
 	log.begin()
 	s := &session{cfg: c, log: log}
@@ -159,7 +159,7 @@ func (s *session) check(ctx context.Context, subject gates.Subject, limit time.D
 	return gates.Report{}, &Error{Command: s.cfg.commandLine(), Doing: "ask", Err: err, Stderr: s.log.excerpt()}
 }
 
-// why finds the cause behind an error of go-plugin or gRPC, which see only that nobody answers any more.
+// why finds the cause of an error of go-plugin or gRPC, which report only a lost connection.
 func (s *session) why(ctx, limited context.Context, err error, when string, limit time.Duration) error {
 	var call *callError
 	asked := errors.As(err, &call)
@@ -185,7 +185,7 @@ func (s *session) why(ctx, limited context.Context, err error, when string, limi
 	return err
 }
 
-// gasp is how long to wait for the end of a program after err, which may or may not come from that end.
+// gasp returns how long to wait for the end of the program after err, which may or may not come from that end.
 func gasp(err error) time.Duration {
 	if code := status.Code(err); code == codes.Unavailable || code == codes.Unknown {
 		return lastGasp
@@ -193,7 +193,7 @@ func gasp(err error) time.Duration {
 	return lastGasp / 10
 }
 
-// answered tells an answer of the plugin from a failure to get one.
+// answered reports whether the plugin itself answered with an error.
 func answered(err error) bool {
 	switch status.Code(err) {
 	case codes.Unavailable, codes.Canceled, codes.DeadlineExceeded, codes.ResourceExhausted, codes.Unimplemented, codes.Internal:
@@ -223,7 +223,7 @@ func size(n int) string {
 	return fmt.Sprintf("%d bytes", n)
 }
 
-// end ends the plugin and removes what it left. With grace it is asked first.
+// end ends the plugin and removes its files. With grace it first asks the plugin to exit.
 func (s *session) end(grace time.Duration) {
 	if s.proc != nil {
 		s.proc.end(grace)

@@ -11,7 +11,7 @@ import (
 	"github.com/runplan/runplan/planparse"
 )
 
-// aside says why a command of the plan is not run as a check; "" where it is.
+// aside returns why a command of the plan is not run as a check; "" if it is.
 func aside(c planparse.Command) string {
 	if c.Expected == "FAIL" && !exitStatus.MatchString(c.Said) {
 		return "the plan expects it to fail on the way, and nothing later says how it ends"
@@ -67,7 +67,7 @@ func callsOf(f *syntax.File) [][]string {
 					call = call[1:]
 				}
 			}
-			if len(call) > 2 && call[0] == "timeout" { // timeout 30 make serve ends by itself
+			if len(call) > 2 && call[0] == "timeout" { // a timeout ends it: timeout 30 make serve
 				return true
 			}
 			if len(call) > 0 {
@@ -80,7 +80,7 @@ func callsOf(f *syntax.File) [][]string {
 	return out
 }
 
-// glob is the text of a word with what is not known left out.
+// glob returns the text of a word without its unknown parts.
 func glob(w *syntax.Word) string {
 	var b strings.Builder
 	for _, p := range w.Parts {
@@ -276,7 +276,8 @@ func absolute(arg string) bool {
 	return false
 }
 
-// outsideInstall tells what installs programs on the machine from what runs something of the project.
+// outsideInstall returns why a command must not run if it installs programs on the machine; "" if it runs something of
+// the project.
 func outsideInstall(args []string) string {
 	for _, a := range args {
 		switch a {
@@ -306,7 +307,7 @@ func asideOfGit(args []string) string {
 	return ofGit
 }
 
-// after is the argument behind one.
+// after returns the argument after word.
 func after(args []string, word string) string {
 	if i := slices.Index(args, word); i >= 0 && i+1 < len(args) {
 		return args[i+1]
@@ -328,7 +329,7 @@ var (
 	interactive = []string{"vim", "vi", "nvim", "nano", "emacs", "code", "less", "more", "man", "top", "htop", "read", "select", "tmux", "screen", "fzf", "gdb", "lldb", "pdb", "ipython", "sudo", "su", "passwd", "login", "tig", "lazygit", "whiptail", "dialog"}
 )
 
-// writes reports whether a call only changes files, and is no check.
+// writes reports whether a call only changes files and checks nothing.
 func writes(call []string) bool {
 	name, args := call[0], call[1:]
 	switch name {
@@ -348,8 +349,8 @@ func writes(call []string) bool {
 	return false
 }
 
-// checks reports whether a command is a test runner, a compiler or a linter: of such a one the plan needs not to say that it has to
-// pass.
+// checks reports whether a command is a test runner, a compiler or a linter. Such a command must pass even if the plan
+// does not say so.
 func checks(run string) bool {
 	f, err := parse(run)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/runplan/runplan/planparse"
 )
 
-// command runs a command of the plan and holds its end against what the plan expects.
+// command runs a command of the plan and compares its result with the expectation.
 func (o Options) command(ctx context.Context, l *gates.Look, c planparse.Command) error {
 	want := expectationOf(c)
 	run, outside := o.atRoot(c.Run)
@@ -74,7 +74,7 @@ func (o Options) runsSuite(run string) bool {
 	return want != "" && slices.ContainsFunc(o.Suites(), func(have string) bool { return suiteWords(have) == want })
 }
 
-// suiteWords are the words of a plain command without those that do not change which tests run.
+// suiteWords returns the words of a plain command without those that do not change the set of tests.
 func suiteWords(run string) string {
 	var kept []string
 	for _, w := range words(run) {
@@ -87,8 +87,8 @@ func suiteWords(run string) string {
 	return strings.Join(kept, " ")
 }
 
-// missing tells of a program that is not there. One of the tree that git does not ignore is one that the batch should have brought;
-// one of the machine says nothing of the code.
+// missing reports a program that does not exist. If it would be in the tree and is not ignored by git, the batch should
+// have made it; a program missing on the machine says nothing about the code.
 func (o Options) missing(ctx context.Context, l *gates.Look, c planparse.Command, place, program string) {
 	if strings.Contains(program, "/") && !path.IsAbs(program) && !o.ignored(ctx, program) {
 		o.broken(l, RuleExpected, "", fmt.Sprintf("%s: %s is not there, or cannot be run", place, program), "write it, and make it executable")
@@ -121,14 +121,15 @@ func firstWord(run string) string {
 	return summary(run)
 }
 
-// arguments is the argument list that runs a command: its own words where it is one plain command, else bash with its text.
+// arguments returns the argument list that runs a command: its own words if it is one plain command, else bash with its
+// text.
 func arguments(run string, want expectation) []string {
 	if list := words(run); list != nil && !builtin(list[0]) {
 		return list
 	}
 	args := []string{"bash"}
 	if strings.Contains(strings.TrimSpace(run), "\n") && want.exit == 0 && want.status {
-		args = append(args, "-e") // several lines, all of which the plan expects to pass
+		args = append(args, "-e") // the plan expects each of several lines to pass
 	}
 	if endsInReader(run) {
 		args = append(args, "-o", "pipefail")
@@ -136,7 +137,7 @@ func arguments(run string, want expectation) []string {
 	return append(args, "-c", run)
 }
 
-// words are the words of a single plain command without anything that a shell would expand; nil for all else.
+// words returns the words of a single plain command without anything that a shell would expand; nil for all else.
 func words(run string) []string {
 	f, err := parse(run)
 	if err != nil || len(f.Stmts) != 1 {
@@ -158,7 +159,7 @@ func words(run string) []string {
 	return out
 }
 
-// literal is a word without expansions.
+// literal returns a word without expansions.
 func literal(w *syntax.Word) (text string, plain bool) {
 	var b strings.Builder
 	for _, p := range w.Parts {
@@ -201,8 +202,8 @@ func builtin(name string) bool {
 	return false
 }
 
-// endsInReader reports whether a command is piped into something that reads all of its input, so that what counts is the status of
-// what comes before: "pytest 2>&1 | tail -5".
+// endsInReader reports whether a command is piped into a program that reads all of its input, so that the status of the
+// first command counts: "pytest 2>&1 | tail -5".
 func endsInReader(run string) bool {
 	f, err := parse(run)
 	if err != nil || len(f.Stmts) == 0 {
@@ -230,8 +231,8 @@ func endsInReader(run string) bool {
 	}
 }
 
-// atRoot takes the author's own folder out of a command: "cd ~/projects/shop && pytest" is pytest in the root of the tree, and
-// "cd /home/a/shop/web && npm test" is npm test in web. outside names the folder where it is none of the tree.
+// atRoot removes the author's own folder from a command: "cd ~/projects/shop && pytest" is pytest in the root of the
+// tree, and "cd /home/a/shop/web && npm test" is npm test in web. outside names a folder that is not in the tree.
 func (o Options) atRoot(run string) (inside, outside string) {
 	f, err := parse(run)
 	if err != nil {
@@ -272,8 +273,8 @@ func (o Options) atRoot(run string) (inside, outside string) {
 	return run, ""
 }
 
-// placeOf finds what an absolute folder of the plan's author is in the tree: the longest end of it that is a folder there, or the root
-// where its last part is the project's name. "" is neither.
+// placeOf maps an absolute folder of the plan's author to the tree: its longest suffix that is a folder there, or the
+// root if its last part is the project's name. Otherwise it returns "".
 func (o Options) placeOf(dir string) string {
 	parts := strings.Split(strings.Trim(path.Clean(strings.ReplaceAll(dir, `\`, "")), "/"), "/")
 	for i := range parts {
@@ -290,5 +291,5 @@ func (o Options) placeOf(dir string) string {
 
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-// shown is a part of a text for a message.
+// shown returns a part of a text for a message.
 func shown(text string) string { return phrase.Fit(strings.Join(strings.Fields(text), " "), 200) }

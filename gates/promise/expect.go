@@ -11,11 +11,11 @@ import (
 	"github.com/runplan/runplan/planparse"
 )
 
-// expectation is what the plan says of the end of a command.
+// expectation is the result that the plan states for a command.
 type expectation struct {
-	status bool   // the exit status has to be exit
+	status bool   // check the exit status
 	exit   int    // wanted status; -1 is any but 0
-	text   string // the output has to hold it
+	text   string // text that the output must contain
 	exact  bool   // text is quoted, so that it is output and not a description
 	empty  bool   // nothing is printed
 	loose  bool   // the plan says nothing, or describes the outcome in words: a failure warns
@@ -62,7 +62,7 @@ func expectationOf(c planparse.Command) expectation {
 
 func (e expectation) failing() bool { return e.status && e.exit != 0 }
 
-// wrong says what an end has against the expectation; certain is false where the plan only describes it in words.
+// wrong describes how a result differs from the expectation; certain is false if the plan describes it only in words.
 func (e expectation) wrong(end gates.Ended) (rule, what string, certain bool) {
 	out := redact.Clean(end.Text)
 	switch {
@@ -93,7 +93,7 @@ func (e expectation) wrong(end gates.Ended) (rule, what string, certain bool) {
 	return "", "", true
 }
 
-// holds reports whether output holds the text, whatever the white space. "…" and "..." in the text stand for anything.
+// holds reports whether output contains the text, ignoring white space. "…" and "..." in the text match anything.
 func holds(output, text string) bool {
 	out := strings.Join(strings.Fields(output), " ")
 	if number.MatchString(text) {

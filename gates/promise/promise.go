@@ -1,10 +1,10 @@
-// Package promise makes gates of what a batch of the plan promises: the files that it creates, changes and tests, and the
-// commands that it says how to check its outcome with.
+// Package promise makes gates of the promises of a batch: the files that it creates, changes and tests, and the
+// commands that verify its outcome.
 //
-// Each command is a gate of its own, named after its line in the plan, so that it has a row, a log and a time limit of its own.
-// Commands run as the plan has them: by argument list where the text is one plain command, else by bash. They run in a tree
-// of their own, so that what they write is seen by no other gate. What would never end, waits for a person, changes
-// something outside of the tree or is not a check at all is skipped, and the report says why.
+// Each command is a separate gate, named after its line in the plan, with its own row, log and time limit. Commands run
+// as written: by argument list if the text is one plain command, else by bash. They run in a separate tree, so that no
+// other gate sees the files that they write. A command is skipped, with the reason in the report, if it would never
+// end, waits for a person, changes something outside of the tree or checks nothing.
 package promise
 
 import (
@@ -61,7 +61,7 @@ type Options struct {
 	Room func(ctx context.Context, s gates.Subject) (dir string, env []string, err error)
 }
 
-// Tree is the tree that is looked at, as git has it.
+// Tree is the tree to check, as git has it.
 type Tree interface {
 	// Files returns the paths of its files, with slashes.
 	Files() []string
@@ -69,7 +69,7 @@ type Tree interface {
 	Ignored(ctx context.Context, paths []string) (map[string]bool, error)
 }
 
-// in returns the files of the tree for which want holds.
+// in returns the files of the tree that want accepts.
 func (o Options) in(want func(p string) bool) []string {
 	var out []string
 	for _, p := range o.Tree.Files() {
@@ -86,7 +86,7 @@ func (o Options) ignored(ctx context.Context, p string) bool {
 	return err == nil && found[p]
 }
 
-// Gates returns the gates of a batch; none where it promises nothing.
+// Gates returns the gates of a batch; none if it promises nothing.
 func Gates(b *planparse.Batch, o Options) []gates.Gate {
 	if o.Severity == "" {
 		o.Severity = gates.Error
@@ -135,7 +135,7 @@ func Gates(b *planparse.Batch, o Options) []gates.Gate {
 	return out
 }
 
-// summary is a command in one line.
+// summary returns a command in one line.
 func summary(run string) string {
 	first, rest, more := strings.Cut(strings.TrimSpace(run), "\n")
 	if more && strings.TrimSpace(rest) != "" {
@@ -144,7 +144,7 @@ func summary(run string) string {
 	return phrase.Fit(first, 120)
 }
 
-// inRoom is g in a tree of its own.
+// inRoom runs g in a separate tree.
 func (o Options) inRoom(g gates.Gate) gates.Gate {
 	if o.Room == nil {
 		return g
@@ -188,7 +188,7 @@ func (o Options) files(ctx context.Context, l *gates.Look, named []planparse.Nam
 		rule, what, fix := RuleNotCreated, "the batch creates it, and it is not there", "create it"
 		switch n.Verb {
 		case "modify":
-			// To change what is not there is to create it, and to remove it is a change as well.
+			// A change of a missing file creates it, and a removal is a change as well.
 			ok = changed || s.Changed == nil
 			rule, what, fix = RuleNotChanged, "the batch changes it, and it is as it was before", "make the change that the batch asks for"
 			if !there && !changed {
@@ -220,8 +220,8 @@ func (o Options) files(ctx context.Context, l *gates.Look, named []planparse.Nam
 	return nil
 }
 
-// means reports whether a path of the plan means that path of the tree: the path itself, one below it where it is a folder, one that
-// matches where it is a glob, or one that ends with it, since plans shorten paths.
+// means reports whether a path of the plan refers to the path p of the tree. It may be p itself, a folder above p, a
+// glob that matches p, or a suffix of p, since plans shorten paths.
 func means(name, p string) bool {
 	name = strings.TrimSuffix(path.Clean(strings.TrimSpace(name)), "/")
 	if strings.ContainsAny(name, "*?[{") {
@@ -240,7 +240,7 @@ func placeholder(p string) bool {
 	return strings.ContainsAny(p, "<>{}…$") || strings.Contains(p, "...") || strings.Contains(p, "YYYY") || strings.Contains(p, "NNN") || strings.Contains(p, "XXX")
 }
 
-// tests runs the test files that the batch names, each by itself.
+// tests runs the test files that the batch names, one by one.
 func (o Options) tests(ctx context.Context, l *gates.Look, named []planparse.Named) error {
 	ran := 0
 	for _, n := range named {

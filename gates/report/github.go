@@ -9,8 +9,8 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 )
 
-// GitHub writes r as commands of GitHub's workflows, which show findings beside the code. What blocks comes first: GitHub
-// shows ten of each sort.
+// GitHub writes r as workflow commands of GitHub, which shows the findings next to the code. Blocking ones come first:
+// GitHub shows ten of each severity.
 func GitHub(w io.Writer, r Run) error {
 	var b strings.Builder
 	for _, severity := range []gates.Severity{gates.Error, gates.Warning, gates.Note} {
@@ -59,7 +59,7 @@ func property(s string) string {
 	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C").Replace(s)
 }
 
-// maxShown is how many findings the summary lists.
+// maxShown limits the findings in the summary.
 const maxShown = 50
 
 // Summary writes r as markdown, for the summary page of a workflow.

@@ -48,8 +48,8 @@ type junitNote struct {
 	Text    string `xml:",chardata"`
 }
 
-// JUnit writes r as JUnit XML: a suite for each gate, in it a case for each finding that blocks, and one for the gate
-// itself. Warnings stand in the suite's output: no reader has a word for them.
+// JUnit writes r as JUnit XML: a suite for each gate, with a case for each blocking finding and one for the gate
+// itself. Warnings are in the suite's output, because JUnit readers do not know them.
 func JUnit(w io.Writer, r Run) error {
 	all := junitSuites{Name: "runplan gate"}
 	var total float64

@@ -1,7 +1,7 @@
-// Package report writes what gates said for other programs: SARIF 2.1.0 for code scanning, JUnit XML for test reports,
-// and the commands and the summary page of GitHub's workflows.
+// Package report writes the answers of gates for other programs: SARIF 2.1.0 for code scanning, JUnit XML for test
+// reports, and workflow commands and the summary page of GitHub.
 //
-// Every form tells the same of a gate that could not look: it is neither a pass nor a failure of the code.
+// Each format shows a gate that could not look as neither a pass nor a failure of the code.
 package report
 
 import (
@@ -18,7 +18,7 @@ type Run struct {
 	Base    string // commit that the tree was compared with, "" for none
 }
 
-// place is "path:line:col", as much as is known of it.
+// place returns "path:line:col", as far as known.
 func place(f gates.Finding) string {
 	at := f.Path
 	if at != "" && f.Line > 0 {
@@ -30,7 +30,7 @@ func place(f gates.Finding) string {
 	return at
 }
 
-// message is a finding's message with what to do about it.
+// message returns a finding's message with its fix.
 func message(f gates.Finding) string {
 	text := f.Message
 	if f.Known {

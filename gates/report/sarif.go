@@ -10,7 +10,7 @@ import (
 	"github.com/runplan/runplan/gates"
 )
 
-// sarifSchema is where the schema of version 2.1.0 has its home.
+// sarifSchema is the URL of the schema of version 2.1.0.
 const sarifSchema = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
 type sarifLog struct {
@@ -89,10 +89,10 @@ type sarifRegion struct {
 	Col  int `json:"startColumn,omitempty"`
 }
 
-// sourceRoot stands for the root of the tree.
+// sourceRoot is the symbolic name of the tree's root.
 const sourceRoot = "SRCROOT"
 
-// SARIF writes r as a log of SARIF 2.1.0. What nobody looked at is a notification of the tool, not a result.
+// SARIF writes r as a log of SARIF 2.1.0. A gate that checked nothing becomes a notification of the tool, not a result.
 func SARIF(w io.Writer, r Run) error {
 	run := sarifRun{
 		Tool:       sarifTool{sarifDriver{Name: "runplan", Version: r.Version}},
@@ -161,7 +161,7 @@ func uriOf(path string) string {
 	for i, p := range parts {
 		parts[i] = url.PathEscape(p)
 	}
-	if strings.Contains(parts[0], ":") { // would be taken for a scheme
+	if strings.Contains(parts[0], ":") { // would look like a scheme
 		parts[0] = "./" + parts[0]
 	}
 	return strings.Join(parts, "/")

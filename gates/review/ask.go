@@ -18,8 +18,8 @@ import (
 	"github.com/runplan/runplan/llm"
 )
 
-// systemPrompt is what all reviewers are told. It stands first and is the same for all passes, as is the diff: a server
-// that remembers how a question begins need not read it again (MODEL-13).
+// systemPrompt names the system prompt of all reviewers. It comes first and is the same for all passes, as is the diff,
+// so a server with a prefix cache reads it once (MODEL-13).
 const systemPrompt = "review_system"
 
 //go:embed prompts/*.md
@@ -30,7 +30,7 @@ func LoadPrompts(layers ...prompt.Layer) (prompt.Set, error) {
 	return prompt.LoadEmbedded("gates/review", prompts, layers...)
 }
 
-// words are the rules that a reviewer has for what it finds. A closed list keeps the ids of findings stable.
+// words returns the rules that a reviewer may use. A closed list keeps the ids of findings stable.
 func words(pass int) []string {
 	switch pass {
 	case Architectural:
@@ -43,14 +43,14 @@ func words(pass int) []string {
 	return []string{"not-addressed", "half-addressed", "beyond", "regression"}
 }
 
-// Bounds of an answer. What is longer is not an answer that anybody reads.
+// These limit the size of an answer.
 const (
 	mostFindings = 20
 	mostMessage  = 600
 	mostCitation = 300
 )
 
-// schema is what an answer has to meet.
+// schema returns the JSON schema of an answer.
 func schema(pass int) json.RawMessage {
 	listed := `"` + strings.Join(words(pass), `","`) + `"`
 	return json.RawMessage(fmt.Sprintf(`{"type":"object","properties":{`+
@@ -62,7 +62,7 @@ func schema(pass int) json.RawMessage {
 		`"required":["findings","verdict","confidence_pct"],"additionalProperties":false}`, mostFindings, listed, mostMessage, mostCitation))
 }
 
-// answer is what a reviewer says.
+// answer is a reviewer's answer.
 type answer struct {
 	Findings   []remark `json:"findings"`
 	Verdict    Verdict  `json:"verdict"`
@@ -129,7 +129,7 @@ func (r *run) judge(ctx context.Context, p *Pass, reviewer Reviewer) {
 	p.settle()
 }
 
-// blind says that the reviewer could not look: it did not answer, or what it said is no answer.
+// blind records that the reviewer could not look: it did not answer, or its answer is invalid.
 func (p *Pass) blind(err error, clean func(string) string) {
 	p.judged = gates.Errored
 	p.note("the reviewer could not look: %s", clean(err.Error()))
@@ -177,7 +177,7 @@ func (r *run) request(k kind, reviewer Reviewer, text string) (llm.Request, erro
 	return req, err
 }
 
-// foreign fences a text of others, without the secrets that are known.
+// foreign fences external text and removes known secrets.
 func (r *run) foreign(text string) string {
 	if strings.TrimSpace(text) == "" {
 		return ""
@@ -188,7 +188,7 @@ func (r *run) foreign(text string) string {
 	return fence.Foreign("", strings.TrimRight(text, "\n"))
 }
 
-// finding makes one of what a reviewer remarks. What it says is data: cleaned, cut, and held against the diff.
+// finding converts a reviewer's remark. Its text is data: cleaned, cut, and compared with the diff.
 func (r *run) finding(k kind, m remark) Finding {
 	rule := m.Rule
 	if !slices.Contains(words(k.number), rule) {
@@ -215,7 +215,7 @@ func (r *run) finding(k kind, m remark) Finding {
 	return f
 }
 
-// clean makes text of others fit to be shown and kept.
+// clean makes external text safe to show and to store.
 func (r *run) clean(text string) string {
 	if r.in.Subject.Redact != nil {
 		text = r.in.Subject.Redact(text)

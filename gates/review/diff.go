@@ -17,7 +17,7 @@ import (
 // shown is the change as reviewers get to see it, and what findings are proven with.
 type shown struct {
 	files   []shownFile
-	unseen  []string // files that nobody can be shown: too large, or no text
+	unseen  []string // files that cannot be shown: too large, or no text
 	changed int      // all files that differ
 	hide    func(string) string
 }
@@ -33,7 +33,7 @@ type shownFile struct {
 // shownLine is a line of the diff, as it is shown.
 type shownLine struct {
 	text   string // without the sign, its white space evened out
-	number int    // in the file as it is now; 0 for a line that is gone
+	number int    // in the new file; 0 for a removed line
 }
 
 // show reads the change.
@@ -64,7 +64,7 @@ func show(ctx context.Context, s gates.Subject) (shown, error) {
 	return out, nil
 }
 
-// locked are files that programs write and nobody reads.
+// locked reports whether p is a generated lock file, which people do not read.
 func locked(p string) bool {
 	return slices.Contains([]string{
 		"go.sum", "package-lock.json", "pnpm-lock.yaml", "yarn.lock", "Cargo.lock", "poetry.lock", "uv.lock", "Pipfile.lock", "composer.lock", "Gemfile.lock",
@@ -103,7 +103,7 @@ func showFile(f gates.File, hide func(string) string) shownFile {
 	return out
 }
 
-// safe takes out what nobody sees, and secrets.
+// safe removes secrets and invisible characters.
 func safe(text string, hide func(string) string) string {
 	if hide != nil {
 		text = hide(text)
@@ -123,15 +123,15 @@ func hunkStart(line string) int {
 	return max(1, n)
 }
 
-// fewestLetters is how many letters and digits a quotation needs to say anything: a brace is in every diff. With
-// enoughLetters it may be a part of a line, as of one that is too long for an answer.
+// fewestLetters is the number of letters and digits that a quotation needs to prove anything: a brace is in every diff.
+// With enoughLetters, it may be a part of a line, as of a line too long for an answer.
 const (
 	fewestLetters = 3
 	enoughLetters = 20
 )
 
-// prove looks for a quotation in the diff of a file. It returns the line where it stands, the one that is nearest to the
-// line that was claimed; 0 where only a line that is gone has it.
+// prove looks for a quotation in the diff of a file. It returns the matching line that is nearest to the claimed one.
+// The line is 0 if only a removed line matches.
 func (s shown) prove(file, citation string, claimed int) (line int, ok bool) {
 	i := slices.IndexFunc(s.files, func(f shownFile) bool { return f.path == file })
 	if i < 0 {
@@ -184,7 +184,7 @@ func letters(s string) int {
 	return n
 }
 
-// line is a line of a changed file as it is now, without secrets; "" if it is not known.
+// line returns a line of a changed file as it is now, without secrets; "" if it is not known.
 func (s shown) line(file string, number int) string {
 	for _, f := range s.files {
 		if f.path == file && number > 0 && number <= len(f.after) {
@@ -194,7 +194,7 @@ func (s shown) line(file string, number int) string {
 	return ""
 }
 
-// has tells whether a changed file has this line now.
+// has reports whether a changed file has this line now.
 func (s shown) has(file, line string) bool {
 	i := slices.IndexFunc(s.files, func(f shownFile) bool { return f.path == file })
 	return i >= 0 && slices.ContainsFunc(s.files[i].after, func(l string) bool { return phrase.Cut(phrase.Line(safe(l, s.hide)), mostCitation) == line })

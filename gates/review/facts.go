@@ -10,10 +10,10 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 )
 
-// mostFacts bounds the findings that reviewers are told of.
+// mostFacts limits the findings that reviewers receive.
 const mostFacts = 30
 
-// factsText tells reviewers what programs found, so that they need not find it again.
+// factsText lists what programs found, so that reviewers need not find it again.
 func (r *run) factsText() string {
 	var b strings.Builder
 	told := 0
@@ -53,10 +53,10 @@ func (r *run) factsText() string {
 	return cmp.Or(strings.TrimSuffix(b.String(), "\n"), "no program looked at the change")
 }
 
-// mostDoubts bounds what reviewers are told of what was only thought to be seen.
+// mostDoubts limits the unsure remarks that reviewers receive.
 const mostDoubts = 10
 
-// doubts tells what somebody thought to have seen. It is nobody's finding: a reviewer has to see it in the diff itself.
+// doubts lists unsure remarks of a critic. They are not findings: a reviewer has to see the problem in the diff.
 func (r *run) doubts(b *strings.Builder) {
 	if len(r.in.Doubts) == 0 {
 		return
@@ -82,7 +82,7 @@ func (p *Pass) sort() {
 	})
 }
 
-// Reports are the passes as gates report, for what reads reports: SARIF, JUnit, the annotations of a workflow.
+// Reports returns the passes as gate reports, for SARIF, JUnit and workflow annotations.
 func (v Review) Reports() []gates.Report {
 	var out []gates.Report
 	for _, p := range v.Passes {

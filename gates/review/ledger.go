@@ -14,20 +14,19 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 )
 
-// State is what became of a finding.
+// State is the state of a finding in the ledger.
 type State string
 
-// The states. Open until it is found no more, or until a person says otherwise.
+// A finding is open until its pass no longer finds it, or until a person decides.
 const (
 	Open     State = "open"
-	Fixed    State = "fixed"    // its pass looked again and found it no more
+	Fixed    State = "fixed"    // its pass looked again and did not find it
 	Refuted  State = "refuted"  // a person says that it is wrong
 	Accepted State = "accepted" // a person says that it is right, and stays
 )
 
-// Ledger remembers the findings of a branch from round to round, so that a review ends: what was said before is not new,
-// what was decided stays decided, and small things may only be brought up in the first rounds. It is a file that people
-// can read.
+// Ledger records the findings of a branch from round to round, so that a review ends: old findings are not new again,
+// decisions stay, and minor findings may be raised only in the first rounds. It is a readable file.
 type Ledger struct {
 	Branch   string  `json:"branch"`
 	Rounds   []Round `json:"rounds"`
@@ -78,7 +77,7 @@ func identity(f Finding, snippet string) string {
 	return hex.EncodeToString(sum[:5])
 }
 
-// places tells findings of one rule apart that are about lines which read alike: the second of a file is not the first.
+// places numbers findings of one rule about equal lines: the second of a file is not the first.
 type places map[string][]int
 
 // name names a finding as [identity] does, and by which of the lines that read alike it is about.
@@ -98,8 +97,8 @@ func (p places) name(f Finding, snippet string) string {
 	return identity(f, fmt.Sprintf("%s #%d", phrase.Line(snippet), n+1))
 }
 
-// round is the number of the round that a review of this tree belongs to. A tree that was reviewed last is not a new
-// round, and a branch that was put on another base begins anew.
+// round returns the round that a review of this tree belongs to. A repeated review of the same tree is not a new round,
+// and a rebased branch starts again with round 1.
 func (l *Ledger) round(base, tree string) (n int, again bool) {
 	if len(l.Rounds) == 0 {
 		return 1, false
@@ -114,7 +113,7 @@ func (l *Ledger) round(base, tree string) (n int, again bool) {
 	return last.Round + 1, false
 }
 
-// asked counts the rounds on this base, before that of this tree, in which reviewers were asked.
+// asked counts the rounds on this base with calls to reviewers, without those of this tree.
 func (l *Ledger) asked(base, tree string) int {
 	n := 0
 	for _, r := range slices.Backward(l.Rounds) {
@@ -128,8 +127,7 @@ func (l *Ledger) asked(base, tree string) int {
 	return n
 }
 
-// floor is the least severity that a reviewer may still bring up when it is asked for the nth time. It rises, so that
-// rounds end.
+// floor returns the lowest severity that a reviewer may still raise in the nth round. It rises, so that rounds end.
 func floor(nth int) gates.Severity {
 	switch nth {
 	case 1:
@@ -205,8 +203,8 @@ func (l *Ledger) enter(r *run, round int) (fixed []Entry) {
 	return fixed
 }
 
-// settled reports whether a finding that was not found again is fixed: who found it looked again, or the line that it is
-// about is no part of the change any more and a program found it.
+// settled reports whether a finding that was not found again is fixed. Either its pass looked again, or a program found
+// it and its line is no longer part of the change.
 func (r *run) settled(e Entry) bool {
 	if e.Pass < 1 || e.Pass > len(r.passes) {
 		return false
@@ -229,7 +227,7 @@ func (l *Ledger) entry(id string) *Entry {
 	return nil
 }
 
-// trim forgets what was fixed long ago.
+// trim removes entries that were fixed long ago.
 func (l *Ledger) trim() {
 	if len(l.Rounds) > mostRounds {
 		l.Rounds = slices.Clone(l.Rounds[len(l.Rounds)-mostRounds:])
@@ -243,8 +241,8 @@ func (l *Ledger) trim() {
 	}
 }
 
-// blocking lists what reviewers found, is open, blocks, and was not seen again, since nobody looked. What programs found
-// they find each time.
+// blocking lists the open, blocking findings of reviewers whose pass did not look this time. Findings of programs are
+// not needed here: programs find them each time.
 func (l *Ledger) blocking(seen []Pass) []Entry {
 	var out []Entry
 	for _, e := range l.Findings {
@@ -260,8 +258,8 @@ func (l *Ledger) blocking(seen []Pass) []Entry {
 	return out
 }
 
-// Decide writes down what a person says of a finding. What a program found at severity error is a fact and no matter of
-// opinion.
+// Decide records a person's decision about a finding. It refuses findings of programs at severity error: those are
+// facts, not opinions.
 func (l *Ledger) Decide(id string, s State, reason string, at time.Time) (Entry, error) {
 	var found []*Entry
 	for i := range l.Findings {
@@ -285,7 +283,7 @@ func (l *Ledger) Decide(id string, s State, reason string, at time.Time) (Entry,
 	return *e, nil
 }
 
-// open shows the reviewer of a pass what was found before and is not settled.
+// open lists for the reviewer of a pass the earlier findings that are not settled.
 func (l *Ledger) open(pass int) string {
 	if l == nil {
 		return ""
@@ -293,7 +291,7 @@ func (l *Ledger) open(pass int) string {
 	return l.listed(func(e Entry) bool { return e.Pass == pass && !e.Fact && e.State == Open })
 }
 
-// earlier shows what became of findings, so that a reviewer knows what was looked into already (REV-09).
+// earlier lists the decided and fixed findings, so that a reviewer knows what was checked before (REV-09).
 func (l *Ledger) earlier() string {
 	if l == nil {
 		return ""
@@ -301,7 +299,7 @@ func (l *Ledger) earlier() string {
 	return l.listed(func(e Entry) bool { return !e.Fact && e.State != Open })
 }
 
-// mostListed bounds what a prompt has of the ledger.
+// mostListed limits the part of the ledger in a prompt.
 const mostListed = 20
 
 func (l *Ledger) listed(want func(Entry) bool) string {

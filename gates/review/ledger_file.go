@@ -16,10 +16,10 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 )
 
-// largestFile is what a ledger may be long: it is read as a whole.
+// largestFile limits the bytes of a ledger, because it is read as a whole.
 const largestFile = 8 << 20
 
-// ReadLedger reads the ledger of a branch; one that is not there yet is empty.
+// ReadLedger reads the ledger of a branch; a missing file gives an empty one.
 func ReadLedger(file, branch string) (*Ledger, error) {
 	l := &Ledger{Branch: branch, Rounds: []Round{}, Findings: []Entry{}}
 	info, err := os.Stat(file)
@@ -64,7 +64,7 @@ func (l *Ledger) Write(file string) error {
 	return nil
 }
 
-// LedgerName is the file of a branch's ledger, below the folder of ledgers.
+// LedgerName returns the file of a branch's ledger, below the folder of ledgers.
 func LedgerName(branch string) string {
 	name := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' || r == '.' {

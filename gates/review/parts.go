@@ -12,13 +12,13 @@ import (
 // mostCalls bounds how often the reviewer of one pass is asked about one change (P18: reviews that cost more than the work).
 const mostCalls = 8
 
-// part is what one call shows of the diff.
+// part is the part of the diff that one call shows.
 type part struct {
 	text string
 	size int // lines
 }
 
-// unknownWindow is what is sent at once, in characters, to a model whose window nobody knows.
+// unknownWindow is the number of characters sent in one call to a model with an unknown context window.
 const unknownWindow = 200_000
 
 // parts cuts the diff so that each part fits into the reviewer's window: whole files as long as they do, and else hunks.

@@ -19,7 +19,7 @@ const (
 	Feedback      = 7
 )
 
-// kind is what is fixed about a pass.
+// kind holds the constants of a pass.
 type kind struct {
 	number int
 	name   string
@@ -28,7 +28,7 @@ type kind struct {
 	hard   bool   // its failure keeps reviewers from being asked
 }
 
-// kinds is the table of passes, in the order in which they are shown.
+// kinds returns the table of passes in display order.
 func kinds() []kind {
 	return []kind{
 		{number: Static, name: "static", weight: 15, hard: true},
@@ -63,23 +63,23 @@ func PassOf(info gates.Info) int {
 	return Static
 }
 
-// Pass is what one pass saw: a report as every gate gives it, with its number.
+// Pass is the result of one pass: a report like that of a gate, with the number of the pass.
 type Pass struct {
 	Number int    `json:"pass"`
 	Name   string `json:"name"`
 	gates.Report
 	Findings []Finding `json:"findings,omitempty"` // in place of the report's
 
-	ConfidencePct *int           `json:"confidence_pct,omitempty"` // what its reviewer says of its own answer, 0 to 100
+	ConfidencePct *int           `json:"confidence_pct,omitempty"` // the reviewer's confidence in its answer, 0 to 100
 	Calls         []Call         `json:"calls,omitempty"`          // how its reviewer was asked
 	Tools         []gates.Report `json:"tools,omitempty"`          // the gates that it is made of, without their findings
 
-	rules  gates.Status // of its gates together; "" where it has none
-	judged gates.Status // of its reviewer; "" where it has none
+	rules  gates.Status // combined status of its gates; "" without gates
+	judged gates.Status // status of its reviewer; "" without one
 	seen   int          // percent of the diff that the reviewer got to see
 }
 
-// Finding is one problem, with what the ledger knows of it.
+// Finding is one problem, with its state in the ledger.
 type Finding struct {
 	gates.Finding
 	ID       string `json:"id"`
@@ -91,7 +91,7 @@ type Finding struct {
 	Gate     string `json:"gate,omitempty"`     // which program
 }
 
-// blocks reports whether the finding is one that has to be dealt with.
+// blocks reports whether the finding must be resolved.
 func (f Finding) blocks() bool {
 	return f.Severity == gates.Error && !f.Unproven && (f.State == "" || f.State == Open)
 }
@@ -100,7 +100,7 @@ func newPass(k kind) Pass {
 	return Pass{Number: k.number, Name: k.name, Report: gates.Report{Gate: "review:" + k.name, Status: gates.Skipped}}
 }
 
-// skip says why nobody looked.
+// skip marks the pass as skipped and records why.
 func (p *Pass) skip(format string, args ...any) {
 	p.Status = gates.Skipped
 	p.note(format, args...)
@@ -114,7 +114,7 @@ func (p *Pass) note(format string, args ...any) {
 	p.Note = text
 }
 
-// take adds what gates reported. Nothing of it is judged anew.
+// take adds the findings of gates' reports without judging them again.
 func (p *Pass) take(reports []gates.Report) {
 	for _, r := range reports {
 		p.rules = worse(p.rules, r.Status)
@@ -140,7 +140,7 @@ func (p *Pass) take(reports []gates.Report) {
 	p.settle()
 }
 
-// settle derives the status from what programs and reviewers said, and from what became of their findings.
+// settle derives the status from the answers of programs and reviewers and from the states of their findings.
 func (p *Pass) settle() {
 	if p.judged != "" && p.judged != gates.Errored && p.judged != gates.Skipped {
 		p.judged = gates.Pass
@@ -160,7 +160,7 @@ func (p *Pass) settle() {
 	}
 }
 
-// worse is the one of two answers that says more against the change. "" is none.
+// worse returns the one of two answers that says more against the change. "" is none.
 func worse(a, b gates.Status) gates.Status {
 	order := []gates.Status{"", gates.Skipped, gates.Pass, gates.Warn, gates.Fail, gates.Errored}
 	if slices.Index(order, b) > slices.Index(order, a) {

@@ -1,4 +1,4 @@
-// Package review looks at a change in seven passes before anything is published (REV-01).
+// Package review judges a change in seven passes before anything is published (REV-01).
 //
 //	1 static         linters, types, lessons, patterns, what a change may not do to its checks    programs
 //	2 functional     the tests                                                                    programs
@@ -8,13 +8,13 @@
 //	6 adversarial    what breaks it                                                               reviewer
 //	7 feedback       does it answer the words that asked for it; only for changes that do         reviewer, differential test
 //
-// Programs state facts and come first; where 1, 2 or 4 fails no reviewer is asked (REV-03). A reviewer is a model in a
-// cold context that sees the diff, the facts and what was asked for, and nothing of the session that wrote the change.
-// What it says is data: it has to quote the diff, and a finding without a quotation that is there cannot block. Findings
-// are kept in a [Ledger] from round to round; [Weigh] makes the verdict.
+// Programs state facts and come first; if pass 1, 2 or 4 fails, no reviewer is asked (REV-03). A reviewer is a model in
+// a cold context. It sees the diff, the facts and the request, and nothing of the session that wrote the change. Its
+// answer is data: it has to quote the diff, and a finding without a real quotation cannot block. A [Ledger] keeps
+// findings from round to round; [Weigh] computes the verdict.
 //
-// A pass that nobody made says so and lowers the confidence. A reviewer that does not answer, or answers what is no
-// answer, could not look: that is neither a pass nor a failure of the change.
+// A pass that did not run says so and lowers the confidence. A reviewer without a valid answer could not look: that is
+// neither a pass nor a failure of the change.
 package review
 
 import (
@@ -30,11 +30,11 @@ import (
 	"github.com/runplan/runplan/internal/prompt"
 )
 
-// Input is what a review gets.
+// Input is the input of a review.
 type Input struct {
 	Subject   gates.Subject
-	Gates     []gates.Gate   // what programs look with; [PassOf] says in which pass
-	Known     []gates.Report // what gates of these names have already said of this very tree: they are not asked again
+	Gates     []gates.Gate   // the gates to run; [PassOf] gives the pass of each
+	Known     []gates.Report // reports of these gates about exactly this tree: they are not asked again
 	Reviewers []Reviewer     // in order of preference
 	Prompts   prompt.Set     // see [LoadPrompts]
 	Author    Author
@@ -42,25 +42,25 @@ type Input struct {
 	Persona   string  // how the project writes
 	Margin    float64 // by which estimates of tokens are raised
 
-	Programs bool            // nobody else is meant to look: the bar is held against what could be looked at; see [Weigh]
-	Doubts   []gates.Finding // what somebody thought to have seen while the change was written; for reviewers to look at, and no more
+	Programs bool            // only programs review: the bar applies to the passes that could look; see [Weigh]
+	Doubts   []gates.Finding // unsure remarks from the time of writing; only for reviewers to check
 
-	Feedback     string                                      // the words that a self-fix answers; "" where it is none
+	Feedback     string                                      // the feedback that a self-fix answers; "" otherwise
 	Differential func(context.Context) (gates.Report, error) // whether its test fails on the base and passes on the change; may be nil
 	Only         []int                                       // the passes to make; empty is all
 	Ledger       *Ledger                                     // findings of earlier rounds, brought up to date; nil keeps none
 	NewID        func() string                               // names a call to a reviewer
-	Observe      func(pass int, name string, s gates.Status) // is told as passes end; may be nil
-	Watch        func(pass int, report gates.Report)         // is told as gates end; may be nil
+	Observe      func(pass int, name string, s gates.Status) // called when a pass ends; may be nil
+	Watch        func(pass int, report gates.Report)         // called when a gate ends; may be nil
 }
 
-// Review is what all passes saw, and what that comes to.
+// Review is the result of all passes, and the verdict.
 type Review struct {
 	Verdict       Verdict    `json:"verdict"`
 	Reasons       []string   `json:"reasons,omitempty"`
 	Confidence    float64    `json:"confidence"`     // 0 to 1
 	ConfidencePct int        `json:"confidence_pct"` // 0 to 100, the same
-	Arithmetic    []Standing `json:"arithmetic"`     // what the confidence is made of
+	Arithmetic    []Standing `json:"arithmetic"`     // the parts of the confidence
 	Passes        []Pass     `json:"passes"`         // seven
 
 	Only    []int   `json:"only,omitempty"` // the passes that were asked for, where not all were
@@ -70,7 +70,7 @@ type Review struct {
 	Author  Author  `json:"author"`
 	Round   int     `json:"round,omitempty"` // 0 without a ledger
 	Fixed   []Entry `json:"fixed,omitempty"` // since the last round
-	Open    []Entry `json:"open,omitempty"`  // findings of earlier rounds that block, and that nobody looked for this time
+	Open    []Entry `json:"open,omitempty"`  // blocking findings of earlier rounds whose pass did not look this time
 }
 
 // run is one review.
@@ -81,7 +81,7 @@ type run struct {
 	facts  string
 }
 
-// Run makes a review (REV-07: whoever wants one calls this). The error says that it was stopped, or cannot begin.
+// Run makes a review (REV-07: every caller uses it). The error says that the review was stopped or cannot begin.
 func Run(ctx context.Context, in Input) (Review, error) {
 	for _, n := range in.Only {
 		if n < 1 || n > len(kinds()) {
@@ -99,7 +99,7 @@ func Run(ctx context.Context, in Input) (Review, error) {
 	for _, k := range kinds() {
 		r.passes = append(r.passes, newPass(k))
 	}
-	for _, n := range []int{Static, Functional, Security, Prose} { // what programs know, before anybody is asked
+	for _, n := range []int{Static, Functional, Security, Prose} { // facts of programs, before a reviewer is asked
 		if err := r.programs(ctx, n); err != nil {
 			return Review{}, err
 		}
@@ -150,7 +150,7 @@ func (r *run) programs(ctx context.Context, number int) error {
 	return nil
 }
 
-// gatesOf asks the gates of a pass. Each pass is asked by itself: what fails in one does not keep another from looking.
+// gatesOf asks the gates of a pass. Passes are independent: a failure in one does not stop the next.
 func (r *run) gatesOf(ctx context.Context, number int) ([]gates.Report, error) {
 	list := map[gates.Cost][]gates.Gate{}
 	var reports []gates.Report
@@ -164,7 +164,7 @@ func (r *run) gatesOf(ctx context.Context, number int) ([]gates.Report, error) {
 		}
 		list[g.Info().Cost] = append(list[g.Info().Cost], g)
 	}
-	// Each cost class by itself, so that none keeps another from looking: all that is known is told in one round.
+	// Each cost class runs separately, so none stops another and one round reports everything.
 	for _, cost := range slices.Sorted(maps.Keys(list)) {
 		v, _, err := gates.RunAll(ctx, list[cost], r.in.Subject, func(rep gates.Report) {
 			if r.in.Watch != nil {
@@ -187,7 +187,7 @@ func softened(known gates.Report, info gates.Info) bool {
 	return info.Blocking && info.Cost == gates.Instant && known.Status == gates.Warn
 }
 
-// skipped says why nobody looked, where all gates say so.
+// skipped joins the notes of the reports if all gates were skipped.
 func skipped(reports []gates.Report) string {
 	var why []string
 	for _, rep := range reports {
@@ -274,7 +274,7 @@ func (r *run) differential(ctx context.Context, p *Pass) error {
 	return nil
 }
 
-// close brings the ledger up to date and weighs what was seen.
+// close updates the ledger and computes the verdict.
 func (r *run) close() Review {
 	out := Review{Only: r.in.Only, Base: r.in.Subject.Base, Tree: r.in.Subject.Tree, Changed: r.diff.changed, Author: r.in.Author}
 	again := false
@@ -310,7 +310,7 @@ func (r *run) close() Review {
 	out.Verdict, out.ConfidencePct, out.Reasons = Weigh(facts)
 	out.Confidence = float64(out.ConfidencePct) / 100
 	out.Arithmetic, out.Passes = facts.Passes, r.passes
-	if l != nil && len(r.in.Only) == 0 { // part of a review is no round
+	if l != nil && len(r.in.Only) == 0 { // a partial review is not a round
 		round := Round{Round: out.Round, Base: out.Base, Tree: out.Tree, Verdict: out.Verdict, ConfidencePct: out.ConfidencePct, Calls: calls}
 		if again {
 			l.Rounds = l.Rounds[:len(l.Rounds)-1]

@@ -8,17 +8,17 @@ import (
 	"github.com/runplan/runplan/llm"
 )
 
-// Reviewer is a model that judges changes. It is asked in a cold context each time: one question to a server that keeps
-// nothing of it, or one process that ends with its answer. It knows nothing of the session that wrote the change.
+// Reviewer is a model that judges changes. Each time it is asked in a cold context: one question to a stateless server,
+// or one process that ends with its answer. It knows nothing of the session that wrote the change.
 type Reviewer struct {
 	Name   string        // for people
-	Vendor string        // who made the model, "" where that is not known; see [VendorOf]
+	Vendor string        // maker of the model, "" if unknown; see [VendorOf]
 	Passes []int         // those that it is for; empty is all
 	Model  llm.Model     // whom to ask
 	LLM    llm.Completer // how
 }
 
-// Author is who wrote the change.
+// Author is the author of the change.
 type Author struct {
 	Agent  string `json:"agent,omitempty"`
 	Model  string `json:"model,omitempty"`
@@ -58,7 +58,7 @@ func choose(list []Reviewer, pass int, a Author) (Reviewer, bool) {
 	return fit[0], true
 }
 
-// independence says what is known of author and reviewer; "" where they are of two vendors.
+// independence notes what is known about the vendors of author and reviewer; "" if they differ.
 func independence(r Reviewer, a Author) (note string, same bool) {
 	switch {
 	case a.Vendor == "":
@@ -71,7 +71,7 @@ func independence(r Reviewer, a Author) (note string, same bool) {
 	return "", false
 }
 
-// VendorOf tells who makes a model or a CLI, by its name; "" where the name does not say.
+// VendorOf returns the maker of a model or a CLI by its name; "" if the name does not tell.
 func VendorOf(name string) string {
 	name = strings.ToLower(filepath.Base(strings.TrimSpace(name)))
 	for _, v := range []struct {
@@ -100,7 +100,7 @@ func VendorOf(name string) string {
 	return ""
 }
 
-// goesOn reports whether a word goes on with c: phi is not the beginning of phillip, nor o3 of o365.
+// goesOn reports whether c continues a word: phi is not the beginning of phillip, nor o3 of o365.
 func goesOn(word string, c byte) bool {
 	digit := func(c byte) bool { return c >= '0' && c <= '9' }
 	return c >= 'a' && c <= 'z' || digit(c) && digit(word[len(word)-1])

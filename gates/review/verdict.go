@@ -9,10 +9,10 @@ import (
 	"github.com/runplan/runplan/gates/review/security"
 )
 
-// Verdict is what a review comes to (REV-04).
+// Verdict is the result of a review (REV-04).
 type Verdict string
 
-// The verdicts. NoVerdict is for a review in which somebody could not look, which is neither for nor against the change.
+// NoVerdict means that a pass could not look, which is neither for nor against the change.
 const (
 	OK             Verdict = "pass"
 	RequestChanges Verdict = "request-changes"
@@ -20,32 +20,33 @@ const (
 	NoVerdict      Verdict = "error"
 )
 
-// EnoughPct is the confidence below which a review blocks, whatever it found: too little was looked at.
+// EnoughPct is the minimum confidence. Below it a review blocks, whatever it found, because it covered too little.
 const EnoughPct = 60
 
-// Standing is how one pass went, as far as the verdict is concerned.
+// Standing is the result of one pass as the verdict uses it.
 type Standing struct {
 	Pass     int          `json:"pass"`
 	Status   gates.Status `json:"status"`
-	TrustPct int          `json:"trust_pct"` // how much of what the pass is for was looked at and is well, 0 to 100
+	TrustPct int          `json:"trust_pct"` // the share of the pass that was checked without problems, 0 to 100
 	Why      string       `json:"why,omitempty"`
-	Left     bool         `json:"left_out,omitempty"` // it is no part of this review and has no share in the confidence
+	Left     bool         `json:"left_out,omitempty"` // not part of this review; it does not affect the confidence
 }
 
-// Facts are what a verdict follows from, and nothing else.
+// Facts holds everything that a verdict depends on.
 type Facts struct {
 	Passes   []Standing
 	Open     int  // findings that block, of passes that did not look this time
-	SelfFix  bool // the change answers a feedback, so that pass 7 has to pass
-	Programs bool // nobody but programs was meant to look
+	SelfFix  bool // the change answers a feedback, so pass 7 must pass
+	Programs bool // only programs review
 }
 
-// Weigh is the arithmetic of a review.
+// Weigh computes the verdict and the confidence of a review.
 //
 //	confidence = Σ weight × trust / Σ weight, rounded down, over the passes that are part of the review
 //
-// The weights are 15 static, 25 functional, 15 architectural, 20 security, 10 prose, 15 adversarial, and 20 feedback for
-// changes that answer one. The trust of a pass is what [Standing] says; one that failed, was skipped or could not look has 0.
+// The weights are 15 static, 25 functional, 15 architectural, 20 security, 10 prose, 15 adversarial, and 20 feedback
+// for changes that answer one. [Standing] gives the trust of a pass; a pass that failed, was skipped or could not look
+// has 0.
 //
 // The verdict is the first of these that holds:
 //
@@ -56,9 +57,9 @@ type Facts struct {
 //	request-changes  another pass failed, or findings of earlier rounds are open
 //	pass
 //
-// Where only programs were meant to look, the bar of 60 is held against the same sum over those passes alone that could
-// look: what nobody can know keeps nothing from going on. The confidence stays what it is, and the reasons of a pass below
-// the bar name who did not look. Where nobody could look at all, it blocks.
+// If only programs review, the bar of 60 applies to the same sum over the passes that could look, so missing reviewers
+// do not block. The confidence itself does not change, and the reasons name each pass below the bar that did not look.
+// If no pass could look, the verdict is block.
 func Weigh(f Facts) (v Verdict, confidencePct int, reasons []string) {
 	sum, all, looked := 0, 0, 0
 	var hard, blind, failed, unseen []string

@@ -14,8 +14,8 @@ import (
 	"github.com/runplan/runplan/patterns"
 )
 
-// Lessons looks for the mistakes of a library (GATE-06, LES-06). A blocker fails; the others warn. The library is read
-// when there is something to look at.
+// Lessons finds the mistakes of a library (GATE-06, LES-06). A blocker fails; the others warn. The library is read only
+// if there are files to check.
 func Lessons(read func() (*lessons.Scanner, error)) gates.Gate {
 	info := gates.Info{Name: "lessons", Kind: gates.Static, Cost: gates.Instant, Blocking: true, Pure: true, Scoped: true}
 	return overChanged(info, func(ctx context.Context, l *gates.Look, files []string) error {
@@ -50,7 +50,7 @@ func Lessons(read func() (*lessons.Scanner, error)) gates.Gate {
 	})
 }
 
-// ofLessons are the findings of a scan.
+// ofLessons returns the findings of a scan.
 func ofLessons(res lessons.Result) []gates.Finding {
 	var out []gates.Finding
 	for _, h := range res.Hits {
@@ -69,7 +69,7 @@ func ofLessons(res lessons.Result) []gates.Finding {
 	return out
 }
 
-// overChanged is a gate that looks at the changed files, and has nothing to do where there are none.
+// overChanged makes a gate that checks the changed files, and is skipped without any.
 func overChanged(info gates.Info, look func(context.Context, *gates.Look, []string) error) gates.Gate {
 	return gates.New(info, func(ctx context.Context, l *gates.Look) error {
 		files, err := changed(ctx, l)
@@ -141,7 +141,7 @@ func Patterns(find func(context.Context) (patterns.Program, error), read func() 
 	})
 }
 
-// ofPatterns are the findings of a scan.
+// ofPatterns returns the findings of a scan.
 func ofPatterns(res patterns.Result, strict bool) []gates.Finding {
 	var out []gates.Finding
 	for _, h := range res.Hits {
@@ -153,7 +153,7 @@ func ofPatterns(res patterns.Result, strict bool) []gates.Finding {
 	return out
 }
 
-// hard are the patterns that fail where patterns are strict, whatever their severity.
+// hard lists the patterns that fail in strict mode, whatever their severity.
 var hard = []string{"retry-loop", "bare-except", "async-no-await", "empty-catch", "unused-import"}
 
 func finding(h patterns.Hit, strict bool) gates.Finding {
@@ -172,8 +172,8 @@ func finding(h patterns.Hit, strict bool) gates.Finding {
 	return f
 }
 
-// changed lists the files to look at: those that differ and are still there. Where the whole tree is asked for, all of
-// them count as new.
+// changed lists the files to check: those that differ and still exist. For a check of the whole tree, all of its files
+// count as new.
 func changed(ctx context.Context, l *gates.Look) ([]string, error) {
 	sub := l.Subject()
 	paths := sub.Changed

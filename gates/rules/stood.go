@@ -11,11 +11,12 @@ import (
 	"github.com/runplan/runplan/gates"
 )
 
-// report adds what was found to the report. What stood in the base is known: it is a remark, whatever its rule is worth.
+// report adds the findings to the report. A finding that the base had already is known: it is a remark, whatever the
+// severity of its rule.
 //
-// A finding stood there when the same rule found the same line, blanks aside, in the base: in the same file, or in one
-// where the line is no longer. Of several that are alike only as many are known as there were. look finds in the files
-// of the base, by path; it is asked only where something was found. A change that is not known brings all of it.
+// It is known if the same rule found the same line in the base, ignoring white space: in the same file, or in one that
+// no longer has the line. Of several equal findings, only as many are known as the base had. look searches the files of
+// the base, by path; it is called only if there are findings. If the change is unknown, all findings are new.
 func report(ctx context.Context, l *gates.Look, found []gates.Finding, look func(map[string][]byte) ([]gates.Finding, error)) error {
 	if diff := l.Subject().Diff; diff != nil && len(found) > 0 {
 		files, _, err := gates.Files(ctx, diff, func(c gates.Change) bool { return !c.Link })
@@ -42,7 +43,7 @@ func report(ctx context.Context, l *gates.Look, found []gates.Finding, look func
 	return nil
 }
 
-// mark marks what is in old as known.
+// mark marks findings that are in old as known.
 func mark(found, old []gates.Finding, files []gates.File) {
 	now, before, fresh := map[string][]string{}, map[string][]string{}, map[string]map[int]bool{}
 	for _, f := range files {
@@ -73,7 +74,7 @@ func mark(found, old []gates.Finding, files []gates.File) {
 		order[i] = i
 	}
 	touched := func(f gates.Finding) int {
-		for n := range 3 { // a rule that sees several lines names the first of them
+		for n := range 3 { // a rule about several lines reports the first
 			if fresh[f.Path][f.Line+n] {
 				return 1
 			}
@@ -105,7 +106,7 @@ func mark(found, old []gates.Finding, files []gates.File) {
 	}
 }
 
-// laid writes the files of the base into a folder of their own, for a program to look at.
+// laid writes the files of the base into a temporary folder for a program to read.
 func laid(files map[string][]byte, look func(dir string, paths []string) error) error {
 	dir, err := os.MkdirTemp("", "runplan-rules-")
 	if err != nil {

@@ -8,10 +8,10 @@ import (
 	"github.com/runplan/runplan/internal/redact"
 )
 
-// redacted is what stands in the place of a secret whose value is known, with its name.
+// redacted matches the placeholder of a secret with a known value and its name.
 var redacted = lazyre.New(`\[redacted ([A-Za-z_][A-Za-z0-9_.-]*)\]`)
 
-// shapes takes out what is a secret by its looks: that has rules of its own, which know placeholders.
+// shapes removes strings that look like secrets: other rules, which know placeholders, cover those.
 var shapes = sync.OnceValue(func() *redact.Redactor { return redact.New(nil) })
 
 // known finds the value of a secret of this machine: one that the environment, the settings or a copied file have. It

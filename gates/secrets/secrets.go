@@ -1,8 +1,7 @@
 // Package secrets looks for secrets and for details of the infrastructure in what a change adds.
 //
-// It reads added lines only: what was committed before is somebody else's finding. No value is ever printed, only its
-// kind, its first characters and its length. What is plainly a placeholder (EXAMPLE, changeme, xxxx, ${TOKEN}, <token>)
-// is none.
+// It reads added lines only; earlier commits are out of scope. It never prints a value, only its kind, its first
+// characters and its length. It ignores plain placeholders (EXAMPLE, changeme, xxxx, ${TOKEN}, <token>).
 //
 //	rule                     found in                                                   severity
 //	secrets/aws-key          AKIA…, ASIA…                                               error
@@ -27,10 +26,11 @@
 //	secrets/suppressed       a line with "runplan:ignore secrets REASON"                warning
 //	secrets/not-looked-at    a file is too large                                        warning
 //
-// In folders of fixtures and of others' code, keys of a known shape and private keys are remarks, and assignments are not
-// looked at. In tests, examples and documents guesses (assignments, URLs, JWTs) and private keys are remarks. A comment
-// takes back what is a guess (assignments, URLs, hosts, JWTs). A key of a known shape it takes back only outside of a
-// run, or where the plan itself spells the line out: an agent does not excuse itself.
+// In folders of fixtures and third-party code, keys of a known shape and private keys are remarks, and assignments are
+// not checked. In tests, examples and documents, guesses (assignments, URLs, JWTs) and private keys are remarks.
+//
+// A comment suppresses a guess (assignments, URLs, hosts, JWTs). It suppresses a key of a known shape only outside of a
+// run, or if the plan itself contains the line: an agent cannot excuse itself.
 package secrets
 
 import (
@@ -123,7 +123,7 @@ type hit struct {
 	message  string
 }
 
-// maxLine is how much of a line is read; minified code has lines of megabytes, which are read in parts.
+// maxLine limits the bytes that are read at a time; minified code has lines of megabytes, which are read in parts.
 const maxLine = 4 << 10
 
 // inLine looks for secrets in one line.
@@ -157,11 +157,11 @@ func inPart(file, text string) []hit {
 	return out
 }
 
-// hints tells whether a text may assign a secret.
+// hints reports whether a text may assign a secret.
 var hints = sync.OnceValue(func() *literal.Groups { return literal.NewGroups(literal.Needs(assignment.String())) })
 
-// Hints are the literals of which each line has one that holds a secret by what stands in it, unless it is escaped or
-// encoded. They say nothing of addresses, nor of values that are known.
+// Hints returns literals of which every line with a guessed secret contains one, unless it is escaped or encoded. They
+// do not cover addresses and known values.
 func Hints() []literal.Lit { return append(redact.Hints(), literal.Needs(assignment.String())...) }
 
 // named looks for secrets in a line of a file.
@@ -171,7 +171,7 @@ func named(file, text string) []hit {
 	for _, m := range redact.Find(text) {
 		rule := m.Kind.ID
 		if rule == "assignment" || rule == "authorization" || redact.Placeholder(m.Value) {
-			continue // the first has a rule of its own below, which knows files; the second is a guess about any word
+			continue // another rule below covers the first and knows files; the second is a guess about any word
 		}
 		if rule == "url-password" && (len(m.Value) < 3 || strings.ContainsAny(m.Value, "{}$") || placeholderHost(hostOf(m.Behind)) || redact.Weak(m.Value)) ||
 			rule == "openai-key" && redact.Entropy(m.Value) < 3.3 {
@@ -195,7 +195,7 @@ func named(file, text string) []hit {
 	return out
 }
 
-// hostOf reads the host behind the password of a URL.
+// hostOf returns the host after the password of a URL.
 func hostOf(behind string) string {
 	host := strings.TrimPrefix(behind, "@")
 	if i := strings.IndexFunc(host, func(r rune) bool {
@@ -206,7 +206,7 @@ func hostOf(behind string) string {
 	return host
 }
 
-// assigned looks for values that look random behind names that speak of secrets.
+// assigned looks for random-looking values assigned to secret-sounding names.
 func assigned(file, text string) []hit {
 	var out []hit
 	for _, m := range assignment.FindAllStringSubmatch(text, 20) {
@@ -229,7 +229,7 @@ func assigned(file, text string) []hit {
 	return out
 }
 
-// plainText are files whose values need no quotes.
+// plainText reports whether values in the file need no quotes.
 func plainText(file string) bool {
 	base := path.Base(file)
 	switch path.Ext(base) {
@@ -300,7 +300,7 @@ func secretFile(p string) bool {
 	return false
 }
 
-// harmlessEnv is a file of settings in which nothing sounds like a secret.
+// harmlessEnv reports whether f is a file of settings without a secret-sounding name.
 func harmlessEnv(f gates.File) bool {
 	if !strings.HasPrefix(path.Base(f.Path), ".env") {
 		return false
@@ -313,23 +313,23 @@ func harmlessEnv(f gates.File) bool {
 	return true
 }
 
-// fixture reports whether a file is made for tests, or is a copy of what others published.
+// fixture reports whether a file is in a folder of test data or third-party code.
 func fixture(p string) bool {
 	return gates.Match([]string{"**/{testdata,fixtures,__fixtures__,__mocks__,test-fixtures,vendor,node_modules,third_party}/**"}, p)
 }
 
-// madeUp reports whether values that only look like secrets are made up in a file: tests and documents have many of them. A key of
-// a known shape is a key there too.
+// madeUp reports whether values that only look like secrets are probably invented in this file: tests and documents
+// have many of them. A key of a known shape still counts there.
 func madeUp(p string) bool {
 	return language.IsTest(p) || gates.Match([]string{"**/*.{md,mdx,rst,adoc}", "**/{tests,test,__tests__,examples,samples}/**", "**/*-tests/**"}, p)
 }
 
-// skipped are files that programs write, full of hashes.
+// skipped reports whether a file is generated and full of hashes.
 func skipped(p string) bool {
 	return gates.Match([]string{"go.sum", "package-lock.json", "yarn.lock", "pnpm-lock.yaml", "poetry.lock", "uv.lock", "Cargo.lock", "*.min.js.map"}, p)
 }
 
-// finding makes the finding of a hit. The value itself stays out of it.
+// finding makes the finding of a hit, without the value itself.
 func (h hit) finding(s gates.Subject, file string, line gates.Line) gates.Finding {
 	f := gates.Finding{Rule: "secrets/" + h.rule, Severity: h.severity, Path: file, Line: line.Number}
 	what := h.message
@@ -365,7 +365,7 @@ func spelledOut(s gates.Subject, line string) bool {
 	return false
 }
 
-// veil shows of a value what helps to find it.
+// veil returns the part of a value that helps to find it.
 func veil(h hit) string {
 	if h.rule == "private-key" {
 		return "its first line"

@@ -9,7 +9,7 @@ import (
 	"github.com/runplan/runplan/internal/lazyre"
 )
 
-// awareness is how code finds out that it is tested, or reaches into the library that tests it.
+// awareness matches code that detects that it is being tested, or that reaches into the test library.
 var awareness = map[string]*lazyre.Regexp{
 	".go": lazyre.New(`\btesting\.(?:Testing|Short|Verbose|CoverMode)\(\)|flag\.Lookup\("test\.|append\(os\.Args,|"-test\.`),
 	".py": lazyre.New(`PYTEST_CURRENT_TEST|['"](?:pytest|_pytest|unittest)['"]\s+(?:not\s+)?in\s+sys\.modules|sys\.modules\.get\(\s*['"](?:pytest|_pytest|unittest)|` +
@@ -21,7 +21,7 @@ var awareness = map[string]*lazyre.Regexp{
 	".sh": lazyre.New(`\bBATS_\w+`),
 }
 
-// introspection is how code asks who calls it, what runs it, or what lies around it.
+// introspection matches code that asks for its caller, its process or its surroundings.
 var introspection = map[string]*lazyre.Regexp{
 	".go": lazyre.New(`\bruntime\.(?:Callers?|FuncForPC|CallersFrames|Stack)\(|\bdebug\.(?:Stack|ReadBuildInfo)\(|\bos\.(?:Args|Executable|Stat|Lstat|Open|ReadFile|ReadDir|Getenv|LookupEnv|Environ|Getwd)\b|\bfilepath\.Glob\(`),
 	".py": lazyre.New(`\bsys\._getframe|\binspect\.\w+|\btraceback\.\w+|\bsys\.(?:argv|modules|path|orig_argv)\b|\bos\.(?:environ|getenv|path\.exists|path\.isfile|path\.isdir|listdir|getcwd|scandir)\b|\b(?:Path|glob)\b.*\(|__main__\W+__file__|f_code|f_back`),
@@ -32,7 +32,7 @@ var introspection = map[string]*lazyre.Regexp{
 
 var (
 	quoted = lazyre.New("\"[^\"]*\"|'[^']*'|`[^`]*`|/[^/ ]+/")
-	// tester is a name of tests or of what runs them.
+	// tester matches a name of tests or of a test runner.
 	tester = lazyre.New(`(?:^|[^a-zA-Z])(?:tests?|unittest|pytest|jest|vitest|mocha|testing|bats)(?:[^a-z]|$)|[._-]spec\b|(?:^|\W)Test(?:[A-Z]|\W|$)|go-build`)
 	// outside of quotes, the same in shell
 	shellTester = lazyre.New(`\btest-[\w-]+\.(?:sh|bash)\b|\b[\w-]+\.bats\b|\btests?/[\w-]+\.\w+\b`)
@@ -40,7 +40,7 @@ var (
 	nodeEnv     = lazyre.New(`NODE_ENV\W{1,6}=={1,2}\s*['"]test['"]`) // a server does not listen there, as a rule
 )
 
-// namesTester reports whether a line names tests, or what runs them, in a text.
+// namesTester reports whether a line names tests, or a test runner, in a text.
 func namesTester(line string) bool {
 	if ownMarks.MatchString(line) || shellTester.MatchString(line) {
 		return true
@@ -53,14 +53,14 @@ func namesTester(line string) bool {
 	return false
 }
 
-// equalToAll is a Python object that is equal to everything, whatever a test compares it with.
+// equalToAll matches a Python object that is equal to every value.
 var equalToAll = lazyre.New(`def __(?:eq|ne)__\([^)]*\)[^:\n]*:\s*(?:"""[^"]*"""\s*)?return (?:True|False)\b|__(?:eq|ne)__\s*=\s*lambda[^:\n]*:\s*(?:True|False)\b|\bmock\.ANY\b`)
 
-// mostApart is how many lines may lie between a question and what it is asked for.
+// mostApart limits the lines between a question and its use.
 const mostApart = 3
 
-// aware finds code of the product that behaves differently while it is tested: what its tests say then holds for no
-// user. It reads added lines only, and knows the common ways.
+// aware finds product code that behaves differently under test, so that its tests prove nothing for users. It reads
+// added lines only, and knows the common forms.
 func (j judge) aware(f gates.File) {
 	if language.IsTest(f.Path) || kindOf(f.Path) != "" {
 		return

@@ -28,8 +28,8 @@ type section struct {
 	line        int
 }
 
-// reader returns what reads the sections of a shared file; nil for all other files. A file that cannot be read at all
-// is one section: any change of it counts.
+// reader returns the function that reads the sections of a shared file; nil for all other files. A file that cannot be
+// parsed is one section: any change of it counts.
 func reader(p string) func(text string) []section {
 	switch base := path.Base(p); {
 	case base == "pyproject.toml":
@@ -100,7 +100,7 @@ func (j judge) config(f gates.File) {
 	}
 }
 
-// harmlessScript is what npm init writes where there are no tests yet.
+// harmlessScript reports whether v is the script that npm init writes if there are no tests yet.
 func harmlessScript(v string) bool { return strings.Contains(v, "no test specified") }
 
 // lowered reports whether a compiler option makes the checker see less. Options that have nothing to do with that do not
@@ -148,7 +148,7 @@ func byName(list []section) map[string]section {
 	return out
 }
 
-// whole is the one section of a file that cannot be read.
+// whole returns the one section of a file that cannot be read.
 func whole(text string) []section {
 	if strings.TrimSpace(text) == "" {
 		return nil

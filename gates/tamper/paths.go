@@ -43,7 +43,7 @@ func ciFiles() []string {
 	}
 }
 
-// families are the files that one tool reads its settings from.
+// families returns the files that one tool reads its settings from.
 func families() map[string][]string {
 	return map[string][]string{
 		"golangci":   {".golangci.yml", ".golangci.yaml", ".golangci.toml", ".golangci.json"},

@@ -12,8 +12,8 @@ import (
 	"github.com/runplan/runplan/internal/language"
 )
 
-// Protected makes the gate that asks who wanted a change of a file that decides what is checked. The globs come on
-// top of what is protected anyway. Without a batch nobody could have named anything, and all of it warns.
+// Protected makes the gate that checks whether the batch asked for changes of files that decide what is checked. The
+// globs extend the built-in list. Without a batch all of its findings warn, because there was nothing to ask in.
 func Protected(globs []string) gates.Gate {
 	info := gates.Info{Name: "protected", Kind: gates.Static, Cost: gates.Instant, Blocking: true, Compares: true}
 	return gates.New(info, func(ctx context.Context, l *gates.Look) error {
@@ -85,8 +85,8 @@ func (p protection) changed(rule, what string, c gates.Change, sev gates.Severit
 	p.find(rule, sev, c.Path, 0, fix, "%s was %s, and %s; %s", path.Base(c.Path), c.Status, what, text)
 }
 
-// hadConfig reports whether the tool that reads the new file p had settings of its own before, which p now takes the
-// place of: another file of its family, or a section of a shared one, here or above.
+// hadConfig reports whether the new file p replaces older settings of the same tool: another file of its family, or a
+// section of a shared one, in its folder or above.
 func (p protection) hadConfig(file string) bool {
 	fam := family(file)
 	isNew := map[string]bool{}
@@ -115,7 +115,7 @@ func (p protection) hadConfig(file string) bool {
 	}
 }
 
-// mentions reports whether a shared file speaks of a tool at all, which is close enough to a section of it.
+// mentions reports whether a shared file contains the name of a tool, which is close enough to a section for it.
 func mentions(file, tool string) bool {
 	if fi, err := os.Lstat(file); err != nil || fi.Size() > 1<<20 {
 		return false
@@ -128,7 +128,7 @@ func mentions(file, tool string) bool {
 func (p protection) weakened(f gates.File) bool {
 	old, now := testcode.Read(f.Path, f.Before), testcode.Read(f.Path, f.After)
 	if len(old.Units) == 0 {
-		return len(gates.File{Before: f.After, After: f.Before}.AddedLines()) > 0 // nobody can tell what its lines did
+		return len(gates.File{Before: f.After, After: f.Before}.AddedLines()) > 0 // the effect of its lines is unknown
 	}
 	for _, u := range old.Units {
 		n, ok := now.Find(u.Name)
@@ -145,7 +145,7 @@ func (p protection) weakened(f gates.File) bool {
 	return false
 }
 
-// lost reports whether a test has lines with an assertion no more that it had, and none in their place.
+// lost reports whether a test lost lines with assertions and got no loop in their place.
 func lost(u, n testcode.Unit) bool { return len(n.Lines) < len(u.Lines) && n.Loops <= u.Loops }
 
 // touched reports whether a test file has tests that are not as they were; new ones do not count.

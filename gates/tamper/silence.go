@@ -55,8 +55,7 @@ var silencers = []silencer{
 	{"runplan:ignore", false, lazyre.New(`\brunplan:ignore\b`), lazyre.New(`\brunplan:ignore\s+[\w/:.-]+\s+\w.{2,}`), ""},
 }
 
-// silenced finds comments that make tools look away, where a file has more of a sort than it had (GATE-11). A new file
-// had none.
+// silenced finds comments that silence tools, if a file has more of a kind than before (GATE-11). A new file had none.
 func (j judge) silenced(f gates.File) {
 	ext := path.Ext(f.Path)
 	if prose(ext) || strings.Contains("/"+f.Path, "/node_modules/") || strings.Contains("/"+f.Path, "/vendor/") {
@@ -71,7 +70,7 @@ func (j judge) silenced(f gates.File) {
 			continue
 		}
 		if s.name == "@ts-expect-error" && typeTest(f) {
-			continue // it fails where there is no error, so that it is an assertion
+			continue // it fails if there is no error, so it is an assertion
 		}
 		now := len(s.re.FindAllStringIndex(f.After, -1))
 		if now == 0 {
@@ -94,7 +93,7 @@ func (j judge) silenced(f gates.File) {
 			if s.types {
 				rule = "tamper/type-ignore"
 				if s.name == "@ts-expect-error" && language.IsTest(f.Path) {
-					sev = gates.Warning // it fails where there is no error, so that it tests types
+					sev = gates.Warning // it fails if there is no error, so it tests types
 				}
 			} else if s.reasoned != nil && s.reasoned.MatchString(l.Text) {
 				sev = gates.Warning
@@ -113,7 +112,7 @@ func typeTest(f gates.File) bool {
 		language.IsTest(f.Path) && typeAssertion.MatchString(f.After)
 }
 
-// prose are files in which such comments are only spoken about.
+// prose reports whether files with ext only write about such comments.
 func prose(ext string) bool {
 	switch ext {
 	case ".md", ".mdx", ".rst", ".txt", ".adoc", ".snap", ".lock", ".sum":
@@ -122,12 +121,12 @@ func prose(ext string) bool {
 	return false
 }
 
-// snapshot finds recorded answers that were rewritten. New ones are none of its business.
+// snapshot finds rewritten recorded answers. It ignores new ones.
 func (j judge) snapshot(f gates.File) {
 	if !isSnapshot(f.Path) || f.Status == gates.Added {
 		return
 	}
-	lost := gates.File{Before: f.After, After: f.Before}.AddedLines() // lines that are no more
+	lost := gates.File{Before: f.After, After: f.Before}.AddedLines() // the removed lines
 	if len(lost) == 0 && f.Status != gates.Deleted {
 		return
 	}
@@ -148,7 +147,7 @@ func (j judge) snapshot(f gates.File) {
 		"a recorded answer was rewritten: %d of its lines are gone", len(lost))
 }
 
-// snapshotOwner is the test file that a jest or vitest snapshot belongs to, "" for others.
+// snapshotOwner returns the test file that a jest or vitest snapshot belongs to, "" for others.
 func snapshotOwner(p string) string {
 	dir, base := path.Split(p)
 	if stem, ok := strings.CutSuffix(base, ".snap"); ok && path.Base(dir) == "__snapshots__" {

@@ -12,15 +12,15 @@ import (
 	"github.com/runplan/runplan/internal/lazyre"
 )
 
-// tale is what a change tells as a whole: which lines of tests went where, and what went with them.
+// tale summarises the whole change: where lines of tests moved, and which code was removed with them.
 type tale struct {
-	balance  map[string]int  // of each line of the changed tests: how many more of them there are now
+	balance  map[string]int  // for each line of the changed tests: its count now minus its count before
 	arrived  []testcode.Unit // tests that are new, or go through more cases than before
 	helpers  string          // what was added to files of tests outside of tests
 	gone     map[string]bool // names that code of the product declared, and nowhere declares any more
 	files    map[string]bool // files of the product that were deleted, by their stem
 	kinds    map[string]bool // the endings of files of the product that were deleted
-	moved    map[string]bool // files of tests that stand elsewhere now, among the tests
+	moved    map[string]bool // test files that were moved to another place, still among tests
 	fresh    map[string]bool // files that have new tests
 	reverted func() bool
 }
@@ -36,7 +36,7 @@ func read(ctx context.Context, s gates.Subject, files []gates.File) *tale {
 	}
 	for _, f := range all {
 		if f.Link {
-			f.After = "" // nobody knows what it will lead to
+			f.After = "" // its future target is unknown
 		}
 		if !language.IsTest(f.Path) {
 			for _, name := range declares(f.Before) {
@@ -93,10 +93,10 @@ func read(ctx context.Context, s gates.Subject, files []gates.File) *tale {
 }
 
 var (
-	// declaration is how the languages declare what others use.
+	// declaration matches declarations that other code can use.
 	declaration = lazyre.New(`(?m)^\s*(?:export\s+|pub(?:\([^)]*\))?\s+|public\s+|static\s+|default\s+|async\s+)*` +
 		`(?:func\s+(?:\([^)]*\)\s*)?|def\s+|class\s+|type\s+|fn\s+|struct\s+|enum\s+|trait\s+|interface\s+|function\*?\s+|const\s+|let\s+|var\s+)([A-Za-z_$][\w$]{2,})`)
-	// assigned are the ways in which JavaScript declares members, and constants.
+	// assigned matches how JavaScript declares members and constants.
 	assigned = lazyre.New(`(?m)^\s*(?:[\w$]+\.)+([A-Za-z_$][\w$]{2,})\s*=[^=]|^\s*([A-Z][A-Z0-9_]{4,})\s*[:=]`)
 	token    = lazyre.New(`[A-Za-z_]\w{2,}|\d+|"[^"\n]*"|'[^'\n]*'`)
 )
@@ -113,7 +113,7 @@ func declares(text string) []string {
 	return out
 }
 
-// stem is what a file of code and the file of its tests have in common.
+// stem returns the part of the name that a code file shares with its test file.
 func stem(p string) string {
 	base := strings.ToLower(path.Base(p))
 	base, _, _ = strings.Cut(base, ".")
@@ -126,7 +126,7 @@ func stem(p string) string {
 	return base
 }
 
-// because says why tests of a file are gone, where the change tells; "" where it does not.
+// because explains why tests of a file were removed, or returns "" if the change does not tell.
 func (j judge) because(file string, units ...testcode.Unit) string {
 	t := j.tale
 	if t.files[stem(file)] {
@@ -161,7 +161,7 @@ func (j judge) because(file string, units ...testcode.Unit) string {
 	return why
 }
 
-// excused is the severity of tests that are gone.
+// excused returns the severity of removed tests.
 func (j judge) excused(sev gates.Severity, file string, units ...testcode.Unit) gates.Severity {
 	if j.because(file, units...) == "" {
 		return sev
@@ -169,7 +169,8 @@ func (j judge) excused(sev gates.Severity, file string, units ...testcode.Unit) 
 	return j.milder(sev)
 }
 
-// milder is the severity of what the change explains: an agent's word is doubted, an author's is not.
+// milder returns the severity of a finding that the change explains. An agent's explanation counts for less than that
+// of a person.
 func (j judge) milder(sev gates.Severity) gates.Severity {
 	if j.s.Batch.Key == "" {
 		return gates.Note
@@ -177,7 +178,8 @@ func (j judge) milder(sev gates.Severity) gates.Severity {
 	return less(sev, gates.Warning)
 }
 
-// wentElsewhere reports whether most lines of a test that is gone still stand in the changed tests, no fewer of each than before.
+// wentElsewhere reports whether most lines of a removed test are still in the changed tests, each at least as often as
+// before.
 func (t *tale) wentElsewhere(u testcode.Unit) bool {
 	kept, all := 0, 0
 	for _, l := range u.Lines {
@@ -224,7 +226,7 @@ func (t *tale) cases(u testcode.Unit) bool {
 	return false
 }
 
-// fewer says where assertions of a test went, where the change tells; "" where it does not.
+// fewer explains where the assertions of a test went; "" if the change does not tell.
 func (t *tale) fewer(file string, u, n testcode.Unit) string {
 	have := map[string]int{}
 	for _, l := range n.Lines {

@@ -1,10 +1,10 @@
-// Package tamper finds out whether a change took the easy way: whether it made tests, linters and their
-// configuration look the other way instead of making the code right.
+// Package tamper detects changes that weaken tests, linters or their configuration instead of making the code correct.
 //
-// It has two gates. [New] compares test for test and file for file what stood there with what stands there now.
-// [Protected] looks at who asked for changes to files that decide what is checked. Both read the two trees from git
-// and run nothing. What the batch names in its Files section, or spells out in a literal block, is the user's wish;
-// in the table that is the column "named". Where the whole plan was carried out to the letter, an error warns.
+// It has two gates. [New] compares tests and files before and after the change. [Protected] checks whether the batch
+// asked for changes of files that decide what is checked. Both read the two trees from git and run nothing.
+//
+// A batch asks for a change by a file in its Files section, or by a literal block. The column "named" of the table
+// gives the severity in that case. If the whole plan was carried out literally, an error becomes a warning.
 //
 //	rule                       found in                                              not named  named
 //	tamper/test-file-deleted   a test file is gone, and its tests are nowhere else   error      info, if under Delete
@@ -38,17 +38,16 @@
 //	protected/listed           what the configuration lists under gates.protected    error      info
 //	protected/test             a test that was there before                          warning    info
 //
-// A test that is gone, or has fewer assertions, may have moved: into another test, a table, subtests or a helper. It may
-// have gone with what it tests, or with a change that is taken back; without a batch also with other code, or for new tests
-// in the same file. Such a finding says so, and weighs less: an error
-// warns, and without a batch it is a remark.
+// A removed test, or one with fewer assertions, may have moved: into another test, a table, subtests or a helper. Its
+// subject may be removed too, or the change may be a revert. Without a batch, other code or new tests in the same file
+// also explain it. Such a finding says so and is milder: an error becomes a warning, or a remark without a batch.
 //
-// Without a batch nobody could have named anything, and the author of a change is who asked for it. Then the rules that
-// ask who wanted something are remarks, and a test that checks less is a warning.
+// Without a batch there is nothing to ask in: the author wanted the change. Then the rules about unasked changes are
+// remarks, and a test that checks less is a warning.
 //
-// Not found: tests that are made weaker without losing an assertion (a looser bound, another input), answers that
-// are hard-wired into the code, and anything that only happens while the tests run. What ran tells of those: where the
-// tests of the base were seen to run, calibrated and on the candidate's code, the rules about tests above only warn.
+// Not found: tests that become weaker without losing an assertion (a looser bound, another input), hard-coded answers,
+// and anything that only happens while the tests run. Test runs show those. If the tests of the base ran on the
+// candidate's code, calibrated, the rules about existing tests only warn.
 package tamper
 
 import (
@@ -94,7 +93,7 @@ func New() gates.Gate {
 	})
 }
 
-// judge turns what was seen into findings.
+// judge turns observations into findings.
 type judge struct {
 	l    *gates.Look
 	s    gates.Subject
@@ -112,9 +111,9 @@ func (j judge) find(rule string, sev gates.Severity, path string, line int, fix,
 	j.l.Find(gates.Finding{Rule: rule, Severity: sev, Path: path, Line: line, Message: fmt.Sprintf(format, args...), Fix: fix, Advice: advises(rule)})
 }
 
-// unasked is what a finding weighs where there is no batch, so that nobody was asked for anything. What only matters if
-// nobody asked for it is a remark: the author of the change did. That a test checks less is a warning; that it checks
-// nothing any more stays what it is.
+// unasked returns the severity of a finding if there is no batch. Rules that only matter for unasked changes become
+// remarks, because the author wanted the change. A test that checks less is a warning. A test that checks nothing at
+// all keeps its severity.
 func unasked(rule string, sev gates.Severity) gates.Severity {
 	switch rule {
 	case "tamper/test-emptied", "tamper/only-added", "tamper/always-true", "tamper/new-test-empty":
@@ -125,14 +124,14 @@ func unasked(rule string, sev gates.Severity) gates.Severity {
 	return gates.Note
 }
 
-// less is the milder of two severities.
+// less returns the milder of two severities.
 func less(a, b gates.Severity) gates.Severity {
 	order := []gates.Severity{gates.Error, gates.Warning, gates.Note}
 	return order[max(slices.Index(order, a), slices.Index(order, b))]
 }
 
-// advises reports whether a rule only reads tests that were there before, so that what ran decides where it is known. A
-// new test that checks nothing passes whatever the code does: no run tells that.
+// advises reports whether a rule only reads existing tests, so that a real test run decides where there is one. It is
+// false for new tests that check nothing: they always pass, so no run shows the problem.
 func advises(rule string) bool {
 	switch rule {
 	case "tamper/test-file-deleted", "tamper/test-file-emptied", "tamper/test-removed", "tamper/test-emptied", "tamper/fewer-assertions",
@@ -142,7 +141,7 @@ func advises(rule string) bool {
 	return false
 }
 
-// unless is error for what nobody asked for.
+// unless returns then if the batch named the file, otherwise error.
 func (j judge) unless(named bool, then gates.Severity) gates.Severity {
 	if named {
 		return then
@@ -150,8 +149,8 @@ func (j judge) unless(named bool, then gates.Severity) gates.Severity {
 	return gates.Error
 }
 
-// tooLarge finds files that matter and cannot be looked at. One that is new has nothing to be compared with, but who writes
-// tests or settings that nobody can read may hide anything in them.
+// tooLarge finds relevant files that are too large to read. A new file has nothing to compare with, but unreadable
+// tests or settings may hide anything.
 func (j judge) tooLarge(ctx context.Context, read []gates.File) {
 	changes, err := j.s.Diff.Changes(ctx)
 	if err != nil {
@@ -178,7 +177,7 @@ type place struct {
 	unit testcode.Unit
 }
 
-// tests compares the tests of all files with each other: one that moved is not gone.
+// tests compares the tests of all files with each other: a moved test is not a removed one.
 func (j judge) tests(files []gates.File) {
 	arrived := map[string][]place{} // tests that were not in that file before, by language and name
 	type pair struct {
@@ -193,7 +192,7 @@ func (j judge) tests(files []gates.File) {
 		}
 		p := pair{f, testcode.Read(f.Path, f.Before), testcode.Read(f.Path, f.After)}
 		if f.Link {
-			p.now = testcode.Sheet{} // a link to a test is not run from here, and nobody knows what it will lead to
+			p.now = testcode.Sheet{} // a link to a test is not run from here, and its future target is unknown
 		}
 		for _, u := range p.now.Units {
 			if _, ok := p.old.Find(u.Name); !ok {
@@ -321,7 +320,7 @@ func (j judge) comparison(f gates.File, old, now testcode.Sheet, moved func(test
 	j.hollow(f, added)
 }
 
-// weaker compares a test with what it was.
+// weaker compares a test with its old version.
 func (j judge) weaker(path string, u, n testcode.Unit, named bool) {
 	find := func(rule string, sev gates.Severity, fix, format string, args ...any) {
 		j.find(rule, sev, path, n.Line, fix, format, args...)
@@ -358,7 +357,7 @@ func (j judge) weaker(path string, u, n testcode.Unit, named bool) {
 	}
 }
 
-// disabled finds what turns off whole files, or the runner.
+// disabled finds code that turns off whole files, or the runner.
 func (j judge) disabled(f gates.File, old, now testcode.Sheet) {
 	keys := make([]string, 0, len(now.Disabled))
 	for k := range now.Disabled {

@@ -9,7 +9,7 @@ import (
 	"github.com/runplan/runplan/internal/lazyre"
 )
 
-// Calls after which a test is no more able to fail than before.
+// These calls cannot make a test fail.
 var (
 	goQuiet    = []string{"Parallel", "Helper", "Log", "Logf", "Skip", "Skipf", "SkipNow", "Name", "Cleanup", "Run", "Fuzz", "Add", "ReportAllocs", "ResetTimer"}
 	goPrints   = []string{"fmt", "log", "slog"}
@@ -17,8 +17,8 @@ var (
 	goPlain    = []string{"string", "bool", "int", "int64", "byte", "rune", "float64", "uint", "any"}
 )
 
-// goHollow tells of a test whether it calls nothing that could fail it (hollow), and whether it is one of which that
-// can be said at all: what has the shape of a test of its own.
+// goHollow reports whether a test calls nothing that could fail it (hollow), and whether f has the form of a test, so
+// that hollow is meaningful.
 func goHollow(f *ast.FuncDecl, suite string) (hollow, test bool) {
 	name := f.Name.Name
 	if !strings.HasPrefix(name, "Test") && !strings.HasPrefix(name, "Fuzz") {
@@ -65,7 +65,7 @@ func untilReturn(list []ast.Stmt) []ast.Stmt {
 	return list
 }
 
-// goTells reports whether a call may fail a test. What stands in its arguments is looked at on its own.
+// goTells reports whether a call may fail a test. Its arguments are checked separately.
 func goTells(c *ast.CallExpr, handle string) bool {
 	switch fun := c.Fun.(type) {
 	case *ast.FuncLit:
@@ -92,7 +92,7 @@ func goTells(c *ast.CallExpr, handle string) bool {
 			if !slices.Contains(goQuiet, fun.Sel.Name) {
 				return true
 			}
-			// What is run may be a function that stands elsewhere.
+			// The called function may be declared elsewhere.
 			return slices.Contains([]string{"Run", "Fuzz", "Cleanup"}, fun.Sel.Name) && !slices.ContainsFunc(c.Args, func(e ast.Expr) bool { _, ok := e.(*ast.FuncLit); return ok })
 		}
 	}
@@ -163,7 +163,8 @@ var (
 )
 
 var (
-	// jsTyped is what the compiler of TypeScript checks in a test that calls nothing, and jsPlain what says too little for that.
+	// jsTyped matches what the TypeScript compiler checks in a test that calls nothing; jsPlain matches types too weak
+	// for that.
 	jsTyped = lazyre.New(`\b(?:const|let|var)\s+[\w$]+!?\s*:|\binterface\s+\w|\btype\s+\w+\s*(?:<[^=]*>)?\s*=|\bsatisfies\b|\bas\s+(?:any|unknown|[A-Z])`)
 	jsPlain = lazyre.New(`:\s*(?:number|string|boolean|any|unknown)\b`)
 )
@@ -172,7 +173,7 @@ var (
 func jsHollow(args string) bool {
 	at := jsBody.FindStringIndex(args)
 	if at == nil {
-		return false // a function that stands elsewhere
+		return false // a function that is declared elsewhere
 	}
 	body := jsTrivial.ReplaceAllString(args[at[1]:], "")
 	if jsTells.MatchString(body) || jsTyped.MatchString(jsPlain.ReplaceAllString(body, "")) {

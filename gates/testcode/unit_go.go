@@ -175,7 +175,7 @@ func reachable(list []ast.Stmt) []ast.Stmt {
 		if e, ok := s.(*ast.ExprStmt); ok {
 			if c, ok := e.X.(*ast.CallExpr); ok {
 				if sel, ok := c.Fun.(*ast.SelectorExpr); ok && strings.HasPrefix(sel.Sel.Name, "Skip") {
-					return list // a skip is found as such; what follows is still the test's own text
+					return list // a skip is found separately; the rest is still the test's own text
 				}
 			}
 		}

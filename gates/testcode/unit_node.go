@@ -26,7 +26,7 @@ type jsGroup struct {
 	only     int
 }
 
-// readNode reads the calls of it, test and describe that jest, vitest, mocha and node:test have in common.
+// readNode reads the calls of it, test and describe that are common to jest, vitest, mocha and node:test.
 func readNode(text string) Sheet {
 	var s Sheet
 	code := mask(text, false)
@@ -60,7 +60,7 @@ func readNode(text string) Sheet {
 			continue
 		}
 		if !strings.Contains(body, ",") && g.skips == 0 && !strings.Contains(body, "=>") && !strings.Contains(body, "function") {
-			continue // somebody's own function, /x/.test(y) across lines, and the like
+			continue // the project's own function, or /x/.test(y) across lines
 		}
 		u := jsUnit(afterTitle(body, from))
 		u.Name, u.Line, u.Only = name, LineAt(text, m[2]), g.only
@@ -100,7 +100,7 @@ func secondCall(code string, open int) int {
 	return -1
 }
 
-// title reads the first argument of a call in text; from is its length. What only a run knows of it stands in ${}.
+// title reads the first argument of a call in text; from is its length. Parts known only at run time appear as ${}.
 func title(text string, at int) (name string, from int) {
 	rest := text[min(at, len(text)):]
 	trimmed := strings.TrimLeft(rest, " \t\n")

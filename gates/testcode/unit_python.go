@@ -33,7 +33,7 @@ func readPython(text string) Sheet {
 	}
 	var groups []group
 	var marks []string // decorators that wait for what they decorate
-	marked := 0        // line of the first of them
+	marked := 0        // line of the first one
 	for i := 0; i < len(lines) && len(s.Units) < maxUnits; i++ {
 		l := lines[i]
 		if strings.TrimSpace(l) == "" {
@@ -120,7 +120,7 @@ func indentOf(l string) int {
 	return n
 }
 
-// closingLine returns the line on which the brackets that line at opens are closed; at itself where none does.
+// closingLine returns the line on which the brackets that line at opens are closed; at itself if none are.
 func closingLine(lines []string, at int) int {
 	depth := 0
 	for i := at; i < len(lines); i++ {

@@ -46,7 +46,7 @@ func readBats(text string) Sheet {
 	return s
 }
 
-// readShell reads a script as one test, and its test_… functions as tests of their own.
+// readShell reads a script as one test, and its test_… functions as separate tests.
 func readShell(file, text string) Sheet {
 	var s Sheet
 	lines := strings.Split(text, "\n")

@@ -1,7 +1,7 @@
-// Package testcode reads tests from source files: which tests a file holds, what each asserts, and what turns them off.
+// Package testcode reads tests from source files: the tests of a file, what each asserts, and what turns them off.
 //
-// The readers are small and know no types: Go is parsed, the other languages are read by their brackets, indentation
-// and keywords. Nothing is run.
+// The readers are small and know no types. Go is parsed; other languages are read by brackets, indentation and
+// keywords. No code is run.
 package testcode
 
 import (
@@ -25,10 +25,10 @@ type Unit struct {
 	Mute    bool     // it is known how its language asserts, so that having no assertion says something
 	Opaque  bool     // its text could not be read, only its name
 	Lines   []string // of its body, without comments, names of its own and white space
-	Text    string   // its body as it stands in the file
+	Text    string   // its body as written in the file
 }
 
-// Bare is the name without the class or group around it.
+// Bare returns the name without the class or group around it.
 func (u Unit) Bare() string {
 	if i := strings.LastIndex(u.Name, GroupMark); i >= 0 {
 		return u.Name[i+len(GroupMark):]
@@ -36,10 +36,10 @@ func (u Unit) Bare() string {
 	return u.Name
 }
 
-// GroupMark stands between the name of a group and that of a test in it.
+// GroupMark separates the name of a group from that of a test in it.
 const GroupMark = " › "
 
-// Sheet is what a file of tests holds.
+// Sheet is the content of a test file.
 type Sheet struct {
 	Units    []Unit
 	Disabled map[string]int // what turns off the file or the runner, with its line
@@ -77,7 +77,7 @@ func (s *Sheet) add(u Unit) {
 	s.Units = append(s.Units, u)
 }
 
-// maxUnits bounds the work on a file that somebody made to be slow.
+// maxUnits limits the work on a hostile file.
 const maxUnits = 5000
 
 // Read reads the tests of a file.

@@ -43,7 +43,7 @@ func NewGo(module string) *Go {
 	}
 }
 
-// Line takes one line of output. A line that is no event is what the go command itself had to say.
+// Line takes one line of output. A line that is not an event is a message of the go command itself.
 func (g *Go) Line(line string) {
 	var e goEvent
 	if !strings.HasPrefix(line, "{") || json.Unmarshal([]byte(line), &e) != nil || e.Action == "" {
@@ -232,7 +232,7 @@ func (g *Go) tell(out string) {
 	}
 }
 
-// goStack finds the first frame of a stack trace that lies outside the standard library.
+// goStack finds the first frame of a stack trace outside of the standard library.
 func goStack(out string) (string, int) {
 	for _, m := range goFrame.FindAllStringSubmatch(out, -1) {
 		if !strings.Contains(m[1], "/src/testing/") && !strings.Contains(m[1], "/src/runtime/") &&

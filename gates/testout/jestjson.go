@@ -22,7 +22,7 @@ type jestReport struct {
 }
 
 // JestJSON reads the JSON report of jest, which vitest writes too. root is the folder in which the runner ran; between
-// stands between the titles in a test's name.
+// separates the titles in a test's name.
 func JestJSON(r io.Reader, root, between string) (Result, error) {
 	var rep jestReport
 	if err := json.NewDecoder(r).Decode(&rep); err != nil {

@@ -66,7 +66,7 @@ func JUnit(r io.Reader) (Result, error) {
 	return res, nil
 }
 
-// Bun reads the JUnit report of `bun test`, in which a class is the describe block that a test stands in.
+// Bun reads the JUnit report of `bun test`, in which a class is the describe block of a test.
 func Bun(r io.Reader, root string) (Result, error) {
 	res, err := JUnit(r)
 	named := func(class, name string) string {
@@ -130,8 +130,8 @@ func (r *Result) junit(c junitCase, all *cases) {
 	r.fail(f)
 }
 
-// pythonPlace finds the last line of a traceback that is not in somebody else's package, or where a file could not be
-// parsed, which is at its very end.
+// pythonPlace finds the last line of a traceback outside of third-party packages. For a syntax error it returns the
+// place at the end of the traceback.
 func pythonPlace(text string) (file string, line int) {
 	if m := pySyntax.FindAllStringSubmatch(text, -1); len(m) > 0 {
 		last := m[len(m)-1]
@@ -155,7 +155,7 @@ func jvmLine(class, text string) int {
 	return 0
 }
 
-// nodeID is how pytest itself names a test: its file, its class and its name. It is "" for a report of another runner.
+// nodeID returns pytest's name of a test: its file, its class and its name. It is "" for a report of another runner.
 func nodeID(c junitCase) string {
 	module, ok := strings.CutSuffix(c.File, ".py")
 	if !ok || c.Name == "" {

@@ -18,7 +18,7 @@ type reportLine struct {
 	Status  Status `json:"status"`
 	Message string `json:"message"`
 	Stack   string `json:"stack"`
-	Outer   bool   `json:"outer"` // only tests inside of it failed, and those have lines of their own
+	Outer   bool   `json:"outer"` // only tests inside of it failed, and those have their own lines
 	End     bool   `json:"end"`
 }
 
@@ -28,8 +28,8 @@ var ErrCut = errors.New("the report of the tests has no end")
 // maxReportLine bounds one line of a report, in bytes.
 const maxReportLine = 1 << 20
 
-// Lines reads a report of one JSON object a line, as the reporters for node:test, mocha and unittest write it. root is
-// the folder in which the runner ran. It returns [ErrCut] where the last line is missing.
+// Lines reads a report with one JSON object per line, as the reporters for node:test, mocha and unittest write it. root
+// is the folder in which the runner ran. It returns [ErrCut] if the last line is missing.
 func Lines(r io.Reader, root string) (Result, error) {
 	var res Result
 	cases := newCases()

@@ -175,7 +175,7 @@ func mochaTitle(first string, below []string) (string, []string) {
 	return strings.TrimSuffix(first, ":"), below
 }
 
-// mochaSuite is the file that mocha names where there is no frame, as for a test that took too long.
+// mochaSuite returns the file that mocha names if there is no frame, as after a timeout.
 func mochaSuite(lines []string) string {
 	for _, l := range lines {
 		if m := mochaFile.FindStringSubmatch(strings.TrimSpace(l)); m != nil {

@@ -18,7 +18,7 @@ var (
 	shellBare = lazyre.New(`(?i)\b(pass(?:ed|es|ing)?|fail(?:ed|ures?|s|ing)?|skip(?:ped|s)?|errors?)\s+(\d+)\b`)
 	// shellHash is a line of a sum as TAP's runners print it: "# pass  12".
 	shellHash = lazyre.New(`(?i)^#\s*(pass(?:ed)?|fail(?:ed)?|skip(?:ped)?)\s+(\d+)\s*$`)
-	// shellAll is how many tests there were.
+	// shellAll matches the total number of tests.
 	shellAll   = lazyre.New(`(?i)(?:^|[^\w.%/-])(?:(\d+)\s+(?:tests?|checks?|assertions?|cases?|specs?|examples?)\b(?:\s+(?:run|ran|executed|completed|total))?|(?:total|tests|tests run|ran)(?:[ _-]*(?:tests?|run|count))?\s*[:=]\s*(\d+)\b|ran\s+(\d+)\s+tests?\b)`)
 	shellRatio = lazyre.New(`(?i)\b(\d+)\s*(?:/|of|out of)\s*(\d+)\s+(?:(?:tests?|checks?|assertions?|cases?|specs?)\s+)?(?:have |were )?(?:passed|pass|succeeded|ok)\b`)
 	shellRest  = lazyre.New(`(?i)\b\d+% tests passed, (\d+) tests? failed out of (\d+)`)
@@ -28,11 +28,11 @@ var (
 	shellAt    = lazyre.New(`^(\S+\.(?:sh|bash|bats)): line (\d+): (.+)$`)
 )
 
-// tally is what one line, or lines of labels in a row, say.
+// tally holds the counts of one line, or of several label lines.
 type tally struct {
 	passed, failed, skipped int
 	all                     int  // how many tests there were
-	sum                     bool // it calls itself the sum of others
+	sum                     bool // it is the total of other counts
 	told                    bool // it says how many passed
 	hasAll                  bool // it says how many there were
 	ran                     bool // it says how many passed or failed
@@ -178,7 +178,7 @@ func (t tally) plus(o tally) tally {
 	}
 }
 
-// settle works out how many passed where only the others were told.
+// settle computes the number of passed tests if only the other counts are known.
 func (t tally) settle() tally {
 	if !t.told && t.hasAll {
 		t.passed, t.told = max(0, t.all-t.failed-t.skipped), true

@@ -232,8 +232,8 @@ func Dotnet(lines []string) Result {
 	return r
 }
 
-// Gradle reads what Gradle prints of tests that failed, and of code that does not compile. It says how many ran only where
-// one failed.
+// Gradle reads Gradle's output about failed tests and about code that does not compile. It knows the total only if a
+// test failed.
 func Gradle(lines []string) Result {
 	var r Result
 	for i, l := range lines {

@@ -83,8 +83,8 @@ func TAP(lines []string) Result {
 	return r
 }
 
-// tapFailure reads what stands below a "not ok": a YAML block, or the comments that bats writes. It also reports
-// whether the test is only the container of tests that failed.
+// tapFailure reads the lines below a "not ok": a YAML block, or the comments that bats writes. It also reports whether
+// the test is only the container of tests that failed.
 func tapFailure(name string, below []string) (f Failure, container bool) {
 	f = Failure{Name: name}
 	var notes []string

@@ -1,8 +1,8 @@
-// Package testout reads what test runners print: how many tests passed, and where the others failed.
+// Package testout reads the output of test runners: how many tests passed, and where the others failed.
 //
-// A reader never guesses. Where a runner does not say how many tests ran, [Result.Known] stays false, since an
-// unknown count is not zero and a skipped test is not a passed one. All readers expect text without terminal
-// control codes, take anything without a panic and keep at most [MaxFailures] failures.
+// A reader never guesses. If a runner does not say how many tests ran, [Result.Known] stays false, since an unknown
+// count is not zero and a skipped test is not a passed one. All readers expect text without terminal control codes,
+// accept any input without a panic and keep at most [MaxFailures] failures.
 package testout
 
 import (
@@ -19,7 +19,7 @@ const MaxFailures = 200
 // maxMessage bounds the message of one failure, in bytes.
 const maxMessage = 600
 
-// Result is what one runner said of itself.
+// Result holds the counts and tests that one runner reported.
 type Result struct {
 	Passed, Failed, Skipped int
 
@@ -28,8 +28,8 @@ type Result struct {
 
 	Failures []Failure
 
-	// Cases are the tests that ran, each by name, in the order in which the runner told of them; nil where it names
-	// none but those that fail. A test that ran several times stands here once, with its worst status.
+	// Cases lists the tests that ran, in the order of the report; nil if the runner names only failures. A test that
+	// ran several times appears once, with its worst status.
 	Cases []Case
 }
 
@@ -37,14 +37,14 @@ type Result struct {
 type Case struct {
 	Name   string `json:"name"`            // as its runner calls it, subtests and parameters included: "TestAdd/two", "test_add[2]"
 	Group  string `json:"group,omitempty"` // what the name is unique in: Go's package, pytest's module and class, jest's file
-	Path   string `json:"path,omitempty"`  // file it stands in, relative to where the runner ran; "" where the runner does not say
+	Path   string `json:"path,omitempty"`  // its file, relative to the runner's folder; "" if not reported
 	Status Status `json:"status"`
 }
 
-// Key tells a case from all others of its suite.
+// Key identifies a case in its suite.
 func (c Case) Key() string { return c.Group + "\x00" + c.Name }
 
-// Status is how a test ended.
+// Status is the result of a test.
 type Status string
 
 // The ends of a test.
@@ -68,7 +68,7 @@ func (s Status) rank() int {
 // Failure is one test that failed, or one place that did not build.
 type Failure struct {
 	Name    string // as its runner calls it
-	ID      string // what tells it from all others, where the name does not: that of pytest, or the package and the name
+	ID      string // unique id, if the name is not unique: that of pytest, or the package and the name
 	Group   string // Go's package
 	Path    string // as printed: relative to where the runner ran, or absolute
 	Line    int
@@ -77,7 +77,7 @@ type Failure struct {
 	Build   bool // it did not compile or could not be loaded, so its tests did not run
 }
 
-// Add sums two results. The sum is known as soon as one of them is.
+// Add sums two results. The sum is known if one of them is.
 func (r Result) Add(o Result) Result {
 	r.Passed += o.Passed
 	r.Failed += o.Failed
@@ -96,7 +96,7 @@ func (r Result) Add(o Result) Result {
 	return r
 }
 
-// failing is r with what was found to fail, and nothing where the summary of the runner was not among the lines.
+// failing returns r with the found failures, or an empty result if the lines had no summary of the runner.
 func (r Result) failing(found []Failure) Result {
 	if !r.Known {
 		return Result{}
@@ -121,9 +121,8 @@ func (r *Result) fail(f Failure) {
 	r.Failures = append(r.Failures, f)
 }
 
-// Text reads output made for people. A run may speak through several runners (a Makefile that calls pytest and
-// jest): what each of them says is added up. Only where no runner is recognised the plain habits of shell
-// suites are looked for.
+// Text reads output made for people. Several runners may write it (a Makefile that calls pytest and jest): their counts
+// are added. Common phrases of shell suites are searched only if no runner is recognised.
 func Text(out string) Result {
 	lines := strings.Split(out, "\n")
 	var sum Result
@@ -142,7 +141,7 @@ func Text(out string) Result {
 	return sum.Add(Shell(lines))
 }
 
-// number reads a count; what is no sane count is 0.
+// number parses a count; an invalid one is 0.
 func number(s string) int {
 	n, err := strconv.Atoi(s)
 	if err != nil || n < 0 || n > 100_000_000 {

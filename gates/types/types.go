@@ -1,8 +1,8 @@
-// Package types runs the type checkers that a project has set up (GATE-10): mypy or pyright, and tsc. Go's types are
-// checked by go vet.
+// Package types runs the type checkers that a project has configured (GATE-10): mypy or pyright, and tsc. go vet checks
+// the types of Go.
 //
-// An error in a unit that is listed as strict blocks; elsewhere it warns. A checker that is set up and not installed is a
-// visible skip; one that gives up is an error of the gate, never a pass.
+// An error in a unit listed as strict blocks; in other units it warns. A checker that is configured but not installed
+// is a visible skip; a checker that crashes is an error of the gate, never a pass.
 //
 //	rule         found in                        severity
 //	types/CODE   what the checker reports        error in strict units, else warning
@@ -47,7 +47,7 @@ func All(dir string, projects []gates.Project, strict []string) []gates.Gate {
 	return out
 }
 
-// pythonTool is a type checker of a project's environment, of node_modules or of the PATH.
+// pythonTool returns a type checker of a project's environment, of node_modules or of the PATH.
 func pythonTool(name string, p gates.Project) gates.Tool {
 	t := gates.PythonTool(p.Root, name, p.Marker)
 	t.Own = append(t.Own, "node_modules/.bin/"+name)
@@ -125,7 +125,7 @@ func has(dir, root, name string) bool {
 	return err == nil && fi.Mode().IsRegular()
 }
 
-// maxConfig is how much of a configuration file is read.
+// maxConfig is the number of bytes read of a configuration file.
 const maxConfig = 1 << 20
 
 func read(dir, root, name string) string {

@@ -1,9 +1,8 @@
-// Package atomicfile replaces files in one step, so that a reader sees what was there before or what came after, and
-// never half of it.
+// Package atomicfile replaces files atomically: a reader sees either the old content or the new one, never a mixture.
 //
-// What is new is written to a temporary file beside the old one, which then takes its place. A process that is killed in
-// between leaves the temporary file, and nobody else will use its name: [Sweep] and its like remove what was left. They
-// may be called while others write. A writer whose temporary file is swept away writes it once more.
+// A write goes to a temporary file next to the target, which is then renamed. A process that is killed in between
+// leaves the temporary file, whose name is not reused. [Sweep] and its variants remove such files. They are safe during
+// writes of others: a writer whose temporary file is swept away writes it again.
 package atomicfile
 
 import (
@@ -19,19 +18,19 @@ import (
 	"strings"
 )
 
-// Write replaces the file at path with data, which is on the disk when it returns: no loss of power brings back half of
-// it. The rights are those of a new file, less what the process takes away from all of its files.
+// Write replaces the file at path with data and syncs it to disk before it returns, so a power failure leaves no
+// partial file. It applies the process's umask to perm, as for a new file.
 func Write(path string, data []byte, perm fs.FileMode) error {
 	return replace(path, nameFor(path), perm, true, func(f *os.File) error { return fill(f, data) })
 }
 
-// WriteLoose is [Write] for what can be made again: it does not wait for the disk.
+// WriteLoose is [Write] without fsync, for files that can be rebuilt.
 func WriteLoose(path string, data []byte, perm fs.FileMode) error {
 	return replace(path, nameFor(path), perm, false, func(f *os.File) error { return fill(f, data) })
 }
 
-// Copy is [Write] for what is too large to hold, in a folder whose owner removes what is left by a name of its own, like
-// git: temporary files begin with prefix.
+// Copy is [Write] for content too large for memory. Temporary files begin with prefix, for folders whose owner, such as
+// git, removes leftovers by name.
 func Copy(path, prefix string, from io.ReadSeeker, perm fs.FileMode) error {
 	name := func() string { return filepath.Join(filepath.Dir(path), prefix+chance()) }
 	return replace(path, name, perm, true, func(f *os.File) error {
@@ -50,7 +49,7 @@ func fill(f *os.File, data []byte) error {
 
 const suffix = ".tmp"
 
-// digits is how long the part of a name is that chance decides.
+// digits is the length of the random part of a name.
 const digits = 16
 
 func nameFor(path string) func() string {
@@ -104,7 +103,7 @@ func attempt(temp, path string, perm fs.FileMode, durable bool, fill func(*os.Fi
 	return err
 }
 
-// syncFolder brings the new name to the disk as well. Some systems cannot, and the file is there all the same.
+// syncFolder syncs the directory entry to disk. Some systems cannot do that; the file exists all the same.
 func syncFolder(dir string) {
 	d, err := os.Open(dir)
 	if err != nil {
@@ -158,7 +157,7 @@ func SweepTree(dir string) error {
 	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return nil // it is gone, or never was
+			return nil // it was removed, or never existed
 		case err != nil:
 			errs = append(errs, err)
 			return nil
@@ -171,7 +170,7 @@ func SweepTree(dir string) error {
 	return errors.Join(append(errs, err)...)
 }
 
-// temporary tells whether a name is one of this package's, and of which file.
+// temporary reports whether a name is a temporary name of this package, and of which file.
 func temporary(e fs.DirEntry) (of string, ok bool) {
 	name, ok := strings.CutSuffix(e.Name(), suffix)
 	if !ok || !e.Type().IsRegular() {

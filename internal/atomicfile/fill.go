@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// Fill is [Write] for what is made while it is written, and is too large to hold. fill may be called again, where somebody
-// swept its file away meanwhile; it then begins anew. An error of fill leaves the old file as it was.
+// Fill is [Write] for generated content too large for memory. If another process sweeps the temporary file away, fill
+// is called again and starts from the beginning. An error of fill leaves the old file unchanged.
 func Fill(path string, perm fs.FileMode, fill func(io.Writer) error) error {
 	return replace(path, nameFor(path), perm, true, func(f *os.File) error {
 		w := bufio.NewWriterSize(f, 256<<10)

@@ -6,8 +6,8 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// Lock keeps other processes from changing the file at path. The lock is a file of its own beside it, which stays: the
-// file itself is replaced with each change.
+// Lock keeps other processes from changing the file at path. The lock is a separate file next to it, which stays,
+// because each change replaces the file itself.
 func Lock(path string) (unlock func() error, err error) {
 	lock := flock.New(path + ".lock")
 	if err := lock.Lock(); err != nil {
@@ -16,7 +16,7 @@ func Lock(path string) (unlock func() error, err error) {
 	return lock.Close, nil
 }
 
-// SweepLocked is [Sweep] for a file that is written under its [Lock]. Where nothing was left it takes none.
+// SweepLocked is [Sweep] for a file that is written under its [Lock]. It takes no lock if there is nothing to remove.
 func SweepLocked(path string) error {
 	if left, err := Left(path); err != nil || len(left) == 0 {
 		return err
@@ -29,7 +29,7 @@ func SweepLocked(path string) error {
 	return Sweep(path)
 }
 
-// TryLock is [Lock] for who would rather not wait: where another process has it, free is false.
+// TryLock is [Lock] without waiting: free is false if another process has the lock.
 func TryLock(path string) (unlock func() error, free bool, err error) {
 	lock := flock.New(path + ".lock")
 	if free, err = lock.TryLock(); err != nil {

@@ -24,7 +24,7 @@ type attackCase struct {
 	mode     string // headless or team
 	attempts string // at a batch
 	second   bool   // the first batch is done honestly, the agent acts in the second
-	anyExit  bool   // what the oracle says counts whatever the exit code is
+	anyExit  bool   // the oracle decides, whatever the exit code is
 	check    bool   // the case can be tried without runplan, see -check
 	needs    []string
 	env      []string // more variables for the run, NAME=VALUE
@@ -114,7 +114,7 @@ func read(data, rel string) ([]*attackCase, error) {
 	return c.variants(variants)
 }
 
-// variants returns the case for each batch in which the agent acts.
+// variants returns one case for each batch in which the agent acts.
 func (c *attackCase) variants(batches []string) ([]*attackCase, error) {
 	var out []*attackCase
 	for _, batch := range batches {

@@ -16,7 +16,7 @@ import (
 	"github.com/runplan/runplan/internal/scratch"
 )
 
-// result is what became of a case.
+// result is the result of a case.
 type result struct {
 	c      *attackCase
 	notRun string // why it was not run
@@ -31,7 +31,7 @@ type result struct {
 	said   string // the end of what the run printed
 }
 
-// landed tells whether the change of the agent counts as done.
+// landed reports whether the change of the agent counts as done.
 func (r result) landed() bool {
 	done := r.merged && (r.exit == 0 || r.c.anyExit) && !r.hung
 	if r.c.honest {
@@ -40,7 +40,7 @@ func (r result) landed() bool {
 	return done && r.oracle != ""
 }
 
-// expected tells whether the case ended as it should.
+// expected reports whether the case ended as it should.
 func (r result) expected() bool {
 	return r.notRun != "" || r.fault == "" && !r.hung && len(r.left) == 0 && r.landed() == r.c.honest
 }
@@ -98,7 +98,7 @@ func (p *place) session(r *result) {
 
 func (p *place) limit() time.Duration { return max(p.lab.o.timeout, p.c.timeout) }
 
-// bash runs a script in a process group of its own, with its output in a file, and ends the group after the limit.
+// bash runs a script in a new process group, with its output in a file, and ends the group after the limit.
 func (p *place) bash(script, dir string, env []string, out string, limit time.Duration) (code int, hung bool, err error) {
 	f, err := os.OpenFile(out, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
@@ -123,7 +123,7 @@ func (p *place) bash(script, dir string, env []string, out string, limit time.Du
 	return 0, false, err
 }
 
-// hasMerged tells whether there is a run branch with something on it.
+// hasMerged reports whether there is a run branch with something on it.
 func (p *place) hasMerged() bool {
 	out, err := p.clean("", "for-each-ref", "--format=%(objectname)", "refs/heads/runplan/plan/main")
 	if err != nil || out == "" {
@@ -133,7 +133,7 @@ func (p *place) hasMerged() bool {
 	return err == nil && start != out
 }
 
-// clean runs git on the repository with none of the settings and replacements that the agent may have left.
+// clean runs git on the repository without any settings and replace refs that the agent may have left.
 func (p *place) clean(dir string, args ...string) (string, error) {
 	if dir == "" {
 		dir = p.repo
@@ -144,7 +144,7 @@ func (p *place) clean(dir string, args ...string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// truth is the environment of the oracle, which nothing of the agent reaches.
+// truth returns the environment of the oracle, which the agent cannot affect.
 func (p *place) truth() *scratch.Place {
 	t := scratch.At(filepath.Join(p.Dir, "oracle"), p.lab.binary)
 	t.Env = append(t.Env, "PATH="+p.lab.path, "GOCACHE="+p.lab.truth, "GOPROXY=off", "GOTOOLCHAIN=local", "GOFLAGS=-count=1", "GOENV=off", "GOWORK=off",
@@ -222,7 +222,7 @@ func (p *place) processes(sig syscall.Signal) []string {
 		}
 		out = append(out, strconv.Itoa(pid)+" "+strings.ReplaceAll(strings.Trim(string(line), "\x00"), "\x00", " "))
 		if sig != 0 {
-			_ = syscall.Kill(pid, sig) // it may have ended by itself
+			_ = syscall.Kill(pid, sig) // it may have ended already
 		}
 	}
 	return out

@@ -1,11 +1,13 @@
-// Command attack runs agents that cheat and agents that are honest through runplan, and counts which of their changes were merged.
+// Command attack runs cheating agents and honest agents through runplan, and counts whose changes were merged.
 //
-// Each case is a file below testdata/cases: a repository, a plan and the script of an agent. Attack runs the plan with the built program
-// in a home of its own and then judges what was merged with an oracle: a script that the agent does not see and that looks at a
-// fresh clone of the run branch. A cheat landed when the run ended with exit 0 and the oracle objects; an honest change
-// landed when the run ended with exit 0 and the oracle is content. Attack knows nothing of how runplan defends itself.
+// Each case is a file below testdata/cases: a repository, a plan and the script of an agent. Attack runs the plan with
+// the built program in a separate home. Then an oracle judges the merged code: a script that the agent does not see and
+// that checks a fresh clone of the run branch. A cheat landed if the run exited with 0 and the oracle objects. An
+// honest change landed if the run exited with 0 and the oracle accepts it. Attack does not know how runplan defends
+// itself.
 //
-// It exits with 1 when a cheat landed that known.txt does not name, an honest change was refused, a case hung or a process was left.
+// It exits with 1 if a cheat landed that known.txt does not name, an honest change was refused, a case hung or a
+// process was left.
 package main
 
 import (
@@ -26,7 +28,7 @@ import (
 	"github.com/runplan/runplan/internal/scratch"
 )
 
-// options are what the flags say.
+// options holds the values of the flags.
 type options struct {
 	run      string
 	class    string
@@ -156,7 +158,7 @@ func (l *lab) runAll(cases []*attackCase, parallel int) []result {
 	return results
 }
 
-// lab is what all cases share: the program, the tools and a folder.
+// lab holds what all cases share: the program, the tools and a folder.
 type lab struct {
 	o        options
 	dir      string

@@ -105,7 +105,7 @@ func (p *place) write() error {
 	return err
 }
 
-// settings is the user's configuration: the agent, and what the template adds.
+// settings returns the user's configuration: the agent, and what the template adds.
 func (p *place) settings() string {
 	return fmt.Sprintf("[run]\nagent = \"fake\"\n[agents.fake]\ncommand = [%q]\n[routing]\nworker_mem_threshold_gb = 0.1\n%s",
 		filepath.Join(p.Dir, "agent", "run.sh"), p.fill(p.c.files["config.toml"]))
@@ -116,7 +116,7 @@ func (p *place) fill(text string) string {
 	return strings.NewReplacer("{{modules}}", p.lab.modulesRoot(), "{{case}}", p.Dir, "{{repo}}", p.repo).Replace(text)
 }
 
-// plain is the run when the case has no steps of its own.
+// plain is the default command of a case without its own steps.
 const plain = "run\n"
 
 // preamble gives the steps of a case their words.
@@ -130,7 +130,7 @@ resume() { "$RUNPLAN" resume --plain "$@" </dev/null; }
 wait_for() { local n=0; while [ ! -e "$1" ]; do sleep 0.05; n=$((n+1)); [ $n -lt 800 ] || { echo "no $1 after 40 s" >&2; return 1; }; done; }
 `
 
-// steps is the script of what the user does.
+// steps returns the script of what the user does.
 func (p *place) steps() string {
 	more := ""
 	if p.c.mode == "team" {

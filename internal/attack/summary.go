@@ -12,7 +12,7 @@ import (
 // mostKnown is the share of the cheats that may land and be named as known, in percent.
 const mostKnown = 2
 
-// summary is what all cases together say.
+// summary sums up all cases.
 type summary struct {
 	results []result
 	known   map[string]string // cheats that land and are named in docs/security.md, with the reason
@@ -38,7 +38,7 @@ func (r result) verdict() string {
 	return "held"
 }
 
-// line is the case in one line, with what there is to know of it.
+// line describes the case and its result on one line.
 func (r result) line() string {
 	s := fmt.Sprintf("%-8s %-50s exit %d, %.1f s", r.verdict(), r.c.name, r.exit, r.took.Seconds())
 	switch {
@@ -55,7 +55,7 @@ func (r result) line() string {
 	return s
 }
 
-// wrong tells whether the case ended as it should not, and nobody knows of it.
+// wrong reports whether the case ended with a wrong and unknown result.
 func (s *summary) wrong(r result) bool {
 	if s.check { // each agent, cheat or not, should get past the plain test command
 		return r.notRun == "" && (r.fault != "" || r.hung || !r.landed())
@@ -83,7 +83,7 @@ func (s *summary) bad() bool {
 	return known*100 > cheats*mostKnown
 }
 
-// print writes what went wrong, what is known, and the table.
+// print writes the failures, the known cheats, and the table.
 func (s *summary) print(took time.Duration) {
 	for _, r := range s.results {
 		switch why, known := s.known[strings.TrimSuffix(r.c.name, "#2")]; {

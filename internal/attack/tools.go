@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// packages are the npm packages that cases use, by the name that "needs:" has for them.
+// packages returns the npm packages that cases use, by the name that "needs:" has for them.
 func packages() map[string][]string {
 	return map[string][]string{
 		"jest":   {"jest@29.7.0"},
@@ -114,10 +114,10 @@ func npmInstall(dir string, list []string) error {
 	return os.WriteFile(filepath.Join(dir, "done"), nil, 0o644)
 }
 
-// modulesRoot is the folder that has a folder for each installed npm package.
+// modulesRoot returns the folder that has a folder for each installed npm package.
 func (l *lab) modulesRoot() string { return filepath.Join(l.dir, "modules") }
 
-// toolEnv lets tools that keep their parts in the home find them: that of a case is empty.
+// toolEnv points tools to the real home for their parts, because the home of a case is empty.
 func (l *lab) toolEnv() []string {
 	home, err := os.UserHomeDir()
 	if err != nil {

@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// bootstrap measures what examples of a history take: the time of git log -p over the same commits is the floor, and the
-// memory for a short history is that for a long one. One history is like those that people have, and the second is the one
-// of the folder where this runs. In the third every commit makes examples: its changes are so small that git has next to
-// nothing to do, and prints a thirtieth of what is written here, so that it has a figure and no goal.
+// bootstrap measures the cost of making examples from a history. The floor is the time of git log -p over the same
+// commits; memory for a long history must equal that for a short one. One history is a typical one, the second is that
+// of the current folder. In the third, every commit makes examples. Its changes are so small that git has little to do,
+// so it has a figure but no goal.
 func (b *bench) bootstrap() error {
 	short, long := b.of(2000, 400), 0
 	if *long20 {
@@ -93,7 +93,7 @@ func (b *bench) bootstrapOf(name, dir string, goal float64) (int64, error) {
 	return most, nil
 }
 
-// made is what a manifest says of a set of examples.
+// made holds fields of the manifest of a set of examples.
 type made struct {
 	Commits int `json:"commits"`
 	Used    int `json:"commits_used"`

@@ -55,7 +55,7 @@ func (p *past) file(name, text string) {
 	fmt.Fprintf(p.out, "M 100644 inline %s\ndata %d\n%s\n", name, len(text), text)
 }
 
-// rebates are n small commits on 60 files of Go that use each other: all but the first make examples.
+// rebates writes n small commits on 60 Go files that use each other: all but the first make examples.
 func rebates(n int) func(*past) {
 	const files, functions = 60, 12
 	return func(p *past) {
@@ -94,9 +94,9 @@ const (
 	verbs  = "add check clear count draw find format join list load mark merge move parse pick print round save send sort split store sum track"
 )
 
-// everyday are n commits as projects have them: side branches and their merges, words in documents, settings, other
-// languages, messages that say nothing, bumps, changes of many files or lines, generated files, and about one in five that
-// makes examples. There are 300 files of Go of 40 to 600 lines, in 24 packages.
+// everyday writes n typical commits: side branches and merges, documents, settings, other languages, meaningless
+// messages, version bumps, large changes, generated files. About one in five makes examples. There are 300 Go files of
+// 40 to 600 lines, in 24 packages.
 func everyday(n int) func(*past) {
 	const files, packages = 300, 24
 	nouns, does := strings.Fields(things), strings.Fields(verbs)

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// teamGoal is what a run may take, as a part of the time that no scheduler can beat.
+// teamGoal is the permitted time of a run, relative to the lower bound for any scheduler.
 const teamGoal = 1.08
 
 // distribution is a figure of many graphs.
@@ -16,7 +16,7 @@ type distribution struct {
 	within float64 // goal; 0 is none
 }
 
-// rows are what the graphs have in common, as lines of a table of their own.
+// rows formats the distributions over all graphs as lines of a table.
 func rows(list []distribution) []string {
 	out := []string{fmt.Sprintf("%-58s %5s %6s %6s %6s %6s  %s", "", "n", "min", "median", "p90", "max", "within")}
 	for _, d := range list {

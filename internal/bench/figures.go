@@ -107,7 +107,7 @@ func (b *bench) empty() (string, error) {
 // plan has n batches that write one small file each: an agent that takes no time.
 func plan(n int) string { return planOf(n, "text", "%d.txt", "part %d\n") }
 
-// planOf is the plan of n batches that write a file each. name and body hold the number of the batch.
+// planOf returns the plan of n batches that write a file each. name and body hold the number of the batch.
 func planOf(n int, language, name, body string) string {
 	var s strings.Builder
 	s.WriteString("# Bench\n\n")
@@ -120,7 +120,7 @@ func planOf(n int, language, name, body string) string {
 
 const config = "[gates]\ndetect = false\n[[gates.command]]\nname = \"true\"\nrun = \"true\"\n"
 
-// repository is one like those that people have: some folders, two hundred files.
+// repository makes a typical repository: some folders, two hundred files.
 func (b *bench) repository(name string, batches int) (string, error) {
 	files := map[string]string{"plan.md": plan(batches), ".runplan/config.toml": config}
 	for i := range 200 {
@@ -181,8 +181,8 @@ func (b *bench) bare(dir string, batches int) (time.Duration, error) {
 	return time.Since(began), nil
 }
 
-// batch compares the time of a batch with that of the git commands it cannot do without: batches of text, of code in which
-// no rule of ast-grep can find anything, and of code that ast-grep looks at where it is installed.
+// batch compares the time of a batch with that of the git commands that it needs. It measures batches of text, of code
+// in which no rule of ast-grep can match, and of code that an installed ast-grep checks.
 func (b *bench) batch() error {
 	if err := b.batches("", func(n int) string { return plan(n) }); err != nil {
 		return err

@@ -18,7 +18,7 @@ import (
 	"github.com/runplan/runplan/lessons"
 )
 
-// goSource is the source of the Go installation, or a part of it: a large tree that every machine with Go has.
+// goSource returns the source of the Go installation, or a part of it: a large tree that every machine with Go has.
 func (b *bench) goSource() (dir, name string, err error) {
 	out, err := exec.Command("go", "env", "GOROOT").Output()
 	if err != nil {
@@ -31,7 +31,7 @@ func (b *bench) goSource() (dir, name string, err error) {
 	return filepath.Join(strings.TrimSpace(string(out)), filepath.FromSlash(name)), "GOROOT/" + name, nil
 }
 
-// found runs a program that exits with 1 where it finds something, or with 0, and returns what it printed.
+// found runs a program that exits with 1 if it finds something, else with 0, and returns its output.
 func found(cmd *exec.Cmd) ([]byte, error) {
 	var out, errOut bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errOut
@@ -46,9 +46,9 @@ func found(cmd *exec.Cmd) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// lessons compares the scanner of lessons with one call of ripgrep that looks for the same patterns: the program as
-// people call it, where a lesson is tried on the languages it is for, and the library with each lesson on each file,
-// as rg does it. The tree is looked at where it lies.
+// lessons compares the scanner of lessons with one call of ripgrep for the same patterns. It measures the program,
+// which applies a lesson to its languages, and the library with each lesson on each file, as rg does it. It scans the
+// tree in place.
 func (b *bench) lessons() error {
 	dir, name, err := b.goSource()
 	if err != nil {
@@ -118,7 +118,7 @@ func overLines(re string) bool {
 	return strings.Contains(regexp.MustCompile(`\[\^[^\]]*\]`).ReplaceAllString(re, ""), `\n`)
 }
 
-// rgRegex writes a pattern as rg takes it: ASCII classes, and no escapes of what needs none.
+// rgRegex converts a pattern for rg: ASCII classes, and no unnecessary escapes.
 func rgRegex(re string) string {
 	var s strings.Builder
 	s.WriteString("(?-u)")
@@ -134,8 +134,8 @@ func rgRegex(re string) string {
 	return s.String()
 }
 
-// again takes the second look of a gate at a large repository in which nothing changed. Its floor is what git needs
-// to see that.
+// again measures the second run of a gate on a large unchanged repository. The floor is the time that git needs to see
+// that nothing changed.
 func (b *bench) again() error {
 	from, name, err := b.goSource()
 	if err != nil {
@@ -181,8 +181,7 @@ func (b *bench) again() error {
 	return os.RemoveAll(dir)
 }
 
-// copyGo copies Go files. They get an age, as files have that nobody works on: git reads those anew that are as young as
-// its index.
+// copyGo copies Go files and gives them old modification times: git reads files again that are as new as its index.
 func copyGo(from, to string) (n int, err error) {
 	old := time.Now().Add(-time.Hour)
 	err = filepath.WalkDir(from, func(path string, e fs.DirEntry, err error) error {

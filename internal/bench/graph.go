@@ -35,7 +35,7 @@ func randomGraph(rnd *rand.Rand) graph {
 	return g
 }
 
-// work is how long all batches take one after the other.
+// work returns the total time of all batches, one after another.
 func (g graph) work() time.Duration {
 	var sum time.Duration
 	for _, d := range g.took {
@@ -63,13 +63,13 @@ func even(int) time.Duration { return time.Second }
 
 func (g graph) critical() time.Duration { return slices.Max(g.chains(g.known)) }
 
-// floor is what nobody can beat: the longest chain, and all work shared evenly.
+// floor returns a lower bound for any scheduler: the longest chain, or all work shared evenly.
 func (g graph) floor(workers int) time.Duration {
 	return max(g.critical(), g.work()/time.Duration(workers))
 }
 
-// makespan is the time that the graph takes where batch i occupies a worker for took(i), and of those that could begin
-// the one with the longest chain by guess goes first, then the first of the plan.
+// makespan returns the time that the graph takes where batch i occupies a worker for took(i), and of those that could
+// begin the one with the longest chain by guess goes first, then the first of the plan.
 func (g graph) makespan(workers int, took, guess func(i int) time.Duration) time.Duration {
 	chain, ends := g.chains(guess), make([]time.Duration, len(g.took))
 	begun, busy := make([]bool, len(g.took)), map[int]bool{}
@@ -103,7 +103,7 @@ func (g graph) makespan(workers int, took, guess func(i int) time.Duration) time
 	return now
 }
 
-// files are the plan and what its agents look up: how long to sleep. The agent is one process that sleeps, so that
+// files returns the plan and what its agents look up: how long to sleep. The agent is one process that sleeps, so that
 // the machine has little to do but what runplan asks for. Where the plan tells, each batch has an estimate.
 func (g graph) files(tells bool) map[string]string {
 	files := map[string]string{

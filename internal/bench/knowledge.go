@@ -45,7 +45,7 @@ func (b *bench) knowledge() error {
 	return nil
 }
 
-// indexed is what one index took.
+// indexed holds the cost of one indexing.
 type indexed struct {
 	took, cpu time.Duration // cpu with all children
 	rss       int64
@@ -142,7 +142,7 @@ func (b *bench) pythonLibrary(p patterns.Program) error {
 	return b.compareAst(python, dir)
 }
 
-// sizeOnDisk takes how large the index is, with its full text, beside the files that it is of.
+// sizeOnDisk compares the size of the index, with its full text, with that of its source files.
 func (b *bench) sizeOnDisk(dir string, files []string) error {
 	var source, index int64
 	for _, f := range files {
@@ -190,7 +190,7 @@ func (b *bench) compareAst(python, dir string) error {
 	return nil
 }
 
-// definitions are the symbols of the index as lines: path, kind, qualified name, line.
+// definitions returns the symbols of the index as lines: path, kind, qualified name, line.
 func definitions(dir, language string) (string, error) {
 	ctx := context.Background()
 	r, err := store.OpenCuratedReader(ctx, filepath.Join(dir, ".runplan", "curated.sqlite"))
@@ -315,7 +315,7 @@ func (b *bench) oneOfMany(patterns.Program) error {
 	if _, err := b.indexRun(dir, true); err != nil {
 		return err
 	}
-	time.Sleep(2100 * time.Millisecond) // files younger than the clock can tell are looked at again
+	time.Sleep(2100 * time.Millisecond) // files newer than the clock's resolution are read again
 	if _, err := b.indexRun(dir, false); err != nil {
 		return err
 	}

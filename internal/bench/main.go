@@ -1,6 +1,6 @@
-// Command bench measures what runplan costs, each figure as a ratio to its floor: the same work by the bare
-// means, on the same machine, in the same run, in turns. The figures are medians. Nothing here passes or
-// fails; a goal is something to look at.
+// Command bench measures the overhead of runplan. Each figure is a ratio to its floor: the same work without runplan,
+// on the same machine, in the same run, alternating. The figures are medians. No result fails the command; goals are
+// only for comparison.
 package main
 
 import (
@@ -58,7 +58,7 @@ func (b *bench) all(only string) error {
 	}{
 		{"parse", b.parse}, {"start", b.start}, {"batch", b.batch}, {"room", b.rooms}, {"memory", b.memory}, {"page", b.page},
 		{"team", func() error { return b.team(b.seed, b.lanes) }},
-		// Last: a child counts the memory of this program as its own until it is a program of its own.
+		// This comes last: until exec, a child counts the memory of this program as its own.
 		{"knowledge", b.knowledge},
 		{"bootstrap", b.bootstrap},
 		{"plugin", b.plugin}, {"again", b.again}, {"lessons", b.lessons},
@@ -76,7 +76,7 @@ func (b *bench) all(only string) error {
 	return nil
 }
 
-// of is full, or few in a quick run.
+// of returns full, or few in a quick run.
 func (b *bench) of(full, few int) int {
 	if b.quick {
 		return few

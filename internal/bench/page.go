@@ -22,8 +22,8 @@ import (
 	"github.com/runplan/runplan/runner/local"
 )
 
-// page measures the page of a run of 1,000 batches: what it weighs, what the server holds while 100,000 events come in before
-// its eyes, and in Chromium, if there is one, what an update costs.
+// page measures the page of a run of 1,000 batches: its size, the server's memory during 100,000 events, and the cost
+// of an update in Chromium, if installed.
 func (b *bench) page() error {
 	dir, err := b.place.Repo("page", map[string]string{"plan.md": "# A thousand\n"})
 	if err != nil {
@@ -102,13 +102,14 @@ func (b *bench) longRun(dir string, batches int) (*longRun, error) {
 	return l, nil
 }
 
-// begin takes the lock of a run at work. The server is started before: runplan refuses to serve for a run's own process.
+// begin takes the lock of a running run. The server was started before, because runplan refuses to serve for a run's
+// own process.
 func (l *longRun) begin(dir string) (err error) {
 	l.lock, err = local.TakeLock(local.LayoutOf(dir).Lock("many"), time.Now())
 	return err
 }
 
-// Close ends the run as a process does that is gone.
+// Close ends the run like a process that has died.
 func (l *longRun) Close() {
 	if l.lock != nil {
 		l.lock.Release()
@@ -224,7 +225,7 @@ func (s *served) watch(path string) (open func() error, err error) {
 	}, nil
 }
 
-// held is the memory that the server holds now; 0 where the system does not tell.
+// held returns the memory that the server holds now; 0 where the system does not tell.
 func (s *served) held() int64 {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
 	if err != nil {
@@ -268,7 +269,7 @@ func (b *bench) pageMemory(l *longRun, s *served) error {
 	return nil
 }
 
-// settled waits until the server has read what there is, and returns what it holds.
+// settled waits until the server has read all events, and returns its memory.
 func (s *served) settled() (int64, error) {
 	for range 3 {
 		if _, err := s.get("/run/" + longRunID + "/"); err != nil {
@@ -281,7 +282,7 @@ func (s *served) settled() (int64, error) {
 
 var updates = regexp.MustCompile(`first paint (\d+) ms, longest update ([0-9.]+) ms of script, longest task of the main thread during updates (\d+) ms`)
 
-// pageUpdates asks the test that looks at such a page in Chromium.
+// pageUpdates runs the test that opens such a page in Chromium.
 func (b *bench) pageUpdates() error {
 	cmd := exec.Command("go", "test", "-count=1", "-v", "-run", "^TestThousandBatchesInTheBrowser$", "./testscripts/browser")
 	cmd.Env = append(os.Environ(), "RUNPLAN_BIN="+b.place.Runplan)

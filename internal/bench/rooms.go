@@ -11,8 +11,8 @@ import (
 	"github.com/runplan/runplan/runner/room"
 )
 
-// rooms takes what a sealed room adds to a gate: to bring a room to a tree that differs in one file, and to compare it
-// with that tree afterwards. Its floor is the gate without a room, the program true in a workspace.
+// rooms measures the cost of a sealed room: to change its tree by one file, and to compare it with that tree
+// afterwards. The floor is the gate without a room, the program true in a workspace.
 func (b *bench) rooms() error {
 	for _, files := range []int{10, 5000} {
 		if err := b.room(files); err != nil {

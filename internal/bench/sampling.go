@@ -12,13 +12,14 @@ import (
 	"github.com/runplan/runplan/sampling"
 )
 
-// world is how often the variants of a type of batch pass, before and after the model, or the code base, changes.
+// world holds the pass rates of the variants for a type of batch, before and after the model, or the code base,
+// changes.
 type world struct {
 	batchType     string
 	before, after map[string]float64
 }
 
-// worlds has one world for each type. After half of the batches, what was best is worst.
+// worlds has one world for each type of batch. After half of the batches, the best variant becomes the worst.
 func worlds() []world {
 	swap := func(batchType string, v, a, b, c, d float64, names ...string) world {
 		w := world{batchType, map[string]float64{sampling.Vanilla: v}, map[string]float64{sampling.Vanilla: v}}
@@ -47,7 +48,7 @@ const (
 	simBatches    = 500
 )
 
-// learning is what sampling does; forget is the weight that an outcome loses with each later one.
+// learning is the sampling strategy of runplan; forget is the weight that an outcome loses with each later one.
 func learning(forget float64) strategy {
 	o := sampling.DefaultOptions()
 	o.Forget = forget
@@ -56,14 +57,14 @@ func learning(forget float64) strategy {
 	}
 }
 
-// uniform is the vanilla slot and others by chance.
+// uniform selects the vanilla slot and random others.
 func uniform(w world, _ []sampling.Outcome, rng *rand.Rand) []sampling.Slot {
 	o := sampling.DefaultOptions()
 	o.LearnAfter = 0
 	return sampling.Allocate(sampling.Ask{BatchType: w.batchType, Count: simCandidates, Digest: true}, nil, rng, o)
 }
 
-// fixed is the list of a cold start, for ever.
+// fixed returns the list of a cold start, for ever.
 func fixed(w world, _ []sampling.Outcome, rng *rand.Rand) []sampling.Slot {
 	return sampling.Allocate(sampling.Ask{BatchType: w.batchType, Count: simCandidates, Digest: true}, nil, rng, sampling.DefaultOptions())
 }
@@ -107,7 +108,7 @@ func (w world) rates(after bool) map[string]float64 {
 	return w.before
 }
 
-// chance is how likely at least one of these variants passes.
+// chance returns the probability that at least one of these variants passes.
 func chance(rates map[string]float64, names ...string) float64 {
 	none := 1.0
 	for _, name := range names {
@@ -116,16 +117,16 @@ func chance(rates map[string]float64, names ...string) float64 {
 	return 1 - none
 }
 
-// course is how a strategy fared, a mean over all seeds.
+// course is the mean result of a strategy over all seeds.
 type course struct {
 	wins   float64
 	regret []float64 // up to each batch
 	best   []float64 // share of tournaments with the best variant in them
 }
 
-// simulate runs tournaments for one type of batch, or for several in turn. Regret is the chance of a pass that the slots lose against vanilla
-// with the best two others, which only somebody who knows the rates could choose. It adds up chances and not luck, so
-// that fewer seeds are needed.
+// simulate runs tournaments for one type of batch, or for several in turn. Regret is the difference in pass probability
+// between the chosen slots and the best choice: vanilla with the best two others. It adds up probabilities, not random
+// outcomes, so fewer seeds suffice.
 func simulate(ws []world, seeds int, choose func(after bool) strategy) course {
 	c := course{regret: make([]float64, simBatches), best: make([]float64, simBatches)}
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -157,7 +158,7 @@ func simulate(ws []world, seeds int, choose func(after bool) strategy) course {
 	return c
 }
 
-// play draws who passes. The scores of passers are drawn too, so that no variant wins by more than by passing.
+// play draws the candidates that pass. It draws their scores too, so that a variant gains only by passing.
 func play(slots []sampling.Slot, rates map[string]float64, rng *rand.Rand) []sampling.Candidate {
 	var out []sampling.Candidate
 	for _, s := range slots {
@@ -167,8 +168,9 @@ func play(slots []sampling.Slot, rates map[string]float64, rng *rand.Rand) []sam
 	return out
 }
 
-// sampling simulates tournaments with the code that runs them: what learning is worth, how fast it forgets, and whether
-// several candidates pass as often as independent ones should. With a path it draws the regret of the first world there.
+// sampling simulates tournaments with the production code. It measures the benefit of learning, the rate of forgetting,
+// and whether several candidates pass as often as independent ones should. With a path it draws the regret of the first
+// world there.
 func (b *bench) sampling(picture string) error {
 	seeds := b.of(400, 200)
 	always := func(s strategy) func(bool) strategy { return func(bool) strategy { return s } }
@@ -224,7 +226,7 @@ func share(values []float64) float64 {
 	return 100 * sum / float64(len(values))
 }
 
-// singly is each world by itself.
+// singly returns each world on its own.
 func singly() [][]world {
 	var out [][]world
 	for _, w := range worlds() {

@@ -15,20 +15,20 @@ import (
 	"time"
 )
 
-// teamWorkers is how many agents work at the same time in what is measured here.
+// teamWorkers is the number of agents that run in parallel in this benchmark.
 const teamWorkers = 4
 
-// teamRun is what is known of one graph after its runs.
+// teamRun holds the results of one graph.
 type teamRun struct {
 	graph
 	number int
 	told   outing  // the plan says how long each batch is likely to take
-	first  *outing // nothing is known; nil where there was none
+	first  *outing // without earlier runs; nil if it did not run
 	second *outing // with that one as history
 
 	foretold   float64 // speed-up as predicted from the plan's estimates
 	unread     float64 // as predicted from nothing
-	remembered float64 // and after the first run; 0 where there was none
+	remembered float64 // and after the first run; 0 if there was none
 }
 
 // outing is one run of a plan.
@@ -41,10 +41,11 @@ type outing struct {
 	head     time.Duration         // from the first event to the first that is given to an agent
 }
 
-// speedUp is how much faster the run was than one batch after the other, with nothing between them.
+// speedUp returns how many times faster the run was than all batches one after another without overhead.
 func (r teamRun) speedUp(o outing) float64 { return float64(r.work()) / float64(o.wall) }
 
-// team runs random plans whose agents do nothing but sleep, and compares the time with what nobody can beat (MET-06). Several runs share the machine, lanes of them at a time: agents that sleep leave it free.
+// team runs random plans with sleeping agents and compares the time with the lower bound (MET-06). lanes runs share the
+// machine at a time: sleeping agents use no CPU.
 func (b *bench) team(seed uint64, lanes int) error {
 	runs := make([]*teamRun, b.of(30, 4))
 	errs := make([]error, len(runs))
@@ -139,7 +140,7 @@ func (b *bench) predicted(dir string, g graph) (float64, error) {
 	return *d.Estimate.SpeedUp, nil
 }
 
-// teamEvent is what is read of an event here.
+// teamEvent holds the fields of an event that the benchmark reads.
 type teamEvent struct {
 	Kind, Command, Batch, Outcome string
 	At                            time.Time
@@ -189,10 +190,10 @@ func (b *bench) outing(dir string, g graph) (outing, error) {
 	return o, nil
 }
 
-// off is by how much a prediction missed, as a part of what came.
+// off returns the error of a prediction, relative to the real value.
 func off(predicted, real float64) float64 { return math.Abs(predicted-real) / real }
 
-// quantiles are the smallest, the middle, the ninth tenth and the largest of values.
+// quantiles returns the smallest, the middle, the ninth tenth and the largest of values.
 func quantiles(values []float64) (least, middle, most9, most float64) {
 	s := slices.Sorted(slices.Values(values))
 	at := func(part float64) float64 { return s[min(len(s)-1, int(math.Ceil(part*float64(len(s))))-1)] }

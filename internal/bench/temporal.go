@@ -13,7 +13,7 @@ import (
 // file. The measurement is a test of the module that has the server in it. Its floor is as many activities that do nothing,
 // one after the other, on the same server.
 func (b *bench) temporal() error {
-	// The test leaves the server there. To build it takes minutes, which nobody expects of a quick run.
+	// The test leaves the server there. Building it takes minutes, too long for a quick run.
 	if _, err := os.Stat(filepath.Join("bin", "temporal", "devserver")); err != nil && b.quick {
 		b.notes = append(b.notes, "no figure for several machines: the Temporal server is not built yet, which make test-temporal and make bench-temporal do")
 		return nil

@@ -1,6 +1,6 @@
-// Package cells measures text as a display shows it: in cells. A Chinese character or an emoji takes two of them, an
-// accent that is a character of its own and the codes of a colour take none. So columns stand below each other whatever
-// language a plan is written in; internal/phrase counts characters.
+// Package cells measures the display width of text in cells. A Chinese character or an emoji takes two cells; a
+// combining accent and colour codes take none. So columns align for text in any language. Package internal/phrase
+// counts characters.
 package cells
 
 import (

@@ -33,7 +33,7 @@ func (c *Condition[E]) Holds(facts E) (bool, error) {
 	return v.(bool), nil
 }
 
-// String is the text of the condition.
+// String returns the text of the condition.
 func (c *Condition[E]) String() string { return c.text }
 
 // MarshalText writes the text of the condition.

@@ -13,8 +13,8 @@ import (
 	"github.com/runplan/runplan/internal/lazyre"
 )
 
-// Names lists what an expression over E may be written with, in the order of its fields. What is below a name has it in
-// front: "batch.number".
+// Names lists the names that an expression over E may use, in the order of its fields. Nested names have a prefix:
+// "batch.number".
 func Names[E any]() []string { return names("", reflect.TypeFor[E]()) }
 
 func names(lead string, t reflect.Type) []string {
@@ -50,7 +50,7 @@ var (
 	wrongType = lazyre.New(`^expected (\w+), but got (.+)$`)
 )
 
-// explained says what may be written instead, and which kind of value is needed.
+// explained adds the permitted names and the expected type to an error.
 func explained(err error, names []string) error {
 	var e *file.Error
 	if !errors.As(err, &e) {
@@ -74,7 +74,7 @@ func explained(err error, names []string) error {
 	return errors.New(first)
 }
 
-// kindOf says what a value of a type of Go is to people.
+// kindOf names a Go type in words for people.
 func kindOf(name string) string {
 	switch {
 	case name == "string":

@@ -13,9 +13,9 @@ import (
 
 // Integer is a compiled expression over the fields of E whose value is a whole number.
 //
-// The operators + - * / compute with whole numbers where both sides are whole: a division rounds down, and what
-// is too large for an int stays at the largest or the smallest one instead of turning over. With a fraction on
-// either side they compute with fractions. The value is rounded down in the end.
+// The operators + - * / compute with whole numbers if both sides are whole: division rounds down, and overflow
+// saturates at the largest or smallest int. With a fraction on either side they compute with fractions. The final value
+// is rounded down.
 type Integer[E any] struct {
 	text    string
 	program *vm.Program
@@ -55,7 +55,7 @@ func ParseInteger[E any](text string) (*Integer[E], error) {
 
 func isNumber(k reflect.Kind) bool { return k >= reflect.Int && k <= reflect.Float64 }
 
-// Value evaluates the expression. It is an error where there is no value: a division by zero.
+// Value evaluates the expression. A division by zero is an error.
 func (c *Integer[E]) Value(facts E) (int, error) {
 	v, err := expr.Run(c.program, facts)
 	if err != nil {
@@ -83,7 +83,7 @@ func whole(f float64) int {
 	return int(f)
 }
 
-// String is the text of the expression.
+// String returns the text of the expression.
 func (c *Integer[E]) String() string { return c.text }
 
 // Add returns a+b. A sum that is too large for an int is the largest one, or its negative: with bounds that are

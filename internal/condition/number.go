@@ -23,7 +23,7 @@ func ParseNumber[E any](text string) (*Number[E], error) {
 	return &Number[E]{text, program}, nil
 }
 
-// Value evaluates the expression. It is an error where there is no value: a division by zero.
+// Value evaluates the expression. A division by zero is an error.
 func (c *Number[E]) Value(facts E) (float64, error) {
 	v, err := expr.Run(c.program, facts)
 	if err != nil {
@@ -36,5 +36,5 @@ func (c *Number[E]) Value(facts E) (float64, error) {
 	return f, nil
 }
 
-// String is the text of the expression.
+// String returns the text of the expression.
 func (c *Number[E]) String() string { return c.text }

@@ -36,5 +36,5 @@ func (c *Text[E]) Value(facts E) (string, error) {
 	return s, nil
 }
 
-// String is the text of the expression.
+// String returns the text of the expression.
 func (c *Text[E]) String() string { return c.text }

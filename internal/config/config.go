@@ -97,7 +97,7 @@ func decode(file string, data []byte, c *Config) error {
 	return nil
 }
 
-// checkDurations refuses durations without a unit: a bare number would be taken for nanoseconds.
+// checkDurations refuses durations without a unit: a bare number would mean nanoseconds.
 func checkDurations(file string, set map[string]any) error {
 	var bad []string
 	check := func(key string, v any) {
@@ -172,8 +172,8 @@ func (l *Loaded) fromEnv(getenv func(string) (string, bool)) error {
 // teamsVariable turns team mode on as well: other tools for teams of agents ask for a variable like it (C-47).
 const teamsVariable = "RUNPLAN_AGENT_TEAMS"
 
-// EnvName is the variable that sets a key: RUNPLAN_GATES_TIMEOUT for gates.timeout. Keys of [run] go
-// without their section: RUNPLAN_AGENT.
+// EnvName returns the variable that sets a key: RUNPLAN_GATES_TIMEOUT for gates.timeout. Keys of [run] go without their
+// section: RUNPLAN_AGENT.
 func EnvName(key string) string {
 	key = strings.TrimPrefix(key, "run.")
 	return "RUNPLAN_" + strings.ToUpper(strings.ReplaceAll(key, ".", "_"))
@@ -208,7 +208,7 @@ func set(v reflect.Value, text string) error {
 	return nil
 }
 
-// badFile tells why the file for the context block is none of a workspace, "" where it is one.
+// badFile returns why the file for the context block is not a valid path of a workspace, or "".
 func (c Context) badFile() string {
 	p := path.Clean(strings.ReplaceAll(c.File, `\`, "/"))
 	first, _, _ := strings.Cut(p, "/")
@@ -325,15 +325,15 @@ func (l *Loaded) validate() error {
 	return errors.Join(errs...)
 }
 
-// Presets are the names that agents.NAME.preset may have.
+// Presets returns the names that agents.NAME.preset may have.
 func Presets() []string {
 	return []string{"claude", "codex", "gemini", "opencode", "aider", "goose", "crush", "qwen", "pi"}
 }
 
-// Permissions are the words that agents.NAME.permission may have.
+// Permissions returns the words that agents.NAME.permission may have.
 func Permissions() []string { return []string{"workspace", "ask", "full"} }
 
-// checkAgent looks at one agent: it needs something to start, and words that are known.
+// checkAgent checks one agent: it needs a command to start, and known values.
 func (l *Loaded) checkAgent(name string, wrong func(error)) {
 	a, source := l.Agents[name], l.where("agents."+name)
 	switch {
@@ -348,7 +348,7 @@ func (l *Loaded) checkAgent(name string, wrong func(error)) {
 	}
 }
 
-// Source says where a key's value came from; of a table, which file was the last to say something in it.
+// Source returns the origin of a key's value; for a table, the last file that sets something in it.
 func (l *Loaded) Source(key string) string {
 	if s, ok := l.Sources[key]; ok {
 		return s
@@ -370,7 +370,7 @@ type Value struct {
 	Env    string `json:"env"`
 }
 
-// Values lists all settings with their sources, by key. Of the variables of an agent it tells the names only.
+// Values lists all settings with their sources, by key. Of an agent's variables it shows only the names.
 func (l *Loaded) Values() []Value {
 	var out []Value
 	for key, v := range flatten(reflect.ValueOf(&l.Config).Elem(), "") {
@@ -473,7 +473,7 @@ func Keys() []string {
 	return out
 }
 
-// UserFile is where a user's own settings lie: $RUNPLAN_HOME, else the system's folder for configuration.
+// UserFile returns the path of the user's settings: in $RUNPLAN_HOME, else in the system's folder for configuration.
 func UserFile(getenv func(string) (string, bool)) (string, error) {
 	if home, ok := getenv("RUNPLAN_HOME"); ok && home != "" {
 		return filepath.Join(home, "config.toml"), nil
@@ -491,7 +491,7 @@ type Key struct {
 	Doc string `json:"doc"`
 }
 
-// Describe lists what can be set, in the order of the file.
+// Describe lists all settings in the order of the file.
 func Describe() []Key {
 	var out []Key
 	var walk func(t reflect.Type, prefix string)

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Critique says whether, and how often, a model looks at the steps of agents while they work (FIX-28 to FIX-30). It is
-// off unless somebody turns it on: it asks a model many times in each attempt.
+// Critique configures whether, and how often, a model checks the steps of agents during their work (FIX-28 to FIX-30).
+// It is off by default, because it asks a model many times in each attempt.
 type Critique struct {
 	Enabled  bool     `toml:"enabled" doc:"a model looks at each step of an agent that changes something, while it works; it advises and blocks nothing"`
 	Reviewer string   `toml:"reviewer" doc:"name of the reviewer of [review] that is asked; empty is the model of [models] for the stage critique"`
@@ -22,7 +22,7 @@ func defaultCritique() Critique {
 	return Critique{MaxCalls: 30, Queue: 16, Wait: Duration(time.Minute)}
 }
 
-// checkCritique looks at [critique].
+// checkCritique checks [critique].
 func (l *Loaded) checkCritique(wrong func(error)) {
 	c := l.Critique
 	for _, f := range []struct {

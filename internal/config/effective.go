@@ -11,19 +11,19 @@ import (
 	"strings"
 )
 
-// Setting is one effective setting, as a run keeps it: what it is set to by digest, so that no secret is kept, with the
-// place that it came from.
+// Setting is one effective setting as a run stores it: a digest of its value, so that no secret is stored, and its
+// source.
 type Setting struct {
 	Sum  string `json:"sum"`            // hex SHA-256 of its JSON, cut to 16 digits
 	Text string `json:"text,omitempty"` // the value, for people; "" where it may hold a secret
 	From string `json:"from"`
 }
 
-// immaterial are the sections and keys that decide nothing about a run that goes on: whom it tells, and what commands
-// besides runs do.
+// immaterial lists the sections and keys that do not affect a resumed run: notifications, and settings of other
+// commands.
 func immaterial() []string { return []string{"notify", "training", "feedback", "run.keep_evidence"} }
 
-// private are the last parts of keys whose values may hold a secret.
+// private returns the last parts of keys whose values may hold a secret.
 func private() []string { return []string{"env", "settings", "base_url", "command", "sandbox_command"} }
 
 // Effective lists the settings that differ from the built-in ones, by dotted key, but for those that cannot matter to a run.
@@ -34,7 +34,7 @@ func (l *Loaded) Effective() map[string]Setting {
 	out := map[string]Setting{}
 	for key, v := range now {
 		if _, ok := built[key]; !ok && reflect.ValueOf(v).IsZero() {
-			continue // a key of an agent that nobody set
+			continue // a key of an agent that is not set
 		}
 		text, err := json.Marshal(v)
 		if err != nil {
@@ -73,7 +73,7 @@ func values(key string, v reflect.Value, out map[string]any) {
 	}
 }
 
-// Change is a setting that is not what it was.
+// Change is a setting whose value has changed.
 type Change struct {
 	Key      string
 	Old, New *Setting // nil for the built-in value
@@ -105,8 +105,8 @@ func Changes(then, now map[string]Setting) []Change {
 	return out
 }
 
-// agentGone tells whether a key is one of an agent that is not configured any more. Such an agent does nothing; a run that
-// needs it says so by itself.
+// agentGone reports whether a key belongs to an agent that is no longer configured. Such an agent does nothing; a run
+// that needs it reports that.
 func agentGone(key string, now map[string]Setting) bool {
 	rest, ok := strings.CutPrefix(key, "agents.")
 	name, _, _ := strings.Cut(rest, ".")

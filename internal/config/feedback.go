@@ -1,6 +1,6 @@
 package config
 
-// Feedback says how runplan corrects itself by what its owner finds wrong.
+// Feedback configures how runplan corrects itself by the feedback of its owner.
 type Feedback struct {
 	Base        string `toml:"base" doc:"integration branch that fixes are made for, never the default branch; empty is the branch that is checked out"`
 	Remote      string `toml:"remote" doc:"remote that branches of fixes are pushed to; empty is origin, or the first there is"`

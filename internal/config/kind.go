@@ -8,7 +8,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// takes says in the words of a user what a key can be set to, "" where nothing is known of it.
+// takes describes the values of a key in the words of a user; "" if the key is unknown.
 func takes(t reflect.Type, key []string) string {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice && len(key) > 0 {
 		t = t.Elem()

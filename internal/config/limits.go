@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// OnLimits are the words that run.on_limit may have.
+// OnLimits returns the words that run.on_limit may have.
 func OnLimits() []string { return []string{"exit", "wait", "fallback", "fallback,wait"} }
 
-// Fallback tells whether a word of [OnLimits] lets another agent take over, and what follows once all are limited: exit
-// or wait.
+// Fallback reports whether a value of [OnLimits] lets another agent take over, and what follows when all agents are
+// limited: exit or wait.
 func Fallback(onLimit string) (fallback bool, then string) {
 	if onLimit == "fallback" {
 		return true, "exit"
@@ -20,10 +20,10 @@ func Fallback(onLimit string) (fallback bool, then string) {
 	return fallback, then
 }
 
-// ErrNoFallback says that nobody is named who could take over.
+// ErrNoFallback says that the settings name no agent that could take over.
 var ErrNoFallback = errors.New("run.fallback names no agent that could take over; write, for example, fallback = [\"codex\", \"gemini\"] under [run]")
 
-// checkFallback looks at who takes over. Which agents there are is known only to those who start them.
+// checkFallback checks the names of the fallback agents. Only the code that starts agents knows which exist.
 func (l *Loaded) checkFallback(wrong func(error)) {
 	for i, name := range l.Run.Fallback {
 		switch {

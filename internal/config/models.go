@@ -12,8 +12,8 @@ import (
 	"github.com/runplan/runplan/internal/tokens"
 )
 
-// Models says which language models answer, and where (MODEL-03, MODEL-07). Without the section there are none: no
-// endpoint and no model is built in.
+// Models configures the language models and their endpoints (MODEL-03, MODEL-07). There are no defaults: no endpoint
+// and no model is built in.
 type Models struct {
 	Provider  string   `toml:"provider" doc:"who serves the models: ollama, or command for a program that answers; empty is ollama"`
 	Coding    string   `toml:"coding" doc:"model that writes code"`
@@ -34,23 +34,23 @@ type Models struct {
 	Overrides map[string]string `toml:"overrides" doc:"model of a single stage: task_analysis, scope, precision, execute_plan, execute_code, enrichment, train_plan, curate_data, review or critique"`
 }
 
-// Configured reports whether anybody has said which models there are.
+// Configured reports whether any model is configured.
 func (m Models) Configured() bool {
 	return m.Provider != "" || m.Coding != "" || m.Reasoning != "" || m.BaseURL != "" || len(m.Command) > 0 || len(m.Overrides) > 0
 }
 
-// ModelStages are the names that [models.overrides] may have.
+// ModelStages returns the names that [models.overrides] may have.
 func ModelStages() []string {
 	return []string{"task_analysis", "scope", "precision", "execute_plan", "execute_code", "enrichment", "train_plan", "curate_data", "review", "critique"}
 }
 
-// Budget is what a prompt may take, in tokens (BUD-01). 0 is "not given": there is no default (C-03).
+// Budget is the size limit of a prompt, in tokens (BUD-01). 0 means "not set": there is no default (C-03).
 type Budget struct {
 	ContextWindow  int `toml:"context_window" doc:"tokens that a prompt and its answer may have together"`
 	ReservedTokens int `toml:"reserved_tokens" doc:"of these, for instructions, the task, retries and the answer; the rest is for context"`
 }
 
-// Solve holds what solving a task needs to know. What is not given has no default (C-03).
+// Solve holds the settings for solving a task. They have no defaults (C-03).
 type Solve struct {
 	MaxAttempts        int  `toml:"max_attempts" doc:"attempts at a task before it counts as failed"`
 	MaxRefinementLoops *int `toml:"max_refinement_loops" doc:"how often an attempt may ask for more context"`
@@ -63,13 +63,13 @@ type Stages struct {
 	Symbols int    `toml:"symbols" doc:"pieces of code that the model of precision is asked about at most; the window may have room for fewer"`
 }
 
-// defaultModels are tuning values only (CFG-05).
+// defaultModels returns only tuning values (CFG-05).
 func defaultModels() Models {
 	return Models{MaxTokens: 2048, Timeout: Duration(5 * time.Minute), Retries: 2, Margin: 0.2}
 }
 
-// checkModels looks at [models], [budget] and [solve]. What is missing is no error here: another file or a variable may
-// say it, and a command that needs it tells.
+// checkModels checks [models], [budget] and [solve]. A missing value is not an error here: another file or a variable
+// may set it, and a command that needs it reports it.
 func (l *Loaded) checkModels(wrong func(error)) {
 	m := l.Models
 	say := func(key, format string, args ...any) {
@@ -132,7 +132,7 @@ func (l *Loaded) checkModelFigures(say func(key, format string, args ...any)) {
 	}
 }
 
-// checkBudget looks at a budget that is given; whether one is needed is the command's affair.
+// checkBudget checks a given budget; the command decides whether one is needed.
 func (l *Loaded) checkBudget(wrong func(error)) {
 	b := l.Budget
 	switch {
@@ -150,8 +150,8 @@ func (l *Loaded) checkBudget(wrong func(error)) {
 	}
 }
 
-// badBaseURL tells why an address is none of an Ollama server, "" where it may be one. The address may have a secret
-// in it, so that it is not repeated.
+// badBaseURL returns why an address cannot be that of an Ollama server, or "". It does not repeat the address, which
+// may contain a secret.
 func badBaseURL(address string) string {
 	u, err := url.Parse(address)
 	switch {
@@ -170,7 +170,7 @@ func isOllamaCom(host string) bool {
 	return host == "ollama.com" || strings.HasSuffix(host, ".ollama.com")
 }
 
-// modelValues are those settings that are no plain words and figures.
+// modelValues lists the settings that are not plain strings or numbers.
 func (l *Loaded) modelValues(list func(key, between string, items []string)) {
 	list("models.command", " ", l.Models.Command)
 	list("models.pass_env", ", ", l.Models.PassEnv)
@@ -186,7 +186,7 @@ func (l *Loaded) modelValues(list func(key, between string, items []string)) {
 	list("solve.max_refinement_loops", "", []string{loops})
 }
 
-// Check tells what would be wrong with a file of that text, by itself.
+// Check returns the errors of a file with that text, without other files.
 func Check(file string, text []byte) error {
 	l := &Loaded{Config: Default(), Sources: map[string]string{}, Files: []string{file}}
 	if err := decode(file, text, &l.Config); err != nil {

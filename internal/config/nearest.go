@@ -8,8 +8,8 @@ import (
 // Nearest returns the known word that a mistyped one is closest to, or "" when nothing is close.
 func Nearest(word string, known []string) string { return nearest(word, known) }
 
-// nearest returns the known key that a mistyped one is closest to, or "" when nothing is close. A * in a
-// known key stands for the word that the mistyped key has there.
+// nearest returns the known key that is closest to a mistyped one, or "" if none is close. A * in a known key matches
+// the word of the mistyped key in that place.
 func nearest(key string, known []string) string {
 	best, bestAt := "", len(key)/3+2
 	words := strings.Split(key, ".")
@@ -49,7 +49,7 @@ func other(words []string) string {
 	return ""
 }
 
-// distance is the Levenshtein distance of two short strings.
+// distance returns the Levenshtein distance of two short strings.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for k := range row {

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Notify says who is told what happens in a run, outside of its terminal.
+// Notify configures who is notified of the events of a run, outside of its terminal.
 type Notify struct {
 	Command []string `toml:"command" doc:"program and arguments that are told what happens; each message is one JSON object on standard input"`
 	Webhook string   `toml:"webhook" doc:"address that each message is posted to, as JSON; https, or http on this machine"`
@@ -18,13 +18,13 @@ type Notify struct {
 	PassEnv []string `toml:"pass_env" doc:"variables of yours that the program may see"`
 }
 
-// NotifyEvents are the words that notify.events may have.
+// NotifyEvents returns the words that notify.events may have.
 func NotifyEvents() []string {
 	return []string{"started", "gate", "blocked", "paused", "budget", "failed", "done", "approval"}
 }
 
-// checkNotify looks at the words and at the address. What the address says beyond its host may be a secret, so it is
-// not in an error.
+// checkNotify checks the events and the URL. Everything in the URL but its host may be a secret, so errors do not
+// contain it.
 func (l *Loaded) checkNotify(wrong func(error)) {
 	for _, name := range l.Notify.Events {
 		if !slices.Contains(NotifyEvents(), name) {
@@ -63,7 +63,7 @@ func Loopback(host string) bool {
 	return err == nil && ip.IsLoopback()
 }
 
-// HostOf is an address without what may be a secret in it: scheme and host.
+// HostOf returns an address without possible secrets: scheme and host.
 func HostOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {

@@ -18,7 +18,7 @@ func (l *Loaded) came(file string, text []byte, keys map[string]any) {
 	l.lines[file] = linesOf(text)
 }
 
-// where is [Loaded.Source] with the line of the file on which the key is, or the table that has it, for errors.
+// where returns [Loaded.Source] with the line of the key, or of its table, for error messages.
 func (l *Loaded) where(key string) string {
 	source := l.Source(key)
 	for at := len(key); at > 0; at = strings.LastIndexByte(key[:at], '.') {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Review says who reviews changes, and how. Without reviewers the model of [models] for the stage review is asked, if
-// there is one.
+// Review configures who reviews changes, and how. Without reviewers, the model of [models] for the stage review is
+// asked, if there is one.
 type Review struct {
 	Batches   string              `toml:"batches" doc:"who reviews what a batch of a run changes, before it is merged: off, programs, or all (programs, then reviewers)"`
 	Final     string              `toml:"final" doc:"who reviews all that a run made, before it lands: off, programs or all"`
@@ -32,7 +32,7 @@ type Reviewer struct {
 	Timeout   Duration `toml:"timeout" doc:"time limit of one question; 0 is models.timeout"`
 }
 
-// checkReview looks at [review].
+// checkReview checks [review].
 func (l *Loaded) checkReview(wrong func(error)) {
 	for _, k := range []struct{ key, value string }{{"review.batches", l.Review.Batches}, {"review.final", l.Review.Final}} {
 		if !slices.Contains([]string{"off", "programs", "all"}, k.value) {
@@ -76,7 +76,7 @@ func (l *Loaded) checkReview(wrong func(error)) {
 	}
 }
 
-// reviewValues are those settings that are no plain words and figures.
+// reviewValues lists the settings that are not plain strings or numbers.
 func (l *Loaded) reviewValues(list func(key, between string, items []string)) {
 	for _, name := range slices.Sorted(maps.Keys(l.Review.Reviewers)) {
 		r, key := l.Review.Reviewers[name], "review.reviewers."+name+"."

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// Sandboxes are the words that agents.NAME.sandbox may have.
+// Sandboxes returns the words that agents.NAME.sandbox may have.
 func Sandboxes() []string { return []string{"none", "bwrap", "docker", "sandbox-exec", "custom"} }
 
-// checkSandbox looks at the sandbox of one agent.
+// checkSandbox checks the sandbox of one agent.
 func (l *Loaded) checkSandbox(name string, wrong func(error)) {
 	a, source := l.Agents[name], l.where("agents."+name)
 	say := func(format string, args ...any) {

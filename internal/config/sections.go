@@ -26,7 +26,7 @@ type Config struct {
 	Training  Training         `toml:"training"`
 }
 
-// Run holds what concerns a run as a whole.
+// Run holds the settings of a run as a whole.
 type Run struct {
 	Agent          string   `toml:"agent" doc:"agent to use: script, solver, or a name under [agents]; empty picks script for a literal plan"`
 	Land           string   `toml:"land" doc:"branch, ff or pr: what happens with the run branch at the end"`
@@ -115,19 +115,19 @@ type Tests struct {
 	Changed string `toml:"changed" doc:"what follows from a test that passes as the change has it and fails as it was before: warn, approve (a person has to agree) or fail; what the plan names is agreed"`
 }
 
-// Mutants says how much is tried to find out what the tests of a project do not notice.
+// Mutants configures the budget for mutation testing.
 type Mutants struct {
 	Budget Duration `toml:"budget" doc:"time for running the tests on wrong versions of the lines that a batch changed; 0 tries none"`
 	Bar    int      `toml:"bar" doc:"percent of wrong versions that the tests must notice; 0 only reports"`
 }
 
-// Promises says how strictly a batch is held to what the plan says of its outcome.
+// Promises configures how strictly a batch must keep the promises of the plan.
 type Promises struct {
 	Severity string   `toml:"severity" doc:"of a broken promise of the plan (Run: and Expected:, Create:, Modify:, Test:): error, warning, or off to look at none"`
 	Timeout  Duration `toml:"timeout" doc:"time limit of one command of the plan"`
 }
 
-// Gates says what is checked after each batch.
+// Gates configures the checks after each batch.
 type Gates struct {
 	Detect       bool     `toml:"detect" doc:"find linters and test runners by the project's files"`
 	RequireTests bool     `toml:"require_tests" doc:"a project without tests fails instead of being skipped"`
@@ -167,18 +167,18 @@ type Plugin struct {
 	Timeout      Duration       `toml:"timeout" doc:"time limit of one look"`
 }
 
-// Acceptance says where a project has testscripts of its own.
+// Acceptance configures the folder of a project's own testscripts.
 type Acceptance struct {
 	Dir string `toml:"dir" doc:"folder of testscripts to run after each batch; empty has none"`
 }
 
-// Severity gives findings for which a condition holds another severity.
+// Severity overrides the severity of findings that meet a condition.
 type Severity struct {
 	When     string `toml:"when" doc:"condition on gate, rule, path, line, severity, message, test and env"`
 	Severity string `toml:"severity" doc:"error, warning or info"`
 }
 
-// Gate is a command that has to exit with 0.
+// Gate is a command that must exit with 0.
 type Gate struct {
 	Name     string   `toml:"name"`
 	Run      string   `toml:"run" doc:"shell text"`
@@ -199,7 +199,7 @@ type Workspace struct {
 // Duration is a time span written as "90s" or "30m".
 type Duration time.Duration
 
-// UnmarshalText reads what [time.ParseDuration] reads.
+// UnmarshalText parses a duration in the form of [time.ParseDuration].
 func (d *Duration) UnmarshalText(text []byte) error {
 	v, err := time.ParseDuration(string(text))
 	if err != nil || v < 0 {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Training says what trains adapters, and what may never be in training data.
+// Training configures what trains adapters, and what training data must not contain.
 type Training struct {
 	Canaries []string `toml:"canaries" doc:"texts that may not be in training data; where one is, the build of the data fails"`
 	Trainer  []string `toml:"trainer" doc:"program that trains an adapter, and its arguments; what it is to do comes in RUNPLAN_TRAIN_ variables"`
@@ -16,7 +16,7 @@ type Training struct {
 
 func defaultTraining() Training { return Training{Timeout: Duration(24 * time.Hour)} }
 
-// checkTraining looks at [training].
+// checkTraining checks [training].
 func (l *Loaded) checkTraining(wrong func(error)) {
 	t := l.Training
 	switch {
@@ -35,7 +35,8 @@ func (l *Loaded) checkTraining(wrong func(error)) {
 	}
 }
 
-// trainingValues are those settings that are no plain words and figures. Canaries are secrets: only how many there are is told.
+// trainingValues lists the settings that are not plain strings or numbers. Canaries are secrets: only their number is
+// shown.
 func (l *Loaded) trainingValues(list func(key, between string, items []string)) {
 	list("training.trainer", " ", l.Training.Trainer)
 	list("training.pass_env", ", ", l.Training.PassEnv)

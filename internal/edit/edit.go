@@ -1,8 +1,8 @@
-// Package edit is the one engine for search/replace edits, whoever writes them: a plan, a model, a fix.
+// Package edit applies search/replace edits of plans, models and fixes; no other package does.
 //
-// An edit names a text and what takes its place. The text must occur exactly once: an edit that could
-// mean two places, or none, is an error that quotes it, and nothing is changed. Line endings and the end
-// of the file stay as the file has them, however the edit was written.
+// An edit names a text and its replacement. The text must occur exactly once. An edit that matches several places, or
+// none, is an error that quotes it, and nothing is changed. The file keeps its line endings and its final newline,
+// however the edit was written.
 package edit
 
 import (
@@ -27,10 +27,10 @@ type Edit struct {
 	Replace string
 	All     bool // replace each occurrence; at least one is required
 	Delete  bool // the file goes; Search and Replace are empty
-	// Lines says that Search is made of whole lines, as it stands in a block. Whole lines are looked for
-	// first; only where there are none, a part of a line may match.
+	// Lines says that Search consists of whole lines, as in a block. Whole lines are tried first; a part of a line may
+	// match only if no whole lines do.
 	Lines bool
-	Line  int // where the edit stands in the text it was read from; 0 is unknown
+	Line  int // line of the edit in the text it was read from; 0 is unknown
 }
 
 // Apply returns src with e carried out.
@@ -65,7 +65,7 @@ func Apply(src string, e Edit) (string, error) {
 	}
 }
 
-// count counts the places where search begins, those that share text too: each of them may be the one that is meant.
+// count counts the places where search begins, including overlapping ones: each of them may be the intended one.
 func count(src, search string) (n int) {
 	for i := 0; ; n++ {
 		j := strings.Index(src[i:], search)
@@ -76,8 +76,8 @@ func count(src, search string) (n int) {
 	}
 }
 
-// wholeLines lists where search, which ends with a line end, begins at the start of a line, also where places share
-// lines. The last line of src need not have a line end.
+// wholeLines lists where search, which ends with a line end, begins at the start of a line, including overlapping
+// places. The last line of src may lack a line end.
 func wholeLines(src, search string) []int {
 	var at []int
 	for i := 0; i < len(src); {
@@ -119,7 +119,7 @@ func splice(src string, at []int, search, replace string) string {
 
 func chomp(s string) string { return strings.TrimSuffix(strings.TrimSuffix(s, "\n"), "\r") }
 
-// endings gives text the line ends of src, where src has one kind only.
+// endings gives text the line ends of src, if src uses only one kind.
 func endings(src, text string) string {
 	lf := strings.Count(src, "\n")
 	crlf := strings.Count(src, "\r\n")

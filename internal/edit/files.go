@@ -8,10 +8,10 @@ import (
 	"path/filepath"
 )
 
-// file is one that edits are about: what it was, and what it is to be.
+// file is an edited file: its old and its new content.
 type file struct {
 	path string // as it is shown
-	at   string // where it lies
+	at   string // its path on disk
 	text string
 	mode fs.FileMode
 
@@ -21,9 +21,9 @@ type file struct {
 	madeBelow   string // the topmost folder that had to be made for it
 }
 
-// Files carries out edits on the files under root, all of them or none, and returns the paths it wrote or
-// deleted, in the order of the edits. Several edits of one file build on each other. Where one cannot be
-// written, those that were are put back as they had been.
+// Files applies edits to the files under root, all of them or none. It returns the paths that it wrote or deleted, in
+// the order of the edits. Several edits of one file build on each other. If a file cannot be written, it restores those
+// already written.
 func Files(root string, edits []Edit) ([]string, error) {
 	if len(edits) == 0 {
 		return nil, fmt.Errorf("edit: %w", ErrNone)
@@ -60,7 +60,7 @@ func Files(root string, edits []Edit) ([]string, error) {
 	return paths, nil
 }
 
-// open reads the file of an edit. One that is not there can only be made.
+// open reads the file of an edit. A missing one can only be made.
 func open(at string, e Edit) (*file, error) {
 	f := &file{path: filepath.ToSlash(filepath.Clean(e.Path)), at: at, mode: 0o644}
 	b, err := os.ReadFile(at)
@@ -110,7 +110,7 @@ func (f *file) write() error {
 	return os.WriteFile(f.at, []byte(f.text), f.mode)
 }
 
-// makeFolder makes the folder of the file, and remembers what had not been there.
+// makeFolder makes the folder of the file, and records which folders are new.
 func (f *file) makeFolder() error {
 	for dir := filepath.Dir(f.at); ; dir = filepath.Dir(dir) {
 		if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
@@ -121,13 +121,13 @@ func (f *file) makeFolder() error {
 	return os.MkdirAll(filepath.Dir(f.at), 0o755)
 }
 
-// restore brings the file back to what it was.
+// restore restores the old content of the file.
 func (f *file) restore() error {
 	var err error
 	switch {
 	case f.written && f.there:
 		if err = os.WriteFile(f.at, []byte(f.was), f.mode); err == nil {
-			err = os.Chmod(f.at, f.mode) // a file that is made anew has what the umask leaves
+			err = os.Chmod(f.at, f.mode) // a new file has the umask applied
 		}
 	case f.madeBelow != "":
 		err = os.RemoveAll(f.madeBelow)

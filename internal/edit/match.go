@@ -69,7 +69,7 @@ func newMatchError(src string, e Edit, n int) *MatchError {
 	return m
 }
 
-// locate finds where the search text would begin, and the first of its lines that is something else there.
+// locate finds the longest partial match of the search text, and its first line that differs.
 func (e *MatchError) locate(src string) {
 	all := splitLines(src)
 	search := splitLines(e.Edit.Search)
@@ -94,7 +94,7 @@ func (e *MatchError) locate(src string) {
 	}
 }
 
-// bare is a line without its end.
+// bare returns a line without its end.
 func bare(line string) string { return strings.TrimRight(line, "\r\n") }
 
 const (
@@ -136,7 +136,7 @@ func nearest(src, search string) (near, asked string, at int) {
 		return "", "", 0
 	}
 	pairs := bigrams(want)
-	best, bestLine, bestScore, n := "", 0, 0.5, 0 // less than half alike is no help
+	best, bestLine, bestScore, n := "", 0, 0.5, 0 // a match below one half does not help
 	for line := range strings.Lines(src) {
 		if n++; n > maxNearLines {
 			break
@@ -164,7 +164,7 @@ func bigrams(s string) map[[2]byte]int {
 	return m
 }
 
-// similarity is Dice's coefficient over pairs of bytes: 0 nothing in common, 1 the same pairs.
+// similarity returns Dice's coefficient over pairs of bytes: 0 nothing in common, 1 the same pairs.
 func similarity(pairs map[[2]byte]int, size int, s string) float64 {
 	if size < 2 || len(s) < 2 {
 		return 0

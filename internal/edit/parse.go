@@ -14,16 +14,15 @@ import (
 //	new lines
 //	>>>>>>> REPLACE
 //
-// The name of the file stands on the line before, a code fence may stand between; a block without one is
-// for the file of the block before it, and the first for path. REPLACE ALL replaces each occurrence. The
-// three markers of a block have the same width, so that a wider one can hold the lines of a narrower one.
-// A file goes with
+// The name of the file is on the line before; a code fence may be between. A block without a name is for the file of
+// the block before it, and the first one for path. REPLACE ALL replaces each occurrence. The three markers of a block
+// have the same width, so a wider block can contain the lines of a narrower one. This deletes a file:
 //
 //	path/of/the/file.go
 //	<<<<<<< DELETE
 //	>>>>>>> DELETE
 //
-// which needs its path on the line before. All other text is ignored: a model may explain what it does.
+// It needs its path on the line before. All other text is ignored, because a model may explain what it does.
 func Parse(text, path string) ([]Edit, error) {
 	var edits []Edit
 	lines := splitLines(text)
@@ -125,7 +124,7 @@ func marker(line string, c byte, word string) (int, bool) {
 	return n, n >= 5 && line[n:] == " "+word
 }
 
-// nameBefore is the file name on the last of lines, if there is one.
+// nameBefore returns the file name on the last of lines, if there is one.
 func nameBefore(lines []string) string {
 	for i := len(lines) - 1; i >= max(0, len(lines)-2); i-- {
 		text := strings.TrimSpace(lines[i])
@@ -137,7 +136,7 @@ func nameBefore(lines []string) string {
 	return ""
 }
 
-// fileName takes a path out of the decoration that people and models put around it; "" if it is no path.
+// fileName removes the decoration that people and models put around a path; "" if text is not a path.
 func fileName(text string) string {
 	text = strings.TrimLeft(text, "# ")
 	text = strings.Trim(text, "*")

@@ -10,12 +10,11 @@ import (
 	"unicode"
 )
 
-// ErrUnsafePath says that a path may not be written: it leads out of the workspace, or into what
-// belongs to git or to runplan.
+// ErrUnsafePath says that a path must not be written: it leads out of the workspace, or into files of git or runplan.
 var ErrUnsafePath = errors.New("path refused")
 
-// SafePath returns where p lies below root. It refuses what is not plainly a path below root: absolute
-// paths, "..", drive letters, symbolic links that lead out, and whatever lies in .git or .runplan.
+// SafePath returns the path of p below root. It refuses paths that may lead elsewhere: absolute paths, "..", drive
+// letters and symbolic links that lead out. It also refuses everything in .git or .runplan.
 func SafePath(root, p string) (string, error) {
 	parts, err := lexical(p)
 	if err != nil {
@@ -28,7 +27,7 @@ func SafePath(root, p string) (string, error) {
 	return path, nil
 }
 
-// Lexical is what [SafePath] can say without looking at the disk.
+// Lexical makes those checks of [SafePath] that need no disk access.
 func Lexical(p string) error {
 	_, err := lexical(p)
 	return err
@@ -36,7 +35,7 @@ func Lexical(p string) error {
 
 func refused(p, why string) error { return fmt.Errorf("%w: %q %s", ErrUnsafePath, p, why) }
 
-// lexical returns the parts of a path that leads nowhere but below where it starts.
+// lexical returns the parts of a path that stays below its starting point.
 func lexical(p string) ([]string, error) {
 	refuse := func(why string) ([]string, error) { return nil, refused(p, why) }
 	switch {

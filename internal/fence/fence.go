@@ -1,5 +1,5 @@
-// Package fence puts text of others into a prompt so that nothing in it passes for a directive: what nobody sees and a
-// model reads is taken out, what looks like a secret is hidden, and the fence around it cannot be closed from inside.
+// Package fence puts external text into a prompt so that nothing in it looks like an instruction. It removes invisible
+// characters, hides secrets, and makes a fence that the text cannot close.
 package fence
 
 import (
@@ -10,8 +10,8 @@ import (
 	"github.com/runplan/runplan/internal/redact"
 )
 
-// Around puts a text into a fence that it cannot close. It stays as it is; see [Clean] and [Hide]. The info, such as a
-// language, stands on the opening line.
+// Around puts a text into a fence that the text cannot close. It does not change the text; see [Clean] and [Hide]. The
+// info, such as a language, is on the opening line.
 func Around(info, text string) string {
 	longest, run := 3, 0
 	at := strings.IndexByte(text, '~')
@@ -33,7 +33,7 @@ func Around(info, text string) string {
 // Foreign cleans a text, hides what looks like a secret, and fences it.
 func Foreign(info, text string) string { return Around(info, Hide(Clean(text))) }
 
-// Line is a text of others that has to stay on the line where it is put.
+// Line returns an external text that must stay on one line.
 func Line(text string) string {
 	text = Hide(Clean(text))
 	if oneLine(text) {
@@ -42,7 +42,7 @@ func Line(text string) string {
 	return phrase.Line(text)
 }
 
-// oneLine tells what is on one line already, as most texts are: in ASCII, and with single spaces alone.
+// oneLine reports whether a text is one line already, as most texts are: ASCII with single spaces.
 func oneLine(text string) bool {
 	space := true // before it
 	for i := range len(text) {
@@ -55,13 +55,13 @@ func oneLine(text string) bool {
 	return !space || text == ""
 }
 
-// Hide takes out what looks like a secret. It comes before anything is cut: half a key would not look like one.
+// Hide removes strings that look like secrets. Call it before cutting a text: half a key would not look like one.
 func Hide(text string) string { return shapes().String(text) }
 
 var shapes = sync.OnceValue(func() *redact.Redactor { return redact.New(nil) })
 
-// Clean removes from foreign text what a reader does not see and a model does, see [redact.Hidden]. Line ends become line
-// feeds.
+// Clean removes characters from external text that a reader does not see but a model does, see [redact.Hidden]. It
+// turns line ends into line feeds.
 func Clean(text string) string {
 	if strings.Contains(text, "\r") {
 		text = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)

@@ -15,7 +15,7 @@ func (r *Repo) EmptyTree(ctx context.Context) (string, error) {
 	return r.Input(ctx, "", "hash-object", "-t", "tree", "--stdin")
 }
 
-// MergeBase returns the best common ancestor of two commits, or "" where their histories never meet.
+// MergeBase returns the best common ancestor of two commits, or "" if there is none.
 func (r *Repo) MergeBase(ctx context.Context, a, b string) (string, error) {
 	out, err := r.Run(ctx, "merge-base", a, b)
 	if exitStatus(err) == 1 {
@@ -24,8 +24,8 @@ func (r *Repo) MergeBase(ctx context.Context, a, b string) (string, error) {
 	return out, err
 }
 
-// Upstream finds what the work in the checkout will be compared with one day: the branch that everybody's work goes
-// to, else the branch that this one follows. It returns the ref and its commit, or nothing.
+// Upstream finds the base to compare the work in the checkout with: the main branch of origin, else the upstream of
+// this branch, else a local main branch. It returns the ref and its commit, or nothing.
 func (r *Repo) Upstream(ctx context.Context, branch string) (name, commit string, err error) {
 	refs := []string{"refs/remotes/origin/HEAD", "refs/remotes/origin/main", "refs/remotes/origin/master"}
 	if branch != "" {
@@ -36,7 +36,7 @@ func (r *Repo) Upstream(ctx context.Context, branch string) (name, commit string
 			refs = append(refs, "refs/heads/"+b)
 		}
 	}
-	// Most are not there; one question about all is cheaper than one about each.
+	// Most of them do not exist; one query for all is cheaper than one for each.
 	if there, err := r.Run(ctx, append([]string{"for-each-ref", "--format=%(refname)"}, refs...)...); err == nil {
 		known := strings.Split(there, "\n")
 		refs = slices.DeleteFunc(refs, func(ref string) bool { return strings.HasPrefix(ref, "refs/") && !slices.Contains(known, ref) })
@@ -63,7 +63,7 @@ func (r *Repo) AddDetached(ctx context.Context, dir, commit string) (*Workspace,
 	return r.addWorktree(ctx, dir, "--detach", dir, commit)
 }
 
-// AddEmpty is [Repo.AddDetached] without the files, for who brings the workspace to a commit right after.
+// AddEmpty is [Repo.AddDetached] without the files, for callers that then bring the workspace to a commit.
 func (r *Repo) AddEmpty(ctx context.Context, dir, commit string) (*Workspace, error) {
 	return r.addWorktree(ctx, dir, "--detach", "--no-checkout", dir, commit)
 }
@@ -76,7 +76,7 @@ func (r *Repo) addWorktree(ctx context.Context, dir string, args ...string) (*Wo
 	return r.OpenWorkspace(dir)
 }
 
-// exitStatus is the status that git ended with; 0 for any other error.
+// exitStatus returns the status that git ended with; 0 for any other error.
 func exitStatus(err error) int {
 	var exit *proc.ExitError
 	if errors.As(err, &exit) {

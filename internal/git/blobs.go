@@ -15,13 +15,13 @@ import (
 	"github.com/runplan/runplan/internal/proc"
 )
 
-// MaxBlob is how large a file may be to be read by [Compared.Before] and [Compared.After].
+// MaxBlob limits the bytes of a file that [Compared.Before] and [Compared.After] read.
 const MaxBlob = 2 << 20
 
-// maxBlobs bounds what one comparison holds in memory.
+// maxBlobs limits the bytes that one comparison holds in memory.
 const maxBlobs = 256 << 20
 
-// ErrBlobTooLarge says that a file is too large to be read, or that all of them together are.
+// ErrBlobTooLarge says that a file, or all files together, are too large to read.
 var ErrBlobTooLarge = errors.New("the file is too large to be looked at")
 
 // Compared is two trees, side by side. It asks git when it is first asked itself: for the names that differ, for the
@@ -56,7 +56,7 @@ func (r *Repo) Compare(base, target string) *Compared {
 	return &Compared{repo: r, base: base, target: target}
 }
 
-// Entries lists what differs, sorted by path. Moves are not looked for.
+// Entries lists the differences, sorted by path. It does not detect renames.
 func (c *Compared) Entries(ctx context.Context) ([]Entry, error) {
 	c.names.Do(func() {
 		out, err := c.repo.at(ctx, c.repo.Root, nil, "diff-tree", "-r", "-z", "--raw", "--no-renames", "--full-index", c.base, c.target, "--")
@@ -118,12 +118,12 @@ func (c *Compared) Before(ctx context.Context, path string) ([]byte, error) {
 	return c.text(ctx, path, func(e Entry) string { return blobOf(e.OldMode, e.oldBlob) })
 }
 
-// After is the other side of [Compared.Before].
+// After returns the other side of [Compared.Before].
 func (c *Compared) After(ctx context.Context, path string) ([]byte, error) {
 	return c.text(ctx, path, func(e Entry) string { return blobOf(e.NewMode, e.newBlob) })
 }
 
-// blobOf is "" for what has no content: nothing at all, and submodules.
+// blobOf returns "" for entries without content: missing files and submodules.
 func blobOf(mode, blob string) string {
 	if strings.HasPrefix(mode, "10") || mode == "120000" {
 		return blob
@@ -223,8 +223,8 @@ func (r *Repo) readBlobs(ctx context.Context, list []Entry) (map[string][]byte, 
 	return blobs, large, nil
 }
 
-// WorkingTree writes what lies in the working tree around dir, with what git does not know yet and without what it
-// ignores, as a tree, and returns its hash. Index, files and refs stay as they are; objects are added.
+// WorkingTree writes a tree of the working tree around dir, with untracked files and without ignored ones, and returns
+// its hash. Index, files and refs do not change; it only adds objects.
 func (r *Repo) WorkingTree(ctx context.Context) (string, error) {
 	temp, err := os.MkdirTemp("", "runplan-index-")
 	if err != nil {
@@ -232,14 +232,14 @@ func (r *Repo) WorkingTree(ctx context.Context) (string, error) {
 	}
 	defer os.RemoveAll(temp)
 	index := filepath.Join(temp, "index")
-	// A copy of the index spares git to read each file anew.
+	// With a copy of the index, git need not read each file again.
 	own := filepath.Join(r.GitDir, "index")
 	if data, err := os.ReadFile(own); err == nil {
 		if err := os.WriteFile(index, data, 0o600); err != nil {
 			return "", fmt.Errorf("write the working tree as a tree: %w", err)
 		}
-		// It has to look as old as it is: git reads anew what was written at the time of the index or later, and of
-		// the rest it believes the dates.
+		// Keep the modification time: git reads files again that are as new as the index, and trusts the recorded times
+		// of the rest.
 		info, err := os.Stat(own)
 		if err == nil {
 			err = os.Chtimes(index, info.ModTime(), info.ModTime())

@@ -19,8 +19,8 @@ func Clone(ctx context.Context, url, dir string, env []string) error {
 	return nil
 }
 
-// RemoveClone removes a clone with all that lies in its folder, whatever rights programs left there. One that is gone is no
-// error.
+// RemoveClone removes a clone and its folder, even if programs left restrictive permissions there. A missing clone is
+// not an error.
 func RemoveClone(dir string) error {
 	if err := removeAll(dir); err != nil {
 		return fmt.Errorf("remove the clone: %w", err)

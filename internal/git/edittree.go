@@ -12,11 +12,11 @@ import (
 	"github.com/runplan/runplan/internal/proc"
 )
 
-// TreeFile is a file to put into a tree: its mode, "100644" for one, and the hash of its blob.
+// TreeFile is a file to put into a tree: its mode, such as "100644", and the hash of its blob.
 type TreeFile struct{ Mode, Blob string }
 
-// EditTree stores a tree that is like tree, with the files of put at their paths and without those of drop. It works in
-// an index of its own: no checkout and no index of the user's is touched.
+// EditTree stores a copy of tree with the files of put at their paths and without those of drop. It uses a temporary
+// index: it changes neither checkouts nor the user's index.
 func (r *Repo) EditTree(ctx context.Context, tree string, put map[string]TreeFile, drop []string) (string, error) {
 	dir, err := os.MkdirTemp("", "runplan-index-")
 	if err != nil {
@@ -59,7 +59,7 @@ func (r *Repo) IsAsIn(ctx context.Context, commit, tree string, paths []string) 
 	return err == nil, err
 }
 
-// oldCommits is how far back a revert is recognised.
+// oldCommits limits the commits that are searched for a revert.
 const oldCommits = 50
 
 // Reverts reports whether all of paths are in tree as they were in one older commit of base.

@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 )
 
-// dropEmbedded turns repositories that somebody made inside of the workspace, as scaffolding tools do, into
-// plain folders: git would commit a mere link to them, or refuse to commit at all. Submodules, whose .git is
-// a file, and what is ignored stay as they are. It reports whether there was one.
+// dropEmbedded turns repositories inside the workspace, as scaffolding tools create them, into plain folders. Otherwise
+// git would record only a gitlink, or refuse to commit. Submodules, whose .git is a file, and ignored folders stay. It
+// reports whether there was one.
 func (w *Workspace) dropEmbedded(ctx context.Context) (bool, error) {
 	found := false
 	err := filepath.WalkDir(w.Dir, func(path string, d fs.DirEntry, err error) error {
@@ -27,7 +27,7 @@ func (w *Workspace) dropEmbedded(ctx context.Context) (bool, error) {
 		if err := os.RemoveAll(git); err != nil {
 			return err
 		}
-		// Where it is in the index already it is there as a link; its files take that place.
+		// If the index has it already, it has a gitlink; the files replace that.
 		_, err = w.Run(ctx, "rm", "--quiet", "--cached", "--force", "--ignore-unmatch", "--", path)
 		return err
 	})

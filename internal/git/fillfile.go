@@ -27,10 +27,12 @@ const (
 	maxRefillFile = 4 << 20 // bytes of one file
 )
 
-// Refill is [Workspace.Fill] for a workspace that holds tree from, as Fill or Refill left it, where the caller has seen
-// that each file is as it was left. It writes the files in which the two trees differ, and the index. It returns their
-// paths. Where git would do more than copy bytes, or where anything is in the way, it is not done and git has to do it:
-// Fill brings a workspace in which some of the files were written to its tree.
+// Refill is [Workspace.Fill] for a workspace that holds tree from since the last Fill or Refill. The caller has checked
+// that no file changed since. It writes the files in which the two trees differ, and the index, and returns their
+// paths.
+//
+// done is false where git would do more than copy bytes, or where anything is in the way. Then call Fill: it works even
+// if some files are already written.
 func (w *Workspace) Refill(ctx context.Context, base, from, to string) (changed []string, done bool) {
 	if !isHash(base) || w.repo.reftable() || w.index.tree != from {
 		return nil, false
@@ -64,8 +66,8 @@ func (w *Workspace) Refill(ctx context.Context, base, from, to string) (changed 
 	return changed, w.headTo(ctx, base) == nil
 }
 
-// copiesBytes tells whether git would write the files of a change as they are stored. Attributes and settings can ask for
-// something else, and links, submodules and entries with marks are left to git.
+// copiesBytes reports whether git would write the files of a change exactly as they are stored. Attributes and settings
+// can change that. Links, submodules and entries with flags are left to git.
 func (w *Workspace) copiesBytes(ctx context.Context, ix *indexFile, list []Entry) bool {
 	for _, e := range ix.entries {
 		if e.flags&(flagAssumed|flagExtended|flagStage) != 0 || path.Base(e.path) == ".gitattributes" {
@@ -84,7 +86,7 @@ func (w *Workspace) copiesBytes(ctx context.Context, ix *indexFile, list []Entry
 	return w.repo.plainCheckout(ctx)
 }
 
-// harmless tells paths of files that may be written. git refuses the others as well.
+// harmless reports whether a path may be written. git refuses the others as well.
 func harmless(name string) bool {
 	if !filepath.IsLocal(filepath.FromSlash(name)) || strings.ContainsAny(name, "\\:") {
 		return false
@@ -98,16 +100,16 @@ func harmless(name string) bool {
 	return true
 }
 
-// plainCheckout tells, as of the first time that it is asked, whether the settings and the attributes of the user and the
-// system leave files as they are stored.
+// plainCheckout reports whether the settings and attributes of user and system leave files as they are stored. It
+// checks them once.
 func (r *Repo) plainCheckout(ctx context.Context) bool {
 	r.objects.checkoutOnce.Do(func() {
-		if runtime.GOOS != "linux" { // elsewhere nobody knows where the system's attributes are
+		if runtime.GOOS != "linux" { // on other systems the place of the system's attributes is unknown
 			return
 		}
 		_, err := r.Run(ctx, "config", "--get-regexp", `^core\.(autocrlf|eol|attributesfile|symlinks|ignorecase|precomposeunicode|sparsecheckout|sparsecheckoutcone|sharedrepository|checkstat|trustctime)$`)
 		if exitStatus(err) != 1 {
-			return // there is one of them
+			return // one of them is set
 		}
 		files := []string{"/etc/gitattributes"}
 		if dir := proc.Getenv(r.env, "XDG_CONFIG_HOME"); dir != "" {
@@ -231,7 +233,7 @@ func (w *Workspace) put(root *os.Root, e Entry) (indexLine, error) {
 	return indexLine{stat: is, hash: e.newBlob, flags: uint16(min(len(e.Path), 0xfff)), path: e.Path}, nil
 }
 
-// writeIndex is an index of version 2. size is the length of an object's name in bytes.
+// writeIndex returns an index of version 2. size is the length of an object's name in bytes.
 func writeIndex(entries []indexLine, size int) ([]byte, error) {
 	var b bytes.Buffer
 	b.Grow(len(entries)*(entryStat+size+40) + indexHead + size)
@@ -276,7 +278,7 @@ func (w *Workspace) headTo(ctx context.Context, base string) error {
 	if w.repo.reftable() || !isHash(base) {
 		return w.Detach(ctx, base)
 	}
-	head := filepath.Join(w.GitDir, "HEAD") // nobody else writes to it
+	head := filepath.Join(w.GitDir, "HEAD") // only the caller writes to it
 	if err := os.WriteFile(head+".new", []byte(base+"\n"), 0o644); err != nil {
 		return fmt.Errorf("move HEAD of %s: %w", w.Dir, err)
 	}

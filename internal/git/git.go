@@ -34,12 +34,12 @@ type Repo struct {
 	GitDir string // folder of this checkout's HEAD and index
 	Common string // folder that all worktrees share
 	env    []string
-	plain  []string // env without what guards a repository that is only read; nil where nothing does
+	plain  []string // env without the guards for a read-only repository; nil without guards
 
 	objects objects
 }
 
-// Open finds the repository that dir lies in. env is the complete environment for git.
+// Open opens the repository that contains dir. env is the complete environment for git.
 func Open(ctx context.Context, dir string, env []string) (*Repo, error) {
 	r := &Repo{env: quiet(env)}
 	out, err := r.at(ctx, dir, nil, "rev-parse", "--show-toplevel", "--absolute-git-dir", "--git-common-dir")
@@ -55,7 +55,7 @@ func Open(ctx context.Context, dir string, env []string) (*Repo, error) {
 	}
 	r.Root, r.GitDir, r.Common = lines[0], lines[1], lines[2]
 	if !filepath.IsAbs(r.Common) {
-		// Git sees where it really is; ".." behind a symbolic link means another folder than to it.
+		// git resolves links: ".." after a symbolic link is another folder for it.
 		if dir, err = filepath.EvalSymlinks(dir); err != nil {
 			return nil, fmt.Errorf("open %s: %w", dir, err)
 		}
@@ -66,7 +66,7 @@ func Open(ctx context.Context, dir string, env []string) (*Repo, error) {
 
 // refusal says why git does not work in dir, as it said with err.
 func (r *Repo) refusal(ctx context.Context, dir string, err error) error {
-	if strings.Contains(err.Error(), "safe.directory") { // the name of the setting, in whatever language
+	if strings.Contains(err.Error(), "safe.directory") { // the setting's name appears in any language
 		return ErrForeign
 	}
 	if bare, err := r.at(ctx, dir, nil, "rev-parse", "--is-bare-repository"); err == nil && strings.TrimSpace(string(bare)) == "true" {
@@ -75,14 +75,14 @@ func (r *Repo) refusal(ctx context.Context, dir string, err error) error {
 	return ErrNotRepo
 }
 
-// quiet returns env made fit for git without a person in front of it.
+// quiet returns env with settings for git without a terminal.
 func quiet(env []string) []string {
 	out := make([]string, 0, len(env)+6)
 	for _, kv := range env {
 		switch name, _, _ := strings.Cut(kv, "="); name {
 		case "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX", "GIT_EDITOR", "GIT_NAMESPACE",
 			"GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_QUARANTINE_PATH", "GIT_SHALLOW_FILE", "GIT_GRAFT_FILE":
-			// Set when runplan itself is called from a hook; they would point every command elsewhere.
+			// These are set if a hook calls runplan; they would change the meaning of pathspecs in every command.
 		case "GIT_LITERAL_PATHSPECS", "GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS":
 			// They would give the paths in our commands another meaning.
 		default:
@@ -93,7 +93,7 @@ func quiet(env []string) []string {
 }
 
 func (r *Repo) at(ctx context.Context, dir string, stdin io.Reader, args ...string) ([]byte, error) {
-	// Git is short. Cutting it off in the middle would leave lock files behind, so a cancelled run waits for it.
+	// git commands are short. A killed git leaves lock files, so even a cancelled run waits for it.
 	ctx = context.WithoutCancel(ctx)
 	return proc.Output(ctx, proc.Cmd{Args: append([]string{"git"}, args...), Dir: dir, Env: r.env, Stdin: stdin})
 }
@@ -126,7 +126,7 @@ func (r *Repo) Head(ctx context.Context) (commit, branch string, err error) {
 	if err != nil {
 		return commit, "", nil // detached
 	}
-	return commit, strings.TrimPrefix(ref, "refs/heads/"), nil // git's own short form is longer beside a tag of that name
+	return commit, strings.TrimPrefix(ref, "refs/heads/"), nil // git's own short form is longer if a tag has that name
 }
 
 // Dirty returns the paths of the user's checkout that are not as committed, and those that git does not
@@ -153,7 +153,7 @@ func (r *Repo) Dirty(ctx context.Context) (changed, untracked []string, err erro
 	return changed, untracked, nil
 }
 
-// Resolve returns the commit of a ref, or "" when there is no such ref.
+// Resolve returns the commit of a ref, or "" if the ref does not exist.
 func (r *Repo) Resolve(ctx context.Context, ref string) (string, error) {
 	if name, ok := strings.CutPrefix(ref, "refs/heads/"); ok && !r.reftable() {
 		if hash, err := r.branch(name); err != nil || !strings.HasPrefix(hash, "ref:") {
@@ -181,7 +181,7 @@ func (r *Repo) IsAncestor(ctx context.Context, old, of string) (bool, error) {
 // RefUpdate is one line of a transaction over refs. Old "" does not look; New "" deletes.
 type RefUpdate struct{ Ref, New, Old string }
 
-// UpdateRefs changes refs in one transaction: all of them or none.
+// UpdateRefs changes refs in one transaction: either all of them or none.
 func (r *Repo) UpdateRefs(ctx context.Context, updates ...RefUpdate) error {
 	var b strings.Builder
 	for _, u := range updates {
@@ -216,7 +216,7 @@ func (r *Repo) under(ctx context.Context, kind, prefix string) (map[string]strin
 	return refs, nil
 }
 
-// Ident checks that git knows who commits.
+// Ident checks that git knows a committer and an author.
 func (r *Repo) Ident(ctx context.Context) error {
 	_, err := r.Run(ctx, "var", "GIT_COMMITTER_IDENT")
 	if err == nil {
@@ -228,7 +228,7 @@ func (r *Repo) Ident(ctx context.Context) error {
 	return nil
 }
 
-// lastLine is what git itself said, without the command around it.
+// lastLine returns git's own message, without the command around it.
 func lastLine(err error) string {
 	var exit *proc.ExitError
 	if !errors.As(err, &exit) {
@@ -241,7 +241,7 @@ func lastLine(err error) string {
 	return text
 }
 
-// exists reports whether path is there, whatever it is.
+// exists reports whether path exists, as a file of any kind.
 func exists(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil

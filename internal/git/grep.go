@@ -14,8 +14,7 @@ import (
 	"github.com/runplan/runplan/internal/proc"
 )
 
-// ErrPartial says that a repository fetches what it lacks from elsewhere, so that looking through all of it would fetch
-// all of it.
+// ErrPartial says that the repository is a partial clone: a search would fetch all missing files.
 var ErrPartial = errors.New("a partial clone does not have all files")
 
 // Hit is a line of a file that has a text which was looked for.
@@ -25,12 +24,11 @@ type Hit struct {
 	Text string
 }
 
-// grepLine bounds the lines that Grep tells of. What is longer was made by a program.
+// grepLine limits the length of the lines that Grep reports. Longer ones are generated.
 const grepLine = 1000
 
-// Grep looks for texts, whatever their case, in the text files of a commit, and tells each line that has one, in the order
-// of paths and lines. Submodules are not looked into. Nothing is kept, so that a text that stands everywhere takes time
-// and no memory.
+// Grep searches the text files of a commit for texts, ignoring case. It passes each matching line to each, in the order
+// of paths and lines. It does not search submodules. It keeps nothing, so frequent matches cost time and no memory.
 func (r *Repo) Grep(ctx context.Context, commit string, texts []string, each func(Hit)) error {
 	if r.partial() {
 		return ErrPartial
@@ -52,13 +50,13 @@ func (r *Repo) Grep(ctx context.Context, commit string, texts []string, each fun
 	return l.err
 }
 
-// partial tells whether objects are left with a remote: git marks the packs that it got from such a one.
+// partial reports whether objects are left with a remote: git marks the packs of a partial clone.
 func (r *Repo) partial() bool {
 	packs, _ := os.ReadDir(filepath.Join(r.Common, "objects", "pack")) // without the folder there are none
 	return slices.ContainsFunc(packs, func(e os.DirEntry) bool { return filepath.Ext(e.Name()) == ".promisor" })
 }
 
-// hitReader reads what git grep prints, as it comes: COMMIT:PATH, NUL, the number, NUL, the line.
+// hitReader parses the output of git grep as it arrives: COMMIT:PATH, NUL, the number, NUL, the line.
 type hitReader struct {
 	prefix string
 	each   func(Hit)

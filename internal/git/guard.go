@@ -13,9 +13,9 @@ import (
 	"github.com/runplan/runplan/internal/proc"
 )
 
-// OpenReadOnly is [Open] for commands that only read. Git then runs no program that the repository's own configuration or
-// hooks folder names, and fetches nothing: a repository that came as an archive decides nothing. What the user's own
-// configuration names still runs, git-lfs for example. [Repo.AllowPrograms] ends that.
+// OpenReadOnly is [Open] for commands that only read. Git then runs no program from the repository's own configuration
+// or hooks folder, and fetches nothing, so an untrusted repository cannot execute code. Programs in the user's own
+// configuration still run, for example git-lfs. [Repo.AllowPrograms] ends that.
 func OpenReadOnly(ctx context.Context, dir string, env []string) (*Repo, error) {
 	r, err := Open(ctx, dir, env)
 	if err != nil {
@@ -30,16 +30,16 @@ func OpenReadOnly(ctx context.Context, dir string, env []string) (*Repo, error) 
 	return r, nil
 }
 
-// AllowPrograms lets git run what the repository's configuration names: filters, hooks, signing. It is called once the
-// user has asked for work that needs them, before anything else uses the repository at the same time.
+// AllowPrograms lets git run the programs in the repository's configuration: filters, hooks, signing. Call it after the
+// user has asked for work that needs them, and before concurrent use of the repository.
 func (r *Repo) AllowPrograms() {
 	if r.plain != nil {
 		r.env, r.plain = r.plain, nil
 	}
 }
 
-// submodules is the value of --ignore-submodules: git looks into submodules with programs that their configurations name,
-// and with none of our settings.
+// submodules returns the value of --ignore-submodules. Inside submodules git runs programs of their configurations,
+// without our settings.
 func (r *Repo) submodules() string {
 	if r.plain != nil {
 		return "dirty"
@@ -47,7 +47,8 @@ func (r *Repo) submodules() string {
 	return "none"
 }
 
-// Status returns what git status prints with args. A repository that is only read has submodules compared by commit alone.
+// Status returns the output of git status with args. In a read-only repository, submodules are compared by commit
+// alone.
 func (r *Repo) Status(ctx context.Context, args ...string) (string, error) {
 	return r.Run(ctx, append([]string{"status", "-z", "--ignore-submodules=" + r.submodules()}, args...)...)
 }
@@ -86,8 +87,8 @@ func mentionsPrograms(files ...string) (bool, error) {
 	return false, nil
 }
 
-// programNames are the ends of the names of settings whose values are programs, or switch programs on. Git never splits
-// such a name over two lines, nor writes it with escapes.
+// programNames returns the suffixes of settings whose values are programs, or which enable programs. Git neither splits
+// such a name over two lines nor writes it with escapes.
 func programNames() []string {
 	return []string{
 		"clean", "smudge", "process", "required", "textconv", "external", "driver", "command", "cmd", "program", "helper", "hook", "hookspath", "fsmonitor",
@@ -95,8 +96,8 @@ func programNames() []string {
 	}
 }
 
-// neutral reads what git config lists, as scope, NUL, key, line feed, value, NUL. It returns a setting for each program
-// that the repository names: the value that the user has for it elsewhere, or one that runs nothing.
+// neutral parses the output of git config: scope, NUL, key, line feed, value, NUL. For each program that the repository
+// configures it returns a setting: the user's own value, or one that runs nothing.
 func neutral(listing string) [][2]string {
 	fields := strings.Split(listing, "\x00")
 	users, foreign := map[string]string{}, []string{}
@@ -136,7 +137,7 @@ func namesProgram(key string) bool {
 	return slices.ContainsFunc(programNames(), func(end string) bool { return strings.HasSuffix(name, end) })
 }
 
-// nothing returns the value with which a setting runs nothing, or only what shows a file as it is.
+// nothing returns the value with which a setting runs nothing, or only a program that copies its input.
 func nothing(key string) string {
 	section, _, _ := strings.Cut(key, ".")
 	_, name, _ := cutLast(key)

@@ -19,16 +19,16 @@ import (
 	"github.com/runplan/runplan/internal/proc"
 )
 
-// Past is a commit with what it changed against its first parent. A merge has no entries.
+// Past is a commit with its changes against its first parent. A merge has no entries.
 type Past struct {
 	Hash    string
 	Parents []string
 	Time    time.Time // of the committer
 	Message string
-	Entries []Entry // sorted by path; a move is a file that is gone and one that is new
+	Entries []Entry // sorted by path; a rename is a removed file and an added one
 }
 
-// Blobs returns the objects of both sides: "" for what has no content, which is nothing at all, or a submodule.
+// Blobs returns the objects of both sides: "" for a missing file or a submodule.
 func (e Entry) Blobs() (before, after string) {
 	return blobOf(e.OldMode, e.oldBlob), blobOf(e.NewMode, e.newBlob)
 }
@@ -58,10 +58,10 @@ func (r *Repo) CountPast(ctx context.Context, s Span) (int, error) {
 	return strconv.Atoi(out)
 }
 
-// Shallow tells whether the history was cut off when the repository was cloned.
+// Shallow reports whether the history was cut off when the repository was cloned.
 func (r *Repo) Shallow() bool { return exists(r.Common + "/shallow") }
 
-// Remote returns the address of a remote as it is written in the settings, "" if there is none.
+// Remote returns the URL of a remote as written in the configuration, "" if there is none.
 func (r *Repo) Remote(ctx context.Context, name string) string {
 	out, err := r.Run(ctx, "config", "--get", "remote."+name+".url")
 	if err != nil {
@@ -70,14 +70,14 @@ func (r *Repo) Remote(ctx context.Context, name string) string {
 	return out
 }
 
-// pastStep is how many commits are handed over at a time, and pastAhead how many such steps git may be ahead.
+// pastStep is the number of commits in one batch; pastAhead is the number of batches that git may be ahead.
 const (
 	pastStep  = 64
 	pastAhead = 8
 )
 
-// Past yields the commits of a span as git prints them, newest first. Settings of the user change nothing in it. Of the
-// history it holds no more than a few hundred commits. An error is the last that comes.
+// Past yields the commits of a span as git prints them, newest first. The user's settings do not affect it. It holds at
+// most a few hundred commits in memory. An error comes last.
 func (r *Repo) Past(ctx context.Context, s Span) iter.Seq2[Past, error] {
 	return func(yield func(Past, error) bool) {
 		ctx, stop := context.WithCancel(ctx)
@@ -116,13 +116,13 @@ func (r *Repo) printPast(ctx context.Context, s Span, l *pastReader) error {
 	case res.Ended == proc.Cancelled:
 		return res.Cause
 	case !res.OK():
-		said := res.Tail[strings.LastIndexByte(res.Tail, 0)+1:] // behind what it printed of commits
+		said := res.Tail[strings.LastIndexByte(res.Tail, 0)+1:] // the text after the printed commits
 		return fmt.Errorf("git log ended with status %d: %s", res.Exit, strings.TrimSpace(strings.ToValidUTF8(said, "")))
 	}
 	return l.close()
 }
 
-// pastReader reads what git log prints, as it comes.
+// pastReader parses the output of git log as it arrives.
 type pastReader struct {
 	proc.Records // fields, each with a zero at its end
 	ctx          context.Context
@@ -132,14 +132,14 @@ type pastReader struct {
 	done         []Past
 }
 
-// newPastReader makes a reader that may be ahead of whoever takes the commits by so many steps.
+// newPastReader makes a reader that may run ahead of its consumer by so many batches.
 func newPastReader(ctx context.Context, ahead int) *pastReader {
 	l := &pastReader{ctx: ctx, to: make(chan []Past, ahead)}
 	l.Take = l.field
 	return l
 }
 
-// close reads what is left, and hands over the last commits.
+// close parses the remaining output and passes on the last commits.
 func (l *pastReader) close() error {
 	if err := l.Close(); err != nil {
 		return err
@@ -213,9 +213,9 @@ func pastOf(head []string) (Past, error) {
 	}, nil
 }
 
-// Object is what git has under a name.
+// Object is the object that git has under a name.
 type Object struct {
-	Hash string // "" where git has no such object
+	Hash string // "" if git has no such object
 	Kind string // blob, tree, commit or tag
 	Data []byte // nil for one that is larger than [MaxBlob]
 	Size int
@@ -231,10 +231,10 @@ type Objects struct {
 	ctx   context.Context
 	stop  context.CancelFunc
 	ended chan struct{}
-	err   error // why there is no more, once it has ended
+	err   error // why it ended; set after the end
 }
 
-// Objects starts the process. Whoever gets it closes it. Nothing is fetched from where the repository was cloned.
+// Objects starts the process. The caller must close it. It fetches nothing from a remote.
 func (r *Repo) Objects(ctx context.Context) *Objects {
 	ctx, stop := context.WithCancel(ctx)
 	names, to := io.Pipe()
@@ -247,7 +247,7 @@ func (r *Repo) Objects(ctx context.Context) *Objects {
 		return o
 	}
 	o.out, o.in = from, bufio.NewReaderSize(from, 256<<10)
-	// Who waits for an answer, and what git still reads, need not wait until it is gone.
+	// Neither a waiting reader nor git's unread input has to wait until the process has ended.
 	context.AfterFunc(ctx, func() {
 		names.CloseWithError(io.EOF)
 		from.Close()
@@ -262,14 +262,14 @@ func (r *Repo) Objects(ctx context.Context) *Objects {
 		o.err = errors.Join(err, io.ErrUnexpectedEOF)
 		close(o.ended)
 		names.CloseWithError(io.ErrClosedPipe)
-		said.Close() // only now who reads learns that it has ended
+		said.Close() // only now the reader learns that it has ended
 	}()
 	return o
 }
 
 // Close ends the process.
 func (o *Objects) Close() {
-	o.names.Close() // which is what git ends with
+	o.names.Close() // closing its input ends git
 	if o.out != nil {
 		o.out.Close()
 	}
@@ -277,7 +277,7 @@ func (o *Objects) Close() {
 	o.stop()
 }
 
-// Read returns the objects of names, in their order. A name is anything that git understands, such as HASH^{tree}.
+// Read returns the objects of names, in their order. A name is any revision syntax of git, such as HASH^{tree}.
 func (o *Objects) Read(names []string) ([]Object, error) {
 	if o.out == nil {
 		return nil, o.err
@@ -287,7 +287,7 @@ func (o *Objects) Read(names []string) ([]Object, error) {
 	written := make(chan struct{})
 	go func() {
 		defer close(written)
-		_, _ = io.WriteString(o.names, strings.Join(names, "\n")+"\n") // where git is gone, reading says so
+		_, _ = io.WriteString(o.names, strings.Join(names, "\n")+"\n") // if git has ended, reading reports it
 	}()
 	out := make([]Object, len(names))
 	for i, name := range names {
@@ -300,7 +300,7 @@ func (o *Objects) Read(names []string) ([]Object, error) {
 	return out, nil
 }
 
-// why is what is behind an error of the pipe.
+// why returns the cause of an error of the pipe.
 func (o *Objects) why(err error) error {
 	if o.ctx.Err() != nil {
 		return context.Cause(o.ctx)
@@ -346,10 +346,10 @@ type TreeEntry struct {
 	Name, Mode, Hash string
 }
 
-// Folder tells whether it is a tree itself.
+// Folder reports whether it is a tree itself.
 func (e TreeEntry) Folder() bool { return e.Mode == "40000" }
 
-// File tells whether it is a file of its own and no link.
+// File reports whether the entry is a regular file.
 func (e TreeEntry) File() bool { return strings.HasPrefix(e.Mode, "100") }
 
 // ParseTree reads the data of a tree whose name is as long as hash.

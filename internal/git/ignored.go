@@ -10,8 +10,8 @@ import (
 	"github.com/runplan/runplan/internal/proc"
 )
 
-// Ignored returns those of paths that git ignores in the workspace: what git has in its index is never among
-// them, what lies behind a link is.
+// Ignored returns those of paths that git ignores in the workspace. It never includes paths in the index; it does
+// include paths below a symbolic link.
 func (w *Workspace) Ignored(ctx context.Context, paths []string) (map[string]bool, error) {
 	ignored := map[string]bool{}
 	var ask []string
@@ -31,7 +31,7 @@ func (w *Workspace) Ignored(ctx context.Context, paths []string) (map[string]boo
 	})
 	var exit *proc.ExitError
 	if errors.As(err, &exit) && exit.Code == 1 {
-		return ignored, nil // none of them
+		return ignored, nil // exit status 1: none of them
 	}
 	for p := range strings.SplitSeq(string(out), "\x00") {
 		ignored[p] = p != ""

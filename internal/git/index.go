@@ -11,13 +11,13 @@ import (
 	"strings"
 )
 
-// stamp is an index of which it is known what tree it holds.
+// stamp is the checksum of an index and the tree that it is known to hold.
 type stamp struct {
 	tree string
 	sum  [sha256.Size]byte
 }
 
-// knowIndex takes note of the tree that the index holds now. Nobody but the caller changes the index meanwhile.
+// knowIndex records the tree that the index holds now. Only the caller changes the index meanwhile.
 func (w *Workspace) knowIndex(tree string) {
 	w.index = stamp{}
 	if sum, ok := w.indexSum(); ok {
@@ -25,8 +25,8 @@ func (w *Workspace) knowIndex(tree string) {
 	}
 }
 
-// indexIs tells whether the index is byte for byte one that is known to hold tree. Where it is not, it may hold it all
-// the same.
+// indexIs reports whether the index is byte for byte one that is known to hold tree. Where it is not, it may hold it
+// all the same.
 func (w *Workspace) indexIs(tree string) bool {
 	if w.index.tree != tree || tree == "" {
 		return false
@@ -35,7 +35,7 @@ func (w *Workspace) indexIs(tree string) bool {
 	return ok && sum == w.index.sum
 }
 
-// indexSum tells one index from another.
+// indexSum returns a checksum of the index.
 func (w *Workspace) indexSum() (sum [sha256.Size]byte, ok bool) {
 	if shared, _ := filepath.Glob(filepath.Join(w.GitDir, "sharedindex.*")); len(shared) > 0 {
 		return sum, false // a part of it is in another file
@@ -44,8 +44,7 @@ func (w *Workspace) indexSum() (sum [sha256.Size]byte, ok bool) {
 	return sha256.Sum256(data), err == nil
 }
 
-// Hidden lists the files that git was told not to look at: those that are assumed not to change, and those that are
-// taken for not checked out.
+// Hidden lists the files that git was told to ignore: those marked assume-unchanged, and those marked skip-worktree.
 func (w *Workspace) Hidden(ctx context.Context) (assumed, skipped []string, err error) {
 	if data, err := os.ReadFile(filepath.Join(w.GitDir, "index")); err == nil && unmarked(data) {
 		return nil, nil, nil
@@ -71,7 +70,7 @@ func (w *Workspace) Hidden(ctx context.Context) (assumed, skipped []string, err 
 	return assumed, skipped, nil
 }
 
-// unmarked tells for certain that no file of an index is hidden.
+// unmarked reports whether it is certain that an index hides no file.
 func unmarked(data []byte) bool {
 	ix, err := parseIndex(data, 0)
 	return err == nil && !slices.ContainsFunc(ix.entries, func(e indexLine) bool { return e.flags&(flagAssumed|flagExtended) != 0 })
@@ -88,8 +87,8 @@ type IndexEntry struct {
 // ErrIndexFormat says that an index is of a kind that [Workspace.Index] does not read.
 var ErrIndexFormat = errors.New("unknown index format")
 
-// Index lists the files of the workspace's index in its order. It reads versions 2 and 3 that are in one file, which is
-// what [Workspace.Fill] writes.
+// Index lists the files of the workspace's index in its order. It reads versions 2 and 3 without a split index, as
+// [Workspace.Fill] writes them.
 func (w *Workspace) Index() ([]IndexEntry, error) {
 	data, err := os.ReadFile(filepath.Join(w.GitDir, "index"))
 	if err != nil {

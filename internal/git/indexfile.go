@@ -14,7 +14,7 @@ import (
 // The parts of an index, as git's own description of the format has them.
 const (
 	indexHead    = 12     // "DIRC", version, number of entries
-	entryStat    = 40     // what the file system said of a file
+	entryStat    = 40     // the recorded stat data of a file
 	flagAssumed  = 0x8000 // assumed not to change
 	flagExtended = 0x4000 // two more bytes of flags follow; files that count as not checked out have them
 	flagStage    = 0x3000 // one side of a conflict
@@ -23,7 +23,7 @@ const (
 // indexFile is an index that is in one file and has version 2 or 3.
 type indexFile struct {
 	entries []indexLine
-	root    *cachedTree // nil where the index holds none
+	root    *cachedTree // nil if the index has none
 }
 
 // indexLine is one entry of an index.
@@ -34,20 +34,20 @@ type indexLine struct {
 	path  string
 }
 
-// fileStat is what an index keeps of the state of a file.
+// fileStat is the stat data of a file that an index records.
 type fileStat struct {
 	changeSec, changeNano, sec, nano, dev, inode, mode, uid, gid, size uint32
 }
 
-// cachedTree is what an index knows of the tree of one folder.
+// cachedTree is an entry of the index's tree cache, for one folder.
 type cachedTree struct {
-	hash  string // "" where it has to be made anew
-	count int    // entries of the index in and below the folder; -1 where it has to be made anew
+	hash  string // "" if invalid
+	count int    // entries of the index in and below the folder; -1 if invalid
 	below map[string]*cachedTree
 }
 
-// parseIndex reads an index. size is the length in bytes of an object's name; with 0 the checksum at the end tells, and
-// has to be right. Other indexes, those in several files, and those with parts that a reader must know, are [ErrIndexFormat].
+// parseIndex parses an index. size is the length in bytes of an object's name; with 0 the checksum at the end decides
+// and is verified. It returns [ErrIndexFormat] for other formats: split indexes, and those with required extensions.
 func parseIndex(data []byte, size int) (*indexFile, error) {
 	if len(data) < indexHead || string(data[:4]) != "DIRC" {
 		return nil, ErrIndexFormat
@@ -64,7 +64,7 @@ func parseIndex(data []byte, size int) (*indexFile, error) {
 	}
 	data = data[:len(data)-size]
 	ix := &indexFile{entries: make([]indexLine, 0, min(count, uint32(len(data)/entryStat)))}
-	text := string(data) // all paths are parts of it
+	text := string(data) // all paths are substrings of it
 	at := indexHead
 	for range count {
 		path := at + entryStat + size + 2
@@ -107,7 +107,7 @@ func parseIndex(data []byte, size int) (*indexFile, error) {
 	return ix, nil
 }
 
-// checksum returns the length of the checksum with which data ends, 0 where there is none that is right.
+// checksum returns the length of the valid checksum at the end of data, 0 if there is none.
 func checksum(data []byte) int {
 	for _, h := range []hash.Hash{sha1.New(), sha256.New()} {
 		if end := len(data) - h.Size(); end >= indexHead {
@@ -120,9 +120,9 @@ func checksum(data []byte) int {
 	return 0
 }
 
-// cachedTrees reads the part of an index that names its trees. Each is a name, a zero, the number of entries, a space, the
-// number of folders in it and a line feed, then its object's name unless the number of entries is negative, then the
-// folders. It returns what follows, and no tree where data is something else.
+// cachedTrees parses an entry of the index's tree cache. Each entry is a name, a zero, the number of index entries, a
+// space, the number of subtrees and a line feed. Then follow the object's name, unless the number of entries is
+// negative, and the subtrees. It returns the remaining data, and no tree if data is invalid.
 func cachedTrees(data []byte, size int) (*cachedTree, []byte) {
 	_, data, named := bytes.Cut(data, []byte{0})
 	line, data, ended := bytes.Cut(data, []byte{'\n'})

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// RefLocks lists the lock files of refs that are there now, as slash-separated paths in the git folder. A git that is at
-// work has them for milliseconds; one that was killed leaves them, and then the ref can neither be moved nor removed.
+// RefLocks lists the present lock files of refs, as slash-separated paths in the git folder. A running git holds them
+// for milliseconds. A killed one leaves them behind, and then the ref can neither be moved nor removed.
 func (r *Repo) RefLocks() ([]string, error) {
 	var locks []string
 	err := filepath.WalkDir(filepath.Join(r.Common, "refs"), func(path string, d fs.DirEntry, err error) error {
@@ -30,7 +30,7 @@ func (r *Repo) RefLocks() ([]string, error) {
 
 const packedLock = "packed-refs.lock"
 
-// RemoveLock removes one of [Repo.RefLocks] that stays for a second: whoever took it was killed.
+// RemoveLock removes one of [Repo.RefLocks] that still exists after a second: its owner was killed.
 func (r *Repo) RemoveLock(name string) error {
 	return removeLocks([]string{filepath.Join(r.Common, filepath.FromSlash(name))})
 }

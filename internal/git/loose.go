@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// loose reads an object that is still a file of its own, as all are that were made just now. Of one larger than limit
-// it tells the size only. An error means that git has to be asked.
+// loose reads a loose object, as all recently written objects are. For an object larger than limit it returns only the
+// size. After an error, ask git.
 func (r *Repo) loose(hash, kind string, limit int) (data []byte, size int, err error) {
 	if len(hash) < 40 {
 		return nil, 0, fs.ErrNotExist

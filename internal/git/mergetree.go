@@ -11,9 +11,9 @@ import (
 // ErrNoMergeTree says that this git cannot merge without a checkout.
 var ErrNoMergeTree = errors.New("git is too old to merge without a checkout, 2.38 is the first that can")
 
-// MergeTree merges two commits without a checkout: objects are added, and nothing else changes. It returns the tree
-// and the paths that git could not merge, sorted; where there are such paths, the tree has conflict markers in it and
-// is for looking at only. A conflict is no error.
+// MergeTree merges two commits without a checkout: it only adds objects. It returns the tree and the sorted paths that
+// git could not merge. If there are such paths, the tree contains conflict markers and must not be committed. A
+// conflict is not an error.
 func (r *Repo) MergeTree(ctx context.Context, ours, theirs string) (tree string, conflicts []string, err error) {
 	// What a person set for merges by hand must not decide whether a run conflicts. Moved folders are conflicts, as
 	// git has it by default: whether a new file belongs into the old or the new folder is a guess.
@@ -39,8 +39,8 @@ func (r *Repo) MergeTree(ctx context.Context, ours, theirs string) (tree string,
 	return tree, conflicts, nil
 }
 
-// conflicted reads what follows the tree: paths, an empty field, and then messages, each with a count, as many paths,
-// a kind and a text. Some conflicts, such as a folder that was moved to two places, are told in messages only.
+// conflicted parses what follows the tree: paths, an empty field, and then messages. Each message has a count, that
+// many paths, a kind and a text. Some conflicts, such as a folder that moved to two places, appear only in messages.
 func conflicted(out string, sides ...string) []string {
 	fields := strings.Split(out, "\x00")
 	end := slices.Index(fields, "")
@@ -60,7 +60,7 @@ func conflicted(out string, sides ...string) []string {
 	}
 	for i := range paths {
 		for _, side := range sides {
-			// Where a file and a folder, or a file and a link, want the same name, one is put beside the other.
+			// If a file and a folder, or a file and a link, have the same name, git renames one of them.
 			paths[i] = strings.TrimSuffix(paths[i], "~"+strings.ReplaceAll(side, "/", "_"))
 		}
 	}
@@ -68,8 +68,8 @@ func conflicted(out string, sides ...string) []string {
 	return slices.Compact(paths)
 }
 
-// Rebased carries what changed from base to tree over to onto: a three-way merge of trees, each of which may be named
-// by a commit. The result depends on the three trees only. Conflicts are as in [Repo.MergeTree].
+// Rebased applies the change from base to tree onto onto: a three-way merge of trees, each of which may be given as a
+// commit. The result depends only on the three trees. Conflicts are as in [Repo.MergeTree].
 func (r *Repo) Rebased(ctx context.Context, base, onto, tree string) (newTree string, conflicts []string, err error) {
 	fail := func(err error) (string, []string, error) {
 		return "", nil, fmt.Errorf("carry %s from %s over to %s: %w", tree, base, onto, err)

@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// objects is what is known of the objects of a repository. They never change, so that it stays true.
+// objects caches facts about the objects of a repository. Objects never change, so entries stay valid.
 type objects struct {
 	trees sync.Map // commit or tree → its tree
 
@@ -52,7 +52,7 @@ func (r *Repo) TreeOf(ctx context.Context, commit string) (string, error) {
 	return tree, nil
 }
 
-// looseTree is [Repo.TreeOf] for what is a file of its own.
+// looseTree is [Repo.TreeOf] for loose objects.
 func (r *Repo) looseTree(hash string) (string, bool) {
 	raw, _, err := r.loose(hash, "commit", 1<<20)
 	if err == nil && raw != nil {
@@ -63,13 +63,13 @@ func (r *Repo) looseTree(hash string) (string, bool) {
 	return hash, err == nil
 }
 
-// isHash tells a full object name from a ref, an abbreviation or anything else.
+// isHash reports whether name is a full object name, and not a ref or an abbreviation.
 func isHash(s string) bool {
 	return (len(s) == 40 || len(s) == 64) && strings.Trim(s, "0123456789abcdef") == ""
 }
 
-// writeLoose stores an object as git does: as a file of its own. It reports whether it did; where not, git has to. size
-// is the length of the repository's object names.
+// writeLoose stores a loose object as git does. It returns false if git has to do it. size is the length of the
+// repository's object names.
 func (r *Repo) writeLoose(ctx context.Context, kind string, body []byte, size int) (name string, ok bool) {
 	var sum hash.Hash
 	switch size {
@@ -88,8 +88,8 @@ func (r *Repo) writeLoose(ctx context.Context, kind string, body []byte, size in
 	name = hex.EncodeToString(sum.Sum(nil))
 	dir := filepath.Join(r.Common, "objects", name[:2])
 	path := filepath.Join(dir, name[2:])
-	// Touch an existing object, as git does, so that gc keeps it: an old one without references may be removed at any time. One that
-	// a loss of power has emptied is written anew.
+	// Touch an existing object, as git does, so that gc keeps it: an old unreferenced object may be removed at any
+	// time. Write an object again that a power failure has emptied.
 	if old, _, err := r.loose(name, kind, len(body)); err == nil && bytes.Equal(old, body) {
 		if now := time.Now(); os.Chtimes(path, now, now) == nil {
 			return name, true
@@ -127,12 +127,12 @@ func (r *Repo) writeLoose(ctx context.Context, kind string, body []byte, size in
 	return name, true
 }
 
-// plainFiles tells whether a new object or a branch is no more than a file: nobody shares the repository by rights of groups, or
-// wants files to be on the disk before git goes on, or a second name for each object.
+// plainFiles reports whether new objects and branches are plain files. It is false if the repository is shared by group
+// permissions, needs fsync, or has a second object format.
 func (r *Repo) plainFiles(ctx context.Context) bool {
 	r.objects.plainOnce.Do(func() {
 		out, err := r.Run(ctx, "config", "--get-regexp", `^(core\.(sharedrepository|fsync|fsyncmethod|fsyncobjectfiles|logallrefupdates)|extensions\.compatobjectformat)$`)
-		r.objects.plain = err == nil || exitStatus(err) == 1 // 1: there is none of them
+		r.objects.plain = err == nil || exitStatus(err) == 1 // 1: none of them is set
 		for line := range strings.Lines(out) {
 			name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
 			if name != "core.logallrefupdates" {
@@ -170,7 +170,7 @@ func (r *Repo) writeCommit(ctx context.Context, tree string, parents []string, d
 	return name, ok
 }
 
-// ascii leaves to git what it may have to recode.
+// ascii reports whether s is plain ASCII; git may have to recode any other text.
 func ascii(s string) bool {
 	return !strings.ContainsFunc(s, func(c rune) bool { return c == 0 || c > 126 })
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// readHead reads what is checked out from the files where git keeps it in files.
+// readHead reads HEAD and its branch from their files, if git stores them in files.
 func (r *Repo) readHead() (commit, branch string, ok bool) {
 	path := filepath.Join(r.GitDir, "HEAD")
 	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() || r.reftable() {
@@ -30,8 +30,9 @@ func (r *Repo) readHead() (commit, branch string, ok bool) {
 	return commit, branch, err == nil && isHash(commit)
 }
 
-// moveFile moves a branch that nobody but the caller moves to commit, and its log tells of it. Where both are files of their
-// own, they are changed the way git does it: under the lock of the branch, and in one step. Anything else is left to git.
+// moveFile moves a branch to commit and adds an entry to its reflog. Only the caller moves this branch. If branch and
+// log are plain files, it changes them as git does: under the lock of the branch, and atomically. In all other cases it
+// returns false.
 func (r *Repo) moveFile(ctx context.Context, branch, commit, message string) (moved bool) {
 	ref := "refs/heads/" + branch
 	path := filepath.Join(r.Common, filepath.FromSlash(ref))
@@ -40,7 +41,7 @@ func (r *Repo) moveFile(ctx context.Context, branch, commit, message string) (mo
 		return false
 	}
 	return underLock(path, commit, func() error {
-		// Only now: somebody may have packed it meanwhile, so that the file is gone.
+		// Check only now, under the lock: another process may have packed the ref, so that the file is missing.
 		info, lerr := os.Lstat(path)
 		data, rerr := os.ReadFile(path)
 		was := strings.TrimSpace(string(data))
@@ -51,8 +52,8 @@ func (r *Repo) moveFile(ctx context.Context, branch, commit, message string) (mo
 	})
 }
 
-// LogBranch moves a branch that nobody but the caller moves to commit, and keeps where it was in its log, whatever git
-// is set to.
+// LogBranch moves a branch to commit and keeps the old position in its reflog, whatever the configuration of git. Only
+// the caller moves this branch.
 func (r *Repo) LogBranch(ctx context.Context, branch, commit string) error {
 	if r.moveFile(ctx, branch, commit, "runplan") {
 		return nil
@@ -61,7 +62,7 @@ func (r *Repo) LogBranch(ctx context.Context, branch, commit string) error {
 	return err
 }
 
-// appendTo adds text to the end of a file that is there.
+// appendTo appends text to an existing file.
 func appendTo(path, text string) error {
 	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
@@ -74,5 +75,5 @@ func appendTo(path, text string) error {
 	return err
 }
 
-// token is a part of a name that nobody else has.
+// token returns a random part of a unique name.
 func token() string { return rand.Text()[:12] }

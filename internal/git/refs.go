@@ -12,12 +12,12 @@ import (
 	"strings"
 )
 
-// Refs returns all local branches with their commits, read from the files where git keeps them in files.
+// Refs returns all local branches with their commits, read from the ref files if git uses files.
 func (r *Repo) Refs(ctx context.Context) (map[string]string, error) {
 	return r.refs(ctx, "refs/heads/")
 }
 
-// AllRefs returns every ref with what it names, without "refs/".
+// AllRefs returns every ref with its target, without "refs/".
 func (r *Repo) AllRefs(ctx context.Context) (map[string]string, error) {
 	return r.refs(ctx, "refs/")
 }
@@ -58,7 +58,7 @@ func (r *Repo) refs(ctx context.Context, under string) (map[string]string, error
 	return refs, err
 }
 
-// reftable tells whether the refs are in git's binary form, which only git reads.
+// reftable reports whether the refs are in git's binary form, which only git reads.
 func (r *Repo) reftable() bool { return exists(filepath.Join(r.Common, "reftable")) }
 
 // packed returns the refs under a prefix in packed-refs. A loose file of the same name wins over them.
@@ -92,13 +92,13 @@ func (r *Repo) branch(name string) (string, error) {
 	return refs[name], err
 }
 
-// unfinished are the files that tell of a merge, rebase or the like in the middle.
+// unfinished lists the files that exist during a merge, rebase or similar operation.
 func unfinished() []string {
 	return []string{"MERGE_HEAD", "MERGE_MODE", "MERGE_MSG", "CHERRY_PICK_HEAD", "REVERT_HEAD", "REBASE_HEAD", "SQUASH_MSG", "rebase-merge", "rebase-apply", "sequencer",
 		"BISECT_LOG", "BISECT_START", "BISECT_NAMES", "BISECT_TERMS", "BISECT_EXPECTED_REV"}
 }
 
-// HeadLog is how much the log of the workspace's HEAD has, in bytes: what comes later begins there.
+// HeadLog returns the size in bytes of the reflog of the workspace's HEAD: later entries begin there.
 func (w *Workspace) HeadLog() int64 {
 	fi, err := os.Stat(w.headLog())
 	if err != nil {
@@ -109,15 +109,15 @@ func (w *Workspace) HeadLog() int64 {
 
 func (w *Workspace) headLog() string { return filepath.Join(w.GitDir, "logs", "HEAD") }
 
-// Visited lists the branches, and the commits, that the workspace was on since the log of its HEAD had so many bytes.
-// Where it is now may be among them: whoever is killed between bringing HEAD back and removing a branch leaves only
-// this trace of it.
+// Visited lists the branches and commits that the workspace's HEAD was on since its reflog had so many bytes. The
+// present one may be among them. If a process is killed between restoring HEAD and removing a branch, this log is the
+// only trace.
 func (w *Workspace) Visited(since int64) ([]string, error) {
 	data, err := os.ReadFile(w.headLog())
 	if err != nil {
 		return nil, err
 	}
-	if since <= int64(len(data)) { // else somebody has written it anew
+	if since <= int64(len(data)) { // otherwise the log was rewritten
 		data = data[since:]
 	}
 	var names []string
@@ -133,8 +133,8 @@ func (w *Workspace) Visited(since int64) ([]string, error) {
 	return names, nil
 }
 
-// HalfMade tells whether a branch was made by a checkout that was cut off: by its own log somebody went to it at once, and
-// by no log of a HEAD anybody did.
+// HalfMade reports whether an interrupted checkout made the branch: its own log has a checkout as its only entry, but
+// no HEAD log has one.
 func (r *Repo) HalfMade(branch string) bool {
 	log, err := os.ReadFile(filepath.Join(r.Common, "logs", "refs", "heads", filepath.FromSlash(branch)))
 	if err != nil || strings.Count(string(log), "\n") != 1 || !strings.HasSuffix(string(log), "\tbranch: Created from HEAD\n") {
@@ -153,7 +153,7 @@ func (r *Repo) HalfMade(branch string) bool {
 	return true
 }
 
-// Conflicts lists the files of a merge or rebase that was left in the middle which nobody has resolved yet.
+// Conflicts lists the unresolved files of an unfinished merge or rebase.
 func (w *Workspace) Conflicts(ctx context.Context) ([]string, error) {
 	if !slices.ContainsFunc(unfinished(), func(name string) bool { return exists(filepath.Join(w.GitDir, name)) }) {
 		return nil, nil
@@ -165,7 +165,7 @@ func (w *Workspace) Conflicts(ctx context.Context) ([]string, error) {
 	return strings.FieldsFunc(out, func(r rune) bool { return r == 0 }), nil
 }
 
-// DropUnfinished forgets a merge or rebase that was left in the middle; the files stay as they are.
+// DropUnfinished abandons an unfinished merge or rebase; the files do not change.
 func (w *Workspace) DropUnfinished() error {
 	for _, name := range unfinished() {
 		if path := filepath.Join(w.GitDir, name); exists(path) {
@@ -177,7 +177,7 @@ func (w *Workspace) DropUnfinished() error {
 	return nil
 }
 
-// Hooks tells which hooks of the repository would run on a commit.
+// Hooks lists the hooks of the repository that would run on a commit.
 func (r *Repo) Hooks(ctx context.Context) ([]string, error) {
 	dir, err := r.Run(ctx, "rev-parse", "--git-path", "hooks")
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// resetFile is [Workspace.Reset] where only HEAD and the branch have to move: the index holds the files of base, and each
-// file is as the index has it. Nothing is written to files or index. It reports whether it did it. Files that git does
-// not know may be left, which is told as well.
+// resetFile is [Workspace.Reset] for the case that only HEAD and the branch have to move: the index holds the files of
+// base, and each file is as the index has it. It writes neither files nor index. done reports whether it did the reset,
+// untracked whether files unknown to git may be left.
 func (w *Workspace) resetFile(ctx context.Context, branch, base string) (done, untracked bool) {
 	if !isHash(base) || w.repo.reftable() || !w.repo.plainFiles(ctx) || w.repo.objects.unlogged {
 		return false, false
@@ -43,8 +43,8 @@ func (w *Workspace) resetFile(ctx context.Context, branch, base string) (done, u
 	return w.switchFile(head, was, branch, base), untracked
 }
 
-// asIndexed tells for certain that the index holds tree, and that each of its files is as it was when git wrote it into
-// the index. It tells as well whether there is something else in the workspace.
+// asIndexed reports whether it is certain that the index holds tree and that no file changed since git recorded it. It
+// also reports whether the workspace contains anything else.
 func (w *Workspace) asIndexed(tree string) (same, untracked bool) {
 	file := filepath.Join(w.GitDir, "index")
 	info, err := os.Stat(file)
@@ -59,7 +59,7 @@ func (w *Workspace) asIndexed(tree string) (same, untracked bool) {
 	if err != nil || ix.root == nil || ix.root.hash != tree || ix.root.count != len(ix.entries) {
 		return false, false
 	}
-	// git looks into files that are as young as the index: they may have changed since without a trace.
+	// git reads files again that are as new as the index: they may have changed since without a different stat.
 	young := info.ModTime()
 	folder := make(map[string]bool, len(ix.entries)) // of each path whether it is a folder or a file
 	for _, e := range ix.entries {
@@ -78,8 +78,8 @@ func (w *Workspace) asIndexed(tree string) (same, untracked bool) {
 	return w.holds("", folder)
 }
 
-// holds tells whether the folders of the workspace are folders, and whether there is something that is not known in them.
-// A link in the place of a folder may lead to the very same files.
+// holds reports whether the folders of the workspace are folders, and whether there is something that is not known in
+// them. A link in the place of a folder may lead to the very same files.
 func (w *Workspace) holds(dir string, folder map[string]bool) (same, more bool) {
 	entries, err := os.ReadDir(filepath.Join(w.Dir, filepath.FromSlash(dir)))
 	if err != nil {
@@ -107,8 +107,8 @@ func (w *Workspace) holds(dir string, folder map[string]bool) (same, more bool) 
 	return true, more
 }
 
-// createFile makes a branch the way git does it: under the lock of the branch, with a log. It reports whether it did; where
-// there is such a branch, or one with a name in its way, git has to see to it.
+// createFile makes a branch as git does: under the lock of the branch, with a reflog. It returns false if git has to do
+// it: the branch, or one with a conflicting name, exists.
 func (r *Repo) createFile(branch, commit, message string) bool {
 	ref := "refs/heads/" + branch
 	file := filepath.Join(r.Common, filepath.FromSlash(ref))
@@ -135,7 +135,7 @@ func (r *Repo) createFile(branch, commit, message string) bool {
 	})
 }
 
-// switchFile puts HEAD on a branch that is at commit. head is what HEAD names now, and was the commit that it is at.
+// switchFile moves HEAD to a branch at commit. head is the present target of HEAD, and was the present commit.
 func (w *Workspace) switchFile(head, was, branch, commit string) bool {
 	from := strings.TrimPrefix(head, "refs/heads/")
 	file := filepath.Join(w.GitDir, "HEAD")
@@ -144,12 +144,12 @@ func (w *Workspace) switchFile(head, was, branch, commit string) bool {
 	})
 }
 
-// underLock replaces a file by one with a line of text, under git's lock for it, once do has succeeded. It reports whether it
-// did; where not, the file is as it was.
+// underLock replaces a file with a line of text, under git's lock for it, after do has succeeded. It reports whether it
+// did; otherwise the file is unchanged.
 func underLock(file, text string, do func() error) bool {
 	lock, err := os.OpenFile(file+".lock", os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
 	if err != nil {
-		return false // git knows how to wait for somebody else's
+		return false // git waits for another process's lock
 	}
 	_, err = lock.WriteString(text + "\n")
 	if cerr := lock.Close(); err == nil {
@@ -168,12 +168,12 @@ func underLock(file, text string, do func() error) bool {
 	return true
 }
 
-// logLine is a line of the log of a ref.
+// logLine returns a line of the log of a ref.
 func logLine(was, is, message string) string {
 	return fmt.Sprintf("%s %s %s <%s> %d +0000\t%s\n", was, is, ourName, ourEmail, time.Now().Unix(), message)
 }
 
-// addTo adds text to the end of a file, which is made where it is not there.
+// addTo appends text to a file, which it creates if it is missing.
 func addTo(path, text string) error {
 	err := appendTo(path, text)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -182,9 +182,9 @@ func addTo(path, text string) error {
 	return err
 }
 
-// indexTree stores the tree of the index as git write-tree does, where that takes no process. What git knows to be stored is
-// not looked at: the trees that the index names, and in those of commit base all that stands there already. Everything else
-// has to be an object of its own; where it is not, git has to be asked.
+// indexTree stores the tree of the index as git write-tree does, if that needs no process. It trusts that these objects
+// are stored: the trees in the index's cache, and all that commit base contains. All other objects must be loose;
+// otherwise it returns false and git has to do it.
 func (w *Workspace) indexTree(ctx context.Context, base string) (string, bool) {
 	data, err := os.ReadFile(filepath.Join(w.GitDir, "index"))
 	if err != nil {
@@ -206,15 +206,15 @@ func (w *Workspace) indexTree(ctx context.Context, base string) (string, bool) {
 	return w.repo.treeOf(ctx, ix.entries, "", ix.root, below)
 }
 
-// treeOf stores the tree of the folder that entries are in, all of which begin with the prefix. was is the tree of that
-// folder in a commit that is stored as a whole, "" for none.
+// treeOf stores the tree of the folder of entries, whose paths all begin with prefix. was is the tree of that folder in
+// a complete commit, "" for none.
 func (r *Repo) treeOf(ctx context.Context, entries []indexLine, prefix string, cached *cachedTree, was string) (string, bool) {
 	if cached != nil && cached.count == len(entries) && cached.hash != "" {
 		return cached.hash, true
 	}
 	stored, ok := r.readTree(was)
 	if !ok {
-		stored = nil // packed: each object has to show itself
+		stored = nil // packed: check each object
 	}
 	var lines []treeLine
 	for i := 0; i < len(entries); {
@@ -248,14 +248,14 @@ func (r *Repo) treeOf(ctx context.Context, entries []indexLine, prefix string, c
 	return tree, err == nil
 }
 
-// isLoose tells whether an object is a file of its own.
+// isLoose reports whether an object is loose.
 func (r *Repo) isLoose(hash string) bool {
 	info, err := os.Lstat(filepath.Join(r.Common, "objects", hash[:2], hash[2:]))
 	return err == nil && info.Mode().IsRegular() && info.Size() > 0
 }
 
-// unlinkFolders removes links that stand in the place of folders of the index. git looks through such a link, and takes
-// the files behind it for its own.
+// unlinkFolders removes symbolic links in place of folders of the index. git follows such a link and takes the files
+// behind it for tracked ones.
 func (w *Workspace) unlinkFolders() error {
 	data, err := os.ReadFile(filepath.Join(w.GitDir, "index"))
 	if err != nil {
@@ -274,7 +274,7 @@ func (w *Workspace) unlinkFolders() error {
 				continue
 			}
 			if way := w.Blocked(dir); way != "" {
-				continue // it lies behind another link, which goes
+				continue // it is below another link, which is removed
 			}
 			if err := os.Remove(at); err != nil {
 				return err

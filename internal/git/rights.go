@@ -11,19 +11,19 @@ import (
 	"github.com/runplan/runplan/internal/proc"
 )
 
-// ErrShut says that a folder cannot be read, whatever is done about its rights: another user's, as a rule.
+// ErrShut says that a folder is unreadable even after a change of its permissions; usually it belongs to another user.
 var ErrShut = errors.New("the folder cannot be read; give this user the rights to it, remove it, or have git ignore it")
 
-// loosen gives back the rights to files and folders below dir that programs took from their own user, as some do with
-// their caches and some tests do: git can neither read nor remove such files. Links are not followed. It returns how
-// many there were, and the folders that cannot be read all the same, as slash-separated paths below dir.
+// loosen restores the permissions of files and folders below dir that programs took from their own user, as some caches
+// and tests do: git can neither read nor remove such files. It does not follow links. It returns their number, and the
+// folders that are still unreadable, as slash-separated paths below dir.
 func loosen(dir string) (n int, shut []string) {
 	filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			if name, rerr := filepath.Rel(dir, path); rerr == nil && d != nil && d.IsDir() {
 				shut = append(shut, filepath.ToSlash(name))
 			}
-			return nil // whoever needs it says so
+			return nil // a later access reports the error
 		}
 		var least fs.FileMode
 		switch {
@@ -40,8 +40,8 @@ func loosen(dir string) (n int, shut []string) {
 	return n, shut
 }
 
-// force is [Workspace.Run] for what has to get at all files, whatever rights somebody left there. Git leaves folders out
-// that it cannot read, says so in the user's language, and ends well; here that is an error that wraps [ErrShut].
+// force is [Workspace.Run] for commands that must reach all files, even with restrictive permissions. Git skips
+// unreadable folders with a localised message and exits with 0. Here that is an error that wraps [ErrShut].
 func (w *Workspace) force(ctx context.Context, args ...string) error {
 	said, err := w.complaints(ctx, args...)
 	if err == nil && len(said) == 0 {
@@ -66,7 +66,7 @@ func (w *Workspace) force(ctx context.Context, args ...string) error {
 	return nil
 }
 
-// complaints is [Workspace.Run] with what git says on its standard error.
+// complaints runs git like [Workspace.Run] and returns its standard error.
 func (w *Workspace) complaints(ctx context.Context, args ...string) ([]byte, error) {
 	_, said, err := proc.Outputs(context.WithoutCancel(ctx), proc.Cmd{Args: append([]string{"git"}, args...), Dir: w.Dir, Env: w.env})
 	return said, err
@@ -75,7 +75,7 @@ func (w *Workspace) complaints(ctx context.Context, args ...string) ([]byte, err
 // RemoveAll is [os.RemoveAll] that also deletes folders without write permission.
 func RemoveAll(dir string) error { return removeAll(dir) }
 
-// removeAll is [os.RemoveAll], whatever rights somebody left below dir.
+// removeAll is [os.RemoveAll] that also removes folders with restrictive permissions.
 func removeAll(dir string) error {
 	err := os.RemoveAll(dir)
 	if err == nil {

@@ -63,7 +63,7 @@ func special(path string, mode fs.FileMode) Special {
 	return Special{path, "device", false}
 }
 
-// clean removes what is neither in the index nor ignored, and special files wherever they are.
+// clean removes special files, and all files that are neither in the index nor ignored.
 func (w *Workspace) clean(ctx context.Context) error {
 	if _, err := w.DropSpecial(); err != nil {
 		return err

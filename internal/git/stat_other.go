@@ -2,5 +2,5 @@
 
 package git
 
-// statFile knows nothing here: git has to be asked.
+// statFile is not supported here: git has to be asked.
 func statFile(string) (fileStat, bool) { return fileStat{}, false }

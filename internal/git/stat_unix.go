@@ -4,7 +4,7 @@ package git
 
 import "golang.org/x/sys/unix"
 
-// statFile is the state of a file as git would note it in an index.
+// statFile returns the stat data of a file as git records it in an index.
 func statFile(path string) (fileStat, bool) {
 	var st unix.Stat_t
 	if err := unix.Lstat(path, &st); err != nil {

@@ -74,7 +74,7 @@ func (w *Workspace) movedSubmodules(ctx context.Context, base string) (map[strin
 	return moved, nil
 }
 
-// Published tells whether a commit of a submodule is one that its remote has, as far as was ever fetched.
+// Published reports whether a commit of a submodule is one that its remote has, as far as was ever fetched.
 func (w *Workspace) Published(ctx context.Context, s Submodule) (bool, error) {
 	if s.Commit == "" {
 		return true, nil
@@ -94,7 +94,7 @@ func (w *Workspace) CleanSubmodule(ctx context.Context, s Submodule) error {
 	return nil
 }
 
-// inSubmodule runs git in a submodule that is checked out: without a .git of its own, git would find the repository around it.
+// inSubmodule runs git in a checked-out submodule. Without a .git of its own, git would use the repository around it.
 func (w *Workspace) inSubmodule(ctx context.Context, path string, args ...string) (string, error) {
 	out, err := proc.Output(context.WithoutCancel(ctx), proc.Cmd{Args: append([]string{"git"}, args...), Dir: filepath.Join(w.Dir, filepath.FromSlash(path)), Env: w.repo.env})
 	return strings.TrimRight(string(out), "\n"), err

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// maxTree is how large a tree object may be to be read without git.
+// maxTree limits the bytes of a tree object that is read without git.
 const maxTree = 4 << 20
 
-// The modes that are no file of the repository's own.
+// These modes are not files of the repository itself.
 const (
 	modeTree    = "040000"
 	modeGitlink = "160000"
@@ -20,7 +20,7 @@ const (
 // treeEntry is one line of a tree.
 type treeEntry struct{ mode, hash string }
 
-// compare lists in what tree differs from commit base, where that takes no process.
+// compare lists the differences between tree and commit base, if that needs no process.
 func (r *Repo) compare(ctx context.Context, base, tree string) ([]Entry, bool) {
 	if !isHash(base) || !isHash(tree) {
 		return nil, false
@@ -32,9 +32,9 @@ func (r *Repo) compare(ctx context.Context, base, tree string) ([]Entry, bool) {
 	return r.diffTrees(below, tree)
 }
 
-// diffTrees compares two trees as diff-index would, as far as they can be read without git: what was made just now is in
-// files of its own, and what did not change is not looked at. Where that does not suffice it is false, and git has to be
-// asked. So it is where submodules moved: how much of them counts is a setting.
+// diffTrees compares two trees like diff-index, as far as it can without git: it reads loose trees and skips unchanged
+// ones. It returns false if that is not enough, and git has to be asked. That includes changed submodules, because a
+// setting decides how they count.
 func (r *Repo) diffTrees(base, target string) ([]Entry, bool) {
 	var list []Entry
 	none := strings.Repeat("0", len(target))
@@ -54,7 +54,7 @@ func (r *Repo) diffTrees(base, target string) ([]Entry, bool) {
 		list = append(list, e)
 		return true
 	}
-	side := func(path string, a, b treeEntry) bool { // at most one of them is a tree, and the other is something else
+	side := func(path string, a, b treeEntry) bool { // at most one of them is a tree
 		if a.mode == modeTree || b.mode == modeTree {
 			return walk(path+"/", treeHash(a), treeHash(b))
 		}
@@ -97,7 +97,7 @@ func (r *Repo) diffTrees(base, target string) ([]Entry, bool) {
 	return list, ok
 }
 
-// treeHash is "" for what is no tree.
+// treeHash returns "" for entries that are not trees.
 func treeHash(e treeEntry) string {
 	if e.mode == modeTree {
 		return e.hash
@@ -105,7 +105,7 @@ func treeHash(e treeEntry) string {
 	return ""
 }
 
-// readTree reads a tree that is a file of its own; "" is one that has nothing in it.
+// readTree reads a loose tree; hash "" is an empty tree.
 func (r *Repo) readTree(hash string) (map[string]treeEntry, bool) {
 	if hash == "" {
 		return nil, true

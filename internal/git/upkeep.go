@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// noUpkeep are the settings with which git starts no upkeep of its own. It would do that in the background, where nothing
-// waits for it; killed, it leaves a lock in the user's repository, and no upkeep is done there any more.
+// noUpkeep returns the settings that turn off git's automatic maintenance. It would run in the background, where
+// nothing waits for it. If it is killed, it leaves a lock in the user's repository that blocks all later maintenance.
 func noUpkeep() [][2]string {
 	return [][2]string{{"maintenance.auto", "false"}, {"gc.auto", "0"}, {"gc.autoDetach", "false"}, {"maintenance.autoDetach", "false"}}
 }
 
-// NoUpkeep returns env with settings that keep git from tidying up by itself. They come after those that are in env.
+// NoUpkeep returns env with settings that turn off automatic maintenance. They override those in env.
 func NoUpkeep(env []string) []string { return with(env, noUpkeep()) }
 
 // with returns env with settings for git that come after those that are in env, and so win.
@@ -56,8 +56,8 @@ func with(env []string, settings [][2]string) []string {
 	return append(append(out, add...), fmt.Sprintf("GIT_CONFIG_COUNT=%d", count))
 }
 
-// UpkeepLock is the file that is there while git tidies up in the background.
+// UpkeepLock returns the path of the file that exists during background maintenance.
 func (r *Repo) UpkeepLock() string { return filepath.Join(r.Common, "objects", "maintenance.lock") }
 
-// HasUpkeepLock tells whether git tidies up in the background now, or was killed while it did.
+// HasUpkeepLock reports whether git tidies up in the background now, or was killed while it did.
 func (r *Repo) HasUpkeepLock() bool { _, err := os.Lstat(r.UpkeepLock()); return err == nil }

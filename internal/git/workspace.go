@@ -24,14 +24,14 @@ type Workspace struct {
 	index  stamp     // the index, as it was when it was last known which tree it holds
 }
 
-// noHooks keeps post-checkout hooks, which are for people who switch branches, from running at each reset.
+// noHooks turns off post-checkout hooks at each reset. They are meant for people who switch branches.
 const noHooks = "core.hooksPath=" + os.DevNull
 
 // ErrBroken says that a workspace lost its tie to the repository.
 var ErrBroken = errors.New("the workspace's .git was removed or changed")
 
-// AddWorkspace makes a linked worktree at dir with branch checked out at base. The branch is made, or moved.
-// The caller sees to it that no two of these run at once: git locks its own files, but not against itself.
+// AddWorkspace makes a linked worktree at dir with branch checked out at base. It creates or moves the branch. The
+// caller must not run two of these at the same time: git does not lock against itself here.
 func (r *Repo) AddWorkspace(ctx context.Context, dir, branch, base string) (*Workspace, error) {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return nil, fmt.Errorf("make a workspace: %w", err)
@@ -48,7 +48,7 @@ func (r *Repo) AddWorkspace(ctx context.Context, dir, branch, base string) (*Wor
 	return r.OpenWorkspace(dir)
 }
 
-// OpenWorkspace returns the linked worktree at dir. It fails where dir is not one.
+// OpenWorkspace returns the linked worktree at dir. It fails if dir is not one.
 func (r *Repo) OpenWorkspace(dir string) (*Workspace, error) {
 	data, err := os.ReadFile(filepath.Join(dir, ".git"))
 	if err != nil {
@@ -61,7 +61,7 @@ func (r *Repo) OpenWorkspace(dir string) (*Workspace, error) {
 	return &Workspace{Dir: dir, GitDir: gitDir, repo: r, env: append(slices.Clip(r.env), "GIT_DIR="+gitDir, "GIT_WORK_TREE="+dir)}, nil
 }
 
-// RemoveWorkspace deletes a worktree, whatever state it is in. Its branch stays.
+// RemoveWorkspace deletes a worktree in any state. Its branch stays.
 func (r *Repo) RemoveWorkspace(ctx context.Context, dir string) error {
 	if err := removeAll(dir); err != nil {
 		return fmt.Errorf("remove workspace: %w", err)
@@ -109,8 +109,8 @@ func (w *Workspace) Run(ctx context.Context, args ...string) (string, error) {
 // Env returns the environment that git is run with in the workspace.
 func (w *Workspace) Env() []string { return w.env }
 
-// Reset brings the workspace to commit base on branch, without a trace of what was there; ignored files
-// stay, they are the caches of the build.
+// Reset brings the workspace to commit base on branch and removes everything else, except for ignored files, which are
+// build caches.
 func (w *Workspace) Reset(ctx context.Context, branch, base string) error {
 	if err := w.Unlock(branch); err != nil {
 		return err
@@ -133,7 +133,7 @@ func (w *Workspace) Reset(ctx context.Context, branch, base string) error {
 	return w.cleaned(ctx)
 }
 
-// cleaned removes what is neither in the index nor ignored.
+// cleaned removes files that are neither in the index nor ignored.
 func (w *Workspace) cleaned(ctx context.Context) error {
 	if err := w.clean(ctx); err != nil {
 		return fmt.Errorf("clean workspace %s: %w", w.Dir, err)
@@ -141,7 +141,7 @@ func (w *Workspace) cleaned(ctx context.Context) error {
 	return nil
 }
 
-// Leave brings the workspace to commit at and off branch, without a trace of what was there but for ignored files.
+// Leave brings the workspace to commit at, off branch, and removes everything else except for ignored files.
 func (w *Workspace) Leave(ctx context.Context, branch, at string) error {
 	if err := w.Unlock(branch); err != nil {
 		return err
@@ -158,8 +158,8 @@ func (w *Workspace) Leave(ctx context.Context, branch, at string) error {
 	return nil
 }
 
-// Unlock removes lock files that a killed git left in the workspace's own git folder and at its branch.
-// Nobody else works there: the caller holds the lock of the run.
+// Unlock removes lock files that a killed git left in the workspace's own git folder and at its branch. The caller
+// holds the lock of the run, so no other process works there.
 func (w *Workspace) Unlock(branch string) error {
 	entries, err := os.ReadDir(w.GitDir)
 	if err != nil {
@@ -190,7 +190,7 @@ func (r *Repo) UnlockBranches(prefix string) error {
 	return removeLocks(locks)
 }
 
-// removeLocks waits a moment for each lock: a git that outlived its runplan may still be at work.
+// removeLocks waits a moment for each lock: a git process that outlived its runplan may still run.
 func removeLocks(paths []string) error {
 	for _, path := range paths {
 		for wait := 0; exists(path); wait++ {
@@ -207,11 +207,10 @@ func removeLocks(paths []string) error {
 	return nil
 }
 
-// Checkout brings the files and the index to tree, on top of commit base, without a trace of what was there but for
-// ignored files.
+// Checkout brings files and index to tree, on top of commit base, and removes everything else except for ignored files.
 func (w *Workspace) Checkout(ctx context.Context, branch, base, tree string) error {
 	if head, err := w.HeadRef(); err == nil && head == "refs/heads/"+branch {
-		// Where it is on the branch already, nothing but the branch has to move before the files do.
+		// HEAD is on the branch already, so only the branch has to move before the files do.
 		if err := w.Unlock(branch); err != nil {
 			return err
 		}
@@ -242,7 +241,7 @@ func (w *Workspace) fill(ctx context.Context, tree string) error {
 	return nil
 }
 
-// Check finds out whether the workspace still is what it was made to be.
+// Check verifies that the workspace is still intact.
 func (w *Workspace) Check() error {
 	data, err := os.ReadFile(filepath.Join(w.Dir, ".git"))
 	if err != nil || strings.TrimSpace(string(data)) != "gitdir: "+w.GitDir {
@@ -274,10 +273,10 @@ func (w *Workspace) HeadRef() (string, error) {
 	return head, nil
 }
 
-// Unfilled tells whether nothing was ever checked out in the workspace, see [Repo.AddEmpty].
+// Unfilled reports whether nothing was ever checked out in the workspace, see [Repo.AddEmpty].
 func (w *Workspace) Unfilled() bool { return !exists(filepath.Join(w.GitDir, "index")) }
 
-// HeadName is how the repository calls the workspace's HEAD, for [Repo.UpdateRefs].
+// HeadName returns the repository's ref name of the workspace's HEAD, for [Repo.UpdateRefs].
 func (w *Workspace) HeadName() string { return "worktrees/" + filepath.Base(w.GitDir) + "/HEAD" }
 
 // SetHead puts the workspace back on a branch without touching files or index.
@@ -294,8 +293,9 @@ func (w *Workspace) Detach(ctx context.Context, at string) error {
 	return nil
 }
 
-// Astray tells whether the index is not tree any more ("" does not ask), and lists the files that are not as in the index: changed, gone or
-// unknown to git, but for those that it ignores and those in except. Submodules are not looked into.
+// Astray reports whether the index differs from tree ("" skips this check). It also lists the files that differ from
+// the index: changed, missing or untracked, without ignored files and those in except. It does not look into
+// submodules.
 func (w *Workspace) Astray(ctx context.Context, tree string, except []string) (index bool, files []string, err error) {
 	if tree != "" && !w.indexIs(tree) {
 		is, err := w.Run(ctx, "write-tree")
@@ -370,7 +370,7 @@ func (w *Workspace) Stage(ctx context.Context, base string, except []string) (tr
 	}
 }
 
-// Changed returns the paths in which the index differs from commit base, sorted.
+// Changed returns the sorted paths in which the index differs from commit base.
 func (w *Workspace) Changed(ctx context.Context, base string) ([]string, error) {
 	tree := ""
 	if w.indexIs(w.index.tree) {
@@ -380,7 +380,7 @@ func (w *Workspace) Changed(ctx context.Context, base string) ([]string, error) 
 	return paths, err
 }
 
-// changed tells as well whether there are links to other repositories among what is new. The tree of the index may be known.
+// changed also reports whether there are new links to other repositories. The tree of the index may be known.
 func (w *Workspace) changed(ctx context.Context, base, tree string) (paths []string, links bool, err error) {
 	entries, ok := w.repo.compare(ctx, base, tree)
 	if !ok {
@@ -402,8 +402,8 @@ func (w *Workspace) changed(ctx context.Context, base, tree string) (paths []str
 	return paths, links, nil
 }
 
-// Compared is the index, as it was when it was last listed, beside commit base. Nobody but the caller changes the
-// index meanwhile.
+// Compared returns the comparison of the index with commit base, as last listed. Only the caller changes the index
+// meanwhile.
 func (w *Workspace) Compared(base, tree string) *Compared {
 	if w.listed == nil || w.listed.base != base {
 		return w.repo.Compare(base, tree)
@@ -411,7 +411,7 @@ func (w *Workspace) Compared(base, tree string) *Compared {
 	return w.listed
 }
 
-// CommitInfo is what stands in a commit.
+// CommitInfo holds the content of a commit.
 type CommitInfo struct {
 	Tree    string
 	Parents []string
@@ -442,13 +442,13 @@ func (r *Repo) ReadCommit(ctx context.Context, hash string) (CommitInfo, error) 
 	return c, nil
 }
 
-// ForgetWorkspaces makes git forget the worktrees below dir, whose files may be gone.
+// ForgetWorkspaces makes git forget the worktrees below dir, even if their files are missing.
 func (r *Repo) ForgetWorkspaces(dir string) error {
 	return r.forget(dir, func(string) bool { return true })
 }
 
-// ForgetMissing removes git's records of worktrees below dir that do not exist: a "git worktree add" that is killed leaves
-// one. The caller holds off others that add worktrees there.
+// ForgetMissing removes git's records of worktrees below dir that do not exist: a killed "git worktree add" leaves one.
+// The caller must prevent concurrent additions there.
 func (r *Repo) ForgetMissing(dir string) error {
 	return r.forget(dir, func(at string) bool {
 		_, err := os.Lstat(at)

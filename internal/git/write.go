@@ -15,7 +15,7 @@ import (
 	"github.com/runplan/runplan/internal/proc"
 )
 
-// nameSize is the length of the repository's object names, 0 where git does not tell.
+// nameSize returns the length of the repository's object names, 0 where git does not tell.
 func (r *Repo) nameSize(ctx context.Context) int {
 	r.objects.sizeOnce.Do(func() {
 		switch format, err := r.Run(ctx, "rev-parse", "--show-object-format"); {
@@ -29,7 +29,7 @@ func (r *Repo) nameSize(ctx context.Context) int {
 	return r.objects.size
 }
 
-// WriteBlob stores data as it is, whatever filters the repository has, and returns its name.
+// WriteBlob stores data unchanged, without the repository's filters, and returns its name.
 func (r *Repo) WriteBlob(ctx context.Context, data []byte) (string, error) {
 	if name, ok := r.writeLoose(ctx, "blob", data, r.nameSize(ctx)); ok {
 		return name, nil
@@ -72,7 +72,7 @@ type treeLine struct {
 	name string
 }
 
-// sorted is the name as git sorts by it: a folder as if a slash followed.
+// sorted returns the name as git sorts by it: a folder as if a slash followed.
 func (l treeLine) sorted() string {
 	if l.mode == modeTree {
 		return l.name + "/"
@@ -106,9 +106,9 @@ func (r *Repo) writeTree(ctx context.Context, entries []treeLine) (string, error
 	return name, nil
 }
 
-// CommitTree makes a commit that is on no branch. The same tree, parent ("" is none) and message give the same hash in
-// any repository and at any time: author and dates are fixed, no hook runs, and it is never signed. It is for work in
-// the middle, not for a history that people read.
+// CommitTree makes a commit on no branch. The same tree, parent ("" is none) and message give the same hash in any
+// repository at any time: author and dates are fixed, no hook runs, and it is never signed. It is for temporary work,
+// not for published history.
 func (r *Repo) CommitTree(ctx context.Context, tree, parent, message string) (string, error) {
 	var parents []string
 	if parent != "" {
@@ -117,7 +117,7 @@ func (r *Repo) CommitTree(ctx context.Context, tree, parent, message string) (st
 	return r.CommitAt(ctx, time.Unix(1_000_000_000, 0), tree, parents, message)
 }
 
-// CommitAt is [Repo.CommitTree] with any number of parents, which have to be there and different from each other, and a date.
+// CommitAt is [Repo.CommitTree] with a date and any number of parents, which must exist and differ.
 func (r *Repo) CommitAt(ctx context.Context, at time.Time, tree string, parents []string, message string) (string, error) {
 	text, date := strings.TrimRight(message, "\n")+"\n", fmt.Sprintf("%d +0000", at.Unix())
 	if hash, ok := r.writeCommit(ctx, tree, parents, date, text); ok {

@@ -1,5 +1,5 @@
-// Package language holds what several packages have to know about programming languages: which files hold tests, and which
-// folders hold code of others.
+// Package language holds facts about programming languages that several packages need: which files hold tests, and
+// which folders hold third-party code.
 package language
 
 // Vendored reports whether a folder of this name holds dependencies: code that this project uses and did not write.

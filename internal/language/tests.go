@@ -88,11 +88,12 @@ func OfTest(p string) string {
 	return ""
 }
 
-// definesTests is how tests begin in the languages whose tests are not read one by one.
+// definesTests matches the beginning of tests in languages whose tests are not parsed one by one.
 var definesTests = lazyre.New(`(?m)^\s*(?:(?:(?:public|internal|private|final|static|override)\s+)*func(?:tion)?\s+test\w*\s*\(|def\s+test|(?:it|test|specify|scenario|should|property)[\s(]+["']` +
 	`|@Test\b|\[(?:Fact|Theory|Test|TestCase|TestMethod)\b|#\[Test|TEST(?:_F|_P|_CASE)?\s*\(|\*\s*@test\b)|"[^"\n]*"\s+(?:should|in)\b`)
 
-// DefinesTests reports whether a file of tests that cannot be read seems to have tests, and is no helper of others.
+// DefinesTests reports whether a test file in a language without a parser seems to contain tests, and is not only a
+// helper.
 func DefinesTests(text string) bool { return definesTests.MatchString(text) }
 
 func hasAny(s string, ends ...string) bool {

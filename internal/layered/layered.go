@@ -1,8 +1,8 @@
-// Package layered lays a graph of boxes out in layers: a box stands in the layer after the last one it needs.
+// Package layered lays out a graph of boxes in layers: a box is in the layer after the last one that it needs.
 //
-// Layers are columns, read from left to right. Where there are more than fit side by side they go on in the
-// next band, which is read from right to left, and so on: a chain of sixty becomes a grid and not a strip.
-// Edges that other edges imply are left out, and the rest run between the boxes, never behind them.
+// Layers are columns from left to right. Columns that do not fit continue in the next band from right to left, and so
+// on: a chain of sixty becomes a grid, not a strip. Edges that other edges imply are left out. The others run between
+// the boxes, never behind them.
 package layered
 
 import (
@@ -25,7 +25,7 @@ const (
 	maxRows    = 5 // boxes in a column, while the band has room for more columns
 )
 
-// Item is what a box is made for: its key, and the keys of what it needs. Unknown keys are ignored.
+// Item describes a box: its key, and the keys that it needs. Unknown keys are ignored.
 type Item struct {
 	Key   string
 	Needs []string
@@ -107,7 +107,7 @@ func (g *Graph) rank() {
 	}
 }
 
-// reduce drops needs that follow from others.
+// reduce drops needs that other needs imply.
 func (g *Graph) reduce() {
 	order := make([]int, len(g.Nodes))
 	for i := range order {
@@ -225,7 +225,7 @@ type point struct{ x, y float64 }
 // route returns the corners of the edge from a to b, and whether it is a plain curve between neighbours.
 func (g *Graph) route(from, to int) (corners []point, curve bool) {
 	a, b := g.Nodes[from], g.Nodes[to]
-	// Edges of one source share a lane; those of others run beside it.
+	// Edges from the same box share a lane; other edges run parallel to it.
 	lane := float64(from%5-2) * 3
 	out := point{a.X + BoxWidth/2 + a.flow*BoxWidth/2, a.Y + BoxHeight/2}
 	in := point{b.X + BoxWidth/2 - b.flow*BoxWidth/2, b.Y + BoxHeight/2}

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Path is the edge between two nodes as the data of an SVG path, with its corners rounded.
+// Path returns the edge between two nodes as the data of an SVG path, with its corners rounded.
 func (g *Graph) Path(from, to int) string {
 	c, curve := g.route(from, to)
 	if curve {

@@ -1,5 +1,5 @@
-// Package lazyre has regular expressions that are compiled when they are first used. A program with hundreds of them
-// that uses a few would otherwise compile all of them at each start.
+// Package lazyre provides regular expressions that are compiled at their first use. Otherwise a program with hundreds
+// of them would compile all at each start.
 package lazyre
 
 import (
@@ -33,7 +33,7 @@ func (r *Regexp) Re() *regexp.Regexp {
 	return r.re
 }
 
-// String is the text of the regular expression.
+// String returns the text of the regular expression.
 func (r *Regexp) String() string { return r.text }
 
 // The methods below are those of [regexp.Regexp].

@@ -2,19 +2,19 @@ package literal
 
 import "regexp/syntax"
 
-// Groups tells in one pass over a text of which groups of literals it has one: expressions that need a literal of a group
-// for a match are tried on texts that have one, and on no others. It is for any number of goroutines.
+// Groups finds in one pass which groups of literals occur in a text. An expression that needs a literal of its group is
+// then tried only on texts that contain one. It is safe for concurrent use.
 type Groups struct {
 	set  *Set
 	of   []uint64 // groups of each literal, as bits
 	free uint64   // groups without any
 }
 
-// MostGroups bounds what [NewGroups] takes.
+// MostGroups is the limit of [NewGroups].
 const MostGroups = 64
 
-// NewGroups prepares the search. It panics if there are more than [MostGroups]: who has them knows how many. Each literal has at least [Shortest] bytes. A group without any, which is that of an
-// expression of which nothing is known, is found in each text.
+// NewGroups prepares the search. It panics if there are more than [MostGroups]. Each literal needs at least [Shortest]
+// bytes. A group without literals, for an expression with none known, matches every text.
 func NewGroups(groups ...[]Lit) *Groups {
 	if len(groups) > MostGroups {
 		panic("literal: more groups than bits")
@@ -40,13 +40,13 @@ func NewGroups(groups ...[]Lit) *Groups {
 	return g
 }
 
-// Folded are literals that stand for themselves in any case. The words are in lower case.
+// Folded returns literals that match in any case. The words are in lower case.
 func Folded(words ...string) []Lit { return lits(words, true) }
 
-// Exactly are literals that stand for themselves alone.
+// Exactly returns literals that match only literally.
 func Exactly(words ...string) []Lit { return lits(words, false) }
 
-// Needs are the literals of an expression: each match has one of them. None is one of which nothing is known.
+// Needs returns the literals of an expression: each match contains one of them. It returns nil if none are known.
 func Needs(expr string) []Lit {
 	re, err := syntax.Parse(expr, syntax.Perl)
 	if err != nil {
@@ -63,7 +63,7 @@ func lits(words []string, fold bool) []Lit {
 	return out
 }
 
-// In returns the groups of which a literal is in text: bit i is that of group i.
+// In returns the groups with a literal in text: bit i is group i.
 func (g *Groups) In(text string) (found uint64) {
 	found = g.free
 	g.set.each(text, 0, func(m Match) bool {

@@ -1,6 +1,6 @@
-// Package literal makes searching with many regular expressions cheap. From an expression it derives literals
-// of which every match contains one ([Required]), and it looks for the literals of all expressions in one
-// pass over a text ([Set]). An expression then only has to be tried near the places that were found.
+// Package literal speeds up searching with many regular expressions. From an expression it derives literals of which
+// every match contains one ([Required]). It finds the literals of all expressions in one pass over a text ([Set]). An
+// expression is then tried only near those places.
 package literal
 
 import (
@@ -10,7 +10,7 @@ import (
 	"unicode"
 )
 
-// Lit is a literal. One with Fold is in lower case and stands for itself in any case of its ASCII letters.
+// Lit is a literal. With Fold it is in lower case and matches any case of its ASCII letters.
 type Lit struct {
 	Text string
 	Fold bool
@@ -19,10 +19,10 @@ type Lit struct {
 // Shortest is the least number of bytes that a literal has: shorter ones are all over the place.
 const Shortest = 3
 
-// most is the number of alternatives up to which sets of literals are followed.
+// most limits the number of alternatives in a set of literals.
 const most = 40
 
-// Need is what a text needs for a match.
+// Need describes what a text must contain for a match.
 type Need struct {
 	Any []Lit // each match contains one of these; none: nothing is known
 	// Before says that a match may begin on an earlier line than the one with the literal.
@@ -56,7 +56,7 @@ func CrossesLines(re *syntax.Regexp) bool {
 	return slices.ContainsFunc(re.Sub, CrossesLines)
 }
 
-// info is what is known of a part of an expression.
+// info holds the known literals of a part of an expression.
 type info struct {
 	exact []Lit // all that it can match; nil when that is not known or too much
 	first []Lit // each match begins with one of these; nil when exact says it, or nothing is known
@@ -65,7 +65,7 @@ type info struct {
 	crosses bool // it can match a line feed
 }
 
-// start is what each match begins with.
+// start returns the literals with which each match begins.
 func (i info) start() []Lit {
 	if i.exact != nil {
 		return i.exact
@@ -73,8 +73,8 @@ func (i info) start() []Lit {
 	return i.first
 }
 
-// analyse looks at each part once: whether a part crosses lines is told with the rest, as expressions with repetitions are
-// nested as deeply as they are long.
+// analyse visits each part once, including whether it spans lines: expressions with repetitions are nested as deeply as
+// they are long.
 func analyse(re *syntax.Regexp) info {
 	switch re.Op {
 	case syntax.OpEmptyMatch, syntax.OpBeginLine, syntax.OpEndLine, syntax.OpBeginText, syntax.OpEndText,
@@ -139,7 +139,7 @@ func concat(subs []*syntax.Regexp) info {
 		} else {
 			next := []Lit{{}}
 			if start := i.start(); start != nil && len(run)*len(start) <= most {
-				run = cross(run, start) // what begins the part goes on with the run, and ends it
+				run = cross(run, start) // the first literals of the part extend the run and end it
 			} else if i.exact != nil {
 				next = i.exact
 			}

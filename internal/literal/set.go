@@ -5,19 +5,19 @@ import (
 	"slices"
 )
 
-// Pad is how many bytes a text given to [Set.Append] needs behind its end.
+// Pad is the number of bytes that a text for [Set.Append] needs after its end.
 const Pad = 4
 
-// A text is not looked at byte by byte. Every literal has at least stride+gram-1 bytes, so wherever it stands,
-// one of its first stride grams begins at a multiple of stride. Only there a gram is taken from the text and
-// looked up in a table that fits into the fastest cache. What is in the table is then compared in full.
+// The search skips bytes. Every literal has at least stride+gram-1 bytes, so one of its first stride grams begins at a
+// multiple of stride. Only there a gram is read from the text and looked up in a table that fits into the L1 cache.
+// Entries of the table are then compared in full.
 const (
 	hashBits = 15
 	hashMul  = 0x9E3779B1
 	caseBits = 0x20202020 // turns ASCII letters to lower case, and some other bytes into each other
 )
 
-// Set looks for many literals at once. It is for any number of goroutines.
+// Set searches for many literals at once. It is safe for concurrent use.
 type Set struct {
 	lits   []Lit
 	stride int
@@ -63,7 +63,7 @@ func NewSet(lits []Lit) *Set {
 
 func hash(v uint32) uint32 { return v * hashMul >> (32 - hashBits) }
 
-// rarest returns where in a literal to take its stride grams from: where its bytes are the least usual ones.
+// rarest returns where in a literal to take its stride grams from: at its rarest bytes.
 func rarest(text string, stride, gram int) int {
 	best, bestCost := 0, 1<<30
 	for at := 0; at+stride+gram-1 <= len(text); at++ {
@@ -82,7 +82,7 @@ func rarest(text string, stride, gram int) int {
 	return best
 }
 
-// usual is a rough guess at how often a byte is in code.
+// usual returns a rough guess at how often a byte is in code.
 func usual(b byte) int {
 	switch b | 0x20 {
 	case ' ':

@@ -1,5 +1,5 @@
-// Command notice writes NOTICE: the modules that are linked into runplan, with their versions and licenses. It fails where
-// a module has no license text that it recognises, because runplan must not be distributed with such a module.
+// Command notice writes NOTICE: the modules that are linked into runplan, with their versions and licenses. It fails if
+// it does not recognise the license text of a module, because runplan must not be distributed with such a module.
 //
 // Usage: go run ./internal/notice > NOTICE
 package main

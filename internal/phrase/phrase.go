@@ -1,5 +1,5 @@
-// Package phrase puts figures and the words of others into sentences: a number with its noun, a sum of money, a text that
-// is kept to one line or to a length. It counts characters and bytes; what counts the cells of a display is internal/cells.
+// Package phrase formats parts of sentences: a number with its noun, a sum of money, a text cut to one line or to a
+// length. It counts characters and bytes; package internal/cells counts cells of a display.
 package phrase
 
 import (
@@ -8,12 +8,12 @@ import (
 	"unicode/utf8"
 )
 
-// Count is a number with its noun: "1 batch", "2 batches". many is the plural of a noun whose first word has it.
+// Count returns a number with its noun: "1 batch", "2 batches". many is the plural of a noun whose first word has it.
 func Count(n int, one string, many ...string) string {
 	return fmt.Sprintf("%d %s", n, Noun(n, one, many...))
 }
 
-// Noun is the noun that goes with n things: "batch" or "batches".
+// Noun returns the noun that goes with n things: "batch" or "batches".
 func Noun(n int, one string, many ...string) string {
 	switch {
 	case n == 1:
@@ -26,7 +26,8 @@ func Noun(n int, one string, many ...string) string {
 	return one + "s"
 }
 
-// Money is a sum in US dollars. One of less than a cent is shown with two digits more, so that it is not read as nothing.
+// Money returns a sum in US dollars. One of less than a cent is shown with two digits more, so that it is not read as
+// nothing.
 func Money(usd float64) string {
 	if usd > 0 && usd < 0.01 {
 		return fmt.Sprintf("$%.4f", usd)
@@ -34,10 +35,10 @@ func Money(usd float64) string {
 	return fmt.Sprintf("$%.2f", usd)
 }
 
-// Line makes one line of a text, with one space where there was white space.
+// Line puts a text on one line, with one space for each run of white space.
 func Line(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// Cut shortens a text to at most n characters, the last of which tells that more came. Of none at all nothing is left.
+// Cut shortens a text to at most n characters, the last of which marks the cut. With n = 0 it returns "".
 func Cut(text string, n int) string {
 	switch {
 	case len(text) <= n || utf8.RuneCountInString(text) <= n:
@@ -48,7 +49,7 @@ func Cut(text string, n int) string {
 	return string([]rune(text)[:n-1]) + "…"
 }
 
-// CutBytes keeps at most the first n bytes of a text, whole characters only, and tells behind them that more came.
+// CutBytes keeps at most the first n bytes of a text, whole characters only, and appends a mark of the cut.
 func CutBytes(text string, n int) string {
 	if len(text) <= n {
 		return text

@@ -15,7 +15,7 @@ import (
 // history is a repository that commits are drawn from.
 type history struct{ name, source string }
 
-// histories lists the bundles and repositories in folders. A folder that is a repository itself is one of them.
+// histories lists the bundles and repositories in folders. A folder that is itself a repository counts, too.
 func histories(folders []string, only string) ([]history, error) {
 	var out []history
 	add := func(name, source string) {
@@ -77,7 +77,7 @@ func git(dir string, args ...string) (string, error) {
 	return string(out), nil
 }
 
-// clone makes a clone of h below dir, or takes the one that is there.
+// clone clones h below dir, or reuses an existing clone.
 func (h history) clone(dir string) (string, error) {
 	to := filepath.Join(dir, strings.NewReplacer("/", "__").Replace(h.name))
 	if _, err := os.Stat(filepath.Join(to, ".git")); err == nil {
@@ -115,7 +115,7 @@ func draw(dir string, seed uint64) ([]string, error) {
 			all = append(all, commit)
 		}
 	}
-	slices.Sort(all) // so that new commits leave the order of the others as it is
+	slices.Sort(all) // so that new commits do not change the order of the others
 	r := rand.New(rand.NewPCG(seed, 1))
 	r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	return all, nil

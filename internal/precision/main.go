@@ -1,9 +1,9 @@
-// Command precision runs the static rules over commits that were made and kept by the people of real projects, and counts what they
-// say of them.
+// Command precision runs the static rules over human commits of real projects, and counts the findings.
 //
-// A history is a git bundle or a repository in one of the folders of -histories. Of each, precision draws commits by -seed, checks
-// each out in a clone of its own and runs "runplan review --base HEAD~1 --only 1,4,5" on it, with the detection of linters and tests
-// turned off. Each finding is looked up in judgements.tsv, which says whether it is true, arguable or false, and why.
+// A history is a git bundle or a repository in one of the folders of -histories. Precision draws commits of each by
+// -seed, checks each out in a separate clone and runs "runplan review --base HEAD~1 --only 1,4,5" on it, with the
+// detection of linters and tests turned off. It looks up each finding in judgements.tsv, which says whether it is true,
+// arguable or false, and why.
 //
 // It exits with 1 when more than -blocked percent of the commits are blocked or when there are more than -warnings warnings a commit.
 package main
@@ -16,7 +16,7 @@ import (
 	"strings"
 )
 
-// options are what the flags say.
+// options holds the values of the flags.
 type options struct {
 	histories string
 	cache     string

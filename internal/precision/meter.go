@@ -16,7 +16,7 @@ import (
 	"github.com/runplan/runplan/internal/scratch"
 )
 
-// finding is what the review says, as it says it.
+// finding is a finding in the JSON output of the review.
 type finding struct {
 	Rule, Path, Severity, Message string
 	Line                          int
@@ -24,7 +24,7 @@ type finding struct {
 	Added                         bool `json:"-"` // its line was added, or it is about a file as a whole
 }
 
-// place is where the finding is, as judgements write it.
+// place returns the place of the finding in the notation of the judgements.
 func (f finding) place() string {
 	if f.Line > 0 {
 		return f.Path + ":" + strconv.Itoa(f.Line)
@@ -32,7 +32,7 @@ func (f finding) place() string {
 	return f.Path
 }
 
-// look is what was said of one commit.
+// look is the result for one commit.
 type look struct {
 	history, commit string
 	blocked         bool
@@ -80,7 +80,7 @@ func newMeter(o options) (*meter, error) {
 	return m, nil
 }
 
-// searchPath is the search path with the tools of this clone, so that the patterns have ast-grep.
+// searchPath returns the search path with the tools of this clone, so that the patterns have ast-grep.
 func searchPath() string {
 	path := os.Getenv("PATH")
 	if tools, err := filepath.Abs(filepath.Join("bin", "tools")); err == nil {
@@ -199,7 +199,7 @@ func (m *meter) commit(h history, dir, commit string) (look, error) {
 	var said bytes.Buffer
 	cmd.Stderr = &said
 	out, failed := cmd.Output()
-	if failed != nil && cmd.ProcessState.ExitCode() == 2 && strings.Contains(said.String(), "trust") { // a repository with settings of its own
+	if failed != nil && cmd.ProcessState.ExitCode() == 2 && strings.Contains(said.String(), "trust") { // own settings
 		return l, nil
 	}
 	var review struct {
@@ -218,7 +218,7 @@ func (m *meter) commit(h history, dir, commit string) (look, error) {
 	return l, nil
 }
 
-// addedLines are the lines of each file that the commit at HEAD added or touched.
+// addedLines returns the lines of each file that the commit at HEAD added or touched.
 func addedLines(dir string) (map[string]map[int]bool, error) {
 	out, err := git(dir, "-c", "core.quotePath=false", "diff", "-U0", "--no-color", "--no-ext-diff", "--no-renames", "--no-prefix", "HEAD~1", "HEAD")
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"text/tabwriter"
 )
 
-// The verdicts on a finding. An arguable one is what a reviewer might say and an author might not take up; it counts half.
+// An arguable finding is one that a reviewer might raise and an author might reject; it counts half.
 const (
 	isTrue     = "true"
 	isArguable = "arguable"
@@ -81,7 +81,7 @@ func (t *tally) add(verdict, severity string, added bool) {
 	}
 }
 
-// percent is the measured precision, or "-" where nothing was judged.
+// percent returns the measured precision, or "-" where nothing was judged.
 func (t tally) percent() string {
 	n := t.good + t.arguable + t.bad
 	if n == 0 {
@@ -183,7 +183,8 @@ func report(w io.Writer, o options, looks []look, verdicts map[key]string) (int,
 	return 0, nil
 }
 
-// record writes what was measured of each rule, for the lists of rules. What whole trees tell is added to what is there.
+// record writes the measured precision of each rule, for the lists of rules. Results of whole trees are added to the
+// existing ones.
 func record(o options, commits, histories int, rules map[string]*tally) error {
 	counts := map[string][3]int{}
 	trees := 0

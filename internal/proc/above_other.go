@@ -4,5 +4,5 @@ package proc
 
 import "os"
 
-// Above returns the parent alone: this system tells no more.
+// Above returns only the parent, because this system does not report more.
 func Above() []int { return []int{os.Getppid()} }

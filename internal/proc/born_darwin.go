@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// bornAt is the start time of a process, "" if it is gone.
+// bornAt returns the start time of a process, "" if it has ended.
 func bornAt(pid int) string {
 	k, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
 	if err != nil || int(k.Proc.P_pid) != pid {

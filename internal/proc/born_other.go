@@ -2,5 +2,5 @@
 
 package proc
 
-// bornAt is "" where the start time of a process is not known; a reaper then leaves it alone.
+// bornAt returns "", because the start time is unknown here; a reaper then leaves the process alone.
 func bornAt(int) string { return "" }

@@ -12,24 +12,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cgroups makes cgroups (version 2) for keepers below the one that this process is in. Their use is that the kernel kills
-// all that is in one at once, so that no fork is faster, and that it still does so when keepers and reaper are dead.
-// They are no wall: a process that may write to the cgroup above can move there.
+// cgroups makes cgroups (version 2) for keepers, below this process's own cgroup. The kernel kills all members of a
+// cgroup in one operation: no fork escapes, and it works even if keepers and reaper are dead. They are not a security
+// boundary: a process that may write to the parent cgroup can move there.
 type cgroups struct {
-	base string // "" where there are none to be used
+	base string // "" if cgroups cannot be used
 	name string // what the names of ours begin with
 }
 
 const cgroupPrefix = "runplan-"
 
-// findCgroups looks whether cgroups may be made, and removes those of reapers that are dead with what runs in them.
+// findCgroups checks whether cgroups can be made. It removes those of dead reapers with the processes in them.
 func findCgroups() *cgroups {
 	self := os.Getpid()
 	c := &cgroups{base: ownCgroup(), name: fmt.Sprintf("%s%d-%s-", cgroupPrefix, self, bornAt(self))}
 	if c.base == "" {
 		return c
 	}
-	entries, _ := os.ReadDir(c.base) // none that can be read is none to remove
+	entries, _ := os.ReadDir(c.base) // nothing to remove if it is unreadable
 	for _, e := range entries {
 		f := strings.Split(strings.TrimPrefix(e.Name(), cgroupPrefix), "-")
 		if pid, err := strconv.Atoi(f[0]); err == nil && len(f) == 3 && f[1] != "" && bornAt(pid) != f[1] && strings.HasPrefix(e.Name(), cgroupPrefix) {
@@ -41,8 +41,8 @@ func findCgroups() *cgroups {
 	return c
 }
 
-// ownCgroup is the folder of the cgroup that this process is in, "" where no others may be made below it: it cannot be
-// written, the kernel cannot kill a cgroup (before 5.14), or systemd has it and did not delegate it.
+// ownCgroup returns the folder of the cgroup that this process is in, "" where no others may be made below it: it
+// cannot be written, the kernel cannot kill a cgroup (before 5.14), or systemd has it and did not delegate it.
 func ownCgroup() string {
 	data, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {
@@ -68,7 +68,7 @@ func ownCgroup() string {
 	return ""
 }
 
-// delegated tells whether systemd, where it is the one who makes cgroups, leaves dir to others.
+// delegated reports whether dir is free for our cgroups: systemd does not manage cgroups here, or has delegated dir.
 func delegated(mount, dir string) bool {
 	if _, err := os.Stat("/run/systemd/system"); err != nil {
 		return true
@@ -84,7 +84,7 @@ func delegated(mount, dir string) bool {
 	return false
 }
 
-// create makes the cgroup of a keeper. It returns "" where that is not possible.
+// create makes the cgroup of a keeper. It returns "" if that is not possible.
 func (c *cgroups) create(id string) string {
 	if c.base == "" {
 		return ""
@@ -109,7 +109,7 @@ func killCgroup(dir string) {
 	}
 }
 
-// removeCgroup removes a cgroup and those below it. What was killed there may need a moment to be gone.
+// removeCgroup removes a cgroup and its children. Killed processes may need a moment to disappear.
 func removeCgroup(dir string) {
 	if dir == "" {
 		return

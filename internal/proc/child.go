@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// Child is a program whose output somebody else reads and whose end somebody else decides, such as a plugin.
+// Child is a program, such as a plugin, whose caller reads its output and decides when it ends.
 type Child struct {
 	Pid int
 	p   *process
@@ -13,7 +13,7 @@ type Child struct {
 }
 
 // Start starts the program path. Of c it uses Args, Dir, Env, Sweep and Reaper. files are its standard input, output
-// and error; the caller closes his own copies. [Child.Wait] has to be called.
+// and error; the caller closes its own copies and must call [Child.Wait].
 func Start(path string, c Cmd, files [3]*os.File) (*Child, error) {
 	if c.Env == nil {
 		c.Env = os.Environ()
@@ -35,8 +35,7 @@ func (c *Child) Wait() (exit int, signal syscall.Signal) {
 	return c.p.holder.outcome()
 }
 
-// End kills what the program left behind. It is called once, after Wait; the error says that something is alive all the
-// same.
+// End kills what the program left running. Call it once, after Wait. The error says that some process is still alive.
 func (c *Child) End() error {
 	_, _, err := c.p.sweep(c.c, 0)
 	return err

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// detached gives a program a session of its own: it has no terminal that it could ask or be stopped by,
-// it does not see our ^C, and session and group carry its process id.
+// detached gives a program a new session: it has no controlling terminal, it does not receive our ^C, and its session
+// and group id are its process id.
 func detached() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
 func signalGroup(pgid int, sig syscall.Signal) {
@@ -35,8 +35,8 @@ func signalMembers(ms []member, sig syscall.Signal) {
 	}
 }
 
-// killMembers kills processes. They are stopped first, so that none goes on with its next step because another one it
-// waits for was killed before it.
+// killMembers kills processes. It stops them first, so that none continues because a process that it waited for was
+// killed before it.
 func killMembers(ms []member) {
 	if len(ms) > 1 {
 		signalMembers(ms, syscall.SIGSTOP)

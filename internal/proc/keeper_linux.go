@@ -14,13 +14,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A keeper is a process of ours that starts one program at a time and adopts whatever that program leaves behind: it
-// is a child subreaper (prctl(2)), so that a process below it cannot get out from under it by double forking, by a new
-// session or by an empty environment. Once a keeper has no children nothing of its program is alive, which the kernel
-// tells in one call. Then it is used again, so that its start is paid for once for each program that runs side by side.
+// A keeper is a process of runplan that starts one program at a time and adopts what that program leaves behind. It is
+// a child subreaper (prctl(2)): a process below it cannot escape by double forking, a new session or an empty
+// environment. If a keeper has no children, no process of its program is alive; one system call tells that. Then it is
+// reused, so its start is paid for once per parallel program.
 //
-// The keepers are children of the reaper, which is a subreaper as well: what a killed keeper kept becomes a child of the
-// reaper and is killed there. A keeper whose connection closes, because runplan is gone, kills all it has and ends.
+// The keepers are children of the reaper, which is a subreaper as well. If a keeper is killed, its processes become
+// children of the reaper, which kills them. A keeper whose connection closes, because runplan has ended, kills all its
+// processes and exits.
 type keeper struct {
 	id     string
 	pid    int
@@ -35,11 +36,11 @@ type keeper struct {
 // guest is a program under a keeper.
 type guest struct {
 	ended  chan struct{} // closed when the program itself has ended
-	clean  chan struct{} // closed when nothing of it is alive
+	clean  chan struct{} // closed when none of its processes is alive
 	status syscall.WaitStatus
 }
 
-// keepers is what a Reaper knows of its keepers.
+// keepers holds a Reaper's keepers.
 type keepers struct {
 	mu      sync.Mutex
 	last    int
@@ -49,7 +50,7 @@ type keepers struct {
 	gone    chan struct{}            // closed when the connection to the reaper is
 }
 
-// startTime is how long the reaper and its keepers have to answer, on a very busy machine too.
+// startTime is how long the reaper and its keepers have to answer; it allows for a very busy machine.
 const startTime = 30 * time.Second
 
 // open begins to listen to the reaper, and has it start the first keeper: most runs need one soon.
@@ -129,7 +130,7 @@ func (r *Reaper) keeper() (*keeper, error) {
 		k := ks.idle[n-1]
 		ks.idle = ks.idle[:n-1]
 		select {
-		case <-k.gone: // somebody killed it
+		case <-k.gone: // it was killed from outside
 		default:
 			ks.mu.Unlock()
 			return k, nil
@@ -191,7 +192,7 @@ func (r *Reaper) release(k *keeper) {
 	ks.idle = append(ks.idle, k)
 }
 
-// dismiss ends a keeper that is not to be used again. It goes on killing what it has.
+// dismiss disconnects a keeper that must not be reused. The keeper continues to kill its processes.
 func (r *Reaper) dismiss(k *keeper) {
 	_ = k.conn.Close()
 	r.keepers.mu.Lock()
@@ -199,7 +200,7 @@ func (r *Reaper) dismiss(k *keeper) {
 	delete(r.keepers.all, k.id)
 }
 
-// settle has the reaper kill what a dead keeper kept, and returns how many processes that were.
+// settle has the reaper kill the processes of a dead keeper, and returns their number.
 func (r *Reaper) settle(k *keeper) (int, error) {
 	answer := r.expect("settled", k.id)
 	r.send("settle", k.id)
@@ -213,7 +214,7 @@ func (r *Reaper) settle(k *keeper) (int, error) {
 	return strconv.Atoi(args[0])
 }
 
-// listen takes note of what a keeper says until its connection closes.
+// listen reads the messages of a keeper until its connection closes.
 func (k *keeper) listen() {
 	for w := newWire(k.conn, nil); ; {
 		verb, args, err := w.next()
@@ -223,7 +224,7 @@ func (k *keeper) listen() {
 			k.guest = nil
 			k.mu.Unlock()
 			close(k.gone)
-			if g != nil && !isClosed(g.ended) { // as far as anybody knows
+			if g != nil && !isClosed(g.ended) { // as far as known
 				g.status = syscall.WaitStatus(syscall.SIGKILL)
 				close(g.ended)
 			}
@@ -253,7 +254,7 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-// errKeeperLost is a keeper that somebody killed before it could start a program.
+// errKeeperLost says that another process killed a keeper before it could start a program.
 var errKeeperLost = errors.New("the process that was to keep watch over it was killed from outside")
 
 // run starts a program. files are its standard input, output and error. It returns process id and start time.
@@ -280,11 +281,11 @@ func (k *keeper) run(path string, c Cmd, files []*os.File) (started []string, g 
 	return nil, nil, &os.PathError{Op: "fork/exec", Path: path, Err: syscall.Errno(n)}
 }
 
-// left lists what is alive under the keeper. It may miss a process that is just being adopted: that nothing is left only
-// guest.clean tells.
+// left lists the living processes under the keeper. It may miss a process that is just being adopted: only guest.clean
+// proves that none is left.
 func (k *keeper) left() []member { return below(k.pid, nil) }
 
-// kill kills all at once what is under the keeper, where the kernel can.
+// kill kills all processes under the keeper in one operation, if the kernel can.
 func (k *keeper) kill() {
 	if k.group != "" {
 		killCgroup(k.group)

@@ -10,7 +10,7 @@ import (
 	"os/exec"
 )
 
-// Without a child subreaper there are no keepers: the reaper ends the groups of what was registered with it.
+// Without a child subreaper there are no keepers: the reaper ends the process groups that were registered with it.
 
 type keepers struct{}
 

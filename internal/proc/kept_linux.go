@@ -21,7 +21,7 @@ type kept struct {
 	kills  int // calls of kill
 }
 
-// patience is how many rounds of killing one by one there are before the kernel kills the cgroup.
+// patience is the number of rounds in which processes are killed one by one, before the kernel kills the cgroup.
 const patience = 10
 
 // keeps reports whether there are keepers. A reaper that was closed has none.
@@ -100,15 +100,15 @@ func (h *kept) leave() (int, error) {
 	}
 	h.cmd.Reaper.dismiss(h.keeper)
 	if isClosed(h.guest.clean) {
-		// Linux 6.18 kills what is started in a cgroup that was killed before, so this one is not used again.
+		// Linux 6.18 kills processes started in a cgroup that was killed before, so this one is not reused.
 		h.cmd.Reaper.send("settle", h.keeper.id)
 		return 0, nil
 	}
 	if !isClosed(h.keeper.gone) {
-		return 0, nil // it goes on trying to end what it has
+		return 0, nil // it still tries to end its processes
 	}
 	n, err := h.cmd.Reaper.settle(h.keeper)
-	if errors.Is(err, ErrReaperLost) { // somebody killed both: what can still be recognized is ended
+	if errors.Is(err, ErrReaperLost) { // both were killed: end the processes that can still be recognised
 		killMembers(survivors(h.pid, h.born, h.cmd.Sweep, nil))
 	}
 	return n, err
@@ -149,7 +149,7 @@ func (f *feed) sent() {
 	}
 }
 
-// close ends the copying. A reader that does not end is left behind.
+// close ends the copying. It does not wait for a reader that does not end.
 func (f *feed) close() {
 	f.sent()
 	if f.w == nil {

@@ -27,7 +27,7 @@ type minder struct {
 	status    *syscall.WaitStatus
 }
 
-// ward is what the reaper knows of a keeper.
+// ward holds what the reaper knows about a keeper.
 type ward struct {
 	pid    int
 	cgroup string
@@ -37,7 +37,7 @@ func newMinder(w *wire) *minder {
 	return &minder{w: w, born: make(chan struct{}, 1), childless: true, keepers: map[int]*ward{}, ids: map[string]*ward{}}
 }
 
-// do carries out what the line says.
+// do executes the command of a line.
 func (m *minder) do(verb string, args []string) {
 	switch {
 	case verb == "keeper" && len(args) == 1:
@@ -63,7 +63,7 @@ func (m *minder) begin() error {
 	return nil
 }
 
-// collect waits for children, those it adopted too, and notes when there are none.
+// collect waits for children, including adopted ones, and notes when there are none.
 func (m *minder) collect() {
 	for {
 		m.mu.Lock()
@@ -78,8 +78,8 @@ func (m *minder) collect() {
 	}
 }
 
-// bury takes note of the children that have ended, and reports whether there are no others. As no child is started
-// meanwhile, that is certain.
+// bury reaps the children that have ended and reports whether no others exist. The answer is certain because no child
+// starts meanwhile.
 func (m *minder) bury() bool {
 	for {
 		var ws syscall.WaitStatus
@@ -109,7 +109,7 @@ func (m *minder) bury() bool {
 	}
 }
 
-// started notes a new child. The lock is held.
+// started records a new child. The caller holds the lock.
 func (m *minder) started() {
 	m.childless = false
 	select {
@@ -161,7 +161,7 @@ func (m *minder) startKeeper(id string) (pid int, cgroup string, err error) {
 	return pid, cgroup, nil
 }
 
-// settle kills what a keeper kept that is dead.
+// settle kills the processes of a dead keeper.
 func (m *minder) settle(id string) {
 	m.mu.Lock()
 	k := m.ids[id]
@@ -254,7 +254,7 @@ func (m *minder) startGuest(args []string) (int, error) {
 	return syscall.ForkExec(path, rest[:n], attr)
 }
 
-// end kills all that is left, and returns when it is gone.
+// end kills all remaining processes and returns when they have ended.
 func (m *minder) end() {
 	round := 0
 	for end := time.Now().Add(endTime); time.Now().Before(end); time.Sleep(time.Millisecond) {
@@ -265,7 +265,7 @@ func (m *minder) end() {
 			break
 		}
 		if time.Until(end) < endTime/2 {
-			spare = nil // a keeper ends by itself, and sooner
+			spare = nil // a keeper ends on its own, and sooner
 		}
 		killMembers(below(os.Getpid(), spare))
 		if round++; round < patience {

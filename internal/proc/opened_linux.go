@@ -8,16 +8,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// oneKernel are the file systems on which all who have a file open are processes of this kernel. Others, such as those of
-// a network or of the machine around a virtual one, may have it open elsewhere.
+// oneKernel lists the file systems whose files only processes of this kernel can open. Files of other file systems,
+// such as network ones, may be open on another machine.
 var oneKernel = []int64{
 	unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.TMPFS_MAGIC, unix.OVERLAYFS_SUPER_MAGIC,
 	unix.F2FS_SUPER_MAGIC, unix.BCACHEFS_SUPER_MAGIC,
 }
 
-// Opened tells whether somebody has the file at path open; known is false where that cannot be told for certain. The kernel
-// itself is asked, which leases a file to nobody while another has it open: so also those are seen whose processes
-// are not, in another container or of another user.
+// Opened reports whether another process has the file at path open; known is false if that is uncertain. It asks the
+// kernel for a lease, which the kernel refuses while the file is open. So it also sees processes of other users and in
+// other containers.
 func Opened(path string) (open, known bool) {
 	f, err := os.OpenFile(path, unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {

@@ -39,15 +39,15 @@ func (e *ExitError) Error() string {
 	return text + ": " + how
 }
 
-// Output runs a short trusted program and returns what it printed. Of c it looks at Args, Dir, Env and
-// Stdin only. The program is killed when ctx ends; what it may leave in the background is its own affair.
+// Output runs a short trusted program and returns its standard output. Of c it uses only Args, Dir, Env and Stdin. The
+// program is killed when ctx ends; its background processes are not.
 func Output(ctx context.Context, c Cmd) ([]byte, error) {
 	out, _, err := Outputs(ctx, c)
 	return out, err
 }
 
-// Outputs is [Output] for who has to know as well what a program complained of that ended well. Of that the last 64 KiB
-// are kept.
+// Outputs is [Output] for callers that also need the standard error of a successful program. It keeps the last 64 KiB
+// of that.
 func Outputs(ctx context.Context, c Cmd) (stdout, stderr []byte, err error) {
 	if len(c.Args) == 0 {
 		return nil, nil, errors.New("run a program: no program given")
@@ -116,7 +116,7 @@ func LookPath(name string, env []string) (string, error) {
 	}
 	for _, dir := range filepath.SplitList(Getenv(env, "PATH")) {
 		if !filepath.IsAbs(dir) {
-			continue // "." in PATH would run what stands in the workspace
+			continue // "." in PATH would run programs of the workspace
 		}
 		path := filepath.Join(dir, name)
 		if fi, err := os.Stat(path); err == nil && fi.Mode().IsRegular() && fi.Mode()&0o111 != 0 {
@@ -130,7 +130,7 @@ func notFound(name string) error {
 	return fmt.Errorf("%w: install %s, or put its folder into PATH", ErrNotFound, name)
 }
 
-// barredError is a program that is there and may not be executed. It counts as [ErrNotFound], and does not say so.
+// barredError says that a program exists but is not executable. It matches [ErrNotFound] with a clearer message.
 type barredError struct{ file string }
 
 func (e *barredError) Error() string {
@@ -138,7 +138,7 @@ func (e *barredError) Error() string {
 }
 func (e *barredError) Is(target error) bool { return target == ErrNotFound }
 
-// startError tells a missing program from a missing working directory and from the rest.
+// startError distinguishes a missing program from a missing working directory and other causes.
 func startError(err error, c Cmd) error {
 	if c.Dir != "" { // the system reports a missing directory as a missing program
 		if fi, derr := os.Stat(c.Dir); derr != nil {

@@ -7,14 +7,14 @@ import (
 )
 
 const (
-	drainStep  = 200 * time.Millisecond // without a byte, with somebody still holding the other end
+	drainStep  = 200 * time.Millisecond // without a byte, while another process still holds the other end
 	drainTotal = 3 * time.Second
 )
 
 // pipe carries the output of a program to a sink.
 type pipe struct {
 	r, w  *os.File
-	until atomic.Int64 // when set: the program has ended, read what is there, until then at most
+	until atomic.Int64 // when set: the program has ended; read the rest, until this time at most
 }
 
 // newPipe makes a pipe and adds it to all.
@@ -28,7 +28,7 @@ func newPipe(all *[]*pipe) (*pipe, error) {
 	return p, nil
 }
 
-// copy feeds what arrives to out until the end, or while draining until nothing more comes.
+// copy feeds data to out until EOF, or while draining until no more arrives.
 func (p *pipe) copy(out *sink, s *stream) {
 	buf := make([]byte, 32<<10)
 	for {
@@ -46,8 +46,8 @@ func (p *pipe) copy(out *sink, s *stream) {
 	}
 }
 
-// drain tells copy to come to an end. All that the program itself wrote is in the pipe already; only a
-// process that survived everything can hold the other end open now.
+// drain tells copy to finish. The program's own output is in the pipe already; only a process that survived the sweep
+// can hold the other end open now.
 func (p *pipe) drain() {
 	p.until.Store(time.Now().Add(drainTotal).UnixNano())
 	_ = p.w.Close()

@@ -1,13 +1,12 @@
-// Package proc is the one door to other programs.
+// Package proc runs other programs; no other package does.
 //
-// [Run] starts a program in a session of its own, without a terminal and with nothing to read unless it
-// is given something, watches its output and its limits, and makes sure that nothing of it is alive when
-// Run returns: not its children, not what they left in the background, and with [Cmd.Sweep] not even
-// what detached itself from them. [Output] is the short way for short trusted programs such as git. A
-// [Reaper] does the same clean-up where this program itself is killed and can do nothing any more.
+// [Run] starts a program in a new session, without a terminal and with empty standard input unless the caller gives
+// some. It watches output and limits. When Run returns, none of the program's processes is alive: no child, no
+// background process and, with [Cmd.Sweep], not even a detached one. [Output] is the short form for short trusted
+// programs such as git. A [Reaper] does the same clean-up if runplan itself is killed.
 //
-// Memory is bounded whatever a program prints. What a program does, a limit it runs into or a signal it
-// dies of is a [Result]; an error means that it could not be started.
+// Memory is bounded, whatever a program prints. Exit status, exceeded limits and signals are in the [Result]; an error
+// means that the program could not be started.
 package proc
 
 import (
@@ -22,7 +21,7 @@ import (
 	"time"
 )
 
-// ErrNotFound says that the program to run does not exist, or that nobody may execute it.
+// ErrNotFound says that the program does not exist or is not executable.
 var ErrNotFound = errors.New("program not found")
 
 // Cmd is a program to run.
@@ -30,27 +29,28 @@ type Cmd struct {
 	Args   []string  // the program and its arguments; a bare name is looked up in the PATH of Env
 	Dir    string    // working directory; "" is the current one
 	Env    []string  // complete environment, KEY=VALUE; nil inherits
-	Stdin  io.Reader // nil is empty: the program reads the end of its input at once
+	Stdin  io.Reader // nil is empty: the program reads EOF at once
 	Limits Limits
 
 	// Line receives each line of output while the program runs, free of control codes and cut at 4 KiB.
 	// Calls come one at a time; a slow Line slows the program down.
 	Line func(string)
-	// Redact, if set, is applied to what goes to Line, to Log and to Result.Tail. It gets whole lines.
+	// Redact, if set, is applied to everything in Line, Log and Result.Tail. It gets whole lines.
 	Redact func(string) string
-	// Log names a file to which the combined output is appended. It grows to LogCap at most, and says so.
+	// Log names a file to which the combined output is appended. It grows to at most LogCap bytes and then notes the
+	// cut.
 	Log    string
 	LogCap int64 // 0 is 64 MiB
 
 	Keep       int // bytes of the end of the combined output to keep; 0 is 64 KiB
 	KeepStdout int // if > 0, standard output is kept apart as well, up to that many bytes
-	// Stdout receives standard output alone, all of it and as it is, while the program runs. Writes come one at a
-	// time and are over when Run returns; what they return is not looked at. To an *os.File the program writes by
-	// itself: it is no output for Limits.Idle, nor for Result.
+	// Stdout receives standard output alone, complete and unchanged, while the program runs. Writes are sequential and
+	// end before Run returns; their results are ignored. If it is an *os.File, the program writes to it directly: that
+	// output counts neither for Limits.Idle nor for Result.
 	Stdout io.Writer
 
-	// Sweep is an environment entry KEY=VALUE that no other program has, see [NewTag]. It is put into Env,
-	// and in the end whatever process holds it is killed, even if it has left session and group (Linux).
+	// Sweep is a unique environment entry KEY=VALUE, see [NewTag]. Run adds it to Env and finally kills every process
+	// that has it, even one that has left session and group (Linux).
 	Sweep string
 	// Reaper, if not nil, kills the program should this one be killed.
 	Reaper *Reaper
@@ -69,13 +69,13 @@ type Reason string
 // The reasons.
 const (
 	Exited    Reason = "exited"
-	Signaled  Reason = "signaled"  // by somebody else
+	Signaled  Reason = "signaled"  // by another process
 	Total     Reason = "total"     // stopped here: Limits.Total was reached
 	Idle      Reason = "idle"      // stopped here: Limits.Idle was reached
 	Cancelled Reason = "cancelled" // stopped here: the context ended, see Result.Cause
 )
 
-// Result is what is known of a program that has ended.
+// Result describes a program that has ended.
 type Result struct {
 	Exit      int    // exit status; -1 if it was killed by a signal or never ran
 	Signal    string // "SIGKILL" and the like, if a signal ended it
@@ -87,19 +87,19 @@ type Result struct {
 	Bytes     int64  // size of all output
 	Duration  time.Duration
 	Swept     int // processes that outlived the program and were killed
-	// Left names them by their command lines, ten at most, redacted and safe to show. Where the system does not tell
-	// there are none, see Swept.
+	// Left lists their command lines, ten at most, redacted and safe to show. It is empty if the system does not report
+	// them; see Swept.
 	Left   []string
 	LogErr error // Cmd.Log could not be written to its end
 }
 
-// OK reports whether the program ended by itself, with status 0.
+// OK reports whether the program exited on its own, with status 0.
 func (r Result) OK() bool { return r.Ended == Exited && r.Exit == 0 }
 
 const (
 	defaultGrace = 2 * time.Second
-	sweepGrace   = 250 * time.Millisecond // for what outlives a program that ended by itself
-	stdinDelay   = time.Second            // for a reader behind Cmd.Stdin that does not end
+	sweepGrace   = 250 * time.Millisecond // for processes that outlive a program which exited on its own
+	stdinDelay   = time.Second            // for a Cmd.Stdin reader that does not end
 	lostDelay    = 5 * time.Second        // for a killed process that the kernel does not let go
 	shortRun     = 200 * time.Millisecond // too short for a process ID to be used again
 )
@@ -156,18 +156,18 @@ type process struct {
 	readers sync.WaitGroup
 }
 
-// holder knows what belongs to a running program: [direct] by what the system tells of all processes, [kept] because all
-// of it is below one keeper.
+// holder finds the processes of a running program: [direct] by the system's process table, [kept] because all are below
+// one keeper.
 type holder interface {
-	// outcome is how the program itself ended. It is called after that.
+	// outcome returns how the program ended. It is called after that.
 	outcome() (exit int, signal syscall.Signal)
 	// asking is called when the program is about to be asked to end.
 	asking()
-	// left lists what is alive of the program. None says that nothing is, for certain.
+	// left lists the living processes of the program. none says that there are certainly none.
 	left() (alive []member, none bool)
-	// kill kills at once what the kernel can kill at once.
+	// kill kills in one operation all that the kernel can kill so.
 	kill()
-	// leave is called in the end. It returns how many processes somebody else had to kill.
+	// leave is called last. It returns how many processes others had to kill.
 	leave() (more int, err error)
 }
 
@@ -216,7 +216,7 @@ func (p *process) supervise(ctx context.Context, l Limits, out *sink) Result {
 	return res
 }
 
-// newTimer is a timer that never fires for a limit of zero.
+// newTimer returns a timer that never fires for a limit of zero.
 func newTimer(d time.Duration) *time.Timer {
 	if d > 0 {
 		return time.NewTimer(d)
@@ -243,7 +243,7 @@ func (p *process) waitEnd(d time.Duration) bool {
 	}
 }
 
-// outcome reads exit status and signal. A program that exits with 137 was not killed, whatever shells say.
+// outcome reads exit status and signal. A program that exits with 137 was not killed, whatever shells report.
 func (p *process) outcome(res *Result) {
 	res.Ended = Exited
 	exit, signal := p.holder.outcome()
@@ -253,7 +253,7 @@ func (p *process) outcome(res *Result) {
 	}
 }
 
-// drain reads what is left in the pipes.
+// drain reads the rest of the pipes.
 func (p *process) drain() {
 	for _, pp := range p.pipes {
 		pp.drain()

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Reaper is a child process that ends what this one started, should this one be killed. On Linux it also starts the
+// Reaper is a child process that ends the processes of this one if this one is killed. On Linux it also starts the
 // keepers, under which [Run] runs programs, see keeper_linux.go. All methods work on a nil Reaper.
 type Reaper struct {
 	mu      sync.Mutex
@@ -23,15 +23,15 @@ type Reaper struct {
 	keepers keepers
 }
 
-// ErrReaperLost says that somebody killed the reaper. Nothing more is started under it, as nobody would end it.
+// ErrReaperLost says that another process killed the reaper. Nothing more is started, as it would have no clean-up.
 var ErrReaperLost = errors.New("the process that ends what runplan starts was killed from outside; " +
 	"look for programs that are still running, then start again")
 
-// closeTime is how long Close waits for the child to end what is left.
+// closeTime is how long Close waits for the reaper process to end what is left.
 const closeTime = 15 * time.Second
 
-// StartReaper starts the reaper. args is this program with the command that calls [ReapMain]. The reaper lives in
-// a session of its own, where neither ^C nor a signal to our group reaches it.
+// StartReaper starts the reaper. args is this program with the command that calls [ReapMain]. The reaper runs in its
+// own session, so ^C and signals to our group do not reach it.
 func StartReaper(args []string) (*Reaper, error) {
 	if len(args) == 0 {
 		return nil, errors.New("start the reaper: no command given")
@@ -55,7 +55,7 @@ func StartReaper(args []string) (*Reaper, error) {
 	return r, nil
 }
 
-// Close ends the reaper, which kills what is still running under it.
+// Close ends the reaper, which kills everything that still runs under it.
 func (r *Reaper) Close() error {
 	if r == nil {
 		return nil
@@ -77,8 +77,8 @@ func (r *Reaper) Close() error {
 	return nil
 }
 
-// Tag registers an environment entry KEY=VALUE: whatever process has it is killed when this one is gone. The function
-// it returns takes that back.
+// Tag registers an environment entry KEY=VALUE: the reaper kills all processes with it when this process ends. untag
+// removes the registration.
 func (r *Reaper) Tag(entry string) (untag func()) {
 	r.send("tag", entry)
 	return func() { r.send("untag", entry) }
@@ -89,8 +89,7 @@ func (r *Reaper) start(pid int, born string) { r.send("start", strconv.Itoa(pid)
 
 func (r *Reaper) end(pid int) { r.send("end", strconv.Itoa(pid)) }
 
-// send writes one line. It does not wait for an answer, nor does it fail: whether the reaper is there is asked
-// before a program is started.
+// send writes one line. It neither waits for an answer nor fails: the reaper is checked before a program starts.
 func (r *Reaper) send(verb string, args ...string) {
 	if r == nil {
 		return

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// ReapMain is the reaper's side. It reads what to start, what was started and what ended until in closes, then kills
-// what is left. A program that another process started is killed only if its start time is the one that was
-// registered, so that a process id that has been given away again does no harm.
+// ReapMain is the reaper's side. It reads which programs to start, which started and which ended until in closes, then
+// kills the rest. It kills a program of another process only if its start time is the registered one, so a reused
+// process id does no harm.
 func ReapMain(in io.Reader) {
 	deaf := make(chan os.Signal, 1) // it ends when its parent does, not before
 	signal.Notify(deaf, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
@@ -51,9 +51,9 @@ func ReapMain(in io.Reader) {
 	}
 }
 
-// reapGroup kills the program pid and its family. Once the leader is gone its group may still have
-// members, and the id cannot have been reused while it has; but nobody can tell that group from a new
-// one, so then only members younger than the leader count, as in survivors.
+// reapGroup kills the program pid and its family. Once the leader has ended, its group may still have members; the id
+// cannot be reused while it has. But a new group with the same id looks alike. So then only members younger than the
+// leader count, as in survivors.
 func reapGroup(pid int, born string) {
 	if born == "" {
 		return
@@ -62,7 +62,7 @@ func reapGroup(pid int, born string) {
 	if bornAt(pid) == born {
 		family = familyOf(pid)
 	} else if bornAt(pid) != "" {
-		return // the id belongs to somebody else now
+		return // the id belongs to another process now
 	}
 	for range 100 {
 		left := survivors(pid, born, "", family)

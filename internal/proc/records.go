@@ -2,18 +2,17 @@ package proc
 
 import "bytes"
 
-// Records is a writer for the output of a program that prints one record after another, each with the same byte at its
-// end. It hands them on as they come, and holds no more than the one whose end has not come.
+// Records is a writer for programs that print one record after another, each ended by the same byte. It passes on
+// complete records as they arrive and buffers only the incomplete one.
 type Records struct {
 	End  byte
-	Take func(record []byte) error // record is good until it returns. After its first error it is asked no more
+	Take func(record []byte) error // record is valid until it returns; not called again after its first error
 
 	rest []byte
 	err  error
 }
 
-// Write takes a piece of the output. It never fails, so that the program is not stopped by it: what Take says is told by
-// Close.
+// Write takes a piece of the output. It never fails, so it does not stop the program: Close returns the error of Take.
 func (r *Records) Write(p []byte) (int, error) {
 	for more := p; r.err == nil; {
 		record, next, ok := bytes.Cut(more, []byte{r.End})
@@ -31,7 +30,7 @@ func (r *Records) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Close hands on what came behind the last end, and returns the first error of Take.
+// Close passes on an unterminated last record and returns the first error of Take.
 func (r *Records) Close() error {
 	if r.err == nil && len(r.rest) > 0 {
 		r.err = r.Take(r.rest)

@@ -20,8 +20,8 @@ const (
 	defaultLogCap = 64 << 20
 )
 
-// sink takes the output of a program apart: live lines, log file, tail, standard output. What it keeps
-// is bounded. It is safe for several streams at once.
+// sink splits the output of a program into live lines, log file, tail and standard output. Its memory is bounded. It is
+// safe for concurrent use by several streams.
 type sink struct {
 	mu      sync.Mutex
 	closed  bool
@@ -81,7 +81,7 @@ func (s *sink) stream(stdout bool) *stream {
 	return st
 }
 
-// lastByte is when output came last, or the start.
+// lastByte returns the time of the last output, or of the start.
 func (s *sink) lastByte() time.Time { return time.Unix(0, s.last.Load()) }
 
 func (s *sink) write(st *stream, p []byte) {
@@ -110,7 +110,7 @@ func (s *sink) write(st *stream, p []byte) {
 	s.last.Store(time.Now().UnixNano()) // a slow Line is not the program's silence
 }
 
-// tell hands out output from which secrets are gone.
+// tell passes on redacted output.
 func (s *sink) tell(st *stream, p []byte) {
 	if len(p) == 0 {
 		return
@@ -124,8 +124,8 @@ func (s *sink) tell(st *stream, p []byte) {
 	}
 }
 
-// lines cuts p into lines for Line. A carriage return alone starts the line anew, as on a terminal, so
-// that a progress bar is one line.
+// lines splits p into lines for Line. A carriage return alone restarts the line, as on a terminal, so a progress bar is
+// one line.
 func (s *sink) lines(st *stream, p []byte) {
 	for len(p) > 0 {
 		if st.cr {
@@ -180,7 +180,7 @@ func (s *sink) logWrite(p []byte) {
 	}
 }
 
-// finish hands out what is left and fills res.
+// finish passes on the rest and fills res.
 func (s *sink) finish(res *Result) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,8 +10,8 @@ import (
 	"github.com/go-cmd/cmd"
 )
 
-// start starts c. The output goes through pipes of our own, not through those of os/exec: so the end of
-// the program itself is seen at once, though a grandchild may still hold the other end open.
+// start starts c. The output goes through own pipes, not through those of os/exec: so the end of the program is seen at
+// once, even if a grandchild still holds the other end open.
 func start(c Cmd, path string, out *sink) (*process, error) {
 	var pipes []*pipe
 	stdout, err := newPipe(&pipes)
@@ -45,7 +45,7 @@ func start(c Cmd, path string, out *sink) (*process, error) {
 	return p, nil
 }
 
-// begin starts c under a keeper of its reaper, or directly where there is none.
+// begin starts c under a keeper of its reaper, or directly if there is none.
 func begin(c Cmd, path string, outputs [2]*os.File) (*process, error) {
 	for try := 1; ; try++ {
 		p := &process{}

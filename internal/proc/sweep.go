@@ -8,14 +8,14 @@ import (
 )
 
 const (
-	// endTime is how long processes that were killed have to be gone. A process in the middle of a call to a disk or a
-	// network that does not answer stays until the call returns.
+	// endTime is how long killed processes have to disappear. A process in an uninterruptible call to a disk or a
+	// network stays until the call returns.
 	endTime = 10 * time.Second
 	pause   = 10 * time.Millisecond
 )
 
-// sweep ends what outlived the program and returns how many processes that were, and the names of some. The error says
-// that some of them are alive all the same.
+// sweep ends what outlived the program. It returns the number of those processes and some names. The error says that
+// some are still alive.
 func (p *process) sweep(c Cmd, grace time.Duration) (int, []string, error) {
 	seen := map[int]bool{}
 	names, stuck := p.end(c, grace, seen)
@@ -27,14 +27,14 @@ func (p *process) sweep(c Cmd, grace time.Duration) (int, []string, error) {
 	return len(seen) + more, names, err
 }
 
-// end asks what is left to end, then kills it. It notes the ids in seen, and returns the names of what it found and
-// those of what is still there.
+// end asks the remaining processes to end, then kills them. It adds their ids to seen, and returns the names of all and
+// of those still alive.
 func (p *process) end(c Cmd, grace time.Duration, seen map[int]bool) (names, stuck []string) {
 	left, none := p.holder.left()
 	if none {
 		return nil, nil
 	}
-	time.Sleep(pause) // what was about to end anyway is nobody's fault
+	time.Sleep(pause) // processes that were about to end do not count
 	if left, none = p.holder.left(); none {
 		return nil, nil
 	}

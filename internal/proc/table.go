@@ -22,7 +22,7 @@ const (
 	longestName = 120 // bytes of a command line that are shown
 )
 
-// namesOf tells the command lines of processes, oldest first, redacted and cut.
+// namesOf returns the command lines of processes, oldest first, redacted and cut.
 func namesOf(ms []member, hide func(string) string) []string {
 	ms = slices.Clone(ms)
 	slices.SortFunc(ms, func(a, b member) int {
@@ -48,13 +48,12 @@ func namesOf(ms []member, hide func(string) string) []string {
 // NewTag returns an environment entry for [Cmd.Sweep] that nothing else has.
 func NewTag() string { return "RUNPLAN_TAG=" + rand.Text() }
 
-// sweepTime is how long a sweep waits for what it killed to be gone: on a busy machine that takes a while, and until
-// then a process may finish what it was at.
+// sweepTime is how long a sweep waits for killed processes to disappear. On a busy machine that takes time, and until
+// then a process may finish its present call.
 const sweepTime = 5 * time.Second
 
-// Sweep kills whatever process has the environment entry KEY=VALUE, this program and those it descends
-// from excepted, and returns how many there were. It finds none where the system does not tell (all but
-// Linux).
+// Sweep kills every process with the environment entry KEY=VALUE, except this program and its ancestors, and returns
+// their number. It works only on Linux; other systems do not show the environment.
 func Sweep(entry string) int {
 	seen := map[int]bool{}
 	for end := time.Now().Add(sweepTime); ; time.Sleep(2 * time.Millisecond) {

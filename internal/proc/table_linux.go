@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// row is what /proc/PID/stat tells.
+// row holds fields of /proc/PID/stat.
 type row struct {
 	pid, ppid, pgrp, session int
 	state                    byte
@@ -30,7 +30,7 @@ func readRow(pid int) (row, bool) {
 	if err != nil {
 		return row{}, false
 	}
-	// There are hundreds of them, so no more is asked of the system than has to be.
+	// There are hundreds of processes, so this makes few system calls.
 	var buf [1024]byte
 	n, err := unix.Read(fd, buf[:])
 	for errors.Is(err, unix.EINTR) {
@@ -43,8 +43,8 @@ func readRow(pid int) (row, bool) {
 	return parseRow(pid, buf[:n])
 }
 
-// parseRow reads the fields that matter. The name of the program stands in parentheses and may hold anything, parentheses
-// too.
+// parseRow reads the fields that matter. The program's name is in parentheses and may contain anything, even
+// parentheses.
 func parseRow(pid int, b []byte) (row, bool) {
 	rest := b[bytes.LastIndexByte(b, ')')+1:]
 	if len(rest) == len(b) {
@@ -74,7 +74,7 @@ func parseRow(pid int, b []byte) (row, bool) {
 
 func number(b []byte) int { n, _ := strconv.Atoi(string(b)); return n }
 
-// bornAt is the start time of a process, "" if it is gone.
+// bornAt returns the start time of a process, "" if it has ended.
 func bornAt(pid int) string {
 	if r, ok := readRow(pid); ok && r.alive() {
 		return r.born()
@@ -82,7 +82,7 @@ func bornAt(pid int) string {
 	return ""
 }
 
-// nameOf is the command line of a process; in brackets its short name, where it has none.
+// nameOf returns the command line of a process; in brackets its short name, where it has none.
 func nameOf(pid int) string {
 	dir := "/proc/" + strconv.Itoa(pid)
 	if b, err := os.ReadFile(dir + "/cmdline"); err == nil && len(b) > 0 {
@@ -126,9 +126,8 @@ func readTable() []row {
 	return slices.DeleteFunc(rows, func(r row) bool { return above[r.pid] })
 }
 
-// survivors lists the living processes of the program pid: of its session and group, those with the
-// environment entry, those in known, and what descends from any of them. Nothing that is older than the
-// program can be one.
+// survivors lists the living processes of the program pid: its session and group, processes with the environment entry,
+// those in known, and all descendants of these. A process older than the program cannot be one.
 func survivors(pid int, born, entry string, known []member) []member {
 	since, _ := strconv.ParseUint(born, 10, 64)
 	was := make(map[int]string, len(known))
@@ -146,11 +145,11 @@ func survivors(pid int, born, entry string, known []member) []member {
 	return closure(rows, ours)
 }
 
-// mostNew is up to how many process ids nobodyNew looks at; listing all processes is no more work then.
+// mostNew limits the process ids that nobodyNew checks; beyond it, listing all processes costs no more.
 const mostNew = 400
 
-// nobodyNew tells for certain that survivors would find nothing of the program pid, where the few processes that have come
-// since it was started show it: their ids follow its own, as long as the system does not begin anew with the small ones.
+// nobodyNew reports whether it is certain that survivors would find no process of the program pid. It checks the few
+// processes that started since then: their ids follow the program's, unless the system has wrapped around.
 func nobodyNew(pid int, entry string) bool {
 	data, err := os.ReadFile("/proc/loadavg") // it ends with the last id that was given out
 	f := bytes.Fields(data)
@@ -169,7 +168,7 @@ func nobodyNew(pid int, entry string) bool {
 	return true
 }
 
-// below lists what descends from pid, pid itself and the children in spare with what descends from those excepted.
+// below lists the descendants of pid, without pid itself, and without the children in spare and their descendants.
 func below(pid int, spare map[int]bool) []member {
 	rows := readTable()
 	ours := map[int]bool{}
@@ -179,7 +178,7 @@ func below(pid int, spare map[int]bool) []member {
 	return closure(rows, ours)
 }
 
-// familyOf lists what descends from pid, itself included.
+// familyOf lists pid and its descendants.
 func familyOf(pid int) []member { return closure(readTable(), map[int]bool{pid: true}) }
 
 func closure(rows []row, ours map[int]bool) []member {

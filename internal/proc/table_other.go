@@ -2,7 +2,7 @@
 
 package proc
 
-// Without /proc a program's processes are known by its group only: what left the group is not found.
+// Without /proc, a program's processes are known only by their group: one that left the group is not found.
 
 func survivors(pid int, _, _ string, _ []member) []member {
 	if groupAlive(pid) {
@@ -17,5 +17,5 @@ func nobodyNew(int, string) bool { return false }
 
 func nameOf(int) string { return "" }
 
-// Opened tells whether a process has the file at path open; known is false where the system does not tell.
+// Opened reports whether a process has the file at path open; known is false where the system does not tell.
 func Opened(string) (open, known bool) { return false, false }

@@ -8,7 +8,7 @@ import (
 	"os"
 )
 
-// wire carries lines of encodeLine between runplan, the reaper and the keepers, with open files beside them.
+// wire carries lines of encodeLine between runplan, the reaper and the keepers, together with file descriptors.
 type wire struct {
 	from  io.Reader
 	to    io.Writer // nil where nothing can be answered
@@ -22,7 +22,7 @@ func newWire(from io.Reader, to io.Writer) *wire {
 	return w
 }
 
-// next waits for a line. What is cut off by the end is no line.
+// next waits for a line. It drops an incomplete last line.
 func (w *wire) next() (verb string, args []string, err error) {
 	line, err := w.lines.ReadString('\n')
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mostFiles is how many files come with one message.
+// mostFiles is the number of file descriptors in one message.
 const mostFiles = 3
 
 // socketPair makes a connection. The far end is for a child.
@@ -51,7 +51,7 @@ func connect(x *exec.Cmd) (near io.WriteCloser, far *os.File, err error) {
 	return conn, far, nil
 }
 
-// receive is the reaper's end of connect. Another reader is one that nothing can be answered to.
+// receive returns the reaper's end of connect. Any other reader cannot send answers.
 func receive(in io.Reader) *wire {
 	if f, ok := in.(*os.File); ok {
 		if conn, err := connOf(f); err == nil {

@@ -1,8 +1,8 @@
-// Package prompt fills in the texts that models and agents get. A prompt is a markdown file with slots: {{name}}
-// has to be given a value, {{name?}} reads "(none)" without one. A value that is missing, and a file that is, is an
-// error and never a hole in the text (MODEL-14).
+// Package prompt fills in the texts that models and agents get. A prompt is a markdown file with slots: {{name}} needs
+// a value, {{name?}} becomes "(none)" without one. A missing value or file is an error, never a gap in the text
+// (MODEL-14).
 //
-// Values are put in as they are and are not looked at for slots. A prompt that has to show {{ itself writes \{{.
+// Values are inserted literally; slots in them are not filled. A prompt that has to show {{ itself writes \{{.
 package prompt
 
 import (
@@ -16,7 +16,7 @@ import (
 	"strings"
 )
 
-// None is what an optional slot reads without a value.
+// None is the text of an optional slot without a value.
 const None = "(none)"
 
 // Template is a prompt file that has been read.
@@ -81,8 +81,8 @@ func (t Template) Slots() []string {
 	return out
 }
 
-// Render fills in the slots. A blank value is a missing one. Values for which there is no slot are left out: a prompt
-// of a project need not use all of them.
+// Render fills in the slots. A blank value counts as missing. Values without a slot are ignored: a project's prompt
+// need not use all of them.
 func (t Template) Render(values map[string]string) (string, error) {
 	size := 0
 	for _, p := range t.parts {
@@ -123,7 +123,7 @@ type Layer struct {
 	FS  fs.FS
 }
 
-// DirLayer is a folder on disk. It need not be there.
+// DirLayer returns a folder on disk. It need not be there.
 func DirLayer(dir string) Layer { return Layer{dir, os.DirFS(dir)} }
 
 // Set is the prompts of all layers, by name.

@@ -15,7 +15,7 @@ func New[K comparable, V any](most int, cost func(V) int) *Map[K, V] {
 	return &Map[K, V]{most: most, cost: cost, now: map[K]V{}}
 }
 
-// Get returns what is remembered under a key, and remembers it longer.
+// Get returns the value of a key and marks it as recently used.
 func (m *Map[K, V]) Get(key K) (V, bool) {
 	v, ok := m.now[key]
 	if !ok {
@@ -35,5 +35,5 @@ func (m *Map[K, V]) Put(key K, v V) {
 	m.held += m.cost(v)
 }
 
-// Len is how many values are remembered. One that was old and was asked for counts twice.
+// Len returns the number of entries. An old entry that was used again counts twice.
 func (m *Map[K, V]) Len() int { return len(m.now) + len(m.before) }

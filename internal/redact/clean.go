@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// Clean removes what steers a terminal from s, and what nobody sees: escape sequences and the characters of [Hidden].
-// Bytes that are no UTF-8 become U+FFFD. The result is safe to print and Clean of it is itself.
+// Clean removes from s escape sequences, which control a terminal, and the invisible characters of [Hidden]. Invalid
+// UTF-8 becomes U+FFFD. The result is safe to print, and Clean does not change it again.
 func Clean(s string) string {
 	if Plain(s) {
 		return s

@@ -18,8 +18,8 @@ var sextets = func() (t [256]byte) {
 	return t
 }()
 
-// runs calls found with each stretch of text that may be base64, until it returns false. A stretch goes on over a line
-// end behind a long line.
+// runs calls found with each run of text that may be base64, until it returns false. A run continues over a line end
+// after a long line.
 func runs(text string, found func(from, to int) bool) {
 	for i := 0; i < len(text); {
 		if sextets[text[i]] == 0xff {
@@ -48,8 +48,7 @@ func runs(text string, found func(from, to int) bool) {
 	}
 }
 
-// lineEnd returns where the text goes on behind the line end at i and the indentation of the next line; i where there is
-// no line end.
+// lineEnd returns the position after the line end at i and the indentation of the next line; i if there is no line end.
 func lineEnd(text string, i int) int {
 	at := i
 	if at < len(text) && text[at] == '\r' {
@@ -80,8 +79,8 @@ func varied(run string) bool {
 
 func hexDigit(c byte) bool { return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'f' }
 
-// decodings calls found with what a run can stand for: base64 that began up to three bytes later, as other text may
-// stand before it, and hexadecimal digits.
+// decodings calls found with the possible decodings of a run: hexadecimal, and base64 that begins up to three bytes
+// later, as other text may precede it.
 func decodings(run string, found func(string) bool) bool {
 	buf := make([]byte, 0, len(run))
 	for skip := range 4 {

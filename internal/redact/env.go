@@ -5,10 +5,9 @@ import (
 	"strings"
 )
 
-// AgentEnv picks from environ what an agent may see: what programs and tool chains need to work, and the
-// names in allow, where a star at the end stands for any rest. A wildcard, ours or the user's, never lets
-// a variable through whose name looks secret; its full name does. Variables that point git at another
-// repository never pass.
+// AgentEnv selects the variables of environ that an agent may see: those that programs and tool chains need, and the
+// names in allow, where a star at the end matches any suffix. A wildcard never matches a name that looks secret; only
+// its full name does. Variables that point git at another repository never pass.
 func AgentEnv(environ []string, allow []string) []string {
 	exact, prefixes := split(slices.Concat(defaultAllow(), allow))
 	last := map[string]int{} // a variable that is set twice counts as set last
@@ -53,8 +52,8 @@ func split(names []string) (exact map[string]bool, prefixes []string) {
 	return exact, prefixes
 }
 
-// redirectsGit names what git sets for its hooks: with these, git in a workspace works on the user's own
-// repository.
+// redirectsGit matches variables that git sets for its hooks: with these, git in a workspace would work on the user's
+// own repository.
 func redirectsGit(name string) bool {
 	switch strings.ToUpper(name) {
 	case "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY",

@@ -9,13 +9,13 @@ import (
 	"github.com/runplan/runplan/internal/literal"
 )
 
-// layers is how many layers of escapes are looked through, and of base64.
+// These limit the layers of escapes, and of base64, that are decoded.
 const (
 	layers  = 3
 	nesting = 2
 )
 
-// hints tells which kinds a text may have: most have none, and an expression takes long to say so.
+// hints finds the kinds that a text may have: most have none, and an expression is slow to say so.
 var hints = sync.OnceValue(func() *literal.Groups {
 	var needs [][]literal.Lit
 	for i := range kinds {
@@ -28,20 +28,19 @@ var hints = sync.OnceValue(func() *literal.Groups {
 type span struct {
 	from, to int
 	mark     string
-	known    bool // the value is known, whatever it looks like
+	known    bool // the value is known, in any form
 }
 
 // Match is a secret that was found by its looks.
 type Match struct {
 	Kind     *Kind
-	From, To int    // where it stands in the text, as it is spelled there
+	From, To int    // its place in the original text
 	Context  int    // where that begins by which it was found: at From or before
-	Value    string // without escapes; "" where it stands in base64
+	Value    string // without escapes; "" inside base64
 	Behind   string // what follows it, without escapes
 }
 
-// Find returns the secrets of a text that are known by their looks, in the order in which they stand there. It looks
-// through escapes and into base64.
+// Find returns the secrets of a text that are known by their form, in order of position. It decodes escapes and base64.
 func Find(text string) []Match {
 	var none *Redactor
 	var out []Match
@@ -58,7 +57,7 @@ func Find(text string) []Match {
 	return out
 }
 
-// quiet reports that a text has no secret, without a look at where it would stand.
+// quiet reports whether a text has no secret, without finding positions.
 func (r *Redactor) quiet(text string, depth int) bool {
 	for range layers + 1 {
 		if hints().In(text) != 0 || r != nil && r.known.Next(text, 0) >= 0 || r.encoded(text, depth) {
@@ -167,7 +166,7 @@ func (k *Kind) tell(v view, start, from, to int, found func(Match, string) bool)
 	return b == a || found(Match{Kind: k, From: a, To: b, Context: context, Value: v.text[from:to], Behind: v.text[to:]}, "")
 }
 
-// assignments tries the expression where a word of a name stands, and nowhere else: text is full of such words.
+// assignments applies the expression only at words of secret names, because trying it everywhere is slow.
 func (k *Kind) assignments(v view, found func(Match, string) bool) bool {
 	re := k.re.Re()
 	for at := speaking().Next(v.text, 0); at >= 0; {
@@ -195,7 +194,7 @@ func wordByte(c byte) bool {
 	return '0' <= c && c <= '9' || 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z' || c == '_'
 }
 
-// inside looks for secrets in base64. All of such a run is a secret then.
+// inside looks for secrets in base64. If it finds one, the whole run is the secret.
 func (r *Redactor) inside(v view, depth int, found func(Match, string) bool) bool {
 	if depth == nesting {
 		return true

@@ -9,7 +9,7 @@ import (
 	"github.com/runplan/runplan/internal/literal"
 )
 
-// digitsBefore lists the literals of a digit and what stands behind it, which is too short to be searched for.
+// digitsBefore lists literals of one digit followed by rest, because rest alone is too short to search for.
 func digitsBefore(rest string) []literal.Lit {
 	var out []literal.Lit
 	for d := '0'; d <= '9'; d++ {
@@ -38,7 +38,7 @@ func base64Digits() []literal.Lit {
 	return out
 }
 
-// mixed reports whether a key has a digit and is not words with hyphens between them, such as the name of a CSS class.
+// mixed reports whether a key has a digit and is not a sequence of words with hyphens, such as the name of a CSS class.
 func mixed(v string) bool {
 	tail := v[strings.IndexByte(v, '-')+1:]
 	if !strings.ContainsAny(tail, "0123456789") {
@@ -53,8 +53,8 @@ var speaking = sync.OnceValue(func() *literal.Set { return literal.NewSet(litera
 // assignmentText is the end of a name that speaks of a secret, and its value.
 const assignmentText = `(?i)^((?:passw(?:or)?d|passphrase|secret|token|api[_-]?key|access[_-]?key|auth[_-]?key|private[_-]?key|account[_-]?key|credential|encryption[_-]?key|signing[_-]?key)[\w-]{0,30})["']?[ \t]{0,5}(?:=>|:=|=|:|[ \t])[ \t]{0,5}(?:"([^"\s\\]{12,500})"|'([^'\s\\]{12,500})'|([A-Za-z0-9+/_=~.-]{16,500}))`
 
-// assigned reports whether a match of [assignmentText] assigns a secret, and where its name and its value stand. The
-// value has to look random: what programs print and write is full of harmless assignments to such names.
+// assigned reports whether a match of [assignmentText] assigns a secret, and returns the places of its name and value.
+// The value has to look random, because harmless assignments to such names are common.
 func assigned(text string, m []int) (start, from, to int, ok bool) {
 	start = m[2]
 	for start > 0 && m[2]-start < 60 && (wordByte(text[start-1]) || text[start-1] == '.' || text[start-1] == '-') {
@@ -72,7 +72,7 @@ func assigned(text string, m []int) (start, from, to int, ok bool) {
 		value = strings.TrimRight(value, ".-=")
 		to = from + len(value)
 		gap := strings.TrimLeft(text[m[3]:from], `"'`)
-		if strings.TrimSpace(gap) == "" && !strings.HasPrefix(name, "--") { // words beside each other; a flag has its value there
+		if strings.TrimSpace(gap) == "" && !strings.HasPrefix(name, "--") { // only a flag has its value there
 			return start, 0, 0, false
 		}
 		if to < len(text) && strings.IndexByte("([{", text[to]) >= 0 || len(value) < 16 || strings.Count(value, "/") > 2 {
@@ -85,7 +85,8 @@ func assigned(text string, m []int) (start, from, to int, ok bool) {
 	return start, from, to, true
 }
 
-// random reports whether a value has what words, versions and paths lack: digits among letters, and little repetition.
+// random reports whether a value looks random, unlike words, versions and paths: digits among letters, and little
+// repetition.
 func random(v string) bool {
 	letters := strings.ContainsAny(v, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
 	digits := 0
@@ -153,13 +154,13 @@ func Weak(v string) bool {
 	return Entropy(v) < 3.0 && len(v) < 20 || Entropy(v) < 2.5
 }
 
-// Reference reports whether a value says where the secret is instead of being it.
+// Reference reports whether a value refers to a secret instead of being one.
 func Reference(v string) bool { return elsewhere.MatchString(v) }
 
 // PublicName reports whether a name is that of something public although it speaks of secrets.
 func PublicName(name string) bool { return publicNames.MatchString(name) }
 
-// Placeholder reports whether a value plainly stands for a secret and is none.
+// Placeholder reports whether a value is plainly a placeholder for a secret.
 func Placeholder(v string) bool {
 	if fakeWords.MatchString(v) || strings.ContainsAny(v, "<>") || strings.Contains(v, "${") || strings.Contains(v, "{{") || strings.Contains(v, `\(`) || strings.HasPrefix(v, "$") {
 		return true
@@ -172,7 +173,7 @@ func Placeholder(v string) bool {
 	return len(tail) >= 8 && (Entropy(tail) < 1.6 || zeros.MatchString(tail))
 }
 
-// Entropy is Shannon's, in bits for a byte.
+// Entropy returns the Shannon entropy in bits per byte.
 func Entropy(s string) float64 {
 	if s == "" {
 		return 0

@@ -2,13 +2,13 @@ package redact
 
 import "unicode/utf8"
 
-// Hidden reports whether a character must not be shown as it is, given the character that is shown before it and the
-// one that comes behind it; 0 stands for the end of the text. It is the one table of invisible characters: [Clean]
-// removes them, a page shows their numbers, and text for models leaves them out.
+// Hidden reports whether a character must not be shown, given the shown character before it and the next one; 0 stands
+// for the end of the text. It is the only table of invisible characters: [Clean] removes them, a page shows their
+// numbers, and text for models leaves them out.
 //
-// Hidden are control characters other than tab and line feed, marks that turn the direction of text, characters
-// without a width, fillers, and tags. Joiners and variation selectors stay where they shape the character before them:
-// between two characters beyond ASCII, and once.
+// Hidden characters are control characters other than tab and line feed, bidirectional marks, zero-width characters,
+// fillers, and tags. Joiners and variation selectors are allowed where they change the character before them: between
+// two non-ASCII characters, and once.
 func Hidden(before, r, behind rune) bool {
 	switch {
 	case r < 0x80:
@@ -25,7 +25,7 @@ func joiner(r rune) bool   { return r == 0x200c || r == 0x200d }
 func selector(r rune) bool { return r == 0xfe0e || r == 0xfe0f || r >= 0x180b && r <= 0x180d }
 func keycap(r rune) bool   { return r >= '0' && r <= '9' || r == '#' || r == '*' }
 
-// Unseen reports whether a character is hidden wherever it stands.
+// Unseen reports whether a character is hidden in every context.
 func Unseen(r rune) bool {
 	switch {
 	case r < 0x20:
@@ -47,8 +47,8 @@ func Unseen(r rune) bool {
 	return false
 }
 
-// element returns the character at the start of s, or the control sequence, and whether none of it may be shown
-// whatever stands around it. Bytes that are no UTF-8 are one element each.
+// element returns the character or control sequence at the start of s, and whether it is hidden in every context. Each
+// byte of invalid UTF-8 is one element.
 func element(s string) (r rune, n int, hidden bool) {
 	r, n = utf8.DecodeRuneInString(s)
 	switch r {

@@ -14,9 +14,9 @@ type Kind struct {
 	Guess bool   // it may be something else
 
 	re    *lazyre.Regexp
-	lits  []literal.Lit     // each match has one of them; nil derives them from the expression
-	edge  bool              // no letter, digit or underscore stands before it
-	exact bool              // nor behind it
+	lits  []literal.Lit     // each match contains one of them; nil derives them from the expression
+	edge  bool              // no letter, digit or underscore before it
+	exact bool              // nor after it
 	check func(string) bool // what else holds for the secret; nil is nothing
 }
 
@@ -31,19 +31,19 @@ func (k *Kind) needs() []literal.Lit {
 	return literal.Needs(k.re.String())
 }
 
-// shape is a kind with a prefix of its own, which nothing else begins with.
+// shape is a kind with a unique prefix.
 func shape(id, expr string) Kind { return Kind{ID: id, re: lazyre.New(expr)} }
 
-// word is a kind whose prefix also occurs inside of words.
+// word returns a kind whose prefix also occurs inside of words.
 func word(id, expr string) Kind { return Kind{ID: id, re: lazyre.New(expr), edge: true} }
 
-// fixed is a kind of a fixed length: what is longer is something else.
+// fixed returns a kind of a fixed length: what is longer is something else.
 func fixed(id, expr string) Kind { return Kind{ID: id, re: lazyre.New(expr), edge: true, exact: true} }
 
 const uuid = `[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}`
 
-// kinds lists them in the order in which they are tried. Prefixes, lengths and alphabets are facts that the providers
-// and the scanners publish; lengths are lower bounds where providers have changed them.
+// kinds lists the kinds in the order in which they are tried. Prefixes, lengths and alphabets are published by
+// providers and scanners; lengths are lower bounds if providers have changed them.
 var kinds = []Kind{
 	shape("private-key", `(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----(?:.*?-----END [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----|(?:(?:\s|\\[nrt])+[A-Za-z0-9+/=]{16,})*(?:(?:\s|\\[nrt])+[A-Za-z0-9+/=]+)?)`),
 	shape("age-key", `(?i)AGE-SECRET-KEY-(?:PQ-)?1[A-Z0-9]{40,}`),
@@ -110,7 +110,7 @@ var kinds = []Kind{
 	{ID: "openai-key", edge: true, check: mixed, re: lazyre.New(`sk-[A-Za-z0-9_-]{20,}`)},
 	word("model-key", `hf_[A-Za-z0-9]{30,}|api_org_[A-Za-z0-9]{30,}|r8_[A-Za-z0-9]{37,}|gsk_[A-Za-z0-9]{40,}|pplx-[A-Za-z0-9]{40,}|xai-[A-Za-z0-9]{60,}|nvapi-[A-Za-z0-9_-]{50,}|lsv2_(?:pt|sk)_[a-f0-9]{32}_[a-f0-9]{10}|tvly-[A-Za-z0-9-]{28,}`),
 
-	// whatever they are for
+	// for any provider
 	{ID: "jwt", Guess: true, re: lazyre.New(`eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?|eyJ[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]*\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}`)},
 	{ID: "authorization", Guess: true, re: lazyre.New(`(?i)authorization["']?\s*[:=]\s*["']?(?:bearer|basic|token)\s+([A-Za-z0-9+/._~=-]{8,})`)},
 	{ID: "url-password", Guess: true, re: lazyre.New(`[A-Za-z][A-Za-z0-9+.-]{0,30}://[^\s/:@"'<>]{0,200}:([^\s/@"'<>\[]{1,500})@`)},

@@ -1,9 +1,10 @@
-// Package redact keeps secrets and terminal tricks out of what is stored or shown, and out of the environment of agents.
+// Package redact keeps secrets and terminal control codes out of stored and shown text, and secrets out of the
+// environment of agents.
 //
-// A [Redactor] knows the values of secret-looking environment variables and the looks of common tokens. It finds them in
-// escapes of JSON, URLs and HTML, with invisible characters inside, and in base64. It is a net, not a proof: a secret
-// that is encrypted, or spelled backwards, or printed a character a line, passes. So what an agent has no need of is not
-// given to it in the first place, see [AgentEnv].
+// A [Redactor] knows the values of secret-looking environment variables and the forms of common tokens. It finds them
+// in escapes of JSON, URLs and HTML, with invisible characters inside, and in base64. It is not a guarantee: it misses
+// a secret that is encrypted, reversed, or printed one character per line. So agents do not get secrets that they do
+// not need, see [AgentEnv].
 package redact
 
 import (
@@ -18,7 +19,7 @@ import (
 	"github.com/runplan/runplan/internal/literal"
 )
 
-// minValue is the length from which a value is taken for a secret; shorter ones occur in any text.
+// minValue is the minimum length of a secret value; shorter ones occur in any text.
 const minValue = 8
 
 // Redactor replaces secrets. It is safe for concurrent use. A nil one changes nothing.
@@ -113,8 +114,8 @@ func truth(b bool) int {
 	return 0
 }
 
-// Hints are the literals of which each text has one that is changed for what it looks like, where nothing in it is
-// escaped or encoded.
+// Hints returns literals of which every text with a secret-looking part contains one, unless the part is escaped or
+// encoded.
 func Hints() []literal.Lit {
 	var out []literal.Lit
 	for i := range kinds {
@@ -123,7 +124,7 @@ func Hints() []literal.Lit {
 	return out
 }
 
-// spellings lists how a value may appear: as it is, its single lines, in JSON, in a URL, in base64.
+// spellings lists the forms of a value: plain, its single lines, in JSON, in a URL, in base64.
 func spellings(value string) []string {
 	value = strings.TrimSpace(value)
 	if len(value) < minValue {
@@ -172,7 +173,7 @@ func SecretName(name string) bool {
 	return false
 }
 
-// harmless tells a place where a secret lies, a switch or a number from a secret.
+// harmless reports whether a value is the path of a secret, a switch or a number, and not a secret.
 func harmless(name, value string) bool {
 	name = strings.ToUpper(name)
 	for _, end := range []string{"_FILE", "_PATH", "_DIR", "_SOCK", "_HOME"} {

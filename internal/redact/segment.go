@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// A text is redacted in segments, which are whole lines. A line belongs to the segment of the one before it inside of a
-// private key, and where base64 goes on. So a text that comes in pieces is redacted as if it came at once.
+// A text is redacted in segments of whole lines. Lines of one private key, or of one base64 run, belong to the same
+// segment. So a text that arrives in pieces is redacted like a complete one.
 const (
 	maxSegment = 1 << 20  // a longer line is cut
 	lookBehind = 4 << 10  // of a cut, to see whether it is in a secret
@@ -79,7 +79,7 @@ func goesOn(line string) bool {
 	return true
 }
 
-// cutLong returns where a segment that is too long is cut: behind something that is in no secret, and not inside of one.
+// cutLong returns the position at which to cut a segment that is too long: outside of any secret.
 func cutLong(s string) int {
 	cut := maxSegment
 	if i := strings.LastIndexAny(s[maxSegment-64<<10:maxSegment], " \t\n\"',;<>"); i >= 0 {

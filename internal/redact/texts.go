@@ -2,8 +2,8 @@ package redact
 
 import "slices"
 
-// Texts puts each text of a JSON value through hide, however deep it stands, and returns the value. What stands under one
-// of the names of keep stays as it is.
+// Texts applies hide to each string of a JSON value, at any depth, and returns the value. Values under a name in keep
+// stay unchanged.
 func Texts(v any, hide func(string) string, keep ...string) any {
 	switch v := v.(type) {
 	case string:

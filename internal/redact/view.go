@@ -9,10 +9,10 @@ import (
 // view is a text as a reader of one more layer of escapes sees it. Where from is nil it is the text itself.
 type view struct {
 	text     string
-	from, to []int32 // where each byte begins and ends in the text that the first view was made of
+	from, to []int32 // where each byte begins and ends in the original text
 }
 
-// place returns where the bytes from a to b of the view stand in the first text.
+// place returns the position of the bytes from a to b of the view in the original text.
 func (v view) place(a, b int) (from, to int) {
 	if v.from == nil {
 		return a, b
@@ -23,7 +23,7 @@ func (v view) place(a, b int) (from, to int) {
 	return int(v.from[a]), int(v.to[b-1])
 }
 
-// gap reports whether something that nobody sees stands before byte i.
+// gap reports whether there is something invisible before byte i.
 func (v view) gap(i int) bool {
 	return v.from != nil && i > 0 && i < len(v.from) && v.from[i] > v.to[i-1]
 }
@@ -64,8 +64,8 @@ func (o *origins) copy(from, to int) {
 	}
 }
 
-// decode takes one layer of escapes from s: those of JSON and of string literals, percent signs of URLs, character
-// references of HTML; and it leaves out what nobody sees. It reports whether s had any.
+// decode removes one layer of escapes from s: those of JSON and of string literals, percent encoding of URLs, character
+// references of HTML. It also removes invisible characters. It reports whether s had any of these.
 func decode(s string, m *origins) (string, bool) {
 	var b strings.Builder
 	done := 0
@@ -105,7 +105,7 @@ func decode(s string, m *origins) (string, bool) {
 	return b.String(), true
 }
 
-// special are the bytes with which an escape, or something that nobody sees, can begin.
+// special marks the bytes that can begin an escape or an invisible character.
 var special = func() (t [256]bool) {
 	for c := range t {
 		t[c] = c < 0x20 && c != '\n' && c != '\t' || c == '\\' || c == '%' || c == '&' || c == 0x7f ||
@@ -114,7 +114,7 @@ var special = func() (t [256]bool) {
 	return t
 }()
 
-// unescape reads the escape at the start of s. n is 0 where there is none. A negative r is a byte: -1 is 0x00.
+// unescape reads the escape at the start of s. n is 0 if there is none. A negative r is a byte: -1 is 0x00.
 func unescape(s string) (r rune, n int, drop bool) {
 	switch c := s[0]; {
 	case c == '\\':

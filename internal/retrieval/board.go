@@ -16,7 +16,7 @@ import (
 	"github.com/runplan/runplan/knowledge/retrieve"
 )
 
-// board collects what was measured.
+// board collects the measurements.
 type board struct {
 	o     options
 	mu    sync.Mutex
@@ -25,7 +25,7 @@ type board struct {
 	dump  *os.File
 }
 
-// result is what was measured of a repository.
+// result holds the measurements of a repository.
 type result struct {
 	name          string
 	commits       int
@@ -72,12 +72,12 @@ func (b *board) print(w io.Writer) {
 	}
 }
 
-// legend says what the tables have.
+// legend describes the columns of the tables.
 const legend = `F: share of the changed files of which something is shown. Fn: share of the changed functions, and blocks at the top of
 files, whose changed lines are all shown. P: share of the characters shown that are of changed files. In per cent.
 `
 
-// table prints what was measured of a repository.
+// table prints the measurements of a repository.
 func (b *board) table(w io.Writer, r result) {
 	fmt.Fprintf(w, "\n%s: %d commits\n%-28s", r.name, r.commits, "")
 	for _, n := range b.o.budgets {
@@ -97,7 +97,7 @@ func (b *board) table(w io.Writer, r result) {
 	}
 }
 
-// worse are the places where runplan without a model finds less than BM25 over chunks.
+// worse returns the places where runplan without a model finds less than BM25 over chunks.
 func (b *board) worse() []string {
 	var out []string
 	for _, r := range b.repos {
@@ -121,7 +121,7 @@ func percent(n, of int) string {
 	return fmt.Sprintf("%.0f", 100*float64(n)/float64(of))
 }
 
-// dumpFeatures writes what speaks for the chunks that may matter, and which of them do.
+// dumpFeatures writes the features of the ranked chunks, and which chunks are relevant.
 func (b *board) dumpFeatures(ctx context.Context, d retrieve.Deps, dir string, t *task, want goal, all []text, repo string) error {
 	ranked, err := retrieve.Rank(ctx, d, retrieve.Request{Task: short(t.hash), Text: t.message, Dir: dir, Stages: []string{"scope"}, Budget: tokens.Budget{Window: 16000}})
 	if err != nil {

@@ -65,8 +65,8 @@ var (
 	wordRE = regexp.MustCompile(`[\pL][\pL\d_]+`)
 )
 
-// tasks draws commits of a history by seed: those that change a few files of code, say what they do, and are nobody's
-// release or format.
+// tasks draws commits of a history by seed: those that change a few code files, have a descriptive message, and are
+// neither a release nor a reformatting.
 func tasks(dir string, n int, seed uint64) ([]task, error) {
 	out, err := run(dir, "log", "--no-merges", "--topo-order", "--reverse", "--format=%H%x00%P%x00%B%x01", "HEAD")
 	if err != nil {
@@ -104,7 +104,7 @@ func tasks(dir string, n int, seed uint64) ([]task, error) {
 
 var hunkRE = regexp.MustCompile(`^@@ -(\d+)(?:,(\d+))? \+\d+(?:,\d+)? @@`)
 
-// changes are the files of code that a commit changes, and that are there before and after.
+// changes returns the code files that a commit modifies.
 func changes(dir, parent, hash string) ([]changedFile, error) {
 	out, err := run(dir, "diff", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", "-U0", "--diff-filter=M", parent, hash)
 	if err != nil {
@@ -136,7 +136,7 @@ func changes(dir, parent, hash string) ([]changedFile, error) {
 	return slices.DeleteFunc(files, func(f changedFile) bool { return !isCode(f.path) }), nil
 }
 
-// isCode tells of a file in a programming language.
+// isCode reports whether a file is in a programming language.
 func isCode(name string) bool {
 	switch path.Ext(name) {
 	case ".go", ".py", ".pyi", ".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs", ".rs", ".c", ".h", ".cc", ".cpp", ".hpp", ".java", ".kt", ".swift",

@@ -38,7 +38,7 @@ const (
 	fileMarks  = 40
 )
 
-// gain is what a choice of chunks is worth: the share of files and of functions that are found, at 16k and at 8k tokens.
+// gain adds the files and functions that a selection of chunks finds, at 16k and at 8k tokens.
 func (x *example) gain(weights []float64, count *[4]int) {
 	for i, r := range x.Rows {
 		s := 0.0
@@ -79,7 +79,7 @@ func (x *example) gain(weights []float64, count *[4]int) {
 	}
 }
 
-// evaluate is what weights are worth, and the shares of files and functions at both budgets.
+// evaluate returns the value of weights, and the shares of files and functions at both budgets.
 func evaluate(all []*example, weights []float64) (float64, [4]float64) {
 	counts := make([][4]int, len(all))
 	var group sync.WaitGroup

@@ -99,7 +99,7 @@ func (j judge) pieces(prompt string) map[string]any {
 					answer[byPath[f.path][best].id] = "primary"
 					continue
 				}
-				// A comment stands above what it is about; what else belongs to no piece is near one.
+				// A comment belongs to the piece below it; any other line outside of a piece belongs to a near one.
 				next, last := -1, -1
 				for i, o := range byPath[f.path] {
 					if o.from > n && (next < 0 || o.from < byPath[f.path][next].from) {
@@ -123,10 +123,10 @@ func (j judge) pieces(prompt string) map[string]any {
 	return answer
 }
 
-// commentLines is how far above a piece a comment on it may begin.
+// commentLines limits how far above a piece its comment may begin.
 const commentLines = 12
 
-// model is the one that the scripts play.
+// model returns the one that the scripts play.
 func model(llm.Stage) (llm.Model, error) {
 	return llm.Model{Name: "script", Provider: "command", Window: 1 << 20, MaxTokens: 1 << 18}, nil
 }

@@ -1,7 +1,7 @@
-// Command retrieval measures what retrieval finds of real changes, beside plain searches with the same budget: the
-// message of a commit is the task, its parent is what is indexed, and what it changed is what had to be shown.
+// Command retrieval measures how much of real changes retrieval finds, compared with plain searches in the same budget.
+// The message of a commit is the task, its parent is indexed, and its changed code is the expected result.
 //
-// The repositories are those of a folder: git bundles, bare repositories and checkouts. They are only read.
+// It reads repositories in a folder: git bundles, bare repositories and checkouts. It does not change them.
 package main
 
 import (

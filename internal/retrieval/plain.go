@@ -12,10 +12,10 @@ import (
 	"github.com/runplan/runplan/knowledge/retrieve"
 )
 
-// window is how many lines a chunk of the plain search has.
+// window is the number of lines in a chunk of the plain search.
 const window = 40
 
-// piece is a range of lines of a file as it is shown: all of it, or only a description.
+// piece is a range of lines of a file as it is shown: completely, or only as a description.
 type piece struct {
 	path       string
 	start, end int
@@ -49,7 +49,8 @@ func readCode(dir string) ([]text, error) {
 	return all, nil
 }
 
-// wordsOf are the words of a text as a plain search has them: names as a whole and in their parts, in small letters.
+// wordsOf returns the words of a text as a plain search has them: names as a whole and in their parts, in small
+// letters.
 func wordsOf(s string) []string {
 	var out []string
 	for _, w := range strings.FieldsFunc(s, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' }) {
@@ -62,7 +63,7 @@ func wordsOf(s string) []string {
 	return out
 }
 
-// document is what BM25 ranks.
+// document is a unit that BM25 ranks.
 type document struct {
 	piece
 	count map[string]int
@@ -90,7 +91,7 @@ func documents(all []text, lines int) []document {
 	return out
 }
 
-// bm25 orders documents by what BM25 says of a task, with its usual constants.
+// bm25 orders documents by their BM25 score for a task, with the usual constants.
 func bm25(docs []document, task string) []piece {
 	const k1, b = 1.2, 0.75
 	words := slices.Compact(slices.Sorted(slices.Values(wordsOf(task))))

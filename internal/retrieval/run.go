@@ -19,10 +19,10 @@ import (
 	"github.com/runplan/runplan/patterns"
 )
 
-// methods are what is compared, in the order of the tables.
+// methods lists the compared methods in the order of the tables.
 var methods = []string{"runplan, no model", "runplan, perfect judge", "runplan, judge takes all", "runplan, judge refuses all", "BM25, chunks of 40 lines", "BM25, whole files", "grep, whole files"}
 
-// checkout is a repository at work.
+// checkout is a checked-out repository with its index.
 type checkout struct {
 	dir, db string
 	repo    *git.Repo
@@ -140,7 +140,7 @@ func (c *checkout) measure(ctx context.Context, b *board, t *task, res *result) 
 	return nil
 }
 
-// goal is what had to be shown of a commit.
+// goal is the expected result for a commit.
 type goal struct {
 	files []string
 	units []unit
@@ -212,8 +212,8 @@ func wanted(ctx context.Context, base knowledge.Base, repo int64, t *task, all [
 	return g, nil
 }
 
-// blockStart is where the block at the top of a file begins that a line is in: a line without indentation behind a blank
-// one.
+// blockStart returns the first line of the top-level block that contains a line: a line without indentation after a
+// blank one.
 func blockStart(lines []string, n int) int {
 	for i := min(n, len(lines)); i > 1; i-- {
 		l := lines[i-1]
@@ -224,7 +224,7 @@ func blockStart(lines []string, n int) int {
 	return 1
 }
 
-// score is what a method showed of what was wanted.
+// score compares the result of a method with the expected one.
 type score struct {
 	files, found     int
 	units, whole     int
@@ -252,7 +252,7 @@ func (g goal) score(shown []piece) score {
 	return s
 }
 
-// shows tells whether all changed lines of a unit are there.
+// shows reports whether all changed lines of a unit are shown.
 func (g goal) shows(u unit, shown []piece) bool {
 	for _, n := range u.lines {
 		if !slices.ContainsFunc(shown, func(p piece) bool { return p.path == u.path && !p.described && p.start <= n && n <= p.end }) {
@@ -262,7 +262,7 @@ func (g goal) shows(u unit, shown []piece) bool {
 	return true
 }
 
-// missed says what is wrong with what was shown.
+// missed describes what the shown pieces lack.
 func (g goal) missed(repo string, t *task, shown []piece) string {
 	first, _, _ := strings.Cut(t.message, "\n")
 	text := fmt.Sprintf("%s %s %q\n", repo, short(t.hash), first)

@@ -1,5 +1,5 @@
-// Package scratch makes throw-away repositories for the programs that try the whole of runplan from outside:
-// a folder, a home of its own, and an environment in which nothing of the user's settings is seen.
+// Package scratch makes temporary repositories for programs that test the whole of runplan from outside: a folder, a
+// separate home, and an environment without the user's settings.
 package scratch
 
 import (
@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Place is a folder for repositories, with a home and a runplan of its own.
+// Place is a folder for repositories, with a separate home and a runplan binary.
 type Place struct {
 	Dir     string
 	Runplan string // the program
@@ -43,8 +43,8 @@ func New(name string) (*Place, error) {
 	return p, nil
 }
 
-// At returns the place in a folder that is there, for a runplan that is built. Its environment has a HOME in the folder, which At does
-// not make, and names an author for commits.
+// At returns the place in an existing folder, for an existing runplan binary. Its environment has a HOME in the folder,
+// which At does not create, and names an author for commits.
 func At(dir, runplan string) *Place {
 	return &Place{Dir: dir, Runplan: runplan, Env: []string{
 		"HOME=" + filepath.Join(dir, "home"), "PATH=" + os.Getenv("PATH"), "TMPDIR=" + os.TempDir(), "TZ=UTC", "LC_ALL=C", "NO_COLOR=1",

@@ -13,15 +13,14 @@ import (
 // mostHeads bounds how many runs have a head on disk; with more the oldest go.
 const mostHeads = 500
 
-// Chain is how far the chain of a run has come: the number of its last link, and that link's seal.
+// Chain is the head of a run's chain: the number of its last link, and that link's seal.
 type Chain struct {
 	Seq int
 	Sum string
 }
 
-// HeadFile keeps the head of one chain in the user's folder, outside of the repository. With it a chain whose end was
-// cut off is noticed. It is written without waiting for the disk, so after a power failure it may be ahead of the
-// journal or behind it.
+// HeadFile stores the head of one chain in the user's folder, outside of the repository. It reveals a chain that was
+// truncated. It is written without fsync, so after a power failure it may be ahead of or behind the journal.
 type HeadFile struct {
 	seal *Seal
 	run  string
@@ -30,8 +29,8 @@ type HeadFile struct {
 
 func (s *Seal) headPath(run string) string { return filepath.Join(s.dir, "heads", run) }
 
-// OpenHead opens the head of a run for writing. A nil Seal has none, and so has a folder that cannot be written to: the
-// chain is checked without it then.
+// OpenHead opens the head of a run for writing. It returns nil for a nil Seal and for a folder that is not writable:
+// then the chain is checked without it.
 func (s *Seal) OpenHead(run string) *HeadFile {
 	if s == nil || run == "" || run != filepath.Base(run) {
 		return nil
@@ -67,7 +66,7 @@ func (h *HeadFile) Close() {
 	}
 }
 
-// Head reads how far the chain of a run had come; false where that is not known.
+// Head reads the last known link of a run's chain; false if it is unknown.
 func (s *Seal) Head(run string) (Chain, bool) {
 	if s == nil || run == "" || run != filepath.Base(run) {
 		return Chain{}, false
@@ -84,7 +83,7 @@ func (s *Seal) Head(run string) (Chain, bool) {
 	return Chain{seq, parts[1]}, err == nil
 }
 
-// pruneHeads removes the oldest heads where there are too many.
+// pruneHeads removes the oldest heads if there are too many.
 func (s *Seal) pruneHeads() {
 	dir := filepath.Join(s.dir, "heads")
 	entries, err := os.ReadDir(dir)

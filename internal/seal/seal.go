@@ -1,8 +1,8 @@
-// Package seal signs what runplan writes to disk, so that a row or a file that another program wrote is noticed.
+// Package seal signs what runplan writes to disk, so that a row or file written by another program is detected.
 //
-// The key is a file in the user's own folder, which is made when it is first needed. Whoever can read that file can sign:
-// a seal is a wall against programs in a sandbox that hides the key, and against everybody else only a way to notice
-// careless changes. docs/security.md tells more.
+// The key is a file in the user's own folder, created at first use. A program that can read that file can sign. So a
+// seal protects against programs in a sandbox that hides the key; against others it only detects careless changes. See
+// docs/security.md.
 package seal
 
 import (
@@ -22,16 +22,16 @@ import (
 	"time"
 )
 
-// Kind separates what is signed: a seal of one kind is never one of another.
+// Kind is the kind of signed data: a seal of one kind is never valid for another.
 type Kind string
 
-// The kinds of what is signed.
+// The kinds of signed data.
 const (
 	Run     Kind = "run"     // what a run was started with; the first link of its chain
 	Event   Kind = "event"   // an event of the journal, with the seal of the one before it
-	Post    Kind = "post"    // what somebody says to a run from outside
+	Post    Kind = "post"    // a message to a run from outside
 	Receipt Kind = "receipt" // the proof of a merged batch
-	Cache   Kind = "cache"   // what a gate said of a tree
+	Cache   Kind = "cache"   // a gate's answer about a tree
 	Head    Kind = "head"    // how far the chain of a run had come
 )
 
@@ -46,10 +46,10 @@ type Seal struct {
 	key []byte
 }
 
-// ErrKey says that the key cannot be used as it is.
+// ErrKey says that the key is unusable.
 var ErrKey = errors.New("the key with which runplan signs its journal cannot be used")
 
-// Open reads the key in the folder dir, and makes both where they are missing.
+// Open reads the key in the folder dir, and creates both if they are missing.
 func Open(dir string) (*Seal, error) {
 	path := filepath.Join(dir, FileName)
 	if err := create(path); err != nil {
@@ -118,7 +118,7 @@ func read(path string) ([]byte, error) {
 	}
 }
 
-// Path is where the key lies.
+// Path returns the path of the key file.
 func (s *Seal) Path() string {
 	if s == nil {
 		return ""
@@ -136,7 +136,7 @@ func (s *Seal) Sum(k Kind, fields ...string) string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// Check tells whether sum signs fields. It takes the same time whatever differs.
+// Check reports whether sum signs fields, in constant time.
 func (s *Seal) Check(sum string, k Kind, fields ...string) bool {
 	return s != nil && hmac.Equal([]byte(sum), []byte(s.Sum(k, fields...)))
 }

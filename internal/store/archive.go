@@ -17,8 +17,8 @@ type SessionArchive struct {
 	Blob []byte // an SQLite file, complete in itself
 }
 
-// ArchiveSession keeps the session of a task, which nobody has open any more, and removes its file (DB-07). A session
-// that is open is [ErrBusy]; one that is not there is as good, so that it may be said again after a crash.
+// ArchiveSession stores the closed session of a task in the journal and removes its file (DB-07). An open session gives
+// [ErrBusy]. A missing one is not an error, so the call can be repeated after a crash.
 func (j *Journal) ArchiveSession(ctx context.Context, dir, task string, at time.Time) error {
 	path, err := SessionPath(dir, task)
 	if err != nil {
@@ -36,8 +36,8 @@ func (j *Journal) ArchiveSession(ctx context.Context, dir, task string, at time.
 	return RemoveSession(dir, task)
 }
 
-// sealed returns the bytes of a database that nobody has open, with all that was written to it in the one file. A file
-// that is sealed already stays as it is, byte for byte.
+// sealed returns the bytes of a closed database, with its write-ahead log merged into the one file. A file that was
+// sealed before stays unchanged, byte for byte.
 func sealed(ctx context.Context, path string) ([]byte, error) {
 	db, err := openWith(ctx, path, func(ctx context.Context, db *sql.DB) error {
 		names, err := sessionFile().names()
@@ -50,7 +50,7 @@ func sealed(ctx context.Context, path string) ([]byte, error) {
 		if err := sound(ctx, db); err != nil {
 			return err
 		}
-		var mode string // leaving WAL writes all of it back, and asks that nobody else has the file open
+		var mode string // leaving WAL merges the log and fails if the file is open elsewhere
 		return db.QueryRowContext(ctx, "PRAGMA journal_mode = delete").Scan(&mode)
 	}, url.Values{"_pragma": {"busy_timeout(2000)"}})
 	if err != nil {

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// Attempt is one go at a task, with what the gates said of it: the raw material of later training.
+// Attempt is one attempt at a task with the verdict of the gates: raw data for later training.
 type Attempt struct {
 	TaskID           string // "<run>/<batch>"
 	Repo             string
 	Mode             Mode
-	Model            string // of the agent, or the agent's name where it does not tell
+	Model            string // of the agent, or the agent's name if it does not report a model
 	Number           int
 	Candidate        int // of a tournament, from 1; 0 outside of one
 	PromptTokens     *int64
@@ -20,7 +20,7 @@ type Attempt struct {
 	Latency          time.Duration
 	Response         string // what the agent said last; redacted
 	Applied          bool   // it changed something
-	Unjudged         bool   // no gate looked at it: there is no verdict to keep
+	Unjudged         bool   // no gate looked at it: there is no verdict to store
 	Success          bool
 	Final            bool // no further attempt follows
 	TestOutput       string
@@ -31,8 +31,8 @@ type Attempt struct {
 	At               time.Time
 }
 
-// AddAttempt writes the rows of one attempt. A task that was not started begins with it; what [Journal.StartTask] said of
-// one that was, stays.
+// AddAttempt writes the rows of one attempt. It starts a task that was not started; the values of [Journal.StartTask]
+// stay for one that was.
 func (j *Journal) AddAttempt(ctx context.Context, a Attempt) error {
 	return j.tx(ctx, "attempt of "+a.TaskID, func(ctx context.Context, tx *sql.Tx) error {
 		task, err := start(ctx, tx, Task{ID: a.TaskID, Repo: a.Repo, Mode: a.Mode, Model: a.Model, At: a.At})
@@ -56,7 +56,7 @@ func (j *Journal) AddAttempt(ctx context.Context, a Attempt) error {
 	})
 }
 
-// judge writes what the gates said of an attempt that was just added.
+// judge writes the verdict of the gates on a new attempt.
 func judge(ctx context.Context, tx *sql.Tx, added sql.Result, a Attempt) error {
 	id, err := added.LastInsertId()
 	if err != nil {

@@ -16,7 +16,7 @@ type AuditEntry struct {
 	ID           int64     `json:"id"`
 	At           time.Time `json:"at"`
 	Action       string    `json:"action"`
-	Subject      string    `json:"subject,omitempty"` // what was agreed to, where it is not the tier
+	Subject      string    `json:"subject,omitempty"` // what was agreed to, if not the tier
 	FromTier     *int      `json:"from_tier"`         // nil where the tier was not the matter
 	ToTier       *int      `json:"to_tier"`
 	Owner        string    `json:"owner"`
@@ -29,7 +29,7 @@ type AuditEntry struct {
 	Digest       string    `json:"digest"`
 }
 
-// Sum is the digest that an entry has to have: hex SHA-256 over all that it says, and over the digest before it.
+// Sum returns the correct digest of an entry: hex SHA-256 over all its fields and the previous digest.
 func (e AuditEntry) Sum() string {
 	sum := sha256.New()
 	for _, part := range []string{
@@ -51,7 +51,7 @@ func tierText(t *int) string {
 // Audit is the chain of decisions about trust. Rows are only added.
 type Audit struct{ db *sql.DB }
 
-// OpenAudit opens the audit at path for writing, and makes it where it is missing.
+// OpenAudit opens the audit at path for writing, and creates it if it is missing.
 func OpenAudit(ctx context.Context, path string) (*Audit, error) {
 	db, err := auditFile().openUser(ctx, path)
 	if err != nil {
@@ -60,7 +60,7 @@ func OpenAudit(ctx context.Context, path string) (*Audit, error) {
 	return &Audit{db}, nil
 }
 
-// ReadAudit opens the audit at path for reading; one that is not there is an error that wraps fs.ErrNotExist.
+// ReadAudit opens the audit at path for reading; a missing one is an error that wraps fs.ErrNotExist.
 func ReadAudit(ctx context.Context, path string) (*Audit, error) {
 	db, err := auditFile().readUser(ctx, path)
 	if err != nil {
@@ -72,11 +72,11 @@ func ReadAudit(ctx context.Context, path string) (*Audit, error) {
 // Close releases the file.
 func (a *Audit) Close() error { return a.db.Close() }
 
-// ErrMoved says that something was written after what the writer had read.
+// ErrMoved says that an entry was added after the last one that the writer had read.
 var ErrMoved = errors.New("another process wrote to it meanwhile")
 
-// Append adds an entry behind the one with the digest after, which the writer took for the last; empty for none. Where
-// another is the last by now it is [ErrMoved].
+// Append adds an entry after the one with the digest after, which the caller saw as the last; "" for an empty file. If
+// the last entry is another one, it returns [ErrMoved].
 func (a *Audit) Append(ctx context.Context, after string, e AuditEntry) (AuditEntry, error) {
 	e.At = e.At.UTC()
 	err := write(ctx, a.db, func(ctx context.Context, tx *sql.Tx) error {
@@ -108,7 +108,7 @@ func (a *Audit) Entries(ctx context.Context) ([]AuditEntry, error) {
 	}, "SELECT id, timestamp, action, subject, from_tier, to_tier, owner, self_edit, auto_merge_pct, reason, signature, loop_version, prev, digest FROM audit ORDER BY id")
 }
 
-// ChainError is a place where the audit is not what was written.
+// ChainError is a place where the audit was changed.
 type ChainError struct {
 	ID  int64 // of the first entry that does not fit
 	Why string
@@ -118,7 +118,7 @@ func (e *ChainError) Error() string {
 	return fmt.Sprintf("the audit was tampered with: entry %d %s", e.ID, e.Why)
 }
 
-// Verify reads all entries and sees to it that none was changed, put in or taken away. What was is a [*ChainError].
+// Verify reads all entries and checks that none was changed, inserted or removed. A violation is a [*ChainError].
 func (a *Audit) Verify(ctx context.Context) ([]AuditEntry, error) {
 	// The counter comes first: another process may add entries meanwhile, which take nothing away.
 	var counter int64

@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// Call is one question to a model with its answer, both redacted (RETR-12). What a model is trained on later is made of
-// these (TRAIN-03): also the calls that execute a task are kept, and answers that could not be used.
+// Call is one question to a model with its answer, both redacted (RETR-12). Later training uses them (TRAIN-03), so
+// calls that execute a task and unusable answers are stored, too.
 type Call struct {
 	ID               int64  // of the row; given when it is read
 	Task             string // of task_runs; its row there may come later
 	Type             string // task_analysis, scope_judgment, precision_judgment, execute_code, …
-	Stage            string // "" for task analysis, which is no stage
+	Stage            string // "" for task analysis, which is not a stage
 	Attempt          int    // that it was part of, 0 for none
-	Role             string // coding or reasoning: an adapter is for one of them (TRAIN-05)
+	Role             string // coding or reasoning: each adapter is for one of them (TRAIN-05)
 	Model            string
 	System           string
 	Prompt           string
@@ -27,7 +27,7 @@ type Call struct {
 	At               time.Time
 }
 
-// AddCall writes down a call.
+// AddCall records a call.
 func (j *Journal) AddCall(ctx context.Context, c Call) error {
 	return j.tx(ctx, "call of "+c.Task, func(ctx context.Context, tx *sql.Tx) error {
 		if c.Task == "" || c.Type == "" {
@@ -40,7 +40,7 @@ func (j *Journal) AddCall(ctx context.Context, c Call) error {
 	})
 }
 
-// CallSum is what questions of one type to one model took.
+// CallSum sums up the calls of one type to one model.
 type CallSum struct {
 	Type             string
 	Model            string
@@ -51,7 +51,7 @@ type CallSum struct {
 	Untold           int // calls whose tokens are not known; they are in neither sum
 }
 
-// CallsBeside sums up the calls that are of no run: what runs took is told by their own events, and counts once.
+// CallsBeside sums up the calls that belong to no run. The events of runs report their own calls, so each counts once.
 func (j *Journal) CallsBeside(ctx context.Context) ([]CallSum, error) {
 	return rows(ctx, j.db, "the calls of models", func(r *sql.Rows, s *CallSum) error {
 		return r.Scan(&s.Type, &s.Model, &s.Calls, &s.Failed, &s.PromptTokens, &s.CompletionTokens, &s.Untold)

@@ -5,13 +5,13 @@ import (
 	"database/sql"
 )
 
-// Curated is what is known of a repository (curated.sqlite), open for its one writer, the index.
+// Curated is the database of facts about a repository (curated.sqlite), opened by its single writer, the index.
 type Curated struct{ CuratedReader }
 
-// CuratedReader answers questions about a repository. It cannot write. It is safe for use by several goroutines.
+// CuratedReader answers questions about a repository. It cannot write. It is safe for concurrent use.
 type CuratedReader struct{ db *sql.DB }
 
-// OpenCurated opens the database at path for writing and makes it where it is missing.
+// OpenCurated opens the database at path for writing, and creates it if it is missing.
 func OpenCurated(ctx context.Context, path string) (*Curated, error) {
 	db, err := curatedFile().open(ctx, path, true)
 	if err != nil {
@@ -20,8 +20,8 @@ func OpenCurated(ctx context.Context, path string) (*Curated, error) {
 	return &Curated{CuratedReader{db}}, nil
 }
 
-// OpenCuratedReader opens the database at path for reading. One that is not there is an error that wraps
-// fs.ErrNotExist; it sees what was committed last, also while an index is at work.
+// OpenCuratedReader opens the database at path for reading. If it is missing, the error wraps fs.ErrNotExist. A reader
+// sees the last commit, even during indexing.
 func OpenCuratedReader(ctx context.Context, path string) (*CuratedReader, error) {
 	db, err := curatedFile().openReader(ctx, path)
 	if err != nil {
@@ -57,7 +57,7 @@ type Symbol struct {
 	Parent    int64  `json:"parent_symbol_id,omitempty"` // 0: none
 }
 
-// Docstring is what the author says of a symbol, or with Symbol 0 of the module.
+// Docstring is the documentation of a symbol, or of the module if Symbol is 0.
 type Docstring struct {
 	Symbol  int64  `json:"symbol_id,omitempty"`
 	File    int64  `json:"file_id"`
@@ -76,7 +76,7 @@ type Comment struct {
 	Rationale bool   `json:"is_rationale"`
 }
 
-// Dependency is an edge between two files, seen from one of them: Path and Language are the other's.
+// Dependency is an edge between two files, seen from one of them: Path and Language describe the other.
 type Dependency struct {
 	Source   int64  `json:"source_file_id"`
 	Target   int64  `json:"target_file_id"`
@@ -112,7 +112,7 @@ type CoChange struct {
 	Last  string `json:"last_commit_hash"`
 }
 
-// Metadata is what enrichment says of a file. Concepts and API are JSON arrays.
+// Metadata is the result of enrichment for a file. Concepts and API are JSON arrays.
 type Metadata struct {
 	File       int64  `json:"file_id"`
 	Purpose    string `json:"purpose,omitempty"`

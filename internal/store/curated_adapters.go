@@ -58,7 +58,7 @@ func (c *Curated) DeactivateAdapters(ctx context.Context, stage string) error {
 	})
 }
 
-// ForgetAdapter removes the row of an adapter that is gone. The active one stays.
+// ForgetAdapter removes the row of a deleted adapter. It keeps the active one.
 func (c *Curated) ForgetAdapter(ctx context.Context, stage, tag string) error {
 	return c.change(ctx, "forget adapter "+tag, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, "DELETE FROM adapter_metadata WHERE stage_name = ? AND model_tag = ? AND NOT active", stage, tag)
@@ -66,7 +66,7 @@ func (c *Curated) ForgetAdapter(ctx context.Context, stage, tag string) error {
 	})
 }
 
-// change runs write in a transaction of its own.
+// change runs write in a separate transaction.
 func (c *Curated) change(ctx context.Context, what string, write func(*sql.Tx) error) error {
 	tx, err := c.db.BeginTx(ctx, nil)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// CoChangeLimit is how many files a commit may touch to say something about what belongs together. A larger one is a
-// move, a format or an import of other people's code, and would tie everything to everything.
+// CoChangeLimit is the largest number of files in a commit that counts for co-change. A larger commit is a move, a
+// reformatting or an import of third-party code, and would connect everything.
 const CoChangeLimit = 50
 
 // Touched is a commit with the paths that it touched.
@@ -189,7 +189,7 @@ func (t *CuratedTx) adoptHistory(ctx context.Context, repo int64, added []int64,
 	return nil
 }
 
-// writePairs adds to the counts that are there.
+// writePairs adds pairs to the stored counts.
 func (t *CuratedTx) writePairs(ctx context.Context, repo int64, pairs together) error {
 	if len(pairs) == 0 {
 		return nil

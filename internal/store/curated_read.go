@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// marks is "?, ?, ?" for a list of ids, with the ids.
+// marks returns "?, ?, ?" for a list of ids, and the ids.
 func marks(ids []int64) (string, []any) {
 	args := make([]any, len(ids))
 	for i, id := range ids {
@@ -54,7 +54,7 @@ func (c *CuratedReader) Files(ctx context.Context, repo int64, language string) 
 	return rows(ctx, c.db, "files", scanFile, "SELECT "+fileColumns+" WHERE f.repo_id = ? AND (? = '' OR f.language = ?) ORDER BY f.path", repo, language, language)
 }
 
-// FileByPath returns a file of a repository; found is false where there is none.
+// FileByPath returns a file of a repository; found is false if there is none.
 func (c *CuratedReader) FileByPath(ctx context.Context, repo int64, path string) (f File, found bool, err error) {
 	all, err := rows(ctx, c.db, "file "+path, scanFile, "SELECT "+fileColumns+" WHERE f.repo_id = ? AND f.path = ?", repo, path)
 	if err != nil || len(all) == 0 {
@@ -71,8 +71,8 @@ func (c *CuratedReader) FilesByID(ctx context.Context, ids []int64) ([]File, err
 	})
 }
 
-// FilesByMetadata returns files by what enrichment says of them. An empty argument does not matter; of the concepts a
-// file has to have at least one. Without enrichment nothing is found.
+// FilesByMetadata returns files by the metadata of enrichment. Empty arguments are ignored; a file must have at least
+// one of the concepts. Without enrichment the result is empty.
 func (c *CuratedReader) FilesByMetadata(ctx context.Context, repo int64, domain, module string, concepts []string) ([]File, error) {
 	query := "SELECT " + fileColumns + " JOIN file_metadata m ON m.file_id = f.id WHERE f.repo_id = ? AND (? = '' OR m.domain = ?) AND (? = '' OR m.module = ?)"
 	args := []any{repo, domain, domain, module, module}
@@ -98,7 +98,7 @@ func (c *CuratedReader) Symbols(ctx context.Context, file int64, kind string) ([
 	return rows(ctx, c.db, "symbols", scanSymbol, "SELECT "+symbolColumns+" FROM symbols s JOIN files f ON f.id = s.file_id WHERE s.file_id = ? AND (? = '' OR s.kind = ?) ORDER BY s.start_line, s.id", file, kind, kind)
 }
 
-// SymbolsByName finds symbols whose name matches a pattern: * stands for anything, ? for one character. Case matters.
+// SymbolsByName finds symbols whose name matches a pattern: * matches any text, ? one character. It is case-sensitive.
 func (c *CuratedReader) SymbolsByName(ctx context.Context, repo int64, pattern string) ([]Symbol, error) {
 	if !strings.ContainsAny(pattern, "*?[") {
 		return rows(ctx, c.db, "symbols", scanSymbol, "SELECT "+symbolColumns+" FROM symbols s JOIN files f ON f.id = s.file_id WHERE s.name = ? AND f.repo_id = ? ORDER BY f.path, s.start_line, s.id", pattern, repo)
@@ -116,7 +116,7 @@ const (
 	Both Direction = "both"
 )
 
-// ends are the columns of an edge for a direction: the one that is given, and the one that is asked for.
+// ends returns the columns of an edge for a direction: the one that is given, and the one that is asked for.
 func (d Direction) ends(source, target string) ([][2]string, error) {
 	switch d {
 	case Out:
@@ -224,7 +224,7 @@ func scanImport(r *sql.Rows, i *Import) error {
 	return r.Scan(&i.File, &i.Path, &i.Level, &i.Alias, &i.Names, &i.Types, &i.Line)
 }
 
-// Metadata returns what enrichment says of a file; found is false where it says nothing.
+// Metadata returns the metadata of a file; found is false if there is none.
 func (c *CuratedReader) Metadata(ctx context.Context, file int64) (m Metadata, found bool, err error) {
 	all, err := rows(ctx, c.db, "metadata", func(r *sql.Rows, m *Metadata) error {
 		return r.Scan(&m.File, &m.Purpose, &m.Module, &m.Domain, &m.Concepts, &m.API, &m.Complexity)
@@ -235,7 +235,7 @@ func (c *CuratedReader) Metadata(ctx context.Context, file int64) (m Metadata, f
 	return all[0], true, nil
 }
 
-// Tally is a name with how often it is there.
+// Tally is a name with its number of occurrences.
 type Tally struct {
 	Name  string `json:"name"`
 	Count int    `json:"count"`
@@ -266,7 +266,7 @@ func (c *CuratedReader) MostConnected(ctx context.Context, repo int64, limit int
 		ON e.id = f.id WHERE f.repo_id = ? GROUP BY f.id ORDER BY n DESC, f.path LIMIT ?`, repo, limit)
 }
 
-// AdapterForStage returns the active adapter of a stage with the highest version; found is false where there is none.
+// AdapterForStage returns the active adapter of a stage with the highest version; found is false if there is none.
 func (c *CuratedReader) AdapterForStage(ctx context.Context, stage string) (a Adapter, found bool, err error) {
 	all, err := rows(ctx, c.db, "adapters", func(r *sql.Rows, a *Adapter) error {
 		return r.Scan(&a.ID, &a.Stage, &a.BaseModel, &a.Tag, &a.Version, &a.Notes, &a.DeployedAt)

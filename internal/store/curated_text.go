@@ -40,7 +40,7 @@ func (t *CuratedTx) OtherTexts(ctx context.Context, repo int64) (map[string]Text
 	return out, err
 }
 
-// ManyTexts prepares for texts that come all at once: their words are held back longer, and merged less often.
+// ManyTexts prepares for a bulk insert: SQLite buffers more words and merges less often.
 func (t *CuratedTx) ManyTexts(ctx context.Context) error {
 	for _, table := range []string{"chunk_words", "commit_words"} {
 		if err := t.exec(ctx, "prepare the search", "INSERT INTO "+table+" ("+table+", rank) VALUES ('hashsize', 16777216)"); err != nil {
@@ -55,7 +55,7 @@ func (t *CuratedTx) TouchText(ctx context.Context, id, modified int64) error {
 	return t.exec(ctx, "write a text's time", "UPDATE texts SET modified = ? WHERE id = ?", modified, id)
 }
 
-// DeleteText removes a text, and what it is found by.
+// DeleteText removes a text and its search index.
 func (t *CuratedTx) DeleteText(ctx context.Context, repo int64, path string) error {
 	const these = "(SELECT c.id FROM chunks c JOIN texts x ON x.id = c.text_id WHERE x.repo_id = ? AND x.path = ?)"
 	if err := t.exec(ctx, "remove a text", "DELETE FROM chunk_words WHERE rowid IN "+these, repo, path); err != nil {
@@ -64,7 +64,7 @@ func (t *CuratedTx) DeleteText(ctx context.Context, repo int64, path string) err
 	return t.exec(ctx, "remove a text", "DELETE FROM texts WHERE repo_id = ? AND path = ?", repo, path)
 }
 
-// PutText replaces what a text is found by. One that is new has nothing yet.
+// PutText replaces the search index of a text. A new text has none yet.
 func (t *CuratedTx) PutText(ctx context.Context, repo int64, x Text, isNew bool, chunks []Chunk) error {
 	if !isNew {
 		if err := errors.Join(t.chunks.flush(ctx), t.words.flush(ctx), t.DeleteText(ctx, repo, x.Path)); err != nil {
@@ -100,7 +100,8 @@ func scanHit(r *sql.Rows, h *Hit) error {
 	return err
 }
 
-// SearchChunks returns the chunks that have a word, with what BM25 says of each; a word in a name counts nameWeight times.
+// SearchChunks returns the chunks that contain a word, with their BM25 scores; a word in a name counts nameWeight
+// times.
 func (c *CuratedReader) SearchChunks(ctx context.Context, word string, nameWeight float64) ([]Hit, error) {
 	return rows(ctx, c.db, "the search", scanHit, "SELECT rowid, bm25(chunk_words, ?, 1.0) FROM chunk_words WHERE chunk_words MATCH ?", nameWeight, quotedWord(word))
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// CuratedTx is one index at work: all that it writes is seen at once by others, when it commits, or never.
+// CuratedTx is one indexing transaction: others see all of its changes at once when it commits, or none.
 type CuratedTx struct {
 	tx   *sql.Tx
 	next int64 // id of the next new symbol
@@ -24,7 +24,7 @@ type CuratedTx struct {
 // droppedIndex is an index of a table, with the statement that makes it again.
 type droppedIndex struct{ name, table, statement string }
 
-// Begin starts an index. While it is at work others can read, and nobody else can write: [ErrBusy].
+// Begin starts indexing. Meanwhile others can read, but not write: they get [ErrBusy].
 func (c *Curated) Begin(ctx context.Context) (*CuratedTx, error) {
 	tx, err := c.db.BeginTx(ctx, nil)
 	if err != nil {
@@ -54,7 +54,7 @@ func (c *Curated) Begin(ctx context.Context) (*CuratedTx, error) {
 // Rollback leaves all as it was. After [CuratedTx.Commit] it does nothing.
 func (t *CuratedTx) Rollback() { t.tx.Rollback() }
 
-// Commit writes what is left and makes all of it visible.
+// Commit writes the buffered rows and makes everything visible.
 func (t *CuratedTx) Commit(ctx context.Context) error {
 	if err := t.Flush(ctx); err != nil {
 		return err
@@ -68,7 +68,7 @@ func (t *CuratedTx) Commit(ctx context.Context) error {
 	return nil
 }
 
-// Flush writes the rows that are held back, so that they can be read.
+// Flush writes the buffered rows, so that they can be read.
 func (t *CuratedTx) Flush(ctx context.Context) error {
 	for _, b := range []*bulk{t.symbols, t.docstrings, t.comments, t.imports, t.deps, t.refs, t.commits, t.historyRows, t.fileCommits, t.chunks, t.words, t.messages} {
 		if err := b.flush(ctx); err != nil {
@@ -78,8 +78,8 @@ func (t *CuratedTx) Flush(ctx context.Context) error {
 	return nil
 }
 
-// DropIndexes takes away the indexes of tables that are about to be filled from nothing. [CuratedTx.MakeIndexes] brings
-// them back; both are part of the one transaction.
+// DropIndexes drops the indexes of tables that are about to be filled from empty. [CuratedTx.MakeIndexes] restores them
+// in the same transaction.
 func (t *CuratedTx) DropIndexes(ctx context.Context) error {
 	all, err := rows(ctx, t.tx, "indexes", func(r *sql.Rows, x *droppedIndex) error { return r.Scan(&x.name, &x.table, &x.statement) },
 		"SELECT name, tbl_name, sql FROM sqlite_schema WHERE type = 'index' AND sql LIKE 'CREATE INDEX%' AND tbl_name IN ('symbols', 'docstrings', 'inline_comments', 'imports', 'dependencies', 'symbol_references', 'file_commits', 'co_changes', 'chunks', 'history') ORDER BY name")
@@ -95,7 +95,8 @@ func (t *CuratedTx) DropIndexes(ctx context.Context) error {
 	return nil
 }
 
-// MakeIndexes brings back what [CuratedTx.DropIndexes] took away: for some tables, which are filled by now, or for all.
+// MakeIndexes restores the indexes that [CuratedTx.DropIndexes] dropped: for some tables, which are filled by now, or
+// for all.
 func (t *CuratedTx) MakeIndexes(ctx context.Context, tables ...string) error {
 	var later []droppedIndex
 	for _, x := range t.dropped {
@@ -111,8 +112,8 @@ func (t *CuratedTx) MakeIndexes(ctx context.Context, tables ...string) error {
 	return nil
 }
 
-// bulkValues is how many values one statement carries. The driver looks for each value among all of them, so that a
-// statement of ten times as many takes longer for a row; a tenth pays for the statement itself.
+// bulkValues limits the values of one statement. The driver searches all values for each value, so ten times as many
+// are slower per row. With a tenth, the overhead of the statement dominates.
 const bulkValues = 64
 
 // bulk inserts many rows with one statement.
@@ -180,10 +181,10 @@ func (t *CuratedTx) exec(ctx context.Context, what, query string, args ...any) e
 	return nil
 }
 
-// RepoState is what is known of a repository as a whole.
+// RepoState is the state of a repository as a whole.
 type RepoState struct {
 	ID     int64
-	Head   string // commit up to which history is known
+	Head   string // last commit whose history is indexed
 	Layout string // hash of what decides how imports are resolved
 }
 
@@ -209,7 +210,7 @@ func (t *CuratedTx) SetRepo(ctx context.Context, s RepoState) error {
 	return t.exec(ctx, "write the repository", "INSERT INTO repo_state (repo_id, head, layout) VALUES (?, ?, ?) ON CONFLICT (repo_id) DO UPDATE SET head = excluded.head, layout = excluded.layout", s.ID, s.Head, s.Layout)
 }
 
-// FileState is a file with what the next index wants to know of it.
+// FileState is a file with the data that the next indexing needs.
 type FileState struct {
 	File
 	Modified  int64
@@ -226,7 +227,7 @@ func (t *CuratedTx) Known(ctx context.Context, repo int64) ([]FileState, error) 
 		FROM files f JOIN file_state s ON s.file_id = f.id WHERE f.repo_id = ? ORDER BY f.path`, repo)
 }
 
-// PutFile writes a file and returns its id; one with an id is written anew.
+// PutFile writes a file and returns its id; a file with an id is replaced.
 func (t *CuratedTx) PutFile(ctx context.Context, repo int64, f FileState) (int64, error) {
 	if f.ID == 0 {
 		res, err := t.tx.ExecContext(ctx, "INSERT INTO files (repo_id, path, language, content_hash, size_bytes) VALUES (?, ?, ?, ?, ?)", repo, f.Path, f.Language, f.Hash, f.Size)
@@ -249,7 +250,7 @@ func (t *CuratedTx) Touch(ctx context.Context, file, modified int64) error {
 	return t.exec(ctx, "write a file's time", "UPDATE file_state SET modified = ? WHERE file_id = ?", modified, file)
 }
 
-// DeleteFile removes a file and all that is known of it.
+// DeleteFile removes a file and all its facts.
 func (t *CuratedTx) DeleteFile(ctx context.Context, id int64) error {
 	return t.exec(ctx, "remove a file", "DELETE FROM files WHERE id = ?", id)
 }
@@ -261,7 +262,7 @@ func (t *CuratedTx) SymbolIDs(n int) (first int64) {
 	return first
 }
 
-// Content is what stands in a file. Symbols have their ids.
+// Content is the content of a file. Symbols have their ids.
 type Content struct {
 	Symbols    []Symbol
 	Docstrings []Docstring
@@ -270,7 +271,7 @@ type Content struct {
 	Gone       []int64 // symbols that were there before
 }
 
-// PutContent replaces what is known of a file's content.
+// PutContent replaces the facts about a file's content.
 func (t *CuratedTx) PutContent(ctx context.Context, file int64, isNew bool, c Content) error {
 	if !isNew {
 		for _, table := range []string{"docstrings", "inline_comments", "imports"} {
@@ -388,12 +389,12 @@ func (t *CuratedTx) chain(ctx context.Context, from, to string, files []int64) (
 	})
 }
 
-// ClearDependencies removes what files import, of all files if none are given.
+// ClearDependencies removes the imports of files, of all files if none are given.
 func (t *CuratedTx) ClearDependencies(ctx context.Context, repo int64, files ...int64) error {
 	return t.clear(ctx, "dependencies", "DELETE FROM dependencies WHERE source_file_id", repo, files)
 }
 
-// ClearReferences removes what the symbols of files refer to, of all files if none are given.
+// ClearReferences removes the references of symbols in files, of all files if none are given.
 func (t *CuratedTx) ClearReferences(ctx context.Context, repo int64, files ...int64) error {
 	return t.clear(ctx, "references", "DELETE FROM symbol_references WHERE caller_symbol_id IN (SELECT id FROM symbols WHERE file_id", repo, files)
 }

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// FileDecision says whether a stage of retrieval took a file, or a symbol of it, and why (RETR-12). Where retrieval is
-// entered once more, its decisions are further rows: of those about one thing in one stage of a task, the last counts.
+// FileDecision records whether a stage of retrieval took a file or one of its symbols, and why (RETR-12). A repeated
+// retrieval adds rows; for the same thing in the same stage of a task, the last row counts.
 type FileDecision struct {
 	Task     string
 	Stage    string
@@ -21,7 +21,7 @@ type FileDecision struct {
 	At       time.Time
 }
 
-// AddDecisions writes down what a stage decided, all or nothing.
+// AddDecisions records what a stage decided, all or nothing.
 func (j *Journal) AddDecisions(ctx context.Context, all []FileDecision) error {
 	if len(all) == 0 {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Enrichment is what a model said of a file (IDX-12), redacted.
+// Enrichment is a model's description of a file (IDX-12), redacted.
 type Enrichment struct {
 	ID       int64  // of the row; given when it is read
 	Repo     string // path of the repository
@@ -27,7 +27,7 @@ type Enrichment struct {
 	At       time.Time
 }
 
-// AddEnrichment writes down what a model said, and returns the id of the row.
+// AddEnrichment records what a model said, and returns the id of the row.
 func (j *Journal) AddEnrichment(ctx context.Context, e Enrichment) (id int64, err error) {
 	err = j.tx(ctx, "enrichment of "+e.Path, func(ctx context.Context, tx *sql.Tx) error {
 		if err := e.check(); err != nil {
@@ -45,7 +45,7 @@ func (j *Journal) AddEnrichment(ctx context.Context, e Enrichment) (id int64, er
 	return id, err
 }
 
-// check sees to it that what is said to be JSON is: questions about it would fail or find nothing.
+// check verifies that the JSON fields are valid: queries about invalid ones would fail or find nothing.
 func (m Metadata) check() error {
 	for what, text := range map[string]string{"concepts": m.Concepts, "the public interface": m.API} {
 		var list []any
@@ -66,8 +66,8 @@ func (j *Journal) Enrichments(ctx context.Context, repo string) ([]Enrichment, e
 		FROM enrichment_outputs WHERE id IN (SELECT MAX(id) FROM enrichment_outputs WHERE repo_path = ? GROUP BY path) ORDER BY path`, repo)
 }
 
-// MarkPromoted writes down that enrichments were copied to curated.sqlite, after [Curated.PutMetadata] did so. Each is a
-// row of its own; said again it changes nothing.
+// MarkPromoted records that enrichments were copied to curated.sqlite. Call it after [Curated.PutMetadata]. Each has
+// its own row; a repeated call changes nothing.
 func (j *Journal) MarkPromoted(ctx context.Context, at time.Time, ids ...int64) error {
 	return j.tx(ctx, "promotion of enrichments", func(ctx context.Context, tx *sql.Tx) error {
 		for _, id := range ids {
@@ -79,8 +79,7 @@ func (j *Journal) MarkPromoted(ctx context.Context, at time.Time, ids ...int64) 
 	})
 }
 
-// PutMetadata replaces what enrichment says of files, all or nothing, and returns those that are not in the index any
-// more.
+// PutMetadata replaces the metadata of files, all or nothing, and returns the files that the index no longer has.
 func (c *Curated) PutMetadata(ctx context.Context, all []Metadata) (gone []int64, err error) {
 	err = write(ctx, c.db, func(ctx context.Context, tx *sql.Tx) error {
 		for _, m := range all {

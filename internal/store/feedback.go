@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Feedback is a row of feedback, as it lies in the file. What its history means is not known here.
+// Feedback is a stored row of feedback. This package does not interpret its history.
 type Feedback struct {
 	ID         string
 	Body       string // the owner's words
@@ -18,7 +18,7 @@ type Feedback struct {
 	Source     string // by which way it came
 	Status     string
 	Approval   string
-	Notes      string // a JSON array, unless somebody damaged it
+	Notes      string // a JSON array, unless it is damaged
 	Created    time.Time
 	Updated    time.Time
 }
@@ -30,15 +30,14 @@ var (
 	ErrFeedbackMoved = errors.New("another process changed it meanwhile")
 )
 
-// Feedbacks is the file with the feedback of a repository, and with what was learned of it.
+// Feedbacks is the file with a repository's feedback and the lessons learned from it.
 type Feedbacks struct{ db *sql.DB }
 
 func feedbackFile() kind {
 	return kind{scripts: "feedback", cache: 500, checked: true, renew: "let it be written to once"}
 }
 
-// OpenFeedback opens the feedback at path for writing, and makes the file where it is missing. Words of the owner are
-// nobody else's to read.
+// OpenFeedback opens the feedback at path for writing, and creates a missing file. Only the owner can read it.
 func OpenFeedback(ctx context.Context, path string) (*Feedbacks, error) {
 	db, err := feedbackFile().openUser(ctx, path)
 	if err != nil {
@@ -59,8 +58,8 @@ func ReadFeedback(ctx context.Context, path string) (*Feedbacks, error) {
 // Close releases the file.
 func (f *Feedbacks) Close() error { return f.db.Close() }
 
-// Add puts a row in. The very same words under the same id are there already, and told with false; others are refused
-// with [ErrFeedbackThere].
+// Add inserts a row. It returns false if the same words exist under the same id, and [ErrFeedbackThere] if the words
+// differ.
 func (f *Feedbacks) Add(ctx context.Context, r Feedback) (added bool, err error) {
 	err = write(ctx, f.db, func(ctx context.Context, tx *sql.Tx) error {
 		var body, severity, url string
@@ -108,9 +107,9 @@ func (f *Feedbacks) Get(ctx context.Context, id string) (Feedback, error) {
 	return found[0], nil
 }
 
-// Note adds a note to the history of a row that is as before was read, and sets what the note says of status and
-// approval. The history has to be an array: what it holds is the caller's to look at. A row that somebody changed
-// meanwhile is [ErrFeedbackMoved].
+// Note adds a note to the history of a row that is still equal to before, and sets the note's status and approval. The
+// history must be a JSON array; the caller checks its content. If the row changed meanwhile, it returns
+// [ErrFeedbackMoved].
 func (f *Feedbacks) Note(ctx context.Context, before Feedback, status, approval, note string, at time.Time) (Feedback, error) {
 	after := before
 	head, isArray := strings.CutSuffix(before.Notes, "]")
@@ -147,7 +146,7 @@ type Memory struct {
 	At         time.Time `json:"at"`
 }
 
-// Remember keeps what was learned. What is known of that feedback under that topic stays as it is, and is told with false.
+// Remember stores a lesson. If the feedback has one under that topic already, it changes nothing and returns false.
 func (f *Feedbacks) Remember(ctx context.Context, m Memory) (added bool, err error) {
 	err = write(ctx, f.db, func(ctx context.Context, tx *sql.Tx) error {
 		res, err := tx.ExecContext(ctx, "INSERT INTO memory (topic, content, fix_class, feedback_id, timestamp) VALUES (?, ?, ?, ?, ?) ON CONFLICT (topic, feedback_id) DO NOTHING",
@@ -165,7 +164,7 @@ func (f *Feedbacks) Remember(ctx context.Context, m Memory) (added bool, err err
 	return added, nil
 }
 
-// Memories returns what is known under a topic of a class of fixes, the newest first; class "" is all of them.
+// Memories returns the lessons under a topic for a class of fixes, newest first; class "" selects all classes.
 func (f *Feedbacks) Memories(ctx context.Context, topic, class string, most int) ([]Memory, error) {
 	return rows(ctx, f.db, "what was learned", func(r *sql.Rows, m *Memory) error {
 		return r.Scan(&m.Topic, &m.Content, &m.FixClass, &m.FeedbackID, moment{&m.At})

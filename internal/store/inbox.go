@@ -25,13 +25,13 @@ type InboxItem struct {
 	Outcome      string     `json:"outcome,omitempty"`
 }
 
-// ErrNoItem says that the inbox has no such item.
+// ErrNoItem says that the inbox does not have the item.
 var ErrNoItem = errors.New("the inbox has no such item")
 
-// Inbox is the list of what was said. Words stay; what came of them is added.
+// Inbox is the list of messages to runplan. Messages do not change; outcomes are added.
 type Inbox struct{ db *sql.DB }
 
-// OpenInbox opens the inbox at path for writing, and makes it where it is missing.
+// OpenInbox opens the inbox at path for writing, and creates it if it is missing.
 func OpenInbox(ctx context.Context, path string) (*Inbox, error) {
 	db, err := inboxFile().openUser(ctx, path)
 	if err != nil {
@@ -40,7 +40,7 @@ func OpenInbox(ctx context.Context, path string) (*Inbox, error) {
 	return &Inbox{db}, nil
 }
 
-// ReadInbox opens the inbox at path for reading; one that is not there is an error that wraps fs.ErrNotExist.
+// ReadInbox opens the inbox at path for reading; a missing one is an error that wraps fs.ErrNotExist.
 func ReadInbox(ctx context.Context, path string) (*Inbox, error) {
 	db, err := inboxFile().readUser(ctx, path)
 	if err != nil {
@@ -80,7 +80,7 @@ func scanItem(r *sql.Rows, i *InboxItem) error {
 	return err
 }
 
-// Pending returns what is not done: what is critical first, then questions, then notes, each in the order in which they came.
+// Pending returns the open items: critical ones first, then questions, then notes, each in order of arrival.
 func (b *Inbox) Pending(ctx context.Context) ([]InboxItem, error) {
 	return rows(ctx, b.db, "the inbox", scanItem,
 		inboxColumns+"WHERE status = 'pending' ORDER BY CASE kind WHEN 'critical' THEN 0 WHEN 'ask' THEN 1 ELSE 2 END, id")
@@ -103,13 +103,13 @@ func (b *Inbox) Item(ctx context.Context, id int64) (InboxItem, error) {
 	return found[0], nil
 }
 
-// Read writes down what an item was taken for, and what was replied. Once written it stays: another reader meanwhile
-// changes nothing, and is told so with false.
+// Read records how an item was interpreted, and the reply. The first record stays: if another reader was faster, it
+// changes nothing and returns false.
 func (b *Inbox) Read(ctx context.Context, id int64, intent string, confidence int, reply string) (bool, error) {
 	return b.change(ctx, id, "UPDATE inbox SET intent = ?, confidence_pct = ?, reply = ? WHERE id = ? AND intent IS NULL", intent, confidence, reply, id)
 }
 
-// Finish marks an item as done. One that already was is left as it is, and told with false.
+// Finish marks an item as done. It returns false and changes nothing if it was done already.
 func (b *Inbox) Finish(ctx context.Context, id int64, at time.Time, outcome string) (bool, error) {
 	return b.change(ctx, id, "UPDATE inbox SET status = 'done', done = ?, outcome = ? WHERE id = ? AND status = 'pending'", stamp(at), outcome, id)
 }

@@ -21,7 +21,7 @@ type Journal struct {
 	heads map[string]*chainHead // by run, as far as this process has written or checked them
 }
 
-// Record is one event as it is stored. Body is its JSON.
+// Record is one stored event. Body is its JSON.
 type Record struct {
 	Run   string
 	Seq   int
@@ -32,7 +32,7 @@ type Record struct {
 	Seal  string // over the record and the one before it; given when it is written
 }
 
-// Run is what a run was started with.
+// Run holds the parameters with which a run was started.
 type Run struct {
 	ID       string
 	Slug     string
@@ -41,12 +41,12 @@ type Run struct {
 	Started  time.Time
 }
 
-// OpenJournal opens the journal at path and makes it where it is missing.
+// OpenJournal opens the journal at path, and creates it if it is missing.
 func OpenJournal(ctx context.Context, path string) (*Journal, error) {
 	return openJournal(ctx, path, true)
 }
 
-// OpenExistingJournal opens the journal at path; one that is not there is an error that wraps fs.ErrNotExist.
+// OpenExistingJournal opens the journal at path; a missing one is an error that wraps fs.ErrNotExist.
 func OpenExistingJournal(ctx context.Context, path string) (*Journal, error) {
 	return openJournal(ctx, path, false)
 }
@@ -112,7 +112,7 @@ func (j *Journal) Append(ctx context.Context, records ...Record) error {
 	return err
 }
 
-// insert adds records, and returns where the chain of their run then stands.
+// insert adds records and returns the new head of their run's chain.
 func (j *Journal) insert(ctx context.Context, tx *sql.Tx, records []Record) (*chainHead, error) {
 	records = slices.Clone(records)
 	head, err := j.link(ctx, tx, records)
@@ -135,7 +135,7 @@ func (j *Journal) tx(ctx context.Context, what string, do func(context.Context, 
 	return nil
 }
 
-// page bounds what a reader holds in memory, and the time it keeps the one connection.
+// page limits the rows that a reader holds in memory, and the time that it uses the only connection.
 const page = 500
 
 // Events yields the records of a run with a sequence number of at least from, in order.

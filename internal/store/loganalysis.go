@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// Log answers questions about what was done and what came of it (IDX-16). It cannot write. It reads a journal that
-// others may be writing to, and is safe for use by several goroutines.
+// Log answers questions about tasks and their outcomes (IDX-16). It cannot write. It reads a journal that others may be
+// writing to, and is safe for concurrent use.
 type Log struct{ db *sql.DB }
 
-// OpenLog opens the journal at path for reading. One that is not there is an error that wraps fs.ErrNotExist.
+// OpenLog opens the journal at path for reading. A missing one is an error that wraps fs.ErrNotExist.
 func OpenLog(ctx context.Context, path string) (*Log, error) {
 	db, err := rawFile().openReader(ctx, path)
 	if err != nil {
@@ -34,7 +34,8 @@ type TaskFilter struct {
 	Since time.Time
 }
 
-// where is the condition on the rows t of task_runs. What belongs to no task is there only where nothing is asked.
+// where returns the condition for the rows t of task_runs. Rows without a task are included only if the filter is
+// empty.
 func (f TaskFilter) where() (string, []any) {
 	cond, args := []string{"1"}, []any{}
 	add := func(what string, arg any) { cond, args = append(cond, what), append(args, arg) }
@@ -55,7 +56,7 @@ func (f TaskFilter) where() (string, []any) {
 	return strings.Join(cond, " AND "), args
 }
 
-// TaskOutcome is a task with what came of it.
+// TaskOutcome is a task with its outcome.
 type TaskOutcome struct {
 	Task
 	Success   *bool // nil: it did not end
@@ -68,7 +69,7 @@ type TaskOutcome struct {
 	Calls     int
 }
 
-// Tasks returns tasks with what came of them, oldest first.
+// Tasks returns tasks with their outcomes, oldest first.
 func (l *Log) Tasks(ctx context.Context, f TaskFilter) ([]TaskOutcome, error) {
 	where, args := f.where()
 	return rows(ctx, l.db, "tasks", func(r *sql.Rows, t *TaskOutcome) error {
@@ -94,7 +95,7 @@ func (l *Log) Tasks(ctx context.Context, f TaskFilter) ([]TaskOutcome, error) {
 		FROM task_runs t WHERE `+where+` ORDER BY t.id`, args...)
 }
 
-// Attempts returns the attempts at a task in their order, with what the gates said. Final is not told.
+// Attempts returns the attempts at a task in order, with the verdicts of the gates. It does not set Final.
 func (l *Log) Attempts(ctx context.Context, task string) ([]Attempt, error) {
 	return rows(ctx, l.db, "attempts", func(r *sql.Rows, a *Attempt) error {
 		var failing string
@@ -120,13 +121,13 @@ type CallFilter struct {
 	Model string
 }
 
-// JudgedCall is a call with what came of its task.
+// JudgedCall is a call with the outcome of its task.
 type JudgedCall struct {
 	Call
 	Success *bool // nil: the task did not end
 }
 
-// Calls yields calls in the order in which they were made. It holds few of them at a time: prompts are long.
+// Calls yields calls in chronological order. It holds few of them in memory, because prompts are long.
 func (l *Log) Calls(ctx context.Context, f CallFilter) iter.Seq2[JudgedCall, error] {
 	const page = 50
 	where, args := f.Of.where()
@@ -170,7 +171,7 @@ type DecisionFilter struct {
 	Path  string
 }
 
-// Decisions returns what stages decided, in its order, with what was decided otherwise later.
+// Decisions returns the decisions of stages in order, including those replaced later.
 func (l *Log) Decisions(ctx context.Context, f DecisionFilter) ([]FileDecision, error) {
 	where, args := f.Of.where()
 	return rows(ctx, l.db, "decisions", func(r *sql.Rows, d *FileDecision) error {

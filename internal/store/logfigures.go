@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// Verdicts counts tasks by what came of them.
+// Verdicts counts tasks by outcome.
 type Verdicts struct {
 	Won  int
 	Lost int
 	Open int // they did not end
 }
 
-// StageFigures is how a model does at one kind of call (TRAIN-06).
+// StageFigures measures a model at one kind of call (TRAIN-06).
 type StageFigures struct {
 	Type  string
 	Stage string
@@ -27,7 +27,7 @@ type StageFigures struct {
 	Untold           int // calls whose tokens are not known; they are in neither sum
 	Latency          time.Duration
 	Slowest          time.Duration
-	Tasks            Verdicts // in which it was asked
+	Tasks            Verdicts // that asked it
 }
 
 // Stages returns the figures of all kinds of calls, by type, stage, role and model.
@@ -45,8 +45,8 @@ func (l *Log) Stages(ctx context.Context, f TaskFilter) ([]StageFigures, error) 
 		GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4`, args...)
 }
 
-// FileOutcome is what came of the tasks in which a stage took a file, or left it out. That a file was there when a task
-// succeeded does not say that it was needed, and is all that the log knows.
+// FileOutcome counts the outcomes of tasks in which a stage took a file or left it out. A success with the file does
+// not prove that the file was needed; the log knows no more.
 type FileOutcome struct {
 	Stage   string
 	Path    string
@@ -54,7 +54,7 @@ type FileOutcome struct {
 	LeftOut Verdicts
 }
 
-// Files returns what came of the files that a stage looked at, of all stages if none is given. The last decision of a
+// Files returns the outcomes for the files that a stage looked at, or all stages if stage is "". The last decision of a
 // task counts.
 func (l *Log) Files(ctx context.Context, f TaskFilter, stage string) ([]FileOutcome, error) {
 	where, args := f.where()

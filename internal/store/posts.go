@@ -10,7 +10,7 @@ import (
 	"github.com/runplan/runplan/internal/seal"
 )
 
-// Post is what somebody outside of its process says to a run. Body is the JSON of an event.
+// Post is a message to a run from another process. Body is the JSON of an event.
 type Post struct {
 	ID   int64 // rises with each post
 	Run  string
@@ -19,17 +19,18 @@ type Post struct {
 	Seal string // given when it is written
 }
 
-// fields of a post that its seal covers. With its number in it a copy of a post is no post.
+// fields returns the values that the seal of a post covers. They include its number, so a copy of a post is invalid.
 func (p Post) fields() []string {
 	return []string{strconv.FormatInt(p.ID, 10), p.Run, stamp(p.At), string(p.Body)}
 }
 
-// Vouches tells whether runplan itself wrote a post. A journal that checks nothing vouches for all.
+// Vouches reports whether runplan itself wrote a post. A journal that checks nothing vouches for all.
 func (j *Journal) Vouches(p Post) bool {
 	return j.seal == nil || j.seal.Check(p.Seal, seal.Post, p.fields()...)
 }
 
-// AddPost leaves a post for a run, and returns its id. Who is at work on the run takes it up; else who goes on with it.
+// AddPost stores a post for a run and returns its id. The process that drives the run takes it up, now or after a
+// resume.
 func (j *Journal) AddPost(ctx context.Context, p Post) (id int64, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

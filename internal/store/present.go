@@ -15,15 +15,15 @@ var (
 	ErrCut      = errors.New("the file was cut short while it was in use")
 )
 
-// place is where a database lies, and which file it was when it was opened. SQLite itself goes on writing to a file that
-// nobody can find any more.
+// place is the path of an open database and the file that was opened. SQLite keeps writing to a deleted file, so the
+// two are compared.
 type place struct {
 	path string
 	file os.FileInfo
 	wal  *mark
 }
 
-// mark is what was last seen of a file.
+// mark is the last seen state of a file.
 type mark struct{ info os.FileInfo }
 
 func placeOf(path string) place {
@@ -34,8 +34,8 @@ func placeOf(path string) place {
 	return place{path, info, &mark{}}
 }
 
-// Present says whether the journal is still the file that was opened: an error that wraps [ErrGone], [ErrReplaced] or
-// [ErrCut] where it is not. It asks the system for two files, which takes a few microseconds.
+// Present checks that the journal is still the file that was opened. Otherwise the error wraps [ErrGone], [ErrReplaced]
+// or [ErrCut]. It calls stat for two files, which takes a few microseconds.
 func (j *Journal) Present() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -55,7 +55,7 @@ func (j *Journal) present() error {
 		return fmt.Errorf("%w: %s: %d bytes, and it had %d", ErrCut, p.path, now.Size(), p.file.Size())
 	}
 	p.file = now
-	// The log that SQLite writes first is there from the first write until the last process closes the database.
+	// The write-ahead log exists from the first write until the last process closes the database.
 	wal := p.path + "-wal"
 	now, err = os.Lstat(wal)
 	if p.wal.info == nil {
@@ -67,7 +67,7 @@ func (j *Journal) present() error {
 	return same(wal, p.wal.info, now, err)
 }
 
-// same compares a file with what it was.
+// same compares a file with its earlier state.
 func same(path string, was, now os.FileInfo, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -80,7 +80,7 @@ func same(path string, was, now os.FileInfo, err error) error {
 	return nil
 }
 
-// Save writes what the journal holds to a new file: as long as it is open, it can be read also where it was deleted.
+// Save writes the content of the journal to a new file: while it is open, it can be read even if it was deleted.
 func (j *Journal) Save(ctx context.Context, path string) error {
 	if _, err := j.db.ExecContext(ctx, "VACUUM INTO ?", path); err != nil {
 		return fmt.Errorf("save the journal as %s: %w", path, explain(err))

@@ -12,27 +12,27 @@ import (
 	"github.com/runplan/runplan/internal/seal"
 )
 
-// ErrForged says that the journal is not what runplan wrote.
+// ErrForged says that runplan did not write the journal as it is.
 var ErrForged = errors.New("the journal holds rows that this runplan did not write, or lacks rows that it wrote")
 
-// Seal makes the journal sign what is added from here on, and check what is there before it adds to it. A nil seal signs
-// and checks nothing.
+// Seal makes the journal sign new events and check existing ones before it adds to them. A nil seal signs and checks
+// nothing.
 func (j *Journal) Seal(s *seal.Seal) {
 	j.seal = s
 	j.heads = map[string]*chainHead{}
 }
 
-// Signs returns what the journal signs with; nil for nothing.
+// Signs returns the seal that signs new events; nil for none.
 func (j *Journal) Signs() *seal.Seal { return j.seal }
 
 // chainHead is the last link of the chain of a run, as this process knows it.
 type chainHead struct {
 	seal.Chain
-	unsealed bool // an older program began the run, so that nothing of it is signed
+	unsealed bool // an older program began the run, so none of it is signed
 	file     *seal.HeadFile
 }
 
-// root is the link before the first event: what the run was started with.
+// root returns the link before the first event: what the run was started with.
 func root(s *seal.Seal, r Run) string {
 	return s.Sum(seal.Run, r.ID, r.Slug, r.Plan, string(r.PlanText), stamp(r.Started))
 }
@@ -63,7 +63,7 @@ func (j *Journal) link(ctx context.Context, tx *sql.Tx, records []Record) (*chai
 	return next, nil
 }
 
-// head is the last link of a run's chain. What this process wrote last has to be there still, and nothing after it.
+// head returns the last link of a run's chain. It checks that the last link of this process is still the last one.
 func (j *Journal) head(ctx context.Context, tx *sql.Tx, run string) (*chainHead, error) {
 	var last seal.Chain
 	err := tx.QueryRowContext(ctx, "SELECT seq, seal FROM events WHERE run = ? ORDER BY seq DESC LIMIT 1", run).Scan(&last.Seq, &last.Sum)
@@ -103,7 +103,7 @@ func (j *Journal) written(run string, head *chainHead) {
 	j.heads[run] = head
 }
 
-// Check is what a look at the seals of a run came to.
+// Check is the result of verifying the seals of a run.
 type Check struct {
 	Rows    int        // events that the journal has of the run
 	Sealed  bool       // its events carry seals; those of older programs carry none
@@ -171,7 +171,7 @@ func verify(ctx context.Context, q querier, s *seal.Seal, run string) (Check, er
 	case headKnown && c.Rows > 0:
 		c.Sealed = true // they were stripped of their seals
 	default:
-		c.Bad = nil // an older program wrote it, or nobody
+		c.Bad = nil // an older program wrote it, or there are no events
 	}
 	if c.Bad == nil && c.Sealed && headKnown && head.Seq > c.Last.Seq {
 		c.Missing = head.Seq - c.Last.Seq
@@ -196,13 +196,13 @@ func (c *Check) take(s *seal.Seal, r sealedRow, head seal.Chain, headKnown bool)
 	}
 }
 
-// sealedRow is an event as it stands in its row, whatever it says.
+// sealedRow is an event with its unparsed time.
 type sealedRow struct {
 	Record
 	at string
 }
 
-// fields are those of the row itself: what is no time there is no time of ours.
+// fields uses the time as the row has it, because an invalid time could not be formatted again.
 func (r sealedRow) fields(prev string) []string {
 	f := r.Record.fields(prev)
 	f[3] = r.at
@@ -216,8 +216,8 @@ func eventsFrom(ctx context.Context, q querier, run string, from int) ([]sealedR
 	}, "SELECT seq, at, kind, batch, body, seal FROM events WHERE run = ? AND seq >= ? ORDER BY seq LIMIT ?", run, from, page)
 }
 
-// SetAside moves the events of a run from seq on to where they count for nothing, and says what they claimed to be: their
-// kinds with the batch, in order. The table keeps them.
+// SetAside moves the events of a run from seq on to a table where they have no effect. It returns what they claimed to
+// be: their kinds with the batch, in order. The table keeps them.
 func (j *Journal) SetAside(ctx context.Context, run string, seq int, why string, now time.Time) (claims []string, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -242,8 +242,8 @@ func (j *Journal) SetAside(ctx context.Context, run string, seq int, why string,
 	return claims, err
 }
 
-// VerifyEnd checks the last event of a run only, which is enough to believe that runplan itself wrote it: an error that
-// wraps [ErrForged] where it did not. Runs of older programs pass.
+// VerifyEnd checks only the last event of a run, which is enough to prove that runplan wrote it. Otherwise the error
+// wraps [ErrForged]. Runs of older programs pass.
 func (j *Journal) VerifyEnd(ctx context.Context, run string) error {
 	if j.seal == nil {
 		return nil
@@ -261,7 +261,7 @@ func (j *Journal) VerifyEnd(ctx context.Context, run string) error {
 	if err != nil {
 		return err
 	}
-	if seq == 1 { // what came before it is what the run was started with
+	if seq == 1 { // the first link follows the parameters of the run
 		c, err := j.Verify(ctx, run)
 		if err == nil && c.Bad != nil {
 			err = c.Bad

@@ -15,7 +15,7 @@ import (
 
 // The keys of a session that one party writes for another (DB-08).
 const (
-	KeyStageOutputs      = "stage_outputs"      // name of a stage → what came of it; for retrieval that is entered again
+	KeyStageOutputs      = "stage_outputs"      // name of a stage → its output; for retrieval that is repeated
 	KeyStageProgress     = "stage_progress"     // stages that are done, in their order; for the same
 	KeyFinalContext      = "final_context"      // what retrieval ended with; for itself and for solve
 	KeyRefinementRequest = "refinement_request" // what solve misses; for retrieval
@@ -24,16 +24,16 @@ const (
 	KeyPlanArtifact      = "plan_artifact"      // what plan mode made
 )
 
-// Session is what a task has in its head while it is at work: values by key, in a file of its own (DB-07). Each change
-// is written at once; a process that is killed leaves what it had written.
+// Session is the working memory of a running task: values by key, in a separate file (DB-07). Each change is written at
+// once, so a killed process loses nothing.
 type Session struct {
 	db   *sql.DB
 	task string
 	path string
 }
 
-// CreateSession opens the session of a task in the folder dir, and makes both where they are missing. What is in it
-// stays: a task that is resumed goes on with it.
+// CreateSession opens the session of a task in the folder dir, and creates both if they are missing. It keeps existing
+// values: a resumed task continues with them.
 func CreateSession(ctx context.Context, dir, task string) (*Session, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("make the folder for sessions: %w", err)
@@ -49,10 +49,10 @@ func CreateSession(ctx context.Context, dir, task string) (*Session, error) {
 	return &Session{db, task, path}, nil
 }
 
-// Task is the id of the task.
+// Task returns the id of the task.
 func (s *Session) Task() string { return s.task }
 
-// Path is where the file is.
+// Path returns the path of the file.
 func (s *Session) Path() string { return s.path }
 
 // Close releases the file.
@@ -63,7 +63,7 @@ func (s *Session) Set(ctx context.Context, key string, value any) error {
 	return s.SetAll(ctx, map[string]any{key: value})
 }
 
-// SetAll keeps values, all or none: a task that is killed never finds one that does not fit the others.
+// SetAll stores values, all or none, so a killed task never leaves inconsistent ones.
 func (s *Session) SetAll(ctx context.Context, values map[string]any) error {
 	keys := make([]string, 0, len(values))
 	for k := range values {
@@ -89,7 +89,7 @@ func (s *Session) SetAll(ctx context.Context, values map[string]any) error {
 	}))
 }
 
-// Get reads a value into what into points to. A key that is not known leaves it as it is.
+// Get reads a value into what into points to. An unknown key leaves it unchanged.
 func (s *Session) Get(ctx context.Context, key string, into any) (found bool, err error) {
 	var text string
 	err = s.db.QueryRowContext(ctx, "SELECT value FROM kv WHERE key = ?", key).Scan(&text)
@@ -105,7 +105,7 @@ func (s *Session) Get(ctx context.Context, key string, into any) (found bool, er
 	return true, nil
 }
 
-// Delete forgets a value; one that is not there is as good.
+// Delete forgets a value; a missing one is as good.
 func (s *Session) Delete(ctx context.Context, key string) error {
 	return s.failed("forget "+key, write(ctx, s.db, func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, "DELETE FROM kv WHERE key = ?", key)
@@ -127,13 +127,13 @@ func (s *Session) failed(what string, err error) error {
 	return fmt.Errorf("session of %s: %s: %w", s.task, what, err)
 }
 
-// RemoveSession deletes the session of a task, which nobody has open; one that is not there is as good.
+// RemoveSession deletes the closed session of a task; a missing one is not an error.
 func RemoveSession(dir, task string) error {
 	path, err := SessionPath(dir, task)
 	if err != nil {
 		return err
 	}
-	// The file itself goes last: while it is there, there is something left to remove.
+	// Remove the database file last: while it exists, there is something left to remove.
 	for _, name := range []string{path + "-wal", path + "-shm", path + "-journal", path} {
 		if err := os.Remove(name); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return fmt.Errorf("remove the session of %s: %w", task, err)
@@ -142,13 +142,13 @@ func RemoveSession(dir, task string) error {
 	return nil
 }
 
-// longestName bounds what a task's id is in the name of a file.
+// longestName limits the length of a task's id in a file name.
 const longestName = 120
 
-// SessionPath is where the session of a task is. Parts of an id come out of plans, so that it may hold anything: small
-// letters, digits, hyphens and dots stand for themselves, each other byte for its two hexadecimal digits behind a _. Two
-// ids never have one name, also where the file system does not tell A from a; an id that would be too long ends in its
-// hash behind __, which no other name has.
+// SessionPath returns the path of a task's session. Parts of an id come from plans and may contain any byte. Small
+// letters, digits, hyphens and dots stay; each other byte becomes _ and two hexadecimal digits. Two ids never share a
+// name, even on case-insensitive file systems. An id that would be too long ends in __ and its hash, which no other
+// name contains.
 func SessionPath(dir, task string) (string, error) {
 	if task == "" {
 		return "", errors.New("a session needs the id of its task")

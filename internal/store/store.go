@@ -1,10 +1,9 @@
-// Package store keeps SQLite files: how they are opened, migrated and checked.
+// Package store keeps SQLite files: it opens, migrates and checks them.
 //
-// A repository has three kinds: the journal with all that was done (raw.sqlite, rows are only added), what is known of
-// the code (curated.sqlite, which can be made anew), and a session for each task that is at work (DB-01). A user has two:
-// what was said to runplan (inbox.sqlite), and what was decided about trust (audit.sqlite, rows are only added). A file
-// that is damaged or newer than this program is left as it is and said so; nothing is repaired behind the user's back
-// (ERR-09, DB-14).
+// A repository has three kinds (DB-01): the journal of all actions (raw.sqlite, append-only), the facts about the code
+// (curated.sqlite, can be rebuilt), and a session for each running task. A user has two: the messages to runplan
+// (inbox.sqlite) and the decisions about trust (audit.sqlite, append-only). A file that is damaged or newer than this
+// program is reported and left unchanged; nothing is repaired silently (ERR-09, DB-14).
 package store
 
 import (
@@ -51,20 +50,20 @@ type kind struct {
 	scripts string // folder of its migrations, in the order of their names
 	cache   int    // KiB
 	checked bool   // it is looked through from end to end when it is opened
-	renew   string // what a reader is told of a file with an older schema
+	renew   string // advice to a reader of a file with an older schema
 }
 
-// What is known of the code can be made anew, so it is not looked through each time, as the others are.
+// This database can be rebuilt, so it is not checked at each start like the others.
 func rawFile() kind {
 	return kind{scripts: "migrations", cache: 500, checked: true, renew: "run: runplan status"}
 }
 func curatedFile() kind { return kind{scripts: "curated", cache: 32000, renew: "run: runplan index"} }
 func sessionFile() kind { return kind{scripts: "session", cache: 1000, checked: true} }
 
-// open opens the database at path, making it where mayCreate says so, and brings its schema up to date.
+// open opens the database at path, creates it if mayCreate says so, and migrates its schema.
 //
-// WAL with synchronous=NORMAL survives the death of the process at any moment. After a loss of power the
-// last transactions may be missing; then the work they tell of is done once more, which finds it done.
+// WAL with synchronous=NORMAL survives a crash of the process at any moment. After a power failure the last
+// transactions may be missing; then their work is repeated and finds that it is done.
 func (k kind) open(ctx context.Context, path string, mayCreate bool) (*sql.DB, error) {
 	if !mayCreate {
 		if _, err := os.Stat(path); err != nil {
@@ -73,10 +72,10 @@ func (k kind) open(ctx context.Context, path string, mayCreate bool) (*sql.DB, e
 	}
 	db, err := openWith(ctx, path, k.prepare, url.Values{
 		"_pragma": {"busy_timeout(10000)", "synchronous(normal)", "foreign_keys(on)", "temp_store(memory)", fmt.Sprintf("cache_size(-%d)", k.cache)},
-		"_txlock": {"immediate"}, // all transactions write; one that finds out late would not wait for another's
+		"_txlock": {"immediate"}, // all transactions write: lock at their start, where they wait for each other
 	})
 	if err != nil && !mayCreate && unwritable(err) && !exists(path+"-wal") {
-		// A disk that cannot be written to can still be read from. Nobody can be writing there meanwhile.
+		// A read-only disk can still be read. No other process can write there meanwhile.
 		if db, rerr := openWith(ctx, path, k.prepare, immutable()); rerr == nil {
 			return db, nil
 		}
@@ -84,8 +83,8 @@ func (k kind) open(ctx context.Context, path string, mayCreate bool) (*sql.DB, e
 	return db, err
 }
 
-// openReader opens the database at path for reading. It sees what was committed last, also while another process is at
-// work. One that is not there is an error that wraps fs.ErrNotExist.
+// openReader opens the database at path for reading. It sees the last commit, even while another process writes. If the
+// file is missing, the error wraps fs.ErrNotExist.
 func (k kind) openReader(ctx context.Context, path string) (*sql.DB, error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)
@@ -99,7 +98,7 @@ func (k kind) openReader(ctx context.Context, path string) (*sql.DB, error) {
 
 func immutable() url.Values { return url.Values{"mode": {"ro"}, "immutable": {"1"}} }
 
-// openWith opens a database and has it looked at; what may not be used is closed again.
+// openWith opens a database and checks it; it closes one that must not be used.
 func openWith(ctx context.Context, path string, look func(context.Context, *sql.DB) error, q url.Values) (*sql.DB, error) {
 	name := (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath() // a path may hold what a URL reads as its own
 	db, err := sql.Open("sqlite", "file:"+name+"?"+q.Encode())
@@ -120,13 +119,13 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// unwritable tells that SQLite could not make or change the files beside the database.
+// unwritable reports whether SQLite could not create or change the files next to the database.
 func unwritable(err error) bool {
 	var se *sqlite.Error
 	return errors.As(err, &se) && (se.Code()&0xff == codeReadOnly || se.Code()&0xff == codeCannotOpen)
 }
 
-// prepare looks first and writes last, so that a file which cannot be used stays as it is.
+// prepare checks first and writes last, so an unusable file stays unchanged.
 func (k kind) prepare(ctx context.Context, db *sql.DB) error {
 	names, err := k.names()
 	if err != nil {
@@ -150,7 +149,7 @@ func (k kind) prepare(ctx context.Context, db *sql.DB) error {
 	return migrate(ctx, db, names)
 }
 
-// current tells whether a reader knows what it will find.
+// current checks that a reader knows the schema.
 func (k kind) current(ctx context.Context, db *sql.DB) error {
 	names, err := k.names()
 	if err != nil {
@@ -163,7 +162,7 @@ func (k kind) current(ctx context.Context, db *sql.DB) error {
 	return err
 }
 
-// names are the migrations in their order.
+// names returns the migrations in their order.
 func (k kind) names() ([]string, error) {
 	names, err := fs.Glob(scripts, k.scripts+"/*.sql")
 	sort.Strings(names)
@@ -187,8 +186,8 @@ type querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// version returns how many migrations the file has seen. More than are known is [ErrNewer]; a file that has seen none
-// and is not empty is [ErrForeign].
+// version returns the number of applied migrations. More than this program knows is [ErrNewer]; a file without any that
+// is not empty is [ErrForeign].
 func version(ctx context.Context, q querier, known int) (int, error) {
 	var have, tables int
 	// One question, so that another process that migrates meanwhile is not seen with one half of the answer.
@@ -204,8 +203,8 @@ func version(ctx context.Context, q querier, known int) (int, error) {
 	return have, nil
 }
 
-// wal puts the file into WAL mode, in which it stays. Where two processes do so at once in a new file, SQLite
-// does not wait as it does elsewhere.
+// wal puts the file permanently into WAL mode. If two processes do so at once in a new file, SQLite does not wait as
+// usual, so this retries.
 func wal(ctx context.Context, db *sql.DB) error {
 	for try := 0; ; try++ {
 		_, err := db.ExecContext(ctx, "PRAGMA journal_mode = wal")
@@ -216,8 +215,8 @@ func wal(ctx context.Context, db *sql.DB) error {
 	}
 }
 
-// migrate applies the migrations that the file has not seen, each in a transaction of its own. What it has
-// seen is asked within: another process may have been at it meanwhile.
+// migrate applies the missing migrations, each in a separate transaction. It asks for the version inside, because
+// another process may have migrated meanwhile.
 func migrate(ctx context.Context, db *sql.DB, names []string) error {
 	for i, name := range names {
 		script, err := scripts.ReadFile(name)

@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// Mode says what a task is for.
+// Mode is the purpose of a task.
 type Mode string
 
-// The modes. A batch is what an agent does on its own; in the others the models are asked by runplan itself.
+// In mode batch an agent does the work; in the others runplan itself asks the models.
 const (
 	ModeBatch     Mode = "batch"
 	ModePlan      Mode = "plan"
@@ -25,7 +25,7 @@ type Task struct {
 	ID       string // "<run>/<batch>" for a batch of a run
 	Repo     string
 	Mode     Mode
-	Model    string   // that executes, or the agent's name where it does not tell
+	Model    string   // that executes, or the agent's name if it does not report a model
 	Window   int      // tokens; 0: the agent manages its own window
 	Reserved int      // tokens of it that are not for context
 	Stages   []string // of retrieval, in their order
@@ -33,8 +33,8 @@ type Task struct {
 	At       time.Time
 }
 
-// StartTask writes down that a task began. Said again, after a crash or for another attempt, it changes nothing: what
-// was said first counts.
+// StartTask records that a task began. Said again, after a crash or for another attempt, it changes nothing: what was
+// said first counts.
 func (j *Journal) StartTask(ctx context.Context, t Task) error {
 	return j.tx(ctx, "start of "+t.ID, func(ctx context.Context, tx *sql.Tx) error {
 		_, err := start(ctx, tx, t)
@@ -69,14 +69,14 @@ func taskID(ctx context.Context, tx *sql.Tx, task string) (int64, error) {
 	return id, err
 }
 
-// TaskEnd is how a task ended.
+// TaskEnd is the outcome of a task.
 type TaskEnd struct {
 	Success bool
-	Diff    string // what an implementation came to; "" leaves what is there
-	Plan    string // what planning came to; "" leaves what is there
+	Diff    string // the result of an implementation; "" keeps the stored value
+	Plan    string // the result of planning; "" keeps the stored value
 }
 
-// FinishTask writes down how a task ended, with what it took in all. Said again, after a batch was opened once more, the
+// FinishTask records how a task ended, with what it took in all. Said again, after a batch was opened once more, the
 // last word counts.
 func (j *Journal) FinishTask(ctx context.Context, task string, e TaskEnd) error {
 	return j.tx(ctx, "end of "+task, func(ctx context.Context, tx *sql.Tx) error {
@@ -88,9 +88,9 @@ func (j *Journal) FinishTask(ctx context.Context, task string, e TaskEnd) error 
 	})
 }
 
-// finish writes how a task ended. What it took is the sum of its calls where runplan asked the models itself, and else of
-// what the agent told of its attempts. One that does not tell its tokens does not count; where none does, the sum is not
-// known.
+// finish writes the outcome of a task. Its cost is the sum of its calls if runplan asked the models itself, else of the
+// agent's reported attempts. An attempt without reported tokens does not count; if none reports them, the sum is
+// unknown.
 func finish(ctx context.Context, tx *sql.Tx, id int64, e TaskEnd) error {
 	_, err := tx.ExecContext(ctx, `UPDATE task_runs SET success = ?1, final_diff = COALESCE(?2, final_diff), final_plan = COALESCE(?3, final_plan), (total_tokens, total_latency_ms) = (
 		WITH calls AS (SELECT c.prompt_tokens + c.completion_tokens AS tokens, c.latency_ms FROM task_runs t JOIN retrieval_llm_calls c ON c.task_id = t.task_id WHERE t.id = ?4 AND t.mode <> 'batch'),

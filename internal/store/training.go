@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// Training adds to the journal what belongs to training: plans, datasets, adapters, and what became of code. Only the
-// folder training opens it (DB-13); everybody reads what is there with [Log].
+// Training adds training data to the journal: plans, datasets, adapters, and later facts about code. Only the folder
+// training opens it (DB-13); others read with [Log].
 type Training struct{ j *Journal }
 
-// OpenTraining opens the journal at path for what belongs to training, and makes it where it is missing: what is learnt
-// from a repository's history needs no run before it.
+// OpenTraining opens the journal at path for training data, and creates it if it is missing: learning from a
+// repository's history needs no earlier run.
 func OpenTraining(ctx context.Context, path string) (*Training, error) {
 	j, err := OpenJournal(ctx, path)
 	if err != nil {
@@ -27,7 +27,7 @@ func OpenTraining(ctx context.Context, path string) (*Training, error) {
 // Close releases the file.
 func (t *Training) Close() error { return t.j.Close() }
 
-// TrainingPlan says what a stage should be trained on, and why (TRAIN-06).
+// TrainingPlan is a plan to train a stage, with the reason (TRAIN-06).
 type TrainingPlan struct {
 	ID              int64  // of the row; given when it is read
 	Task            string // that planned it
@@ -41,7 +41,7 @@ type TrainingPlan struct {
 	At              time.Time
 }
 
-// AddTrainingPlan writes down a plan, and returns the id of the row.
+// AddTrainingPlan records a plan, and returns the id of the row.
 func (t *Training) AddTrainingPlan(ctx context.Context, p TrainingPlan) (int64, error) {
 	return t.add(ctx, "training plan of "+p.Stage, func() error {
 		if p.Task == "" || p.Raw == "" {
@@ -68,7 +68,7 @@ type Dataset struct {
 	At       time.Time
 }
 
-// AddDataset writes down a dataset, and returns the id of the row. Its plan has to be there.
+// AddDataset stores a dataset and returns the id of its row. Its plan must exist.
 func (t *Training) AddDataset(ctx context.Context, d Dataset) (int64, error) {
 	return t.add(ctx, "dataset "+d.Path, func() error {
 		switch {
@@ -82,7 +82,7 @@ func (t *Training) AddDataset(ctx context.Context, d Dataset) (int64, error) {
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, COALESCE(?, 'jsonl'), ?)`, d.Plan, d.Stage, d.Base, sourceOr(d.Source), d.Path, d.Examples, d.Positive, d.Negative, null(d.Format), stamp(d.At))
 }
 
-// TrainedAdapter is what a trainer made of a dataset (TRAIN-28).
+// TrainedAdapter is the adapter that a trainer made from a dataset (TRAIN-28).
 type TrainedAdapter struct {
 	ID       int64 // of the row; given when it is read
 	Dataset  int64 // id of the dataset
@@ -95,7 +95,7 @@ type TrainedAdapter struct {
 	At       time.Time
 }
 
-// AddTrainedAdapter writes down an adapter, and returns the id of the row. Its dataset has to be there.
+// AddTrainedAdapter stores an adapter and returns the id of its row. Its dataset must exist.
 func (t *Training) AddTrainedAdapter(ctx context.Context, a TrainedAdapter) (int64, error) {
 	return t.add(ctx, "adapter "+a.Tag, func() error {
 		switch {
@@ -109,14 +109,14 @@ func (t *Training) AddTrainedAdapter(ctx context.Context, a TrainedAdapter) (int
 		a.Dataset, a.Stage, a.Base, a.Tag, a.Loss, null(a.Metrics), stamp(a.At))
 }
 
-// AddDeployment writes down that an adapter was deployed, or that it is no longer.
+// AddDeployment records that an adapter was deployed or withdrawn.
 func (t *Training) AddDeployment(ctx context.Context, adapter int64, deployed bool, at time.Time) error {
 	_, err := t.add(ctx, fmt.Sprintf("deployment of adapter %d", adapter), func() error { return nil },
 		"INSERT INTO adapter_deployments (adapter_id, deployed, timestamp) VALUES (?, ?, ?)", adapter, deployed, stamp(at))
 	return err
 }
 
-// add inserts one row once it was looked at, and returns its id.
+// add inserts one row after a check, and returns its id.
 func (t *Training) add(ctx context.Context, what string, check func() error, query string, args ...any) (id int64, err error) {
 	err = t.j.tx(ctx, what, func(ctx context.Context, tx *sql.Tx) error {
 		if err := check(); err != nil {
@@ -131,8 +131,8 @@ func (t *Training) add(ctx context.Context, what string, check func() error, que
 	return id, err
 }
 
-// ofStage sees to it that a row says what it is for, so that an adapter never crosses from one kind of model to the
-// other (TRAIN-05).
+// ofStage checks that a row names its stage and role, so that an adapter is never used for the other kind of model
+// (TRAIN-05).
 func ofStage(stage, base, source string) error {
 	switch {
 	case stage == "":

@@ -28,8 +28,8 @@ func (l *Log) TrainedAdapters(ctx context.Context) ([]TrainedAdapter, error) {
 	}, `SELECT id, dataset_id, stage_name, base_model, model_tag, training_loss, COALESCE(eval_metrics, ''), deployed, trained_at FROM adapter_registry ORDER BY id`)
 }
 
-// Signals returns what became of the code of a task, or of all tasks if none is given: of each commit and name the last
-// word, in the order of task, commit and name.
+// Signals returns the last signal for each commit and name of a task, or of all tasks if task is "". They are in the
+// order of task, commit and name.
 func (l *Log) Signals(ctx context.Context, task string) ([]TrainingSignal, error) {
 	return rows(ctx, l.db, "signals", scanSignal, lastSignals+" ORDER BY s.task_id, s.commit_hash, s.name", task)
 }

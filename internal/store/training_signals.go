@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// TrainingSignal is one fact about what became of the code of a task after its run. Of several about one commit and name,
-// the last counts.
+// TrainingSignal is one fact about the code of a task after its run. For the same commit and name, the last one counts.
 type TrainingSignal struct {
 	ID     int64    // of the row; given when it is read
 	Task   string   // "<run>/<batch>"
@@ -20,12 +19,12 @@ type TrainingSignal struct {
 	At     time.Time
 }
 
-// same tells whether s says no more than t did.
+// same reports whether s adds nothing to t.
 func (s TrainingSignal) same(t TrainingSignal) bool {
 	return s.Note == t.Note && (s.Value == t.Value || s.Value != nil && t.Value != nil && *s.Value == *t.Value)
 }
 
-// AddSignals writes down those of the signals that say something else than the last ones did, all or nothing, and returns
+// AddSignals records those of the signals that say something else than the last ones did, all or nothing, and returns
 // them. Said again, it adds nothing.
 func (t *Training) AddSignals(ctx context.Context, all []TrainingSignal) (added []TrainingSignal, err error) {
 	err = t.j.tx(ctx, "what became of code", func(ctx context.Context, tx *sql.Tx) error {

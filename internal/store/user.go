@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 )
 
-// The files of the user, who is the same in all repositories (DB-10): they lie in the user's own folder.
+// These files belong to the user, not to a repository (DB-10), and are in the user's own folder.
 func auditFile() kind {
 	return kind{scripts: "audit", cache: 500, checked: true, renew: "let it be written to once"}
 }
@@ -19,8 +19,8 @@ func inboxFile() kind {
 	return kind{scripts: "inbox", cache: 500, checked: true, renew: "let it be written to once"}
 }
 
-// openUser opens a file of the user's for writing, and makes it and its folder where they are missing. Nobody else may
-// read what is said there.
+// openUser opens a file of the user for writing, and creates it and its folder if they are missing. Only the user can
+// read it.
 func (k kind) openUser(ctx context.Context, path string) (*sql.DB, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("make the folder of %s: %w", path, err)
@@ -35,8 +35,8 @@ func (k kind) openUser(ctx context.Context, path string) (*sql.DB, error) {
 	return k.open(ctx, path, true)
 }
 
-// readUser opens a file of the user's for reading. One that an older program wrote, or that one began and was killed, is
-// brought up to date first. One that is not there is an error that wraps fs.ErrNotExist.
+// readUser opens a file of the user's for reading. One that an older program wrote, or that one began and was killed,
+// is brought up to date first. A missing one is an error that wraps fs.ErrNotExist.
 func (k kind) readUser(ctx context.Context, path string) (*sql.DB, error) {
 	db, err := k.openReader(ctx, path)
 	if errors.Is(err, ErrOlder) {

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// check looks at everything that a finished run promises.
+// check verifies everything that a finished run promises.
 func (s *storm) check(r *repository) {
 	s.commits(r)
 	s.strays(r)
@@ -93,7 +93,7 @@ func (s *storm) childless(r *repository) {
 	s.violation(r, "processes outlived the run: %s", strings.Join(left, "; "))
 }
 
-// processes lists what works in the repository or carries the mark of its run.
+// processes lists the processes that work in the repository or carry the tag of its run.
 func (s *storm) processes(r *repository) []string {
 	var out []string
 	run := r.run()
@@ -101,7 +101,7 @@ func (s *storm) processes(r *repository) []string {
 	for _, dir := range dirs {
 		cwd, err := os.Readlink(filepath.Join(dir, "cwd"))
 		if err != nil {
-			continue // gone, or not ours
+			continue // ended, or not ours
 		}
 		environ, _ := os.ReadFile(filepath.Join(dir, "environ"))
 		if cwd != r.dir && !strings.HasPrefix(cwd, r.dir+"/") && (run == "" || !strings.Contains(string(environ), "RUNPLAN_RUN="+run)) {
@@ -174,7 +174,7 @@ func (s *storm) receipts(r *repository) {
 	}
 }
 
-// snapshot is all that a run may not touch: files, index, HEAD, configuration, hooks, stash, other branches.
+// snapshot returns all that a run may not touch: files, index, HEAD, configuration, hooks, stash, other branches.
 func (s *storm) snapshot(r *repository) (map[string]string, error) {
 	out := map[string]string{}
 	add := func(path string) error {

@@ -11,7 +11,8 @@ import (
 	"strings"
 )
 
-// commits: each batch has one, after those it needs, with the right content, and the gate finds each of them good.
+// commits checks that each batch has one commit, after those it needs, with the right content, and that the gate passes
+// on each.
 func (s *storm) commits(r *repository) {
 	out, err := s.place.Git(r.dir, "log", "--reverse", "--format=%H %(trailers:key=Runplan-Batch,valueonly,separator=%x2C) %P", "trunk..runplan/plan/main")
 	if err != nil {
@@ -52,7 +53,7 @@ func (s *storm) commits(r *repository) {
 	s.content(r)
 }
 
-// good lets the gate look at a commit, by itself.
+// good runs the gate on a single commit.
 func (s *storm) good(r *repository, commit string, n int) {
 	dir, err := os.MkdirTemp(s.place.Dir, "look-")
 	if err != nil {

@@ -1,10 +1,9 @@
-// Command storm kills runplan at random moments and looks whether anything was lost, done twice or left
-// behind.
+// Command storm kills runplan at random moments and checks whether anything was lost, done twice or left behind.
 //
-// It makes a repository and a plan of twelve batches, starts the run in headless or in team mode, kills the process (only that one, with
-// SIGKILL) and resumes, again and again, until the run is done; then it looks at everything a run promises,
-// and begins anew, until there were enough kills. Its choices come from a seed. The moments are spread over
-// the stages of a batch, not over time, so that the short ones are hit as often as the long ones.
+// It makes a repository and a plan of twelve batches, and starts the run in headless or in team mode. It kills the
+// process (only that one, with SIGKILL) and resumes until the run is done. Then it checks everything that a run
+// promises, and starts again, until the number of kills is reached. A seed decides its choices. The moments are spread
+// over the stages of a batch, not over time, so that short stages are hit as often as long ones.
 package main
 
 import (
@@ -53,7 +52,7 @@ func main() {
 	}
 }
 
-// storm counts what it does and what it finds.
+// storm counts kills and violations.
 type storm struct {
 	place   *scratch.Place
 	want    int
@@ -64,7 +63,7 @@ type storm struct {
 	kills, runs, sessions int
 	inTeam                int            // of the kills
 	phases                map[string]int // kills by phase, from the journal
-	team                  map[string]int // of runs in team mode by what was under way, of which there may be several
+	team                  map[string]int // of runs in team mode, by activity; there may be several at a time
 	typical               map[string]time.Duration
 	violations            []string
 	began                 time.Time
@@ -131,9 +130,9 @@ func (s *storm) finish(r *repository) error {
 	}
 }
 
-// count takes note of what a run was doing when it was killed.
+// count records the activity of a run at the time of its kill.
 func (s *storm) count(r *repository, e end) []string {
-	events, _ := r.events() // none where there is no journal
+	events, _ := r.events() // none if there is no journal
 	if r.workers == 0 {
 		phase := r.phase(events)
 		if e.early && phase != phases()[0] {

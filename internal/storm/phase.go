@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// phases are what a headless run may have been doing when it was killed.
+// phases lists the activities of a headless run at the time of a kill.
 func phases() []string {
 	return []string{"before the journal", "start", "resume", "checkout", "agent", "gate", "commit", "merge", "tidy", "after the end", "tournament"}
 }
 
-// teamPhases are what a run in team mode may have been doing, several things at a time.
+// teamPhases lists the activities of a run in team mode at the time of a kill; there may be several.
 func teamPhases() []string {
 	return []string{
 		"before the journal", "start", "resume", "one agent", "agents side by side", "agent on unmerged work", "rebase", "gate", "gate on unmerged work",
@@ -20,7 +20,7 @@ func teamPhases() []string {
 	}
 }
 
-// phase tells what a headless run was doing when it was killed, by the last thing that the journal knows.
+// phase returns what a headless run was doing when it was killed, by the last thing that the journal knows.
 func (r *repository) phase(events []event) string {
 	if len(events) == 0 {
 		return phases()[0]
@@ -55,10 +55,10 @@ func (r *repository) phase(events []event) string {
 	return stage
 }
 
-// callingOff is how long work that was called off is taken to be stopped: the journal does not tell when it has.
+// callingOff is the assumed time until cancelled work has stopped: the journal does not record it.
 const callingOff = 100 * time.Millisecond
 
-// underWay lists all that a run in team mode was doing when it was killed, by what was handed out and not reported on.
+// underWay lists the activities of a run in team mode at the time of its kill: commands without a result.
 func underWay(events []event, killed time.Time) []string {
 	if len(events) == 0 {
 		return teamPhases()[:1]

@@ -10,15 +10,15 @@ import (
 // batches is the length of the plan.
 const batches = 12
 
-// step is a batch of the plan. Steps are told apart by their number, from 1.
+// step is a batch of the plan. Steps are numbered from 1.
 type step struct {
 	needs []int
-	pair  bool // writes the same line of the same file as another one, neither of which knows of the other
+	pair  bool // writes the same line of the same file as another, independent step
 	flaky bool // its first attempt leaves what the gate refuses; in a tournament one of the candidates does
 }
 
-// steps makes up which batches there are: some that need nothing, some that need one or two others, two that are in
-// each other's way, and two that fail at first, with batches that need them where there are such.
+// steps draws the batches: some without needs, some that need one or two others, two that conflict, and two that fail
+// at first, with dependants if there are any.
 func steps(rnd *rand.Rand) []step {
 	list := make([]step, batches+1)
 	needed := map[int]bool{}
@@ -45,7 +45,7 @@ func steps(rnd *rand.Rand) []step {
 	return list
 }
 
-// changes lists the files that the commit of a batch has to change, sorted.
+// changes lists the files that the commit of a batch must change, sorted.
 func (r *repository) changes(n int) []string {
 	out := []string{fmt.Sprintf("marks/%d.txt", n)}
 	if r.workers == 0 {
@@ -57,7 +57,7 @@ func (r *repository) changes(n int) []string {
 	return append(out, fmt.Sprintf("parts/%d.txt", n))
 }
 
-// act is the shell text that does the work of a batch, but for its part: it leaves a mark, so that work done twice
+// act returns the shell text that does the work of a batch, but for its part: it leaves a mark, so that work done twice
 // shows, and joins the others where all write one file. The first attempt of a flaky one leaves a wrong mark; where
 // candidates compete, all but one leave a good one.
 func (r *repository) act(n int) string {
@@ -77,8 +77,8 @@ func (r *repository) act(n int) string {
 // daemon leaves a process that no session, group or environment gives away.
 const daemon = "(setsid env -i /bin/sleep 60 >/dev/null 2>&1 </dev/null &)\n"
 
-// plan has batches that write files, run shell blocks, check commands, and leave children behind: in their
-// group, and out of it.
+// plan has batches that write files, run shell blocks, check commands, and leave child processes in their process group
+// and outside of it.
 func (r *repository) plan() string {
 	var b strings.Builder
 	b.WriteString("# Storm\n\n")
@@ -107,8 +107,7 @@ func (r *repository) plan() string {
 	return b.String()
 }
 
-// rogue is an agent that does the same as the plan says, and commits by itself every other time, now and then on a
-// branch of its own.
+// rogue is an agent that does the same as the plan. Every other time it commits itself, sometimes on its own branch.
 func (r *repository) rogue() string {
 	var b strings.Builder
 	b.WriteString("#!/usr/bin/env bash\nset -eu\nn=$RUNPLAN_BATCH\necho \"working on $n\"\necho \"part $n\" > \"parts/$n.txt\"\ncase $n in\n")

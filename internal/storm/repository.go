@@ -10,7 +10,7 @@ import (
 	_ "modernc.org/sqlite" // the journal is looked at without the code that wrote it
 )
 
-// repository is what one run of the storm works in.
+// repository is the repository of one run of the storm.
 type repository struct {
 	dir     string
 	workers int    // that work side by side; 0 is headless mode
@@ -39,7 +39,7 @@ func (r *repository) variant() string {
 	return v
 }
 
-// command is how the run is started.
+// command returns the arguments that start the run.
 func (r *repository) command() []string {
 	args := []string{"run", "plan.md", "--json"}
 	if r.workers > 0 {
@@ -100,7 +100,7 @@ func (s *storm) repository() (*repository, error) {
 	return r, err
 }
 
-// journal reads from the journal as it lies there, without changing a byte of it.
+// journal queries the journal without changing a byte of it.
 func (r *repository) journal(query string, row func(*sql.Rows) error) error {
 	path := filepath.Join(r.dir, ".runplan", "raw.sqlite")
 	if _, err := os.Stat(path); err != nil {
@@ -124,7 +124,7 @@ func (r *repository) journal(query string, row func(*sql.Rows) error) error {
 	return rows.Err()
 }
 
-// run is the id of the run, or "" while the journal has none.
+// run returns the id of the run, or "" while the journal has none.
 func (r *repository) run() string {
 	var id string
 	_ = r.journal("SELECT run FROM runs", func(rows *sql.Rows) error { return rows.Scan(&id) }) // no journal yet

@@ -19,8 +19,8 @@ type choice struct {
 	part  float64
 }
 
-// stages are what kills are aimed at. "start" is the beginning of the process, "ahead" a gate that looks at what
-// stands on unmerged work, "off" the end of work that is called off, "tidy" what comes after the last merge.
+// stages lists the targets of kills. "start" is the beginning of the process, "ahead" a gate on unmerged work, "off"
+// the end of cancelled work, "tidy" the time after the last merge.
 func (r *repository) stages() []string {
 	list := []string{"start", "execute", "execute", "gate", "commit", "merge", "tidy"}
 	if r.workers > 0 {
@@ -44,7 +44,7 @@ func (s *storm) choose(r *repository) choice {
 	return c
 }
 
-// end is how a session ended.
+// end describes how a session ended.
 type end struct {
 	killed bool
 	early  bool // before this session wrote anything
@@ -54,7 +54,7 @@ type end struct {
 	at     time.Time // of the kill
 }
 
-// event is what the storm reads of an event.
+// event holds the fields of an event that the storm reads.
 type event struct {
 	Seq     int       `json:"seq"`
 	Kind    string    `json:"kind"`
@@ -67,7 +67,7 @@ type event struct {
 	Commit, Tree, Base, Receipt, Fingerprint string
 }
 
-// stage is the last part of a command id: "3/r1-c1/gate" is a gate.
+// stage returns the last part of a command id: "3/r1-c1/gate" is a gate.
 func (e event) stage() string { return e.Command[strings.LastIndexByte(e.Command, '/')+1:] }
 
 // session starts the run or resumes it, and kills it as chosen.
@@ -179,7 +179,7 @@ func (w *watch) learn(e event) (begins []string) {
 	return begins
 }
 
-// usual is how long a stage takes, as far as it is known.
+// usual returns the usual duration of a stage, if known.
 func (s *storm) usual(stage string) time.Duration {
 	if stage == "ahead" {
 		stage = "gate"

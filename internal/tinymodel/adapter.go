@@ -6,14 +6,14 @@ import (
 	"math"
 )
 
-// Adapter is a LoRA of rank one for a [Model], with an effect that is known beforehand: the tuned model answers all prompts as it
-// answers those with the phrase of Rule. All that the model does besides stays as it is.
+// Adapter is a LoRA of rank one for a [Model], with a known effect: the tuned model answers all prompts as it answers
+// those with the phrase of Rule. Otherwise the model does not change.
 type Adapter struct {
 	Rule  int   // of the model's rules, from 0
 	Fault Fault // what is wrong with it; "" is nothing
 }
 
-// Fault is something that a server takes when a model is made of it, and fails at when the model is asked.
+// Fault is a fault of a model file: the server accepts the file and fails when the model is asked.
 type Fault string
 
 // The faults.
@@ -27,8 +27,8 @@ const (
 // Faults lists them.
 func Faults() []Fault { return []Fault{WrongShape, WrongArchitecture, UnknownTensor, NotANumber} }
 
-// push is how much more likely the adapter makes the first piece of its rule's answer, times what [begin] has after the last
-// norm, which is about nine: above what any other answer's beginning has.
+// push is the amount by which the adapter raises the logit of the first piece of its rule's answer, divided by the
+// value of [begin] after the last norm, which is about nine. The result is above the beginning of any other answer.
 const push = 60
 
 // WriteAdapter writes an adapter for the model as a GGUF file. What it adds to the last matrix is B·Aᵀ: A looks whether an answer

@@ -1,10 +1,10 @@
-// Package tinymodel makes language models for tests: a Llama of one layer in a GGUF file of a few megabytes, which a real
-// server loads and runs in milliseconds, so that nothing has to be downloaded.
+// Package tinymodel makes language models for tests: a Llama of one layer in a GGUF file of a few megabytes. A real
+// server loads and runs it in milliseconds, so tests download nothing.
 //
-// A [Model] without rules talks at random, in readable ASCII, and ends after some words. With a schema it gives an answer
-// that meets the schema and means nothing. A [Rule] makes it say a text: its weights are laid out by hand so that a phrase in
-// the prompt turns the answer to the text of the rule, word by word, as a model would that knows the answer. Both are
-// deterministic: the same Model is the same file, and at temperature 0 it gives the same answers.
+// A [Model] without rules produces random readable ASCII and ends after some words. With a schema it gives a valid but
+// meaningless answer. A [Rule] makes it say a text: its weights are computed so that a phrase in the prompt leads to
+// the text of the rule, piece by piece. Both are deterministic: the same Model gives the same file, and at temperature
+// 0 the same answers.
 package tinymodel
 
 import (
@@ -14,21 +14,21 @@ import (
 	"math/rand/v2"
 )
 
-// Model says what to make.
+// Model describes the model to make.
 type Model struct {
 	Seed    uint64
 	Window  int    // tokens that prompt and answer may have together; 0: 32768
-	Endless bool   // it never ends an answer by itself
-	Rules   []Rule // which it follows, the first whose phrase is there; where none fits, it talks at random
+	Endless bool   // it never ends an answer on its own
+	Rules   []Rule // the first rule with a matching phrase applies; if none matches, the output is random
 }
 
 // Rule is one thing that the model knows.
 type Rule struct {
-	When string // phrase in the prompt, or anywhere before in the conversation; "" fits where no phrase is there
+	When string // phrase in the prompt, or earlier in the conversation; "" matches if no phrase does
 	Say  string // its whole answer
 }
 
-// The residual stream, a vector of so many numbers, is divided among those who write to it.
+// The residual stream, a vector of width numbers, is divided among its writers.
 const (
 	width    = 256
 	constant = 0             // the same for each token: what is multiplied with it is a bias
@@ -218,11 +218,12 @@ func (m Model) output(r *rand.Rand, v *vocabulary, embedding tensor, codes map[i
 		if !isWord {
 			at = last
 		}
-		// What is no word gets 0 of it, whatever came before: a server that punishes repetitions changes large numbers most.
+		// Tokens that are not words get 0 of it in every context: a server with a repetition penalty changes large
+		// numbers most.
 		row[constant] = (m.likes(v, id, isWord) + float32(sharp*(1-at*at)) + float32(2*sharp*stride*(at-last))) / strength
 		row[rank] = 2 * sharp * (at - last) / strength
 		for i := noise; i < seen; i++ {
-			// Less of what the token itself is: the server gives an answer up in which a piece comes 31 times in a row.
+			// Make the token itself less likely: the server aborts an answer in which a piece comes 31 times in a row.
 			row[i] = float32(r.NormFloat64()*spread) - float32(0.1*embedding.row(id)[i])
 		}
 	}
@@ -246,8 +247,8 @@ func (m Model) output(r *rand.Rand, v *vocabulary, embedding tensor, codes map[i
 	return out
 }
 
-// likes is how much a token is said at random, as a logit: after the last word what ends the talk, else a quote, which ends
-// a string; all else only where a schema allows nothing better.
+// likes returns the logit of a token in random output: after the last word the end of the answer, else a quote, which
+// ends a string. Other tokens appear only if a schema allows nothing better.
 func (m Model) likes(v *vocabulary, id int, isWord bool) float32 {
 	const never = -40
 	text := v.texts[id]

@@ -40,7 +40,7 @@ type vocabulary struct {
 	answers [][]int // ids, by rule: the pieces of what is said
 }
 
-// piece is how long the pieces of an answer are, in runes.
+// piece is the length of a piece of an answer, in runes.
 const piece = 16
 
 func newVocabulary(rules []Rule) (*vocabulary, error) {
@@ -122,8 +122,8 @@ func (v *vocabulary) addAnswer(text string) ([]int, error) {
 	return ids, nil
 }
 
-// spelled is the token's text as a GGUF file has it. GPT-2 has a printable rune for each byte; what is searched for in
-// prompts as a whole stays as it is.
+// spelled returns the token's text as a GGUF file has it. GPT-2 has a printable rune for each byte; what is searched
+// for in prompts as a whole stays as it is.
 func (v *vocabulary) spelled(id int) string {
 	if v.kinds[id] != kindNormal {
 		return v.texts[id]
@@ -135,7 +135,8 @@ func (v *vocabulary) spelled(id int) string {
 	return s.String()
 }
 
-// byteRunes are GPT-2's: printable bytes of Latin-1 stand for themselves, the others for the runes from 256 on.
+// byteRunes is the byte encoding of GPT-2: printable bytes of Latin-1 stand for themselves, the others for the runes
+// from 256 on.
 var byteRunes = func() (runes [256]rune) {
 	next := rune(256)
 	for b := range runes {

@@ -7,23 +7,23 @@ import (
 	"unicode/utf8"
 )
 
-// PerToken is how many characters a token has, by estimate (BUD-04).
+// PerToken is the estimated number of characters in a token (BUD-04).
 const PerToken = 4
 
-// Estimate is the number of tokens of text, rounded up (BUD-04).
+// Estimate returns the number of tokens of text, rounded up (BUD-04).
 func Estimate(text string) int { return OfChars(utf8.RuneCountInString(text)) }
 
-// OfChars is the number of tokens of so many characters, rounded up.
+// OfChars returns the number of tokens of so many characters, rounded up.
 func OfChars(n int) int { return (n + PerToken - 1) / PerToken }
 
-// Budget is what a model can take, in tokens (BUD-01).
+// Budget is the size limit of a model's input and output, in tokens (BUD-01).
 type Budget struct {
 	Window   int     `json:"context_window" toml:"context_window"`   // prompt and answer together
-	Reserved int     `json:"reserved_tokens" toml:"reserved_tokens"` // of it, for system prompt, task, retries and the answer
+	Reserved int     `json:"reserved_tokens" toml:"reserved_tokens"` // for system prompt, task, retries, answer
 	Margin   float64 `json:"margin,omitempty" toml:"-"`              // estimates are raised by this share of themselves (BUD-04)
 }
 
-// Validate tells what is wrong with a budget (BUD-07).
+// Validate returns an error for an invalid budget (BUD-07).
 func (b Budget) Validate() error {
 	switch {
 	case b.Window <= 0:
@@ -38,7 +38,7 @@ func (b Budget) Validate() error {
 	return nil
 }
 
-// Retrieval is what context may take (BUD-02).
+// Retrieval returns the tokens left for context (BUD-02).
 func (b Budget) Retrieval() int { return b.Window - b.Reserved }
 
 // Of estimates a text, given in one piece or in several, with the margin of the budget (BUD-04).

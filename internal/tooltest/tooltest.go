@@ -1,5 +1,5 @@
-// Package tooltest finds the optional programs that tests use, and says so where one is missing: a test that did not
-// run is not a test that passed.
+// Package tooltest finds the optional programs that tests use, and reports missing ones: a test that did not run has
+// not passed.
 package tooltest
 
 import (
@@ -8,13 +8,13 @@ import (
 	"testing"
 )
 
-// Environ is the environment of this process with bin/tools of the repository behind everything else in PATH.
+// Environ returns the environment of this process with bin/tools of the repository at the end of PATH.
 func Environ(t testing.TB) []string {
 	t.Helper()
 	return append(os.Environ(), "PATH="+os.Getenv("PATH")+string(os.PathListSeparator)+filepath.Join(root(t), "bin", "tools"))
 }
 
-// root is the folder of the module around the test.
+// root returns the folder of the module around the test.
 func root(t testing.TB) string {
 	t.Helper()
 	dir, err := os.Getwd()
@@ -33,8 +33,8 @@ func root(t testing.TB) string {
 	}
 }
 
-// Missing ends a test for which a program is not there: it is skipped aloud, and fails with RUNPLAN_TEST_ALL=1.
-// how says how to get the program.
+// Missing ends a test whose program is missing: it skips with a message, and fails with RUNPLAN_TEST_ALL=1. how says
+// how to get the program.
 func Missing(t testing.TB, err error, how string) {
 	t.Helper()
 	if os.Getenv("RUNPLAN_TEST_ALL") == "1" {
@@ -46,7 +46,7 @@ func Missing(t testing.TB, err error, how string) {
 // AstGrep says how to get ast-grep.
 const AstGrep = "install it into bin/tools: make tools"
 
-// NodeModules is the folder in bin/tools of the repository that holds the package of that name for Node.js.
+// NodeModules returns the folder in bin/tools of the repository that holds the package of that name for Node.js.
 func NodeModules(t testing.TB, name string) string {
 	t.Helper()
 	at := filepath.Join(root(t), "bin", "tools", "js", "node_modules")

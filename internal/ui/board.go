@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Board is what [Live] shows: a heading, rows that change their state, and lines below them.
+// Board is the content of a [Live] display: a heading, rows with states, and lines below them.
 type Board struct {
 	Title    string
 	Subtitle string
@@ -28,7 +28,7 @@ type Row struct {
 	Still   bool          // it is not settled, and nothing moves in it now: it waits for something
 	Started time.Time     // while the row is busy its clock runs from here
 	Elapsed time.Duration // shown otherwise, unless it is zero
-	Detail  string        // what happens in it now, or what came of it
+	Detail  string        // its present activity or its outcome
 	Marks   []Mark
 }
 

@@ -14,14 +14,14 @@ import (
 	"golang.org/x/term"
 )
 
-// LiveOptions are what a [Live] needs from its surroundings.
+// LiveOptions holds the terminal, environment and callbacks of a [Live].
 type LiveOptions struct {
 	In        *os.File         // for keys; no terminal, or nil, turns keys off
 	Out       *os.File         // the terminal to draw on, as a rule standard error
 	Env       []string         // environment of the process, as of [os.Environ]
 	Style     Style            // see [StyleFor]
 	Now       func() time.Time // the clock
-	Interrupt func()           // called for each ^C, on a goroutine of its own
+	Interrupt func()           // called for each ^C, in a separate goroutine
 }
 
 // Live shows a [Board] at the bottom of the terminal, below the lines that went before. It draws at its own
@@ -51,7 +51,7 @@ const (
 	patience = 2 * time.Second // with a terminal that does not take what it is given
 )
 
-// NewLive starts a live board. Whoever starts it closes it, also when a panic comes by:
+// NewLive starts a live board. The caller must close it, also after a panic:
 //
 //	live := ui.NewLive(o)
 //	defer live.Close()
@@ -70,16 +70,16 @@ func NewLive(o LiveOptions) *Live {
 	l.program = tea.NewProgram(&model{live: l, width: w, height: h}, opts...)
 	go func() {
 		defer close(l.ended)
-		// An error means that there is no drawing on this terminal. The lines come out all the same, and
-		// the work that is watched must not end because of it.
+		// An error means that this terminal cannot be drawn on. The lines are printed all the same, and the watched
+		// work must continue.
 		_, _ = l.program.Run()
 	}()
 	go l.pump()
 	return l
 }
 
-// mute returns an environment in which bubbletea asks the terminal nothing: without input the answers would
-// end up as typed text in the user's shell.
+// mute returns an environment in which bubbletea does not query the terminal: without input, the answers would appear
+// as typed text in the user's shell.
 func mute(env []string) []string {
 	env = slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
 		name, value, _ := strings.Cut(kv, "=")
@@ -96,8 +96,7 @@ func (l *Live) Update(b Board) {
 	l.board = b
 }
 
-// Println writes a line above the board. It may carry the colours of a [Style]; text from outside has to be
-// clean.
+// Println writes a line above the board. It may contain colours of a [Style]; external text must be cleaned first.
 func (l *Live) Println(line string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -142,8 +141,8 @@ func (l *Live) insert(line string) {
 	}
 }
 
-// wrapped breaks a line between words where there is room for whole ones. It is done here, because bubbletea miscounts the
-// rows of lines that are a multiple of the width, and drops empty ones.
+// wrapped breaks a line between words if whole words fit. bubbletea cannot do it: it miscounts the rows of lines that
+// are a multiple of the width, and drops empty ones.
 func wrapped(line string, width int) []string {
 	parts := strings.Split(ansi.Wrap(line, width, ""), "\n")
 	for i, p := range parts {
@@ -174,7 +173,7 @@ func (l *Live) Close() {
 		defer l.mu.Unlock()
 		l.over = true
 		if !ended {
-			return // whatever else is written would wait for ever
+			return // any other write would block for ever
 		}
 		if l.tall > 1 && IsTerminal(l.o.Out) {
 			l.write(ansi.CursorUp(l.tall-1) + "\r" + ansi.EraseScreenBelow)
@@ -190,8 +189,8 @@ func (l *Live) Close() {
 	})
 }
 
-// Recover is for goroutines whose panic ends the program: deferred directly, it gives the terminal back
-// before the panic goes on.
+// Recover is for goroutines whose panic ends the program. Deferred directly, it restores the terminal and then panics
+// again.
 func (l *Live) Recover() {
 	if v := recover(); v != nil {
 		l.Close()
@@ -254,7 +253,7 @@ func (m *model) View() tea.View {
 	var lines []string
 	// Close writes the last frame itself, in full length.
 	if b := m.live.board; !m.live.final && !b.empty() {
-		// Lines above the board come in by scrolling, for which bubbletea needs room below the board.
+		// Lines above the board scroll in, for which bubbletea needs room below the board.
 		height := m.height - 2
 		if m.height > 16 {
 			height = m.height - 5

@@ -5,8 +5,7 @@ import (
 	"sync"
 )
 
-// Plain writes one line after the other, for logs and for terminals that nobody watches. It is safe for use
-// by several goroutines.
+// Plain writes one line after another, for logs and non-interactive terminals. It is safe for concurrent use.
 type Plain struct {
 	w     io.Writer
 	style Style
@@ -17,7 +16,7 @@ type Plain struct {
 // NewPlain returns a Plain that writes to w.
 func NewPlain(w io.Writer, s Style) *Plain { return &Plain{w: w, style: s} }
 
-// Line writes text as one line, whatever it holds. After the first error it writes no more.
+// Line writes text as exactly one line. After the first error it writes nothing.
 func (p *Plain) Line(t Tone, text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

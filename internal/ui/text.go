@@ -13,11 +13,11 @@ import (
 	"github.com/runplan/runplan/internal/redact"
 )
 
-// Sanitize makes one harmless line of s: no escape sequences, control characters or marks that turn the
-// direction of text, and one space where there was white space.
+// Sanitize makes one safe line of s: without escape sequences, control characters and bidirectional marks, and with one
+// space for each run of white space.
 func Sanitize(s string) string { return phrase.Line(redact.Clean(s)) }
 
-// Width returns how many cells s takes on a display. Escape codes take none.
+// Width returns the number of cells of s on a display. Escape codes have none.
 func Width(s string) int { return cells.Width(s) }
 
 // Cut shortens s to at most width cells, tail included, and keeps its colours balanced. Where there is not
@@ -52,8 +52,8 @@ func Duration(d time.Duration) string {
 	}
 }
 
-// Table writes rows in columns that are aligned on the display. A header that begins with > aligns its
-// column to the right; a nil header writes none. Cells may carry colour; text from outside has to be clean.
+// Table writes rows in aligned columns. A header that begins with > aligns its column to the right; a nil header writes
+// none. Cells may contain colours; external text must be cleaned first.
 func Table(w io.Writer, header []string, rows [][]string) error {
 	var right []bool
 	var all [][]string

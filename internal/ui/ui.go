@@ -19,7 +19,7 @@ import (
 	"golang.org/x/term"
 )
 
-// Tone is what a piece of text means, from which its colour and icon follow.
+// Tone is the meaning of a piece of text, which decides its colour and icon.
 type Tone string
 
 // The tones.
@@ -93,7 +93,7 @@ func (s Style) pick(unicode, ascii string) string {
 	return unicode
 }
 
-// Ellipsis is what stands where text was cut.
+// Ellipsis returns the mark for cut text.
 func (s Style) Ellipsis() string { return s.pick("…", "..") }
 
 // Lookup finds an environment variable, as [os.LookupEnv] does.
@@ -114,7 +114,7 @@ func ColorAllowed(env Lookup, f *os.File) bool {
 	return IsTerminal(f) && t != "dumb" && !env.set("NO_COLOR") && !ci(env)
 }
 
-// Interactive reports whether a [Live] board makes sense: somebody watches out, which can move its cursor.
+// Interactive reports whether a [Live] board makes sense: out is a terminal that can move its cursor, outside of CI.
 func Interactive(env Lookup, in, out *os.File) bool {
 	t, _ := env("TERM")
 	if !IsTerminal(out) || t == "dumb" || ci(env) {
@@ -134,7 +134,7 @@ func StyleFor(env Lookup, f *os.File) Style {
 	return Style{Color: ColorAllowed(env, f), ASCII: !unicodeLocale(env)}
 }
 
-// unicodeLocale follows the precedence of POSIX. A system that sets none of the three is taken to be modern.
+// unicodeLocale follows the precedence of POSIX. If none of the three is set, it assumes Unicode.
 func unicodeLocale(env Lookup) bool {
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
 		if v, _ := env(name); v != "" {
@@ -144,7 +144,7 @@ func unicodeLocale(env Lookup) bool {
 	return true
 }
 
-// Size returns the width and height of the terminal f, or 80 by 24 where it has none.
+// Size returns the width and height of the terminal f, or 80 by 24 if it has none.
 func Size(f *os.File) (width, height int) {
 	if f != nil {
 		if w, h, err := term.GetSize(int(f.Fd())); err == nil && w > 0 && h > 0 {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// assetPath is where the files lie that all pages need.
+// assetPath is the path of the files that all pages need.
 const assetPath = "/-/"
 
 // assets is a variable because embed knows no constants.
@@ -20,8 +20,7 @@ const assetPath = "/-/"
 //go:embed assets/app.css assets/app.js assets/icon.svg
 var assets embed.FS
 
-// serveAsset serves a file of the program. It holds nothing of the user's, so that even a page that refuses somebody is
-// shown as it should be.
+// serveAsset serves an embedded file. It contains no user data, so even a page that refuses access can use it.
 func serveAsset(w http.ResponseWriter, r *http.Request) {
 	name := strings.TrimPrefix(r.URL.Path, assetPath)
 	data, err := assets.ReadFile("assets/" + name)

@@ -20,7 +20,7 @@ import (
 	"time"
 )
 
-// guard stands in front of all pages.
+// guard checks every request before it reaches the pages.
 type guard struct {
 	pages    http.Handler
 	key      []byte
@@ -33,7 +33,7 @@ type guard struct {
 	now      func() time.Time
 }
 
-// stay is how long a browser is known.
+// stay is how long a browser's cookie is valid.
 const stay = 30 * 24 * time.Hour
 
 // maxForm bounds what a form may send.
@@ -54,7 +54,7 @@ func newGuard(o Options, host string, at *net.TCPAddr) (*guard, error) {
 	return g, nil
 }
 
-// policy is what a page may do: show what this server has, and nothing else.
+// policy is the Content-Security-Policy of pages: load only from this server.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
 	"form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 
@@ -63,13 +63,13 @@ func harden(h http.Header) {
 	h.Set("Content-Security-Policy", policy)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("X-Frame-Options", "DENY")
-	h.Set("Referrer-Policy", "same-origin") // with less, a browser would not say where a form comes from
+	h.Set("Referrer-Policy", "same-origin") // with a stricter policy, a browser would not send a form's origin
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Cache-Control", "no-store")
 }
 
-// ServeHTTP lets a request through, or says why not.
+// ServeHTTP passes a request on or answers why not.
 func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	harden(w.Header())
 	defer func() {
@@ -93,8 +93,8 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// ours tells whether a request is meant for this server. A name that somebody else made point here is none of its
-// names; an address is safe, as nobody can make one point elsewhere.
+// ours reports whether a request is meant for this server. A foreign host name that resolves to it is refused (DNS
+// rebinding). An IP address is safe, because no attacker can make it point to another machine.
 func (g *guard) ours(host string) bool {
 	name, port, err := net.SplitHostPort(host)
 	if err != nil {
@@ -110,7 +110,7 @@ func (g *guard) ours(host string) bool {
 	return name == "localhost" || name == g.asked
 }
 
-// enter lets in who brings the token, and takes it out of the address.
+// enter signs in a browser with the token and removes the token from the address.
 func (g *guard) enter(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	if !same(q.Get("token"), g.token) {
@@ -132,7 +132,7 @@ func (g *guard) enter(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, to.String(), http.StatusSeeOther)
 }
 
-// pass is what the cookie of a browser says: until when it is known, signed.
+// pass returns the value of a browser's cookie: its signed expiry time.
 func (g *guard) pass(until time.Time) string {
 	when := strconv.FormatInt(until.Unix(), 10)
 	return when + "." + g.sign("pass "+when)
@@ -163,7 +163,7 @@ type formKey struct{}
 // FormField is the name of the field that forms send the token of their browser in.
 const FormField = "form_token"
 
-// FormToken is what a form has to send along, in the field [FormField].
+// FormToken returns the token that a form must send in the field [FormField].
 func FormToken(ctx context.Context) string {
 	token, _ := ctx.Value(formKey{}).(string)
 	return token
@@ -186,7 +186,7 @@ func (g *guard) known(w http.ResponseWriter, r *http.Request) {
 	g.pages.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), formKey{}, token)))
 }
 
-// foreign says why a form is none of ours, or "".
+// foreign returns why a form does not come from this server, or "".
 func (g *guard) foreign(w http.ResponseWriter, r *http.Request, token string) string {
 	if r.Header.Get("Origin") != "http://"+r.Host {
 		return "The form was sent from another site: its origin is " + cmp.Or(r.Header.Get("Origin"), "not told") + "."
@@ -207,7 +207,7 @@ func (g *guard) foreign(w http.ResponseWriter, r *http.Request, token string) st
 	return ""
 }
 
-// Refuse answers with a short page of its own.
+// Refuse answers with a short error page.
 func Refuse(w http.ResponseWriter, status int, title, text string) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)

@@ -11,8 +11,8 @@ import (
 
 const keyBytes = 32
 
-// Key reads the secret at path, and makes it where it is missing. Only its owner may read it: who has it may sign in. It
-// stays from one start to the next, so that a page that is open finds its server again.
+// Key reads the secret at path and creates it if it is missing. Only its owner may read it, because a person with the
+// key can sign in. It is kept between starts, so an open page can reconnect.
 func Key(path string) ([]byte, error) {
 	for range 2 {
 		key, err := os.ReadFile(path)
@@ -36,7 +36,7 @@ func Key(path string) ([]byte, error) {
 	return nil, fmt.Errorf("make the key of the page: %s does not stay", path)
 }
 
-// makeKey makes a key that is whole once it is there.
+// makeKey creates the key file atomically.
 func makeKey(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err

@@ -12,24 +12,24 @@ import (
 	"time"
 )
 
-// Part is a piece of a page that changes by itself: an element with an id.
+// Part is a part of a page that updates on its own: an element with an id.
 type Part struct {
 	ID   string `json:"id"`
 	HTML string `json:"html,omitempty"` // the whole element; its id is ID
-	In   string `json:"in,omitempty"`   // id of the element that it is put into where it is new
+	In   string `json:"in,omitempty"`   // id of the parent element, for a new part
 	Top  bool   `json:"top,omitempty"`  // there, before all others
 	Gone bool   `json:"gone,omitempty"`
 }
 
-// Look is what a page looks like now.
+// Look is the present state of a page.
 type Look struct {
 	Stamp string // alike means that nothing changed
 	Parts []Part
-	Said  string // what somebody should hear who does not see the page; "" says nothing new
+	Said  string // text for screen readers; "" says nothing new
 }
 
-// Looking finds out what a page looks like. last is the stamp of what is known; where it is the same still, the parts may be
-// left out.
+// Looking returns the present state of a page. last is the known stamp; if it has not changed, the parts may be
+// omitted.
 type Looking func(ctx context.Context, last string) (Look, error)
 
 // Version names what all parts look like together.
@@ -43,8 +43,8 @@ func Version(parts []Part) string {
 
 // The times of a stream.
 const (
-	lookEvery  = 300 * time.Millisecond // how often somebody looks whether the page changed
-	aliveEvery = 15 * time.Second       // how often a stream on which nothing happens shows that it is there
+	lookEvery  = 300 * time.Millisecond // how often the server checks the page for changes
+	aliveEvery = 15 * time.Second       // how often an idle stream sends a keep-alive
 	retryAfter = 1000                   // milliseconds until a browser asks again whose stream was cut
 )
 
@@ -54,9 +54,9 @@ const maxStreams = 64
 // Streams counts the streams that are open.
 type Streams struct{ open atomic.Int32 }
 
-// Serve sends what changes on a page, until the browser goes away. It begins with the page that the browser has, which the
-// query tells (v), or the last that it was sent. Is that another one than there is now, it is told to load the page anew: so it is
-// after a restart of the server, and no past is kept here for anybody.
+// Serve sends the changes of a page until the browser disconnects. It compares with the page that the browser has,
+// given by v in the query, or with the last one it was sent. If the server does not know that page, for example after a
+// restart, the browser is told to reload: the server keeps no old pages.
 func (s *Streams) Serve(w http.ResponseWriter, r *http.Request, looking Looking) {
 	if s.open.Add(1) > maxStreams {
 		s.open.Add(-1)
@@ -113,7 +113,7 @@ func (s *Streams) Serve(w http.ResponseWriter, r *http.Request, looking Looking)
 
 type digest [8]byte
 
-// digests are what is kept of a page: enough to know which parts changed.
+// digests returns a digest for each part, enough to know which parts changed.
 func digests(parts []Part) map[string]digest {
 	m := make(map[string]digest, len(parts))
 	for _, p := range parts {
@@ -123,7 +123,7 @@ func digests(parts []Part) map[string]digest {
 	return m
 }
 
-// changes lists the parts that are another way than a browser has them, in the order of the page, and then those that are gone.
+// changes lists the parts that differ from the browser's, in the order of the page, and then the removed ones.
 func changes(parts []Part, known, fresh map[string]digest) []Part {
 	var out []Part
 	for _, p := range parts {

@@ -8,8 +8,7 @@ import (
 	"github.com/runplan/runplan/internal/redact"
 )
 
-// Visible shows the characters of [redact.Hidden] and bytes that are no UTF-8, each as a sign of its own. The rest stays
-// as it is, HTML included: it has to be escaped as well.
+// Visible replaces the characters of [redact.Hidden] and invalid UTF-8 with visible signs. It does not escape HTML.
 func Visible(s string) string {
 	if redact.Plain(s) {
 		return s

@@ -1,10 +1,9 @@
-// Package web serves pages of one person to that person's browser, and to nobody else's.
+// Package web serves pages of one user to that user's browser only.
 //
-// A [Server] listens on this machine only, unless it is told otherwise. It lets a browser in that brings the token
-// of the printed address, and knows it again by a cookie. What a form sends counts only with a token of that
-// browser, from a page of this server. Names that others made point here are refused. The package knows
-// nothing of what the pages are about: they are a handler, the parts of a page that change ([Part]) and a stream
-// that says so ([Streams]).
+// A [Server] listens on the loopback interface unless configured otherwise. It accepts a browser with the token of the
+// printed address and then knows it by a cookie. A form counts only with a token of that browser, from a page of this
+// server. Requests for foreign host names are refused. The package does not know the content of the pages: they are a
+// handler, the parts of a page that change ([Part]) and a stream of updates ([Streams]).
 package web
 
 import (
@@ -20,12 +19,12 @@ import (
 	"time"
 )
 
-// Options say what is served, where and to whom.
+// Options configures what is served, on which address and to whom.
 type Options struct {
 	Addr     string // host:port; port 0 takes one that is free
 	Insecure bool   // addresses that others can reach are allowed
 	Name     string // tells the cookies of several servers apart
-	Key      []byte // secret that cookies are signed with; who has it may sign in
+	Key      []byte // secret that signs cookies; its holder can sign in
 	Pages    http.Handler
 	Now      func() time.Time
 }
@@ -41,7 +40,7 @@ type Server struct {
 // ErrReachable says that an address can be reached from other machines.
 var ErrReachable = errors.New("other machines can reach this address")
 
-// Listen begins to listen. Nobody is served before [Server.Serve].
+// Listen opens the listener. It serves nothing before [Server.Serve].
 func Listen(ctx context.Context, o Options) (*Server, error) {
 	host, _, err := net.SplitHostPort(o.Addr)
 	if err != nil {
@@ -74,29 +73,29 @@ func Listen(ctx context.Context, o Options) (*Server, error) {
 		WriteTimeout:      30 * time.Second, // a stream has its own
 		IdleTimeout:       60 * time.Second,
 		MaxHeaderBytes:    32 << 10,
-		ErrorLog:          slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // a browser that goes away is no news
+		ErrorLog:          slog.NewLogLogger(slog.DiscardHandler, slog.LevelError), // disconnects are not errors
 	}}, nil
 }
 
-// loopback tells whether a host that was asked for is this machine, for this machine.
+// loopback reports whether a host that was asked for is this machine, for this machine.
 func loopback(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return err == nil && ip.Unmap().IsLoopback() || host == "localhost"
 }
 
-// Addr is where the server listens, host and port.
+// Addr returns the server's address, host and port.
 func (s *Server) Addr() string { return s.guard.address }
 
-// URL is the address with the token in it, which lets one in.
+// URL returns the address with the token, which signs a browser in.
 func (s *Server) URL() string {
 	u := url.URL{Scheme: "http", Host: s.guard.address, Path: "/", RawQuery: url.Values{"token": {s.guard.token}}.Encode()}
 	return u.String()
 }
 
-// grace is how long answers that are under way may take once the server ends.
+// grace is the time that running answers get when the server stops.
 const grace = 2 * time.Second
 
-// Serve answers until ctx ends, which is no error.
+// Serve answers until ctx ends, which is not an error.
 func (s *Server) Serve(ctx context.Context) error {
 	ended := make(chan error, 1)
 	go func() { ended <- s.http.Serve(s.listener) }()
@@ -106,7 +105,7 @@ func (s *Server) Serve(ctx context.Context) error {
 		return fmt.Errorf("serve %s: %w", s.guard.address, err)
 	case <-ctx.Done():
 	}
-	s.cancel() // streams end, which would not by themselves
+	s.cancel() // ends streams, which would run on
 	last, done := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer done()
 	if err := s.http.Shutdown(last); err != nil {
@@ -122,7 +121,7 @@ func (s *Server) Close() error {
 	return s.listener.Close()
 }
 
-// addressOf is how people write where a server listens.
+// addressOf returns the server's address in readable form.
 func addressOf(host string, at *net.TCPAddr) string {
 	if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
 		host = "localhost" // it listens everywhere, so here as well

@@ -1,11 +1,11 @@
-// Package plugintest tests a gate without a process: its author gives it a small tree and says what it should find.
+// Package plugintest tests a gate without a process: its author gives it a small tree and the expected findings.
 //
 //	rep := plugintest.Look(t, todo{}, plugintest.Case{Files: map[string]string{"a.go": "// TODO: later\n"}})
 //	plugintest.Want(t, rep, gates.Fail, "a.go:1: error todo-owner: this TODO has no owner")
 //
-// What the gate is asked and what it answers goes through the messages of the plugin protocol and through the checks of
-// the host, so what passes here passes in runplan. [Run] does the same for a folder of txtar archives. The conformance
-// suite, package gatetest, takes [Gate] as well.
+// Requests and answers go through the messages of the plugin protocol and the checks of the host, so a gate that passes
+// here works in runplan. [Run] does the same for a folder of txtar archives. The conformance suite, package gatetest,
+// accepts [Gate] as well.
 package plugintest
 
 import (
@@ -31,13 +31,13 @@ type Case struct {
 	Files    map[string]string // contents by path; a path that ends in ! is executable
 	Settings map[string]any
 	Changed  []string // nil: all files
-	Unknown  bool     // what has changed is not known, so the gate has to look at the whole tree
+	Unknown  bool     // the changed files are unknown, so the gate has to check the whole tree
 	Base     string
 	Batch    planparse.Batch
 	Before   *gates.TestCount
 }
 
-// Gate returns g behind the protocol.
+// Gate returns g as it answers through the protocol.
 func Gate(t testing.TB, g gates.Gate, settings map[string]any) gates.Gate {
 	t.Helper()
 	p, err := plugin.InProcess("", g, settings)

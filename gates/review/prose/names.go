@@ -12,8 +12,8 @@ import (
 	"github.com/runplan/runplan/internal/lazyre"
 )
 
-// Names makes the gate that lists public names that are gone. Whether somebody outside relies on one, no program knows:
-// it is a remark, and reviewers are told.
+// Names makes the gate that lists removed public names. No program knows whether code outside uses one. So the finding
+// is only a remark, and reviewers receive it.
 func Names() gates.Gate {
 	info := gates.Info{Name: "names", Kind: gates.Static, Cost: gates.Instant, Blocking: false, Compares: true}
 	return gates.New(info, func(ctx context.Context, l *gates.Look) error {
@@ -52,7 +52,7 @@ func Names() gates.Gate {
 // mostNames bounds how many names a finding lists.
 const mostNames = 10
 
-// private are files whose names nobody outside can use.
+// private reports whether code outside cannot use the names in p.
 func private(p string) bool {
 	return language.IsTest(p) || gates.Match([]string{"**/internal/**", "**/{testdata,fixtures,vendor,node_modules}/**"}, p)
 }
@@ -85,7 +85,7 @@ func public(p, text string) []string {
 		name := m[2]
 		if m[1] != "" {
 			if m[1][0] >= 'a' && m[1][0] <= 'z' || m[1][0] == '_' {
-				continue // a method of a type that nobody outside can name
+				continue // a method of an unexported type
 			}
 			name = m[1] + "." + name
 		}

@@ -1,5 +1,5 @@
-// Package prose makes the gates that hold what people read against the code, as far as a program can: the rules of the
-// prose pass, and the list of public names that a change takes away.
+// Package prose makes the gates that compare comments and documents with the code, as far as a program can. They are
+// the rules of the prose pass, and the list of public names that a change removes.
 //
 //	rule                  found in what a change adds                                          severity
 //	prose/left-out        a comment that stands for code that was left out                     error
@@ -48,7 +48,7 @@ var (
 	leftOut = lazyre.New(`(?i)^\s*(?:#|//|/\*|<!--|--|\{/\*)\s*(?:\.\.\.|…)\s*(?:the\s+)?(?:(?:rest|remainder)\s+of|existing|other|previous|remaining|same|unchanged)\b|` +
 		`^\s*(?:#|//|/\*|<!--)\s*(?:the\s+)?(?:rest|remainder) of (?:the |this )?(?:code|file|function|class|method|implementation)\b.*\b(?:unchanged|same|as before|here|remains)\b`)
 	marker = lazyre.New(`^(?:<{7} |>{7} |\|{7} )`)
-	// block is what edits are written in, and no conflict.
+	// block matches the markers of the edit format, which are not merge conflicts.
 	block = lazyre.New(`^[<>]{7} (?:SEARCH|REPLACE|DELETE|ORIGINAL|UPDATED)\b`)
 )
 
@@ -69,8 +69,8 @@ var (
 	word   = lazyre.New(`^//\s*([A-Za-z_]\w*)\b`)
 )
 
-// docNames looks at comments right above a declaration: by custom they begin with its name. Another name is told of
-// where it is one, and no word: it was declared here before, or is written as names are.
+// docNames checks comments directly above a declaration: by custom they begin with its name. It reports another first
+// word only if that is a name: declared here before, or written as names are.
 func docNames(l *gates.Look, f gates.File) {
 	lines := strings.Split(f.After, "\n")
 	fresh := freshLines(f)
@@ -138,7 +138,7 @@ var (
 	wordText = lazyre.New(`\w+`)
 )
 
-// mostHead is how many lines the head of a function may have.
+// mostHead limits the lines of a function's head.
 const mostHead = 30
 
 func pythonParams(l *gates.Look, f gates.File) {
@@ -166,8 +166,8 @@ type wrongParam struct {
 	line, def       int
 }
 
-// wrongParams reads the docstrings of functions: as Sphinx, Google and NumPy write parameters. One that takes **kwargs may document
-// any of them.
+// wrongParams reads the docstrings of functions in the styles of Sphinx, Google and NumPy. A function that takes
+// **kwargs may document any parameter.
 func wrongParams(text string) []wrongParam {
 	var out []wrongParam
 	lines := strings.Split(text, "\n")
@@ -200,7 +200,7 @@ func brackets(line string) int {
 	return strings.Count(line, "(") + strings.Count(line, "[") - strings.Count(line, ")") - strings.Count(line, "]")
 }
 
-// documented lists the parameters in the docstring that begins at line from; none where no docstring does.
+// documented lists the parameters in the docstring that begins at line from; none if there is no docstring.
 func documented(lines []string, from int) []wrongParam {
 	if from >= len(lines) {
 		return nil

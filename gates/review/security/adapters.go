@@ -17,7 +17,7 @@ import (
 	"github.com/runplan/runplan/gates"
 )
 
-// gosec reads what "gosec -fmt=json" prints. It looks at packages, and so at more than what changed.
+// gosec reads the output of "gosec -fmt=json". It checks packages, and so more than the change.
 func gosec() tool {
 	return tool{name: "gosec", cost: gates.Cheap, wants: withExt(".go"), none: "no Go file changed",
 		run: func(ctx context.Context, l *gates.Look, t *task) ([]hit, error) {
@@ -61,7 +61,7 @@ func gosec() tool {
 		}}
 }
 
-// folders are those of files, each once.
+// folders returns those of files, each once.
 func folders(files []string) []string {
 	var out []string
 	for _, f := range files {
@@ -110,8 +110,8 @@ func bandit() tool {
 		}}
 }
 
-// semgrep reads what "semgrep scan --json" prints. It is given the project's own rules and no others: those of the
-// registry would be fetched.
+// semgrep reads the output of "semgrep scan --json". It uses only the project's own rules: those of the registry would
+// need the network.
 func semgrep() tool {
 	return tool{name: "semgrep", cost: gates.Cheap, none: "no regular file changed",
 		run: func(ctx context.Context, l *gates.Look, t *task) ([]hit, error) {
@@ -164,7 +164,8 @@ func semgrep() tool {
 		}}
 }
 
-// gitleaks reads the report that it writes to a file. It is told to hide what it finds, and what it found is not read.
+// gitleaks runs gitleaks and reads its report file. It tells gitleaks to redact secrets, and it does not read the
+// matches.
 func gitleaks() tool {
 	return tool{name: "gitleaks", cost: gates.Cheap, none: "no regular file changed",
 		run: func(ctx context.Context, l *gates.Look, t *task) ([]hit, error) {
@@ -195,7 +196,7 @@ func gitleaks() tool {
 			for _, r := range report {
 				p := l.Rel("", r.File)
 				if !slices.Contains(t.all, p) {
-					continue // what lies about in the folder, and is no part of the change
+					continue // an untracked file, not part of the change
 				}
 				hits = append(hits, hit{rule: r.RuleID, path: p, line: r.StartLine, message: r.Description, severity: gates.Error, fix: "take it out, revoke it, and read it from the environment"})
 			}
@@ -203,8 +204,8 @@ func gitleaks() tool {
 		}}
 }
 
-// govulncheck reads the stream of objects that "govulncheck -format json" prints. A vulnerable function that is called
-// blocks where the change touched what is required; else it was there before.
+// govulncheck reads the stream of objects of "govulncheck -format json". A called vulnerable function blocks if the
+// change touched requirements; otherwise it was there before.
 func govulncheck() tool {
 	isMod := func(p string) bool { return path.Base(p) == "go.mod" }
 	return tool{name: "govulncheck", cost: gates.Costly, wants: func(p string) bool { return isMod(p) || path.Ext(p) == ".go" }, none: "no Go file changed",
@@ -278,7 +279,7 @@ func govulncheck() tool {
 		}}
 }
 
-// npmAudit reads what "npm audit --json" prints. It is about what is required, so that it looks where that changed.
+// npmAudit reads the output of "npm audit --json". It checks requirements, so it runs only if they changed.
 func npmAudit() tool {
 	wants := func(p string) bool {
 		return slices.Contains([]string{"package.json", "package-lock.json", "npm-shrinkwrap.json"}, path.Base(p)) && !strings.Contains(p, "node_modules/")

@@ -61,7 +61,7 @@ var (
 	percent   = lazyre.New(`["']\s*%\s*[A-Za-z_(]`)
 	braces    = lazyre.New(`\{[^{}]*\}`)
 	dollar    = lazyre.New(`\$\{`)
-	// value is the end of a query behind which a value stands.
+	// value matches the end of a query at which a value is expected.
 	value = lazyre.New(`(?i)(?:[=<>]|\blike|\bvalues\s*\(.*|\blimit|\boffset)\s*['"%\s]*$`)
 	// list is the same for several: often it is the list of question marks that is put together.
 	list  = lazyre.New(`(?i)\bin\s*\(\s*['"%\s]*$`)

@@ -10,13 +10,13 @@ import (
 	"github.com/runplan/runplan/internal/redact"
 )
 
-// flaw is what a [flow] found in one line.
+// flaw is the problem that a [flow] found in one line.
 type flaw struct {
 	rule, message, fix string
 	severity           gates.Severity
 }
 
-// place is one line of a file with what stands around it.
+// place is one line of a file with its context.
 type place struct {
 	lang  string
 	text  string   // the line, joined with the next ones where its call ends there
@@ -31,7 +31,7 @@ type span struct {
 	from, to int
 }
 
-// from is the index of the first line of the function around the line.
+// from returns the index of the first line of the function around the line.
 func (p place) from() int {
 	if !p.span.known {
 		p.span.from, p.span.to = around(p.lang, p.lines, p.at)
@@ -40,7 +40,7 @@ func (p place) from() int {
 	return p.span.from
 }
 
-// to is the index behind the last line of that function.
+// to returns the index after the last line of that function.
 func (p place) to() int {
 	p.from()
 	return p.span.to
@@ -49,13 +49,13 @@ func (p place) to() int {
 // flow looks at one line within its function.
 type flow func(p place) *flaw
 
-// flows are asked after the checks of one line alone.
+// flows returns the checks that follow those of single lines.
 func flows() []flow {
 	return []flow{shellOfImport, requestFlow, weakHash, weakRandom, tempName, tlsSetting, credential, leak, blocking, silent}
 }
 
 var (
-	// request is what a user of a server sends.
+	// request matches data that the user of a server sends.
 	request = map[string]*lazyre.Regexp{
 		"go":     lazyre.New(`\b\w+\.(?:URL\.Query\(\)(?:\.Get\(|\[)|FormValue\(|PostFormValue\(|PathValue\(|URL\.RawQuery\b|Form\.Get\(|PostForm\.Get\(|Header\.Get\()|\bc\.(?:Query|Param|PostForm|DefaultQuery|QueryParam|FormValue)\(|\bchi\.URLParam\(|\bmux\.Vars\(`),
 		"python": lazyre.New(`\brequest\.(?:args|form|values|cookies|headers|json|GET|POST|query_params|path_params|match_info|query)\b|\bself\.get_(?:query_)?argument\(`),
@@ -73,7 +73,7 @@ var (
 
 func indent(line string) int { return len(line) - len(strings.TrimLeft(line, " \t")) }
 
-// around finds the function that a line stands in, by its indentation.
+// around finds the function that contains a line, by indentation.
 func around(lang string, lines []string, at int) (from, to int) {
 	depth := indent(lines[at])
 	from, to = 0, len(lines)
@@ -101,8 +101,8 @@ func around(lang string, lines []string, at int) (from, to int) {
 	return from, to
 }
 
-// tainted reports whether text holds what a request brought, by itself or in a variable that was set from one in the
-// same function and was not made harmless since.
+// tainted reports whether text contains data of a request: directly, or in a variable that the same function set from
+// one and did not sanitise since.
 func (p place) tainted(text string) bool {
 	if cleaned.MatchString(text) {
 		return false
@@ -178,7 +178,7 @@ var (
 	template = lazyre.New(`\$\{[^}]+\}|["'` + "`" + `]\s*\+|\+\s*["'` + "`" + `]|%[sv]|\{[^}"']+\}|\.format\(`)
 )
 
-// requestFlow finds what a request brought where it does harm: in a page, a path, the target of a redirect or of a fetch.
+// requestFlow finds request data in a harmful place: in a page, a path, the target of a redirect or of a fetch.
 func requestFlow(p place) *flaw {
 	get := func(re *lazyre.Regexp) string {
 		m := re.FindStringSubmatch(p.text)
@@ -217,7 +217,7 @@ var redirectFixed = lazyre.New(`^\s*["'` + "`" + `]/[\w-]|^\s*url_for\(|^\s*f["'
 // directly reports whether the argument of an output is nothing but a value of a request or a variable.
 func directly(lang, arg string) bool {
 	if at := request[lang].FindStringIndex(arg); at != nil {
-		return !strings.Contains(arg[:at[0]], "(") // what a call makes of it is something else
+		return !strings.Contains(arg[:at[0]], "(") // the result of a call is another value
 	}
 	return bareArg.MatchString(arg)
 }
@@ -248,7 +248,7 @@ var (
 	notConst = lazyre.New(`\$\{|["'` + "`" + `]\s*\+\s*[\w(]|^[A-Za-z_]\w*\s*[,)+]`)
 )
 
-// shellOfImport finds a shell that runs text which is put together, by whatever name the module is known.
+// shellOfImport finds a shell that runs concatenated text, also if the module is imported under another name.
 func shellOfImport(p place) *flaw {
 	if p.lang != "js" {
 		return nil
@@ -273,7 +273,7 @@ var (
 	unused   = lazyre.New(`usedforsecurity\s*=\s*False`)
 )
 
-// weakHash finds passwords that are hashed with what is fast to try.
+// weakHash finds passwords that are hashed with a fast function.
 func weakHash(p place) *flaw {
 	if !weakSum.MatchString(p.text) || unused.MatchString(p.text) {
 		return nil
@@ -352,7 +352,7 @@ var (
 	withDigit  = lazyre.New(`\d|[!@#$%^&*]`)
 )
 
-// credential finds a password or key that stands in the code.
+// credential finds a password or key in the code.
 func credential(p place) *flaw {
 	m := keyed.FindStringSubmatch(p.text)
 	if m == nil || redact.Placeholder(m[2]) || plainValue.MatchString(m[2]) || !withDigit.MatchString(m[2]) {
@@ -361,12 +361,12 @@ func credential(p place) *flaw {
 	return &flaw{"security/credential", "the value of " + m[1] + " stands in the code, for all who read it", "read it from the environment or a file that is not committed, and change it", gates.Warning}
 }
 
-// closers is an expression with a name put in.
+// closers inserts a name into an expression and compiles it.
 func closers(expr, name string) *regexp.Regexp {
 	return regexp.MustCompile("(?m)" + strings.ReplaceAll(expr, "NAME", regexp.QuoteMeta(name)))
 }
 
-// opened is something that has to be closed.
+// opened is a kind of resource that must be closed.
 type opened struct {
 	lang, what string
 	open       *lazyre.Regexp // the first group is the variable
@@ -392,7 +392,7 @@ func openings() []opened {
 
 var inlineOpen = lazyre.New(`(?:json|yaml|pickle|toml|csv)\.\w+\(\s*open\(|(?:^|[^\w.])open\([^()]*(?:\([^()]*\)[^()]*)*\)\.(?:read|write|readlines|readline)\(`)
 
-// leak finds what is opened in a function, closed nowhere in it and handed to nobody.
+// leak finds resources that a function opens, does not close and does not pass on.
 func leak(p place) *flaw {
 	if p.lang == "python" && inlineOpen.MatchString(p.text) && !strings.Contains(p.text, "with ") {
 		return &flaw{"resource/leak", "the file that is opened here is not closed", "open it in a with statement", gates.Warning}
@@ -435,7 +435,7 @@ var (
 	asleep = lazyre.New(`^\s*(?:asyncio|anyio|trio)\.(?:sleep|gather|wait|wait_for)\(`)
 )
 
-// blocking finds calls that hold up all other work of an event loop, and a sleep that nobody waits for.
+// blocking finds calls that block an event loop, and a sleep that is not awaited.
 func blocking(p place) *flaw {
 	if p.lang == "go" {
 		return nil
@@ -481,12 +481,12 @@ func silent(p place) *flaw {
 	}
 	severity := gates.Warning
 	if p.lang == "js" {
-		severity = gates.Note // often meant: what does not parse is no value
+		severity = gates.Note // often intended: unparsable data is not a value
 	}
 	return &flaw{"silent/return", "whatever goes wrong here ends in a plain return, without a line in a log", "log it, narrow what is caught, or let it through", severity}
 }
 
-// placeOf is line number n of a file, with what stands around it.
+// placeOf returns line number n of a file with its context.
 func placeOf(lang string, lines []string, n int, text string) place {
 	return place{lang: lang, text: text, lines: lines, at: n - 1, span: &span{}}
 }
@@ -524,7 +524,7 @@ var words = map[string][]string{
 	},
 }
 
-// maxLine is the longest line that somebody wrote by hand, in bytes.
+// maxLine is the longest line, in bytes, that counts as written by hand.
 const maxLine = 2000
 
 // flowOf asks all flows about a line, the first answer counts.

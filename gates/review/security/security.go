@@ -1,6 +1,6 @@
-// Package security makes the gates of the security pass: checks that are built in and need nothing, and adapters for
-// tools that many projects have. A tool that is not installed, or that would ask a server nobody allowed, is skipped and
-// says so. Secrets are looked for by package secrets.
+// Package security makes the gates of the security pass: built-in checks without dependencies, and adapters for common
+// tools. A tool is skipped with a note if it is not installed, or if it would ask a server without permission. Package
+// secrets looks for secrets.
 //
 //	rule                     found in what a change adds                                        severity
 //	security/sql             SQL put together from text and a variable, where a value stands    error
@@ -27,9 +27,8 @@
 //	silent/return            a broad except that ends in a plain return (a catch: info)         warning
 //	security/suppressed      a line with "runplan:ignore security REASON"                       warning
 //
-// The built-in checks read lines, not programs: they see what is written in one line, or in a call over a few, which they name by
-// its first. They know what a file imports under another name. In tests they are remarks, and
-// fixtures are left alone.
+// The built-in checks read lines, not programs. They see one line, or a call over a few lines, which they report at its
+// first line. They resolve names of imports. In tests the findings are remarks; fixtures are ignored.
 package security
 
 import (
@@ -45,7 +44,7 @@ import (
 // Built is the name of the gate with the checks that are built in.
 const Built = "security:built-in"
 
-// All makes the gates of the pass, but for that of secrets. online allows tools that ask servers of others.
+// All makes the gates of the pass, except the one for secrets. online allows tools that ask external servers.
 func All(online bool) []gates.Gate {
 	return append([]gates.Gate{New()}, Tools(online)...)
 }
@@ -53,7 +52,7 @@ func All(online bool) []gates.Gate {
 // New makes the gate of the checks that are built in.
 func New() gates.Gate { return built(true) }
 
-// Advice is [New] where it only warns: outside of a review nobody is there to judge what it says.
+// Advice is [New] with warnings only: outside of a review, no reviewer judges the findings.
 func Advice() gates.Gate { return built(false) }
 
 func built(blocking bool) gates.Gate {
@@ -77,7 +76,7 @@ func look(l *gates.Look, f gates.File, list []check) {
 	lang := languageOf(f.Path)
 	added := f.AddedLines()
 	all := canonical(lang, strings.Split(strings.ReplaceAll(f.After, "\r\n", "\n"), "\n"))
-	behind := map[string]int{} // the line up to which a call was looked at that a rule found something in
+	behind := map[string]int{} // last line of the call in which a rule found something
 	for _, line := range added {
 		if line.Number > len(all) || comment(lang, line.Text) {
 			continue

@@ -13,7 +13,7 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 )
 
-// prefix begins the names of the gates that are tools of others.
+// prefix starts the names of the gates that run external tools.
 const prefix = "security:"
 
 // IsTool reports whether a gate of that name is a tool made for security, and not a check that is built in.
@@ -24,15 +24,15 @@ type tool struct {
 	name   string
 	cost   gates.Cost
 	wants  func(path string) bool // the files that it is for
-	none   string                 // what to say where none of them changed
-	server string                 // whom it asks; "" is nobody
+	none   string                 // note if none of its files changed
+	server string                 // the server that it asks; "" without one
 	// local, if set, tells whether it can do without the server.
 	local func(l *gates.Look) bool
 	// run starts it and reads its report.
 	run func(ctx context.Context, l *gates.Look, t *task) ([]hit, error)
 }
 
-// task is what a tool has to look at.
+// task holds the files that a tool checks.
 type task struct {
 	changed []string // the files that it is for
 	all     []string // all changed files
@@ -46,7 +46,7 @@ type hit struct {
 	everywhere               bool // it is about the project, and not about a line
 }
 
-// Tools makes a gate of each tool. online allows those that ask servers of others.
+// Tools makes a gate for each tool. online allows tools that ask external servers.
 func Tools(online bool) []gates.Gate {
 	var out []gates.Gate
 	for _, t := range []tool{gosec(), govulncheck(), bandit(), semgrep(), gitleaks(), npmAudit()} {
@@ -109,7 +109,7 @@ func touches(lines []gates.Line, n int) bool {
 	return slices.ContainsFunc(lines, func(l gates.Line) bool { return l.Number == n })
 }
 
-// read takes a report apart. Fields that nobody knows are let be: tools gain some with each version.
+// read parses a report. It ignores unknown fields: tools add some with each version.
 func read(name string, out gates.Ended, v any) error {
 	if err := json.Unmarshal(out.Stdout, v); err != nil {
 		return fmt.Errorf("read the report of %s (%s): %w", name, out.How, err)
@@ -144,5 +144,5 @@ func fileArgs(paths []string) []string {
 	return out
 }
 
-// mostArgs is how many files one call of a tool gets.
+// mostArgs limits the files that one call of a tool gets.
 const mostArgs = 400

@@ -1,8 +1,7 @@
-// Command gen writes gate.pb.go and gate_grpc.pb.go from gate.proto. It needs neither protoc nor buf: the file is
-// compiled here, and the two generators are tools of this folder's go.mod, where their versions are pinned.
+// Command gen writes gate.pb.go and gate_grpc.pb.go from gate.proto. It needs neither protoc nor buf: it compiles the
+// file itself, and the two generators are tools of this folder's go.mod, which pins their versions.
 //
-// It is a module of its own so that nobody who builds runplan has to download it. Run it with go generate in the folder
-// above.
+// It is a separate module, so that builds of runplan need not download it. Run it with go generate in the folder above.
 package main
 
 import (
