@@ -49,8 +49,8 @@ type Distant interface {
 	// UnderWay returns one line for each running command of a run: which worker has it and what that worker pushed
 	// last.
 	UnderWay(ctx context.Context, run string) ([]string, error)
-	// Leftovers lists what runs left in the shared repository, and what remains in this one because of it. Leftovers
-	// of finished runs stay listed only after keep. Remove removes one of them.
+	// Leftovers lists what runs left in the shared repository, and what remains in this one because of it. Data of
+	// finished runs is kept for the duration keep. Remove removes one of them.
 	Leftovers(ctx context.Context, keep time.Duration) ([]local.Leftover, error)
 	Remove(ctx context.Context, x local.Leftover) error
 	Close()
@@ -196,7 +196,7 @@ func (a *App) syncRuns(ctx context.Context, e *Elsewhere, p *project, j *store.J
 			return runs, err
 		}
 		r := distantRun{id: s.Run, info: info, Distant: d}
-		if r.lock, err = local.TakeLock(p.layout.Lock(s.Slug), time.Now()); err == nil { // on error another process follows the run and records it
+		if r.lock, err = local.TakeLock(p.layout.Lock(s.Slug), time.Now()); err == nil { // else it is followed
 			if err := d.Sync(ctx, s.Run, info); err != nil {
 				fmt.Fprintf(a.Stderr, "runplan: run %s could not be brought up to date: %v\n", s.Run[:8], err)
 			}

@@ -70,7 +70,7 @@ func (x *execution) start(ctx context.Context) error {
 		return fail(exitCannotRun, fmt.Errorf("find runplan's own program: %w", err), "")
 	}
 	// Clean up what an earlier process of this run left behind. That is needed if its reaper was killed too.
-	if x.app.engine == "" || x.app.engine == here { // with another engine, a worker may be running here for the same run
+	if x.app.engine == "" || x.app.engine == here { // with another engine, a local worker may have the same run
 		proc.Sweep("RUNPLAN_RUN=" + x.run)
 	}
 	reaper, err := startReaper(self)
@@ -380,7 +380,7 @@ func exitStatus(codes ...int) string {
 				continue
 			}
 			if c == exitInterrupted && !slices.Contains(codes, exitLimit) {
-				e.Meaning, _, _ = strings.Cut(e.Meaning, ";") // the command is not a run, so the hint to resume does not apply
+				e.Meaning, _, _ = strings.Cut(e.Meaning, ";") // no run to resume
 			}
 			fmt.Fprintf(&b, "  %3d  %s\n", e.Code, e.Meaning)
 		}

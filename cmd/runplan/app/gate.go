@@ -167,7 +167,7 @@ func (x *inspection) tellWhatRuns() {
 	}
 	var programs []string
 	for _, g := range x.gates {
-		if i := g.Info(); i.Command != "" && i.Name != "patterns" { // the patterns gate reads only rules of runplan and of .runplan
+		if i := g.Info(); i.Command != "" && i.Name != "patterns" { // it reads only rules
 			programs = append(programs, fmt.Sprintf("%s (%s)", i.Name, ui.Cut(ui.Sanitize(i.Command), 60, "…")))
 		}
 	}
