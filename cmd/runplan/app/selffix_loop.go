@@ -177,8 +177,8 @@ func (l *selfFix) scratch(ctx context.Context, commit string) (string, func(), e
 	}, err
 }
 
-// alarm puts an alarm about a failing fix into the owner's inbox, once for each commit. It needs no model and no
-// remote, so neither can prevent it.
+// alarm puts an alarm about a failing fix into the owner's inbox, once for each commit. If the inbox cannot be
+// written, it warns and continues.
 func (l *selfFix) alarm(ctx context.Context, i feedback.Item, c feedback.Checked) error {
 	box, err := store.OpenInbox(ctx, trust.InboxFile(l.owner.Keeper.Dir))
 	if err != nil {

@@ -189,7 +189,7 @@ func (p *project) tracedRun(ctx context.Context, a *App, j *store.Journal, runs 
 		plan = r.Plan
 		run, err := readRun(ctx, j, r.ID)
 		switch {
-		case errors.Is(err, runner.ErrLoopVersion) && r.ID != id: // written by another version of runplan, which can read it
+		case errors.Is(err, runner.ErrLoopVersion) && r.ID != id: // of another runplan version
 			continue
 		case err != nil:
 			return nil, fmt.Errorf("run %s: %w", r.ID, err)

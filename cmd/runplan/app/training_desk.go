@@ -19,7 +19,7 @@ import (
 	"github.com/runplan/runplan/trust"
 )
 
-// forAdapter opens the project and reads the specification of an adapter. Only people may call it, not agents.
+// forAdapter opens the project and reads the specification of an adapter. It rejects a signature that an agent gives.
 func (a *App) forAdapter(ctx context.Context, name string, o deployOptions) (*project, curriculum.Spec, error) {
 	p, err := a.openProject(ctx)
 	if err != nil {
