@@ -128,7 +128,7 @@ func readPiece(s goSource, parsed string) *goPart {
 	g, f := parseGo("", []byte(clause+s.text), []byte(clause+parsed))
 	p := g.part
 	p.clause, p.size = strings.Count(clause, "\n"), len(s.text)+500
-	p.alone = p.Error != nil || !s.first && slices.ContainsFunc(f.Decls, func(d ast.Decl) bool { // imports must come first
+	p.alone = p.Error != nil || !s.first && slices.ContainsFunc(f.Decls, func(d ast.Decl) bool {
 		gen, ok := d.(*ast.GenDecl)
 		return ok && gen.Tok == token.IMPORT
 	})

@@ -18,6 +18,7 @@ var statusForms = []*lazyre.Regexp{
 	lazyre.New(`\bnew\s+(\w+)Exception\(`),
 }
 
+// statusOf returns the HTTP status of a number or of a status name in code, or 0.
 func statusOf(word string) int {
 	if n, err := strconv.Atoi(word); err == nil {
 		if n >= 100 && n <= 599 {

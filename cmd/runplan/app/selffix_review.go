@@ -43,7 +43,7 @@ func (l *selfFix) reviewed(ctx context.Context, w feedback.ReviewWish) (review.R
 	}
 	in := review.Input{
 		Feedback: w.Item.Body, Plan: w.Plan.RootCause + "\n\n" + w.Plan.Change + "\n\n" + w.Earlier, NewID: newTaskID, Margin: there.config.Models.Margin,
-		Differential: func(context.Context) (gates.Report, error) { return w.Differential.Report, nil }, // already known
+		Differential: func(context.Context) (gates.Report, error) { return w.Differential.Report, nil },
 	}
 	if in.Prompts, err = review.LoadPrompts(l.project.prompts()); err != nil {
 		return none, err
