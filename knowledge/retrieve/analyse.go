@@ -30,7 +30,7 @@ const analysisSchema = `{"type":"object","properties":{` +
 	`"domain":{"type":"string","maxLength":60},"module":{"type":"string","maxLength":60}},` +
 	`"required":["intent","task_type","concepts","symbols","domain","module"],"additionalProperties":false}`
 
-// query analyses a task without a model if none is configured.
+// query looks up the names in a task, without a model.
 func (p *pass) query(ctx context.Context) (TaskQuery, error) {
 	c := findClues(p.req.Text)
 	m, err := p.lookUp(ctx, c)

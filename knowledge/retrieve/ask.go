@@ -29,7 +29,7 @@ func ask[T any](ctx context.Context, p *pass, q question) (T, error) {
 	if err != nil {
 		return none, err
 	}
-	q.Prompt = p.Redact(q.Prompt) // what is sent is what is logged; the index contains lines of files, and these may contain secrets
+	q.Prompt = p.Redact(q.Prompt) // log what is sent; indexed lines may contain secrets
 	began := p.Now()
 	completer, accept := p.LLM, q.Schema
 	if q.Accept != nil {

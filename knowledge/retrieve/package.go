@@ -36,7 +36,7 @@ type Part struct {
 	Text    string `json:"text"`
 	Whole   bool   `json:"whole"`             // Text has the lines Start to End
 	Cut     bool   `json:"cut,omitempty"`     // only the first lines of a file
-	Altered bool   `json:"altered,omitempty"` // control characters or secrets were removed: the bytes differ from the file
+	Altered bool   `json:"altered,omitempty"` // control characters or secrets were removed
 	Tokens  int    `json:"tokens"`
 	Why     string `json:"why"`
 

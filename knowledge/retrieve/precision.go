@@ -199,7 +199,7 @@ func piecesOf(f File, place int, c *content) []piece {
 			rest = append(rest, x)
 		}
 	}
-	// The others are offered if there is room, those with words of the task first.
+	// The others are offered if there is room, best search results first.
 	slices.SortStableFunc(rest, func(a, b piece) int { return cmp.Compare(b.symbol.text, a.symbol.text) })
 	rest = rest[:min(len(rest), many)]
 	if len(with) > 0 {

@@ -83,7 +83,7 @@ func (t *tree) source(name string) *source {
 	}
 	sum := sha256.Sum256(s.bytes)
 	s.hash = hex.EncodeToString(sum[:])
-	text, copied, why := outline.Prepare(outline.Python, s.bytes) // other languages declare no encoding, so Python's rules work for them
+	text, copied, why := outline.Prepare(outline.Python, s.bytes) // works for all languages
 	if s.text, s.copy, s.bad = string(text), copied, why; why != "" {
 		return s
 	}
