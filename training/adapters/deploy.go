@@ -289,5 +289,5 @@ func (d Desk) Trial(ctx context.Context, v Version) (remove func(), err error) {
 	if _, err := d.made(ctx, v, ""); err != nil {
 		return nil, err
 	}
-	return func() { _ = llm.Remove(context.WithoutCancel(ctx), d.LLM, d.Server, v.Tag) }, nil // deploy can create it again
+	return func() { _ = llm.Remove(context.WithoutCancel(ctx), d.LLM, d.Server, v.Tag) }, nil
 }

@@ -31,8 +31,8 @@ const (
 )
 
 // Monitor checks whether there are enough pairs for an adapter that is absent or stale. If so, it writes a journal
-// note with the figures and the command, once for each state of the corpus. It also raises the priority of the live
-// units' open questions, because a training would learn the code that they ask about. It never starts a training.
+// note with the figures and the command, once for each state of the corpus. It also returns the live units' open
+// questions, because a training would learn the code that they ask about. It never starts a training.
 func Monitor(root string, spec curriculum.Spec, pairs []Pair, state string, now time.Time) (Watched, error) {
 	w := Watched{Adapter: spec.Name, Pairs: len(pairs), Minimum: spec.MinimumCorpusSize, State: state, HighPriority: []string{}}
 	for _, p := range pairs {

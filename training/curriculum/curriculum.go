@@ -31,7 +31,7 @@ const (
 // Spec specifies the training of an adapter.
 type Spec struct {
 	Name               string          `json:"adapter_name"`
-	Version            int             `json:"adapter_version"` // of the first training; each training increments it (TRAIN-23)
+	Version            int             `json:"adapter_version"` // the first; each training increments it
 	Tier               int             `json:"tier"`
 	Pillar             string          `json:"pillar"`
 	Priority           string          `json:"priority"`
