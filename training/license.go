@@ -46,8 +46,8 @@ func License(root fs.FS) string {
 	return joined(ids)
 }
 
-// usual lists the licenses to search first. Loading all licenses takes seconds, and most repositories have one of
-// these.
+// usual lists the licenses to search first, and families the id prefixes of all known licenses. Loading all licenses
+// takes seconds, and most repositories have one of these.
 func usual() []string {
 	return []string{"0BSD", "AGPL-3.0", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "CommonsClause", "GPL-2.0", "GPL-3.0", "ISC", "LGPL-2.1", "LGPL-3.0", "MIT", "MIT-0", "MPL-2.0", "Unlicense"}
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/runplan/runplan/training/plan"
 )
 
-// Validation is the newest part of each repository. What belongs together stays together: the examples of one commit, of
-// one task, with the same prompt, or that say nearly the same. Where file versions tie so much together that no such part
-// comes off, it is cut off in time, and what would then be on both sides is left out of the smaller one.
+// Validation is the newest part of each repository. Related examples stay together: those of one commit, of one task,
+// with the same prompt, or with nearly the same text. If shared file versions connect too many examples, the split
+// cuts them by time. It then drops examples that would be on both sides from the smaller side.
 
 // group is a set of examples that stay together.
 type group struct {

@@ -8,9 +8,9 @@ import (
 	"github.com/runplan/runplan/planparse/draft"
 )
 
-// Whether a plan reads as what it is meant to say, only the parser of plans knows, and it takes longer than all else that
-// is done for a commit. Sentences of plain words hold nothing that it could take for something else, so it is not asked
-// about these; that it would agree is tested.
+// Only the plan parser knows whether a plan reads as intended, but it takes longer than all other work on a commit.
+// Plain sentences contain nothing that the parser could interpret, so they skip it. A test checks that the parser
+// agrees.
 
 // signalWords start instructions to runplan in a plan. A text that contains one is checked by the parser, even if it
 // is plain.
