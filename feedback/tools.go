@@ -178,7 +178,7 @@ type Critique struct {
 	Note   string          `json:"note"`
 }
 
-// Written names the files of the plan and of its regression test.
+// Written names the branch, the regression test and the plan file.
 type Written struct {
 	Branch string `json:"branch"`
 	Test   string `json:"regression_test_path"`

@@ -114,6 +114,6 @@ func schema(fields map[string]any) json.RawMessage {
 		all = append(all, name)
 	}
 	slices.Sort(all)
-	text, _ := json.Marshal(map[string]any{"type": "object", "properties": fields, "required": all}) // strings and numbers always encode
+	text, _ := json.Marshal(map[string]any{"type": "object", "properties": fields, "required": all}) // always encodes
 	return text
 }
