@@ -12,8 +12,8 @@ import (
 	"github.com/ollama/ollama/api"
 )
 
-// Adapted describes a model that a server creates from a base model and an adapter. A server replaces an adapter that
-// the base already has, so Base must not have one.
+// Adapted describes a model that a server creates from a base model and an adapter. A server stacks the adapter on any
+// adapter of the base, so Base must not have one.
 type Adapted struct {
 	BaseURL string
 	Name    string        // of the new model

@@ -77,5 +77,5 @@ type Model struct {
 	Temperature float64
 	MaxTokens   int    // token limit of an answer; 0: the provider's limit
 	Window      int    // tokens for prompt and answer together; 0: unknown
-	Source      string // reason of the choice, for people: "models.coding", "models.overrides.scope", "adapter tuned:v1"
+	Source      string // origin, for people: "models.coding", "models.overrides.scope", "adapter tuned:v1"
 }

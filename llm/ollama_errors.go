@@ -103,10 +103,10 @@ func newHTTPClient() *http.Client {
 
 type stageKey struct{}
 
-// modest sets a minimal user agent.
+// modest sets a minimal user agent and removes the Authorization header.
 type modest struct{ next http.RoundTripper }
 
-// RoundTrip sends the names runplan and the stage in the user agent.
+// RoundTrip sends only runplan and the stage as the user agent.
 func (m *modest) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	agent := "runplan"

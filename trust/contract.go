@@ -11,7 +11,7 @@ type Contract struct {
 	Channel  string        `json:"channel"`
 	Tier     Tier          `json:"tier"`
 	SelfEdit bool          `json:"self_edit"`
-	MergeBar int           `json:"auto_merge_confidence_pct"` // least review confidence for a merge without signature; 0: never
+	MergeBar int           `json:"auto_merge_confidence_pct"` // least review confidence to merge unsigned; 0: never
 	Repos    []RepoBinding `json:"repos,omitempty"`
 
 	Behind bool `json:"owner_file_behind,omitempty"` // owner.toml lacks the last change of the audit, which counts

@@ -20,7 +20,7 @@ type Owner struct {
 	Channel  string `toml:"channel"` // contact of the owner
 	Tier     Tier   `toml:"tier"`
 	SelfEdit bool   `toml:"self_edit"`                 // opted in to edit_self
-	MergeBar int    `toml:"auto_merge_confidence_pct"` // least review confidence for a merge without signature; 0: never
+	MergeBar int    `toml:"auto_merge_confidence_pct"` // least review confidence to merge unsigned; 0: never
 	Audit    string `toml:"audit"`                     // digest of the matching audit entry
 
 	Repos []RepoBinding `toml:"repo,omitempty"`

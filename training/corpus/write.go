@@ -202,7 +202,7 @@ func (b Built) Write(root string) error {
 	if err := os.Rename(filepath.Join(stage, "pairs"), pairs); err != nil {
 		return fmt.Errorf("write the corpus: %w", err)
 	}
-	for _, name := range []string{"train.jsonl", "validation.jsonl", "generation_metadata.json"} { // the last completes it
+	for _, name := range []string{"train.jsonl", "validation.jsonl", "generation_metadata.json"} { // ends with the marker
 		if err := os.Rename(filepath.Join(stage, name), filepath.Join(dir, name)); err != nil {
 			return fmt.Errorf("write the corpus: %w", err)
 		}

@@ -178,7 +178,7 @@ func scriptFile(from, spec string, tree *folder) string {
 	base := path.Join(path.Dir(from), spec)
 	endings := []string{".ts", ".tsx", ".d.ts", ".js", ".jsx", ".mjs", ".cjs", ".mts", ".cts"}
 	tries := []string{base}
-	if ext := path.Ext(base); slices.Contains([]string{".js", ".jsx", ".mjs", ".cjs"}, ext) { // extensions of TypeScript's output
+	if ext := path.Ext(base); slices.Contains([]string{".js", ".jsx", ".mjs", ".cjs"}, ext) { // compiled
 		stem := strings.TrimSuffix(base, ext)
 		tries = append(tries, stem+".ts", stem+".tsx", stem+".mts", stem+".cts")
 	}
