@@ -28,7 +28,7 @@ type Options struct {
 	Root    string              // project folder: base of relative commands, and value of {root}
 	Timeout time.Duration       // for one attempt; 0: none
 	Retries int                 // number of retries of transient errors
-	Margin  float64             // estimates of tokens are raised by this factor (BUD-04)
+	Margin  float64             // estimates of tokens are raised by this share (BUD-04)
 	Redact  func(string) string // redacts foreign text in errors; nil: unchanged
 	Reaper  *proc.Reaper        // ends a command if this program is killed; may be nil
 }

@@ -25,7 +25,7 @@ type Job struct {
 	Data      Data
 }
 
-// Trainer is the program that trains, as the user named it. It is told what to do by variables:
+// Trainer is the configured training program. It receives its parameters in environment variables:
 //
 //	RUNPLAN_TRAIN_ADAPTER  name of the adapter     RUNPLAN_TRAIN_STAGE    stage that it is for
 //	RUNPLAN_TRAIN_VERSION  number of the version   RUNPLAN_TRAIN_BASE     tag of the model below it

@@ -1,9 +1,10 @@
-// Package validate says how good what an adapter writes is: by how much of its blueprint the code keeps (TRAIN-26, TRAIN-27), or by how
-// many of its answers meet a schema.
+// Package validate rates what an adapter writes: how well its code follows the blueprint (TRAIN-26, TRAIN-27), or how many
+// of its answers match a schema.
 //
-// What nobody could look at is unknown, which is neither 0 nor 1: a measure is a range then, and so is the score. It has passed when
-// even the lower end reaches the threshold, and failed when even the upper end does not; in between nobody knows. What there is nothing
-// of to measure, such as the failure modes of a unit that declares none, has no weight, and the others share it; where they are less than half of all, the score is unknown.
+// A result that could not be checked is unknown, neither 0 nor 1. The measure is then a range, and so is the score. The
+// score passes if its lower end reaches the threshold, and fails if its upper end does not; otherwise it is unknown. A
+// measure without items, such as the failure modes of a unit that declares none, has no weight, and the other measures
+// share it. If the measures with items have less than half of the weight, the score is unknown.
 package validate
 
 import (
