@@ -29,8 +29,8 @@ type Memory struct {
 	Now      func() time.Time
 }
 
-// Learn stores the lesson of a fix: the failure with its remedy, under the id of the feedback (FAIL-06), and the
-// result of the review, for later reviews of the class (REV-09). Repeating it changes nothing.
+// Learn stores the lesson of a fix: the failure with its remedy, under the id of the feedback (FAIL-06). It also
+// stores the result of the review, for later reviews of the class (REV-09). Repeating it changes nothing.
 func (m Memory) Learn(ctx context.Context, i Item, l Lesson) error {
 	rows, err := m.Failures.Patterns()
 	if err != nil {

@@ -73,9 +73,9 @@ type Changed struct {
 	Removed []string       `json:"removed"` // tags of removed old versions
 }
 
-// Deploy activates a version. It checks the file, asks agree for a person's consent, has the server create a model
-// from base and adapter, tests it with one question, and only then activates it for its stage. base is the model tag
-// that the settings name for the role. An interrupted deployment can be repeated.
+// Deploy activates a version. It checks the file and asks agree for a person's consent. The server then creates a
+// model from base and adapter, which must answer a test question. Only then Deploy activates it for its stage. base is
+// the model tag that the settings name for the role. An interrupted deployment can be repeated.
 func (d Desk) Deploy(ctx context.Context, v Version, base string, agree func(subject string) error) (Changed, error) {
 	out := Changed{Stage: v.Stage, Tag: v.Tag, Version: v.Name(), Removed: []string{}}
 	if v.BaseModel != base {

@@ -34,7 +34,8 @@ type Job struct {
 //	RUNPLAN_TRAIN_OUTPUT   file to write: the adapter, GGUF
 //	RUNPLAN_TRAIN_METRICS  file that it may write: a JSON object with training_loss, and whatever else it measured
 //
-// It starts in the folder of the output, with the environment that agents get, and exits with 0 once the adapter is written.
+// It starts in the folder of the output, with the environment that agents get. It exits with 0 after it has written
+// the adapter.
 type Trainer struct {
 	Command []string
 	Environ []string // environment of this program

@@ -1,4 +1,4 @@
-// Package adapters trains and deploys adapters. A configured trainer makes a version, the server creates a model from
+// Package adapters trains and deploys adapters. A configured trainer makes a version. The server creates a model from
 // it and its base, and a test call checks that the model answers. Only then a row assigns it to its stage. A version
 // is a folder under .runplan/training/adapters that is created atomically.
 //
