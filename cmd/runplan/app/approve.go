@@ -124,7 +124,7 @@ func (a *App) waiting(ctx context.Context, p *project) ([]waitingItem, error) {
 	return out, nil
 }
 
-// planOf returns the plan of a run as the journal stores it. It returns nil if that fails, because a question can be
+// planOf returns the plan of a run as the journal stores it, or an empty plan on failure, because a question can be
 // answered without the plan.
 func planOf(ctx context.Context, j *store.Journal, l local.Layout, s runner.Summary) *planparse.Plan {
 	if text, _, err := local.PlanText(ctx, j, l, s.Run); err == nil {

@@ -67,7 +67,7 @@ func (x *inspection) named() []string {
 	return out
 }
 
-// contents returns a hash of a folder of rules. It covers the contents of files, not their dates.
+// contents returns a cache key for a folder of rules. It covers the contents of files, not their dates.
 func contents(dir string) string {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
