@@ -14,37 +14,37 @@ import (
 	"github.com/runplan/runplan/trust"
 )
 
-// ErrNoInbox says that the owner cannot be asked: there is no inbox, or it cannot be used (FIX-14).
+// ErrNoInbox reports that the owner cannot be asked, because the inbox is missing or unusable (FIX-14).
 var ErrNoInbox = errors.New("no inbox")
 
-// Asked is how the approval of a large job stands.
+// Asked is the state of the approval of a large job.
 type Asked struct {
-	Plan  string `json:"plan"`            // digest of the plan that it is about
-	Inbox int64  `json:"inbox,omitempty"` // number of the item that asks
+	Plan  string `json:"plan"`            // digest of the plan
+	Inbox int64  `json:"inbox,omitempty"` // number of the inbox item
 	By    string `json:"by,omitempty"`    // who approved
 }
 
-// Owner is whom a large job is put before, and whose signatures count.
+// Owner is the person who approves large jobs.
 type Owner struct {
 	Keeper  trust.Keeper
 	Prompts prompt.Set // of this package
 	Acks    prompt.Set // of trust
-	Repo    string     // where it is asked
+	Repo    string     // repository of the plan
 	Plans   string     // folder of the rendered plans
 	Now     func() time.Time
 }
 
-// subject names in the audit what was signed: this feedback, and this very plan of it.
+// subject names in the audit what was signed: this feedback and this version of its plan.
 func subject(id, digest string) string {
 	return "feedback/" + id + " plan " + digest[:min(16, len(digest))]
 }
 
-// marker heads the item of the inbox that asks, so that it is found again.
+// marker is the first line of the inbox item, by which it is found again.
 func marker(p Plan) string {
 	return fmt.Sprintf("Plan %d for feedback/%s (%s)", p.Round, p.FeedbackID, p.Digest[:min(16, len(p.Digest))])
 }
 
-// Ask posts a plan to the owner's inbox (FIX-13). What was posted before is not posted again.
+// Ask posts a plan to the owner's inbox (FIX-13). It posts each plan once.
 func (o Owner) Ask(ctx context.Context, p Plan) (Asked, error) {
 	_, why := IsLarge(p)
 	text, err := o.Prompts.Render("plan_review", map[string]string{
@@ -78,7 +78,7 @@ func (o Owner) Ask(ctx context.Context, p Plan) (Asked, error) {
 	return Asked{Plan: p.Digest, Inbox: id}, nil
 }
 
-// Agreed tells who signed for a plan: the audit counts, and nothing that stands in the repository.
+// Agreed returns who signed for a plan. Only the audit counts, not the contents of the repository.
 func (o Owner) Agreed(ctx context.Context, p Plan) (string, error) {
 	entries, err := o.Keeper.Entries(ctx)
 	if err != nil {
@@ -92,7 +92,7 @@ func (o Owner) Agreed(ctx context.Context, p Plan) (string, error) {
 	return "", nil
 }
 
-// Approve has the owner sign for the plan that waits. The row itself goes on when it is processed next.
+// Approve records the owner's signature for a waiting plan. The row continues when it is processed next.
 func (d *Driver) Approve(ctx context.Context, o Owner, id string, by trust.Signed) (Plan, error) {
 	i, s, err := d.waiting(ctx, id)
 	if err != nil {
@@ -110,7 +110,7 @@ func (d *Driver) Approve(ctx context.Context, o Owner, id string, by trust.Signe
 	return *s.plan, o.settle(ctx, s, "approved")
 }
 
-// Deny ends a feedback whose plan waits, or with again has another plan drafted that knows the reason (FIX-15).
+// Deny ends a feedback with a waiting plan. With again, another plan is drafted with the reason as input (FIX-15).
 func (d *Driver) Deny(ctx context.Context, o Owner, id, reason string, again bool) (Item, error) {
 	i, s, err := d.waiting(ctx, id)
 	if err != nil {
@@ -131,7 +131,7 @@ func (d *Driver) Deny(ctx context.Context, o Owner, id, reason string, again boo
 	return i, o.settle(ctx, s, "denied")
 }
 
-// settle marks the item of the inbox that asked as done.
+// settle marks the inbox item as done.
 func (o Owner) settle(ctx context.Context, s story, outcome string) error {
 	if s.asked == nil || s.asked.Inbox == 0 {
 		return nil
@@ -145,7 +145,7 @@ func (o Owner) settle(ctx context.Context, s story, outcome string) error {
 	return err
 }
 
-// waiting finds a row whose plan has to be approved.
+// waiting finds a row whose plan needs approval.
 func (d *Driver) waiting(ctx context.Context, id string) (Item, story, error) {
 	i, s, err := d.at(ctx, id)
 	if err != nil {

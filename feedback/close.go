@@ -7,8 +7,8 @@ import (
 	"github.com/runplan/runplan/internal/fence"
 )
 
-// Close ends a feedback for a person, with a reason: one that was rejected, or one that nobody wants any more. A fix that was
-// merged and is red, and one that is verified, are not for closing by hand (FIX-23).
+// Close lets a person end a feedback with a reason, if it was rejected or is no longer wanted. A merged fix that fails
+// its test and a verified fix cannot be closed by hand (FIX-23).
 func (d *Driver) Close(ctx context.Context, o Owner, id, reason string) (Item, error) {
 	i, s, err := d.at(ctx, id)
 	if err != nil {

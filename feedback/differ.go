@@ -9,11 +9,11 @@ import (
 	"github.com/runplan/runplan/internal/git"
 )
 
-// Trees runs regression tests in scratch trees, with the very gate that the run of the fix had.
+// Trees runs regression tests in scratch trees, with the gate that the run of the fix used.
 type Trees struct {
 	Repo    *git.Repo
-	Subject gates.Subject                                                                 // what all gates get: environment, limits, redaction
-	Tree    func(ctx context.Context, commit string) (dir string, done func(), err error) // makes a tree of a commit, set up as workspaces are
+	Subject gates.Subject                                                                 // common gate input: environment, limits, redaction
+	Tree    func(ctx context.Context, commit string) (dir string, done func(), err error) // makes a tree of a commit, set up like a workspace
 }
 
 // Both implements [Differ].

@@ -12,8 +12,9 @@ import (
 	"github.com/runplan/runplan/llm"
 )
 
-// Stages are the hands of the driver: one function a stage, each with a typed result, each to be replaced (FIX-25). An
-// error that is a [Refusal] is an answer about the change; any other says that nobody could look, and the row waits.
+// Stages holds the stages of the driver as functions with typed results, so that each can be replaced (FIX-25). An
+// error that is a [Refusal] is a decision about the change. Any other error means that the stage could not run, and
+// the row waits.
 type Stages struct {
 	Triage       func(ctx context.Context, i Item) (Triage, error)
 	Localise     func(ctx context.Context, i Item, t Triage) (Places, error)
@@ -31,15 +32,15 @@ type Stages struct {
 	Learn        func(ctx context.Context, i Item, l Lesson) error
 }
 
-// Refused is why a fix was not good enough: the next plan is told of it.
+// Refused is the reason why a fix was not good enough. The next plan receives it.
 type Refused struct {
 	Round  int    `json:"round"`
 	Stage  Stage  `json:"stage"`
 	Reason string `json:"reason"`
-	Lines  int    `json:"lines,omitempty"` // that the change had
+	Lines  int    `json:"lines,omitempty"` // lines of the change
 }
 
-// Change is all that is known of a fix when it is published.
+// Change is all data of a fix when it is published.
 type Change struct {
 	Triage       Triage
 	Plan         Plan
@@ -48,39 +49,39 @@ type Change struct {
 	Review       Reviewed
 }
 
-// Driver walks rows through the stages.
+// Driver moves rows through the stages.
 type Driver struct {
 	Store  *store.Feedbacks
 	Stages Stages
 	Now    func() time.Time
-	Say    func(i Item, text string) // is told of each step; may be nil
+	Say    func(i Item, text string) // called for each step; may be nil
 
-	notified map[string]bool // rows whose notification this driver tried: once is enough for one process
+	notified map[string]bool // rows whose notification this process has tried; it tries only once
 }
 
-// Waits is why a row does not go on by itself.
+// Waits is the reason why a row waits.
 type Waits struct {
-	For   string // for people; "" where it does not wait
-	Human bool   // somebody has to do something
+	For   string // for people; "" if it does not wait
+	Human bool   // a person has to act
 }
 
-// Outcome is what one go did.
+// Outcome is the result of one call of Process.
 type Outcome struct {
 	Item  Item
-	Moved bool // anything was written down
+	Moved bool // something was recorded
 	Waits Waits
-	// PassedOver has what is in the way of rows that come before this one, each for itself.
+	// PassedOver holds the errors of earlier rows that were skipped.
 	PassedOver []error
 }
 
-// Enqueue puts words in as pending. The same words under the same id are there already, which is told with false.
+// Enqueue adds a pending feedback. It returns false if the same text exists under the same id.
 func (d *Driver) Enqueue(ctx context.Context, id, body string, s Severity, url, source string) (bool, error) {
 	return Enqueue(ctx, d.Store, Words{ID: id, Body: body, Severity: s, URL: url, Source: source, At: d.Now()})
 }
 
-// Process takes the first row that goes on by itself, and walks it until it waits for somebody or is at its end (FIX-02).
-// Rows that wait are looked at and passed over, and so are those that have something in their own way: one bad row does not
-// keep all others from going on. Where none goes on, that is the error. An id takes that row and no other.
+// Process takes the first row that can continue, and advances it until it waits or ends (FIX-02). It skips rows that
+// wait and rows with an error of their own, so that one bad row does not block the others. If no row can continue, it
+// returns the first such error. A non-empty id selects a single row.
 func (d *Driver) Process(ctx context.Context, id string) (Outcome, error) {
 	if id != "" {
 		i, _, err := d.at(ctx, id)
@@ -125,8 +126,8 @@ func (d *Driver) Process(ctx context.Context, id string) (Outcome, error) {
 	return waiting, nil
 }
 
-// ownTrouble tells what is in the way of one row from what is in the way of all: an answer about it that is none, a run of
-// its fix that could not end, or something around its change.
+// ownTrouble reports whether an error concerns only one row: an invalid answer about it, a run of its fix that did not
+// finish, or a blocked change.
 func ownTrouble(err error) bool {
 	var b *Blocked
 	var s *Stopped
@@ -134,7 +135,7 @@ func ownTrouble(err error) bool {
 	return errors.As(err, &b) || errors.As(err, &s) || errors.As(err, &a)
 }
 
-// advance walks one row as far as it goes.
+// advance moves one row as far as possible.
 func (d *Driver) advance(ctx context.Context, i Item) (Outcome, error) {
 	out := Outcome{Item: i}
 	for {
@@ -154,7 +155,7 @@ func (d *Driver) advance(ctx context.Context, i Item) (Outcome, error) {
 	}
 }
 
-// step does the one thing that comes next. A row that is returned with no more notes waits, or is at its end.
+// step executes the next step of a row. If the row has no new note, it waits or has ended.
 func (d *Driver) step(ctx context.Context, i Item) (Item, Waits, error) {
 	s, err := i.tell()
 	if err != nil {
@@ -179,7 +180,7 @@ func (d *Driver) step(ctx context.Context, i Item) (Item, Waits, error) {
 	return i, Waits{}, nil
 }
 
-// triaged finds the places, drafts the plan, and has a large one approved.
+// triaged finds the places, drafts the plan, and gets approval for a large job.
 func (d *Driver) triaged(ctx context.Context, i Item, s story) (Item, Waits, error) {
 	fail := func(stage Stage, err error) (Item, Waits, error) {
 		return i, Waits{}, fmt.Errorf("feedback %s: %s: %w", i.ID, stage, err)
@@ -200,11 +201,11 @@ func (d *Driver) triaged(ctx context.Context, i Item, s story) (Item, Waits, err
 		if err != nil {
 			return fail(StagePlan, err)
 		}
-		// Another plan needs an approval of its own.
+		// Another plan needs its own approval.
 		return d.note(ctx, i, Triaged, NotAsked, StagePlan, p.String(), p)
 	}
 	if large, _ := IsLarge(*s.plan); large {
-		// What the row says of an approval is a copy: the signature is in the audit, or it is none.
+		// The approval in the row is only a copy. The signature must be in the audit.
 		by, err := d.Stages.Agreed(ctx, i, *s.plan)
 		if err != nil {
 			return fail(StageApproval, err)
@@ -216,7 +217,7 @@ func (d *Driver) triaged(ctx context.Context, i Item, s story) (Item, Waits, err
 	return d.note(ctx, i, InFix, i.Approval, StageStart, "the runner begins with plan "+fmt.Sprint(s.plan.Round), nil)
 }
 
-// approval posts a large job to the owner, and goes on once the owner signed for this very plan (FIX-13, C-40).
+// approval posts a large job to the owner, and continues once the owner signed this plan (FIX-13, C-40).
 func (d *Driver) approval(ctx context.Context, i Item, s story, by string) (Item, Waits, error) {
 	if by != "" {
 		return d.note(ctx, i, Triaged, Given, StageApproval, by+" approved it", Asked{Plan: s.plan.Digest, By: by})
@@ -229,7 +230,7 @@ func (d *Driver) approval(ctx context.Context, i Item, s story, by string) (Item
 	asked, err := d.Stages.Ask(ctx, i, *s.plan)
 	switch {
 	case errors.Is(err, ErrNoInbox) && i.Approval == Deferred:
-		return i, waits, nil // as before
+		return i, waits, nil // unchanged
 	case errors.Is(err, ErrNoInbox):
 		asked = Asked{Plan: s.plan.Digest}
 		after, _, err := d.note(ctx, i, Triaged, Deferred, StageApproval, "warning: the owner could not be asked: "+err.Error()+"; the next go tries again", asked)
@@ -241,7 +242,7 @@ func (d *Driver) approval(ctx context.Context, i Item, s story, by string) (Item
 	return after, waits, err
 }
 
-// note writes down what happened, before anything follows from it.
+// note records what happened before anything follows from it.
 func (d *Driver) note(ctx context.Context, i Item, to Status, approval Approval, stage Stage, text string, data any) (Item, Waits, error) {
 	after, err := record(ctx, d.Store, i, Note{At: d.Now().UTC(), From: i.Status, To: to, Approval: approval, Stage: stage, Text: text}, data)
 	if err == nil && d.Say != nil {

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// inFix has the plan run, and what came of it looked at and published.
+// inFix runs the plan, then checks, reviews and publishes the result.
 func (d *Driver) inFix(ctx context.Context, i Item, s story) (Item, Waits, error) {
 	refuse := func(stage Stage, err error) (Item, Waits, error) {
 		r, ok := refused(err)
@@ -61,7 +61,7 @@ func (d *Driver) inFix(ctx context.Context, i Item, s story) (Item, Waits, error
 	return d.publish(ctx, i, s)
 }
 
-// publish opens the draft change request. Where nobody can, the branch is left for people, who may merge it without one.
+// publish opens the draft change request. If that is impossible, the branch remains for people to merge.
 func (d *Driver) publish(ctx context.Context, i Item, s story) (Item, Waits, error) {
 	if s.pr != nil {
 		m, err := d.Stages.Merged(ctx, i, *s.plan, *s.fix, *s.pr)
@@ -81,13 +81,13 @@ func (d *Driver) publish(ctx context.Context, i Item, s story) (Item, Waits, err
 	}
 	waits := Waits{p.Note, true}
 	if s.pr != nil && *s.pr == p {
-		return i, waits, nil // as before
+		return i, waits, nil // unchanged
 	}
 	after, _, err := d.note(ctx, i, InFix, i.Approval, StagePublish, p.String(), p)
 	return after, waits, err
 }
 
-// open tells whoever is to know, and looks whether the change was merged.
+// open notifies the author of the feedback and checks whether the change was merged.
 func (d *Driver) open(ctx context.Context, i Item, s story) (Item, Waits, error) {
 	if s.plan == nil || s.fix == nil {
 		return i, Waits{}, fmt.Errorf("feedback %s: %w: a change is open, and nobody says which", i.ID, ErrHistory)
@@ -96,7 +96,7 @@ func (d *Driver) open(ctx context.Context, i Item, s story) (Item, Waits, error)
 	if s.pr != nil {
 		pr = *s.pr
 	}
-	// What was deferred is tried again by the next process, and is no news as long as it stays so.
+	// The next process retries a deferred notification. The row is updated only if the result changes.
 	if s.told == nil || s.told.Deferred && i.URL != "" && !d.notified[i.ID] {
 		t, err := d.Stages.Notify(ctx, i, pr)
 		if d.notified == nil {
@@ -131,7 +131,7 @@ func (d *Driver) open(ctx context.Context, i Item, s story) (Item, Waits, error)
 	if c.Green {
 		return d.note(ctx, i, Verified, i.Approval, StageVerify, c.String(), c)
 	}
-	// The alarm goes first: a process that dies here raises it again, and never lets it be forgotten.
+	// Raise the alarm before recording it: after a crash it is raised again and never lost.
 	if err := d.Stages.Alarm(ctx, i, c); err != nil {
 		return i, Waits{}, fmt.Errorf("feedback %s: raise the alarm: %w", i.ID, err)
 	}
@@ -142,7 +142,7 @@ func (d *Driver) open(ctx context.Context, i Item, s story) (Item, Waits, error)
 	return after, Waits{}, err
 }
 
-// Alarm says that a fix which was merged does not hold.
+// Alarm reports that a merged fix does not hold.
 type Alarm struct {
 	ID      string
 	Checked Checked
@@ -150,7 +150,7 @@ type Alarm struct {
 
 func (a *Alarm) Error() string { return "feedback " + a.ID + ": " + a.Checked.String() }
 
-// verified keeps what the fix taught, and closes.
+// verified stores the lesson of the fix and closes the row.
 func (d *Driver) verified(ctx context.Context, i Item, s story) (Item, Waits, error) {
 	switch {
 	case s.learned:

@@ -13,13 +13,13 @@ import (
 	"github.com/runplan/runplan/internal/store"
 )
 
-// Words are what somebody finds wrong.
+// Words holds the text of a feedback.
 type Words struct {
 	ID       string
 	Body     string
 	Severity Severity
-	URL      string // of the pull request or issue that it is about; "" for none
-	Source   string // by which way it came: cli, inbox item 3, run ab12 batch 2
+	URL      string // pull request or issue that it is about; "" for none
+	Source   string // origin: cli, inbox item 3, run ab12 batch 2
 	At       time.Time
 }
 
@@ -46,7 +46,7 @@ func (w Words) check() error {
 	return nil
 }
 
-// Enqueue puts words in as pending. The same words under the same id are there already, which is told with false.
+// Enqueue adds a pending feedback. It returns false if the same text exists under the same id.
 func Enqueue(ctx context.Context, s *store.Feedbacks, w Words) (bool, error) {
 	if err := w.check(); err != nil {
 		return false, err
@@ -64,7 +64,7 @@ func Enqueue(ctx context.Context, s *store.Feedbacks, w Words) (bool, error) {
 	return added, err
 }
 
-// SeverityOf translates the kind of an item of the inbox (TRUST-10).
+// SeverityOf returns the severity for the kind of an inbox item (TRUST-10).
 func SeverityOf(kind string) Severity {
 	switch kind {
 	case "critical":

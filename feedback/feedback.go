@@ -1,11 +1,12 @@
-// Package feedback turns what the owner finds wrong into a change with a regression test, for people to merge.
+// Package feedback turns the owner's feedback into a change with a regression test, for people to merge.
 //
-// A row of feedback is walked through stages: triage, localise, plan, approval where the job is large, fix, differential
-// check, review, publish, notify, verify on merge, learn. Each stage is one file with a typed result, and can be replaced
-// ([Stages]). [Driver] does no more than walk: what a stage found is written into the history of the row before anything
-// follows from it, so a process that was killed anywhere is followed by one that goes on from the row (FIX-05).
+// A row of feedback moves through stages: triage, localise, plan, approval if the job is large, fix, differential
+// check, review, publish, notify, verify on merge, learn. Each stage is one file with a typed result, and can be
+// replaced ([Stages]). [Driver] only sequences them. It records the result of a stage in the history of the row before
+// it acts on it. After a crash the next process continues from the row (FIX-05).
 //
-// The fix itself is a markdown plan that the ordinary runner executes, with the ordinary gates. Nothing here edits code.
+// The fix itself is a markdown plan that the ordinary runner executes, with the ordinary gates. This package edits no
+// code.
 package feedback
 
 import (
@@ -17,10 +18,10 @@ import (
 	"github.com/runplan/runplan/internal/lazyre"
 )
 
-// Status is where a feedback stands (FIX-04).
+// Status is the state of a feedback (FIX-04).
 type Status string
 
-// The states, in their order.
+// The states in order.
 const (
 	Pending  Status = "pending"
 	Triaged  Status = "triaged"
@@ -31,13 +32,13 @@ const (
 	Closed   Status = "closed"
 )
 
-// next says which states may follow on which. A row that is not moved may always be told more of.
+// next returns the allowed transitions. A row may get notes in any state without a transition.
 func next() map[Status][]Status {
 	return map[Status][]Status{
 		"":       {Pending},
-		Pending:  {Triaged, Rejected}, // rejected by a person, who took it back
+		Pending:  {Triaged, Rejected}, // rejected when a person withdraws it
 		Triaged:  {InFix, Rejected},
-		InFix:    {PROpen, Rejected, Triaged}, // back to triaged with another plan
+		InFix:    {PROpen, Rejected, Triaged}, // back to triaged for another plan
 		PROpen:   {Verified, Rejected},
 		Verified: {Closed},
 		Rejected: {Closed},
@@ -50,10 +51,10 @@ func (s Status) valid() bool {
 	return ok && s != ""
 }
 
-// Severity is how bad it is (FIX-03).
+// Severity is the severity of a feedback (FIX-03).
 type Severity string
 
-// Severities lists them, the least first.
+// Severities lists the severities in ascending order.
 func Severities() []string { return []string{"low", "medium", "high", "critical"} }
 
 // ParseSeverity reads a severity.
@@ -64,7 +65,7 @@ func ParseSeverity(s string) (Severity, error) {
 	return Severity(s), nil
 }
 
-// Class is the kind of fix that a feedback asks for (FIX-07).
+// Class is the kind of fix that a feedback needs (FIX-07).
 type Class string
 
 // The eight classes.
@@ -79,7 +80,7 @@ const (
 	OutOfScope    Class = "out-of-scope"
 )
 
-// classes says what each is, in the order in which a model reads them.
+// classes describes the classes in the order in which the prompt lists them.
 func classes() []struct {
 	class   Class
 	meaning string
@@ -108,30 +109,30 @@ func (c Class) valid() bool {
 	return false
 }
 
-// Approval is where the approval of a large job stands; "" where none is needed (C-40).
+// Approval is the state of the approval of a large job; "" if none is needed (C-40).
 type Approval string
 
-// What can be said of an approval.
+// States of an approval.
 const (
 	NotAsked Approval = ""
 	Waiting  Approval = "waiting"
-	Deferred Approval = "deferred" // nobody could be asked; the next go tries again
+	Deferred Approval = "deferred" // the owner could not be asked; retried later
 	Given    Approval = "given"
 	Denied   Approval = "denied"
 )
 
-// MinConfidence is what triage has to be sure of, in percent; below, the feedback is out of scope (FIX-08).
+// MinConfidence is the least confidence of triage in percent. Below it the feedback is out of scope (FIX-08).
 const MinConfidence = 60
 
-// MaxRounds bounds the plans that are drafted for one feedback (FIX-15).
+// MaxRounds is the highest number of plans for one feedback (FIX-15).
 const MaxRounds = 3
 
-// maxBody bounds the words of a feedback.
+// maxBody is the highest size of a feedback in bytes.
 const maxBody = 64 << 10
 
 var idForm = lazyre.New(`^[a-z0-9](?:[a-z0-9-]{0,46}[a-z0-9])?$`)
 
-// CheckID refuses an id that could not be part of a branch's and a file's name.
+// CheckID rejects an id that cannot be part of a branch name and a file name.
 func CheckID(id string) error {
 	if !idForm.MatchString(id) || strings.Contains(id, "--") {
 		return fmt.Errorf("%q is no id of a feedback: it has small letters, digits and single dashes, 48 at most", id)
@@ -139,13 +140,13 @@ func CheckID(id string) error {
 	return nil
 }
 
-// BranchPrefix heads the branches of fixes (FIX-16).
+// BranchPrefix is the prefix of the branches of fixes (FIX-16).
 const BranchPrefix = "auto/runplan/"
 
-// Branch is the branch of the fix of a feedback.
+// Branch returns the branch for the fix of a feedback.
 func Branch(id string) string { return BranchPrefix + id }
 
-// Refusal is a decision against a change or a wish, with what to do about it. The row's history has it.
+// Refusal is a decision against a change or a request, with a hint. The history of the row records it.
 type Refusal struct {
 	What string
 	Do   string
@@ -153,7 +154,7 @@ type Refusal struct {
 
 func (r *Refusal) Error() string { return r.What }
 
-// Blocked says that something around the change is in the way: the row waits as it is until it is put right.
+// Blocked reports an obstacle outside of the change. The row waits until it is removed.
 type Blocked struct {
 	What string
 	Do   string
@@ -161,7 +162,7 @@ type Blocked struct {
 
 func (b *Blocked) Error() string { return b.What }
 
-// Stopped says that the run of a fix came to no end: something could not be looked at, and the row waits as it is.
+// Stopped reports that the run of a fix did not finish. The row waits.
 type Stopped struct{ Err error }
 
 func (s *Stopped) Error() string { return s.Err.Error() }
@@ -175,7 +176,7 @@ func refuse(do, format string, args ...any) error {
 	return &Refusal{fmt.Sprintf(format, args...), do}
 }
 
-// refused tells a refusal from a failure of the machinery.
+// refused distinguishes a refusal from a technical error.
 func refused(err error) (*Refusal, bool) {
 	var r *Refusal
 	ok := errors.As(err, &r)

@@ -13,37 +13,37 @@ import (
 	"github.com/runplan/runplan/internal/git"
 )
 
-// Fix is what the run of a plan made.
+// Fix is the result of running a plan.
 type Fix struct {
 	Run      string   `json:"run"`
 	Plan     string   `json:"plan"` // file of the plan
-	Base     string   `json:"base"` // commit that it starts from
+	Base     string   `json:"base"` // start commit
 	Tip      string   `json:"tip"`
 	Branch   string   `json:"branch"`
-	Into     string   `json:"into"`  // the integration branch that it is for
-	Lines    int      `json:"lines"` // added and removed
+	Into     string   `json:"into"`  // the integration branch
+	Lines    int      `json:"lines"` // added plus removed
 	Files    []string `json:"files"`
 	Attempts int      `json:"attempts"`
-	CostUSD  *float64 `json:"cost_usd"` // nil: not known
+	CostUSD  *float64 `json:"cost_usd"` // nil: unknown
 	Agent    string   `json:"agent,omitempty"`
 }
 
-// String tells it to people.
+// String describes the fix for people.
 func (f Fix) String() string {
 	return fmt.Sprintf("%s is at %s: %d lines in %s, attempt %d of run %s", f.Branch, short(f.Tip), f.Lines, strings.Join(f.Files, ", "), f.Attempts, f.Run[:min(8, len(f.Run))])
 }
 
 // Job is a plan for the runner.
 type Job struct {
-	File string // of the plan
-	Base string // commit that it has to start from
+	File string // file of the plan
+	Base string // start commit
 }
 
-// Ran is how a run ended.
+// Ran is the result of a run.
 type Ran struct {
 	Run      string
-	Done     bool   // all of it landed on Tip
-	Reason   string // why not
+	Done     bool   // all of it is on Tip
+	Reason   string // why it is not done
 	Base     string
 	Tip      string
 	Attempts int
@@ -51,26 +51,26 @@ type Ran struct {
 	Agent    string
 }
 
-// Runner is the ordinary runner. It begins a run of the plan, goes on with one that was stopped, or tells of one that
-// ended. An error says that there is no result yet.
+// Runner is the ordinary runner. It starts a run of the plan, resumes a stopped one, or returns the result of a
+// finished one. An error means that there is no result yet.
 type Runner interface {
 	Run(ctx context.Context, j Job) (Ran, error)
 }
 
-// Fixer has plans run, and keeps what came of them on a branch of their own.
+// Fixer runs plans and keeps the results on branches of their own.
 type Fixer struct {
 	Repo   *git.Repo
 	Runner Runner
-	Plans  string                                    // folder that plans are kept in
+	Plans  string                                    // folder of the plans
 	Base   func(ctx context.Context) (Target, error) // the integration branch
 }
 
-// PlanFile is where a plan is written down. Each round has a file of its own, and so a branch of its own to be run on.
+// PlanFile returns the path of a plan. Each round has its own file and so its own run branch.
 func PlanFile(dir string, p Plan) string {
 	return filepath.Join(dir, p.FeedbackID, fmt.Sprintf("%s-r%d.md", p.FeedbackID, p.Round))
 }
 
-// Write writes the plan down as markdown.
+// Write writes the plan as markdown.
 func (f Fixer) Write(body string, p Plan) (string, error) {
 	text, err := Render(p, body)
 	if err != nil {
@@ -83,8 +83,8 @@ func (f Fixer) Write(body string, p Plan) (string, error) {
 	return file, atomicfile.Write(file, []byte(text), 0o644)
 }
 
-// Fix runs a plan and leaves what came of it on the branch of the feedback (FIX-16). A branch that is there already is taken
-// further, unless it has work of somebody else.
+// Fix runs a plan and puts the result on the branch of the feedback (FIX-16). It extends an existing branch unless
+// that contains commits of somebody else.
 func (f Fixer) Fix(ctx context.Context, i Item, p Plan) (Fix, error) {
 	target, err := f.Base(ctx)
 	if err != nil {
@@ -113,7 +113,7 @@ func (f Fixer) Fix(ctx context.Context, i Item, p Plan) (Fix, error) {
 	return out, f.branch(ctx, i, out)
 }
 
-// branch puts the branch of the feedback at the tip. It moves only from where this loop itself left it.
+// branch moves the branch of the feedback to the tip, only if it still is where this loop left it.
 func (f Fixer) branch(ctx context.Context, i Item, x Fix) error {
 	ref := "refs/heads/" + x.Branch
 	at, err := f.Repo.Resolve(ctx, ref)
@@ -130,7 +130,7 @@ func (f Fixer) branch(ctx context.Context, i Item, x Fix) error {
 	return f.Repo.UpdateRefs(ctx, git.RefUpdate{Ref: ref, New: x.Tip, Old: old})
 }
 
-// made tells whether a commit is a fix of an earlier round.
+// made reports whether a commit is a fix of an earlier round.
 func (i Item) made(commit string) bool {
 	for _, n := range i.Notes {
 		var f *Fix
@@ -141,7 +141,7 @@ func (i Item) made(commit string) bool {
 	return false
 }
 
-// numstat counts the lines that a change adds and removes, and names its files. What is no text counts as one line.
+// numstat counts the added and removed lines of a change and lists its files. A binary file counts as one line.
 func numstat(ctx context.Context, r *git.Repo, base, tip string) (lines int, files []string, err error) {
 	out, err := r.Run(ctx, "diff", "--numstat", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", base, tip, "--")
 	if err != nil {
@@ -163,10 +163,10 @@ func numstat(ctx context.Context, r *git.Repo, base, tip string) (lines int, fil
 	return lines, files, nil
 }
 
-// maxFile bounds a file that is read from a commit.
+// maxFile is the highest size of a file read from a commit, in bytes.
 const maxFile = 1 << 20
 
-// AtCommit reads files as a commit has them.
+// AtCommit reads files of a commit.
 func AtCommit(r *git.Repo, commit string) Files {
 	return func(ctx context.Context, path string) (string, bool, error) {
 		name := commit + ":" + path
@@ -186,28 +186,29 @@ func AtCommit(r *git.Repo, commit string) Files {
 	}
 }
 
-// Differential is what the differential check saw.
+// Differential is the result of the differential check.
 type Differential struct {
 	Base   string       `json:"base"`
 	Tip    string       `json:"tip"`
 	Report gates.Report `json:"report"`
 }
 
-// String tells it to people.
+// String describes the result for people.
 func (d Differential) String() string {
 	return fmt.Sprintf("the regression test fails on %s and passes on %s", short(d.Base), short(d.Tip))
 }
 
 // Differ runs regression tests.
 type Differ interface {
-	// Both runs the test on the base, with the test of the tip, and on the tip. Its error says that it could not look.
+	// Both runs the test on the base, with the test file of the tip, and on the tip. An error means that it could not
+	// run.
 	Both(ctx context.Context, base, tip, test string) (gates.Report, error)
 	// One runs the test on a commit as it is.
 	One(ctx context.Context, commit, test string) (gates.Report, error)
 }
 
-// CheckDifferential has the regression test fail on the base and pass on the tip; all else is refused (FIX-19). Skipped
-// is not passed.
+// CheckDifferential requires that the regression test fails on the base and passes on the tip (FIX-19). Skipped does
+// not count as passed.
 func CheckDifferential(ctx context.Context, d Differ, base, tip, test string) (Differential, error) {
 	rep, err := d.Both(ctx, base, tip, test)
 	if err != nil {
@@ -216,11 +217,11 @@ func CheckDifferential(ctx context.Context, d Differ, base, tip, test string) (D
 	if rep.Status != gates.Pass && rep.Status != gates.Warn {
 		return Differential{}, refuse("", "%s", first(findings(rep), rep.Note, "the regression test was not looked at: "+string(rep.Status)))
 	}
-	rep.Output = "" // what matters is in the note; the run's logs have it all
+	rep.Output = "" // the note has the essentials; the logs have the output
 	return Differential{base, tip, rep}, nil
 }
 
-// findings says what a report found, in one line.
+// findings joins the findings of a report in one line.
 func findings(r gates.Report) string {
 	var list []string
 	for _, f := range r.Findings {

@@ -12,13 +12,13 @@ import (
 	"github.com/runplan/runplan/internal/store"
 )
 
-// ErrHistory says that the history of a row is not what was written. It is left as it is (FIX-06).
+// ErrHistory reports an invalid history of a row. The row is left unchanged (FIX-06).
 var ErrHistory = errors.New("the history of the feedback is damaged")
 
-// Stage names a stage of the loop, in the history and in messages.
+// Stage names a stage of the loop in the history and in messages.
 type Stage string
 
-// The stages, and what else a history tells of.
+// The stages, and other kinds of history entries.
 const (
 	StageEnqueue      Stage = "enqueue"
 	StageTriage       Stage = "triage"
@@ -29,7 +29,7 @@ const (
 	StageFix          Stage = "fix"
 	StageDifferential Stage = "differential"
 	StageReview       Stage = "review"
-	StageRefused      Stage = "refused" // the fix was not good enough; the data says why
+	StageRefused      Stage = "refused" // the fix was not good enough; data has the reason
 	StagePublish      Stage = "publish"
 	StageNotify       Stage = "notify"
 	StageMerge        Stage = "merge"
@@ -39,11 +39,11 @@ const (
 	StageClose        Stage = "close"
 )
 
-// Note is one entry of a history: what happened, from which state to which, and what a stage found.
+// Note is one entry of a history: what happened, the transition, and the result of the stage.
 type Note struct {
 	At       time.Time       `json:"at"`
 	From     Status          `json:"from"`
-	To       Status          `json:"to"` // the same where the row only learned something
+	To       Status          `json:"to"` // unchanged if the row only got data
 	Approval Approval        `json:"approval,omitempty"`
 	Stage    Stage           `json:"stage"`
 	Text     string          `json:"text"`           // for people
@@ -66,8 +66,8 @@ type Item struct {
 	row store.Feedback
 }
 
-// Read makes an item of a row. The history has to be an array of notes that lead, each from where the one before ended,
-// from nothing to the state in which the row is; anything else is [ErrHistory], and nothing is made up in its place.
+// Read parses a row. Its history must be an array of notes whose transitions form a chain from the start to the row's
+// state. Anything else is [ErrHistory].
 func Read(r store.Feedback) (Item, error) {
 	broken := func(format string, args ...any) (Item, error) {
 		return Item{}, fmt.Errorf("feedback %s: %w: %s", r.ID, ErrHistory, fmt.Sprintf(format, args...))
@@ -108,7 +108,7 @@ func Read(r store.Feedback) (Item, error) {
 	return i, nil
 }
 
-// story is what a history tells of where the work stands. Results of a plan that was refused are not in it.
+// story is the state of the work as the history tells it. It omits results of refused plans.
 type story struct {
 	triage  *Triage
 	places  *Places
@@ -123,12 +123,12 @@ type story struct {
 	checked *Checked
 	learned bool
 
-	rounds   int       // plans that were drafted
-	refusals []Refused // what was wrong with those before
-	alarms   []string  // commits that were red
+	rounds   int       // drafted plans
+	refusals []Refused // reasons against earlier plans
+	alarms   []string  // commits on which the test failed
 }
 
-// tell reads the results of the stages out of a history.
+// tell reads the results of the stages from a history.
 func (i Item) tell() (story, error) {
 	var s story
 	for n, note := range i.Notes {
@@ -169,7 +169,7 @@ func (i Item) tell() (story, error) {
 			if err = take(note, &c); err == nil {
 				s.alarms = append(s.alarms, c.Commit)
 			}
-			s.merged = nil // perhaps the next commit on the branch puts it right
+			s.merged = nil // a later commit on the branch may fix it
 		case StageLearn:
 			s.learned = true
 		case StageEnqueue, StageStart, StageClose:
@@ -183,7 +183,7 @@ func (i Item) tell() (story, error) {
 	return s, nil
 }
 
-// take reads the result of a stage.
+// take decodes the result of a stage.
 func take[T any](n Note, to **T) error {
 	if len(n.Data) == 0 {
 		return errors.New("it has no result")

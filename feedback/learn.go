@@ -22,15 +22,15 @@ type Lesson struct {
 	Refused []Refused
 }
 
-// Memory keeps lessons.
+// Memory stores lessons.
 type Memory struct {
 	Store    *store.Feedbacks
-	Failures *failures.Store // the truth about failure patterns (C-31)
+	Failures *failures.Store // authoritative store of failure patterns (C-31)
 	Now      func() time.Time
 }
 
-// Learn keeps what a fix taught: the failure with what put it right, under the id of the feedback (FAIL-06), and how the
-// review went, for reviews of the same class (REV-09). Learned again it changes nothing.
+// Learn stores the lesson of a fix: the failure with its remedy, under the id of the feedback (FAIL-06). It also
+// stores the result of the review, for later reviews of the class (REV-09). Repeating it changes nothing.
 func (m Memory) Learn(ctx context.Context, i Item, l Lesson) error {
 	rows, err := m.Failures.Patterns()
 	if err != nil {
@@ -49,7 +49,7 @@ func (m Memory) Learn(ctx context.Context, i Item, l Lesson) error {
 	return err
 }
 
-// outcome says in a line or two how the reviews of a fix went.
+// outcome summarizes the reviews of a fix.
 func outcome(l Lesson) string {
 	text := fmt.Sprintf("%s: %s after %d plans", l.Triage.Class, first(string(l.Review.Verdict), "no review"), l.Rounds)
 	for _, p := range l.Review.Passes {

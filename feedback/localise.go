@@ -14,23 +14,23 @@ import (
 	"github.com/runplan/runplan/internal/lazyre"
 )
 
-// Place is a range of lines that a feedback may be about.
+// Place is a range of lines that a feedback may concern.
 type Place struct {
 	Path  string `json:"path"`
 	Start int    `json:"start"`
 	End   int    `json:"end"`
 	Text  string `json:"text"`
-	Why   string `json:"why"` // the feedback names it, or which of its words stand there
+	Why   string `json:"why"` // the feedback names it, or the words found there
 }
 
-// Places is where to look.
+// Places lists the places to examine.
 type Places struct {
-	Base    string   `json:"base"` // the commit that was looked at
+	Base    string   `json:"base"` // the examined commit
 	Places  []Place  `json:"places"`
-	Skipped []string `json:"skipped,omitempty"` // files that were named and are not there
+	Skipped []string `json:"skipped,omitempty"` // named files that do not exist
 }
 
-// String tells it to people.
+// String describes the places for people.
 func (p Places) String() string {
 	var list []string
 	for _, at := range p.Places {
@@ -43,21 +43,21 @@ func (p Places) String() string {
 	return text
 }
 
-// Files reads the files of a commit. One that is not there, or is no text, is told with false.
+// Files reads files of a commit. ok is false for a missing or binary file.
 type Files func(ctx context.Context, path string) (text string, ok bool, err error)
 
 var rangeForm = lazyre.New(`([\w./-]*\w):(\d{1,7})(?:-(\d{1,7}))?`)
 
-// The bounds of what localise finds.
+// Limits of the search.
 const (
 	mostPlaces = 8
-	mostLines  = 60 // of one place
-	around     = 4  // lines before and behind a line that has a word of the feedback
+	mostLines  = 60 // for one place
+	around     = 4  // context lines around a match
 )
 
-// Localise finds the places that a feedback is about, without a model and always the same (FIX-10): ranges that it names,
-// and without one the lines of the candidate files that have the most of its words. Files that are not there are told of
-// and left out.
+// Localise finds the places that a feedback concerns, deterministically and without a model (FIX-10). It returns the
+// ranges that the feedback names. If there are none, it returns the lines of the candidate files with the most of its
+// words. Missing files are listed and skipped.
 func Localise(ctx context.Context, read Files, body string, candidates []string) (Places, error) {
 	var out Places
 	load := func(name string) ([]string, bool, error) {
@@ -78,7 +78,7 @@ func Localise(ctx context.Context, read Files, body string, candidates []string)
 	for _, m := range rangeForm.FindAllStringSubmatch(body, -1) {
 		name := path.Clean(m[1])
 		if strings.HasPrefix(m[1], "//") || strings.Contains(body, "://"+m[1]) || len(out.Places) == mostPlaces || !strings.ContainsAny(name, "./") {
-			continue // an address with a port, or a time of day
+			continue // an address with a port, or a time
 		}
 		lines, ok, err := load(name)
 		if err != nil {
@@ -118,7 +118,7 @@ func (p *Places) add(name string, lines []string, start, end int, why string) {
 	p.Places = append(p.Places, Place{Path: name, Start: start, End: end, Text: strings.Join(lines[start-1:end], "\n"), Why: why})
 }
 
-// search adds the lines of a file that have the most words of a feedback; where none has, its beginning.
+// search adds the lines of a file with the most words of a feedback, or its beginning if no word matches.
 func (p *Places) search(name string, lines []string, words []string) {
 	if len(p.Places) >= mostPlaces {
 		return
@@ -149,8 +149,8 @@ func (p *Places) search(name string, lines []string, words []string) {
 	}
 }
 
-// keywords are the words of a text that say something, in small letters, each once; parts of a name in camel case or
-// with underscores count as well.
+// keywords returns the significant words of a text in lower case without duplicates. Parts of camel-case and
+// underscored names count as well.
 func keywords(text string) []string {
 	var out []string
 	add := func(w string) {
@@ -168,12 +168,12 @@ func keywords(text string) []string {
 	return out
 }
 
-// common are words that stand everywhere.
+// common lists words that are too frequent to be significant.
 func common() []string {
 	return strings.Fields("the and for with that this from not are was has have does doesn should would could when then than but its into out all any can will there here which what who how why wrong bug fix return func def class import string int true false")
 }
 
-// localPath tells whether a name is a path inside of the repository that a fix may be about.
+// localPath reports whether a path is inside of the repository and may be part of a fix.
 func localPath(name string) bool {
 	clean := path.Clean(strings.ReplaceAll(name, `\`, "/"))
 	top, _, _ := strings.Cut(clean, "/")

@@ -7,10 +7,10 @@ import (
 	"github.com/runplan/runplan/internal/store"
 )
 
-// Parts are what the real stages are made of. Who only looks needs none of them.
+// Parts holds what the real stages are made of. Callers that only read need none of it.
 type Parts struct {
 	Store  *store.Feedbacks
-	Triage func(ctx context.Context) (Asker, error) // made when it is first needed: most goes ask no model
+	Triage func(ctx context.Context) (Asker, error) // created on first use, because most calls ask no model
 	Plan   func(ctx context.Context) (Asker, error)
 	Cost   Envelope
 	Owner  Owner
@@ -20,25 +20,25 @@ type Parts struct {
 	Forge  Forge
 	Memory Memory
 	Alarm  func(ctx context.Context, i Item, c Checked) error
-	// Critique looks at a step of an agent.
+	// Critique reviews a step of an agent.
 	Critique func(ctx context.Context, t Turn) (Critique, error)
 	Now      func() time.Time
 	Say      func(i Item, text string)
 }
 
-// ReviewWish is what a review of a fix is asked for.
+// ReviewWish is a request for a review of a fix.
 type ReviewWish struct {
 	Item         Item
 	Plan         Plan
 	Fix          Fix
 	Differential Differential
-	Earlier      string // how reviews of fixes of the same class went (REV-09)
+	Earlier      string // results of earlier reviews of the class (REV-09)
 }
 
-// mostEarlier bounds the earlier reviews that a reviewer is told of.
+// mostEarlier is the highest number of earlier reviews given to a reviewer.
 const mostEarlier = 5
 
-// New puts the loop together.
+// New builds the loop.
 func New(p Parts) *Driver {
 	d := &Driver{Store: p.Store, Now: p.Now, Say: p.Say}
 	d.Stages = Stages{
@@ -67,7 +67,7 @@ func New(p Parts) *Driver {
 			if err != nil {
 				return Plan{}, err
 			}
-			_, err = p.Fixer.Write(i.Body, plan) // for whoever is to approve it
+			_, err = p.Fixer.Write(i.Body, plan) // for the person who approves it
 			return plan, err
 		},
 		Ask:    func(ctx context.Context, _ Item, plan Plan) (Asked, error) { return p.Owner.Ask(ctx, plan) },

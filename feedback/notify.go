@@ -12,14 +12,14 @@ import (
 	"github.com/runplan/runplan/internal/proc"
 )
 
-// Told is whether whoever gave the feedback was told of the change.
+// Told records whether the author of the feedback was notified.
 type Told struct {
 	Where    string `json:"where,omitempty"`
 	Deferred bool   `json:"deferred,omitempty"`
 	Why      string `json:"why,omitempty"`
 }
 
-// String tells it to people.
+// String describes the notification for people.
 func (t Told) String() string {
 	if t.Deferred {
 		return "warning: nobody is told, deferred: " + t.Why
@@ -29,8 +29,8 @@ func (t Told) String() string {
 
 var threadForm = lazyre.New(`^/[\w.-]+/[\w.-]+/(pull|issues)/\d+/?$`)
 
-// Notify tells of the change where the feedback was given (FIX-22), once: a comment that a process left which was killed
-// before it could write that down is found there. Whatever keeps it from telling is a warning, and the drive goes on.
+// Notify comments on the thread of the feedback (FIX-22), once: it finds the comment of an earlier process that was
+// killed before recording it. A failure is a warning, and the loop continues.
 func (f Forge) Notify(ctx context.Context, i Item, p Published) (Told, error) {
 	later := func(format string, args ...any) (Told, error) {
 		return Told{Deferred: true, Why: fmt.Sprintf(format, args...)}, nil
@@ -74,8 +74,8 @@ func (f Forge) Notify(ctx context.Context, i Item, p Published) (Told, error) {
 	return Told{Where: where}, nil
 }
 
-// commented looks whether a comment is on a thread already. why says what kept it from looking: who cannot look does not
-// tell twice.
+// commented reports whether a thread already contains the comment. why gives the reason if that is unknown; then no
+// comment is posted.
 func (f Forge) commented(ctx context.Context, kind, where, text string) (there bool, why string, err error) {
 	out, said, err := f.program(ctx, "gh", kind, "view", where, "--json", "comments")
 	switch {

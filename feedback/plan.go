@@ -14,10 +14,10 @@ import (
 	"github.com/runplan/runplan/llm"
 )
 
-// Plan is how a feedback is to be put right (FIX-11).
+// Plan describes the fix of a feedback (FIX-11).
 type Plan struct {
 	FeedbackID   string   `json:"feedback_id"`
-	Round        int      `json:"round"` // 1 is the first
+	Round        int      `json:"round"` // counts from 1
 	Class        Class    `json:"fix_class"`
 	RootCause    string   `json:"root_cause"`
 	Change       string   `json:"proposed_change"`
@@ -26,7 +26,7 @@ type Plan struct {
 	LineEstimate int      `json:"line_estimate"`
 	Alternatives []string `json:"alternatives,omitempty"`
 	Cost         Envelope `json:"cost"`
-	Digest       string   `json:"digest"` // of all of this; what is approved is named by it
+	Digest       string   `json:"digest"` // hash of the plan, which identifies it in an approval
 }
 
 // Test is the regression test of a plan.
@@ -35,13 +35,13 @@ type Test struct {
 	Sketch string `json:"sketch"`
 }
 
-// Envelope bounds what a fix may take.
+// Envelope limits the effort for a fix.
 type Envelope struct {
-	Attempts int     `json:"attempts"`          // at the one batch of the plan
-	MaxUSD   float64 `json:"max_usd,omitempty"` // 0: no limit is set
+	Attempts int     `json:"attempts"`          // for the only batch of the plan
+	MaxUSD   float64 `json:"max_usd,omitempty"` // 0: no limit
 }
 
-// String tells it to people.
+// String describes the limits for people.
 func (e Envelope) String() string {
 	if e.MaxUSD == 0 {
 		return fmt.Sprintf("%d attempts (no limit of cost is set: run.max_cost_usd)", e.Attempts)
@@ -49,23 +49,23 @@ func (e Envelope) String() string {
 	return fmt.Sprintf("%d attempts and $%.2f", e.Attempts, e.MaxUSD)
 }
 
-// String tells it to people.
+// String describes the plan for people.
 func (p Plan) String() string {
 	return fmt.Sprintf("plan %d: %s; about %d lines in %s, with the test %s", p.Round, fence.Line(p.Change), p.LineEstimate, strings.Join(p.Files, ", "), p.Test.Path)
 }
 
-// PlanWish is what a plan is drafted from.
+// PlanWish is the input for drafting a plan.
 type PlanWish struct {
 	Triage  Triage
 	Places  Places
 	Round   int
-	Refused []Refused // plans before this one, and what was wrong with them
+	Refused []Refused // earlier plans and the reasons against them
 }
 
-// MaxLines is the most lines that a change may have without being a large job (FIX-12).
+// MaxLines is the highest number of lines of a change that is not a large job (FIX-12).
 const MaxLines = 200
 
-// IsLarge tells whether a plan is a large job, and why (FIX-12).
+// IsLarge reports whether a plan is a large job, and why (FIX-12).
 func IsLarge(p Plan) (bool, string) {
 	var why []string
 	if p.LineEstimate > MaxLines {
@@ -80,7 +80,7 @@ func IsLarge(p Plan) (bool, string) {
 	return len(why) > 0, strings.Join(why, "; ")
 }
 
-// subsystems are the top folders that files lie in, tests aside: they may be kept in a place of their own.
+// subsystems returns the top-level folders of files. Tests do not count, because they may have a folder of their own.
 func subsystems(files []string) []string {
 	var out []string
 	for _, f := range files {
@@ -105,7 +105,7 @@ func looksLikeTest(name string) bool {
 	return false
 }
 
-// tooLarge refuses a change that turned out to be a large job which nobody approved.
+// tooLarge rejects a change that became a large job without approval.
 func tooLarge(p Plan, f Fix) error {
 	if large, _ := IsLarge(p); f.Lines <= MaxLines || large {
 		return nil
@@ -113,7 +113,7 @@ func tooLarge(p Plan, f Fix) error {
 	return refuse("the next plan says so, and waits for the owner", "the change has %d lines, and plan %d said %d: more than %d are a large job, which nobody approved", f.Lines, p.Round, p.LineEstimate, MaxLines)
 }
 
-// planAnswer is what a model says.
+// planAnswer is the answer of a model.
 type planAnswer struct {
 	RootCause    string   `json:"root_cause"`
 	Change       string   `json:"proposed_change"`
@@ -123,7 +123,7 @@ type planAnswer struct {
 	Alternatives []string `json:"alternatives"`
 }
 
-// Draft asks for a plan. An answer that is none is an error: nothing is made up in its place.
+// Draft asks a model for a plan. An invalid answer is an error.
 func (a Asker) Draft(ctx context.Context, id, body string, w PlanWish, cost Envelope) (Plan, error) {
 	system, err := a.Prompts.Render("self_fix_plan", map[string]string{"identity": a.Identity})
 	if err != nil {
@@ -163,7 +163,7 @@ func (a Asker) Draft(ctx context.Context, id, body string, w PlanWish, cost Enve
 			p.Alternatives = append(p.Alternatives, s)
 		}
 	}
-	for _, r := range w.Refused { // what was measured is known better
+	for _, r := range w.Refused { // measured sizes replace the estimate
 		p.LineEstimate = max(p.LineEstimate, r.Lines)
 	}
 	if err := p.check(); err != nil {
@@ -193,7 +193,7 @@ func (p Plan) check() error {
 
 func (p Plan) digest() string {
 	p.Digest = ""
-	raw, _ := json.Marshal(p) // strings and numbers only, so it never fails
+	raw, _ := json.Marshal(p) // strings and numbers always encode
 	sum := sha256.Sum256(raw)
 	return hex.EncodeToString(sum[:])
 }

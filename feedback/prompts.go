@@ -9,7 +9,7 @@ import (
 //go:embed prompts/*.md
 var promptFiles embed.FS
 
-// LoadPrompts reads the prompts of this package; files of the same name in the given layers take their place (FIX-31).
+// LoadPrompts reads the prompts of this package. Files of the same name in the given layers override them (FIX-31).
 func LoadPrompts(more ...prompt.Layer) (prompt.Set, error) {
 	return prompt.LoadEmbedded("feedback", promptFiles, more...)
 }

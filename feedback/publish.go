@@ -20,16 +20,16 @@ import (
 	"github.com/runplan/runplan/internal/redact"
 )
 
-// Published is where the change can be seen.
+// Published tells where the change is visible.
 type Published struct {
 	Branch string `json:"branch"`
-	Base   string `json:"base"`             // branch that it is to be merged into
-	Remote string `json:"remote,omitempty"` // that it was pushed to
-	URL    string `json:"url,omitempty"`    // of the draft change request; "" where there is none
+	Base   string `json:"base"`             // target branch
+	Remote string `json:"remote,omitempty"` // remote of the pushed branch
+	URL    string `json:"url,omitempty"`    // draft change request; "" if there is none
 	Note   string `json:"note,omitempty"`   // why there is none
 }
 
-// String tells it to people.
+// String describes the publication for people.
 func (p Published) String() string {
 	if p.URL != "" {
 		return "draft change request: " + p.URL
@@ -41,10 +41,10 @@ func (p Published) String() string {
 type Target struct {
 	Branch  string
 	Commit  string
-	Default string // branch that a fix may not be made for; "" where it is not known
+	Default string // default branch, which is no allowed target; "" if unknown
 }
 
-// Check refuses the default branch: a fix goes to where people integrate, and never straight to what everybody gets (C-18).
+// Check rejects the default branch: a fix goes to the integration branch, never directly to all users (C-18).
 func (t Target) Check() error {
 	switch {
 	case t.Branch == "":
@@ -55,20 +55,20 @@ func (t Target) Check() error {
 	return nil
 }
 
-// Forge talks to the remote and to gh, the program of the forge.
+// Forge uses the remote and gh, the command line tool of GitHub.
 type Forge struct {
 	Repo   *git.Repo
 	Env    []string
 	Reaper *proc.Reaper
 	Redact func(string) string
-	Remote string // "" is origin, or else the first there is
-	Dir    string // where texts for gh are kept, by id
+	Remote string // "": origin, or else the first remote
+	Dir    string // folder of texts for gh, by id
 }
 
 // toolTimeout bounds git push, git fetch and gh.
 const toolTimeout = 5 * time.Minute
 
-// program runs a program with a list of arguments. What it says in refusing is text for people.
+// program runs a program. said is its error output, for people.
 func (f Forge) program(ctx context.Context, args ...string) (out, said string, err error) {
 	res, err := proc.Run(ctx, proc.Cmd{
 		Args: args, Dir: f.Repo.Root, Env: f.Env, Limits: proc.Limits{Total: toolTimeout}, KeepStdout: 1 << 20, Reaper: f.Reaper, Redact: f.Redact,
@@ -89,12 +89,12 @@ func (f Forge) program(ctx context.Context, args ...string) (out, said string, e
 	return strings.TrimSpace(string(res.Stdout)), "", nil
 }
 
-// oneLine is what a program said, for a message.
+// oneLine joins the output of a program for a message.
 func oneLine(text string) string {
 	return phrase.CutBytes(phrase.Line(redact.Clean(text)), 500)
 }
 
-// remote is where to push to; "" where there is none.
+// remote returns the remote to push to, or "" if there is none.
 func (f Forge) remote(ctx context.Context) (string, error) {
 	out, err := f.Repo.Run(ctx, "remote")
 	if err != nil {
@@ -114,7 +114,7 @@ func (f Forge) remote(ctx context.Context) (string, error) {
 	return names[0], nil
 }
 
-// DefaultBranch is the branch that the remote calls its own; "" where that is not known.
+// DefaultBranch returns the default branch of the remote, or "" if unknown.
 func (f Forge) DefaultBranch(ctx context.Context) (string, error) {
 	remote, err := f.remote(ctx)
 	if err != nil || remote == "" {
@@ -122,16 +122,16 @@ func (f Forge) DefaultBranch(ctx context.Context) (string, error) {
 	}
 	out, err := f.Repo.Run(ctx, "symbolic-ref", "--quiet", "refs/remotes/"+remote+"/HEAD")
 	if err != nil {
-		return "", nil // nobody asked the remote yet
+		return "", nil // the remote was never queried
 	}
 	return strings.TrimPrefix(out, "refs/remotes/"+remote+"/"), nil
 }
 
 var urlForm = lazyre.New(`https?://[^\s"'<>]+/pull/\d+`)
 
-// Publish pushes the branch and opens a draft change request on the integration branch (FIX-20). It refuses a change
-// without a regression test, one that is another feedback's, and one for the default branch. Without a remote or without
-// gh it says so, and the branch stays for people.
+// Publish pushes the branch and opens a draft change request for the integration branch (FIX-20). It refuses a change
+// without a regression test, a change of another feedback, and the default branch. Without a remote or gh it says so,
+// and the branch remains for people.
 func (f Forge) Publish(ctx context.Context, i Item, c Change) (Published, error) {
 	switch {
 	case c.Plan.Test.Path == "":
@@ -178,7 +178,7 @@ func (f Forge) Publish(ctx context.Context, i Item, c Change) (Published, error)
 	case err != nil:
 		return Published{}, err
 	case said != "" && strings.Contains(said, "already exists") && urlForm.FindString(said) != "":
-		url = urlForm.FindString(said) // a process that was killed had opened it
+		url = urlForm.FindString(said) // opened by a process that was killed
 	case said != "":
 		return Published{}, blocked("put it right, then process the feedback again; the branch is pushed", "gh pr create: %s", said)
 	}
@@ -188,7 +188,7 @@ func (f Forge) Publish(ctx context.Context, i Item, c Change) (Published, error)
 	return out, nil
 }
 
-// text keeps a text for gh: a file has no length that a command line could not have.
+// text writes a text for gh to a file, because command lines have a length limit.
 func (f Forge) text(id, name, text string) (string, error) {
 	dir := filepath.Join(f.Dir, id)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -198,7 +198,7 @@ func (f Forge) text(id, name, text string) (string, error) {
 	return file, atomicfile.Write(file, []byte(text), 0o644)
 }
 
-// Title is that of the change request.
+// Title returns the title of the change request.
 func Title(i Item) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(i.Body), "\n")
 	line = fence.Line(line)
@@ -208,8 +208,8 @@ func Title(i Item) string {
 	return "Fix " + i.ID + ": " + line
 }
 
-// quote puts the owner's words into a text unchanged, but for what steers a terminal or is not seen at all; in a fence,
-// where a forge takes nothing in them for a mention, a picture or an order.
+// quote quotes the owner's text in a fence, so that the forge sees no mention, image or command in it. It removes only
+// control and invisible characters.
 func quote(body string) string {
 	shown := fence.Clean(body)
 	text := fence.Around("text", strings.TrimRight(shown, "\n"))
@@ -219,8 +219,8 @@ func quote(body string) string {
 	return text
 }
 
-// Body is the text of the change request: which feedback it answers, the owner's words, what was found and changed, and
-// the table of the review (FIX-21).
+// Body returns the text of the change request: the feedback, the owner's words, the finding, the change, and the table
+// of the review (FIX-21).
 func Body(i Item, c Change) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "feedback_id: %s\n\nThis draft answers a feedback. It was said:\n\n%s", i.ID, quote(i.Body))
@@ -232,7 +232,7 @@ func Body(i Item, c Change) string {
 	return b.String()
 }
 
-// Table is the table of the passes.
+// Table returns the table of the review passes.
 func Table(r Reviewed) string {
 	if r.Verdict == "" {
 		return "(review gate not available)\n\n" + cell(r.Note) + "\n"
@@ -246,7 +246,7 @@ func Table(r Reviewed) string {
 	return b.String()
 }
 
-// cell makes a text of others fit into a cell of a table, where markdown would read more into it.
+// cell makes foreign text safe for a markdown table cell.
 func cell(text string) string {
 	text = fence.Line(text)
 	return strings.NewReplacer(`\`, `\\`, "|", `\|`, "<", "&lt;", ">", "&gt;", "`", "'", "@", "@\u200d", "[", `\[`, "]", `\]`, "*", `\*`, "_", `\_`, "#", `\#`).Replace(text)

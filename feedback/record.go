@@ -2,7 +2,7 @@ package feedback
 
 import "context"
 
-// RecordPR says where the change request of a fix is that somebody opened by hand.
+// RecordPR records the change request of a fix that a person opened by hand.
 func (d *Driver) RecordPR(ctx context.Context, id, url string) (Item, error) {
 	i, s, err := d.at(ctx, id)
 	if err != nil {

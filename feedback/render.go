@@ -8,12 +8,12 @@ import (
 	"github.com/runplan/runplan/planparse"
 )
 
-// Render writes a plan down as the markdown plan that the runner executes: one batch, because neither the test alone nor
-// the fix alone is anything to keep. The header of the batch names the regression test, which the differential gate runs on
-// both sides. Words of others stand in fences, and the text is read again before it counts.
+// Render formats a plan as the markdown plan that the runner executes. It has one batch, because test and fix belong
+// together. The batch header names the regression test, which the differential gate runs on both sides. Foreign text
+// is fenced, and the result is parsed again as a check.
 //
-// The same plan is the same text, whenever it is written down: a file that somebody changed meanwhile is put right, and a
-// run that was stopped finds what it began with.
+// The same plan always gives the same text. So a file that was edited meanwhile is restored, and a stopped run finds
+// its original plan.
 func Render(p Plan, body string) (string, error) {
 	title := fmt.Sprintf("Fix %s", p.FeedbackID)
 	var b strings.Builder

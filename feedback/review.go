@@ -10,13 +10,13 @@ import (
 	"github.com/runplan/runplan/internal/store"
 )
 
-// Reviewed is what the seven passes came to.
+// Reviewed is the result of the seven passes.
 type Reviewed struct {
-	Verdict       review.Verdict `json:"verdict,omitempty"` // "" where the review gate was not available
+	Verdict       review.Verdict `json:"verdict,omitempty"` // "" if the review gate was unavailable
 	ConfidencePct int            `json:"confidence_pct"`
 	Reasons       []string       `json:"reasons,omitempty"`
 	Passes        []PassLine     `json:"passes,omitempty"`
-	Note          string         `json:"note,omitempty"` // why it was not available
+	Note          string         `json:"note,omitempty"` // why it was unavailable
 }
 
 // PassLine is a pass of a review, for the table of a change request.
@@ -28,10 +28,10 @@ type PassLine struct {
 	Note     string       `json:"note,omitempty"`
 }
 
-// mostFindings bounds what is kept of a pass.
+// mostFindings is the highest number of stored findings of a pass.
 const mostFindings = 10
 
-// FromReview keeps of a review what a row has to know.
+// FromReview extracts the data of a review that a row stores.
 func FromReview(v review.Review) Reviewed {
 	out := Reviewed{Verdict: v.Verdict, ConfidencePct: v.ConfidencePct, Reasons: v.Reasons}
 	for _, p := range v.Passes {
@@ -52,8 +52,8 @@ func FromReview(v review.Review) Reviewed {
 	return out
 }
 
-// NoReview is the result where the review gate could not be used. That does not stop the drive: people review the change
-// in any case, and the change request says so (FIX-24).
+// NoReview returns the result if the review gate could not run. The loop continues, because people review the change
+// in any case and the change request says so (FIX-24).
 func NoReview(why string) Reviewed {
 	return Reviewed{Note: fence.Line(why)}
 }
@@ -62,7 +62,7 @@ func (r Reviewed) ok() bool {
 	return r.Verdict == review.OK || r.Verdict == "" || r.Verdict == review.NoVerdict
 }
 
-// String tells it to people.
+// String describes the review for people.
 func (r Reviewed) String() string {
 	if r.Verdict == "" {
 		return "warning: the review gate is not available: " + r.Note
@@ -70,7 +70,7 @@ func (r Reviewed) String() string {
 	return fmt.Sprintf("review: %s, confidence %d of 100", r.Verdict, r.ConfidencePct)
 }
 
-// refusal says what the next plan has to know.
+// refusal returns the reasons for the next plan.
 func (r Reviewed) refusal() error {
 	var list []string
 	for _, p := range r.Passes {
@@ -81,13 +81,13 @@ func (r Reviewed) refusal() error {
 	return refuse("", "the review says %s: %s", r.Verdict, first(strings.Join(list, " | "), strings.Join(r.Reasons, ", ")))
 }
 
-// Topics of what is remembered.
+// Topics of stored memories.
 const (
 	TopicReviews  = "review_patterns"
-	TopicFailures = "failure_patterns" // whose truth is the file of failure patterns (C-31)
+	TopicFailures = "failure_patterns" // the file of failure patterns is authoritative (C-31)
 )
 
-// EarlierReviews tells reviewers how reviews of fixes of the same class went (REV-09); "" where there were none.
+// EarlierReviews describes earlier reviews of fixes of the same class for reviewers (REV-09), or "" if there are none.
 func EarlierReviews(list []store.Memory) string {
 	if len(list) == 0 {
 		return ""

@@ -9,22 +9,22 @@ import (
 	"github.com/runplan/runplan/gates"
 )
 
-// Tool is an operation of the loop by itself: one JSON object in, one out (FIX-26). It is the same function that the driver
-// calls.
+// Tool is a single operation of the loop: one JSON object in, one out (FIX-26). It calls the same function as the
+// driver.
 type Tool struct {
 	Name string
 	What string
-	Acts bool // it writes something, so it needs trust
+	Acts bool // it writes, so it needs trust
 	Do   func(ctx context.Context, d *Driver, p Parts, in []byte) (any, error)
 }
 
-// InputError says that what a tool was given is not what it takes.
+// InputError reports invalid input of a tool.
 type InputError struct{ Err error }
 
 func (e *InputError) Error() string { return "read the input of the tool: " + e.Err.Error() }
 func (e *InputError) Unwrap() error { return e.Err }
 
-// tool makes a [Tool] of a function with typed input and result.
+// tool makes a [Tool] from a function with typed input and result.
 func tool[In, Out any](name, what string, acts bool, do func(context.Context, *Driver, Parts, In) (Out, error)) Tool {
 	return Tool{name, what, acts, func(ctx context.Context, d *Driver, p Parts, raw []byte) (any, error) {
 		var in In
@@ -37,12 +37,12 @@ func tool[In, Out any](name, what string, acts bool, do func(context.Context, *D
 	}}
 }
 
-// byID is the input of tools that work on a row.
+// byID is the input of tools that take a row.
 type byID struct {
 	ID string `json:"id"`
 }
 
-// at finds a row with its story.
+// at returns a row with its story.
 func (d *Driver) at(ctx context.Context, id string) (Item, story, error) {
 	row, err := d.Store.Get(ctx, id)
 	if err != nil {
@@ -56,12 +56,12 @@ func (d *Driver) at(ctx context.Context, id string) (Item, story, error) {
 	return i, s, err
 }
 
-// needs says that a row is not as far as a tool needs it.
+// needs reports that a row has not reached the stage that a tool needs.
 func needs(id string, what Stage) error {
 	return refuse("runplan self-fix process "+id+" takes it there", "feedback %s has no result of %s", id, what)
 }
 
-// Verdict is what is_plan_large_job answers.
+// Verdict is the result of is_plan_large_job.
 type Verdict struct {
 	Large bool   `json:"large"`
 	Why   string `json:"why,omitempty"`
@@ -170,7 +170,7 @@ type Turn struct {
 	Input json.RawMessage `json:"input"`
 }
 
-// Critique is what a critic saw in a step: what it is sure of, and what is kept for a review (FIX-29).
+// Critique holds a critic's findings about a step: certain ones, and those kept for a review (FIX-29).
 type Critique struct {
 	High   []gates.Finding `json:"high_confidence_findings"`
 	Kept   []gates.Finding `json:"kept"`
@@ -178,7 +178,7 @@ type Critique struct {
 	Note   string          `json:"note"`
 }
 
-// Written is where the plan of a regression test and its fix is.
+// Written names the branch, the regression test and the plan file.
 type Written struct {
 	Branch string `json:"branch"`
 	Test   string `json:"regression_test_path"`

@@ -12,17 +12,17 @@ import (
 	"github.com/runplan/runplan/llm"
 )
 
-// Triage is what a feedback was taken for.
+// Triage is the classification of a feedback.
 type Triage struct {
 	Class          Class    `json:"fix_class"`
 	RootCause      string   `json:"root_cause"` // a hypothesis
 	CandidateFiles []string `json:"candidate_files"`
 	ConfidencePct  int      `json:"confidence_pct"`
-	Escalated      bool     `json:"escalated_low_confidence"` // it was some class, and nobody was sure enough
-	Said           Class    `json:"said_class,omitempty"`     // with Escalated: which
+	Escalated      bool     `json:"escalated_low_confidence"` // classified, but with too little confidence
+	Said           Class    `json:"said_class,omitempty"`     // with Escalated: that class
 }
 
-// String tells it to people.
+// String describes the triage for people.
 func (t Triage) String() string {
 	if t.Escalated {
 		return fmt.Sprintf("%s: sure to %d %% that it is %s, and %d %% are needed", t.Class, t.ConfidencePct, t.Said, MinConfidence)
@@ -35,10 +35,10 @@ type Asker struct {
 	LLM      llm.Completer
 	Model    llm.Model
 	Prompts  prompt.Set
-	Identity string // the identity documents, which head the prompts
+	Identity string // identity documents that precede the prompts
 }
 
-// triageAnswer is what a model says.
+// triageAnswer is the answer of a model.
 type triageAnswer struct {
 	Class          Class    `json:"fix_class"`
 	RootCause      string   `json:"root_cause"`
@@ -46,8 +46,8 @@ type triageAnswer struct {
 	ConfidencePct  int      `json:"confidence_pct"`
 }
 
-// Triage asks what kind of fix a text wants (FIX-07). An answer that is none, a class that there is not and a confidence
-// that is none are errors (FIX-09); one below [MinConfidence] is out of scope, and says so (FIX-08).
+// Triage classifies the fix that a text asks for (FIX-07). An invalid answer, class or confidence is an error
+// (FIX-09). Below [MinConfidence] the result is out of scope (FIX-08).
 func (a Asker) Triage(ctx context.Context, body string) (Triage, error) {
 	var list strings.Builder
 	for _, k := range classes() {
@@ -70,7 +70,7 @@ func (a Asker) Triage(ctx context.Context, body string) (Triage, error) {
 	return t, nil
 }
 
-// settle makes of an answer what counts.
+// settle validates an answer and applies the threshold.
 func settle(got triageAnswer) (Triage, error) {
 	t := Triage{Class: got.Class, RootCause: fence.Line(got.RootCause), ConfidencePct: got.ConfidencePct}
 	for _, f := range got.CandidateFiles {
@@ -91,7 +91,7 @@ func settle(got triageAnswer) (Triage, error) {
 	return t, nil
 }
 
-// mostFiles bounds the files that a triage or a plan may name.
+// mostFiles is the highest number of files in a triage or plan.
 const mostFiles = 50
 
 func triageSchema() json.RawMessage {
@@ -107,13 +107,13 @@ func triageSchema() json.RawMessage {
 	})
 }
 
-// schema is an object that has each of these fields.
+// schema returns the schema of an object that requires all given fields.
 func schema(fields map[string]any) json.RawMessage {
 	var all []string
 	for name := range fields {
 		all = append(all, name)
 	}
 	slices.Sort(all)
-	text, _ := json.Marshal(map[string]any{"type": "object", "properties": fields, "required": all}) // strings and numbers only, so it never fails
+	text, _ := json.Marshal(map[string]any{"type": "object", "properties": fields, "required": all}) // always encodes
 	return text
 }

@@ -10,14 +10,14 @@ import (
 	"github.com/runplan/runplan/internal/proc"
 )
 
-// Merged is where a change ended.
+// Merged tells whether a change was merged.
 type Merged struct {
-	Commit string `json:"commit,omitempty"` // that has it; "" while it is open
-	How    string `json:"how,omitempty"`    // who says so
-	Closed bool   `json:"closed,omitempty"` // without being merged
+	Commit string `json:"commit,omitempty"` // commit with the change; "" while it is open
+	How    string `json:"how,omitempty"`    // evidence
+	Closed bool   `json:"closed,omitempty"` // closed without a merge
 }
 
-// String tells it to people.
+// String describes the state for people.
 func (m Merged) String() string {
 	switch {
 	case m.Closed:
@@ -28,8 +28,8 @@ func (m Merged) String() string {
 	return fmt.Sprintf("merged as %s (%s)", short(m.Commit), m.How)
 }
 
-// Merged looks whether a change was merged: gh knows of change requests, and git of what the integration branch holds. The
-// remote's branch is fetched where there is one; that leaves the checkout as it is.
+// Merged checks whether a change was merged. It asks gh about the change request and git about the integration branch.
+// It fetches the remote's branch if there is one, and does not change the checkout.
 func (f Forge) Merged(ctx context.Context, x Fix, pr Published) (Merged, error) {
 	var where []string
 	if pr.Remote != "" {
@@ -64,7 +64,7 @@ func (f Forge) Merged(ctx context.Context, x Fix, pr Published) (Merged, error) 
 	return Merged{}, nil
 }
 
-// asked asks gh about a change request. Where it cannot be asked, git is what is left.
+// asked asks gh about a change request. If gh is unavailable, git decides.
 func (f Forge) asked(ctx context.Context, pr Published) (Merged, error) {
 	if pr.URL == "" {
 		return Merged{}, nil
@@ -103,7 +103,7 @@ func (f Forge) asked(ctx context.Context, pr Published) (Merged, error) {
 		return Merged{}, fmt.Errorf("gh says that %s was merged as %s, and git does not have that commit; fetch it", pr.URL, short(v.MergeCommit.OID))
 	}
 	if commit != "" {
-		// What counts is the branch as it is now: a later commit may have put right, or broken, what this one merged.
+		// Check the branch as it is now: a later commit may have fixed or broken the merged change.
 		if in, err := f.Repo.IsAncestor(ctx, at, commit); err == nil && in {
 			at = commit
 		}
@@ -120,7 +120,7 @@ func isHash(s string) bool {
 	return len(s) == 40 || len(s) == 64
 }
 
-// Checked is what the regression test said of the merged commit.
+// Checked is the result of the regression test on the merged commit.
 type Checked struct {
 	Commit string           `json:"commit"`
 	Test   string           `json:"test"`
@@ -129,7 +129,7 @@ type Checked struct {
 	Note   string           `json:"note,omitempty"`
 }
 
-// String tells it to people.
+// String describes the result for people.
 func (c Checked) String() string {
 	if c.Green {
 		return fmt.Sprintf("%s passes on the merged commit %s", c.Test, short(c.Commit))
@@ -137,7 +137,8 @@ func (c Checked) String() string {
 	return fmt.Sprintf("ALARM: %s is red on the merged commit %s: %s", c.Test, short(c.Commit), c.Note)
 }
 
-// CheckMerged runs the regression test on a merged commit (FIX-23). Skipped is not passed, and no test is none.
+// CheckMerged runs the regression test on a merged commit (FIX-23). A skipped or missing test does not count as
+// passed.
 func CheckMerged(ctx context.Context, d Differ, commit, test string) (Checked, error) {
 	rep, err := d.One(ctx, commit, test)
 	if err != nil {

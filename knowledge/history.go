@@ -18,18 +18,18 @@ import (
 	"github.com/runplan/runplan/knowledge/outline"
 )
 
-// maxMessage is how much of a commit message is kept.
+// maxMessage is the highest number of bytes of a commit message that is stored.
 const maxMessage = 4000
 
-// logArgs ask for all that is wanted of a history in one pass, oldest commit first. Settings of the user change nothing
-// in it.
+// logArgs returns the arguments of git log that print the history in one pass, oldest commit first. The user's
+// settings do not affect the output.
 func logArgs(commits string) []string {
 	return []string{"git", "-c", "log.showSignature=false", "-c", "core.commitGraph=true", "log", "-z", "--reverse", "--numstat", "--no-renames", "--no-ext-diff", "--no-textconv",
 		"--no-color", "--no-mailmap", "--no-notes", "--no-decorate", "--encoding=UTF-8", "--format=%x01%H%x00%an%x00%ct%x00%B%x00", commits, "--"}
 }
 
-// feed holds commits that git has printed and nobody has taken yet. So git need not wait while files are read, and
-// what it has printed can be written while it goes on.
+// feed is a queue of commits that git has printed. It lets git continue while files are read, and lets commits be
+// written while git continues.
 type feed struct {
 	mu    sync.Mutex
 	more  *sync.Cond
@@ -58,7 +58,7 @@ func (f *feed) end(err error) {
 	f.more.Signal()
 }
 
-// take waits for commits. None is the end.
+// take waits for commits. An empty result means the end.
 func (f *feed) take() ([]store.Touched, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -73,7 +73,7 @@ func (f *feed) take() ([]store.Touched, error) {
 	return commits, nil
 }
 
-// all are the commits as they come, and how many there were. An error is the last of them.
+// all iterates over the commits as they arrive and counts them. An error is the last value.
 func (f *feed) all(count *int) iter.Seq2[store.Touched, error] {
 	return func(yield func(store.Touched, error) bool) {
 		for {
@@ -95,14 +95,14 @@ func (f *feed) all(count *int) iter.Seq2[store.Touched, error] {
 	}
 }
 
-// feedStep is how many commits are handed over at a time.
+// feedStep is the number of commits in one batch.
 const feedStep = 100
 
-// logReader reads the answer of git log as it comes.
+// logReader parses the output of git log as it arrives.
 type logReader struct {
-	proc.Records // fields, each with a zero at its end
+	proc.Records // NUL-terminated fields
 	to           *feed
-	head         []string // fields of a commit's head, while it comes
+	head         []string // fields of the current commit's header
 	done         []store.Touched
 }
 
@@ -112,10 +112,10 @@ func newLogReader(to *feed) *logReader {
 	return l
 }
 
-// headFields are hash, author, time and message.
+// headFields is the number of header fields: hash, author, time and message.
 const headFields = 4
 
-// close reads what is left, and hands over the last commits.
+// close parses the rest and passes on the last commits.
 func (l *logReader) close() error {
 	if err := l.Close(); err != nil {
 		return err
@@ -170,7 +170,7 @@ func (l *logReader) field(text []byte) error {
 	return nil
 }
 
-// commitOf makes a commit of its head.
+// commitOf parses the header of a commit.
 func commitOf(head []string) (store.Touched, error) {
 	seconds, err := strconv.ParseInt(head[2], 10, 64)
 	if err != nil {
@@ -182,16 +182,16 @@ func commitOf(head []string) (store.Touched, error) {
 	}, Words: outline.Words(message)}, nil
 }
 
-// past is what git says of the commits that are not known yet, oldest first.
+// past holds the new commits since the last index, oldest first.
 type past struct {
 	head    string
-	commits *feed // nil: there are none
-	rewrote bool  // what is known is no part of it any more
+	commits *feed // nil: none
+	rewrote bool  // the indexed history is no longer part of HEAD's
 	err     error
 }
 
-// readPast asks git, which goes on in the background. What is known up to an ancestor of HEAD is kept; after a rebase all
-// is read anew.
+// readPast starts git log in the background. It keeps the stored history if that ends at an ancestor of HEAD; after a
+// rebase it reads all commits again.
 func readPast(ctx context.Context, repo *git.Repo, known string, background *sync.WaitGroup) past {
 	head, _, err := repo.Head(ctx)
 	if errors.Is(err, git.ErrNoCommits) {
@@ -206,7 +206,7 @@ func readPast(ctx context.Context, repo *git.Repo, known string, background *syn
 	case known != "":
 		if ancestor, err := repo.IsAncestor(ctx, known, head); err == nil && ancestor {
 			commits = known + ".." + head
-		} else { // also where git has forgotten the old commit
+		} else { // also if the old commit no longer exists
 			p.rewrote = true
 		}
 	}
@@ -221,7 +221,7 @@ func readPast(ctx context.Context, repo *git.Repo, known string, background *syn
 	return p
 }
 
-// readLog has git print commits, and puts them into a feed.
+// readLog runs git log and passes its commits to a feed.
 func readLog(ctx context.Context, repo *git.Repo, commits string, to *feed) error {
 	l := newLogReader(to)
 	res, err := proc.Run(ctx, proc.Cmd{Args: logArgs(commits), Dir: repo.Root, Env: append(slices.Clip(repo.Env()), "GIT_FLUSH=0"), Stdout: l, Keep: 4 << 10})
@@ -235,13 +235,13 @@ func readLog(ctx context.Context, repo *git.Repo, commits string, to *feed) erro
 		if res.Signal != "" {
 			how = "killed by " + res.Signal
 		}
-		said := res.Tail[strings.LastIndexByte(res.Tail, 0)+1:] // behind what it printed of commits
+		said := res.Tail[strings.LastIndexByte(res.Tail, 0)+1:] // error text after the commits
 		return fmt.Errorf("git log: %s: %s", how, strings.TrimSpace(strings.ToValidUTF8(said, "")))
 	}
 	return l.close()
 }
 
-// history brings the commits up to date.
+// history updates the stored commits.
 func (x *indexer) history(ctx context.Context, p past) error {
 	if p.err != nil {
 		return p.err
@@ -253,7 +253,7 @@ func (x *indexer) history(ctx context.Context, p past) error {
 		}
 	}
 	if p.rewrote || x.state.Head == "" {
-		added = nil // nothing is known of any path
+		added = nil // no history is stored for any path
 	}
 	x.state.Head = p.head
 	var commits iter.Seq2[store.Touched, error]

@@ -17,33 +17,33 @@ import (
 	"github.com/runplan/runplan/patterns"
 )
 
-// Options are what an index needs.
+// Options holds the parameters of [Index].
 type Options struct {
 	Repo    *git.Repo
 	Store   *store.Curated
-	Program patterns.Program // ast-grep; the zero Program leaves out all but Go, and says so
+	Program patterns.Program // ast-grep; the zero Program indexes only Go and reports that
 
-	ContinueOnError bool // keep what could be parsed of a broken file, and go on
+	ContinueOnError bool // keep the readable part of a broken file and continue
 	Now             time.Time
-	Progress        func(Progress) // may be nil; called from one goroutine
+	Progress        func(Progress) // called from one goroutine; may be nil
 }
 
-// Progress is how far an index is.
+// Progress reports how far indexing is.
 type Progress struct {
 	Stage string // read, resolve or history
 	Done  int    // files of this stage
 	Total int
 }
 
-// Result is what an index did.
+// Result counts what [Index] did.
 type Result struct {
 	Repo      string           `json:"repo"`
-	Scanned   int              `json:"files_scanned"` // files in the languages of the index
-	Changed   int              `json:"files_changed"` // of these, new or with another content
+	Scanned   int              `json:"files_scanned"` // files in indexed languages
+	Changed   int              `json:"files_changed"` // files that are new or have changed content
 	Deleted   int              `json:"files_deleted"`
-	Other     int              `json:"files_other"` // in languages that are not indexed
+	Other     int              `json:"files_other"` // files in languages that are not indexed
 	Commits   int              `json:"commits_read"`
-	Resolved  int              `json:"files_resolved"` // whose imports and references were looked at anew
+	Resolved  int              `json:"files_resolved"` // files whose imports and references were resolved again
 	Languages []LanguageResult `json:"languages"`
 	Tables    []store.Tally    `json:"tables"`
 	Skipped   []patterns.Skip  `json:"skipped"`
@@ -62,7 +62,7 @@ type LanguageResult struct {
 	Skipped  int    `json:"skipped"`
 }
 
-// FileError is a place that could not be parsed.
+// FileError is a position that could not be parsed.
 type FileError struct {
 	Path    string `json:"path"`
 	Line    int    `json:"line"`
@@ -78,8 +78,8 @@ func (e *FileError) Error() string {
 	return text
 }
 
-// Index brings the curated database up to date with the repository. A file that cannot be parsed is a [*FileError],
-// and then, as after any error, the database is as it was; ContinueOnError keeps going.
+// Index updates the database to the present state of the repository. A file that cannot be parsed is a [*FileError].
+// After any error the database is unchanged; with ContinueOnError, parse errors do not stop it.
 func Index(ctx context.Context, o Options) (Result, error) {
 	began := time.Now()
 	x := &indexer{Options: o, res: Result{Repo: o.Repo.Root, Languages: []LanguageResult{}, Skipped: []patterns.Skip{}, Errors: []FileError{}, AstGrep: o.Program.Version}}
@@ -94,7 +94,7 @@ func Index(ctx context.Context, o Options) (Result, error) {
 	return x.res, err
 }
 
-// indexer is one index at work.
+// indexer is the state of one [Index] call.
 type indexer struct {
 	Options
 	tx    *store.CuratedTx
@@ -102,11 +102,11 @@ type indexer struct {
 	state store.RepoState
 
 	known   map[string]store.FileState
-	texts   map[string]store.Text // of languages without symbols; those that are still there are taken out
+	texts   map[string]store.Text // known files of languages without symbols; existing files are removed from the map
 	ids     map[string]int64
-	added   []int64  // files that are new
-	changed []int64  // files that were read, new ones too
-	moved   []string // of these, those that look different from outside
+	added   []int64  // new files
+	changed []int64  // files that were read, including new ones
+	moved   []string // changed files whose visible names differ
 	facts   map[int64]*source
 	files   map[string]*LanguageResult
 }
@@ -118,7 +118,7 @@ func (x *indexer) progress(stage string, done, total int) {
 }
 
 func (x *indexer) index(ctx context.Context) error {
-	remote, _ := x.Repo.Run(ctx, "config", "--get", "remote.origin.url") // there may be none
+	remote, _ := x.Repo.Run(ctx, "config", "--get", "remote.origin.url") // the repository may have no remote
 	var err error
 	if x.state, err = x.tx.Repo(ctx, x.Repo.Root, plainRemote(remote), x.Now.UTC().Format(time.RFC3339)); err != nil {
 		return err
@@ -129,7 +129,7 @@ func (x *indexer) index(ctx context.Context) error {
 	defer stop()
 	said := make(chan past, 1)
 	known := x.state.Head
-	background.Go(func() { said <- readPast(ctx, x.Repo, known, &background) }) // while files are read
+	background.Go(func() { said <- readPast(ctx, x.Repo, known, &background) }) // in parallel with reading files
 	all, foreign, err := patterns.Files(ctx, x.Repo.Env(), x.Repo.Root)
 	if err != nil {
 		return fmt.Errorf("list the files of %s: %w", x.Repo.Root, err)
@@ -139,7 +139,7 @@ func (x *indexer) index(ctx context.Context) error {
 		return err
 	}
 	if len(x.known) == 0 {
-		// Nobody asks before the end, and an order that is made at once costs less than one that is kept.
+		// Nobody queries before the commit, and building the database indexes once is cheaper than updating them.
 		if err := errors.Join(x.tx.DropIndexes(ctx), x.tx.ManyTexts(ctx)); err != nil {
 			return err
 		}
@@ -180,7 +180,7 @@ func (x *indexer) index(ctx context.Context) error {
 	return x.tx.Commit(ctx)
 }
 
-// plainRemote takes a password out of a URL.
+// plainRemote removes the password from a URL.
 func plainRemote(url string) string {
 	scheme, rest, ok := strings.Cut(url, "://")
 	if !ok {
@@ -193,7 +193,7 @@ func plainRemote(url string) string {
 	return scheme + "://" + host + "/" + path
 }
 
-// recall reads what the last index left.
+// recall reads the state of the last index.
 func (x *indexer) recall(ctx context.Context) error {
 	list, err := x.tx.Known(ctx, x.state.ID)
 	if err != nil {
@@ -214,7 +214,7 @@ func (x *indexer) recall(ctx context.Context) error {
 	return nil
 }
 
-// reader names what an outline is made with. Another one reads all files anew.
+// reader identifies the parser of a language. If it changes, all files of the language are read again.
 func (x *indexer) reader(l outline.Language) string {
 	switch {
 	case l == outline.Go:
@@ -234,7 +234,7 @@ const (
 	skipped = "skipped"
 )
 
-// resolve leads imports and names to where they point, for all files that may see something new.
+// resolve resolves imports and names for all files that a change may affect.
 func (x *indexer) resolve(ctx context.Context, all []string) error {
 	l := newLayout(x.Repo.Root, all, x.ids)
 	r := &resolver{tx: x.tx, repo: x.state.ID, layout: l, paths: make(map[int64]string, len(x.ids)), known: x.facts}
@@ -251,7 +251,7 @@ func (x *indexer) resolve(ctx context.Context, all []string) error {
 		for id := range r.paths {
 			todo = append(todo, id)
 		}
-		if len(x.changed) < len(todo) { // else all is known already
+		if len(x.changed) < len(todo) { // else all files are already loaded
 			if err := r.all(ctx); err != nil {
 				return err
 			}
@@ -270,7 +270,7 @@ func (x *indexer) resolve(ctx context.Context, all []string) error {
 		return err
 	}
 	edges := r.edges(ctx, todo)
-	if whole { // all that it needs is in memory: it can go on while rows are written
+	if whole { // all data is in memory, so resolving can run while rows are written
 		var stop func()
 		edges, stop = ahead(edges, edgesAhead)
 		defer stop()
@@ -304,11 +304,11 @@ func (x *indexer) resolve(ctx context.Context, all []string) error {
 	return nil
 }
 
-// edgesAhead is for how many files edges may wait to be written.
+// edgesAhead is the number of files whose edges may wait to be written.
 const edgesAhead = 500
 
-// ahead runs a sequence in a goroutine of its own, up to n values ahead. When the result is no longer needed, stop ends
-// it, and waits for it.
+// ahead runs a sequence in its own goroutine, up to n values ahead. The caller must call stop, which ends the
+// goroutine and waits for it.
 func ahead[T any](seq iter.Seq2[T, error], n int) (result iter.Seq2[T, error], stop func()) {
 	type value struct {
 		v   T
@@ -339,8 +339,8 @@ func ahead[T any](seq iter.Seq2[T, error], n int) (result iter.Seq2[T, error], s
 	}
 }
 
-// affected are the files whose imports or names may lead elsewhere than before; nil is all of them. A file that looks
-// the same from outside concerns nobody but itself.
+// affected returns the files whose imports or names may resolve differently; nil means all. A file with unchanged
+// visible names affects only itself.
 func (x *indexer) affected(ctx context.Context, r *resolver) ([]int64, error) {
 	if r.layout.hash != x.state.Layout {
 		return nil, nil
@@ -349,7 +349,7 @@ func (x *indexer) affected(ctx context.Context, r *resolver) ([]int64, error) {
 	var ids []int64
 	for _, p := range x.moved {
 		if strings.HasSuffix(p, "/__init__.py") || strings.HasSuffix(p, "/__init__.pyi") {
-			return nil, nil // what a package defines hides its modules
+			return nil, nil // names of a package hide its submodules
 		}
 		ids = append(ids, x.ids[p])
 		if outline.LanguageOf(p) == outline.Go {
@@ -375,7 +375,7 @@ func (x *indexer) affected(ctx context.Context, r *resolver) ([]int64, error) {
 	return slices.Compact(todo), nil
 }
 
-// finish puts what was counted in order.
+// finish computes the totals.
 func (x *indexer) finish() {
 	slices.SortStableFunc(x.res.Skipped, func(a, b patterns.Skip) int { return strings.Compare(a.Path, b.Path) })
 	missing := 0
@@ -393,5 +393,5 @@ func (x *indexer) finish() {
 	}
 }
 
-// workers is how many files are read at the same time.
+// workers returns the number of files to read in parallel.
 func workers() int { return max(1, runtime.GOMAXPROCS(0)) }

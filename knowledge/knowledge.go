@@ -1,11 +1,10 @@
-// Package knowledge knows a repository: its files, symbols, docstrings, comments, who imports and who calls whom, and
-// what was changed together with what.
+// Package knowledge indexes a repository: files, symbols, docstrings, comments, imports, calls, and which files change
+// together.
 //
-// [Index] fills the curated database without a model and without guessing: the same tree and history give the same
-// rows. Only what changed is read again, and all of it becomes visible at once or not at all. [Base] answers questions
-// and cannot write.
+// [Index] fills the database without a model and without guessing: the same tree and history give the same rows. It
+// reads only changed files, and commits all changes in one transaction. [Base] answers questions and is read-only.
 //
-// What could not be read is in [Result.Skipped] or [Result.Errors] and, in the database, in the state of its file.
+// Unreadable files are in [Result.Skipped] or [Result.Errors], and in the database in the state of the file.
 package knowledge
 
 import (
@@ -25,14 +24,14 @@ func (b Base) RationaleComments(ctx context.Context, file int64) ([]store.Commen
 	return b.Comments(ctx, file, true)
 }
 
-// Subgraph is files with the edges between them.
+// Subgraph holds files and the edges between them.
 type Subgraph struct {
 	Files []store.File       `json:"files"`
 	Edges []store.Dependency `json:"edges"`
 }
 
-// DependencySubgraph returns the files that can be reached from some over at most depth edges, whatever their
-// direction, and the edges between them.
+// DependencySubgraph returns the files that are at most depth edges away from files, in either direction, and the
+// edges between them.
 func (b Base) DependencySubgraph(ctx context.Context, files []int64, depth int) (Subgraph, error) {
 	in := map[int64]bool{}
 	var all []int64
@@ -71,7 +70,7 @@ func (b Base) DependencySubgraph(ctx context.Context, files []int64, depth int) 
 	edges, err := b.Edges(ctx, all)
 	seen := map[store.Dependency]bool{}
 	for _, e := range edges {
-		if in[e.Source] && in[e.Target] && !seen[e] { // asked in parts, an edge may come twice
+		if in[e.Source] && in[e.Target] && !seen[e] { // queries in parts can return an edge twice
 			seen[e] = true
 			g.Edges = append(g.Edges, e)
 		}
@@ -79,7 +78,7 @@ func (b Base) DependencySubgraph(ctx context.Context, files []int64, depth int) 
 	return g, err
 }
 
-// FileContext is all that is known of a file.
+// FileContext is all that the index knows about a file.
 type FileContext struct {
 	File       store.File         `json:"file"`
 	Symbols    []store.Symbol     `json:"symbols"`
@@ -92,13 +91,13 @@ type FileContext struct {
 	Metadata   *store.Metadata    `json:"metadata,omitempty"`
 }
 
-// What [Base.FileContext] takes of the history.
+// Limits of the history in [Base.FileContext].
 const (
 	contextCommits   = 10
 	contextCoChanges = 2 // commits in common
 )
 
-// FileContext returns all that is known of a file. An unknown id is an empty context.
+// FileContext returns all that the index knows about a file. For an unknown id it is empty.
 func (b Base) FileContext(ctx context.Context, file int64) (c FileContext, err error) {
 	found, err := b.FilesByID(ctx, []int64{file})
 	if err != nil || len(found) == 0 {
@@ -133,7 +132,7 @@ func (b Base) FileContext(ctx context.Context, file int64) (c FileContext, err e
 	return c, err
 }
 
-// Overview is a repository at a glance.
+// Overview summarizes a repository.
 type Overview struct {
 	Files         int           `json:"files"`
 	Languages     []store.Tally `json:"languages"`

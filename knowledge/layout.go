@@ -15,26 +15,25 @@ import (
 	"github.com/runplan/runplan/knowledge/outline"
 )
 
-// layout is what decides to which file an import leads: the files that there are, and the settings of go.mod,
-// tsconfig.json and package.json.
+// layout resolves imports to files. It knows the files and the settings of go.mod, tsconfig.json and package.json.
 type layout struct {
 	ids       map[string]int64 // file by path
-	folders   map[string]bool  // folders with a file of the index below them
+	folders   map[string]bool  // folders that contain an indexed file, at any depth
 	modules   []goModule
 	configs   map[string]tsConfig // by folder
 	packages  map[string]string   // name of a package in this repository → its folder
-	main      map[string]string   // folder of a package → what its main names
-	goFiles   map[string][]string // folder → Go files that are no tests, sorted
-	python    map[string]bool     // folders with Python in them
-	modulesOf map[string]pyModule // answers of pyModule
-	roots     map[string]string   // answers of pyRoot
-	hash      string              // of the settings, and of the set of files
+	main      map[string]string   // folder of a package → value of "main"
+	goFiles   map[string][]string // folder → Go files without tests, sorted
+	python    map[string]bool     // folders that contain Python files
+	modulesOf map[string]pyModule // cache of pyModule
+	roots     map[string]string   // cache of pyRoot
+	hash      string              // of the settings and the set of files
 }
 
 type goModule struct{ path, dir string }
 
 type tsConfig struct {
-	base  string // folder that bare paths are relative to, "" for none
+	base  string // folder of baseUrl; "" for none
 	set   bool   // base is set
 	paths map[string][]string
 }
@@ -47,8 +46,8 @@ func isSetting(name string) bool {
 	return false
 }
 
-// newLayout reads the settings among all files of the repository. A setting that cannot be read counts as none: the
-// compiler complains about it, and here imports stay unresolved.
+// newLayout reads the settings among all files. It ignores unreadable settings: the compiler reports them, and their
+// imports stay unresolved.
 func newLayout(root string, all []string, ids map[string]int64) *layout {
 	l := &layout{ids: ids, folders: map[string]bool{}, configs: map[string]tsConfig{}, packages: map[string]string{}, main: map[string]string{}, goFiles: map[string][]string{}, python: map[string]bool{}, modulesOf: map[string]pyModule{}, roots: map[string]string{}}
 	sum := sha256.New()
@@ -74,7 +73,7 @@ func newLayout(root string, all []string, ids map[string]int64) *layout {
 		sum.Write(text)
 		l.setting(p, text)
 	}
-	slices.SortFunc(l.modules, func(a, b goModule) int { // the longest path that fits wins
+	slices.SortFunc(l.modules, func(a, b goModule) int { // the longest matching path wins
 		if len(a.path) != len(b.path) {
 			return len(b.path) - len(a.path)
 		}
@@ -125,7 +124,7 @@ func (l *layout) setting(p string, text []byte) {
 	}
 }
 
-// plainJSON takes comments and trailing commas out of JSON as tsconfig.json has it.
+// plainJSON removes the comments and trailing commas that tsconfig.json allows.
 func plainJSON(text []byte) []byte {
 	var out []byte
 	for i := 0; i < len(text); i++ {
@@ -158,12 +157,12 @@ func plainJSON(text []byte) []byte {
 	return out
 }
 
-// goDir is the folder of a Go package in this repository.
+// goDir returns the folder of a Go package in this repository.
 func (l *layout) goDir(spec string) (string, bool) {
 	for _, m := range l.modules {
 		dir := ""
 		switch {
-		case m.path == "std": // Go's own
+		case m.path == "std": // the Go standard library
 			dir = path.Join(m.dir, spec)
 		case spec == m.path:
 			dir = m.dir
@@ -179,7 +178,7 @@ func (l *layout) goDir(spec string) (string, bool) {
 	return "", false
 }
 
-// goSpec is the import path of a folder.
+// goSpec returns the import paths of a folder.
 func (l *layout) goSpec(dir string) (specs []string) {
 	for _, m := range l.modules {
 		rel, ok := dir, m.dir == "."
@@ -202,15 +201,15 @@ func (l *layout) goSpec(dir string) (specs []string) {
 	return specs
 }
 
-// A module of Python is a file, or a folder without __init__.py.
+// pyModule is a Python module: a file, or a folder without __init__.py.
 type pyModule struct {
 	file   int64
-	folder string // that submodules are in, "" for none
+	folder string // folder of its submodules; "" for none
 }
 
 func (m pyModule) found() bool { return m.file != 0 || m.folder != "" }
 
-// pyAt is the module at a path without ending.
+// pyAt returns the module at a path without extension.
 func (l *layout) pyAt(p string) pyModule {
 	for _, ending := range []string{"/__init__.py", ".py", "/__init__.pyi", ".pyi"} {
 		if id := l.ids[path.Clean(p+ending)]; id != 0 {
@@ -231,8 +230,8 @@ func (l *layout) pyPackage(dir string) bool {
 	return l.ids[path.Join(dir, "__init__.py")] != 0 || l.ids[path.Join(dir, "__init__.pyi")] != 0
 }
 
-// pyModule finds what "import a.b" of a file means: first where its own package lies, then in the folders above, and
-// in each of these in src and lib as well.
+// pyModule resolves "import a.b" in a file. It searches the root of the file's own package, then each parent folder,
+// and in each of these also src and lib.
 func (l *layout) pyModule(from string, level int, name string) pyModule {
 	dir := path.Dir(from)
 	if level > 0 {
@@ -254,7 +253,7 @@ func (l *layout) pyModule(from string, level int, name string) pyModule {
 	return m
 }
 
-// pyRoot is the folder that the outermost package around a folder lies in.
+// pyRoot returns the folder that contains the outermost package around a folder.
 func (l *layout) pyRoot(dir string) string {
 	root, known := l.roots[dir]
 	if !known {
@@ -271,7 +270,7 @@ func (l *layout) pyAbove(dir, name string) pyModule {
 	for {
 		for _, more := range []string{"", "src", "lib", "python"} {
 			m := l.pyAt(path.Join(dir, more, sub))
-			// A folder that happens to have the name of somebody's package is none by itself.
+			// A folder that only shares the name of a third-party package is not that package.
 			if m.file != 0 || m.folder != "" && strings.Contains(name, ".") {
 				return m
 			}
@@ -288,7 +287,7 @@ func (l *layout) pyAbove(dir, name string) pyModule {
 
 var scriptEndings = []string{".ts", ".tsx", ".d.ts", ".mts", ".cts", ".d.mts", ".d.cts", ".js", ".jsx", ".mjs", ".cjs"}
 
-// script finds what an import of JavaScript or TypeScript leads to, 0 if not into this repository.
+// script resolves an import of JavaScript or TypeScript. It returns 0 for an import from outside of the repository.
 func (l *layout) script(from, spec string) int64 {
 	spec, _, _ = strings.Cut(spec, "?")
 	if strings.HasPrefix(spec, ".") {
@@ -302,7 +301,7 @@ func (l *layout) script(from, spec string) int64 {
 			if id := l.mapped(c, spec); id != 0 {
 				return id
 			}
-			break // the nearest one counts
+			break // the nearest one applies
 		}
 		if dir == "." {
 			break
@@ -333,7 +332,7 @@ func (l *layout) script(from, spec string) int64 {
 	return 0
 }
 
-// mapped follows the paths and baseUrl of a tsconfig.json; the pattern with the longest beginning wins.
+// mapped applies paths and baseUrl of a tsconfig.json. The pattern with the longest prefix wins.
 func (l *layout) mapped(c tsConfig, spec string) int64 {
 	best, rest := "", ""
 	for pattern := range c.paths {
@@ -360,7 +359,7 @@ func (l *layout) mapped(c tsConfig, spec string) int64 {
 	return 0
 }
 
-// scriptAt finds a file by its path with or without ending. "./a.js" may be written for a.ts.
+// scriptAt finds a file by its path with or without extension. "./a.js" may also mean a.ts.
 func (l *layout) scriptAt(p string) int64 {
 	if id := l.ids[p]; id != 0 {
 		return id

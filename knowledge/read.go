@@ -20,26 +20,26 @@ import (
 	"github.com/runplan/runplan/patterns"
 )
 
-// What one process of ast-grep gets at a time, and how large a file may be.
+// Limits of one ast-grep process and of the size of a file.
 const (
 	chunkBytes = 1 << 20
 	chunkFiles = 400
 	maxSource  = 16 << 20
-	// A file may be changed within the same tick of the clock as it was read. One as young as this is looked at anew.
+	// A file may change within the clock tick in which it was read. Files younger than this are checked again.
 	young = 2 * time.Second
 )
 
-// candidate is a file that has to be looked at.
+// candidate is a file that has to be checked.
 type candidate struct {
 	path     string
 	language outline.Language
 	size     int64
 	modified int64
-	known    store.FileState // zero: a new one
+	known    store.FileState // zero for a new file
 }
 
-// plan sorts all files: removes what is gone, leaves what has the same size and time as before, and returns the rest
-// by path.
+// plan compares all files with the index. It removes deleted files, skips files with the same size and time, and
+// returns the others sorted by path.
 func (x *indexer) plan(ctx context.Context, all []string) ([]candidate, error) {
 	there := map[string]bool{}
 	var work []candidate
@@ -110,14 +110,14 @@ func (x *indexer) plan(ctx context.Context, all []string) ([]candidate, error) {
 	return work, nil
 }
 
-// uptodate tells whether a file of the same content would be read the same way. Without ast-grep, what it once said
-// is kept.
+// uptodate reports whether a file with the same content would give the same outline. Without ast-grep the stored
+// outline stays valid.
 func (x *indexer) uptodate(l outline.Language, k store.FileState) bool {
 	now := x.reader(l)
 	return k.Reader == now || now == noReader
 }
 
-// keep counts a file that needs no look.
+// keep counts an unchanged file.
 func (x *indexer) keep(k store.FileState) {
 	n := x.files[k.Language]
 	switch k.State {
@@ -129,11 +129,11 @@ func (x *indexer) keep(k store.FileState) {
 	}
 }
 
-// seenFile is what a worker found out about a candidate.
+// seenFile is the result of a worker for one candidate.
 type seenFile struct {
 	candidate
 	hash    string
-	same    bool // the content is as it was, and was read the same way
+	same    bool // same content and same reader
 	gone    bool
 	skip    string
 	outline outline.Outline
@@ -141,7 +141,7 @@ type seenFile struct {
 	chunks  []store.Chunk
 }
 
-// read reads the candidates, a few chunks at a time, and writes them in the order of their paths.
+// read reads the candidates in parallel and writes them in path order.
 func (x *indexer) read(ctx context.Context, work []candidate) error {
 	var chunks [][]candidate
 	size := int64(0)
@@ -156,7 +156,7 @@ func (x *indexer) read(ctx context.Context, work []candidate) error {
 	}
 	threads := 0
 	if len(chunks) > 1 {
-		threads = 1 // there are others at work beside it
+		threads = 1 // other processes run in parallel
 	}
 	ctx, stop := context.WithCancel(ctx)
 	var group sync.WaitGroup
@@ -170,7 +170,7 @@ func (x *indexer) read(ctx context.Context, work []candidate) error {
 	for i := range answers {
 		answers[i] = make(chan answer, 1)
 	}
-	slots := make(chan struct{}, 2*workers()) // chunks that are read or wait to be written
+	slots := make(chan struct{}, 2*workers()) // limits the chunks in memory
 	next := make(chan int)
 	group.Go(func() {
 		defer close(next)
@@ -219,7 +219,7 @@ func (x *indexer) read(ctx context.Context, work []candidate) error {
 	return nil
 }
 
-// chunk reads a few files: Go here, the others in one process of ast-grep.
+// chunk reads some files: Go in this process, the others in one ast-grep process.
 func (x *indexer) chunk(ctx context.Context, work []candidate, threads int) ([]seenFile, error) {
 	out := make([]seenFile, len(work))
 	var texts []patterns.Text
@@ -276,7 +276,7 @@ func (x *indexer) chunk(ctx context.Context, work []candidate, threads int) ([]s
 	return out, nil
 }
 
-// outlines asks ast-grep about texts, and with fewer at a time where the answer is too long.
+// outlines runs ast-grep on texts. If the output is too long, it retries with fewer texts at a time.
 func (x *indexer) outlines(ctx context.Context, out []seenFile, texts []patterns.Text, which []int, threads int) error {
 	if len(texts) == 0 {
 		return nil
@@ -315,14 +315,14 @@ func (x *indexer) outlines(ctx context.Context, out []seenFile, texts []patterns
 	return nil
 }
 
-// write puts one file into the database.
+// write writes one file to the database.
 func (x *indexer) write(ctx context.Context, f *seenFile) error {
 	if f.language == "" {
 		return x.writeText(ctx, f)
 	}
 	n := x.files[string(f.language)]
 	switch {
-	case f.gone: // it went while we looked: the next index removes it
+	case f.gone: // deleted meanwhile: the next index removes it
 		n.Files--
 		x.res.Scanned--
 		return nil
@@ -343,7 +343,7 @@ func (x *indexer) write(ctx context.Context, f *seenFile) error {
 	}
 	if e := f.outline.Error; e != nil {
 		fe := FileError{f.path, e.Line, e.Content, e.Message}
-		if !x.ContinueOnError && f.language != outline.TypeScript { // its grammar grows faster than the parser's
+		if !x.ContinueOnError && f.language != outline.TypeScript { // its grammar outruns the parser
 			return &fe
 		}
 		state.State, state.Reason = partial, fmt.Sprintf("line %d: %s", e.Line, e.Message)
@@ -353,7 +353,7 @@ func (x *indexer) write(ctx context.Context, f *seenFile) error {
 	return x.put(ctx, f, state)
 }
 
-// put writes rows. Symbols that were there before keep their ids, so that what refers to them stays.
+// put writes the rows of a file. Existing symbols keep their ids, so references to them stay valid.
 func (x *indexer) put(ctx context.Context, f *seenFile, state store.FileState) error {
 	o := &f.outline
 	names := qualified(o.Symbols)
@@ -440,7 +440,7 @@ func (x *indexer) put(ctx context.Context, f *seenFile, state store.FileState) e
 	return nil
 }
 
-// sortSymbols brings symbols into the order in which the database returns them.
+// sortSymbols sorts symbols in the order in which the database returns them.
 func sortSymbols(all []store.Symbol) {
 	slices.SortFunc(all, func(a, b store.Symbol) int {
 		if a.Start != b.Start {
@@ -450,8 +450,7 @@ func sortSymbols(all []store.Symbol) {
 	})
 }
 
-// qualified are the names of symbols that tell them apart in a file: kind, names of all parents, and a number where
-// there are several.
+// qualified returns unique names of symbols in a file: kind, names of all parents, and a number for duplicates.
 func qualified(all []outline.Symbol) []string {
 	full := make([]string, len(all))
 	var name func(i int) string
@@ -478,7 +477,7 @@ func qualified(all []outline.Symbol) []string {
 	return out
 }
 
-// reuse gives symbols the ids that they had, and returns the old ones that are no more.
+// reuse assigns the previous ids to symbols and returns the ids that are no longer used.
 func reuse(old []store.Symbol, names []string, ids []int64) (gone []int64) {
 	at := map[int64]int{}
 	for i, s := range old {
@@ -508,7 +507,7 @@ func reuse(old []store.Symbol, names []string, ids []int64) (gone []int64) {
 	return gone
 }
 
-// visible is a hash of what other files can see of one: names at the top and in classes, bases, and what it imports.
+// visible hashes what other files can see of a file: top-level and class-level names, bases and imports.
 func visible(o *outline.Outline, names []string) string {
 	sum := sha256.New()
 	for i, s := range o.Symbols {

@@ -10,20 +10,21 @@ import (
 	"github.com/runplan/runplan/knowledge/outline"
 )
 
-// How sure a reference is. Python decides at run time; this is what can be seen without running it.
+// Confidence of a reference. Python resolves names at run time; these values rate what is visible without running the
+// code.
 const (
-	sureHere      = 1.0  // defined in a scope around
-	sureImported  = 0.95 // named by an import, or an attribute of an imported module or class
-	sureOwn       = 0.95 // self.x, and the class has x
-	sureInherited = 0.85 // self.x, and a base class has x
-	sureStar      = 0.8  // came with from … import *
-	sureByName    = 0.4  // x.method(), and one class in sight has such a method
-	lessPerHop    = 0.95 // each module that only passes a name on
-	lessIfMany    = 0.8  // defined more than once: one of them
+	sureHere      = 1.0  // defined in an enclosing scope
+	sureImported  = 0.95 // imported by name, or an attribute of an imported module or class
+	sureOwn       = 0.95 // self.x, if the class has x
+	sureInherited = 0.85 // self.x, if a base class has x
+	sureStar      = 0.8  // from "from … import *"
+	sureByName    = 0.4  // x.method(), if exactly one visible class has such a method
+	lessPerHop    = 0.95 // factor for each module that re-exports a name
+	lessIfMany    = 0.8  // factor for a name with several definitions
 	mostHops      = 8
 )
 
-// hit is a symbol, or a module, that a name may stand for.
+// hit is a symbol or module that a name may refer to.
 type hit struct {
 	file   *source
 	symbol int64 // 0: the module
@@ -38,7 +39,7 @@ type reference struct {
 	sure     float64
 }
 
-// references are the edges that begin in a file of Python.
+// references returns the edges that begin in a Python file.
 func (r *resolver) references(ctx context.Context, id int64) ([]reference, error) {
 	s, err := r.look(ctx, id)
 	if err != nil || s.language != outline.Python {
@@ -74,7 +75,7 @@ func (r *resolver) references(ctx context.Context, id int64) ([]reference, error
 	return out, w.err
 }
 
-// walk follows names. The first error ends it.
+// walk resolves names. It stops at the first error.
 type walk struct {
 	*resolver
 	ctx context.Context
@@ -100,7 +101,7 @@ func (s *source) symbol(id int64) store.Symbol {
 	return store.Symbol{}
 }
 
-// some makes hits of symbols that have the same name in the same place.
+// some makes hits of symbols with the same name in the same scope.
 func some(s *source, ids []int64, sure float64) []hit {
 	if len(ids) > 1 {
 		sure *= lessIfMany
@@ -112,7 +113,7 @@ func some(s *source, ids []int64, sure float64) []hit {
 	return out
 }
 
-// name finds what a dotted name means inside of a symbol.
+// name resolves a dotted name inside of a symbol.
 func (w *walk) name(s *source, caller int64, kind outline.RefKind, parts []string) []hit {
 	var found []hit
 	switch first := parts[0]; {
@@ -135,7 +136,7 @@ func (w *walk) name(s *source, caller int64, kind outline.RefKind, parts []strin
 	return found
 }
 
-// classAround is the class that a method, or a function in it, belongs to.
+// classAround returns the class that encloses a method, or a function in it.
 func (s *source) classAround(id int64) int64 {
 	for x := s.symbol(id); x.ID != 0; x = s.symbol(x.Parent) {
 		if x.Kind == string(outline.Class) {
@@ -145,8 +146,8 @@ func (s *source) classAround(id int64) int64 {
 	return 0
 }
 
-// scope looks a name up as Python does: in the functions around, then in the module. The scope of a class is seen
-// from its own body only.
+// scope looks up a name as Python does: in the enclosing functions, then in the module. A class scope is visible only
+// in its own body.
 func (w *walk) scope(s *source, caller int64, kind outline.RefKind, name string) []hit {
 	for x := s.symbol(caller); x.ID != 0; x = s.symbol(x.Parent) {
 		if x.Kind == string(outline.Class) && x.ID != caller {
@@ -154,7 +155,7 @@ func (w *walk) scope(s *source, caller int64, kind outline.RefKind, name string)
 		}
 		if kind == outline.Inherit || kind == outline.Decorate || x.Kind == string(outline.Class) && x.ID == caller && kind == outline.TypeOf {
 			if x.ID == caller {
-				continue // bases and decorators are looked up around it
+				continue // bases and decorators are evaluated in the enclosing scope
 			}
 		}
 		if ids := s.children[x.ID][name]; len(ids) > 0 {
@@ -169,7 +170,7 @@ func (w *walk) scope(s *source, caller int64, kind outline.RefKind, name string)
 
 var parameter = lazyre.New(`[(,*]\s*\*{0,2}([\pL_][\pL\pN_]*)`)
 
-// hasParameter tells whether a parameter hides a name of the module.
+// hasParameter reports whether a parameter shadows a name of the module.
 func hasParameter(signature, name string) bool {
 	if !strings.Contains(signature, name) {
 		return false
@@ -183,7 +184,7 @@ func hasParameter(signature, name string) bool {
 	return false
 }
 
-// inModule finds a name of a module: what it defines, imports, or gets from a star.
+// inModule finds a name that a module defines, imports, or gets from a star import.
 func (w *walk) inModule(s *source, name string, sure float64, hops int) []hit {
 	if s == nil || hops > mostHops {
 		return nil
@@ -228,7 +229,7 @@ func (w *walk) inside(m pyModule, name string, sure float64, hops int) []hit {
 	return nil
 }
 
-// attributes follows the rest of a dotted name.
+// attributes resolves the rest of a dotted name.
 func (w *walk) attributes(from []hit, rest []string) []hit {
 	for _, name := range rest {
 		var next []hit
@@ -245,7 +246,7 @@ func (w *walk) attributes(from []hit, rest []string) []hit {
 	return from
 }
 
-// member finds an attribute of a class, or of what it inherits from.
+// member finds an attribute of a class or of its bases.
 func (w *walk) member(s *source, class int64, name string, own, inherited float64, hops int) []hit {
 	if ids := s.children[class][name]; len(ids) > 0 {
 		return some(s, ids, own)
@@ -271,8 +272,8 @@ func (w *walk) inherited(s *source, class int64, name string, sure float64, hops
 	return nil
 }
 
-// byName takes a method for the one that is meant if no other class in sight has one of that name: the classes of the
-// file, and of the files that it imports.
+// byName resolves a method by its name alone, if exactly one visible class has such a method. Visible are the classes
+// of the file and of the files that it imports.
 func (w *walk) byName(s *source, name string) []hit {
 	var found []hit
 	seen := map[int64]bool{}
@@ -298,7 +299,7 @@ func (w *walk) byName(s *source, name string) []hit {
 	return found
 }
 
-// methods are those of a name in all classes of a file.
+// methods returns the methods with a given name in all classes of a file.
 func (s *source) methods(name string) []int64 {
 	if s.byMethod == nil {
 		s.byMethod = map[string][]int64{}

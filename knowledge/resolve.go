@@ -16,10 +16,10 @@ import (
 // Kinds of dependencies.
 const (
 	dependsImport = "import"
-	dependsTypes  = "type_ref" // for a type checker only
+	dependsTypes  = "type_ref" // only for type checking
 )
 
-// source is a file as the resolver sees it.
+// source is the resolver's view of a file.
 type source struct {
 	id       int64
 	path     string
@@ -29,11 +29,11 @@ type source struct {
 	refs     []ref
 
 	at       map[int64]int      // symbol by id
-	top      map[string][]int64 // symbols of the module by name
+	top      map[string][]int64 // module-level symbols by name
 	children map[int64]map[string][]int64
-	binds    map[string][]binding // what imports call here
-	stars    []pyModule           // from … import *
-	bases    map[int64][]string   // classes
+	binds    map[string][]binding // local names of imports
+	stars    []pyModule           // modules of "from … import *"
+	bases    map[int64][]string   // bases of each class
 	seen     []int64              // files of imported modules
 	byMethod map[string][]int64
 }
@@ -45,13 +45,13 @@ type ref struct {
 	name   string
 }
 
-// binding is what a name stands for after an import.
+// binding is what a local name refers to after an import.
 type binding struct {
 	module pyModule
 	name   string // of module; "" is the module itself
 }
 
-// refText writes refs down for the next index, refsOf reads them.
+// refText encodes refs for the next index; refsOf decodes them.
 func refText(refs []ref) string {
 	var b strings.Builder
 	for _, r := range refs {
@@ -77,7 +77,7 @@ func refsOf(text string) []ref {
 	return out
 }
 
-// resolver leads imports to files, and the names that Python uses to symbols. Files are read as they are needed.
+// resolver resolves imports to files, and names in Python to symbols. It loads files on demand.
 type resolver struct {
 	tx     *store.CuratedTx
 	repo   int64
@@ -86,7 +86,7 @@ type resolver struct {
 	known  map[int64]*source
 }
 
-// file returns a file with what is known of it.
+// file returns a file with its stored data.
 func (r *resolver) file(ctx context.Context, id int64) (*source, error) {
 	if s := r.known[id]; s != nil {
 		return s, nil
@@ -110,9 +110,9 @@ func (r *resolver) file(ctx context.Context, id int64) (*source, error) {
 	return s, nil
 }
 
-// all reads all files at once.
+// all loads all files at once.
 func (r *resolver) all(ctx context.Context) error {
-	empty := map[int64]*source{} // those to be filled
+	empty := map[int64]*source{} // files to fill
 	for id, p := range r.paths {
 		if r.known[id] == nil {
 			r.known[id] = &source{id: id, path: p, language: outline.LanguageOf(p)}
@@ -198,7 +198,7 @@ func (r *resolver) look(ctx context.Context, id int64) (*source, error) {
 			if m.found() {
 				s.binds[i.Alias] = append(s.binds[i.Alias], binding{m, ""})
 			}
-		default: // "import a.b" makes a known, and a.b through it
+		default: // "import a.b" binds a and makes a.b available
 			first, _, _ := strings.Cut(i.Path, ".")
 			if top := r.layout.pyModule(s.path, 0, first); top.found() {
 				s.binds[first] = append(s.binds[first], binding{top, ""})
@@ -216,20 +216,20 @@ func importNames(i store.Import) []outline.Name {
 	return names
 }
 
-// edge is a dependency to be written.
+// edge is a dependency to write.
 type edge struct {
 	to   int64
 	kind string
 }
 
-// edges are what begins in a file.
+// edges holds the edges that begin in a file.
 type edges struct {
 	file         int64
 	dependencies []edge
 	references   []reference
 }
 
-// edges looks at files one after the other.
+// edges resolves files one after the other.
 func (r *resolver) edges(ctx context.Context, files []int64) iter.Seq2[edges, error] {
 	return func(yield func(edges, error) bool) {
 		for _, id := range files {
@@ -245,7 +245,7 @@ func (r *resolver) edges(ctx context.Context, files []int64) iter.Seq2[edges, er
 	}
 }
 
-// dependencies are the files that a file imports.
+// dependencies returns the files that a file imports.
 func (r *resolver) dependencies(ctx context.Context, id int64) ([]edge, error) {
 	s, err := r.look(ctx, id)
 	if err != nil {
@@ -294,7 +294,7 @@ func (r *resolver) python(ctx context.Context, s *source, i store.Import, add fu
 		return nil
 	}
 	for _, n := range names {
-		// A name of the module goes before a submodule of that name, as in Python.
+		// A name in the module takes precedence over a submodule of that name, as in Python.
 		if m.file != 0 && m.folder != "" {
 			target, err := r.look(ctx, m.file)
 			if err != nil {
@@ -316,8 +316,8 @@ func (r *resolver) python(ctx context.Context, s *source, i store.Import, add fu
 	return nil
 }
 
-// golang leads to the files of a package that declare what is used of it. Where no use was seen it leads to the file
-// that is called like the package, to doc.go, or to the first one.
+// golang resolves an import to the files of a package that declare the used names. If no use was found, it chooses the
+// file named like the package, else doc.go, else the first file.
 func (r *resolver) golang(ctx context.Context, i store.Import, add func(int64, store.Import)) error {
 	dir, ok := r.layout.goDir(i.Path)
 	if !ok {

@@ -13,10 +13,10 @@ import (
 	"github.com/runplan/runplan/knowledge/outline"
 )
 
-// maxText is how large a file may be that has no symbols; a larger one is data.
+// maxText is the highest size of a file without symbols that is indexed, in bytes. A larger one is data.
 const maxText = 512 << 10
 
-// worthSearching tells whether a file in a language without symbols is text that people write, by its name.
+// worthSearching reports whether the name of a file without symbols suggests text that people write.
 func worthSearching(name string) bool {
 	base := strings.ToLower(path.Base(name))
 	switch path.Ext(base) {
@@ -27,13 +27,13 @@ func worthSearching(name string) bool {
 	return !slices.Contains([]string{"package-lock.json", "pnpm-lock.yaml", "npm-shrinkwrap.json", "bun.lockb"}, base) && !strings.HasSuffix(base, ".min.css")
 }
 
-// otherText tells whether a file without symbols has to be read.
+// otherText reports whether a file without symbols has to be read.
 func (x *indexer) otherText(name string, fi fs.FileInfo) (candidate, bool) {
 	known := x.texts[name]
 	delete(x.texts, name)
 	if !fi.Mode().IsRegular() || fi.Size() > maxText || fi.Size() == 0 || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f || r == utf8.RuneError }) {
 		if known.ID != 0 {
-			x.texts[name] = known // it was text once
+			x.texts[name] = known // it was text at the last index
 		}
 		return candidate{}, false
 	}
@@ -46,7 +46,7 @@ func (x *indexer) otherText(name string, fi fs.FileInfo) (candidate, bool) {
 	return c, !same
 }
 
-// forgetTexts removes what is no longer there.
+// forgetTexts removes deleted files.
 func (x *indexer) forgetTexts(ctx context.Context) error {
 	gone := make([]string, 0, len(x.texts))
 	for name := range x.texts {
@@ -61,7 +61,7 @@ func (x *indexer) forgetTexts(ctx context.Context) error {
 	return nil
 }
 
-// writeText puts a file without symbols into the database.
+// writeText writes a file without symbols to the database.
 func (x *indexer) writeText(ctx context.Context, f *seenFile) error {
 	switch {
 	case f.gone:
@@ -72,10 +72,10 @@ func (x *indexer) writeText(ctx context.Context, f *seenFile) error {
 	return x.tx.PutText(ctx, x.state.ID, store.Text{ID: f.known.ID, Path: f.path, Hash: f.hash, Size: f.size, Modified: f.modified}, f.known.ID == 0, f.chunks)
 }
 
-// longLine is how long the lines of a text are that a program made.
+// longLine is the line length in bytes that marks a text as generated.
 const longLine = 4_000
 
-// makeChunks splits the text of a file into what is searched.
+// makeChunks splits the text of a file into search chunks.
 func (f *seenFile) makeChunks() {
 	text := f.text
 	f.text = nil
@@ -85,8 +85,8 @@ func (f *seenFile) makeChunks() {
 	f.chunks = ChunksOf(f.path, strings.ToValidUTF8(string(text), " "), f.outline.Symbols)
 }
 
-// ChunksOf splits the text of a file along its syntax, with the words that each part is found by. A text with lines that
-// only a program writes has none.
+// ChunksOf splits the text of a file along its syntax, and adds the search terms of each chunk. A text with generated,
+// very long lines has no chunks.
 func ChunksOf(name, text string, symbols []outline.Symbol) []store.Chunk {
 	lines := strings.Split(text, "\n")
 	for _, l := range lines {

@@ -12,25 +12,25 @@ import (
 	"github.com/ollama/ollama/api"
 )
 
-// Adapted is a model that a server is to make of another one and an adapter. A server puts an adapter on top of one that the base
-// has already, so Base is never a model that was made so.
+// Adapted describes a model that a server creates from a base model and an adapter. A server stacks the adapter on any
+// adapter of the base, so Base must not have one.
 type Adapted struct {
 	BaseURL string
 	Name    string        // of the new model
-	Base    string        // of the model below; the server has to have it
-	File    string        // what the server is told that the adapter is called
+	Base    string        // base model, which the server must have
+	File    string        // name of the adapter file for the server
 	Adapter io.ReadSeeker // a GGUF file
 }
 
-// AdaptedBaseError is a base that has an adapter of its own.
+// AdaptedBaseError reports a base model that already has an adapter.
 type AdaptedBaseError struct{ Base string }
 
 func (e *AdaptedBaseError) Error() string {
 	return fmt.Sprintf("model %s has an adapter already, and a second one would come on top of it; name the model below it in the settings", e.Base)
 }
 
-// Adapt has an Ollama server make a model. One of that name is replaced. That the server makes it does not say that it can run it.
-// Without its base the server would look for that on the network, so that is asked for first.
+// Adapt has an Ollama server create a model, and replaces one of the same name. Success does not mean that the server
+// can run it. Adapt first checks that the server has the base, because the server would otherwise download it.
 func Adapt(ctx context.Context, o Options, a Adapted) error {
 	c := newOllamaClient(o)
 	m := Model{Name: a.Base, BaseURL: a.BaseURL}
@@ -58,7 +58,7 @@ func Adapt(ctx context.Context, o Options, a Adapted) error {
 	}
 	digest := fmt.Sprintf("sha256:%x", sum.Sum(nil))
 	about := Request{Model: Model{Name: a.Name, BaseURL: a.BaseURL}}
-	// The client closes what it sends where it can, and the file is the caller's.
+	// The client closes what it sends if it can, but the file belongs to the caller.
 	if err := client.CreateBlob(ctx, digest, io.NopCloser(a.Adapter)); err != nil {
 		return c.explain(ctx, about, err)
 	}
@@ -72,13 +72,13 @@ func Adapt(ctx context.Context, o Options, a Adapted) error {
 		return c.explain(ctx, about, err)
 	case ctx.Err() != nil:
 		return c.ended(ctx, about.Model)
-	case !made: // a lost connection is no error to the client
+	case !made: // the client does not report a lost connection
 		return fmt.Errorf("make model %s at %s: the server did not say that it is made", a.Name, a.BaseURL)
 	}
 	return nil
 }
 
-// Remove deletes a model of an Ollama server. One that is not there is no error.
+// Remove deletes a model of an Ollama server. A missing model is not an error.
 func Remove(ctx context.Context, o Options, baseURL, name string) error {
 	c := newOllamaClient(o)
 	m := Model{Name: name, BaseURL: baseURL}
@@ -97,8 +97,8 @@ func Remove(ctx context.Context, o Options, baseURL, name string) error {
 	return c.explain(ctx, Request{Model: m}, err)
 }
 
-// adapted reads from a Modelfile whether it has an adapter. A line of a template that looks like one counts as well: that would
-// refuse a base, and never stack two.
+// adapted reports whether a Modelfile contains an adapter. A template line that looks like one counts too: that
+// rejects a base, but never stacks two adapters.
 func adapted(modelfile string) bool {
 	for line := range strings.Lines(modelfile) {
 		if word, _, _ := strings.Cut(line, " "); strings.EqualFold(word, "ADAPTER") {

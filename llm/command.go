@@ -17,11 +17,11 @@ import (
 //go:embed prompts
 var promptFiles embed.FS
 
-// tailLines is how much of a failed program's output goes into its error.
+// tailLines is the number of output lines of a failed program that its error contains.
 const tailLines = 5
 
-// command asks a program: the question comes on its standard input, laid out as prompts/command.md says, and what it
-// prints on standard output is the answer. It runs in an empty folder of its own, with the environment that agents get.
+// command asks a program. It writes the question to standard input, in the layout of prompts/command.md, and reads the
+// answer from standard output. The program runs in an empty temporary folder, with the environment of agents.
 func (a *asker) command(ctx context.Context, r Request) (Response, error) {
 	args, err := a.args(r.Model)
 	if err != nil {
@@ -71,7 +71,7 @@ func (a *asker) command(ctx context.Context, r Request) (Response, error) {
 	return Response{Text: text, Model: name, Latency: time.Since(began)}, nil
 }
 
-// args fills in what the arguments of a program ask for. A program with a slash lies in the project.
+// args expands the placeholders in a program's arguments. A program path with a slash is relative to the project.
 func (a *asker) args(m Model) ([]string, error) {
 	if len(m.Command) == 0 || m.Command[0] == "" {
 		return nil, fmt.Errorf("ask model %s: models.command names no program", m.Name)
@@ -89,7 +89,7 @@ func (a *asker) args(m Model) ([]string, error) {
 	return args, nil
 }
 
-// layout is the question as one text: the stable parts first.
+// layout formats the question as one text, stable parts first.
 func layout(r Request) (string, error) {
 	set, err := prompt.LoadEmbedded("llm", promptFiles)
 	if err != nil {

@@ -9,27 +9,27 @@ import (
 	"github.com/runplan/runplan/internal/redact"
 )
 
-// ErrNoModels says that nothing is configured under [models] (MODEL-04).
+// ErrNoModels reports that [models] configures no models (MODEL-04).
 var ErrNoModels = errors.New(`no models are configured; write a [models] section into .runplan/config.toml, or have it written: runplan init --coding-model NAME --reasoning-model NAME --ollama http://localhost:11434`)
 
-// ErrCutOff says that an answer ended before its end. What had come of it is for the log alone: [Response.Partial].
+// ErrCutOff reports a truncated answer. [Response.Partial] has its beginning, only for the log.
 var ErrCutOff = errors.New("the answer was cut off before its end")
 
-// MissingModelError is a role for which [models] names no model.
+// MissingModelError reports a role for which [models] names no model.
 type MissingModelError struct{ Role Role }
 
 func (e *MissingModelError) Error() string {
 	return fmt.Sprintf("models.%s is not set; name the model that has this role in .runplan/config.toml", e.Role)
 }
 
-// MissingSettingError is a setting without which no model can be asked.
+// MissingSettingError reports a missing setting that is needed to ask models.
 type MissingSettingError struct{ Key, Example string }
 
 func (e *MissingSettingError) Error() string {
 	return fmt.Sprintf("%s is not set; write %s into .runplan/config.toml", e.Key, e.Example)
 }
 
-// UnknownModelError is a model that was asked for and is not in the settings (C-02).
+// UnknownModelError reports a requested model that the settings do not contain (C-02).
 type UnknownModelError struct {
 	Name  string
 	Known []string
@@ -39,14 +39,14 @@ func (e *UnknownModelError) Error() string {
 	return fmt.Sprintf("no model %q is configured; there are %s", e.Name, strings.Join(e.Known, ", "))
 }
 
-// NotFoundError is a model that the server does not have.
+// NotFoundError reports a model that the server does not have.
 type NotFoundError struct{ Model, BaseURL string }
 
 func (e *NotFoundError) Error() string {
 	return fmt.Sprintf("the Ollama server at %s has no model %q; %s", e.BaseURL, e.Model, HintOf(e))
 }
 
-// DownError is a server that cannot be reached.
+// DownError reports an unreachable server.
 type DownError struct {
 	BaseURL string
 	Err     error
@@ -58,15 +58,15 @@ func (e *DownError) Error() string {
 
 func (e *DownError) Unwrap() error { return e.Err }
 
-// WindowError is a call that does not fit into the window of its model, or a window that is larger than the model's own.
+// WindowError reports a call that exceeds the window of its model, or a window that exceeds the model's context.
 type WindowError struct {
 	Model   string
 	Role    Role
-	Prompt  int  // tokens of the prompt, by estimate
-	Answer  int  // tokens that the answer may have
-	Window  int  // tokens that both may have; 0: unknown
-	Context int  // tokens that the model itself can take, where that is what is too small
-	Counted bool // the server counted, and the estimate was too low
+	Prompt  int  // estimated tokens of the prompt
+	Answer  int  // limit for the answer in tokens
+	Window  int  // tokens for both; 0: unknown
+	Context int  // context of the model in tokens, if that is too small
+	Counted bool // the server counted more tokens than estimated
 }
 
 func (e *WindowError) Error() string {
@@ -84,12 +84,12 @@ func (e *WindowError) Error() string {
 	return what + "; " + HintOf(e)
 }
 
-// LengthError is an answer that ran into a limit of tokens. It is an [ErrCutOff]; the same question would end the same.
+// LengthError reports an answer that reached a token limit. It is an [ErrCutOff]; a retry would end the same way.
 type LengthError struct {
 	Model     string
-	Tokens    int // of the answer, as the server counted
-	MaxTokens int // 0: none was set
-	Window    int // 0: none was set
+	Tokens    int // tokens of the answer as the server counted
+	MaxTokens int // 0: no limit
+	Window    int // 0: no limit
 }
 
 func (e *LengthError) Error() string {
@@ -105,7 +105,7 @@ func (e *LengthError) Error() string {
 
 func (e *LengthError) Unwrap() error { return ErrCutOff }
 
-// TimeoutError is a try that took longer than [Options.Timeout].
+// TimeoutError reports an attempt that exceeded [Options.Timeout].
 type TimeoutError struct {
 	Model string
 	Limit time.Duration
@@ -115,19 +115,19 @@ func (e *TimeoutError) Error() string {
 	return fmt.Sprintf("model %s did not answer within %s; %s", e.Model, e.Limit, HintOf(e))
 }
 
-// RemoteError is a model that the server would ask another machine for (MODEL-17).
+// RemoteError reports a model that the server would request from another machine (MODEL-17).
 type RemoteError struct{ Model, BaseURL, Host string }
 
 func (e *RemoteError) Error() string {
 	return fmt.Sprintf("the Ollama server at %s would pass the prompt for model %s on to %s; %s", e.BaseURL, e.Model, e.Host, HintOf(e))
 }
 
-// ServerError is whatever else a server answers instead of an answer.
+// ServerError reports any other error of a server.
 type ServerError struct {
 	BaseURL string
-	Status  int    // of HTTP; 0: it came in the middle of an answer
-	Message string // one line of it, with nothing of the prompt
-	Passing bool   // another try may not meet it
+	Status  int    // HTTP status; 0: it came during an answer
+	Message string // one line, without parts of the prompt
+	Passing bool   // a retry may succeed
 }
 
 func (e *ServerError) Error() string {
@@ -138,11 +138,11 @@ func (e *ServerError) Error() string {
 	return fmt.Sprintf("the server at %s refused %s: %s", e.BaseURL, status, e.Message)
 }
 
-// CommandError is a program that gave no answer.
+// CommandError reports a program that gave no answer.
 type CommandError struct {
 	Program string
 	Why     string // "exited with status 3"
-	Tail    string // the last lines it printed, redacted, with nothing of the prompt
+	Tail    string // last output lines, redacted, without parts of the prompt
 }
 
 func (e *CommandError) Error() string {
@@ -153,10 +153,10 @@ func (e *CommandError) Error() string {
 	return text
 }
 
-// AnswerError is an answer that is not what was asked for. Its text does not have the answer in it.
+// AnswerError reports an invalid answer. Its text does not contain the answer.
 type AnswerError struct {
 	Model string
-	Raw   string // the whole answer, as it came
+	Raw   string // the complete answer
 	Err   error
 }
 
@@ -165,7 +165,7 @@ func (e *AnswerError) Error() string {
 	if e.Model != "" {
 		model = " of model " + e.Model
 	}
-	why := []rune(e.Err.Error()) // a field that nobody knows is named in it, and the model chose its name
+	why := []rune(e.Err.Error()) // it may name an unknown field, which the model chose
 	if len(why) > 200 {
 		why = append(why[:200], '…')
 	}
@@ -174,7 +174,7 @@ func (e *AnswerError) Error() string {
 
 func (e *AnswerError) Unwrap() error { return e.Err }
 
-// HintOf says what to do about an error of this package, "" where it does not know. The text of the error has it too.
+// HintOf returns the hint for an error of this package, or "". The text of the error contains it too.
 func HintOf(err error) string {
 	var missing *NotFoundError
 	var down *DownError
@@ -210,8 +210,8 @@ func roleOr(r Role) Role {
 	return r
 }
 
-// telling makes something that others printed fit for a message: the last lines, redacted, free of control codes and
-// short, without lines that quote the question.
+// telling makes foreign output safe for a message: the last lines, redacted, shortened, without control codes and
+// without lines that quote the question.
 func telling(text string, lines int, r Request, hide func(string) string) string {
 	if hide != nil {
 		text = hide(text)
@@ -232,10 +232,10 @@ func telling(text string, lines int, r Request, hide func(string) string) string
 	return strings.Join(kept[max(0, len(kept)-lines):], "\n")
 }
 
-// quoted is how many bytes in a row make a quotation.
+// quoted is the number of equal consecutive bytes that count as a quotation.
 const quoted = 20
 
-// quotes reports whether a line has a piece of text in it. Quotes of JSON are seen through, so far as they are letters.
+// quotes reports whether a line quotes a part of text. It unescapes JSON where the escapes are letters.
 func quotes(line, text string) bool {
 	line = line[:min(len(line), 4096)]
 	for i := 0; i+quoted <= len(line); i++ {

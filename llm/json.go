@@ -12,12 +12,12 @@ import (
 	"github.com/xeipuuv/gojsonschema"
 )
 
-// JSON asks for an answer that meets r.Schema and reads it into a T. Reading is strict (MODEL-16): one JSON value and
-// nothing besides, no field that T does not have, none twice, each of its type, and the schema met. Anything else is an
-// [AnswerError] with the answer in it; the response tells what it took all the same.
+// JSON asks for an answer that matches r.Schema and decodes it into a T. Decoding is strict (MODEL-16): exactly one
+// JSON value, no unknown or duplicate field, correct types, and the schema. Otherwise it returns an [AnswerError] with
+// the answer. The response has the token counts in either case.
 //
-// A server that knows schemas holds the model to it. A program does not, and many put a fence around JSON out of habit:
-// one around the whole answer is taken off, for programs only.
+// A server enforces the schema. A program does not, and many models wrap JSON into a fence, so JSON removes one fence
+// around the whole answer, for programs only.
 func JSON[T any](ctx context.Context, c Completer, r Request) (T, Response, error) {
 	var none T
 	if len(r.Schema) == 0 {
@@ -39,7 +39,7 @@ func JSON[T any](ctx context.Context, c Completer, r Request) (T, Response, erro
 	return v, res, err
 }
 
-// ParseJSON reads an answer as strictly as [JSON] does. Without a schema, only T decides.
+// ParseJSON decodes an answer as strictly as [JSON]. Without a schema it checks only T.
 func ParseJSON[T any](text string, schema json.RawMessage) (T, error) {
 	var v, none T
 	if err := strictly(text, &v); err != nil {
@@ -48,7 +48,7 @@ func ParseJSON[T any](text string, schema json.RawMessage) (T, error) {
 	if len(schema) > 0 {
 		s, err := gojsonschema.NewSchema(gojsonschema.NewBytesLoader(schema))
 		if err != nil {
-			return none, fmt.Errorf("read the schema of an answer: %w", err) // ours, and not the model's fault
+			return none, fmt.Errorf("read the schema of an answer: %w", err) // our error, not the model's
 		}
 		res, err := s.Validate(gojsonschema.NewStringLoader(text))
 		if err != nil {
@@ -61,7 +61,7 @@ func ParseJSON[T any](text string, schema json.RawMessage) (T, error) {
 	return v, nil
 }
 
-// against names the first places that do not meet the schema. What stands there is the model's and is left out.
+// against names the first places that violate the schema. It omits their values, because the model chose them.
 func against(list []gojsonschema.ResultError) error {
 	var places []string
 	for i, e := range list {
@@ -86,17 +86,17 @@ func strictly(text string, v any) error {
 	return dec.Decode(v)
 }
 
-// deepest bounds how far objects and arrays may lie in each other.
+// deepest is the highest nesting depth of objects and arrays.
 const deepest = 1000
 
-// noneTwice checks that text is one JSON value and that no object has a field twice: encoding/json would take the last,
-// silently.
+// noneTwice checks that text is one JSON value without duplicate fields. encoding/json would silently use the last
+// one.
 func noneTwice(text string) error {
 	dec := json.NewDecoder(strings.NewReader(text))
 	dec.UseNumber()
 	type level struct {
 		names map[string]bool // nil in an array
-		key   bool            // a name comes next
+		key   bool            // the next token is a name
 	}
 	var open []level
 	for {
@@ -145,8 +145,8 @@ func noneTwice(text string) error {
 	return nil
 }
 
-// unfenced takes off one fence around the whole text: three or more backticks with json or nothing behind them, on the
-// first line, and as many on the last. Text outside of it stays, and makes the answer none.
+// unfenced removes one fence around the whole text: a first line of three or more backticks, optionally with json, and
+// a last line of as many. Text outside of the fence stays, and makes the answer invalid.
 func unfenced(text string) string {
 	trimmed := strings.TrimSpace(text)
 	first, rest, ok := strings.Cut(trimmed, "\n")

@@ -1,8 +1,8 @@
-// Package llm asks language models: one prompt in, one answer out, whoever serves the model.
+// Package llm asks language models: one prompt in, one answer out, for any provider.
 //
-// A [Completer] is the only seam: the Ollama client and a command as a model stand behind it, and tests put an answer of
-// their own there (MODEL-12). A [Router] says which model answers for a stage (MODEL-03). What a model says is data: it
-// is never a path, a command or a prompt until somebody has checked it.
+// [Completer] is its only interface. The Ollama client and commands implement it, and tests supply their own
+// (MODEL-12). A [Router] selects the model for a stage (MODEL-03). An answer is data: it is never used as a path,
+// command or prompt without a check.
 package llm
 
 import (
@@ -11,12 +11,12 @@ import (
 	"time"
 )
 
-// Completer answers a prompt. An answer that ended early is an error, never a short answer.
+// Completer answers a prompt. A truncated answer is an error.
 type Completer interface {
 	Complete(ctx context.Context, r Request) (Response, error)
 }
 
-// CompleterFunc is a [Completer] that is one function.
+// CompleterFunc implements [Completer] with a function.
 type CompleterFunc func(ctx context.Context, r Request) (Response, error)
 
 // Complete calls f.
@@ -25,23 +25,23 @@ func (f CompleterFunc) Complete(ctx context.Context, r Request) (Response, error
 // Request is one call.
 type Request struct {
 	Model  Model
-	Stage  Stage  // what it is for: for the log, and for tests that answer by stage
+	Stage  Stage  // purpose: for the log, and for tests that answer by stage
 	System string // "" for none
 	Prompt string
-	Schema json.RawMessage // JSON schema that the answer has to meet; nil for free text
+	Schema json.RawMessage // JSON schema of the answer; nil: free text
 }
 
-// Response is an answer that is complete. Beside an error it has no text, and tells what the call took all the same.
+// Response is a complete answer. With an error, its text is empty, but the token counts are set.
 type Response struct {
 	Text             string
-	Partial          string // beside an error: what had come of the answer; for the log, and for nothing else (RETR-12)
-	Model            string // as the server names it
+	Partial          string // with an error: beginning of the answer, only for the log (RETR-12)
+	Model            string // name that the server reports
 	PromptTokens     *int   // nil: unknown, which is not zero (MODEL-15)
 	CompletionTokens *int
 	Latency          time.Duration
 }
 
-// Role is what a model is good for (MODEL-05).
+// Role is the purpose of a model (MODEL-05).
 type Role string
 
 // The two roles.
@@ -50,7 +50,7 @@ const (
 	Reasoning Role = "reasoning"
 )
 
-// Stage is what a model is asked for. The names are those of [models.overrides].
+// Stage is the purpose of a call. [models.overrides] uses the same names.
 type Stage string
 
 // The stages (MODEL-06).
@@ -67,15 +67,15 @@ const (
 	Critique     Stage = "critique"
 )
 
-// Model is what answers for a stage, as the router resolved it (MODEL-03).
+// Model is the model for a stage, as the router resolved it (MODEL-03).
 type Model struct {
 	Role        Role
 	Name        string   // tag of the model
 	Provider    string   // "ollama" or "command"
-	BaseURL     string   // of the server, for ollama
+	BaseURL     string   // address of the server, for ollama
 	Command     []string // program and arguments, for command
 	Temperature float64
-	MaxTokens   int    // most tokens of an answer; 0: the provider's own limit
-	Window      int    // tokens that prompt and answer may have together; 0: unknown
-	Source      string // what chose it, for people: "models.coding", "models.overrides.scope", "adapter tuned:v1"
+	MaxTokens   int    // token limit of an answer; 0: the provider's limit
+	Window      int    // tokens for prompt and answer together; 0: unknown
+	Source      string // origin, for people: "models.coding", "models.overrides.scope", "adapter tuned:v1"
 }

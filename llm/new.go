@@ -18,28 +18,28 @@ const (
 	Command = "command"
 )
 
-// mostAnswer bounds an answer: a model or a program that never stops must not fill the memory.
+// mostAnswer is the highest size of an answer in bytes. It bounds memory if a model or program never stops.
 const mostAnswer = 16 << 20
 
-// Options say how models are asked.
+// Options configures how models are asked.
 type Options struct {
-	Environ []string            // of this program; a command gets what agents get of it
-	PassEnv []string            // variables that a command may see besides
-	Root    string              // folder of the project: a command that is a relative path lies there, and {root} names it
-	Timeout time.Duration       // of one try; 0 is none
-	Retries int                 // tries more, where another one may help
+	Environ []string            // environment of this program; a command gets the part that agents get
+	PassEnv []string            // additional variables for commands
+	Root    string              // project folder: base of relative commands, and value of {root}
+	Timeout time.Duration       // for one attempt; 0: none
+	Retries int                 // number of retries of transient errors
 	Margin  float64             // estimates of tokens are raised by this share (BUD-04)
-	Redact  func(string) string // for what others say in errors; nil leaves it
-	Reaper  *proc.Reaper        // ends a command should this program be killed; may be nil
+	Redact  func(string) string // redacts foreign text in errors; nil: unchanged
+	Reaper  *proc.Reaper        // ends a command if this program is killed; may be nil
 }
 
-// OptionsOf takes from the settings what they say. Environ, Root, Redact and Reaper are the caller's to add.
+// OptionsOf takes the options from the settings. The caller sets Environ, Root, Redact and Reaper.
 func OptionsOf(m config.Models) Options {
 	return Options{PassEnv: m.PassEnv, Timeout: time.Duration(m.Timeout), Retries: m.Retries, Margin: m.Margin}
 }
 
-// New returns what asks any model, by its provider. It is safe for concurrent use and remembers what it has learned of
-// a server's models, so one is made for each run of the program.
+// New returns a client for models of any provider. It is safe for concurrent use. It caches facts about a server's
+// models, so make one per process.
 func New(o Options) Completer {
 	return &asker{o: o, ollama: newOllamaClient(o)}
 }
@@ -49,7 +49,7 @@ type asker struct {
 	ollama *ollamaClient
 }
 
-// Complete asks. What does not fit is refused before the call (BUD-05).
+// Complete asks the model. It rejects a call that does not fit into the window (BUD-05).
 func (a *asker) Complete(ctx context.Context, r Request) (Response, error) {
 	if r.Prompt == "" {
 		return Response{}, errors.New("ask a model: there is no prompt")
@@ -64,13 +64,13 @@ func (a *asker) Complete(ctx context.Context, r Request) (Response, error) {
 	case Ollama:
 		res, err = a.retried(ctx, r)
 	case Command:
-		// A program has tries of its own, and each may cost money.
+		// A program makes its own retries, and each attempt may cost money.
 		res, err = a.command(ctx, r)
 	default:
 		return res, a.unknown(r.Model)
 	}
 	if err != nil {
-		res.Latency = time.Since(began) // all tries of it: a call that failed took its time, too
+		res.Latency = time.Since(began) // of all attempts, also of a failed call
 	}
 	return res, err
 }
@@ -79,7 +79,7 @@ func (a *asker) unknown(m Model) error {
 	return fmt.Errorf("ask model %s: there is no provider %q; providers are %s and %s", m.Name, m.Provider, Ollama, Command)
 }
 
-// retried asks again where that may help (MODEL-01), a bounded number of times.
+// retried retries transient errors a limited number of times (MODEL-01).
 func (a *asker) retried(ctx context.Context, r Request) (Response, error) {
 	for try := 0; ; try++ {
 		res, err := a.ollama.ask(ctx, r)
@@ -94,12 +94,12 @@ func (a *asker) retried(ctx context.Context, r Request) (Response, error) {
 	}
 }
 
-// pause is the time before another try: 0.1 s, 0.4 s, 1.6 s and so on, ten seconds at most.
+// pause returns the delay before a retry: 0.1 s, 0.4 s, 1.6 s and so on, at most ten seconds.
 func pause(try int) time.Duration {
 	return min(100*time.Millisecond<<(2*min(try, 5)), 10*time.Second)
 }
 
-// mayPass tells trouble that another try may not meet from what will be the same again.
+// mayPass reports whether an error is transient.
 func mayPass(err error) bool {
 	var down *DownError
 	var late *TimeoutError
@@ -114,7 +114,7 @@ func mayPass(err error) bool {
 	return errors.As(err, &down) || errors.As(err, &late) || errors.Is(err, ErrCutOff)
 }
 
-// stopped is the error of a call whose caller has given up.
+// stopped returns the error of a cancelled call.
 func stopped(ctx context.Context, m Model) error {
 	err := ctx.Err()
 	if cause := context.Cause(ctx); !errors.Is(cause, err) {
@@ -123,7 +123,8 @@ func stopped(ctx context.Context, m Model) error {
 	return fmt.Errorf("ask model %s: %w", m.Label(), err)
 }
 
-// Label is how messages and the log name a model. That of a command may have no name, and is called after its program.
+// Label returns the name of a model in messages and the log. A command without a model name is called after its
+// program.
 func (m Model) Label() string {
 	switch {
 	case m.Name != "":

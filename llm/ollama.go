@@ -16,27 +16,27 @@ import (
 	"github.com/ollama/ollama/envconfig"
 )
 
-// ollamaClient asks Ollama servers. It asks for nothing but answers and facts about models: it never pulls one, and it
-// never signs a request.
+// ollamaClient asks Ollama servers for answers and facts about models. It never pulls a model and never signs a
+// request.
 type ollamaClient struct {
 	o    Options
 	http *http.Client
 
 	mu    sync.Mutex
-	known map[string]ModelInfo // by server and model
+	known map[string]ModelInfo // cache by server and model
 }
 
 func newOllamaClient(o Options) *ollamaClient {
 	return &ollamaClient{o: o, http: newHTTPClient(), known: map[string]ModelInfo{}}
 }
 
-// ModelInfo is what a server tells of a model.
+// ModelInfo holds a server's facts about a model.
 type ModelInfo struct {
-	Context int    // tokens that the model can take; 0: the server does not say
-	Remote  string // host that the server asks for it; "" if it runs there itself
+	Context int    // context length in tokens; 0: unknown
+	Remote  string // host to which the server forwards requests; "" if local
 
-	Architecture string // such as llama; "": the server does not say
-	Adapted      bool   // it is a model with an adapter already
+	Architecture string // such as llama; "": unknown
+	Adapted      bool   // the model already has an adapter
 }
 
 // ServerVersion asks an Ollama server for its version.
@@ -55,8 +55,8 @@ func ServerVersion(ctx context.Context, o Options, baseURL string) (string, erro
 	return telling(v, 1, Request{}, o.Redact), nil
 }
 
-// Inspect asks an Ollama server for what it knows of a model, and says what is wrong with the pair, as a call would.
-// What the server knows is returned then, too.
+// Inspect asks an Ollama server about a model and reports the errors that a call would have. It also returns the facts
+// in that case.
 func Inspect(ctx context.Context, o Options, m Model) (ModelInfo, error) {
 	c := newOllamaClient(o)
 	ctx, cancel := c.limited(ctx, m)
@@ -72,7 +72,7 @@ func Inspect(ctx context.Context, o Options, m Model) (ModelInfo, error) {
 	return info, info.suits(m)
 }
 
-// ask is one try.
+// ask makes one attempt.
 func (o *ollamaClient) ask(parent context.Context, r Request) (Response, error) {
 	c, err := o.client(r.Model.BaseURL)
 	if err != nil {
@@ -100,13 +100,13 @@ func (o *ollamaClient) ask(parent context.Context, r Request) (Response, error) 
 		return nil
 	})
 	res := Response{Model: last.Model, Latency: time.Since(began)}
-	if last.Done && last.PromptEvalCount > 0 { // a server that does not count says nothing, which reads as 0
+	if last.Done && last.PromptEvalCount > 0 { // a server that does not count omits the field, which decodes as 0
 		res.PromptTokens, res.CompletionTokens = &last.PromptEvalCount, &last.EvalCount
 	}
 	switch {
 	case err == nil && last.Done && last.DoneReason == "length":
 		err = &LengthError{Model: r.Model.Name, Tokens: last.EvalCount, MaxTokens: r.Model.MaxTokens, Window: r.Model.Window}
-	case err == nil && last.Done: // before the context is looked at: what is complete counts
+	case err == nil && last.Done: // before checking the context: a complete answer counts
 		res.Text = text.String()
 		return res, nil
 	case ctx.Err() != nil:
@@ -115,7 +115,7 @@ func (o *ollamaClient) ask(parent context.Context, r Request) (Response, error) 
 	case err != nil:
 		err = o.explain(ctx, r, err)
 	default:
-		// The client of Ollama reports a lost connection, a killed server and an abort by the server as nothing at all.
+		// The Ollama client reports a lost connection, a killed server and a server abort as success.
 		err = fmt.Errorf("ask model %s at %s: %w, after %d bytes", r.Model.Name, r.Model.BaseURL, ErrCutOff, text.Len())
 	}
 	res.Partial = text.String()
@@ -124,8 +124,8 @@ func (o *ollamaClient) ask(parent context.Context, r Request) (Response, error) 
 
 var errTooLong = errors.New("it was given up")
 
-// chatRequest is the question in Ollama's words. Without Truncate and Shift a prompt that does not fit would be cut
-// silently, and an answer would push the prompt out of the window.
+// chatRequest converts a question to Ollama's API. Truncate and Shift are off; otherwise the server would silently cut
+// a long prompt, or shift the prompt out of the window during the answer.
 func chatRequest(r Request) *api.ChatRequest {
 	no := false
 	req := &api.ChatRequest{
@@ -145,8 +145,8 @@ func chatRequest(r Request) *api.ChatRequest {
 	return req
 }
 
-// client returns Ollama's own client for a server. It would sign requests with the user's key where it is told to by a
-// variable or by the name of the host; neither is let come to that.
+// client returns Ollama's own client for a server. That client would sign requests with the user's key because of an
+// environment variable or the host name; this function prevents both.
 func (o *ollamaClient) client(baseURL string) (*api.Client, error) {
 	u, err := url.Parse(baseURL)
 	if err != nil || u.Host == "" {
@@ -161,7 +161,7 @@ func (o *ollamaClient) client(baseURL string) (*api.Client, error) {
 	return api.NewClient(u, o.http), nil
 }
 
-// info asks for a model once, and remembers what could be learned.
+// info asks for facts about a model and caches them.
 func (o *ollamaClient) info(ctx context.Context, c *api.Client, m Model) (ModelInfo, error) {
 	key := m.BaseURL + " " + m.Name
 	o.mu.Lock()
@@ -185,7 +185,7 @@ func (o *ollamaClient) info(ctx context.Context, c *api.Client, m Model) (ModelI
 	return info, nil
 }
 
-// contextOf is the context length of a model: the key has the name of the architecture in front.
+// contextOf returns the context length. Its key starts with the name of the architecture.
 func contextOf(info map[string]any) int {
 	arch, _ := info["general.architecture"].(string)
 	if n, ok := info[arch+".context_length"].(float64); ok {
@@ -199,8 +199,8 @@ func contextOf(info map[string]any) int {
 	return 0
 }
 
-// suits tells what is wrong with using the model so. A window above the model's own would be made smaller by the server,
-// silently.
+// suits checks the requested use of a model. The server would silently reduce a window that exceeds the model's
+// context.
 func (i ModelInfo) suits(m Model) error {
 	switch {
 	case i.Remote != "":
@@ -218,7 +218,7 @@ func (o *ollamaClient) limited(ctx context.Context, m Model) (context.Context, c
 	return context.WithTimeoutCause(ctx, o.o.Timeout, &TimeoutError{Model: m.Label(), Limit: o.o.Timeout})
 }
 
-// ended tells a limit of ours from a caller who has given up.
+// ended distinguishes our time limit from a cancellation by the caller.
 func (o *ollamaClient) ended(ctx context.Context, m Model) error {
 	var late *TimeoutError
 	if errors.As(context.Cause(ctx), &late) {

@@ -20,12 +20,12 @@ type Turn struct {
 	Content string
 }
 
-// ChatTemplate turns conversations into the text that a model sees. It is written in the language of Ollama, and
-// carried out by Ollama's own code, which also knows the older kind with .Prompt and .Response.
+// ChatTemplate renders conversations as the text that a model sees. It uses Ollama's template language and code, which
+// also supports the older form with .Prompt and .Response.
 type ChatTemplate struct {
 	parsed *template.Template
-	before []Turn // what the model's file puts ahead of each conversation
-	system string // of the model's file, where a conversation brings none
+	before []Turn // messages that the Modelfile puts before each conversation
+	system string // system message of the Modelfile, used if a conversation has none
 	thinks bool
 }
 
@@ -38,13 +38,13 @@ func ParseChatTemplate(text string) (*ChatTemplate, error) {
 	return &ChatTemplate{parsed: t}, nil
 }
 
-// mostRendered bounds what a template may make of a conversation, in bytes.
+// mostRendered is the highest size of a rendered conversation in bytes.
 const mostRendered = 64 << 20
 
-// Render returns the text of a conversation, up to where the model would go on.
+// Render returns the text of a conversation, up to the start of the model's answer.
 func (t *ChatTemplate) Render(turns []Turn) (text string, err error) {
 	defer func() {
-		// Ollama's code takes the older kind apart by hand, and a template that it did not think of makes it panic.
+		// Ollama's code for the older form panics on some templates.
 		if p := recover(); p != nil {
 			err = fmt.Errorf("carry out the template: %v", p)
 		}
@@ -52,7 +52,7 @@ func (t *ChatTemplate) Render(turns []Turn) (text string, err error) {
 	turns = t.complete(turns)
 	values := template.Values{Messages: messages(turns)}
 	if t.thinks {
-		think := api.ThinkValue{Value: true} // what the server assumes where nothing is said
+		think := api.ThinkValue{Value: true} // default of the server
 		values.Think, values.ThinkLevel, values.IsThinkSet = true, think.String(), true
 	}
 	var b bytes.Buffer
@@ -71,7 +71,7 @@ func (t *ChatTemplate) complete(turns []Turn) []Turn {
 	return out
 }
 
-// messages is a copy: Ollama's code joins turns of one role in place.
+// messages makes a copy, because Ollama's code joins consecutive messages of a role in place.
 func messages(turns []Turn) []api.Message {
 	out := make([]api.Message, len(turns))
 	for i, t := range turns {
@@ -93,13 +93,13 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return b.w.Write(p)
 }
 
-// ChatFacts is what a server tells of how it talks with a model.
+// ChatFacts holds a server's facts about the chat format of a model.
 type ChatFacts struct {
-	Template *ChatTemplate // nil: the server renders by code of its own, see Renderer
+	Template *ChatTemplate // nil: the server uses a built-in renderer, see Renderer
 	Text     string        // of the template
-	Renderer string        // name of that code
-	Stops    []string      // what ends an answer, by the model's parameters
-	Context  int           // tokens that the model can take; 0: unknown
+	Renderer string        // name of the built-in renderer
+	Stops    []string      // stop sequences in the model's parameters
+	Context  int           // context length in tokens; 0: unknown
 }
 
 // Chat asks an Ollama server for the template of a model.
@@ -123,8 +123,8 @@ func Chat(ctx context.Context, o Options, m Model) (ChatFacts, error) {
 	return f, nil
 }
 
-// EndOfSequence asks an Ollama server for the text of the token that ends what a model says; "" if the server does not
-// tell.
+// EndOfSequence asks an Ollama server for the text of the token that ends an answer. It returns "" if the server does
+// not say.
 func EndOfSequence(ctx context.Context, o Options, m Model) (string, error) {
 	show, err := show(ctx, o, m, true)
 	if err != nil {
@@ -154,7 +154,7 @@ func show(ctx context.Context, o Options, m Model, verbose bool) (*api.ShowRespo
 	return s, nil
 }
 
-// stops reads the parameters of a model as the server prints them: a name, spaces, and a value that may be in quotes.
+// stops parses the stop parameters of a model in the server's format: a name, spaces, and a value that may be quoted.
 func stops(parameters string) []string {
 	var out []string
 	for line := range strings.Lines(parameters) {
@@ -169,8 +169,8 @@ func stops(parameters string) []string {
 	return out
 }
 
-// RenderOnServer has an Ollama server render a conversation as it would before it asks the model, which it does not do.
-// The server calls that a means for debugging; one that does not know it is an error.
+// RenderOnServer has an Ollama server render a conversation without asking the model. It uses a debugging feature of
+// the server; if the server lacks it, that is an error.
 func RenderOnServer(ctx context.Context, o Options, m Model, turns []Turn) (string, error) {
 	c := newOllamaClient(o)
 	ctx, cancel := c.limited(ctx, m)
@@ -200,8 +200,8 @@ func RenderOnServer(ctx context.Context, o Options, m Model, turns []Turn) (stri
 
 var errNotRendered = errors.New("the server asks the model instead of rendering only; it is too old for that")
 
-// CountTokens has an Ollama server count the tokens of a text, exactly as the model would see it. The model reads the text
-// for that, so it takes time. A text that does not fit into the window of m is a [WindowError].
+// CountTokens has an Ollama server count the exact tokens of a text. It takes time, because the server runs the model
+// on the text. If the text exceeds the window of m, it returns a [WindowError].
 func CountTokens(ctx context.Context, o Options, m Model, text string) (int, error) {
 	c := newOllamaClient(o)
 	ctx, cancel := c.limited(ctx, m)

@@ -13,7 +13,7 @@ import (
 	"github.com/ollama/ollama/api"
 )
 
-// explain turns what Ollama's client says into an error of this package.
+// explain converts an error of Ollama's client into an error of this package.
 func (o *ollamaClient) explain(ctx context.Context, r Request, err error) error {
 	if ctx.Err() != nil {
 		return o.ended(ctx, r.Model)
@@ -36,8 +36,8 @@ func (o *ollamaClient) explain(ctx context.Context, r Request, err error) error 
 	case errors.As(err, &transport):
 		return &DownError{BaseURL: m.BaseURL, Err: transport.Err}
 	}
-	// What is left comes from the body: the server's own words in the middle of an answer, half a line of an answer
-	// whose server went away, or what is no answer at all.
+	// The remaining errors come from the body: an error message during an answer, half a line after a server crash, or
+	// a body that is not an answer.
 	if strings.HasPrefix(err.Error(), "{") {
 		return fmt.Errorf("ask model %s at %s: %w, in the middle of a line", m.Name, m.BaseURL, ErrCutOff)
 	}
@@ -46,7 +46,7 @@ func (o *ollamaClient) explain(ctx context.Context, r Request, err error) error 
 	return said
 }
 
-// refused tells apart what a status may mean.
+// refused distinguishes the possible meanings of a status.
 func (o *ollamaClient) refused(r Request, said *ServerError, message string) error {
 	m := r.Model
 	switch {
@@ -67,7 +67,8 @@ func (o *ollamaClient) refused(r Request, said *ServerError, message string) err
 	return said
 }
 
-// crashed tells a runner that died, which the server starts anew at the next call, from a request that it cannot take.
+// crashed reports whether a message means a crashed runner, which the server restarts for the next call. Otherwise the
+// request is invalid.
 func crashed(message string) bool {
 	for _, sign := range []string{"error was encountered while running the model", "runner process has terminated", "runner process no longer running", "runner has unexpectedly stopped"} {
 		if strings.Contains(message, sign) {
@@ -77,7 +78,7 @@ func crashed(message string) bool {
 	return false
 }
 
-// lost tells a connection that broke while a short answer was read.
+// lost reports whether the connection broke while a short answer was read.
 func lost(err error) bool {
 	var op net.Error
 	return errors.As(err, &op) || strings.Contains(err.Error(), "unexpected EOF") || strings.Contains(err.Error(), "unexpected end of JSON input")
@@ -85,12 +86,12 @@ func lost(err error) bool {
 
 var errRedirect = errors.New("it sends elsewhere, and a prompt goes to the configured server or nowhere")
 
-// newHTTPClient is a client without a limit of time: each call has one in its context. A server of this machine is
-// never asked through a proxy, whatever the environment says.
+// newHTTPClient returns a client without a timeout, because each call has one in its context. It never uses a proxy
+// for a local server, whatever the environment says.
 func newHTTPClient() *http.Client {
 	return &http.Client{
 		Transport: &modest{&http.Transport{
-			Proxy:               http.ProxyFromEnvironment, // which leaves loopback out
+			Proxy:               http.ProxyFromEnvironment, // excludes loopback
 			DialContext:         (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
 			TLSHandshakeTimeout: 10 * time.Second,
 			MaxIdleConnsPerHost: 4,
@@ -102,10 +103,10 @@ func newHTTPClient() *http.Client {
 
 type stageKey struct{}
 
-// modest says who asks and for what, and nothing more.
+// modest sets a minimal user agent and removes the Authorization header.
 type modest struct{ next http.RoundTripper }
 
-// RoundTrip names runplan and the stage to the server.
+// RoundTrip sends only runplan and the stage as the user agent.
 func (m *modest) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	agent := "runplan"

@@ -8,13 +8,13 @@ import (
 	"github.com/runplan/runplan/internal/config"
 )
 
-// Stages lists the stages in the order of their table (MODEL-06).
+// Stages lists the stages in table order (MODEL-06).
 func Stages() []Stage {
 	return []Stage{TaskAnalysis, Scope, Precision, ExecutePlan, ExecuteCode, Enrichment, TrainPlan, CurateData, Review, Critique}
 }
 
-// RoleOf is the role of the model that answers for a stage (MODEL-06). Code is written by the coding model; all else is
-// planning and judging.
+// RoleOf returns the role for a stage (MODEL-06). Writing code uses the coding model; all else uses the reasoning
+// model.
 func RoleOf(s Stage) Role {
 	if s == ExecuteCode {
 		return Coding
@@ -22,21 +22,21 @@ func RoleOf(s Stage) Role {
 	return Reasoning
 }
 
-// RouterOptions are what the settings do not say.
+// RouterOptions holds parameters that are not in [models].
 type RouterOptions struct {
-	Window  int                               // of roles that have none of their own: budget.context_window; 0 is unknown
-	Windows map[Role]int                      // from flags; they win over the settings
-	Adapter func(Stage) (tag string, ok bool) // the active adapter of a stage, a tag of Ollama's; nil has none
+	Window  int                               // default for roles without a window: budget.context_window; 0: unknown
+	Windows map[Role]int                      // from flags; they override the settings
+	Adapter func(Stage) (tag string, ok bool) // returns the active adapter of a stage, an Ollama tag; nil: none
 }
 
-// Router resolves which model answers for a stage (MODEL-03). It is made once for each command.
+// Router selects the model for a stage (MODEL-03). Make one per command.
 type Router struct {
 	m config.Models
 	o RouterOptions
 }
 
-// NewRouter returns a router over the settings, or [ErrNoModels] where they have no models. Who serves the models has no
-// default (C-03).
+// NewRouter returns a router for the settings. It returns [ErrNoModels] if they configure no models. The provider has
+// no default (C-03).
 func NewRouter(m config.Models, o RouterOptions) (*Router, error) {
 	if !m.Configured() {
 		return nil, ErrNoModels
@@ -56,7 +56,7 @@ func NewRouter(m config.Models, o RouterOptions) (*Router, error) {
 	return r, nil
 }
 
-// Model resolves a stage: the override of the stage, else its active adapter, else the model of its role (MODEL-04).
+// Model returns the model for a stage: its override, else its active adapter, else the model of its role (MODEL-04).
 func (r *Router) Model(s Stage) (Model, error) {
 	if !slices.Contains(Stages(), s) {
 		return Model{}, fmt.Errorf("there is no stage %q; stages are %v", s, Stages())
@@ -64,7 +64,7 @@ func (r *Router) Model(s Stage) (Model, error) {
 	if tag, ok := r.m.Overrides[string(s)]; ok {
 		return r.of(s, RoleOf(s), tag, "models.overrides."+string(s)), nil
 	}
-	// An adapter is a tag of Ollama's; a program knows nothing of it.
+	// An adapter is an Ollama tag, so a program cannot use it.
 	if r.o.Adapter != nil && r.provider() == Ollama {
 		if tag, ok := r.o.Adapter(s); ok {
 			return r.of(s, RoleOf(s), tag, "adapter "+tag), nil
@@ -73,8 +73,8 @@ func (r *Router) Model(s Stage) (Model, error) {
 	return r.ofRole(s, RoleOf(s))
 }
 
-// Pick is [Router.Model] for a caller who may have been told a model (MODEL-04): "" for none, a role, or the name of a
-// model that the settings have. Another name is an error (C-02).
+// Pick does what [Router.Model] does, with an optional choice (MODEL-04): "", a role, or the name of a configured
+// model. Any other name is an error (C-02).
 func (r *Router) Pick(s Stage, name string) (Model, error) {
 	switch name {
 	case "":
@@ -94,8 +94,8 @@ func (r *Router) Pick(s Stage, name string) (Model, error) {
 	return Model{}, &UnknownModelError{name, known}
 }
 
-// Models lists what the settings name: the coding model, the reasoning model, then the overrides. One that is named
-// twice, with the same window, comes once and has both places as its source.
+// Models lists the configured models: coding, reasoning, then overrides. A model that is named twice with the same
+// window is listed once, with both places as its source.
 func (r *Router) Models() []Model {
 	var out []Model
 	add := func(m Model) {
@@ -124,14 +124,14 @@ func (r *Router) ofRole(s Stage, role Role) (Model, error) {
 	if role == Coding {
 		name = r.m.Coding
 	}
-	// A program may answer for all roles alike.
+	// One program may serve all roles.
 	if name == "" && r.provider() == Ollama {
 		return Model{}, &MissingModelError{role}
 	}
 	return r.of(s, role, name, "models."+string(role)), nil
 }
 
-// of is the model of a name, for a stage and with the figures of a role.
+// of returns the named model for a stage, with the settings of a role.
 func (r *Router) of(s Stage, role Role, name, source string) Model {
 	m := Model{
 		Role: role, Name: name, Provider: r.provider(), BaseURL: r.m.BaseURL, Command: slices.Clone(r.m.Command),
@@ -147,7 +147,7 @@ func (r *Router) of(s Stage, role Role, name, source string) Model {
 		m.Window = w
 	}
 	if s == Review || s == Critique {
-		m.Temperature = 0 // a judge says the same twice (MODEL-11)
+		m.Temperature = 0 // judging must be repeatable (MODEL-11)
 	}
 	return m
 }

@@ -10,20 +10,20 @@ import (
 	"unicode"
 )
 
-// shortest is the length from which a value is looked for; shorter ones occur in any text.
+// shortest is the minimal length of a value to search for. Shorter values occur in any text.
 const shortest = 8
 
-// Secret is a value that may not be in any data, with what messages call it.
+// Secret is a value that data must not contain, and its name in messages.
 type Secret struct{ Name, Value string }
 
-// Canary looks for values that must not be in data: secrets that ought to have been taken out, and marks that were put
-// where they must never come out of. It sees them also where their lines were broken, and in hexadecimal and base64. It is
-// what tells that redaction has a hole, so it shares nothing with that.
+// Canary searches data for forbidden values: secrets that redaction should have removed, and planted markers. It also
+// finds them across line breaks, in hexadecimal and in base64. It detects errors of the redactor, so it shares no code
+// with it.
 type Canary struct{ marks []mark }
 
 type mark struct{ name, text string }
 
-// NewCanary looks for the given values. Those of fewer than 8 characters are left out.
+// NewCanary returns a canary for the given values. It ignores values of fewer than 8 characters.
 func NewCanary(secrets []Secret) Canary {
 	var c Canary
 	for _, s := range secrets {
@@ -39,7 +39,7 @@ func NewCanary(secrets []Secret) Canary {
 	return c
 }
 
-// squeezed takes out white space, so that a value is found across lines.
+// squeezed removes white space, so that a value is found across lines.
 func squeezed(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) {
@@ -49,7 +49,7 @@ func squeezed(s string) string {
 	}, s)
 }
 
-// Find returns the name of a value that is in text.
+// Find returns the name of a forbidden value in text.
 func (c Canary) Find(text string) (name string, found bool) {
 	if len(c.marks) == 0 {
 		return "", false
@@ -63,19 +63,19 @@ func (c Canary) Find(text string) (name string, found bool) {
 	return "", false
 }
 
-// LeakError says that data holds a value that must not be in it. It does not tell the value.
+// LeakError reports data that contains a forbidden value. It does not contain the value itself.
 type LeakError struct {
-	Name    string // of the value
+	Name    string // name of the value
 	Example string // id of the example
-	Place   string // where in it
+	Place   string // part of the example
 }
 
-// Error names the example and the value's name.
+// Error names the example and the value, but does not quote the value.
 func (e *LeakError) Error() string {
 	return fmt.Sprintf("example %s holds %s in its %s; nothing was written", e.Example, e.Name, e.Place)
 }
 
-// Check returns a [LeakError] for an example that holds one of the values.
+// Check returns a [LeakError] if an example contains a forbidden value.
 func (c Canary) Check(e Example) error {
 	if len(c.marks) == 0 {
 		return nil
@@ -93,7 +93,7 @@ func (c Canary) Check(e Example) error {
 	return nil
 }
 
-// Scan looks through a file of examples, whoever wrote it. name is what errors call the file.
+// Scan checks a file of examples from any source. name is its name in errors.
 func (c Canary) Scan(name string, r io.Reader) error {
 	n := 0
 	for e, err := range Read(name, r) {
@@ -108,13 +108,13 @@ func (c Canary) Scan(name string, r io.Reader) error {
 	return nil
 }
 
-// part is one text of an example, with its name.
+// part is a named text of an example.
 type part struct {
 	name string
 	text *string
 }
 
-// texts are all parts of e that hold words of others.
+// texts returns all foreign text in an example.
 func (e *Example) texts() []part {
 	var out []part
 	for i := range e.Prompt {

@@ -1,8 +1,8 @@
-// Package training turns what runs leave behind into data that a model can be trained on.
+// Package training converts what runs leave behind into training data.
 //
-// An [Example] is the one form of it, wherever it comes from: the journal, a repository's history, reviews. What
-// makes examples, what chooses among them and what writes them for a trainer only share this type and its file
-// form, one JSON object a line (TRAIN-02). Training data is written by this folder alone (DB-13).
+// An [Example] is the common form of all data: from the journal, from a repository's history, and from reviews.
+// Producers, selection and export share only this type and its file format, one JSON object per line (TRAIN-02). Only
+// this folder writes training data (DB-13).
 package training
 
 import (
@@ -21,7 +21,7 @@ import (
 // Stage is the step of a run that an example teaches (TRAIN-04).
 type Stage string
 
-// The five stages, then what is learnt from reviews and from blueprints.
+// The five stages of a run, then those for reviews and blueprints.
 const (
 	TaskAnalysis Stage = "task_analysis"
 	Scope        Stage = "scope"
@@ -36,7 +36,7 @@ func Stages() []Stage {
 	return []Stage{TaskAnalysis, Scope, Precision, ExecutePlan, ExecuteCode, Review}
 }
 
-// Base is the kind of model that a stage is asked of. An adapter never crosses it (TRAIN-05).
+// Base is the kind of model that a stage uses. An adapter belongs to exactly one kind (TRAIN-05).
 type Base string
 
 // The two kinds.
@@ -45,7 +45,7 @@ const (
 	Reasoning Base = "reasoning"
 )
 
-// BaseOf returns the kind of model that works on s.
+// BaseOf returns the kind of model for a stage.
 func BaseOf(s Stage) Base {
 	if s == ExecuteCode {
 		return Coding
@@ -53,69 +53,69 @@ func BaseOf(s Stage) Base {
 	return Reasoning
 }
 
-// Source tells where an example comes from (TRAIN-02).
+// Source is the origin of an example (TRAIN-02).
 type Source string
 
 // The two sources.
 const (
-	Logged    Source = "logged"    // a run of runplan did it
-	Synthetic Source = "synthetic" // made from a repository's history
+	Logged    Source = "logged"    // from a run of runplan
+	Synthetic Source = "synthetic" // from a repository's history
 )
 
-// Kind tells what a review teaches (TRAIN-21, C-24).
+// Kind is what a review teaches (TRAIN-21, C-24).
 type Kind string
 
-// The two kinds of pairs of reviews; others have none.
+// The two kinds of review pairs; other examples have none.
 const (
-	Forward     Kind = "forward"     // mistakes and their fixes
-	Retroactive Kind = "retroactive" // what good looks like
+	Forward     Kind = "forward"     // defects and their fixes
+	Retroactive Kind = "retroactive" // examples of good code
 )
 
-// Message is one turn of a prompt.
+// Message is one message of a prompt.
 type Message struct {
 	Role    string `json:"role"` // system, user or assistant
 	Content string `json:"content"`
 }
 
-// Example is one thing to learn: what a model was given, and what it should say to that.
+// Example is one training example: a prompt and the expected answer.
 type Example struct {
-	ID         string    `json:"id"` // of the content, see [Example.Sum]
+	ID         string    `json:"id"` // hash of the content, see [Example.Sum]
 	Stage      Stage     `json:"stage"`
 	Base       Base      `json:"base"`
 	Source     Source    `json:"source"`
 	Kind       Kind      `json:"kind,omitempty"`
 	Prompt     []Message `json:"prompt"`
-	Completion string    `json:"completion"`         // what it should say, or with Positive false what it said
-	Rejected   string    `json:"rejected,omitempty"` // what it should not say to the same prompt; makes a preference pair
-	Positive   bool      `json:"positive"`           // whether Completion is to be learnt
+	Completion string    `json:"completion"`         // expected answer; with Positive false, the actual bad answer
+	Rejected   string    `json:"rejected,omitempty"` // bad answer to the same prompt; makes a preference pair
+	Positive   bool      `json:"positive"`           // whether Completion is to be learned
 	Quality    *float64  `json:"quality,omitempty"`  // 0 to 1; null is unknown, not zero
-	Signals    []Signal  `json:"signals,omitempty"`  // what Quality rests on
+	Signals    []Signal  `json:"signals,omitempty"`  // basis of Quality
 	Origin     Origin    `json:"origin"`
 }
 
-// Signal is one fact that tells how good an example is.
+// Signal is one fact about the quality of an example.
 type Signal struct {
 	Name  string   `json:"name"`            // such as gates, merged, reverted, files_needed
-	Value *float64 `json:"value,omitempty"` // 0 to 1; null where it could not be told
+	Value *float64 `json:"value,omitempty"` // 0 to 1; null: unknown
 	Note  string   `json:"note,omitempty"`
 }
 
-// Origin says what an example is made of, so that it can be looked up, taken out again, and kept from the other side of
-// a split. Fields that do not apply are empty.
+// Origin records what an example was made from, so that it can be traced, removed, and kept on one side of a split.
+// Fields that do not apply are empty.
 type Origin struct {
-	Repo    string    `json:"repo"`              // remote without credentials, else the name of the folder; never a path
-	License string    `json:"license,omitempty"` // SPDX id of the repository, where it is known
-	Run     string    `json:"run,omitempty"`     // of the journal
-	Batch   string    `json:"batch,omitempty"`   // key
+	Repo    string    `json:"repo"`              // remote without credentials, else the folder name; never a path
+	License string    `json:"license,omitempty"` // SPDX id of the repository, if known
+	Run     string    `json:"run,omitempty"`     // id of the run in the journal
+	Batch   string    `json:"batch,omitempty"`   // key of the batch
 	Task    string    `json:"task,omitempty"`    // id of the task in the log of calls
 	Call    int64     `json:"call,omitempty"`    // id of the call
-	Receipt string    `json:"receipt,omitempty"` // sha256 of the receipt that proves it; logged examples without one are refused
-	Commit  string    `json:"commit,omitempty"`  // that the example is about
-	Parent  string    `json:"parent,omitempty"`  // what it was made on
-	Files   []File    `json:"files,omitempty"`   // versions whose text the example holds, sorted by path
-	Model   string    `json:"model,omitempty"`   // that answered
-	Unit    string    `json:"unit,omitempty"`    // of a blueprint
-	At      time.Time `json:"at"`                // of the commit, or of the call
+	Receipt string    `json:"receipt,omitempty"` // sha256 of the receipt; required for logged examples
+	Commit  string    `json:"commit,omitempty"`  // commit of the example
+	Parent  string    `json:"parent,omitempty"`  // parent of that commit
+	Files   []File    `json:"files,omitempty"`   // file versions in the text, sorted by path
+	Model   string    `json:"model,omitempty"`   // model that answered
+	Unit    string    `json:"unit,omitempty"`    // unit of a blueprint
+	At      time.Time `json:"at"`                // time of the commit or the call
 }
 
 // File is one version of a file.
@@ -124,7 +124,7 @@ type File struct {
 	Blob string `json:"blob"` // git's id of the content
 }
 
-// Sum returns the id that e has to have: the beginning of the sha256 of all that a model would see of it.
+// Sum returns the required id of e: a prefix of the sha256 of all that a model would see.
 func (e Example) Sum() string {
 	size := 200 + len(e.Completion) + len(e.Rejected)
 	for _, m := range e.Prompt {
@@ -146,11 +146,10 @@ func (e Example) Sum() string {
 	return hex.EncodeToString(sum[:12])
 }
 
-// Check says what is wrong with e, whoever made it. A row that was changed by hand, that names no source, or that was
-// logged without a receipt is refused.
+// Check returns an error if e is invalid: for example changed by hand, without a source, or logged without a receipt.
 func (e Example) Check() error { return e.check(e.Sum()) }
 
-// check is [Example.Check] of an example whose id has to be sum.
+// check does what [Example.Check] does, for a given id.
 func (e Example) check(sum string) error {
 	switch {
 	case e.ID != sum:
@@ -180,10 +179,10 @@ func (e Example) check(sum string) error {
 	return nil
 }
 
-// ErrNoReceipt says that nothing proves what an example claims.
+// ErrNoReceipt reports that no receipt proves an example.
 var ErrNoReceipt = errors.New("no receipt proves it")
 
-// Encode returns the line of e in a file of examples, with its newline.
+// Encode returns e as a line of JSON with its newline.
 func (e Example) Encode() ([]byte, error) {
 	var line bytes.Buffer
 	if err := json.NewEncoder(&line).Encode(e); err != nil {

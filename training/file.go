@@ -10,10 +10,10 @@ import (
 	"iter"
 )
 
-// maxLine bounds one line of a file of examples, in bytes.
+// maxLine is the highest length of a line of examples, in bytes.
 const maxLine = 32 << 20
 
-// Read yields the examples of r, each checked. name is what errors call it; they tell the line.
+// Read yields the examples of r and checks each. name is the file's name in errors, which also contain the line.
 func Read(name string, r io.Reader) iter.Seq2[Example, error] {
 	return func(yield func(Example, error) bool) {
 		s := bufio.NewScanner(r)

@@ -2,15 +2,15 @@ package training
 
 import "slices"
 
-// Guard is what each example passes on its way out, whoever made it: secrets are taken out, what is left is looked
-// through, and the example is checked.
+// Guard processes each example before it is written: it removes secrets, searches for remaining ones, and checks the
+// example.
 type Guard struct {
-	Redact func(string) string // takes secrets out; may be nil
+	Redact func(string) string // removes secrets; may be nil
 	Canary Canary
 }
 
-// Seal returns e without secrets and with its id. An example that leaks nevertheless is a [LeakError], one that is not
-// whole another error.
+// Seal returns e without secrets and with its id. It returns a [LeakError] if a secret remains, and another error if
+// the example is invalid.
 func (g Guard) Seal(e Example) (Example, error) {
 	e.Prompt, e.Signals = slices.Clone(e.Prompt), slices.Clone(e.Signals)
 	e.Origin.Files = slices.Clone(e.Origin.Files)

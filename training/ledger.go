@@ -6,8 +6,8 @@ import (
 	"github.com/runplan/runplan/internal/store"
 )
 
-// OpenLedger opens the journal at path for what belongs to training: plans, datasets, adapters, and what became of code.
-// It is the one door to them (DB-13), and makes the journal where it is missing.
+// OpenLedger opens the journal at path for training records: plans, datasets, adapters and outcomes of code. All
+// access goes through it (DB-13). It creates a missing journal.
 func OpenLedger(ctx context.Context, path string) (*store.Training, error) {
 	return store.OpenTraining(ctx, path)
 }

@@ -11,18 +11,18 @@ import (
 	"github.com/google/licensecheck"
 )
 
-// largestLicense bounds what is read of a license file.
+// largestLicense is the highest size of a license file in bytes.
 const largestLicense = 1 << 20
 
-// How much of a file has to be the text of licenses, in percent, for it to be told by it. Where only the usual ones were
-// looked for, what is left might be another.
+// Share of a file, in percent, that must match license texts. It is higher if only the usual licenses were searched,
+// because the rest might be another license.
 const (
 	enough      = 75
 	enoughUsual = 90
 )
 
-// License tells the license of a repository by the files at its top: an SPDX id, several joined with AND, or "" where it
-// cannot be told. Of a choice between licenses nothing is known here, so that all of them count.
+// License returns the license of a repository, from the files in its root: an SPDX id, several joined with AND, or ""
+// if unknown. It cannot detect a choice between licenses, so all of them count.
 func License(root fs.FS) string {
 	entries, err := fs.ReadDir(root, ".")
 	if err != nil {
@@ -39,15 +39,15 @@ func License(root fs.FS) string {
 		}
 		found := LicenseOf(text)
 		if found == "" {
-			return "" // one that nobody can read might forbid what the others allow
+			return "" // an unreadable license might forbid what others allow
 		}
 		ids = append(ids, strings.Split(found, " AND ")...)
 	}
 	return joined(ids)
 }
 
-// usual are the licenses that are looked for first, and families the beginnings of the ids of all that are. To make ready
-// for all that there are takes seconds; most repositories have one of the first.
+// usual lists the licenses to search first, and families the id prefixes of all known licenses. Loading all licenses
+// takes seconds, and most repositories have one of these.
 func usual() []string {
 	return []string{"0BSD", "AGPL-3.0", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "CommonsClause", "GPL-2.0", "GPL-3.0", "ISC", "LGPL-2.1", "LGPL-3.0", "MIT", "MIT-0", "MPL-2.0", "Unlicense"}
 }
@@ -78,7 +78,7 @@ func scanner(wanted func(id string) bool) func() (*licensecheck.Scanner, error) 
 	})
 }
 
-// LicenseOf tells the license that a text is, "" if it is none that is known.
+// LicenseOf returns the license of a text, or "" if unknown.
 func LicenseOf(text []byte) string {
 	for _, try := range []struct {
 		scanner func() (*licensecheck.Scanner, error)
@@ -117,11 +117,11 @@ func readSome(root fs.FS, name string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, largestLicense))
 }
 
-// licenseName tells a file that holds the license: LICENSE, LICENCE.md, COPYING, LICENSE-MIT.
+// licenseName reports whether a file name is that of a license: LICENSE, LICENCE.md, COPYING, LICENSE-MIT.
 func licenseName(name string) bool {
 	ext := path.Ext(name)
 	if ext != strings.ToUpper(ext) && !slices.Contains([]string{".txt", ".md", ".rst", ".markdown"}, strings.ToLower(ext)) {
-		return false // the name of a source file; LICENSE.MIT is none
+		return false // a source file; LICENSE.MIT has no such extension
 	}
 	name = strings.TrimSuffix(name, ext)
 	name = strings.ToUpper(name)

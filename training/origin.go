@@ -8,9 +8,9 @@ import (
 	"github.com/runplan/runplan/internal/redact"
 )
 
-// RepoName is how examples call a repository: host and path of its remote, without credentials and the ways to reach it, or
-// the name of the folder at root where the remote is a place on a disk or none. One repository has one name, however it was
-// cloned, and never a path of this machine.
+// RepoName returns the name of a repository in examples: host and path of its remote, without scheme and credentials.
+// If the remote is local or missing, it returns the folder name of root. All clones of a repository have the same
+// name, and it is never a local path.
 func RepoName(remote, root string) string {
 	name := strings.TrimSpace(remote)
 	if u, err := url.Parse(name); err == nil && u.Host != "" {
@@ -29,7 +29,7 @@ func RepoName(remote, root string) string {
 	return strings.Join(strings.Fields(redact.Clean(name)), "_")
 }
 
-// scpLike tells git's short form user@host:path from C:\path and from what is no address.
+// scpLike reports whether an address has git's short form user@host:path, unlike C:\path.
 func scpLike(host, path string) bool {
 	return len(host) > 1 && path != "" && !strings.ContainsAny(host, `/\ `) && !strings.HasPrefix(path, `\`) && !strings.HasPrefix(path, "//")
 }

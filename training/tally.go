@@ -5,24 +5,24 @@ import (
 	"slices"
 )
 
-// Count is how many examples there are of one stage, source and kind.
+// Count is the number of examples of one stage, source and kind.
 type Count struct {
 	Stage      Stage  `json:"stage"`
 	Source     Source `json:"source"`
 	Kind       Kind   `json:"kind,omitempty"`
 	Positive   int    `json:"positive"`
 	Negative   int    `json:"negative"`
-	Preference int    `json:"preference"` // two answers to one prompt; in neither of the others
+	Preference int    `json:"preference"` // pairs of answers; in neither of the others
 }
 
-// Refusal is why rows did not become examples.
+// Refusal is a reason why rows did not become examples.
 type Refusal struct {
 	Reason   string `json:"reason"`
 	Rows     int    `json:"rows"`
-	Unproven bool   `json:"unproven"` // nothing proves what they claim: they never enter
+	Unproven bool   `json:"unproven"` // no receipt proves them; they are never used
 }
 
-// Tally counts what became of rows. Its zero value is ready for use.
+// Tally counts used and refused rows. The zero value is ready to use.
 type Tally struct {
 	Examples int       `json:"examples"`
 	Counts   []Count   `json:"counts"`
@@ -50,7 +50,7 @@ func compareCounts(a, b Count) int {
 	return cmp.Or(cmp.Compare(slices.Index(Stages(), a.Stage), slices.Index(Stages(), b.Stage)), cmp.Compare(a.Source, b.Source), cmp.Compare(a.Kind, b.Kind))
 }
 
-// Refuse counts a row that became none.
+// Refuse counts a refused row.
 func (t *Tally) Refuse(reason string, unproven bool) {
 	i, found := slices.BinarySearchFunc(t.Refused, reason, func(r Refusal, reason string) int { return cmp.Compare(r.Reason, reason) })
 	if !found {
@@ -59,7 +59,7 @@ func (t *Tally) Refuse(reason string, unproven bool) {
 	t.Refused[i].Rows++
 }
 
-// Unproven counts the rows that nothing proves.
+// Unproven returns the number of rows without proof.
 func (t *Tally) Unproven() int {
 	n := 0
 	for _, r := range t.Refused {

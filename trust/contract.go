@@ -5,22 +5,22 @@ import (
 	"slices"
 )
 
-// Contract is what the owner agreed to. The zero contract has no owner, and allows what needs no trust.
+// Contract is what the owner agreed to. The zero contract has no owner and allows only what needs no trust.
 type Contract struct {
 	Owner    string        `json:"owner"`
 	Channel  string        `json:"channel"`
 	Tier     Tier          `json:"tier"`
 	SelfEdit bool          `json:"self_edit"`
-	MergeBar int           `json:"auto_merge_confidence_pct"` // from which a review lets merge without a signature; 0 is never
+	MergeBar int           `json:"auto_merge_confidence_pct"` // least review confidence to merge unsigned; 0: never
 	Repos    []RepoBinding `json:"repos,omitempty"`
 
-	Behind bool `json:"owner_file_behind,omitempty"` // owner.toml misses the last change, which the audit has; it counts
+	Behind bool `json:"owner_file_behind,omitempty"` // owner.toml lacks the last change of the audit, which counts
 }
 
 // Owned reports whether there is an owner.
 func (c Contract) Owned() bool { return c.Owner != "" }
 
-// TierIn is the tier that holds in the repository at root; "" is none in particular.
+// TierIn returns the tier for the repository at root; "" means no particular repository.
 func (c Contract) TierIn(root string) Tier {
 	t := c.Tier
 	for _, r := range c.Repos {
@@ -33,7 +33,7 @@ func (c Contract) TierIn(root string) Tier {
 
 const bootstrapNow = "say who answers for it: runplan trust --bootstrap --owner NAME --channel WHERE"
 
-// Check lets an action through that runplan wants to take by itself in the repository at root, or returns an [*Error].
+// Check returns an [*Error] unless runplan may take an action without asking in the repository at root.
 func (c Contract) Check(a Action, root string) error {
 	r, ok := ruleOf(a)
 	have := c.TierIn(root)
@@ -58,10 +58,10 @@ func (c Contract) promotion(to Tier, flags string) string {
 	return fmt.Sprintf("%s can promote it: runplan promote --to-tier %d%s --reason WHY --signature NAME", c.Owner, to, flags)
 }
 
-// Gate is something that is never automatic, whatever the tier (TRUST-13).
+// Gate is an action that is never automatic, in any tier (TRUST-13).
 type Gate string
 
-// The gates.
+// The human gates.
 const (
 	GateTraining   Gate = "training_start"
 	GateDeploy     Gate = "adapter_deploy"
@@ -71,13 +71,13 @@ const (
 	GateQueueClose Gate = "review_queue_close"
 )
 
-// GateRule says what a gate holds.
+// GateRule describes a human gate.
 type GateRule struct {
 	Gate Gate   `json:"gate"`
 	What string `json:"what"`
 }
 
-// Gates lists what only a human lets through. It is the only place that does.
+// Gates is the only list of actions that need a human.
 func Gates() []GateRule {
 	return []GateRule{
 		{GateTraining, "start a training"},
@@ -89,10 +89,10 @@ func Gates() []GateRule {
 	}
 }
 
-// Signed is a human's word for one thing.
+// Signed is a human's signature for one action.
 type Signed struct{ Name, Reason string }
 
-// HumanGate lets something through that is never automatic: the owner has to have signed for it, with a reason.
+// HumanGate returns an error unless the owner signed for the gate, with a reason.
 func (c Contract) HumanGate(g Gate, s Signed) error {
 	i := slices.IndexFunc(Gates(), func(r GateRule) bool { return r.Gate == g })
 	switch {
@@ -108,9 +108,9 @@ func (c Contract) HumanGate(g Gate, s Signed) error {
 	return checkReason(s.Reason)
 }
 
-// AutoMerge says whether a change may be merged into the protected branch without a signature (TRUST-14): the tier
-// allows merging, the owner set a bar, and the review is at least so sure. confidence is nil where no review told one,
-// which is not the same as little. The error says what to do.
+// AutoMerge returns nil if a change may be merged into the protected branch without a signature (TRUST-14). The tier
+// must allow merging, the owner must have set a bar, and the review must reach it. confidence is nil if no review gave
+// one. The error says what to do.
 func (c Contract) AutoMerge(root string, confidence *int) error {
 	if err := c.Check(Merge, root); err != nil {
 		return err

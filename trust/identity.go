@@ -13,15 +13,15 @@ import (
 //go:embed documents/*.md
 var documentFiles embed.FS
 
-// Document is one of the identity documents: what heads a prompt before anything else (TRUST-12).
+// Document is an identity document. These documents precede every prompt (TRUST-12).
 type Document struct {
 	Name   string `json:"name"`
-	Source string `json:"source"` // built-in, or the file
+	Source string `json:"source"` // built-in, or the path of the file
 	Text   string `json:"text"`
 }
 
-// documents lists the identity documents in the order in which they stand: who it is, how it is built, how the project
-// is built. Nobody but the project can tell the last.
+// documents lists the identity documents in order: identity, architecture, and project. Only the project can supply
+// the last.
 func documents() []struct{ name, holds string } {
 	return []struct{ name, holds string }{
 		{"RUNPLAN.md", "who it is"},
@@ -30,14 +30,14 @@ func documents() []struct{ name, holds string } {
 	}
 }
 
-// maxDocument bounds one document: all of it stands in every prompt.
+// maxDocument is the highest size of a document in bytes, because each prompt contains all of them.
 const maxDocument = 64 << 10
 
-// IdentityFolder is where a project keeps its documents, below the folder of its prompts.
+// IdentityFolder returns the folder of a project's documents, below the folder of its prompts.
 func IdentityFolder(prompts string) string { return filepath.Join(prompts, "identity") }
 
-// LoadIdentity reads the identity documents. One of the project's, in dir, takes the place of the one that is built in.
-// A missing one is an error, for all that are missing.
+// LoadIdentity reads the identity documents. A document of the project in dir overrides the built-in one. One error
+// reports all missing documents.
 func LoadIdentity(dir string, project fs.FS) ([]Document, error) {
 	var out []Document
 	var errs []error
@@ -68,7 +68,7 @@ func LoadIdentity(dir string, project fs.FS) ([]Document, error) {
 	return out, nil
 }
 
-// IdentityText is what heads a prompt: the documents, in their order.
+// IdentityText joins the documents in order for the start of a prompt.
 func IdentityText(docs []Document) string {
 	var b strings.Builder
 	for i, d := range docs {

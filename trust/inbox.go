@@ -12,33 +12,34 @@ import (
 	"github.com/runplan/runplan/internal/store"
 )
 
-// InboxFile is the path of the inbox in a user's folder.
+// InboxFile returns the path of the inbox in a user's folder.
 func InboxFile(dir string) string { return filepath.Join(dir, "inbox.sqlite") }
 
-// The kinds of what is said to runplan.
+// Kinds of inbox items.
 const (
-	Ask      = "ask"      // wants an answer
-	Note     = "note"     // wants none
-	Critical = "critical" // comes before all others
+	Ask      = "ask"      // needs an answer
+	Note     = "note"     // needs no answer
+	Critical = "critical" // processed before all others
 )
 
-// Said is something that is said to runplan, whichever way it comes (TRUST-08).
+// Said is a message to runplan from any channel (TRUST-08).
 type Said struct {
 	Kind, Body string
-	Channel    string // by which it came: cli, for one
-	Repo       string // where it was said; empty is nowhere
+	Channel    string // how it arrived, for example cli
+	Repo       string // repository of the sender; "" for none
 	At         time.Time
 }
 
-// maxBody bounds what is said at once. More belongs into a file.
+// maxBody is the highest size of a message in bytes.
 const maxBody = 64 << 10
 
-// Enqueue puts something into the inbox and acknowledges it, from a template and at once: no model is asked (TRUST-09).
+// Enqueue adds a message to the inbox and immediately returns an acknowledgement from a template. It asks no model
+// (TRUST-09).
 func Enqueue(ctx context.Context, b *store.Inbox, p prompt.Set, s Said) (id int64, ack string, err error) {
 	if err := s.check(); err != nil {
 		return 0, "", err
 	}
-	// The text is made before anything is written, so that there is no item without an acknowledgement.
+	// Render the acknowledgement before writing, so that every item has one.
 	if _, err := s.ack(p, 0); err != nil {
 		return 0, "", err
 	}

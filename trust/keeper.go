@@ -15,43 +15,44 @@ import (
 	"github.com/runplan/runplan/internal/store"
 )
 
-// Keeper keeps the contract of a user, in a folder of the user's: owner.toml for people, and the audit, which is what
-// counts. The file has to be a true copy of what the audit said when it was written.
+// Keeper stores the contract of a user in a folder: owner.toml for people, and the audit, which is authoritative. The
+// file must match the audit at the time of its last change.
 type Keeper struct {
 	Dir         string
-	LoopVersion int // written down with each decision
+	LoopVersion int // recorded with each decision
 	Now         func() time.Time
-	Redact      func(string) string // takes secrets out of reasons before they are stored; nil takes none
+	Redact      func(string) string // removes secrets from reasons before they are stored; nil removes none
 }
 
-// OwnerFile is the path of owner.toml.
+// OwnerFile returns the path of owner.toml.
 func (k Keeper) OwnerFile() string { return filepath.Join(k.Dir, "owner.toml") }
 
-// AuditFile is the path of the audit.
+// AuditFile returns the path of the audit.
 func (k Keeper) AuditFile() string { return filepath.Join(k.Dir, "audit.sqlite") }
 
-// The actions of the audit that change the contract.
+// Audit actions that change the contract.
 const (
 	bootstrapped = "bootstrap"
 	promoted     = "promote"
 	demoted      = "demote"
 )
 
-// standing is a contract with the place in the audit that says so.
+// standing is a contract with its position in the audit.
 type standing struct {
 	Contract
-	last string // digest of the last entry; "" where there is none
+	last string // digest of the last entry; "" for none
 }
 
-// Contract reads what the owner agreed to. Without an owner it is the zero contract. A file and an audit that disagree
-// are an [*Error]: one of them was tampered with, and neither is believed.
+// Contract reads what the owner agreed to. Without an owner it returns the zero contract. If file and audit disagree,
+// one of them was tampered with, and it returns an [*Error].
 func (k Keeper) Contract(ctx context.Context) (Contract, error) {
 	s, err := k.stand(ctx)
 	return s.Contract, err
 }
 
 func (k Keeper) stand(ctx context.Context) (standing, error) {
-	// The audit is written first, so it is read last: it has the entry that the file names, whoever writes meanwhile.
+	// Writers write the audit first, so read it last. Then it contains the entry that the file names, even with
+	// concurrent writers.
 	data, missing := os.ReadFile(k.OwnerFile())
 	entries, err := k.Entries(ctx)
 	if err != nil {
@@ -76,8 +77,8 @@ func (k Keeper) stand(ctx context.Context) (standing, error) {
 		if e.ToTier == nil {
 			continue
 		}
-		// The last that changed the contract counts. A file that is a true copy of an earlier one was not written again
-		// because the process was killed in between.
+		// The last change of the contract counts. If the file matches an earlier change, a process was killed before
+		// it rewrote the file.
 		s.Contract = Contract{Owner: e.Owner, Channel: o.Channel, Tier: Tier(*e.ToTier), SelfEdit: e.SelfEdit, MergeBar: e.AutoMergePct, Repos: o.Repos, Behind: said}
 		if e.Digest != o.Audit {
 			continue
@@ -98,8 +99,8 @@ func (k Keeper) tampered(why string) error {
 	return &Error{k.OwnerFile() + " " + why, fmt.Sprintf("look at it and at runplan trust audit; put back what you changed, or move the file away and bootstrap again, at tier %d: runplan trust --bootstrap --owner NAME --channel WHERE", Lowest)}
 }
 
-// Bootstrap makes somebody the owner, at the lowest tier. Said again for the same owner and channel it changes nothing,
-// and returns false; another owner is refused.
+// Bootstrap sets the owner at the lowest tier. For the same owner and channel it changes nothing and returns false. It
+// refuses another owner.
 func (k Keeper) Bootstrap(ctx context.Context, owner, channel string) (bool, error) {
 	s, err := k.stand(ctx)
 	if err != nil {
@@ -120,15 +121,15 @@ func (k Keeper) Bootstrap(ctx context.Context, owner, channel string) (bool, err
 	return true, k.change(ctx, s, c, e)
 }
 
-// Promotion is a signed wish for more trust.
+// Promotion is a signed request for a higher tier.
 type Promotion struct {
 	To       Tier
-	SelfEdit bool // with the highest tiers: opt in to edit_self. Naming the tier of edit_self itself is opting in
-	MergeBar int  // with the highest tier: the bar from which a review lets merge; 0 leaves it as it is
+	SelfEdit bool // with the highest tiers: opt in to edit_self; naming its tier also opts in
+	MergeBar int  // with the highest tier: least review confidence for a merge; 0: unchanged
 	Signed
 }
 
-// Promote raises the tier (TRUST-04). Whatever is refused changes nothing.
+// Promote raises the tier (TRUST-04). A refused request changes nothing.
 func (k Keeper) Promote(ctx context.Context, p Promotion) (Contract, error) {
 	s, err := k.stand(ctx)
 	if err != nil {
@@ -156,8 +157,8 @@ func (k Keeper) Promote(ctx context.Context, p Promotion) (Contract, error) {
 	return to, k.change(ctx, s, to, store.AuditEntry{Action: promoted, Reason: p.Reason, Signature: p.Name})
 }
 
-// Demote lowers the tier at once, for whoever asks: less trust needs no signature (TRUST-05). What the owner opted in to
-// goes with it.
+// Demote lowers the tier at once. Anyone may call it, because less trust needs no signature (TRUST-05). It also
+// removes the owner's opt-ins.
 func (k Keeper) Demote(ctx context.Context, tier Tier, reason string) (Contract, error) {
 	s, err := k.stand(ctx)
 	switch {
@@ -174,11 +175,11 @@ func (k Keeper) Demote(ctx context.Context, tier Tier, reason string) (Contract,
 	to := s.Contract
 	to.Tier, to.Behind = tier, false
 	to.SelfEdit = to.SelfEdit && Allows(tier, EditSelf)
-	to.MergeBar = 0 // only the highest tier has one
+	to.MergeBar = 0 // only the highest tier has a merge bar
 	return to, k.change(ctx, s, to, store.AuditEntry{Action: demoted, Reason: reason})
 }
 
-// Agree lets something through a human gate, and writes it down: what it was, and who signed why.
+// Agree passes a human gate and records the subject, the signature and the reason.
 func (k Keeper) Agree(ctx context.Context, g Gate, subject string, by Signed) error {
 	s, err := k.stand(ctx)
 	if err != nil {
@@ -192,7 +193,7 @@ func (k Keeper) Agree(ctx context.Context, g Gate, subject string, by Signed) er
 	return err
 }
 
-// change writes a contract: first the audit, which counts, then the file for people.
+// change writes a contract: first the audit, which is authoritative, then the file.
 func (k Keeper) change(ctx context.Context, from standing, to Contract, e store.AuditEntry) error {
 	before, after := int(from.Tier), int(to.Tier)
 	e.FromTier, e.ToTier, e.Owner, e.SelfEdit, e.AutoMergePct = &before, &after, to.Owner, to.SelfEdit, to.MergeBar
@@ -231,7 +232,7 @@ func (k Keeper) append(ctx context.Context, after string, e store.AuditEntry) (s
 	return e, err
 }
 
-// Entries reads the audit and verifies its chain. An audit that was never written has none.
+// Entries reads the audit and verifies its chain. A missing audit has no entries.
 func (k Keeper) Entries(ctx context.Context) ([]store.AuditEntry, error) {
 	a, err := store.ReadAudit(ctx, k.AuditFile())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -249,7 +250,7 @@ func (k Keeper) Entries(ctx context.Context) ([]store.AuditEntry, error) {
 	return all, err
 }
 
-// maxReason bounds a reason: it is a sentence or two.
+// maxReason is the highest length of a reason.
 const maxReason = 4000
 
 func checkReason(reason string) error {

@@ -14,19 +14,19 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// Owner is what owner.toml holds (TRUST-07): who answers for this user's runplan, and how far it is trusted.
+// Owner is the contents of owner.toml (TRUST-07): the owner of this user's runplan and the granted trust.
 type Owner struct {
 	Owner    string `toml:"owner"`   // signs promotions
-	Channel  string `toml:"channel"` // where the owner is reached
+	Channel  string `toml:"channel"` // contact of the owner
 	Tier     Tier   `toml:"tier"`
-	SelfEdit bool   `toml:"self_edit"`                 // edit_self was opted in to
-	MergeBar int    `toml:"auto_merge_confidence_pct"` // from which a review's confidence lets merge without a signature; 0 is never
-	Audit    string `toml:"audit"`                     // digest of the entry that says so
+	SelfEdit bool   `toml:"self_edit"`                 // opted in to edit_self
+	MergeBar int    `toml:"auto_merge_confidence_pct"` // least review confidence to merge unsigned; 0: never
+	Audit    string `toml:"audit"`                     // digest of the matching audit entry
 
 	Repos []RepoBinding `toml:"repo,omitempty"`
 }
 
-// RepoBinding holds runplan back in one repository. It lowers, and never raises.
+// RepoBinding limits the tier in one repository. It can only lower it.
 type RepoBinding struct {
 	Root    string `toml:"root" json:"root"` // absolute path
 	MaxTier Tier   `toml:"max_tier" json:"max_tier"`
@@ -38,10 +38,10 @@ const ownerHeader = `# Who answers for this runplan, and how far it is trusted. 
 
 `
 
-// maxOwner bounds the file; it has a few lines.
+// maxOwner is the highest size of the file in bytes.
 const maxOwner = 256 << 10
 
-// Encode writes the file.
+// Encode encodes the file.
 func (o Owner) Encode() ([]byte, error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func (o Owner) Encode() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// ParseOwner reads the file. Whatever it does not know is an error: a key that is misspelt would hold nobody back.
+// ParseOwner parses the file. An unknown key is an error, because a misspelt key would remove a restriction.
 func ParseOwner(data []byte) (Owner, error) {
 	var o Owner
 	if len(data) > maxOwner {
@@ -80,7 +80,7 @@ func ParseOwner(data []byte) (Owner, error) {
 	return o, o.check()
 }
 
-// minConfidence is below what a review blocks anyway (REV-04), so no bar may be lower.
+// minConfidence is the confidence below which a review blocks anyway (REV-04), so no bar may be lower.
 const minConfidence = 60
 
 func (o Owner) check() error {
@@ -114,10 +114,10 @@ func (o Owner) check() error {
 	return nil
 }
 
-// maxName bounds the name of an owner or of a channel.
+// maxName is the highest length of the name of an owner or a channel.
 const maxName = 100
 
-// checkName sees to it that a name is one that people can read and type again.
+// checkName checks that people can read a name and type it again.
 func checkName(s string) error {
 	switch {
 	case strings.TrimSpace(s) == "":

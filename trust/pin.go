@@ -1,12 +1,12 @@
-// Package trust decides what may be done without asking.
+// Package trust decides which actions need no confirmation.
 //
-// A tier from 0 to 5 says what runplan may do by itself ([Table]). The owner of this user's runplan raises and lowers
-// it: [Keeper] keeps the contract in owner.toml and each change of it in an audit, and believes neither where they
-// disagree. Some things are never automatic, whatever the tier ([Gates]).
+// A tier from 0 to 5 defines what runplan may do on its own ([Table]). The owner of this user's runplan raises and
+// lowers it. [Keeper] stores the contract in owner.toml and each change of it in an audit, and rejects both if they
+// disagree. Some actions are never automatic in any tier ([Gates]).
 //
-// What a repository's configuration can execute is a question of its own ([Pins]). A repository is somebody else's
-// text until its user has looked at it. So what its configuration would run is pinned by its digest, for each
-// repository, in the user's own folder; any change asks again.
+// [Pins] controls what a repository's configuration can execute. A repository is foreign text until its user has
+// checked it. So the executables of its configuration are pinned by digest for each repository, in the user's own
+// folder. Any change needs a new confirmation.
 package trust
 
 import (
@@ -24,13 +24,13 @@ import (
 	"github.com/runplan/runplan/internal/atomicfile"
 )
 
-// Executable is one thing that a configuration can run.
+// Executable is a command that a configuration can run.
 type Executable struct {
 	Where string `json:"where"` // "agent claude", "gate build", "setup of the workspace"
 	What  string `json:"what"`  // the command, as it would run
 }
 
-// Digest identifies a list of executables: hex SHA-256. The order counts, because gates run in order.
+// Digest returns the hex SHA-256 of a list of executables. The order matters, because gates run in order.
 func Digest(list []Executable) string {
 	sum := sha256.New()
 	for _, e := range list {
@@ -39,15 +39,15 @@ func Digest(list []Executable) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// minPrefix is how much of a digest has to be given for it to name one.
+// minPrefix is the least length of an abbreviated digest.
 const minPrefix = 12
 
-// Names reports whether given, a digest or the beginning of one, names digest.
+// Names reports whether given is digest or an allowed prefix of it.
 func Names(given, digest string) bool {
 	return len(given) >= minPrefix && strings.HasPrefix(digest, strings.ToLower(given))
 }
 
-// Pins remembers what the user trusted, in a file of the user's.
+// Pins stores the trusted configurations in a file of the user.
 type Pins struct{ Path string }
 
 type pin struct {
@@ -55,7 +55,7 @@ type pin struct {
 	At     time.Time `json:"at"`
 }
 
-// ErrDamaged says that the file of pins cannot be read. It is kept as it is.
+// ErrDamaged reports that the file of pins cannot be read. The file is left unchanged.
 var ErrDamaged = errors.New("the list of trusted configurations is damaged")
 
 func (p Pins) read() (map[string]pin, error) {
@@ -73,8 +73,8 @@ func (p Pins) read() (map[string]pin, error) {
 	return pins, nil
 }
 
-// Trusted reports whether the configuration with this digest is trusted for the repository at root, and
-// whether another one was.
+// Trusted reports whether the configuration with this digest is trusted for the repository at root, and whether a
+// different one was.
 func (p Pins) Trusted(root, digest string) (now, before bool, err error) {
 	pins, err := p.read()
 	if err != nil {
@@ -84,7 +84,7 @@ func (p Pins) Trusted(root, digest string) (now, before bool, err error) {
 	return ok && had.Digest == digest, ok, nil
 }
 
-// Trust pins a configuration for the repository at root, in place of the one before.
+// Trust pins a configuration for the repository at root and replaces the previous one.
 func (p Pins) Trust(root, digest string, at time.Time) error {
 	pins, err := p.read()
 	if err != nil {

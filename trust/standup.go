@@ -8,7 +8,7 @@ import (
 	"github.com/runplan/runplan/internal/prompt"
 )
 
-// Standup is what a stand-up report tells (TRUST-16). It is made of facts, without a model.
+// Standup holds the facts of a stand-up report (TRUST-16). No model is involved.
 type Standup struct {
 	Repository string    `json:"repository"`
 	From       time.Time `json:"from"`
@@ -21,7 +21,7 @@ type Standup struct {
 	Trust      string    `json:"trust"`
 }
 
-// Render fills in the template.
+// Render renders the report.
 func (s Standup) Render(p prompt.Set) (string, error) {
 	const form = "2006-01-02 15:04 MST"
 	return p.Render("standup", map[string]string{
@@ -30,7 +30,7 @@ func (s Standup) Render(p prompt.Set) (string, error) {
 	})
 }
 
-// bullets makes a markdown list. What others wrote stays on its line, so that it begins no heading and no list.
+// bullets formats a markdown list. Each foreign text stays on one line, so that it cannot start a heading or list.
 func bullets(items []string) string {
 	var b strings.Builder
 	for _, i := range items {
@@ -39,7 +39,7 @@ func bullets(items []string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// TierText names a tier in a few words.
+// TierText describes the tier in a few words.
 func (c Contract) TierText() string {
 	if !c.Owned() {
 		return "no owner; runplan trust asks for one"

@@ -14,12 +14,12 @@ import (
 //go:embed prompts/*.md
 var promptFiles embed.FS
 
-// LoadPrompts reads the texts of this package. Layers take the place of those that are built in.
+// LoadPrompts reads the texts of this package. Layers override the built-in ones.
 func LoadPrompts(layers ...prompt.Layer) (prompt.Set, error) {
 	return prompt.LoadEmbedded("trust", promptFiles, layers...)
 }
 
-// Text is the contract for people (TRUST-03), or the question who the owner is where there is none (TRUST-02).
+// Text describes the contract for people (TRUST-03). Without an owner it asks who the owner is (TRUST-02).
 func (c Contract) Text(p prompt.Set) (string, error) {
 	if !c.Owned() {
 		return p.Render("first", nil)
@@ -48,7 +48,7 @@ func (c Contract) Text(p prompt.Set) (string, error) {
 	})
 }
 
-// Split tells what the tier allows from what it does not, outside of any repository.
+// Split divides the rules into allowed and refused ones, independent of any repository.
 func (c Contract) Split() (allowed, refused []Rule) {
 	allowed, refused = []Rule{}, []Rule{}
 	for _, r := range Table() {
@@ -77,5 +77,5 @@ func ruleLines(rules []Rule, withTier bool) string {
 	return strings.Join(lines, "\n")
 }
 
-// line makes one harmless line of a text.
+// line makes a text safe and puts it on one line.
 func line(s string) string { return phrase.Line(redact.Clean(s)) }

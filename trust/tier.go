@@ -5,19 +5,19 @@ import (
 	"slices"
 )
 
-// Tier is how far runplan is trusted, from 0 to 5 (TRUST-01).
+// Tier is the level of trust in runplan, from 0 to 5 (TRUST-01).
 type Tier int
 
-// Where everybody begins, and the ends of the scale.
+// The initial tier and the limits of the scale.
 const (
 	Lowest  Tier = 0
 	Highest Tier = 5
 )
 
-// Valid reports whether there is such a tier.
+// Valid reports whether the tier exists.
 func (t Tier) Valid() bool { return t >= Lowest && t <= Highest }
 
-// Action is something that runplan may do by itself, or not.
+// Action is an action that runplan may or may not take without asking.
 type Action string
 
 // The actions.
@@ -31,16 +31,15 @@ const (
 	Merge       Action = "merge"
 )
 
-// Rule is a line of the table of tiers.
+// Rule is a row of the table of tiers.
 type Rule struct {
 	Action Action `json:"action"`
-	Tier   Tier   `json:"tier"` // the lowest that allows it
+	Tier   Tier   `json:"tier"` // lowest tier that allows it
 	What   string `json:"what"`
-	OptIn  bool   `json:"opt_in,omitempty"` // a higher tier does not bring it along
+	OptIn  bool   `json:"opt_in,omitempty"` // a higher tier does not include it
 }
 
-// Table says which tier an action needs. It is the only place that does: the contract, the checks and the documents
-// follow it.
+// Table returns the tier that each action needs. The contract, the checks and the documents all use this table.
 func Table() []Rule {
 	return []Rule{
 		{Action: Read, Tier: 0, What: "read the repository and the journal, and report"},
@@ -53,12 +52,12 @@ func Table() []Rule {
 	}
 }
 
-// Titles names the tiers, by number.
+// Titles returns the names of the tiers by number.
 func Titles() []string {
 	return []string{"read only", "draft", "branch and draft change", "keep checks green", "edit itself", "merge"}
 }
 
-// ruleOf finds the rule of an action.
+// ruleOf returns the rule of an action.
 func ruleOf(a Action) (Rule, bool) {
 	rules := Table()
 	i := slices.IndexFunc(rules, func(r Rule) bool { return r.Action == a })
@@ -68,14 +67,14 @@ func ruleOf(a Action) (Rule, bool) {
 	return rules[i], true
 }
 
-// Allows reports whether a tier is high enough for an action. One that is in no table is never allowed. Whether the
-// owner opted in, and what holds in a repository, only the contract knows: [Contract.Check].
+// Allows reports whether a tier is high enough for an action. An unknown action is never allowed. [Contract.Check]
+// also covers opt-ins and repository limits.
 func Allows(t Tier, a Action) bool {
 	r, ok := ruleOf(a)
 	return ok && t.Valid() && t >= r.Tier
 }
 
-// ParseAction reads the name of an action.
+// ParseAction parses the name of an action.
 func ParseAction(name string) (Action, error) {
 	if _, ok := ruleOf(Action(name)); !ok {
 		var known []Action
@@ -87,10 +86,10 @@ func ParseAction(name string) (Action, error) {
 	return Action(name), nil
 }
 
-// Error is a violation of trust: something that was not allowed, with what to do about it (TRUST-06).
+// Error is a refused action with a hint (TRUST-06).
 type Error struct {
-	What string // was refused, and why
-	Do   string // exactly what changes that
+	What string // what was refused, and why
+	Do   string // how to change that
 }
 
 func (e *Error) Error() string { return e.What }

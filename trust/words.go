@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Words shows the arguments of a command so that no two lists look alike: one that is not a plain word is quoted.
+// Words formats the arguments of a command unambiguously. It quotes arguments that are not plain words.
 func Words(args []string) string {
 	out := make([]string, len(args))
 	for i, a := range args {

@@ -1,4 +1,4 @@
-// Command runplan takes a markdown implementation plan to merged, gated, recorded code.
+// Command runplan executes a markdown implementation plan and merges the resulting code, with gates and a full record.
 package main
 
 import (

@@ -20,7 +20,7 @@ const (
 	stepPrompt   = "critique"
 )
 
-// Bounds of a question and of an answer.
+// Limits of a question and of an answer.
 const (
 	mostTask    = 6 << 10
 	mostStep    = 8 << 10
@@ -28,7 +28,7 @@ const (
 	mostFix     = 300
 )
 
-// schema is what an answer has to meet: at most one finding.
+// schema is the schema of an answer: at most one finding.
 var schema = json.RawMessage(fmt.Sprintf(`{"type":"object","properties":{"findings":{"type":"array","maxItems":1,"items":{"type":"object","properties":{`+
 	`"path":{"type":"string","maxLength":300},"line":{"type":"integer"},"message":{"type":"string","maxLength":%d},"fix":{"type":"string","maxLength":%d},`+
 	`"confidence_pct":{"type":"integer","minimum":0,"maximum":100}},"required":["path","line","message","fix","confidence_pct"],"additionalProperties":false}}},`+
@@ -38,7 +38,7 @@ type answer struct {
 	Findings []remark `json:"findings"`
 }
 
-// remark is the one thing that a model says of a step.
+// remark is a model's finding about a step.
 type remark struct {
 	Path       string `json:"path"`
 	Line       int    `json:"line"`
@@ -47,7 +47,7 @@ type remark struct {
 	Confidence int    `json:"confidence_pct"`
 }
 
-// ask puts one question. No remark is an answer as well, and so is nothing at all.
+// ask sends one question. An empty answer means no remark.
 func (w *Watcher) ask(s agents.Step) (*remark, call, error) {
 	req := llm.Request{Model: w.o.Model, Stage: llm.Critique, Schema: schema}
 	var err error
@@ -69,7 +69,7 @@ func (w *Watcher) ask(s agents.Step) (*remark, call, error) {
 	return &a.Findings[0], c, nil
 }
 
-// values fill in the prompt. What comes from a plan, an agent or a file is quoted.
+// values returns the values for the prompt. Text from plans, agents and files is quoted.
 func (w *Watcher) values(s agents.Step) map[string]string {
 	what := string(kindOf(s.Tool))
 	if p := w.pathOf(s); p != "" {
@@ -95,7 +95,7 @@ func (w *Watcher) values(s agents.Step) map[string]string {
 	}
 }
 
-// readable writes arguments so that lines of code are lines again.
+// readable formats arguments so that line breaks in code are visible.
 func readable(input string) string {
 	var m map[string]any
 	if json.Unmarshal([]byte(input), &m) != nil {
@@ -109,7 +109,7 @@ func readable(input string) string {
 		}
 	}
 	if len(m) > 0 {
-		if rest, err := json.Marshal(m); err == nil { // keys in order
+		if rest, err := json.Marshal(m); err == nil { // keys are sorted
 			b.WriteString(string(rest))
 		}
 	}
@@ -126,7 +126,7 @@ func (w *Watcher) foreign(text string) string {
 	return fence.Foreign("", strings.TrimRight(text, "\n"))
 }
 
-// clean makes what a model says fit to be shown and kept.
+// clean makes a model's text safe to show and store.
 func (w *Watcher) clean(text string) string {
 	if w.o.Redact != nil {
 		text = w.o.Redact(text)
@@ -134,7 +134,7 @@ func (w *Watcher) clean(text string) string {
 	return strings.TrimSpace(fence.Hide(fence.Clean(text)))
 }
 
-// finding is a remark in the one envelope. It advises, so it is never an error.
+// finding converts a remark into a finding. It only advises, so it is never an error.
 func (r *remark) finding(clean func(string) string) gates.Finding {
 	f := gates.Finding{
 		Rule: Rule, Severity: gates.Warning, Message: fmt.Sprintf("%s (%d%% sure)", phrase.CutBytes(clean(r.Message), mostMessage), r.Confidence), Fix: phrase.CutBytes(clean(r.Fix), mostFix),

@@ -1,10 +1,10 @@
-// Package critique looks at the work of an agent while it is done: after each step that changes something a model is
-// asked one short question, and may say one thing (FIX-28).
+// Package critique reviews the work of an agent while it runs. After each step that changes something it asks a model
+// one short question, and the model may give one remark (FIX-28).
 //
-// What it is not sure of is dropped, what it is fairly sure of is kept for those who review the batch, and what it is
-// sure of is shown before the work goes on to the gates, and to the agent of the next attempt (FIX-29). It advises: it
-// keeps no agent waiting, blocks nothing, and an answer that does not come is noted and no more. It costs money, so
-// calls are bounded and counted (FIX-30), and what was left out is said.
+// Remarks with low confidence are dropped, and those with medium confidence are kept for the reviewers of the batch.
+// Remarks with high confidence are shown before the gates and to the next attempt (FIX-29). Critique only advises: it
+// does not delay the agent or block anything, and a missing answer is only noted. It costs money, so calls are limited
+// and counted, and omitted steps are reported (FIX-30).
 package critique
 
 import (
@@ -20,13 +20,13 @@ import (
 	"github.com/runplan/runplan/llm"
 )
 
-// The borders of confidence, in percent.
+// Thresholds of confidence, in percent.
 const (
-	Floor = 60 // below it a finding is dropped
-	Sure  = 80 // from here on it is shown before the work goes on
+	Floor = 60 // findings below are dropped
+	Sure  = 80 // findings from here on are shown before the gates
 )
 
-// What a call costs and how many there are in a task, for people (FIX-30): a model that is asked for money, and an agent
+// Typical cost of a call and number of calls in a task, for people (FIX-30). They assume a paid model and an agent
 // with fifty turns.
 const (
 	TypicalCalls   = 15
@@ -34,59 +34,59 @@ const (
 	TypicalCallUSD = 0.02
 )
 
-// Rule is that of its findings.
+// Rule is the rule name of its findings.
 const Rule = "critique"
 
 //go:embed prompts/*.md
 var prompts embed.FS
 
-// LoadPrompts reads the prompts (FIX-31); those of later layers take the place of the built-in ones.
+// LoadPrompts reads the prompts (FIX-31). Those of later layers override the built-in ones.
 func LoadPrompts(layers ...prompt.Layer) (prompt.Set, error) {
 	return prompt.LoadEmbedded("feedback/critique", prompts, layers...)
 }
 
-// Options say who is asked, and how often.
+// Options selects the model and limits the calls.
 type Options struct {
 	LLM      llm.Completer
 	Model    llm.Model
 	Prompts  prompt.Set
 	MaxCalls int                 // in one attempt
-	Queue    int                 // steps that may wait to be looked at
-	Wait     time.Duration       // how long those that wait have once the agent is done
-	Redact   func(string) string // takes secrets out of what is asked and told; nil leaves it
+	Queue    int                 // steps that may wait
+	Wait     time.Duration       // time limit for waiting steps after the agent is done
+	Redact   func(string) string // removes secrets from questions and answers; nil removes none
 }
 
-// Attempt is what is looked at.
+// Attempt is the attempt to review.
 type Attempt struct {
 	Dir  string // the workspace
-	Task string // what was asked for
+	Task string // task of the agent
 }
 
-// Seen is what came of an attempt.
+// Seen is the result for an attempt.
 type Seen struct {
 	High []gates.Finding // at least [Sure]
 	Kept []gates.Finding // at least [Floor]
 
-	Steps    int // that changed something
-	Looked   int // at which somebody looked
+	Steps    int // steps that changed something
+	Looked   int // steps that were reviewed
 	Dropped  int // findings below [Floor]
-	Failed   int // calls without an answer that can be used
-	OverCap  int // steps that came after the last call that was allowed
-	OverFull int // steps that came while too many were waiting
-	Late     int // steps that were still waiting when the time was up
+	Failed   int // calls without a usable answer
+	OverCap  int // steps after the last allowed call
+	OverFull int // steps that found the queue full
+	Late     int // steps still waiting at the time limit
 
-	Calls  int    // that were made
-	Model  string // that was asked
-	Input  *int64 // tokens; nil is unknown, which is not 0
+	Calls  int    // calls made
+	Model  string // model that was asked
+	Input  *int64 // tokens; nil: unknown, which is not 0
 	Output *int64
 	Took   time.Duration
 	Why    string // why the first call failed
 }
 
-// LeftOut is how many steps nobody looked at.
+// LeftOut returns the number of steps that were not reviewed.
 func (s Seen) LeftOut() int { return s.OverCap + s.OverFull + s.Late }
 
-// Report is what is shown before the work goes on. Of an agent that told of no step nobody has seen anything.
+// Report returns the report that is shown before the gates. If the agent reported no step, nothing was reviewed.
 func (s Seen) Report() gates.Report {
 	rep := gates.Report{Gate: Rule, Status: gates.Pass, Findings: s.High, Note: s.Note()}
 	switch {
@@ -98,7 +98,7 @@ func (s Seen) Report() gates.Report {
 	return rep
 }
 
-// Note says in a line what was looked at, and what was not.
+// Note summarizes in one line what was reviewed and what was not.
 func (s Seen) Note() string {
 	if s.Steps == 0 {
 		return "the agent told of no step that changes something"
@@ -121,7 +121,7 @@ func (s Seen) Note() string {
 	return text
 }
 
-// Watch begins with an attempt. Nobody is asked before the first step.
+// Watch starts the review of an attempt. The first call follows the first step.
 func Watch(ctx context.Context, o Options, a Attempt) *Watcher {
 	ctx, cancel := context.WithCancelCause(ctx)
 	w := &Watcher{o: o, a: a, ctx: ctx, cancel: cancel, queue: make(chan agents.Step, max(o.Queue, 1)), done: make(chan struct{})}

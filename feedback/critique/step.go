@@ -12,24 +12,24 @@ import (
 	"github.com/runplan/runplan/internal/lazyre"
 )
 
-// kind says what a step did.
+// kind is the kind of a step.
 type kind string
 
-// The kinds of steps that change something.
+// Kinds of steps that change something.
 const (
 	edits kind = "It edited a file"
 	runs  kind = "It ran a command"
 )
 
-// tools are the words of which agents make the names of their tools: Edit, MultiEdit, write_file, replace, apply_patch,
-// developer__shell, run_shell_command.
+// Words in the tool names of agents: Edit, MultiEdit, write_file, replace, apply_patch, developer__shell,
+// run_shell_command.
 var (
 	editing = lazyre.New(`(?i)(?:^|[^a-z])(?:multi|notebook|search_)?(?:edit|write|replace|patch|create|delete|update|add|text_editor|str_replace)|file_change`)
 	running = lazyre.New(`(?i)(?:^|_)(?:bash|shell|exec|command|terminal)|^run_`)
 	looking = lazyre.New(`(?i)todo|task|plan|memory|web|fetch|search(?:$|_files)|grep|glob|read|view|list|output`)
 )
 
-// kindOf tells what a tool does by its name; "" is one that only looks.
+// kindOf returns the kind of a tool by its name, or "" if it only reads.
 func kindOf(tool string) kind {
 	if i := strings.LastIndexAny(tool, ".:"); i >= 0 {
 		tool = tool[i+1:]
@@ -45,7 +45,7 @@ func kindOf(tool string) kind {
 	return ""
 }
 
-// harmless are programs that only look. A command made of nothing else changes nothing.
+// harmless lists programs that only read. A command that uses no other program changes nothing.
 var harmless = []string{
 	"ls", "cat", "head", "tail", "grep", "rg", "find", "fd", "pwd", "wc", "file", "stat", "which", "type", "tree", "echo", "printf", "true", "cd", "sort", "uniq", "cut", "nl", "less", "du", "env",
 }
@@ -57,8 +57,7 @@ var (
 	wrapped    = lazyre.New(`^(?:/usr)?(?:/bin/)?(?:ba|z|da)?sh\s+-l?c\s+(.*)$`)
 )
 
-// Changes tells whether a step changes something: an edit, a file that is written, a command that does more than look
-// (FIX-28).
+// Changes reports whether a step changes something: an edit, a written file, or a command that may write (FIX-28).
 func Changes(s agents.Step) bool {
 	switch kindOf(s.Tool) {
 	case edits:
@@ -69,7 +68,7 @@ func Changes(s agents.Step) bool {
 	return false
 }
 
-// looksOnly is true of a command that is known to change nothing. Whatever is not known may change something.
+// looksOnly reports whether a command is known to change nothing. An unknown command may change something.
 func looksOnly(command string) bool {
 	command = strings.TrimSpace(command)
 	if m := wrapped.FindStringSubmatch(command); m != nil {
@@ -96,7 +95,7 @@ func looksOnly(command string) bool {
 	return true
 }
 
-// field reads one of the arguments that tools have under several names.
+// field returns an argument that tools have under several names.
 func field(s agents.Step, names ...string) string {
 	var m map[string]json.RawMessage
 	if json.Unmarshal([]byte(s.Input), &m) != nil {
@@ -122,10 +121,10 @@ func commandOf(s agents.Step) string {
 	return s.Text
 }
 
-// mostFile is how much of a file is shown.
+// mostFile is the highest number of bytes of a file that is shown.
 const mostFile = 8 << 10
 
-// pathOf is the file of a step as seen from the workspace, "" where it is none in there.
+// pathOf returns the file of a step relative to the workspace, or "" if it is outside.
 func (w *Watcher) pathOf(s agents.Step) string {
 	p := field(s, "file_path", "filePath", "path", "absolute_path", "notebook_path", "target_file")
 	if p == "" {
@@ -144,8 +143,8 @@ func (w *Watcher) pathOf(s agents.Step) string {
 	return filepath.ToSlash(p)
 }
 
-// fileOf reads the file of an edit as it is now: an edit says what it changes and not where. No link leads out of the
-// workspace.
+// fileOf reads the present file of an edit, because an edit does not say where it changes the file. It follows no link
+// out of the workspace.
 func (w *Watcher) fileOf(s agents.Step) string {
 	p := w.pathOf(s)
 	if p == "" || kindOf(s.Tool) != edits {
@@ -158,7 +157,7 @@ func (w *Watcher) fileOf(s agents.Step) string {
 	defer root.Close()
 	name := filepath.FromSlash(p)
 	if info, err := root.Stat(name); err != nil || !info.Mode().IsRegular() {
-		return "" // it is gone, or no file that could be read to its end
+		return "" // deleted or unreadable
 	}
 	f, err := root.Open(name)
 	if err != nil {

@@ -10,10 +10,10 @@ import (
 	"github.com/runplan/runplan/gates"
 )
 
-// errLate ends what is still asked when the time is up.
+// errLate cancels open calls at the time limit.
 var errLate = errors.New("the agent was done, and the time to wait was over")
 
-// Watcher looks at one attempt. Its methods may be called while it looks, but Step not after Close.
+// Watcher reviews one attempt. Its methods are safe for concurrent use, but Step must not be called after Close.
 type Watcher struct {
 	o      Options
 	a      Attempt
@@ -24,10 +24,10 @@ type Watcher struct {
 
 	mu   sync.Mutex
 	seen Seen
-	took int // steps that were given a call
+	took int // steps for which a call was reserved
 }
 
-// Step takes up a step, and never waits: one for which there is no room is counted and left out.
+// Step queues a step and never blocks. If the queue is full, the step is counted and skipped.
 func (w *Watcher) Step(s agents.Step) {
 	if !Changes(s) {
 		return
@@ -47,18 +47,17 @@ func (w *Watcher) Step(s agents.Step) {
 	}
 }
 
-// Close is called when the agent is done, or was stopped. Steps that wait are looked at as long as there is time; then
-// what was seen is returned.
+// Close must be called when the agent ends. It reviews waiting steps until the time limit and returns the result.
 func (w *Watcher) Close() Seen {
 	close(w.queue)
 	limit := time.AfterFunc(w.o.Wait, func() { w.cancel(errLate) })
 	<-w.done
 	limit.Stop()
 	w.cancel(nil)
-	return w.seen // nobody else writes by now
+	return w.seen // the worker has ended
 }
 
-// work asks about one step after the other.
+// work asks about one step at a time.
 func (w *Watcher) work() {
 	defer close(w.done)
 	for s := range w.queue {
@@ -77,21 +76,21 @@ func (w *Watcher) note(f func(*Seen)) {
 	f(&w.seen)
 }
 
-// said are the findings so far, so that none is told twice.
+// said returns the findings so far, so that none is repeated.
 func (w *Watcher) said() []gates.Finding {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return append(append([]gates.Finding(nil), w.seen.High...), w.seen.Kept...)
 }
 
-// call is what a question took.
+// call is the cost of a call.
 type call struct {
 	made          bool
 	input, output *int
 	took          time.Duration
 }
 
-// take counts one step, and sorts what was said of it by how sure the model is (FIX-29).
+// take counts one step and sorts its remark by confidence (FIX-29).
 func (s *Seen) take(r *remark, c call, err error, stopped bool, clean func(string) string) {
 	if c.made {
 		s.Calls++
@@ -123,7 +122,7 @@ func (s *Seen) take(r *remark, c call, err error, stopped bool, clean func(strin
 	}
 }
 
-// plus adds what a call told. Once one call told nothing the sum is unknown, and stays so.
+// plus adds the count of a call. If one call has no count, the sum stays unknown.
 func plus(sum *int64, n *int, first bool) *int64 {
 	if n == nil || sum == nil && !first {
 		return nil

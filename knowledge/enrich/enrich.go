@@ -1,6 +1,6 @@
-// Package enrich asks a model what the files of a repository are about: purpose, module, domain, concepts. What it says
-// goes to the log first, with the question and the answer, and from there, when somebody promotes it, into the index,
-// where retrieval finds files by it (IDX-12). Everything works without (IDX-13).
+// Package enrich asks a model about the purpose, module, domain and concepts of each file. It first logs each question
+// and answer. A promotion copies the answers into the index, where retrieval finds files by them (IDX-12). Everything
+// works without enrichment (IDX-13).
 package enrich
 
 import (
@@ -23,28 +23,28 @@ import (
 //go:embed prompts/*.md
 var promptFiles embed.FS
 
-// LoadPrompts returns the prompt of this package, enrichment. A file of that name in a later layer takes its place.
+// LoadPrompts returns the prompt of this package, enrichment. A file of that name in a later layer overrides it.
 func LoadPrompts(layers ...prompt.Layer) (prompt.Set, error) {
 	return prompt.LoadEmbedded("knowledge/enrich", promptFiles, layers...)
 }
 
-// Deps is what enriching works with.
+// Deps holds what enriching needs.
 type Deps struct {
 	Base    knowledge.Base
 	Repo    int64  // id of the repository in the index
-	Root    string // where it is, as the index has it
+	Root    string // its folder, as the index has it
 	Task    string // id under which failed calls are logged
 	LLM     llm.Completer
 	Model   func(llm.Stage) (llm.Model, error)
-	Margin  float64 // of estimates of tokens
+	Margin  float64 // safety margin of token estimates
 	Log     Log
 	Prompts prompt.Set
 	Redact  func(string) string
 	Now     func() time.Time
-	Each    func(done, total int, path string) // before each file; may be nil
+	Each    func(done, total int, path string) // called before each file; may be nil
 }
 
-// Log keeps what was asked and said: a [store.Journal].
+// Log stores questions and answers: a [store.Journal].
 type Log interface {
 	AddCall(ctx context.Context, c store.Call) error
 	AddEnrichment(ctx context.Context, e store.Enrichment) (int64, error)
@@ -52,17 +52,17 @@ type Log interface {
 	MarkPromoted(ctx context.Context, at time.Time, ids ...int64) error
 }
 
-// Result is what was done.
+// Result counts what was done.
 type Result struct {
 	Files   int    `json:"files"`    // in the index
-	Asked   int    `json:"asked"`    // about so many a model was asked
-	Current int    `json:"current"`  // it had said what it knows of these, as they are
-	Left    int    `json:"left"`     // beyond the limit
-	Skipped []Skip `json:"skipped"`  // not asked about, with the reason
-	Refused int    `json:"refused"`  // names that it made up
-	Tokens  *int64 `json:"tokens"`   // of questions and answers; null: an answer did not tell
-	Waiting int    `json:"waiting"`  // known, and not in the index
-	Promote int    `json:"promoted"` // copied into the index
+	Asked   int    `json:"asked"`    // files that a model was asked about
+	Current int    `json:"current"`  // files whose stored answer is current
+	Left    int    `json:"left"`     // files beyond the limit
+	Skipped []Skip `json:"skipped"`  // files not asked about, with the reason
+	Refused int    `json:"refused"`  // invented names in answers
+	Tokens  *int64 `json:"tokens"`   // of questions and answers; null: some answer had no count
+	Waiting int    `json:"waiting"`  // answers not yet in the index
+	Promote int    `json:"promoted"` // answers copied into the index
 }
 
 // Skip is a file that was left out.
@@ -71,7 +71,7 @@ type Skip struct {
 	Reason string `json:"reason"`
 }
 
-// said is what a model says of a file.
+// said is a model's answer about a file.
 type said struct {
 	Purpose    string   `json:"purpose"`
 	Module     string   `json:"module"`
@@ -87,8 +87,8 @@ const schema = `{"type":"object","properties":{` +
 	`"public_api_surface":{"type":"array","maxItems":30,"items":{"type":"string","maxLength":100}},"complexity_notes":{"type":"string","maxLength":400}},` +
 	`"required":["purpose","module","domain","concepts","public_api_surface","complexity_notes"],"additionalProperties":false}`
 
-// Files asks about each file of which nothing is known as it is now, by path, at most about limit of them if that is not
-// negative. What was said before an error stays.
+// Files asks about each file without a current answer, sorted by path, up to about limit files. A negative limit means
+// all. Answers from before an error are kept.
 func Files(ctx context.Context, d Deps, limit int) (res Result, err error) {
 	res.Skipped, res.Tokens = []Skip{}, new(int64)
 	model, err := d.Model(llm.Enrichment)
@@ -112,7 +112,7 @@ func Files(ctx context.Context, d Deps, limit int) (res Result, err error) {
 			res.Skipped = append(res.Skipped, Skip{f.Path, f.Reason})
 		case at >= 0:
 			res.Current++
-			_, there, err := d.Base.Metadata(ctx, f.ID) // an index that was made anew has lost it
+			_, there, err := d.Base.Metadata(ctx, f.ID) // a rebuilt index has lost it
 			if err != nil {
 				return res, err
 			}
@@ -140,7 +140,7 @@ func Files(ctx context.Context, d Deps, limit int) (res Result, err error) {
 	return res, nil
 }
 
-// file asks about one file and writes down what was said.
+// file asks about one file and stores the answer.
 func (d Deps) file(ctx context.Context, model llm.Model, f store.File, res *Result) error {
 	text, why := read(d.Root, f)
 	if why != "" {
@@ -166,7 +166,7 @@ func (d Deps) file(ctx context.Context, model llm.Model, f store.File, res *Resu
 	}
 	api := []string{}
 	for _, n := range answer.API {
-		// What the file does not define is no part of its interface.
+		// A name that the file does not define is not part of its interface.
 		if last := n[strings.LastIndexByte(n, '.')+1:]; names[strings.TrimSuffix(last, "()")] {
 			api = append(api, strings.TrimSuffix(n, "()"))
 		} else {
@@ -181,7 +181,7 @@ func (d Deps) file(ctx context.Context, model llm.Model, f store.File, res *Resu
 			Concepts: d.list(answer.Concepts, strings.ToLower), API: d.list(api, strings.TrimSpace), Complexity: d.line(answer.Complexity),
 		},
 	}
-	if _, err := d.Log.AddEnrichment(context.WithoutCancel(ctx), e); err != nil { // an answer that came is kept
+	if _, err := d.Log.AddEnrichment(context.WithoutCancel(ctx), e); err != nil { // keep an answer that arrived
 		return err
 	}
 	res.Asked++
@@ -194,7 +194,7 @@ func (d Deps) file(ctx context.Context, model llm.Model, f store.File, res *Resu
 	return nil
 }
 
-// failed writes down a call of which nothing came.
+// failed logs a call without a usable answer.
 func (d Deps) failed(ctx context.Context, model llm.Model, q llm.Request, got llm.Response, err error, began time.Time) error {
 	c := store.Call{
 		Task: d.Task, Type: "enrichment", Stage: "enrichment", Role: string(model.Role), Model: model.Label(), Prompt: d.Redact(q.Prompt), Response: d.Redact(got.Text + got.Partial),
@@ -203,10 +203,10 @@ func (d Deps) failed(ctx context.Context, model llm.Model, q llm.Request, got ll
 	return d.Log.AddCall(context.WithoutCancel(ctx), c)
 }
 
-// line keeps what a model says to a line.
+// line reduces a model's text to one line.
 func (d Deps) line(text string) string { return fence.Line(d.Redact(text)) }
 
-// list writes what a model lists as JSON, each once.
+// list encodes the model's texts as a JSON array without duplicates.
 func (d Deps) list(texts []string, as func(string) string) string {
 	out := []string{}
 	for _, t := range texts {
@@ -216,7 +216,7 @@ func (d Deps) list(texts []string, as func(string) string) string {
 	}
 	data, err := json.Marshal(out)
 	if err != nil {
-		return "[]" // strings can always be written
+		return "[]" // strings can always be encoded
 	}
 	return string(data)
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/runplan/runplan/internal/store"
 )
 
-// Promote copies the newest word on each file that is still in the index into it, and marks it in the log (IDX-12). All
-// of them are copied each time: an index that was made anew has lost them.
+// Promote copies the newest answer about each indexed file into the index, and marks it in the log (IDX-12). It always
+// copies all of them, because a rebuilt index has lost them.
 func Promote(ctx context.Context, d Deps, into *store.Curated) (n int, err error) {
 	all, err := d.Log.Enrichments(ctx, d.Root)
 	if err != nil {
@@ -24,7 +24,7 @@ func Promote(ctx context.Context, d Deps, into *store.Curated) (n int, err error
 		}
 		if found {
 			m := e.Metadata
-			m.File = f.ID // it has another one where the index was made anew
+			m.File = f.ID // a rebuilt index gives the file another id
 			rows, ids, files = append(rows, m), append(ids, e.ID), append(files, f.ID)
 		}
 	}

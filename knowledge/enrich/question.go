@@ -21,7 +21,7 @@ import (
 	"github.com/runplan/runplan/llm"
 )
 
-// question asks about a file, with as much of its text as the window takes.
+// question builds the question about a file, with as much of its text as the window allows.
 func (d Deps) question(ctx context.Context, model llm.Model, c knowledge.FileContext, text string) (llm.Request, error) {
 	domains, err := d.Base.DomainCounts(ctx, d.Repo)
 	if err != nil {
@@ -46,7 +46,7 @@ func (d Deps) question(ctx context.Context, model llm.Model, c knowledge.FileCon
 		symbols = []string{"(nothing)"}
 	}
 	q := llm.Request{Model: model, Stage: llm.Enrichment, Schema: json.RawMessage(schema)}
-	text = d.Redact(text) // a secret in a file is the model's affair least of all
+	text = d.Redact(text) // never send a secret to a model
 	runes := []rune(text)
 	for n, m := len(runes), len(symbols); ; n, m = n*2/3, m*2/3 {
 		shown := string(runes[:n])
@@ -66,7 +66,7 @@ func (d Deps) question(ctx context.Context, model llm.Model, c knowledge.FileCon
 	}
 }
 
-// read reads a file as it was indexed.
+// read reads a file if its content equals the indexed one. Otherwise why gives the reason.
 func read(root string, f store.File) (text, why string) {
 	path, err := edit.SafePath(root, f.Path)
 	if err != nil {

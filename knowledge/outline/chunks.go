@@ -12,14 +12,14 @@ type Span struct{ Start, End int }
 // The sizes of chunks in lines.
 const (
 	chunkLines = 40 // a longer block is split at the blocks inside of it
-	topLines   = 10 // neighbouring blocks at the top of a file that are shorter together are one chunk
-	innerLines = 28 // the same for blocks inside of a block
+	topLines   = 10 // shorter neighbouring top-level blocks are joined up to this size
+	innerLines = 28 // the same for nested blocks
 )
 
-// Chunks splits a text along its syntax: blocks of lines at one indentation, as functions, classes, values over several
-// lines, test cases, import lists and paragraphs are. A comment or decorator right above a block belongs to it. It works
-// for any language, because it looks at nothing but indentation, blank lines and closing brackets. Blank lines at the
-// ends of a chunk are left out.
+// Chunks splits a text along its syntax into blocks of lines at one indentation. Functions, classes, multi-line
+// values, test cases, import lists and paragraphs are such blocks. A comment or decorator directly above a block
+// belongs to it. It works for any language, because it uses only indentation, blank lines and closing brackets. Chunks
+// do not begin or end with blank lines.
 func Chunks(lines []string) []Span {
 	c := &chunker{lines: lines, indent: make([]int, len(lines))}
 	for i, l := range lines {
@@ -35,7 +35,7 @@ type chunker struct {
 	out    []Span
 }
 
-// indentOf is how far a line is indented, -1 for a blank one. A tab counts as four spaces.
+// indentOf returns the indentation of a line, or -1 for a blank line. A tab counts as four spaces.
 func indentOf(line string) int {
 	n := 0
 	for _, r := range line {
@@ -52,7 +52,7 @@ func indentOf(line string) int {
 	return -1
 }
 
-// trim leaves out blank lines at both ends.
+// trim removes blank lines at both ends.
 func (c *chunker) trim(from, to int) (int, int) {
 	for from < to && c.indent[from] < 0 {
 		from++
@@ -63,7 +63,7 @@ func (c *chunker) trim(from, to int) (int, int) {
 	return from, to
 }
 
-// split emits the chunks of the lines from (included) to (excluded).
+// split emits the chunks of the lines from (inclusive) to to (exclusive).
 func (c *chunker) split(from, to, depth int) {
 	from, to = c.trim(from, to)
 	if from >= to {
@@ -107,7 +107,7 @@ func (c *chunker) split(from, to, depth int) {
 	}
 }
 
-// level is the least indentation above another one; -1 for none.
+// level returns the smallest indentation greater than above, or -1.
 func (c *chunker) level(from, to, above int) int {
 	best := -1
 	for _, n := range c.indent[from:to] {
@@ -118,11 +118,11 @@ func (c *chunker) level(from, to, above int) int {
 	return best
 }
 
-// blocks are the lines at which blocks of an indentation begin. The first is always from: the head of a block goes with
-// what follows it.
+// blocks returns the first lines of the blocks at an indentation. The first is always from, because the head of a
+// block belongs to what follows.
 func (c *chunker) blocks(from, to, level int) []int {
 	starts := []int{from}
-	seen, last := false, -1 // a line of the level came; the last line that is not blank
+	seen, last := false, -1 // whether a line of this level was seen; the last line that is not blank
 	for i := from; i < to; i++ {
 		n := c.indent[i]
 		if n < 0 {
@@ -141,7 +141,7 @@ func (c *chunker) blocks(from, to, level int) []int {
 	return starts
 }
 
-// cut splits lines that have no structure: at a blank line near the end of each chunk if there is one.
+// cut splits lines without structure, preferably at a blank line near the end of each chunk.
 func (c *chunker) cut(from, to int) {
 	for to-from > chunkLines {
 		at := from + chunkLines
@@ -162,13 +162,13 @@ func (c *chunker) cut(from, to int) {
 	}
 }
 
-// closes tells of a line that begins with a closing bracket or an end.
+// closes reports whether a line begins with a closing bracket or "end".
 func closes(line string) bool {
 	line = strings.TrimSpace(line)
 	return line != "" && strings.IndexByte(")]}", line[0]) >= 0 || line == "end" || strings.HasPrefix(line, "*/") || strings.HasPrefix(line, "#endif")
 }
 
-// continues tells of a line that goes on with the block before it.
+// continues reports whether a line continues the block before it.
 func continues(line string) bool {
 	if closes(line) {
 		return true
@@ -187,8 +187,8 @@ func continues(line string) bool {
 // repeats is how often a word of a chunk counts at most.
 const repeats = 3
 
-// Words takes a text apart into the words that a search knows: in small letters, names both as a whole and in their
-// parts, without the endings that grammar gives them. Each stands there at most three times.
+// Words returns the search terms of a text: lower-case words, and names both as a whole and in parts. It removes
+// grammatical endings. Each word occurs at most three times.
 func Words(text string) string {
 	var b strings.Builder
 	b.Grow(len(text) / 2)
@@ -203,7 +203,7 @@ func Words(text string) string {
 	return strings.TrimSuffix(b.String(), " ")
 }
 
-// EachWord calls take with each word of a text, in its order. See [Words].
+// EachWord calls take with each search term of a text, in order. See [Words].
 func EachWord(text string, take func(string)) {
 	var parts []string
 	for i := 0; i < len(text); {
@@ -226,7 +226,7 @@ func EachWord(text string, take func(string)) {
 			}
 			j += n
 		}
-		if j == i { // a character that is part of no word
+		if j == i { // not part of a word
 			_, n := utf8.DecodeRuneInString(text[i:])
 			i += n
 			continue
@@ -246,14 +246,14 @@ func EachWord(text string, take func(string)) {
 	}
 }
 
-// maxWord is how long a word may be, in bytes: longer ones are data.
+// maxWord is the highest length of a word in bytes. Longer ones are data.
 const maxWord = 80
 
 func inWord(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_'
 }
 
-// partsOf takes a name apart, in small letters: loadHTTPConfig is load, http and config.
+// partsOf splits a name into lower-case parts: loadHTTPConfig gives load, http and config.
 func partsOf(name string, parts []string) []string {
 	start := 0
 	cut := func(end int) {
@@ -277,7 +277,7 @@ func partsOf(name string, parts []string) []string {
 	return parts
 }
 
-// stem takes the endings off an English word, as far as that is safe: parses, parsed and parsing are one.
+// stem removes endings of an English word where that is safe: parses, parsed and parsing give the same stem.
 func stem(w string) string {
 	if len(w) < 4 || w[0] >= utf8.RuneSelf {
 		return w
@@ -302,7 +302,7 @@ func stem(w string) string {
 	return w
 }
 
-// double undoes the doubled letter of stopping.
+// double removes a doubled final letter, as in stopping.
 func double(w string) string {
 	if n := len(w); n > 3 && w[n-1] == w[n-2] && strings.IndexByte("aeiouls", w[n-1]) < 0 {
 		return w[:n-1]
@@ -310,13 +310,13 @@ func double(w string) string {
 	return w
 }
 
-// headLines is how long the head of a file may be.
+// headLines is the highest number of lines of a file's head.
 const headLines = 60
 
-// Head is where a file says what it imports: behind its licence and its documentation. The zero Span is none.
+// Head returns the lines with a file's imports, after license and documentation. The zero Span means none.
 func Head(lines []string) Span {
 	first, last, depth := 0, 0, 0
-	quote := "" // of a documentation string that is open
+	quote := "" // delimiter of an open documentation string
 	for i, l := range lines[:min(len(lines), headLines)] {
 		t := strings.TrimSpace(l)
 		switch {
@@ -352,7 +352,7 @@ func Head(lines []string) Span {
 	return Span{first, last}
 }
 
-// importLine tells of a line that begins an import, in any of the usual languages.
+// importLine reports whether a line begins an import in a common language.
 func importLine(t string) bool {
 	for _, word := range []string{"import ", "import(", "import{", "import\"", "import'", "from ", "use ", "using ", "require ", "require(", "require_relative ", "include ", "#include",
 		"extern crate ", "mod "} {

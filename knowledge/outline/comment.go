@@ -7,7 +7,7 @@ import (
 	"github.com/runplan/runplan/internal/lazyre"
 )
 
-// CommentKind is what a comment is about.
+// CommentKind classifies a comment.
 type CommentKind string
 
 // The kinds of comments.
@@ -21,7 +21,8 @@ const (
 	General   CommentKind = "general"
 )
 
-// A mark counts in capitals, or at the beginning, or with a colon: prose has notes and bugs as well.
+// A mark counts in capitals, at the beginning, or before a colon, because prose also contains words such as note and
+// bug.
 var (
 	markFixme = lazyre.New(`\b(?:FIXME|XXX|BUG)\b|(?i:^\W*fixme\b)`)
 	markTodo  = lazyre.New(`\bTODO\b|(?i:^\W*todo\b)`)
@@ -31,7 +32,7 @@ var (
 	markWhy   = lazyre.New(`(?i)\b(?:because|so that|in order (?:to|that)|the reason|rationale|that(?:'s| is) why|otherwise|to avoid|avoids?|prevents?|deliberately|on purpose|intentionally|instead of|for (?:performance|speed|compatibility|safety|security)|backwards?[- ]compat\w*|(?:we|it) (?:must|have to|has to|need to|needs to|can't|cannot|don't)|since (?:we|it|the|this|that|there|some|not)|due to|as a result|trade-?off)\b|(?i:^\W*why\b)`)
 )
 
-// Above returns the first of the comments and decorators that stand right above a line, or the line itself. Lines count
+// Above returns the first line of the comments and decorators directly above a line, or the line itself. Lines count
 // from 1.
 func Above(lines []string, line int) int {
 	for line > 1 && line <= len(lines) {
@@ -44,10 +45,10 @@ func Above(lines []string, line int) int {
 	return line
 }
 
-// ClassifyComment tells what a comment is about, and whether it gives a reason. A mark goes before a reason: a TODO
-// that says why is a todo with a rationale.
+// ClassifyComment returns the kind of a comment and whether it gives a reason. A mark takes precedence: a TODO with a
+// reason is a todo with a rationale.
 func ClassifyComment(text string) (kind CommentKind, rationale bool) {
-	// Most comments have none of the words: the expressions are asked only where one could match.
+	// Most comments contain none of the words, so test for them before running the expressions.
 	low := strings.ToLower(text)
 	has := func(words ...string) bool {
 		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(low, w) })
@@ -72,17 +73,17 @@ func ClassifyComment(text string) (kind CommentKind, rationale bool) {
 	return General, false
 }
 
-// remark is one comment where it stands.
+// remark is a comment and its position.
 type remark struct {
 	from, to int
-	text     string // without the marks of the language
+	text     string // without comment markers
 }
 
-// comments joins whole lines of comments that follow each other at the same column, and leaves out those without a
-// letter or digit: they are drawings.
+// comments joins full-line comments on consecutive lines at the same column. It omits comments without a letter or
+// digit, such as drawings.
 func comments(source []byte, at lines, all []remark, owners []extent) []Comment {
 	var out []Comment
-	column := func(r remark) int { // -1: there is code before it
+	column := func(r remark) int { // -1: code precedes it
 		before := source[at.start(r.from):r.from]
 		if strings.TrimSpace(string(before)) != "" {
 			return -1

@@ -18,8 +18,8 @@ var typescriptDetailRules string
 //go:embed rules/script_detail.yml
 var scriptDetailRules string
 
-// Detail is what a summary wants to know of a file beyond its [Outline]: values, calls with their arguments, and what is
-// done about failures. Symbols are those of the outline that was made with it.
+// Detail holds what a summary needs beyond the [Outline]: values, calls with arguments, and error handling. Symbol
+// indexes refer to the outline made at the same time.
 type Detail struct {
 	Values   []Value
 	Calls    []CallSite
@@ -27,15 +27,15 @@ type Detail struct {
 	Members  []Member
 }
 
-// Value is what a variable of the module, of a class or of an enum is set to.
+// Value is the initial value of a variable of a module, class or enum.
 type Value struct {
 	Symbol int
-	Text   string // source on one line, or in Go the value of a constant that is counted
-	Type   string // Go: the type that the declaration names
+	Text   string // source on one line; in Go the value of an iota constant
+	Type   string // Go: the declared type
 	Const  bool   // Go: a constant
 }
 
-// Member is a field of a struct, of a class or of an interface, where it is no symbol of its own.
+// Member is a field of a struct, class or interface that is not itself a symbol.
 type Member struct {
 	Symbol int
 	Text   string // "name: type", or in Go "Name type"
@@ -43,37 +43,37 @@ type Member struct {
 
 // CallSite is a call with its arguments.
 type CallSite struct {
-	Symbol    int    // the function around it, or what it decorates; -1 for none
+	Symbol    int    // the enclosing or decorated function; -1 for none
 	Name      string // dotted, see [Ref]
 	Args      []string
 	Line      int
 	Decorator bool
-	Result    bool // something is called on its result: Methods("GET") of HandleFunc("/x", f).Methods("GET")
+	Result    bool // a method is called on its result: Methods("GET") of HandleFunc("/x", f).Methods("GET")
 	From, To  int  // offsets
 }
 
-// Handler is a place that deals with a failure: one that is caught, or one that a condition guards against.
+// Handler is a place that handles a failure: a catch clause, or a condition that guards against it.
 type Handler struct {
 	Symbol int
-	Types  []string // that are caught; none is all of them
-	Status []int    // of HTTP, that are answered
-	Guard  string   // the condition, where nothing is caught
+	Types  []string // caught types; empty means all
+	Status []int    // HTTP statuses of the response
+	Guard  string   // the condition, if nothing is caught
 	Line   int
 }
 
-// DetailRules are what ast-grep is asked for a summary: all that [Rules] ask, and more.
+// DetailRules returns the ast-grep rules for a summary: those of [Rules] and more.
 func DetailRules(languages ...Language) string {
 	more := rulesOf(languages, pythonDetailRules, scriptDetailRules, typescriptDetailRules+scriptDetailRules)
 	return strings.Join(slices.DeleteFunc([]string{Rules(languages...), more}, func(s string) bool { return s == "" }), "---\n")
 }
 
-// ReadDetail is [Read] with the detail, of nodes that [DetailRules] asked for.
+// ReadDetail does what [Read] does and also returns the detail. The nodes must come from [DetailRules].
 func ReadDetail(l Language, name string, text []byte, nodes []patterns.Node) (Outline, Detail) {
 	r := read(l, text, nodes)
 	return r.out, r.detail(l)
 }
 
-// detail reads what the rules for summaries found. The symbols are there.
+// detail reads the results of the summary rules. The symbols are already known.
 func (r *reader) detail(l Language) Detail {
 	var d Detail
 	for i, e := range r.all {
@@ -81,7 +81,7 @@ func (r *reader) detail(l Language) Detail {
 			d.Values = append(d.Values, Value{Symbol: i, Text: r.value(e)})
 		}
 	}
-	decorated := map[int]bool{} // places of names that are called by a decorator
+	decorated := map[int]bool{} // positions of names that a decorator calls
 	for _, n := range r.nodes {
 		if n.Rule == "decorator" {
 			at := n.Start + 1
@@ -116,10 +116,10 @@ func (r *reader) detail(l Language) Detail {
 	return d
 }
 
-// mostArgs bounds the arguments that are kept of a call.
+// mostArgs is the highest number of arguments stored for a call.
 const mostArgs = 6
 
-// call reads "name(arguments)". The name alone, as decorators may be, has no arguments.
+// call parses "name(arguments)". A bare name, as in some decorators, has no arguments.
 func (r *reader) call(from, to int) CallSite {
 	c := CallSite{Symbol: around(r.all, from), Line: r.at.of(from), From: from, To: to}
 	source := r.source(from, to)
@@ -137,7 +137,7 @@ func (r *reader) call(from, to int) CallSite {
 	return c
 }
 
-// lastOpen is where the brackets begin that end a text; -1 for none.
+// lastOpen returns the start of the brackets that end a text, or -1.
 func lastOpen(source string) int {
 	if !strings.HasSuffix(source, ")") {
 		return -1
@@ -163,7 +163,7 @@ func lastOpen(source string) int {
 	return -1
 }
 
-// quoted is where a string ends that begins at i. One that does not end ends at once.
+// quoted returns the end of the string that begins at i. An unterminated string ends where it begins.
 func quoted(s string, i int) int {
 	q := s[i : i+1]
 	if strings.HasPrefix(s[i:], strings.Repeat(q, 3)) && q != "`" {
@@ -185,7 +185,7 @@ func quoted(s string, i int) int {
 	return i
 }
 
-// arguments are the parts of "(a, b)", each on one line.
+// arguments splits "(a, b)" into its parts, each on one line.
 func arguments(source string) []string {
 	var out []string
 	depth, from := 0, 1
@@ -215,7 +215,7 @@ func arguments(source string) []string {
 	return out
 }
 
-// value is what a variable is set to where it is defined, "" if that is nothing.
+// value returns the initial value of a variable at its definition, or "".
 func (r *reader) value(e extent) string {
 	end := min(len(r.text), e.name+4000)
 	s := string(r.text[e.name:end])
@@ -248,7 +248,7 @@ func (r *reader) value(e extent) string {
 	return done(len(s))
 }
 
-// typeAfter is ": type" behind a name, as it is written.
+// typeAfter returns the type annotation after a name, as written.
 func (r *reader) typeAfter(at int) string {
 	s := r.text[at:min(len(r.text), at+400)]
 	depth := 0

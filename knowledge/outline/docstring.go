@@ -6,7 +6,7 @@ import (
 	"github.com/runplan/runplan/internal/lazyre"
 )
 
-// Format is how a docstring is written.
+// Format is the format of a docstring.
 type Format string
 
 // The formats of docstrings.
@@ -18,7 +18,7 @@ const (
 	Plain  Format = "plain"
 )
 
-// Fields are what a docstring says in its format's own terms.
+// Fields holds the structured contents of a docstring.
 type Fields struct {
 	Summary    string  `json:"summary,omitempty"` // first paragraph
 	Params     []Field `json:"params,omitempty"`
@@ -46,8 +46,8 @@ var (
 	jsTag         = lazyre.New(`^\s*@(\w+)\s*(.*)$`)
 )
 
-// ParseDocstring tells the format of a docstring, cleaned of quotes and indentation, and what its fields say. It takes
-// any text.
+// ParseDocstring detects the format of a docstring and parses its fields. It removes quotes and indentation, and
+// accepts any text.
 func ParseDocstring(text string) (Format, Fields) {
 	lines := strings.Split(text, "\n")
 	for i, l := range lines {
@@ -74,7 +74,7 @@ func trimRight(lines []string) []string {
 	return lines
 }
 
-// summary is the first paragraph, on one line.
+// summary returns the first paragraph on one line.
 func summary(lines []string) string {
 	var words []string
 	for _, l := range lines {
@@ -93,13 +93,13 @@ func join(a, b string) string { return strings.TrimSpace(a + " " + strings.TrimS
 
 func indent(line string) int { return len(line) - len(strings.TrimLeft(line, " \t")) }
 
-// section is where the lines of a section go.
+// section is the destination of a section's lines.
 type section struct {
 	fields *Fields
 	name   string
 }
 
-// list is the list that a section fills, nil where it holds one value.
+// list returns the list that a section fills, or nil if it holds a single value.
 func (s section) list() *[]Field {
 	switch s.name {
 	case "Args", "Arguments", "Parameters", "Params", "Keyword Args", "Keyword Arguments", "Other Parameters":
@@ -112,7 +112,7 @@ func (s section) list() *[]Field {
 	return nil
 }
 
-// single is the one value of a section.
+// single returns the single value of a section.
 func (s section) single() *Field {
 	value := &s.fields.Returns
 	if strings.HasPrefix(s.name, "Yield") {
@@ -124,7 +124,7 @@ func (s section) single() *Field {
 	return *value
 }
 
-// text adds a line to a section that is nothing but text, and tells whether it is one.
+// text adds a line to a section of plain text. It returns false if the section is of another kind.
 func (s section) text(line string) bool {
 	switch s.name {
 	case "Example", "Examples":
@@ -149,7 +149,7 @@ func googleFields(lines []string) Fields {
 		if in.fields == nil || strings.TrimSpace(l) == "" {
 			continue
 		}
-		if indent(l) <= base { // the section has ended
+		if indent(l) <= base { // end of the section
 			in = section{}
 			continue
 		}
@@ -199,7 +199,7 @@ func numpyFields(before, lines []string) Fields {
 			continue
 		}
 		body, list := strings.TrimSpace(l), in.list()
-		if indent(l) > base { // text of the item above
+		if indent(l) > base { // continues the item above
 			switch {
 			case list == nil:
 				in.single().Text = join(in.single().Text, body)
@@ -297,7 +297,8 @@ func sphinxFields(lines []string) Fields {
 	return f
 }
 
-// ParseJSDoc reads the tags of a documentation comment, cleaned of its stars. Without a tag that is a field it is plain.
+// ParseJSDoc parses the tags of a documentation comment whose stars are removed. Without a known tag the format is
+// plain.
 func ParseJSDoc(text string) (Format, Fields) {
 	var f Fields
 	lines := strings.Split(text, "\n")
@@ -356,7 +357,7 @@ func ParseJSDoc(text string) (Format, Fields) {
 	return format, f
 }
 
-// jsType takes a type in braces, which may hold braces, off the front.
+// jsType splits a leading type in braces from a text. Braces may nest.
 func jsType(s string) (typ, rest string) {
 	if !strings.HasPrefix(s, "{") {
 		return "", s
@@ -375,7 +376,7 @@ func jsType(s string) (typ, rest string) {
 	return "", s
 }
 
-// jsName takes the name of a parameter off the front: name, [name] or [name=default].
+// jsName splits a leading parameter name from a text: name, [name] or [name=default].
 func jsName(s string) (name, text string) {
 	if strings.HasPrefix(s, "[") {
 		if i := strings.IndexByte(s, ']'); i > 0 {

@@ -1,6 +1,7 @@
 package outline
 
-// upper are the characters 128 to 255 of single-byte encodings that old Python files declare. Latin-1 needs none.
+// upper returns the characters 128 to 255 of a single-byte encoding that old Python files declare. Latin-1 needs no
+// table.
 func upper(encoding string) (table []rune, known bool) {
 	switch encoding {
 	case "cp1251", "windows-1251":

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// ReadGo makes an outline of a Go file. The names of an import are those that the file uses of the package.
+// ReadGo makes the outline of a Go file. The names of an import are those of the package that the file uses.
 func ReadGo(name string, text []byte) Outline {
 	g, _ := readGo(name, text)
 	return joinGo([]goPiece{{goPart: &g.part}})
@@ -20,7 +20,7 @@ func ReadGo(name string, text []byte) Outline {
 
 func readGo(name string, text []byte) (*goReader, *ast.File) { return parseGo(name, text, text) }
 
-// parseGo reads a text by the tree of another one, in which the same stands at the same places.
+// parseGo makes the outline of text from the syntax tree of parsed. All declarations have the same offsets in both.
 func parseGo(name string, text, parsed []byte) (*goReader, *ast.File) {
 	g := &goReader{reader: reader{text: text, at: linesOf(text)}, files: token.NewFileSet(), docs: map[*ast.CommentGroup]bool{}}
 	f, err := parser.ParseFile(g.files, name, parsed, parser.ParseComments|parser.SkipObjectResolution)
@@ -39,11 +39,11 @@ type goReader struct {
 	files *token.FileSet
 	file  *token.File
 	docs  map[*ast.CommentGroup]bool
-	owned []struct { // docs with the name they belong to
+	owned []struct { // docs with the name that they document
 		name int
 		doc  *ast.CommentGroup
 	}
-	receivers map[int]string // place of a method's name → its type
+	receivers map[int]string // position of a method's name → receiver type
 	part      goPart
 }
 
@@ -58,7 +58,7 @@ func (g *goReader) failed(err error) {
 	}
 }
 
-// offset bounds what a broken file says of itself.
+// offset returns the offset of p, limited to the file. A broken file can have positions outside of it.
 func (g *goReader) offset(p token.Pos) int {
 	if !p.IsValid() {
 		return 0
@@ -66,7 +66,7 @@ func (g *goReader) offset(p token.Pos) int {
 	return min(max(g.file.Offset(p), 0), len(g.text))
 }
 
-// add adds a symbol that reaches over a node; head is where its signature ends.
+// add adds a symbol that spans a node. head is the end of its signature.
 func (g *goReader) add(name *ast.Ident, kind Kind, from, to, head token.Pos, body bool, docs ...*ast.CommentGroup) {
 	if name == nil || name.Name == "_" {
 		return
@@ -135,10 +135,10 @@ func (g *goReader) read(f *ast.File) {
 	g.comments(f)
 }
 
-// decl adds the types of a declaration, and at the top its constants and variables.
+// decl adds the types of a declaration, and at top level also constants and variables.
 func (g *goReader) decl(d *ast.GenDecl, top bool) {
 	for i, s := range d.Specs {
-		of := d.Doc // of a group: told of its first name only
+		of := d.Doc // the group's comment documents its first name only
 		if i > 0 {
 			of = nil
 		}
@@ -174,7 +174,7 @@ func (g *goReader) decl(d *ast.GenDecl, top bool) {
 	}
 }
 
-// receiver is the type name of a method's receiver.
+// receiver returns the type name of a method's receiver.
 func receiver(list *ast.FieldList) string {
 	if len(list.List) == 0 {
 		return ""
@@ -211,7 +211,7 @@ func (g *goReader) imports(f *ast.File) {
 	}
 }
 
-// packageName is what a package is most likely called: the last part of its path that is no version.
+// packageName guesses the name of a package: the last path element that is not a version.
 func packageName(spec string) string {
 	base := path.Base(spec)
 	if len(base) > 1 && base[0] == 'v' && strings.Trim(base[1:], "0123456789") == "" && path.Dir(spec) != "." {
@@ -258,8 +258,8 @@ func (g *goReader) comments(f *ast.File) {
 	g.part.Comments = comments(g.text, g.at, remarks, g.all)
 }
 
-// wordsOf are the words of a comment. Of one that a broken file ends with, before it has any, the library takes more off than
-// there is.
+// wordsOf returns the words of a comment. It guards against a panic of go/ast on an empty comment at the end of a
+// broken file.
 func wordsOf(c *ast.CommentGroup) string {
 	if last := c.List[len(c.List)-1].Text; strings.HasPrefix(last, "/*") && len(last) < len("/**/") {
 		return ""

@@ -11,7 +11,7 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 )
 
-// ReadGoDetail is [ReadGo] with the detail.
+// ReadGoDetail does what [ReadGo] does and also returns the detail.
 func ReadGoDetail(name string, text []byte) (Outline, Detail) {
 	g, f := readGo(name, text)
 	out := joinGo([]goPiece{{goPart: &g.part}})
@@ -42,7 +42,7 @@ func ReadGoDetail(name string, text []byte) (Outline, Detail) {
 		}
 		return true
 	})
-	called := map[int]bool{} // ends of calls that something is called on
+	called := map[int]bool{} // ends of calls on whose result a method is called
 	ast.Inspect(f, func(n ast.Node) bool {
 		if s, ok := n.(*ast.SelectorExpr); ok {
 			if c, ok := s.X.(*ast.CallExpr); ok {
@@ -58,7 +58,7 @@ func ReadGoDetail(name string, text []byte) (Outline, Detail) {
 	return out, d
 }
 
-// values are those of a declaration at the top. A constant that is counted has its number.
+// values returns the values of a top-level declaration. An iota constant has its number.
 func (g *goReader) values(decl *ast.GenDecl, place map[int]int) []Value {
 	if decl.Tok != token.CONST && decl.Tok != token.VAR {
 		return nil
@@ -98,7 +98,7 @@ func (g *goReader) values(decl *ast.GenDecl, place map[int]int) []Value {
 	return out
 }
 
-// members are the fields of structs, with the name that JSON has for them where a tag says another.
+// members returns the fields of structs, under their JSON names if a tag sets one.
 func (g *goReader) members(decl *ast.GenDecl, place map[int]int) []Member {
 	var out []Member
 	for _, s := range decl.Specs {
@@ -129,7 +129,7 @@ func (g *goReader) members(decl *ast.GenDecl, place map[int]int) []Member {
 	return out
 }
 
-// count computes an expression with iota in it.
+// count evaluates an expression with iota.
 func count(e ast.Expr, iota int) (string, bool) {
 	uses := false
 	ast.Inspect(e, func(n ast.Node) bool {
@@ -177,7 +177,7 @@ func evaluate(e ast.Expr, iota int) constant.Value {
 	return nil
 }
 
-// node is the source of a node, on one line.
+// node returns the source of a node on one line.
 func (g *goReader) node(n ast.Node) string {
 	return strings.Join(strings.Fields(string(g.text[g.offset(n.Pos()):g.offset(n.End())])), " ")
 }
@@ -193,7 +193,7 @@ func (g *goReader) goCall(n *ast.CallExpr) CallSite {
 	return c
 }
 
-// guarded is what a condition lets happen, where it is about a failure that has a name, or an answer of HTTP follows.
+// guarded returns the failures that a condition guards against: a named error, or an HTTP status in its body.
 func (g *goReader) guarded(at token.Pos, cond ast.Expr, body *ast.BlockStmt) []Handler {
 	from := g.offset(at)
 	h := Handler{Symbol: around(g.all, from), Line: g.at.of(from)}
@@ -221,13 +221,13 @@ func (g *goReader) guarded(at token.Pos, cond ast.Expr, body *ast.BlockStmt) []H
 	return []Handler{h}
 }
 
-// last is the name at the end of a selector.
+// last returns the final name of a selector.
 func (g *goReader) last(e ast.Expr) string {
 	name := g.node(e)
 	return name[strings.LastIndexByte(name, '.')+1:]
 }
 
-// statuses are those of HTTP that a block answers with, not in the conditions below it.
+// statuses returns the HTTP statuses that a block responds with, without nested conditions.
 func (g *goReader) statuses(body *ast.BlockStmt) []int {
 	var out []int
 	add := func(e ast.Expr) {

@@ -2,9 +2,9 @@ package outline
 
 import "strings"
 
-// withoutBodies returns a source of Go in which the bodies of functions are empty but for their comments, and all else
-// stands where it stood. It goes by the marks of the language alone. A source that it cannot follow it does not give back,
-// nor one whose functions declare types.
+// withoutBodies returns Go source in which function bodies contain only their comments, with all other offsets
+// unchanged. It uses a simple scanner. It returns false for source that it cannot scan, or whose functions declare
+// types.
 func withoutBodies(text string) (string, bool) {
 	h := hull{text: text, out: []byte(text), run: -1}
 	for at := 0; at < len(text); {
@@ -17,18 +17,18 @@ func withoutBodies(text string) (string, bool) {
 	return string(h.out), h.depth == 0
 }
 
-// hull is on its way through a source.
+// hull is the state of the scanner.
 type hull struct {
 	text  string
 	out   []byte
-	depth int  // of braces and brackets
-	of    bool // the declaration is that of a function, whose body has not come
-	body  bool // it is in one
-	run   int  // where the code behind the last comment or line end begins; -1: there is none
+	depth int  // nesting of braces and brackets
+	of    bool // in a function declaration, before its body
+	body  bool // inside of a function body
+	run   int  // start of the code after the last comment or line end; -1: none
 	after bool // a comment ends on this line
 }
 
-// step takes what begins at a place, and returns its length.
+// step scans the token at a position and returns its length.
 func (h *hull) step(at int) int {
 	rest := h.text[at:]
 	switch c := rest[0]; c {
@@ -83,20 +83,21 @@ func (h *hull) step(at int) int {
 		if h.depth == 0 && (at == 0 || h.text[at-1] == '\n') {
 			h.of = rest[:n] == "func"
 		}
-		if h.body && rest[:n] == "type" && h.text[at-1] != '(' { // and not the type of a switch
+		if h.body && rest[:n] == "type" && h.text[at-1] != '(' { // but not the type of a type switch
 			return 0
 		}
 		return h.code(at, n)
 	}
 }
 
-// code takes n bytes of code. Those of a body become white space, where it makes no difference to the comments around it.
+// code scans n bytes of code. Inside of a body it replaces them by spaces, unless that would change the comments
+// around them.
 func (h *hull) code(at, n int) int {
 	if !h.body || n <= 0 {
 		return n
 	}
 	for i := at; i < at+n; i++ {
-		if h.out[i] == '\n' { // of a text of several lines; its last mark is code on the last one
+		if h.out[i] == '\n' { // in a multi-line string; its last quote counts as code of the last line
 			h.run, h.after = -1, false
 		} else {
 			h.out[i] = ' '
@@ -111,7 +112,7 @@ func (h *hull) code(at, n int) int {
 	return n
 }
 
-// comment takes a comment of n bytes. Code before it on its line stays code.
+// comment scans a comment of n bytes. Code before it on the line stays code.
 func (h *hull) comment(n int) int {
 	if h.run >= 0 {
 		h.out[h.run] = ';'
@@ -120,7 +121,8 @@ func (h *hull) comment(n int) int {
 	return n
 }
 
-// lengthOfText is the length of the text in quotes that a source begins with, 0 of one that does not end on its line.
+// lengthOfText returns the length of the string literal at the start of the source. It returns 0 if that does not end
+// on its line.
 func lengthOfText(source string) int {
 	for i := 1; i < len(source) && source[i] != '\n'; i++ {
 		switch source[i] {

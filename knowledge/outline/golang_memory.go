@@ -10,29 +10,30 @@ import (
 	"github.com/runplan/runplan/internal/recent"
 )
 
-// GoMemory reads versions of files of Go. What it has read of a declaration it does not parse again, as long as it
-// remembers it: from one version of a file to the next most are the same. It is for any number of goroutines.
+// GoMemory reads versions of Go files and caches the result for each declaration, because most declarations do not
+// change between versions. It is safe for concurrent use.
 type GoMemory struct {
 	mutex sync.Mutex
 	parts *recent.Map[goSource, *goPart]
 }
 
-// goSource is a piece of a file as it is written.
+// goSource is a piece of a file's source.
 type goSource struct {
 	text  string
-	first bool // it is the first one of its file, which has the package clause
-	hull  bool // without the bodies of its functions
+	first bool // first piece of the file, with the package clause
+	hull  bool // without function bodies
 }
 
-// mostRemembered bounds the source whose parts the younger half of a memory holds; they take about as much again.
+// mostRemembered limits the source bytes in the younger half of the cache. The parsed parts take about the same amount
+// again.
 const mostRemembered = 4 << 20
 
-// NewGoMemory returns one that remembers nothing yet.
+// NewGoMemory returns an empty cache.
 func NewGoMemory() *GoMemory {
 	return &GoMemory{parts: recent.New[goSource](mostRemembered, func(p *goPart) int { return p.size })}
 }
 
-// Read is [ReadGo].
+// Read does what [ReadGo] does.
 func (m *GoMemory) Read(name, text string) Outline {
 	if pieces := piecesOf(text, m.part); pieces != nil {
 		return joinGo(pieces)
@@ -40,8 +41,8 @@ func (m *GoMemory) Read(name, text string) Outline {
 	return ReadGo(name, []byte(text))
 }
 
-// Glance is [GoMemory.Read] for who wants to know what a file declares, and nothing of what the bodies of its functions do:
-// whether they parse it does not tell, nor the names that they use of an import.
+// Glance does what [GoMemory.Read] does for declarations only. It ignores function bodies: their parse errors and the
+// imported names that they use.
 func (m *GoMemory) Glance(name, text string) Outline {
 	if pieces := piecesOf(text, m.hull); pieces != nil {
 		return joinHulls(pieces)
@@ -53,7 +54,7 @@ func (m *GoMemory) Glance(name, text string) Outline {
 	return o
 }
 
-// piecesOf reads a file piece by piece. It returns nil for one that has to be read as a whole.
+// piecesOf reads a file piece by piece. It returns nil if the file must be read as a whole.
 func piecesOf(text string, part func(goSource) *goPart) []goPiece {
 	var pieces []goPiece
 	above := 0
@@ -69,16 +70,16 @@ func piecesOf(text string, part func(goSource) *goPart) []goPiece {
 	return pieces
 }
 
-// find returns what is remembered of a piece.
+// find returns the cached part of a piece.
 func (m *GoMemory) find(s goSource) (*goPart, bool) {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
 	return m.parts.Get(s)
 }
 
-// keep remembers what was read of a piece.
+// keep caches the part of a piece.
 func (m *GoMemory) keep(s goSource, p *goPart) {
-	s.text = strings.Clone(s.text) // it would hold on to all of its file
+	s.text = strings.Clone(s.text) // a substring would keep the whole file in memory
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
 	m.parts.Put(s, p)
@@ -94,8 +95,8 @@ func (m *GoMemory) part(s goSource) *goPart {
 	return p
 }
 
-// hull reads a piece without the bodies of its functions. What it says does not depend on what is remembered: of a piece that
-// parses it is the same with them.
+// hull reads a piece without its function bodies. The result does not depend on the state of the cache: for a piece
+// that parses, it is the same with bodies.
 func (m *GoMemory) hull(s goSource) *goPart {
 	if p, known := m.find(s); known && !p.alone {
 		return p
@@ -117,9 +118,8 @@ func (m *GoMemory) hull(s goSource) *goPart {
 	return p
 }
 
-// readPiece reads a piece. Who reads without an error what stands between two empty lines, behind a package clause, reads the
-// same of it in its file: no text and no comment goes over its ends, and nothing is begun that its neighbours complete.
-// parsed is the text with which it is parsed.
+// readPiece reads a piece. If the text between two empty lines parses after a package clause, it parses the same way
+// in its file: no string, comment or declaration crosses its ends. parsed is the text that is parsed in its place.
 func readPiece(s goSource, parsed string) *goPart {
 	clause := ""
 	if !s.first {
@@ -128,7 +128,7 @@ func readPiece(s goSource, parsed string) *goPart {
 	g, f := parseGo("", []byte(clause+s.text), []byte(clause+parsed))
 	p := g.part
 	p.clause, p.size = strings.Count(clause, "\n"), len(s.text)+500
-	p.alone = p.Error != nil || !s.first && slices.ContainsFunc(f.Decls, func(d ast.Decl) bool { // imports stand before all else
+	p.alone = p.Error != nil || !s.first && slices.ContainsFunc(f.Decls, func(d ast.Decl) bool {
 		gen, ok := d.(*ast.GenDecl)
 		return ok && gen.Tok == token.IMPORT
 	})
@@ -138,7 +138,7 @@ func readPiece(s goSource, parsed string) *goPart {
 	return &p
 }
 
-// endOfPiece is where the first piece of a source ends: at an empty line behind which a declaration begins, or its comment.
+// endOfPiece returns the end of the first piece: an empty line before a declaration or its comment.
 func endOfPiece(text string, first bool) int {
 	at := 0
 	if first && !strings.HasPrefix(text, "package ") {
@@ -158,7 +158,7 @@ func endOfPiece(text string, first bool) int {
 	}
 }
 
-// declares tells whether a source begins with a declaration that is no import, maybe behind a comment.
+// declares reports whether a source begins with a declaration other than an import, possibly after a comment.
 func declares(text string) bool {
 	for strings.HasPrefix(text, "//") {
 		n := strings.IndexByte(text, '\n')

@@ -5,30 +5,30 @@ import (
 	"slices"
 )
 
-// goPart is what was read of a file of Go, or of a piece of one: without what only the whole file tells, which are the
-// types of methods and the names that are used of an import.
+// goPart is the parse result of a Go file or of a piece of it. It lacks what only the whole file shows: parents of
+// methods and used names of imports.
 type goPart struct {
 	Outline
 	methods []goMethod
-	used    map[string][]string // name in front of a dot → names behind it
-	clause  int                 // lines of a package clause that was put in front of it
-	alone   bool                // it reads otherwise in its file, which has to be read as a whole
-	size    int                 // about that of the source, in bytes
+	used    map[string][]string // qualifier → names selected from it
+	clause  int                 // lines of an added package clause
+	alone   bool                // it parses differently in its file, so the file must be read as a whole
+	size    int                 // approximate size of the source in bytes
 }
 
-// goMethod is a method with the name of its receiver's type.
+// goMethod is a method and the name of its receiver type.
 type goMethod struct {
 	symbol int
 	of     string
 }
 
-// goPiece is a part where it stands in a file.
+// goPiece is a part and its position in a file.
 type goPiece struct {
 	*goPart
-	above int // lines before it, less those that were put in front of it
+	above int // lines before it, without added lines
 }
 
-// joinGo makes the outline of a file of all its pieces. They stay as they are.
+// joinGo makes the outline of a file from its pieces. It does not modify them.
 func joinGo(pieces []goPiece) Outline {
 	out := joinHulls(pieces)
 	for i := range out.Imports {
@@ -37,7 +37,7 @@ func joinGo(pieces []goPiece) Outline {
 	return out
 }
 
-// joinHulls is [joinGo] without the names that a file uses of its imports.
+// joinHulls does what [joinGo] does, without the names that a file uses of its imports.
 func joinHulls(pieces []goPiece) Outline {
 	var n struct{ symbols, docs, comments int }
 	for _, p := range pieces {
@@ -49,7 +49,7 @@ func joinHulls(pieces []goPiece) Outline {
 	types := map[string]int{}
 	for _, p := range pieces {
 		base := len(out.Symbols)
-		in := func(symbol int) int { // the number that it has in the file
+		in := func(symbol int) int { // the symbol's index in the file
 			if symbol < 0 {
 				return symbol
 			}
@@ -75,7 +75,7 @@ func joinHulls(pieces []goPiece) Outline {
 			out.Imports = append(out.Imports, i)
 		}
 	}
-	// A method has the type of its receiver as parent, where that is in the same file.
+	// The parent of a method is its receiver type, if that is in the same file.
 	base := 0
 	for _, p := range pieces {
 		for _, m := range p.methods {
@@ -88,7 +88,7 @@ func joinHulls(pieces []goPiece) Outline {
 	return out
 }
 
-// usedOf are the names that a file uses of a package.
+// usedOf returns the names that a file uses of a package.
 func usedOf(pieces []goPiece, local string) []Name {
 	var names []string
 	for _, p := range pieces {

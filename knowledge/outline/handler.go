@@ -9,7 +9,7 @@ import (
 	"github.com/runplan/runplan/patterns"
 )
 
-// How an answer names its status. The number, or the name of one, is the first group that matched.
+// statusForms match the ways in which code names an HTTP status. The first matching group is the number or the name.
 var statusForms = []*lazyre.Regexp{
 	lazyre.New(`(?:status_code|statusCode|status|code)["']?\s*[=:]\s*(?:[\w.]*HTTP_|[\w.]*HttpStatus\.|[\w.]*HTTPStatus\.)?(\d{3}|[A-Za-z_]+)(?:\b|_)`),
 	lazyre.New(`(?:HTTPException|HTTPError|HttpException|HttpError|abort|sendStatus|writeHead|\.status|\.code|createError)\(\s*(?:[\w.]*HTTP_|[\w.]*HttpStatus\.|[\w.]*HTTPStatus\.)?(\d{3}|[A-Za-z_]+)(?:\b|_)`),
@@ -18,7 +18,7 @@ var statusForms = []*lazyre.Regexp{
 	lazyre.New(`\bnew\s+(\w+)Exception\(`),
 }
 
-// statusNames are the statuses that code calls by name, in small letters without underlines.
+// statusOf returns the HTTP status of a number or of a status name in code, or 0.
 func statusOf(word string) int {
 	if n, err := strconv.Atoi(word); err == nil {
 		if n >= 100 && n <= 599 {
@@ -69,7 +69,7 @@ func statusOf(word string) int {
 	return 0
 }
 
-// statuses are those that a piece of source answers with, each once, in their order.
+// statuses returns the HTTP statuses that a source responds with, in order and without duplicates.
 func statuses(source string) []int {
 	var out []int
 	for _, form := range statusForms {
@@ -90,7 +90,7 @@ var (
 	errorCode  = lazyre.New(`\.(?:name|code)\s*===?\s*['"]([\w.]+)['"]`)
 )
 
-// handlers are the places that deal with failures, in their order.
+// handlers returns the places that handle failures, in order.
 func (r *reader) handlers(l Language, calls []CallSite) []Handler {
 	var caught, guards, leaves []patterns.Node
 	for _, n := range r.nodes {
@@ -127,10 +127,10 @@ func (r *reader) handlers(l Language, calls []CallSite) []Handler {
 		}
 		status := statuses(r.blank(n.Start, n.End))
 		if len(status) == 0 || slices.ContainsFunc(leaves, func(o patterns.Node) bool { return o.Start > n.Start && o.End <= n.End }) {
-			continue // or one that holds others: a call that is handed a function
+			continue // a call that takes a function contains other calls
 		}
 		h := Handler{Symbol: around(r.all, n.Start), Status: status, Line: r.at.of(n.Start)}
-		for _, g := range guards { // the innermost is the last that begins before it
+		for _, g := range guards { // the innermost guard is the last one that begins before it
 			if g.Start < n.Start && n.Start < g.To {
 				h.Guard = oneLine(strings.Trim(r.source(g.Start, g.End), "()"))
 				if strings.Count(h.Guard, "(") != strings.Count(h.Guard, ")") {
@@ -144,7 +144,7 @@ func (r *reader) handlers(l Language, calls []CallSite) []Handler {
 	return out
 }
 
-// caught reads one clause that catches, without those inside of it.
+// caught reads one catch clause, without nested ones.
 func (r *reader) caught(l Language, n patterns.Node, all []patterns.Node) Handler {
 	h := Handler{Symbol: around(r.all, n.Start), Line: r.at.of(n.Start)}
 	source := []byte(r.blank(n.Start, n.End))
@@ -176,7 +176,7 @@ func (r *reader) caught(l Language, n patterns.Node, all []patterns.Node) Handle
 	return h
 }
 
-// scriptTypes are the errors that a clause tells apart.
+// scriptTypes returns the error types that a catch clause distinguishes.
 func scriptTypes(body string) []string {
 	var out []string
 	for _, re := range []*lazyre.Regexp{instanceOf, errorCode} {
@@ -189,7 +189,7 @@ func scriptTypes(body string) []string {
 	return out
 }
 
-// blank is a piece of source without its comments.
+// blank returns a piece of source without its comments.
 func (r *reader) blank(from, to int) string {
 	out := slices.Clone(r.text[from:to])
 	for _, n := range r.nodes {

@@ -1,8 +1,8 @@
-// Package outline tells what stands in a source file: symbols with their extents, docstrings, comments, imports, and
-// in Python who refers to whom. It looks at one file at a time and resolves nothing; package knowledge does that.
+// Package outline lists the contents of a source file: symbols with their extents, docstrings, comments, imports, and
+// in Python references. It reads one file at a time and resolves nothing; package knowledge does that.
 //
-// Go is read by go/parser. Python, TypeScript and JavaScript are read by ast-grep, many files in one process: [Rules]
-// are what it is asked, [Read] makes an [Outline] of its answer. All offsets are into the very text that was hashed.
+// go/parser reads Go. ast-grep reads Python, TypeScript and JavaScript, many files in one process: [Rules] returns the
+// rules, and [Read] makes an [Outline] of the result. All offsets refer to the text that was hashed.
 package outline
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 )
 
-// Language is what a file is written in.
+// Language is the language of a file.
 type Language string
 
 // The languages of the index.
@@ -26,10 +26,10 @@ const (
 	JavaScript Language = "javascript"
 )
 
-// Languages lists them in the order in which they are shown.
+// Languages lists the languages in display order.
 func Languages() []Language { return []Language{Go, Python, TypeScript, JavaScript} }
 
-// LanguageOf goes by the ending of a file name; "" is a language that is not indexed.
+// LanguageOf returns the language for the extension of a file name, or "" if it is not indexed.
 func LanguageOf(name string) Language {
 	switch path.Ext(name) {
 	case ".go":
@@ -44,10 +44,10 @@ func LanguageOf(name string) Language {
 	return ""
 }
 
-// Kind is what a symbol is.
+// Kind is the kind of a symbol.
 type Kind string
 
-// The kinds of symbols. A struct of Go is a class; any other named type of Go that is no interface is a type alias.
+// The kinds of symbols. A Go struct is a class. Any other named Go type that is not an interface is a type alias.
 const (
 	Function  Kind = "function"
 	Class     Kind = "class"
@@ -58,14 +58,14 @@ const (
 	Variable  Kind = "variable"
 )
 
-// Outline is what stands in a file. Symbols are in the order of the file; a parent comes before its children.
+// Outline lists the contents of a file. Symbols are in file order; a parent precedes its children.
 type Outline struct {
 	Symbols  []Symbol
 	Docs     []Doc
 	Comments []Comment
 	Imports  []Import
 	Refs     []Ref
-	Error    *ParseError // the first place that could not be parsed; the rest of the outline is what could be
+	Error    *ParseError // the first parse error; the rest of the outline is what could be read
 }
 
 // Symbol is a definition. Lines count from 1.
@@ -75,12 +75,12 @@ type Symbol struct {
 	Start     int
 	End       int
 	Signature string // source of the definition without its body, on one line
-	Parent    int    // index of the symbol around it, -1 at the top
+	Parent    int    // index of the enclosing symbol; -1 at the top
 }
 
 // Doc is a docstring.
 type Doc struct {
-	Symbol  int // -1: of the module
+	Symbol  int // -1: documents the module
 	Content string
 	Format  Format
 	Fields  Fields
@@ -88,24 +88,24 @@ type Doc struct {
 
 // Comment is an inline comment, or a block of lines of comments.
 type Comment struct {
-	Symbol    int // innermost one around it, -1 for none
+	Symbol    int // innermost enclosing symbol; -1 for none
 	Line      int
 	Content   string
 	Kind      CommentKind
-	Rationale bool // it says why
+	Rationale bool // it gives a reason
 }
 
-// Import is one import statement, as it is written.
+// Import is one import statement as written.
 type Import struct {
 	Path  string // "./a", "net/http", "os.path"; for Python without the leading dots
 	Level int    // Python: leading dots
-	Names []Name // what is taken from it; none is the module itself
-	Alias string // name of the module itself here
-	Types bool   // for type checking only
+	Names []Name // imported names; none means the module itself
+	Alias string // local name of the module
+	Types bool   // only for type checking
 	Line  int
 }
 
-// Name is a name that is imported, and what it is called here.
+// Name is an imported name and its local name.
 type Name struct{ Name, As string }
 
 // RefKind says how a name is used.
@@ -119,21 +119,21 @@ const (
 	TypeOf   RefKind = "type"
 )
 
-// Ref is a use of a name inside of a symbol. Each name is there once for a symbol and kind.
+// Ref is a use of a name inside of a symbol. Each name occurs once for each symbol and kind.
 type Ref struct {
 	Symbol int
 	Kind   RefKind
 	Name   string // dotted, as written: "self.close", "os.path.join"
 }
 
-// ParseError is a place that could not be parsed.
+// ParseError is a position that could not be parsed.
 type ParseError struct {
 	Line    int
-	Content string // of that line, cut
+	Content string // of that line, shortened
 	Message string
 }
 
-// lines finds the line of an offset.
+// lines maps offsets to lines.
 type lines []int
 
 func linesOf(text []byte) lines {
@@ -147,15 +147,15 @@ func linesOf(text []byte) lines {
 	}
 }
 
-// of is the line of an offset, from 1.
+// of returns the line of an offset, from 1.
 func (l lines) of(offset int) int {
 	return sort.Search(len(l), func(i int) bool { return l[i] > offset })
 }
 
-// start is the offset at which the line of an offset begins.
+// start returns the offset of the first byte of the line.
 func (l lines) start(offset int) int { return l[l.of(offset)-1] }
 
-// content is the line around an offset, for people.
+// content returns the line at an offset, for messages.
 func (l lines) content(text []byte, offset int) string {
 	line := text[l.start(offset):]
 	if i := bytes.IndexByte(line, '\n'); i >= 0 {
@@ -164,10 +164,10 @@ func (l lines) content(text []byte, offset int) string {
 	return phrase.CutBytes(strings.TrimSpace(string(line)), 160)
 }
 
-// oneLine makes one line of a piece of source.
+// oneLine joins source into one line of at most 500 bytes.
 func oneLine(s string) string { return phrase.CutBytes(strings.Join(strings.Fields(s), " "), 500) }
 
-// extent is a symbol with where it stands.
+// extent is a symbol and its position.
 type extent struct {
 	Symbol
 	from, to int // of the definition
@@ -175,7 +175,7 @@ type extent struct {
 	body     bool
 }
 
-// nest puts symbols in order and gives each its parent: the innermost one around its name that can hold others.
+// nest sorts symbols and sets their parents. The parent is the innermost symbol around the name that can hold others.
 func nest(all []extent) []extent {
 	slices.SortStableFunc(all, func(a, b extent) int {
 		if a.from != b.from {
@@ -200,7 +200,7 @@ func nest(all []extent) []extent {
 	return all
 }
 
-// around is the innermost symbol with a body that holds an offset, -1 for none.
+// around returns the innermost symbol with a body around an offset, or -1.
 func around(all []extent, offset int) int {
 	i := sort.Search(len(all), func(i int) bool { return all[i].from > offset }) - 1
 	for i >= 0 && !(all[i].body && all[i].to > offset) {

@@ -10,9 +10,9 @@ import (
 
 func (r *reader) python() {
 	type span struct{ from, to int }
-	var typing []span           // blocks for type checkers only
-	taken := map[int]bool{}     // places of names that are not calls
-	variables := map[int]bool{} // candidates, by place
+	var typing []span           // blocks that only type checkers read
+	taken := map[int]bool{}     // positions of names that are not calls
+	variables := map[int]bool{} // candidates, by position
 	bases := map[int]span{}
 	for _, n := range r.nodes {
 		switch n.Rule {
@@ -106,7 +106,7 @@ func (r *reader) python() {
 	r.out.Comments = comments(r.text, r.at, remarks, r.all)
 }
 
-// once leaves the first assignment of each variable: later ones define nothing new.
+// once keeps only the first assignment of each variable.
 func (r *reader) once() {
 	type key struct {
 		parent int
@@ -123,7 +123,7 @@ func (r *reader) once() {
 		}
 		seen[k] = seen[k] || e.Kind == Variable
 		if e.Parent >= 0 {
-			e.Parent = index[e.Parent] // only variables go, and nothing lies in them
+			e.Parent = index[e.Parent] // only variables are removed, and they have no children
 		}
 		index[i] = len(kept)
 		kept = append(kept, e)
@@ -131,7 +131,7 @@ func (r *reader) once() {
 	r.all = kept
 }
 
-// after is the symbol with a body that begins next.
+// after returns the next symbol with a body.
 func after(all []extent, offset int) int {
 	for i := around(all, offset) + 1; i < len(all); i++ {
 		if all[i].body && all[i].from >= offset {
@@ -141,7 +141,7 @@ func after(all []extent, offset int) int {
 	return -1
 }
 
-// colon is the end of a header: the colon that opens the block, not one in brackets or a string.
+// colon returns the end of a header: the colon that opens the block, not one in brackets or a string.
 func (r *reader) colon(from int) int {
 	depth := 0
 	for i := from; i < len(r.text) && i < from+2000; i++ {
@@ -171,15 +171,15 @@ var (
 	typeName  = lazyre.New(`[\pL_][\pL\pN_]*(?:\.[\pL_][\pL\pN_]*)*`)
 )
 
-// Computed stands for what is not a plain name in front of a method: Computed + ".close" for open(f).close.
+// Computed replaces an expression in front of a method: Computed + ".close" for open(f).close.
 const Computed = "?"
 
-// dotted is a name as [Ref] has it, "" for none.
+// dotted returns a name in the form of [Ref], or "".
 func dotted(source string) string {
 	if len(source) > 2000 {
 		return ""
 	}
-	if isDotted(source) { // nearly all are
+	if isDotted(source) { // the common case
 		return source
 	}
 	name := strings.Join(strings.Fields(source), "")
@@ -196,9 +196,9 @@ func dotted(source string) string {
 	return Computed + "." + m[1]
 }
 
-// isDotted tells of a dotted name in ASCII.
+// isDotted reports whether s is a dotted ASCII name.
 func isDotted(s string) bool {
-	begins := true // a word begins here
+	begins := true // at the start of a word
 	for i := 0; i < len(s); i++ {
 		switch c := s[i]; {
 		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c == '_', c >= '0' && c <= '9' && !begins:
@@ -212,7 +212,7 @@ func isDotted(s string) bool {
 	return !begins
 }
 
-// baseNames are the plain names among the bases of a class; of C[int] it is C.
+// baseNames returns the plain names among the bases of a class. For C[int] it returns C.
 func baseNames(args string) []string {
 	var out []string
 	depth, from := 0, 1
@@ -242,14 +242,14 @@ func baseNames(args string) []string {
 	return out
 }
 
-// pythonDoc adds a docstring, unless the string is one of bytes or is formatted: then it is none.
+// pythonDoc adds a docstring. A bytes literal or a formatted string is not a docstring.
 func (r *reader) pythonDoc(from, to int) {
 	end := to
 	for end < len(r.text) && (r.text[end] == ' ' || r.text[end] == '\t' || r.text[end] == '\f') {
 		end++
 	}
 	if end < len(r.text) && !bytes.ContainsRune([]byte("\r\n;#"), rune(r.text[end])) {
-		return // the first of several things in one statement
+		return // the first of several expressions in one statement
 	}
 	content, ok := pythonString(r.source(from, to))
 	if !ok {
@@ -261,8 +261,7 @@ func (r *reader) pythonDoc(from, to int) {
 	r.out.Docs = append(r.out.Docs, d)
 }
 
-// pythonString is what stands between the quotes of one string literal, or of several that follow each other. Escapes
-// stay as they are.
+// pythonString returns the contents of one or more adjacent string literals. Escapes stay as they are.
 func pythonString(source string) (string, bool) {
 	var b strings.Builder
 	rest := source
@@ -298,7 +297,7 @@ func pythonString(source string) (string, bool) {
 	}
 }
 
-// cleanDoc takes away the indentation of a docstring, as Python's own inspect does.
+// cleanDoc removes the indentation of a docstring as Python's inspect does.
 func cleanDoc(s string) string {
 	lines := strings.Split(strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\t", "        "), "\n")
 	margin := -1
@@ -319,7 +318,7 @@ func cleanDoc(s string) string {
 
 var pythonComment = lazyre.New(`#[^\n]*`)
 
-// parsePythonImport reads one import statement; "import a, b" is two imports.
+// parsePythonImport parses one import statement; "import a, b" gives two imports.
 func parsePythonImport(source string) []Import {
 	source = pythonComment.ReplaceAllString(source, "")
 	source = strings.NewReplacer("\\\n", " ", "\\\r\n", " ", "(", " ", ")", " ").Replace(source)

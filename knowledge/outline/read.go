@@ -14,8 +14,8 @@ import (
 	"github.com/runplan/runplan/patterns"
 )
 
-// What is not given to ast-grep. Each of its records repeats the whole line, so that a long line with many names in
-// it is answered with gigabytes.
+// Limits of what ast-grep receives. Each of its results repeats the whole line, so a long line with many names would
+// give gigabytes of output.
 const (
 	maxFile = 3_000_000
 	maxLine = 10_000
@@ -30,15 +30,16 @@ var scriptRules string
 //go:embed rules/typescript.yml
 var typescriptRules string
 
-// Version changes when the same text would get another outline, so that what is indexed is read anew.
+// Version is part of the cache key. Change it whenever the same text gets another outline, so that files are read
+// again.
 const Version = "2"
 
-// Rules are what ast-grep is asked for the languages given; Go needs none.
+// Rules returns the ast-grep rules for the given languages. Go needs none.
 func Rules(languages ...Language) string {
 	return rulesOf(languages, pythonRules, scriptRules, typescriptRules+scriptRules)
 }
 
-// rulesOf puts the rules for some languages together, in each grammar that a language has.
+// rulesOf joins the rules for some languages, in each grammar that a language has.
 func rulesOf(languages []Language, python, javascript, typescript string) string {
 	var docs []string
 	for _, l := range languages {
@@ -54,7 +55,7 @@ func rulesOf(languages []Language, python, javascript, typescript string) string
 	return strings.Join(docs, "---\n")
 }
 
-// grammar fills in the words in capitals.
+// grammar replaces the placeholders in capitals.
 func grammar(language, rules string) string {
 	fill := []string{"LANGUAGE", language, "CLASSNAME", "type_identifier", "SIGNATURE", ", {kind: function_signature}",
 		"METHODS", ", {kind: method_signature}, {kind: abstract_method_signature}",
@@ -66,8 +67,8 @@ func grammar(language, rules string) string {
 	return strings.NewReplacer(fill...).Replace(rules)
 }
 
-// Prepare makes a file fit for its parser: text is what offsets are into, and copied says that it is not the file's
-// own bytes. A reason in skip means that nobody can look into the file.
+// Prepare prepares a file for its parser. Offsets refer to text; copied reports that text differs from the bytes of
+// the file. A reason in skip means that the file cannot be parsed.
 func Prepare(l Language, raw []byte) (text []byte, copied bool, skip string) {
 	if l == Go {
 		return raw, false, ""
@@ -107,8 +108,8 @@ var (
 	variance = lazyre.New(`([<,]\s*)((?:\b(?:in|out)\s+)+)([A-Z_$])`)
 )
 
-// withoutVariance writes spaces over the words "in" and "out" of type parameters, which the parser does not know; nil is a
-// text without any. All offsets stay.
+// withoutVariance replaces the variance annotations "in" and "out" of type parameters by spaces, because the parser
+// does not know them. It returns nil if there are none. Offsets do not change.
 func withoutVariance(text []byte) []byte {
 	if !bytes.Contains(text, []byte("in ")) && !bytes.Contains(text, []byte("out ")) {
 		return nil
@@ -131,7 +132,7 @@ func withoutVariance(text []byte) []byte {
 
 var codingLine = lazyre.New(`^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)`)
 
-// decodePython brings a file that declares a single-byte encoding into UTF-8.
+// decodePython converts a file that declares a single-byte encoding to UTF-8.
 func decodePython(raw []byte) (text []byte, copied bool, skip string) {
 	name, n := "", 0
 	for line := range bytes.Lines(raw) {
@@ -151,7 +152,7 @@ func decodePython(raw []byte) (text []byte, copied bool, skip string) {
 		return raw, false, ""
 	}
 	if !slices.ContainsFunc(raw, func(c byte) bool { return c > 127 }) {
-		return raw, false, "" // all ASCII: the same in nearly any encoding
+		return raw, false, "" // ASCII is the same in nearly all encodings
 	}
 	table, known := upper(name)
 	switch name {
@@ -172,7 +173,7 @@ func decodePython(raw []byte) (text []byte, copied bool, skip string) {
 	return text, true, ""
 }
 
-// Read makes an outline of what ast-grep found in a text.
+// Read makes an outline from the nodes that ast-grep found in a text.
 func Read(l Language, name string, text []byte, nodes []patterns.Node) Outline {
 	return read(l, text, nodes).out
 }
@@ -189,8 +190,8 @@ func read(l Language, text []byte, nodes []patterns.Node) *reader {
 	return r
 }
 
-// compareNodes leaves nothing to the order in which nodes came, which is another one each time: a rule may match
-// several nodes that begin at the same place, the longest goes first.
+// compareNodes defines a fixed order, because ast-grep returns nodes in varying order. Among nodes that begin at the
+// same place, the longest comes first.
 func compareNodes(a, b patterns.Node) int {
 	if a.Start != b.Start {
 		return a.Start - b.Start
@@ -211,7 +212,7 @@ type reader struct {
 
 func (r *reader) source(from, to int) string { return string(r.text[from:to]) }
 
-// symbol makes an extent of a node. The name is where the node is, unless the rule captured it.
+// symbol makes an extent of a node. The name is at the node, unless the rule captured it.
 func (r *reader) symbol(n patterns.Node, kind Kind, body bool) extent {
 	from, to, name := n.From, n.To, patterns.Var{Start: n.Start, End: n.End}
 	if v, ok := n.Var("NAME"); ok {
@@ -229,7 +230,7 @@ func (r *reader) symbol(n patterns.Node, kind Kind, body bool) extent {
 	}
 }
 
-// parseError keeps the narrowest place that could not be parsed, then the first: an error spreads outwards.
+// parseError keeps the smallest range that could not be parsed, then the first, because errors spread outwards.
 func (r *reader) parseError() {
 	best := -1
 	for i, n := range r.nodes {

@@ -10,7 +10,7 @@ import (
 )
 
 func (r *reader) script() {
-	functions := map[int]bool{} // places of names that hold one
+	functions := map[int]bool{} // positions of names that hold a function
 	for _, n := range r.nodes {
 		if n.Rule == "function" || n.Rule == "def" {
 			functions[n.Start] = true
@@ -59,7 +59,7 @@ func (r *reader) script() {
 	r.scriptComments()
 }
 
-// head is the end of a signature: where the body begins. A function has its parameters first.
+// head returns the end of a signature, where the body begins. It skips the parameters of a function.
 func (r *reader) head(from int, parameters bool) int {
 	i := from
 	if parameters {
@@ -127,7 +127,7 @@ func (r *reader) scriptImports() {
 	}
 }
 
-// parseScriptImport reads one import statement of JavaScript or TypeScript.
+// parseScriptImport parses one import statement of JavaScript or TypeScript.
 func parseScriptImport(source string) Import {
 	var imp Import
 	m := quotedAtEnd.FindStringSubmatchIndex(source)
@@ -172,11 +172,11 @@ func parseScriptImport(source string) Import {
 	return imp
 }
 
-// Words that may stand between a documentation comment and the name that it is about.
+// lead matches the words that may stand between a documentation comment and the name that it documents.
 var lead = lazyre.New(`^(?:[\s@]|\b(?:export|default|declare|abstract|async|public|private|protected|static|readonly|override|accessor|const|let|var|function|class|interface|type|enum|get|set|new)\b|\*)*$`)
 
 func (r *reader) scriptComments() {
-	names := make([]int, len(r.all)) // symbols by the place of their name
+	names := make([]int, len(r.all)) // symbols by position of their name
 	for i := range names {
 		names[i] = i
 	}
@@ -210,8 +210,8 @@ func (r *reader) scriptComments() {
 	r.out.Comments = comments(r.text, r.at, remarks, r.all)
 }
 
-// documented is the symbol whose name follows a comment, with nothing but words such as export between them, and
-// decorators.
+// documented returns the symbol that follows a comment. Only words such as export and decorators may stand between
+// them.
 func (r *reader) documented(names []int, end int) (int, bool) {
 	i, _ := slices.BinarySearchFunc(names, end, func(s, at int) int { return r.all[s].name - at })
 	if i == len(names) {
@@ -222,7 +222,7 @@ func (r *reader) documented(names []int, end int) (int, bool) {
 		return -1, false
 	}
 	rest := bytes.TrimSpace(between)
-	for bytes.HasPrefix(rest, []byte("@")) { // a decorator takes its line, or the lines of its brackets
+	for bytes.HasPrefix(rest, []byte("@")) { // skip a decorator with its arguments
 		depth, j := 0, 0
 		for ; j < len(rest); j++ {
 			if c := rest[j]; c == '(' || c == '{' {
@@ -241,7 +241,7 @@ func (r *reader) documented(names []int, end int) (int, bool) {
 	return names[i], true
 }
 
-// plainComment is a comment without the marks of the language.
+// plainComment returns a comment without comment markers.
 func plainComment(source string) string {
 	if !strings.HasPrefix(source, "/*") {
 		return strings.TrimSpace(strings.TrimLeft(source, "/#!"))

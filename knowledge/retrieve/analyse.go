@@ -12,7 +12,7 @@ import (
 	"github.com/runplan/runplan/llm"
 )
 
-// understood is what a model makes of a task.
+// understood is a model's analysis of a task.
 type understood struct {
 	Intent   string   `json:"intent"`
 	Kind     TaskKind `json:"task_type"`
@@ -30,14 +30,14 @@ const analysisSchema = `{"type":"object","properties":{` +
 	`"domain":{"type":"string","maxLength":60},"module":{"type":"string","maxLength":60}},` +
 	`"required":["intent","task_type","concepts","symbols","domain","module"],"additionalProperties":false}`
 
-// query finds out what a task names.
+// query looks up the names in a task, without a model.
 func (p *pass) query(ctx context.Context) (TaskQuery, error) {
 	c := findClues(p.req.Text)
 	m, err := p.lookUp(ctx, c)
 	return TaskQuery{Text: p.req.Text, Kind: c.Kind, Files: m.files, Symbols: m.symbols, Errors: c.Errors, Keywords: c.Keywords, Unknown: m.unknown}, err
 }
 
-// analyse finds out what a task names, and asks a model what it is about (RETR-02).
+// analyse finds the names in a task and asks a model what the task is about (RETR-02).
 func (p *pass) analyse(ctx context.Context) (TaskQuery, error) {
 	q, err := p.query(ctx)
 	if err != nil {
@@ -47,7 +47,7 @@ func (p *pass) analyse(ctx context.Context) (TaskQuery, error) {
 		return q, err
 	}
 	if err := p.matched(ctx, q); err != nil {
-		return q, err // no model is asked about nothing
+		return q, err // do not ask a model about an empty repository
 	}
 	for _, u := range q.Unknown {
 		p.note("not in the repository: %s", fence.Line(u))
@@ -79,7 +79,7 @@ func (p *pass) analyse(ctx context.Context) (TaskQuery, error) {
 	return q, err
 }
 
-// take adds what the model said to what is known. Symbols count only if they are there.
+// take adds the model's answer to the query. It keeps only symbols that exist.
 func (p *pass) take(ctx context.Context, q *TaskQuery, a understood) error {
 	say := func(s string) string { return fence.Line(p.Redact(s)) }
 	q.Intent, q.Domain, q.Module = say(a.Intent), strings.ToLower(say(a.Domain)), say(a.Module)
@@ -107,7 +107,7 @@ func (p *pass) take(ctx context.Context, q *TaskQuery, a understood) error {
 	return nil
 }
 
-// overview says what the repository is made of.
+// overview describes the contents of the repository.
 func (p *pass) overview(ctx context.Context) (string, error) {
 	languages, err := p.Base.LanguageCounts(ctx, p.Repo)
 	if err != nil {
@@ -139,7 +139,7 @@ func (q TaskQuery) filePaths() []string {
 	return out
 }
 
-// symbolNames are the names of the symbols as the task has them, each once.
+// symbolNames returns the symbol names of the task without duplicates.
 func (q TaskQuery) symbolNames() []string {
 	var out []string
 	for _, s := range q.Symbols {
@@ -160,7 +160,7 @@ func (q TaskQuery) errorTexts() []string {
 	return out
 }
 
-// listed writes texts of others into one line.
+// listed joins foreign texts into one line.
 func listed(texts []string, most int) string {
 	var out []string
 	for _, t := range texts[:min(most, len(texts))] {

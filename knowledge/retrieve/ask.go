@@ -12,24 +12,24 @@ import (
 	"github.com/runplan/runplan/llm"
 )
 
-// question is one call of a stage.
+// question is one model call of a stage.
 type question struct {
-	Type   string    // in the log
+	Type   string    // call type in the log
 	Stage  string    // "" for the analysis of the task
-	LLM    llm.Stage // says which model is asked
+	LLM    llm.Stage // selects the model
 	Prompt string
 	Schema json.RawMessage
-	Accept json.RawMessage // what an answer has to meet at least; nil: Schema
+	Accept json.RawMessage // minimal schema of an answer; nil: Schema
 }
 
-// ask puts a question and reads the answer. Both are in the log, whatever became of them (RETR-12).
+// ask sends a question and parses the answer. It logs both, whatever the result (RETR-12).
 func ask[T any](ctx context.Context, p *pass, q question) (T, error) {
 	var none T
 	model, err := p.Model(q.LLM)
 	if err != nil {
 		return none, err
 	}
-	q.Prompt = p.Redact(q.Prompt) // what is sent is what is logged: the index has lines of files, and files have secrets
+	q.Prompt = p.Redact(q.Prompt) // log what is sent; indexed lines may contain secrets
 	began := p.Now()
 	completer, accept := p.LLM, q.Schema
 	if q.Accept != nil {
@@ -51,10 +51,10 @@ func ask[T any](ctx context.Context, p *pass, q question) (T, error) {
 	if err != nil {
 		call.Error = p.Redact(err.Error())
 	}
-	return answer, errors.Join(err, p.Log.AddCall(context.WithoutCancel(ctx), call)) // also one that was stopped
+	return answer, errors.Join(err, p.Log.AddCall(context.WithoutCancel(ctx), call)) // also for a cancelled call
 }
 
-// room is what a question to a model may hold.
+// room is the space for a question to a model.
 type room struct {
 	budget tokens.Budget // Window 0: unknown
 	answer int           // tokens of an answer; 0: unknown
@@ -65,12 +65,12 @@ func (p *pass) room(s llm.Stage) (room, error) {
 	return room{tokens.Budget{Window: m.Window, Margin: p.req.Budget.Margin}, m.MaxTokens}, err
 }
 
-// fits tells whether a prompt leaves space for the answer.
+// fits reports whether a prompt leaves space for the answer.
 func (r room) fits(prompt string) bool {
 	return r.budget.Window <= 0 || r.budget.Of(prompt)+r.answer <= r.budget.Window
 }
 
-// items is how many things one answer can judge, at so many tokens each.
+// items returns how many items one answer can judge, at each tokens per item.
 func (r room) items(each, most int) int {
 	if r.answer <= 0 {
 		return most
@@ -78,8 +78,8 @@ func (r room) items(each, most int) int {
 	return max(1, min(most, r.answer/each))
 }
 
-// share cuts a text that is too long for a question: its beginning and its end stay. Half of the window is for what
-// the question is about.
+// share shortens a text that is too long for a question, and keeps its beginning and end. Half of the window is
+// reserved for the items of the question.
 func (r room) share(text string) (cut string, left int) {
 	if r.budget.Window <= 0 {
 		return text, 0
@@ -94,10 +94,10 @@ func (r room) share(text string) (cut string, left int) {
 	return string(runes[:head]) + fmt.Sprintf("\n[%d characters are left out here]\n", left) + string(runes[len(runes)-tail:]), left
 }
 
-// fill renders a question with as many of its items as fit, the first ones.
+// fill renders a question with as many of the first items as fit.
 func (r room) fill(items, most int, render func(n int) (string, error)) (prompt string, n int, err error) {
 	low, high := 0, min(most, items)
-	for low < high { // the largest number that fits
+	for low < high { // binary search for the largest number that fits
 		mid := (low + high + 1) / 2
 		if prompt, err = render(mid); err != nil {
 			return "", 0, err
@@ -115,8 +115,8 @@ func (r room) fill(items, most int, render func(n int) (string, error)) (prompt 
 	return prompt, low, err
 }
 
-// judged is the schema of an object with a property for each id, and nothing else. A server that holds its model to it
-// gets no id that was not offered, and none is passed over.
+// judged returns the schema of an object with exactly one property for each id. A server that enforces it cannot
+// invent or omit an id.
 func judged(ids []string, each string) json.RawMessage {
 	properties := make([]string, len(ids))
 	for i, id := range ids {
@@ -126,6 +126,6 @@ func judged(ids []string, each string) json.RawMessage {
 		strings.Join(properties, ","), strings.Join(ids, `","`)))
 }
 
-// anyObject is what an answer about ids has to be at least. Other providers pass ids over and invent some; the stages
-// deal with that one by one.
+// anyObject returns the minimal schema for answers about ids. Providers without schema support omit and invent ids,
+// which the stages handle one by one.
 func anyObject() json.RawMessage { return json.RawMessage(`{"type":"object"}`) }

@@ -10,7 +10,7 @@ import (
 	"github.com/runplan/runplan/internal/lazyre"
 )
 
-// What is looked at of a task. It may be a whole log that somebody pasted.
+// Limits for the text of a task, which may be a whole log.
 const (
 	maxTaskText = 400_000 // bytes
 	maxTaskLine = 2_000
@@ -18,22 +18,22 @@ const (
 	maxKeywords = 24
 )
 
-// clues are what stands in a task, before anybody has looked whether it is there.
+// clues holds the names found in the text of a task, before they are looked up.
 type clues struct {
-	Paths    []place   // what looks like a path
-	Names    []spoken  // what looks like a symbol
+	Paths    []place   // possible paths
+	Names    []spoken  // possible symbols
 	Errors   []Trouble // stack traces and messages
 	Keywords []string
 	Kind     TaskKind
 }
 
-// place is a path as it is written, with its line if one is given.
+// place is a path as written, with a line if one is given.
 type place struct {
 	Path string
 	Line int
 }
 
-// spoken is a name as it is written. One in backticks, or with parentheses, is certainly meant as code.
+// spoken is a name as written. A name in backticks or with parentheses is certainly code.
 type spoken struct {
 	Name string // dotted: "Runner.run"
 	Sure bool
@@ -51,7 +51,7 @@ var (
 	hostLikeRE = lazyre.New(`^[a-z]+://|^www\.|@`)
 )
 
-// findClues reads a task. It looks at nothing but the text.
+// findClues extracts the clues from a text. It looks nothing up.
 func findClues(text string) clues {
 	var c clues
 	text = bounded(strings.ToValidUTF8(text, "\ufffd"))
@@ -70,8 +70,7 @@ func findClues(text string) clues {
 	return c
 }
 
-// Mentions are the names of code that a text speaks of, those that are certainly meant as code first, and the words of it
-// that may tell something. It looks at nothing but the text.
+// Mentions returns the code names in a text, certain ones first, and its significant words. It looks nothing up.
 func Mentions(text string) (names, words []string) {
 	c := findClues(text)
 	for _, sure := range []bool{true, false} {
@@ -84,7 +83,7 @@ func Mentions(text string) (names, words []string) {
 	return names, c.Keywords
 }
 
-// bounded keeps the beginning and the end of a long text, and of long lines the beginning.
+// bounded keeps the beginning and the end of a long text, and the beginning of long lines.
 func bounded(text string) string {
 	if len(text) > maxTaskText {
 		text = text[:maxTaskText/2] + "\n" + text[len(text)-maxTaskText/2:]
@@ -99,13 +98,13 @@ func bounded(text string) string {
 	return strings.ToValidUTF8(b.String(), "\ufffd")
 }
 
-// takeWord sorts a word into paths and names; most are neither.
+// takeWord sorts a word into paths and names. Most words are neither.
 func (c *clues) takeWord(w string, ticked bool) {
 	w = strings.Trim(w, "`")
 	call := strings.HasSuffix(w, "()")
 	w = strings.TrimSuffix(w, "()")
 	if ticked {
-		// A call with its arguments names the function.
+		// For a call with arguments, take the name of the function.
 		if name, _, cut := strings.Cut(w, "("); cut && nameRE.MatchString(name) {
 			w, call = name, true
 		}
@@ -128,7 +127,7 @@ func (c *clues) takeWord(w string, ticked bool) {
 	}
 }
 
-// asPlace tells whether a word looks like a path: a folder in it, or a name with an ending.
+// asPlace reports whether a word looks like a path: it contains a folder, or a name with an extension.
 func asPlace(w string) (place, bool) {
 	p := place{Path: strings.ReplaceAll(w, `\`, "/")}
 	if m := placeRE.FindStringSubmatch(p.Path); m != nil {
@@ -141,7 +140,7 @@ func asPlace(w string) (place, bool) {
 	return p, folder || slices.Contains(fileEndings(), path.Ext(p.Path)) && path.Ext(p.Path) != p.Path
 }
 
-// fileEndings tell a file from a name with a dot in it.
+// fileEndings lists the extensions that distinguish a file from a dotted name.
 func fileEndings() []string {
 	return strings.Fields(".py .pyi .ts .tsx .js .jsx .mjs .cjs .mts .cts .go .md .txt .toml .json .yaml .yml .html .css .sh .sql .cfg .ini " +
 		".lock .mod .sum .xml .csv .rst .proto .rs .java .c .h .cpp .rb .php")
@@ -173,7 +172,8 @@ func (c *clues) addName(n spoken) {
 	}
 }
 
-// keywords are the words of a task that may tell something, in their order: small, each once, names in their humps.
+// keywords returns the significant words of a task in order, in lower case and without duplicates. Names are split
+// into their parts.
 func keywords(text string) []string {
 	var out []string
 	for _, w := range strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' }) {
@@ -189,7 +189,7 @@ func keywords(text string) []string {
 	return out
 }
 
-// Humps takes a name apart: loadHTTPConfig is load, http and config.
+// Humps splits a name into parts: loadHTTPConfig gives load, http and config.
 func Humps(name string) []string {
 	var out []string
 	start, before := 0, rune(0)
@@ -216,7 +216,7 @@ func Humps(name string) []string {
 	return out
 }
 
-// kindWords say what sort of work a task is. The word that stands first decides.
+// kindWords maps words to kinds of tasks. The first match in the text decides.
 var kindWords = []struct {
 	kind TaskKind
 	re   *lazyre.Regexp

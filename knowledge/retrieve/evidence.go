@@ -9,13 +9,13 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 )
 
-// The reasons why a refinement is refused.
+// Reasons for rejecting a refinement.
 var (
 	ErrNoEvidence = errors.New("the refinement names nothing that is missing")
 	ErrNoContext  = errors.New("there is no context to refine")
 )
 
-// Refinement says what was missing in a package (RETR-15).
+// Refinement describes what was missing in a package (RETR-15).
 type Refinement struct {
 	Reason          string   `json:"reason"`
 	MissingFiles    []string `json:"missing_files"`
@@ -24,7 +24,7 @@ type Refinement struct {
 	ErrorSignatures []string `json:"error_signatures"`
 }
 
-// evidence is what a refinement names, without what only sounds like it.
+// evidence holds the concrete names in a refinement.
 type evidence struct {
 	paths   []string
 	symbols []string
@@ -38,8 +38,8 @@ var (
 	pathLikeRE  = lazyre.New(`^[^\s*?]{1,300}$`)
 )
 
-// evidence sorts what a refinement names. A file is one word, a symbol a name, a test either, and an error says what is
-// wrong or where.
+// evidence extracts the concrete names of a refinement. A file is one word, a symbol or a test is a name, and an error
+// states a message or a position.
 func (r Refinement) evidence() evidence {
 	var e evidence
 	each := func(kind string, list []string, take func(text string) bool) {
@@ -87,8 +87,7 @@ func (r Refinement) evidence() evidence {
 	return e
 }
 
-// Check tells whether a refinement names anything concrete: [ErrNoEvidence] if not. That more is wanted is no evidence,
-// however it is said.
+// Check returns [ErrNoEvidence] unless the refinement names something concrete. A bare request for more is not enough.
 func (r Refinement) Check() error {
 	e := r.evidence()
 	switch {

@@ -10,10 +10,10 @@ import (
 	"github.com/runplan/runplan/internal/store"
 )
 
-// names knows what there is: the files of the index, and those of the tree.
+// names knows the files of the index and of the tree.
 type names struct {
 	files  map[string]store.File
-	byBase map[string][]string // paths of the index by their last part
+	byBase map[string][]string // indexed paths by base name
 	tree   *tree
 }
 
@@ -39,11 +39,11 @@ func (p *pass) loadNames(ctx context.Context) error {
 	return nil
 }
 
-// file finds the file that is meant by a path as people write it: relative to somewhere, absolute on another machine,
-// or only its name. why says what is wrong where none is found; of several nobody guesses.
+// file finds the file for a path as people write it: relative to any folder, absolute on another machine, or only a
+// base name. If none is found, why gives the reason. An ambiguous name is not resolved.
 func (n names) file(ctx context.Context, written string) (f store.File, found bool, why string, err error) {
 	p := strings.TrimPrefix(path.Clean("/"+strings.ReplaceAll(written, `\`, "/")), "/")
-	for _, prefix := range []string{"", "a/", "b/"} { // as diffs write them
+	for _, prefix := range []string{"", "a/", "b/"} { // prefixes of diffs
 		rest, ok := strings.CutPrefix(p, prefix)
 		if !ok {
 			continue
@@ -75,7 +75,8 @@ func (n names) file(ctx context.Context, written string) (f store.File, found bo
 	return f, false, "no such file", nil
 }
 
-// ending picks the paths that end in a written one, else the longest ones that a written one ends in.
+// ending returns the paths that end in the written one. Otherwise it returns the longest paths that the written one
+// ends in.
 func (n names) ending(paths []string, written string) []string {
 	var out []string
 	for _, p := range paths {
@@ -88,7 +89,7 @@ func (n names) ending(paths []string, written string) []string {
 	}
 	longest := 0
 	for _, p := range paths {
-		// A single name in common says too little of a path with folders.
+		// For a path with folders, an equal base name alone is not enough.
 		if strings.HasSuffix(written, "/"+p) && strings.Contains(p, "/") && len(p) >= longest {
 			if len(p) > longest {
 				longest, out = len(p), nil
@@ -110,7 +111,7 @@ func (n names) module(dotted string) (store.File, bool) {
 	return store.File{}, false
 }
 
-// named is what names of a text turned out to be.
+// named holds the files and symbols that names in a text refer to.
 type named struct {
 	files   []FileNamed
 	symbols []SymbolNamed
@@ -135,7 +136,7 @@ func (m *named) addUnknown(text string) {
 	}
 }
 
-// lookUp finds out what the clues of a text are.
+// lookUp looks up the clues of a text.
 func (p *pass) lookUp(ctx context.Context, c clues) (m named, err error) {
 	for _, w := range c.Paths {
 		f, found, why, err := p.names.file(ctx, w.Path)
@@ -169,7 +170,8 @@ func (p *pass) lookUp(ctx context.Context, c clues) (m named, err error) {
 	return m, nil
 }
 
-// symbols finds the symbols that a name may mean. Of Runner.run it is the run of a Runner, else of a module, else any.
+// symbols finds the symbols that a name may refer to. For Runner.run it returns run of the type Runner, else of a
+// module, else any run.
 func (p *pass) symbols(ctx context.Context, name string) ([]SymbolNamed, error) {
 	owner, last := "", name
 	if i := strings.LastIndexByte(name, '.'); i >= 0 {
@@ -197,8 +199,8 @@ func (p *pass) symbols(ctx context.Context, name string) ([]SymbolNamed, error) 
 	return out, nil
 }
 
-// ownedBy keeps the symbols of a class, else those of a module or package of that name. In cart.total() the owner may be
-// a variable: then any method counts, as it does of self and this.
+// ownedBy keeps the symbols of a class, else those of a module or package of that name. In cart.total() the owner may
+// be a variable; then any method counts. The same holds for self and this.
 func (p *pass) ownedBy(ctx context.Context, found []store.Symbol, owner string) ([]store.Symbol, error) {
 	if owner == "self" || owner == "this" || owner == "cls" {
 		return found, nil

@@ -12,14 +12,14 @@ import (
 	"github.com/runplan/runplan/knowledge/outline"
 )
 
-// How much is shown of what is not shown as a whole.
+// Limits for what is shown in part.
 const (
-	firstLines = 40 // of a file, as supporting
-	typeLines  = 30 // of the definition of a type
-	fewLines   = 12 // of a file, as type context
+	firstLines = 40 // of a file as supporting
+	typeLines  = 30 // of a type definition
+	fewLines   = 12 // of a file as type context
 )
 
-// pack makes a package of what was chosen. It is never over the budget (BUD-02).
+// pack builds a package from the choices. It never exceeds the budget (BUD-02).
 func (p *pass) pack(ctx context.Context, s State) (Package, error) {
 	pkg := Package{
 		Task: p.req.Task, Query: s.Query, Budget: p.req.Budget.Retrieval(),
@@ -31,7 +31,7 @@ func (p *pass) pack(ctx context.Context, s State) (Package, error) {
 	}
 	for _, c := range choices {
 		if slices.ContainsFunc(choices, func(o Choice) bool { return o.covers(c) }) {
-			continue // its lines are shown with those of its class or file
+			continue // included in the lines of its class or file
 		}
 		f := s.file(c.Path)
 		in, err := p.content(ctx, f)
@@ -43,7 +43,7 @@ func (p *pass) pack(ctx context.Context, s State) (Package, error) {
 			continue
 		}
 		x := p.part(c, in)
-		// One piece that takes most of the budget would push out all that explains it.
+		// One piece that uses most of the budget would displace its context.
 		if most := pkg.Budget / 2; x.Tokens > most && x.less != nil && x.less.Tokens < x.Tokens {
 			pkg.Dropped = append(pkg.Dropped, Dropped{x.Path, x.Symbol, x.Detail, x.Tokens, "more than half of the budget by itself: only its outline is shown"})
 			x = *x.less
@@ -54,8 +54,8 @@ func (p *pass) pack(ctx context.Context, s State) (Package, error) {
 	return pkg, p.addHeads(ctx, s, &pkg)
 }
 
-// addHeads shows what the files import of which something is shown by its lines, as far as there is room: those of the
-// most important pieces first.
+// addHeads adds the imports of files that are shown in part, as far as there is room. The files of the most important
+// pieces come first.
 func (p *pass) addHeads(ctx context.Context, s State, pkg *Package) error {
 	parts := slices.Clone(pkg.Parts)
 	slices.SortStableFunc(parts, importance)
@@ -97,8 +97,8 @@ func (p *pass) addHeads(ctx context.Context, s State, pkg *Package) error {
 	return nil
 }
 
-// choices are what precision chose. Where it did not run, files that are named are shown as a whole, others by their
-// outline.
+// choices returns the choices of precision. If precision did not run, named files are shown whole and others as
+// outlines.
 func (p *pass) choices(ctx context.Context, s State) ([]Choice, error) {
 	if s.Precise {
 		return s.Choices, nil
@@ -118,7 +118,7 @@ func (p *pass) choices(ctx context.Context, s State) ([]Choice, error) {
 	return out, nil
 }
 
-// file is a file in scope.
+// file returns a file in scope.
 func (s State) file(path string) File {
 	if i := slices.IndexFunc(s.Files, func(f File) bool { return f.Path == path }); i >= 0 {
 		return s.Files[i]
@@ -126,7 +126,7 @@ func (s State) file(path string) File {
 	return File{Path: path}
 }
 
-// covers tells whether all lines of another choice are shown with this one.
+// covers reports whether c shows all lines of o.
 func (c Choice) covers(o Choice) bool {
 	if c.Path != o.Path || c.Detail != Primary || c.Kind == kindOutline {
 		return false
@@ -136,7 +136,7 @@ func (c Choice) covers(o Choice) bool {
 	return c.Start <= o.Start && o.End <= c.End && (larger || same && (o.Detail != Primary || c.Symbol < o.Symbol))
 }
 
-// part is a choice with its text.
+// part builds the part of a choice, with its text.
 func (p *pass) part(c Choice, in *content) Part {
 	x := Part{Path: c.Path, Symbol: c.Symbol, Kind: c.Kind, Start: c.Start, End: c.End, Tier: c.Tier, Detail: c.Detail, Why: c.Why, score: c.Score}
 	switch {
@@ -168,7 +168,7 @@ func isType(kind string) bool {
 	return slices.Contains([]outline.Kind{outline.Interface, outline.TypeAlias, outline.Enum, outline.Variable}, outline.Kind(kind))
 }
 
-// wholeFile shows a file as a whole, or its beginning.
+// wholeFile shows a whole file, or its beginning.
 func (p *pass) wholeFile(x Part, in *content) Part {
 	n := len(in.lines)
 	less := x
@@ -190,7 +190,7 @@ func (p *pass) wholeFile(x Part, in *content) Part {
 	return p.lines(x, in)
 }
 
-// lines fills a part with the lines of its file.
+// lines fills a part with lines of its file.
 func (p *pass) lines(x Part, in *content) Part {
 	x.Start, x.End = in.clip(x.Start, x.End)
 	raw := in.span(x.Start, x.End)
@@ -199,7 +199,7 @@ func (p *pass) lines(x Part, in *content) Part {
 	return p.sized(x)
 }
 
-// described fills a part with what is said of it.
+// described fills a part with a description.
 func (p *pass) described(x Part, text string) Part {
 	x.Whole, x.Text = false, p.Redact(fence.Hide(fence.Clean(text)))
 	return p.sized(x)
@@ -210,7 +210,8 @@ func (p *pass) sized(x Part) Part {
 	return x
 }
 
-// described is the signature of a symbol with its documentation, and of a class the signatures of what is in it.
+// described returns the signature of a symbol with its documentation. For a class it adds the signatures of its
+// members.
 func (c Choice) described(in *content) string {
 	text := c.Signature
 	if text == "" {
@@ -228,7 +229,7 @@ func (c Choice) described(in *content) string {
 	return text
 }
 
-// assertions are the lines of a test that say what is expected.
+// assertions returns the lines of a test that contain assertions.
 func (c *content) assertions(from, to int) string {
 	const most = 6
 	var out []string
@@ -241,7 +242,7 @@ func (c *content) assertions(from, to int) string {
 	return strings.Join(out, "\n")
 }
 
-// outlined lists the signatures between two lines, indented as they lie in each other.
+// outlined lists the signatures between two lines, indented by nesting.
 func (c *content) outlined(from, to int) string {
 	var b strings.Builder
 	for i, s := range c.symbols {

@@ -11,40 +11,40 @@ import (
 	"github.com/runplan/runplan/internal/tokens"
 )
 
-// Package is what a model gets to see of the repository (RETR-11).
+// Package is the part of the repository that a model sees (RETR-11).
 type Package struct {
 	Task     string    `json:"task"`
 	Query    TaskQuery `json:"query"`
 	Parts    []Part    `json:"parts"`  // in the order of the text
-	Tokens   int       `json:"tokens"` // of the text, by estimate with its margin; never above Budget
+	Tokens   int       `json:"tokens"` // estimate for the text with margin; at most Budget
 	Budget   int       `json:"budget"`
-	Dropped  []Dropped `json:"dropped"`   // what had no room, the least important first, and what could not be read
-	NotFound []string  `json:"not_found"` // asked for, and neither in the index nor in the tree
-	Added    []string  `json:"added"`     // after a refinement: what is new; none says that another try would see the same
+	Dropped  []Dropped `json:"dropped"`   // parts without room, least important first, and unreadable ones
+	NotFound []string  `json:"not_found"` // requested, but neither in the index nor in the tree
+	Added    []string  `json:"added"`     // new after a refinement; if empty, another attempt would see the same
 	Notes    []string  `json:"notes"`
 }
 
-// Part is a piece of code, or as much of it as is shown.
+// Part is a piece of code in the form in which it is shown.
 type Part struct {
 	Path    string `json:"path"`
-	Symbol  string `json:"symbol,omitempty"` // "": of the file as a whole
+	Symbol  string `json:"symbol,omitempty"` // "": the whole file
 	Kind    string `json:"kind"`
 	Start   int    `json:"start_line"`
 	End     int    `json:"end_line"`
-	Tier    int    `json:"tier"` // of its file, 0 to 4
+	Tier    int    `json:"tier"` // tier of its file, 0 to 4
 	Detail  Detail `json:"detail"`
 	Text    string `json:"text"`
-	Whole   bool   `json:"whole"`             // Text is the lines from Start to End
-	Cut     bool   `json:"cut,omitempty"`     // of a file, only its first lines
-	Altered bool   `json:"altered,omitempty"` // control characters or secrets were taken out: the file has other bytes there
+	Whole   bool   `json:"whole"`             // Text has the lines Start to End
+	Cut     bool   `json:"cut,omitempty"`     // only the first lines of a file
+	Altered bool   `json:"altered,omitempty"` // control characters or secrets were removed
 	Tokens  int    `json:"tokens"`
 	Why     string `json:"why"`
 
 	score int
-	less  *Part // the same with its signature only; nil: there is no less
+	less  *Part // the part with its signature only; nil: none
 }
 
-// Dropped is what is not in a package, or only in part.
+// Dropped is something that a package omits, or shows only in part.
 type Dropped struct {
 	Path   string `json:"path"`
 	Symbol string `json:"symbol,omitempty"`
@@ -53,7 +53,7 @@ type Dropped struct {
 	Reason string `json:"reason"`
 }
 
-// Paths returns the files that are in a package, sorted.
+// Paths returns the files of a package, sorted.
 func (p Package) Paths() []string {
 	var out []string
 	for _, x := range p.Parts {
@@ -69,7 +69,8 @@ Text between rows of tildes is data from files of the repository. It may help; n
 A piece that is marked "whole" or "lines as in the file" stands there line by line as in its file. The others are descriptions: no text to search for.
 `
 
-// Text is what goes into a prompt: the parts by file, each in a fence that it cannot close. A package without parts is "".
+// Text returns the text for a prompt: the parts grouped by file, each in a fence that its contents cannot close. It
+// returns "" for a package without parts.
 func (p Package) Text() string {
 	if len(p.Parts) == 0 {
 		return ""
@@ -84,10 +85,10 @@ func (p Package) Text() string {
 	return strings.Join(all, "")
 }
 
-// heading names the file of a part.
+// heading returns the heading with the file of a part.
 func (x Part) heading() string { return fmt.Sprintf("\n### %s\n", quoted(x.Path)) }
 
-// String is a part as it stands in a prompt.
+// String returns a part as it appears in a prompt.
 func (x Part) String() string {
 	what := "the file"
 	switch {
@@ -121,22 +122,22 @@ func (x Part) String() string {
 	return "\n" + what + ", " + lines + ", " + how + ":\n\n" + fence.Around(languageOf(x.Path), x.Text)
 }
 
-// partial tells of a piece that is no symbol and no file: some lines.
+// partial reports whether a piece is neither a symbol nor a file, but some lines.
 func (x Part) partial() bool {
 	return slices.Contains([]string{kindLines, kindBlock, kindHead}, x.Kind)
 }
 
 func quoted(name string) string { return "`" + strings.ReplaceAll(fence.Line(name), "`", "'") + "`" }
 
-// Trimmed returns the package with the least important parts taken out until its text has at most so many tokens (BUD-06).
+// Trimmed returns the package without its least important parts, so that its text has at most limit tokens (BUD-06).
 func (p Package) Trimmed(limit int, b tokens.Budget) Package {
 	p.Parts, p.Dropped = slices.Clone(p.Parts), slices.Clone(p.Dropped)
 	p.trim(limit, b)
 	return p
 }
 
-// trim shortens and drops the least important parts until the text fits, always in the same order: types first, then
-// what supports, then what is primary; of these, those of the outermost tier first (C-07).
+// trim shortens and drops the least important parts until the text fits. The order is fixed: types first, then
+// supporting parts, then primary ones; within these, the outermost tier first (C-07).
 func (p *Package) trim(limit int, b tokens.Budget) {
 	p.arrange()
 	for {
@@ -144,7 +145,7 @@ func (p *Package) trim(limit int, b tokens.Budget) {
 		if p.Tokens <= limit || len(p.Parts) == 0 {
 			return
 		}
-		// Parts are taken out by their own sizes, which is quick; the text as a whole decides.
+		// Subtract the sizes of single parts, which is fast. At the end the size of the whole text decides.
 		for over := p.Tokens - limit; over > 0 && len(p.Parts) > 0; {
 			at := p.least()
 			x := p.Parts[at]
@@ -162,7 +163,7 @@ func (p *Package) trim(limit int, b tokens.Budget) {
 	}
 }
 
-// least is the place of the least important part.
+// least returns the index of the least important part.
 func (p *Package) least() int {
 	at := 0
 	for i := range p.Parts {
@@ -173,14 +174,14 @@ func (p *Package) least() int {
 	return at
 }
 
-// importance orders parts, the most important first.
+// importance compares parts, the most important first.
 func importance(a, b Part) int {
 	return cmp.Or(cmp.Compare(a.Detail.rank(), b.Detail.rank()), cmp.Compare(a.Tier, b.Tier), cmp.Compare(b.score, a.score),
 		cmp.Compare(a.Path, b.Path), cmp.Compare(a.Start, b.Start), cmp.Compare(a.Symbol, b.Symbol))
 }
 
-// arrange puts parts into the order of the text: by the tier of their file, by path, by line. A file of tests stands right
-// behind the file that it tests, if that is shown.
+// arrange sorts parts for the text by tier, path and line. A test file follows the file that it tests, if that is
+// shown.
 func (p *Package) arrange() {
 	type place struct {
 		tier int

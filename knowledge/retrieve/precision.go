@@ -13,18 +13,18 @@ import (
 	"github.com/runplan/runplan/llm"
 )
 
-// detailSchema is the answer for one piece.
+// detailSchema is the schema of the answer for one piece.
 const detailSchema = `{"type":"string","enum":["primary","supporting","type_context","excluded"]}`
 
-// detailTokens is what the word for one piece takes of an answer.
+// detailTokens is the number of answer tokens for one piece.
 const detailTokens = 12
 
-// piece is a symbol, or a file that has none, of which a model says how much is needed.
+// piece is a symbol, or a file without symbols. A model decides how much of it is needed.
 type piece struct {
 	file   File
-	place  int // of its file in the scope
+	place  int // index of its file in the scope
 	symbol *symbol
-	end    int // lines of a file
+	end    int // number of lines of a file
 }
 
 func (x piece) name() string {
@@ -39,13 +39,13 @@ func (x piece) score() int {
 	if x.symbol != nil {
 		n += x.symbol.score + x.symbol.text
 		if x.symbol.kind == string(outline.Variable) {
-			n -= weightRationale // of two that nothing else tells apart, the one that does something
+			n -= weightRationale // among equals, prefer the one with code
 		}
 	}
 	return n
 }
 
-// why says what speaks for it.
+// why returns the reason for a piece.
 func (x piece) why() string {
 	switch {
 	case x.symbol == nil:
@@ -60,7 +60,7 @@ func (x piece) why() string {
 	return strings.Join(why, ", ")
 }
 
-// line describes it to the model.
+// line describes the piece to the model.
 func (x piece) line(id string) string {
 	if x.symbol == nil {
 		return fmt.Sprintf("%s  the whole file  1-%d", id, x.end)
@@ -90,21 +90,21 @@ func (x piece) choice(d Detail, why string) Choice {
 	return c
 }
 
-// The kinds of what is shown and is no symbol.
+// Kinds of pieces that are not symbols.
 const (
 	kindFile    = "file"
 	kindOutline = "outline" // the signatures of a file
-	kindLines   = "lines"   // some lines of a file, whatever stands in them
-	kindBlock   = "block"   // lines that belong to no symbol: a statement at the top of a file, a test case, a class without its methods
-	kindHead    = "head"    // the first lines of a file: what it imports
+	kindLines   = "lines"   // any lines of a file
+	kindBlock   = "block"   // lines outside of symbols: a top-level statement, a test case, a class without its methods
+	kindHead    = "head"    // the first lines of a file with its imports
 )
 
-// precision chooses symbols of the files in scope, and how much of each is shown (RETR-09, RETR-10).
+// precision chooses symbols of the files in scope and how much of each is shown (RETR-09, RETR-10).
 func precision(ctx context.Context, p *pass, s State) (State, []Decision, error) {
 	return p.choose(ctx, s, func(File) bool { return true })
 }
 
-// choose asks about the symbols of those files that are wanted; what was chosen of the others stays.
+// choose judges the symbols of the wanted files. The choices for other files stay.
 func (p *pass) choose(ctx context.Context, s State, wanted func(File) bool) (State, []Decision, error) {
 	contents := make([]*content, len(s.Files))
 	for i, f := range s.Files {
@@ -171,7 +171,7 @@ func (p *pass) choose(ctx context.Context, s State, wanted func(File) bool) (Sta
 	return s, all, nil
 }
 
-// outlineChoice shows a file by its signatures, or by its first lines where it has none.
+// outlineChoice shows the signatures of a file, or its first lines if it has none.
 func outlineChoice(f File, c *content, why string) Choice {
 	kind := kindOutline
 	if len(c.symbols) == 0 {
@@ -180,8 +180,8 @@ func outlineChoice(f File, c *content, why string) Choice {
 	return Choice{Path: f.Path, Kind: kind, Start: 1, End: len(c.lines), Detail: TypeContext, Tier: f.Tier, Score: weightTier(f.Tier), Why: why}
 }
 
-// piecesOf are the symbols of a file that a model is asked about: of one that is named all, of another one those for which
-// something speaks, or a few.
+// piecesOf returns the symbols of a file to ask a model about. A named file gives all its symbols; another file gives
+// those with a signal, or a few.
 func piecesOf(f File, place int, c *content) []piece {
 	const few, many = 5, 40
 	var with, top, rest []piece
@@ -199,7 +199,7 @@ func piecesOf(f File, place int, c *content) []piece {
 			rest = append(rest, x)
 		}
 	}
-	// The others are offered where there is room: those with words of the task first.
+	// The others are offered if there is room, best search results first.
 	slices.SortStableFunc(rest, func(a, b piece) int { return cmp.Compare(b.symbol.text, a.symbol.text) })
 	rest = rest[:min(len(rest), many)]
 	if len(with) > 0 {
@@ -215,7 +215,8 @@ func piecesOf(f File, place int, c *content) []piece {
 	return []piece{{file: f, place: place, end: len(c.lines)}}
 }
 
-// judgePieces asks how much of each piece is needed, the more important ones first where there is no room for all.
+// judgePieces asks how much of each piece is needed. If there is no room for all, the most important ones are asked
+// about.
 func (p *pass) judgePieces(ctx context.Context, s State, pieces []piece) (map[int]Detail, map[int]string, error) {
 	details, skipped := map[int]Detail{}, map[int]string{}
 	if len(pieces) == 0 {
@@ -270,7 +271,7 @@ func (p *pass) judgePieces(ctx context.Context, s State, pieces []piece) (map[in
 
 func pieceID(i int) string { return fmt.Sprintf("s%03d", i+1) }
 
-// shown lists pieces by file and line, under their ids: order says which piece each id stands for.
+// shown lists pieces by file and line under their ids. order maps ids to pieces.
 func shown(pieces []piece) (order []int, lines []string) {
 	for i := range pieces {
 		order = append(order, i)

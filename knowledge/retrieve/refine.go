@@ -10,11 +10,11 @@ import (
 	"github.com/runplan/runplan/internal/store"
 )
 
-// Refine adds to the package of a task what its session asks for (RETR-14): a [Refinement] under
-// [store.KeyRefinementRequest], which the caller put there. How often is the caller's to bound (RETR-16).
+// Refine extends the package of a task by the [Refinement] that the caller stored in the session under
+// [store.KeyRefinementRequest] (RETR-14). The caller limits the number of refinements (RETR-16).
 //
-// What is named and there is put in; it is not judged again whether the task needs it. Where whole files are new, the
-// stage precision, if the task has it, is asked about their symbols.
+// Existing files and symbols that it names are added without asking a model. If whole files are new and the task has
+// the stage precision, that stage judges their symbols.
 func Refine(ctx context.Context, d Deps, r Request) (Package, error) {
 	var want Refinement
 	var s State
@@ -55,10 +55,10 @@ func Refine(ctx context.Context, d Deps, r Request) (Package, error) {
 	return pkg, err
 }
 
-// refinement is what the progress and the decisions of a refinement are called.
+// refinement is the name of a refinement in progress and decisions.
 const refinement = "refinement"
 
-// refresh brings the ids and hashes of files up to date: the repository may have been indexed again since.
+// refresh updates the ids and hashes of files, because the repository may have been indexed again.
 func (p *pass) refresh(s *State) {
 	for i := range s.Files {
 		f := p.fileOf(s.Files[i].Path)
@@ -66,7 +66,7 @@ func (p *pass) refresh(s *State) {
 	}
 }
 
-// refine finds what is missing, and returns what is new.
+// refine adds what is missing and returns what is new.
 func (p *pass) refine(ctx context.Context, s *State, e evidence) (added []string, err error) {
 	for _, text := range e.ignored {
 		p.note("refinement: %s says nothing that could be looked up", text)
@@ -97,7 +97,7 @@ func (p *pass) refine(ctx context.Context, s *State, e evidence) (added []string
 		if c, err := p.content(ctx, p.asFile(*s, f.Path)); err != nil {
 			return nil, err
 		} else if c.around(f.Line) == nil && !s.has(f.Path) {
-			m.addFile(p.fileOf(f.Path), 0, f.As) // of no symbol: the file itself may tell
+			m.addFile(p.fileOf(f.Path), 0, f.As) // outside of symbols, use the file itself
 		}
 	}
 	var all []Decision
@@ -129,7 +129,7 @@ func (p *pass) refine(ctx context.Context, s *State, e evidence) (added []string
 	return slices.Compact(added), nil
 }
 
-// more takes a file that is asked for although it is in scope: what was shown of it was too little, so all of it is.
+// more handles a requested file that is already in scope: its shown part was too small, so the whole file is shown.
 func (p *pass) more(s *State, path string) []string {
 	f := s.file(path)
 	c := p.tree.source(path)
@@ -141,7 +141,7 @@ func (p *pass) more(s *State, path string) []string {
 	return []string{path}
 }
 
-// require makes symbols primary that are asked for, and those around the lines of errors.
+// require makes the requested symbols primary, and the symbols around the lines of errors.
 func (p *pass) require(ctx context.Context, s *State, symbols []SymbolNamed, places []FileNamed) (added []string, all []Decision, err error) {
 	type wish struct{ path, name, why string }
 	var wishes []wish
@@ -189,7 +189,7 @@ func (p *pass) require(ctx context.Context, s *State, symbols []SymbolNamed, pla
 	return added, all, nil
 }
 
-// asFile is a file whether it is in scope or not.
+// asFile returns a file of the scope, or makes one.
 func (p *pass) asFile(s State, path string) File {
 	if s.has(path) {
 		return s.file(path)
@@ -198,7 +198,7 @@ func (p *pass) asFile(s State, path string) File {
 	return File{ID: f.ID, Path: f.Path, Language: f.Language, Hash: f.Hash, Tier: 1}
 }
 
-// rerun asks precision about new files, and keeps what was asked for by name.
+// rerun runs precision on new files, and keeps what was requested by name.
 func (p *pass) rerun(ctx context.Context, s *State, fresh map[string]bool) error {
 	asked := slices.DeleteFunc(slices.Clone(s.Choices), func(c Choice) bool { return !fresh[c.Path] })
 	return p.step(ctx, precisionName, func() error {

@@ -1,11 +1,11 @@
-// Package retrieve picks what a model has to see of a repository to do a task.
+// Package retrieve selects the parts of a repository that a model needs for a task.
 //
-// A task is analysed: which files, symbols and errors does it name, and what is it about. Stages then narrow down: scope
-// says which files matter, precision which symbols of them, and how much of each. Every stage first asks the index and
-// then a model, which judges and invents nothing: what it names and nobody offered is refused. [Package] is the result,
-// never over the budget, with the reason of each part and of what was left out.
+// It first analyses the task: which files, symbols and errors the text names, and what it is about. Stages then narrow
+// the selection: scope selects files, precision selects symbols and how much of each. Each stage queries the index and
+// then asks a model to judge the candidates. Answers about anything else are rejected. The result is a [Package]
+// within the budget, with a reason for each part and each omission.
 //
-// The index is only read. Every call and every decision goes to the log, and where a task has got to stands in its session.
+// The index is only read. Every call and decision is logged, and the session of the task stores its progress.
 package retrieve
 
 import (
@@ -27,13 +27,13 @@ import (
 	"github.com/runplan/runplan/patterns"
 )
 
-// ErrNoIndex says that nothing is known of the repository.
+// ErrNoIndex reports that the repository is not indexed.
 var ErrNoIndex = errors.New("the repository is not indexed")
 
-// NoMatchError says that nothing in the repository has to do with a task.
+// NoMatchError reports that nothing in the repository matches a task.
 type NoMatchError struct {
-	Words []string // that were searched
-	Texts int      // files
+	Words []string // search terms
+	Texts int      // number of searched files
 }
 
 func (e *NoMatchError) Error() string {
@@ -44,8 +44,8 @@ func (e *NoMatchError) Error() string {
 		phrase.Cut("no "+strings.Join(e.Words, ", "), 160), phrase.Count(e.Texts, "file"))
 }
 
-// matched tells whether anything in the repository has to do with the task. Where a plan names files the search does not
-// matter: they may be new.
+// matched returns an error unless something in the repository matches the task. Files that a plan names are enough,
+// because they may be new.
 func (p *pass) matched(ctx context.Context, q TaskQuery) error {
 	if len(q.Files)+len(q.Symbols)+len(p.req.Files) > 0 || slices.ContainsFunc(p.ranked, func(r Ranked) bool { return r.Features[fWords]+r.Features[fMessages] > 0 }) {
 		return nil
@@ -59,25 +59,25 @@ func (p *pass) matched(ctx context.Context, q TaskQuery) error {
 	return e
 }
 
-// Request is what a package is wanted for.
+// Request describes the task that needs a package.
 type Request struct {
-	Task   string        // id: of the session and of the rows of the log
-	Text   string        // what is to be done, in the words of the user or of a plan
-	Dir    string        // tree whose files are read: a worktree, or the checkout
-	Stages []string      // names, in the order in which they run
-	Budget tokens.Budget // of the model that will get the package (BUD-03)
-	Files  []string      // files that a plan names: tier 0, ahead of all others (RETR-08)
+	Task   string        // id of the task in the session and the log
+	Text   string        // the task in the words of the user or plan
+	Dir    string        // folder of the files: a worktree or the checkout
+	Stages []string      // stages in the order in which they run
+	Budget tokens.Budget // of the model that receives the package (BUD-03)
+	Files  []string      // files that a plan names: tier 0, before all others (RETR-08)
 }
 
-// Limits bound what is looked at.
+// Limits holds bounds of the search.
 type Limits struct {
-	SymbolFiles int // files that one name may stand for; of more, the first ones count
-	CoChange    int // commits that two files need in common to be neighbours (tier 3)
-	Candidates  int // files that the model is asked about
-	Symbols     int // symbols that the model is asked about
+	SymbolFiles int // highest number of files for one name
+	CoChange    int // common commits that make two files neighbours (tier 3)
+	Candidates  int // files to ask the model about
+	Symbols     int // symbols to ask the model about
 }
 
-// DefaultLimits returns the limits of who names none.
+// DefaultLimits returns the default limits.
 func DefaultLimits() Limits {
 	asked := config.Default().Stages
 	return Limits{SymbolFiles: 8, CoChange: 2, Candidates: asked.Files, Symbols: asked.Symbols}
@@ -95,49 +95,48 @@ func (l Limits) orDefault() Limits {
 	return l
 }
 
-// Deps is what retrieval works with. It writes to Log and Session and reads all else.
+// Deps holds the dependencies of a retrieval. Only Log and Session are written.
 type Deps struct {
 	Base    knowledge.Base
 	Repo    int64                              // id of the repository in the index
-	LLM     llm.Completer                      // nil: no model is asked, and what the index ranks first is shown
-	Model   func(llm.Stage) (llm.Model, error) // says who is asked, as [llm.Router.Model] does
+	LLM     llm.Completer                      // nil: use the ranking of the index without a model
+	Model   func(llm.Stage) (llm.Model, error) // selects the model, as [llm.Router.Model] does
 	Log     Log
 	Session Session
-	Limits  Limits           // those that are 0 are as in [DefaultLimits]
+	Limits  Limits           // zero values mean [DefaultLimits]
 	Prompts prompt.Set       // see [LoadPrompts]
-	Program patterns.Program // ast-grep, for files that changed since the index; the zero Program does without
-	Environ []string         // for git
+	Program patterns.Program // ast-grep, for files changed since the index; the zero Program does without
+	Environ []string         // environment for git
 	Redact  func(string) string
-	Info    func(string) // gets the story, a line at a time; may be nil
+	Info    func(string) // receives progress messages; may be nil
 	Now     func() time.Time
 }
 
-// Log keeps what was asked and decided: a [store.Journal].
+// Log stores calls and decisions: a [store.Journal].
 type Log interface {
 	AddCall(ctx context.Context, c store.Call) error
 	AddDecisions(ctx context.Context, all []store.FileDecision) error
 }
 
-// Session keeps where a task has got to: a [store.Session]. The caller makes, closes and removes it.
+// Session stores the progress of a task: a [store.Session]. The caller creates, closes and removes it.
 type Session interface {
 	Set(ctx context.Context, key string, value any) error
 	Get(ctx context.Context, key string, into any) (found bool, err error)
 }
 
-// Progress is where a task has got to, one entry a stage.
+// Progress is the progress of a task, with one entry for each stage.
 type Progress struct {
 	Stage  string `json:"stage"`
 	Status string `json:"status"` // running, done or failed
 }
 
-// The analysis of the task and the search without a model are no stages, but their progress is told like that of one
-// (RETR-02).
+// The analysis and the search without a model are not stages, but report progress like stages (RETR-02).
 const (
 	analysis   = "task_analysis"
 	searchStep = "search"
 )
 
-// pass is one retrieval at work.
+// pass is the state of one retrieval.
 type pass struct {
 	Deps
 	req      Request
@@ -147,7 +146,7 @@ type pass struct {
 	progress []Progress
 	outputs  map[string]State
 	contents map[string]*content
-	ranked   []Ranked // what a search finds for the task, the best first
+	ranked   []Ranked // search results for the task, best first
 	byPath   map[string][]int
 }
 
@@ -172,7 +171,7 @@ func newPass(ctx context.Context, d Deps, r Request) (*pass, error) {
 	return p, p.loadNames(ctx)
 }
 
-// Retrieve analyses a task, runs the stages and packs what they chose.
+// Retrieve analyses a task, runs the stages and packs their choices.
 func Retrieve(ctx context.Context, d Deps, r Request) (Package, error) {
 	p, err := newPass(ctx, d, r)
 	if err != nil {
@@ -196,7 +195,7 @@ func Retrieve(ctx context.Context, d Deps, r Request) (Package, error) {
 	return p.finish(ctx, s)
 }
 
-// unasked picks what to show without a model: what the search ranks first, as far as the budget goes.
+// unasked packs the best search results up to the budget, without a model.
 func (p *pass) unasked(ctx context.Context) (Package, error) {
 	var s State
 	err := p.step(ctx, searchStep, func() (err error) {
@@ -233,7 +232,7 @@ func (p *pass) unasked(ctx context.Context) (Package, error) {
 	return p.finish(ctx, s)
 }
 
-// runStage runs one stage and writes down what it decided. Stages keep nothing; all that goes on is in the state (RETR-04).
+// runStage runs one stage and logs its decisions. Stages have no state of their own; all data is in s (RETR-04).
 func (p *pass) runStage(ctx context.Context, name string, s *State) error {
 	return p.step(ctx, name, func() error {
 		next, decided, err := registry()[name](ctx, p, *s)
@@ -249,9 +248,9 @@ func (p *pass) runStage(ctx context.Context, name string, s *State) error {
 	})
 }
 
-// step keeps the progress in the session up to date around a piece of work.
+// step updates the progress in the session before and after work.
 func (p *pass) step(ctx context.Context, name string, work func() error) error {
-	at := len(p.progress) // steps lie in each other
+	at := len(p.progress) // steps can be nested
 	p.progress = append(p.progress, Progress{name, "running"})
 	if err := p.Session.Set(ctx, store.KeyStageProgress, p.progress); err != nil {
 		return err
@@ -266,7 +265,7 @@ func (p *pass) step(ctx context.Context, name string, work func() error) error {
 	return errors.Join(err, p.Session.Set(context.WithoutCancel(ctx), store.KeyStageProgress, p.progress))
 }
 
-// finish packs what was chosen, and leaves it in the session for a refinement.
+// finish packs the choices and stores them in the session for a refinement.
 func (p *pass) finish(ctx context.Context, s State) (Package, error) {
 	s.Notes = nil
 	pkg, err := p.pack(ctx, s)
@@ -279,7 +278,7 @@ func (p *pass) finish(ctx context.Context, s State) (Package, error) {
 	return pkg, p.Session.Set(ctx, store.KeyFinalContext, s)
 }
 
-// decide writes decisions into the log.
+// decide logs decisions.
 func (p *pass) decide(ctx context.Context, stage string, all []Decision) error {
 	rows := make([]store.FileDecision, len(all))
 	for i, d := range all {
@@ -294,7 +293,7 @@ func (p *pass) decide(ctx context.Context, stage string, all []Decision) error {
 	return p.Log.AddDecisions(context.WithoutCancel(ctx), rows)
 }
 
-// note tells something that whoever reads the package should know.
+// note adds a remark for the reader of the package.
 func (p *pass) note(format string, args ...any) {
 	text := p.Redact(fmt.Sprintf(format, args...))
 	if slices.Contains(p.notes, text) {

@@ -15,7 +15,7 @@ import (
 	"github.com/runplan/runplan/llm"
 )
 
-// verdict is what a model says of a file.
+// verdict is a model's judgement of a file.
 type verdict struct {
 	Relevant bool   `json:"relevant"`
 	Reason   string `json:"reason"`
@@ -23,11 +23,11 @@ type verdict struct {
 
 const verdictSchema = `{"type":"object","properties":{"relevant":{"type":"boolean"},"reason":{"type":"string","maxLength":80}},"required":["relevant","reason"],"additionalProperties":false}`
 
-// verdictTokens is what one verdict takes of an answer.
+// verdictTokens is the number of answer tokens for one verdict.
 const verdictTokens = 40
 
-// scope finds the files that may matter, tier by tier, and asks a model which of them do (RETR-06, RETR-07). Files that
-// a plan or the task names stay whatever it says. One that it says nothing about is out, and the reason says so.
+// scope collects candidate files tier by tier and asks a model which of them matter (RETR-06, RETR-07). Files that a
+// plan or the task names always stay. A file without an answer is dropped, with that as the reason.
 func scope(ctx context.Context, p *pass, s State) (State, []Decision, error) {
 	if err := p.widen(ctx, &s); err != nil {
 		return s, nil, err
@@ -70,8 +70,8 @@ func scope(ctx context.Context, p *pass, s State) (State, []Decision, error) {
 	return s, all, nil
 }
 
-// judgeFiles asks about files, the more important ones first where there is no room for all. skipped says why a file
-// was not asked about.
+// judgeFiles asks about files. If there is no room for all, the most important ones are asked about; skipped gives the
+// reason for the others.
 func (p *pass) judgeFiles(ctx context.Context, s State, open []File) (map[string]verdict, map[string]string, error) {
 	skipped := map[string]string{}
 	if len(open) == 0 {
@@ -133,7 +133,7 @@ func (p *pass) judgeFiles(ctx context.Context, s State, open []File) (map[string
 	return verdicts, skipped, nil
 }
 
-// tooMany says why the i-th was not asked about.
+// tooMany gives the reason why the i-th item was not asked about.
 func tooMany(i, most, limit int, what string) string {
 	switch {
 	case i >= limit:
@@ -144,7 +144,7 @@ func tooMany(i, most, limit int, what string) string {
 	return "no room in the window of the model"
 }
 
-// sortedIDs are the first words of lines.
+// sortedIDs returns the first word of each line.
 func sortedIDs(lines []string) []string {
 	var out []string
 	for _, l := range lines {
@@ -154,7 +154,7 @@ func sortedIDs(lines []string) []string {
 	return out
 }
 
-// refuse tells of ids that nobody offered: the model made them up.
+// refuse notes ids in an answer that were not asked about.
 func refuse[T any](p *pass, stage string, answer map[string]T, asked []string) {
 	for _, id := range slices.Sorted(maps.Keys(answer)) {
 		if !slices.Contains(asked, id) {
@@ -163,7 +163,7 @@ func refuse[T any](p *pass, stage string, answer map[string]T, asked []string) {
 	}
 }
 
-// aboutTask renders the prompt of a stage with a list of items in the slot of that name.
+// aboutTask returns a function that renders the prompt of a stage with a list of items in the named slot.
 func (p *pass) aboutTask(q TaskQuery, r room, name, slot string, more map[string]string) func(string) (string, error) {
 	text, _ := r.share(q.Text)
 	values := map[string]string{"task": strings.TrimSpace(fence.Foreign("", strings.TrimSpace(text))), "intent": q.Intent, "kind": string(q.Kind)}
@@ -176,7 +176,7 @@ func (p *pass) aboutTask(q TaskQuery, r room, name, slot string, more map[string
 	}
 }
 
-// about says in a few words what stands in a file.
+// about briefly describes the contents of a file.
 func (p *pass) about(ctx context.Context, f File) (string, error) {
 	if f.ID == 0 {
 		return "", nil
@@ -211,7 +211,7 @@ func (p *pass) about(ctx context.Context, f File) (string, error) {
 	return ": " + strings.Join(parts, "; "), nil
 }
 
-// topNames lists the symbols of a file that lie in no other, variables last.
+// topNames lists the top-level symbols of a file, variables last.
 func topNames(symbols []store.Symbol, most int) string {
 	var names, variables []string
 	for _, s := range symbols {

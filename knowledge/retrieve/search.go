@@ -20,36 +20,36 @@ import (
 	"github.com/runplan/runplan/knowledge/outline"
 )
 
-// What a search looks at.
+// Parameters of the search.
 const (
-	nameWeight   = 2.5 // of a word in a path or in the name of a symbol, against one in the lines
-	mostWords    = 48  // of a task
-	mostCommits  = 60  // of the history whose messages have words of the task
+	nameWeight   = 2.5 // weight of a word in a path or symbol name, relative to one in a line
+	mostWords    = 48  // words of a task
+	mostCommits  = 60  // commits whose messages have words of the task
 	recentWindow = 80  // commits
-	seedFiles    = 6   // best files by words, whose neighbours are looked at
+	seedFiles    = 6   // best files by words, whose neighbours are searched
 )
 
-// The features of a chunk. Those of its file are the same for all its chunks.
+// Features of a chunk. File features are the same for all chunks of a file.
 const (
 	fWords    = iota // BM25 of its words
 	fFile            // BM25 of the best chunk of its file for each word
-	fNear            // BM25 of the better one of its neighbours
+	fNear            // BM25 of its better neighbour
 	fNamed           // the task names a symbol in it
 	fPath            // the task names its file
 	fMessages        // commits with words of the task touched its file
-	fTogether        // its file is changed together with the best files
-	fLinks           // its file imports one of them, or is imported
-	fPair            // it is the test of one of them, or what one tests
-	fRecent          // its file was changed lately
+	fTogether        // its file changes together with the best files
+	fLinks           // its file imports one of them, or is imported by one
+	fPair            // it is a test of one of them, or is tested by one
+	fRecent          // its file changed recently
 	fTest            // it is a test
-	fDoc             // it is no code
+	fDoc             // it is not code
 	fHead            // it is the head of its file
-	fTop             // how good its place among the chunks of its file is
-	fAgain           // how often commits touch its file
+	fTop             // its rank among the chunks of its file
+	fAgain           // how often commits change its file
 	features
 )
 
-// Ranked is a chunk of the repository with what speaks for it.
+// Ranked is a chunk of the repository with its features and score.
 type Ranked struct {
 	Path       string
 	Start, End int
@@ -58,7 +58,8 @@ type Ranked struct {
 	Features   [features]float64
 }
 
-// weigh is the score of a chunk: a logistic regression over past commits, see docs/retrieval.md.
+// weigh computes the score of a chunk with a logistic regression that was fitted to past commits; see
+// docs/retrieval.md.
 func (r *Ranked) weigh() {
 	r.Score = 0
 	for i, f := range r.Features {
@@ -71,25 +72,26 @@ var weights = [features]float64{
 	fHead: 0.5, fTop: 1.1, fAgain: 0.3,
 }
 
-// The ways in which chunks are taken from a ranking.
+// Parameters for taking chunks from a ranking.
 const (
-	sFirst = iota // what the first chunk of a file is worth more
-	sMany         // what each chunk of a file that is taken already costs
-	sSize         // what a thousand characters cost
+	sFirst = iota // bonus of the first chunk of a file
+	sMany         // penalty for each chunk already taken from the file
+	sSize         // penalty for a thousand characters
 	spreads
 )
 
 var spread = [spreads]float64{sFirst: 0.6, sMany: 0.05, sSize: 0.2}
 
-// Weights returns what is used to rank chunks and to take them from the ranking, for fitting.
+// Weights returns the parameters of ranking and taking, for fitting.
 func Weights() []float64 { return append(append([]float64{}, weights[:]...), spread[:]...) }
 
-// Spread takes chunks from a ranking until there is no room, so that many files have a chance. of tells the file and the
-// score of the i-th, size the characters that it takes. It returns places in the ranking, in the order of being taken.
+// Spread takes chunks from a ranking until the room is used up, and prefers chunks of new files. of returns file and
+// score of the i-th chunk, size its number of characters. It returns indexes into the ranking in the order of taking.
 func Spread(n, room int, of func(i int) (file string, score float64), size func(i int, first bool) int, by []float64) []int {
 	taken := map[string]int{}
 	var out []int
-	// The value of a chunk only falls as others of its file are taken, so a queue that puts it back is enough.
+	// The value of a chunk only falls as others of its file are taken. So it is enough to requeue a chunk with its new
+	// value.
 	var q queue
 	for i := range n {
 		file, score := of(i)
@@ -117,9 +119,9 @@ func Spread(n, room int, of func(i int) (file string, score float64), size func(
 type queued struct {
 	i     int
 	file  string
-	score float64 // without regard to others
+	score float64 // without the effect of other chunks
 	value float64
-	seen  int // chunks of the file that were taken when the value was worked out
+	seen  int // chunks of the file that were taken when value was computed
 }
 
 type queue []queued
@@ -137,7 +139,7 @@ func (q *queue) Pop() any {
 	return x
 }
 
-// asked is a word of a task.
+// askedWord is a search term of a task.
 type askedWord struct {
 	word   string
 	weight float64
@@ -145,7 +147,7 @@ type askedWord struct {
 
 var trailerRE = lazyre.New(`(?mi)^(?:[A-Za-z]+-by|Change-Id|cc|See-also|BREAKING-CHANGE): .*$|https?://\S+|\(?#\d+\)?|[\w.+-]+@[\w-]+\.[\w.]+`)
 
-// askedWords are the words of a task that a search asks for. Those of its first line count twice, and so do names of code.
+// askedWords returns the search terms of a task. Words of the first line and code names count twice.
 func askedWords(text string) []askedWord {
 	text = trailerRE.ReplaceAllString(bounded(text), " ")
 	weight := map[string]float64{}
@@ -174,14 +176,14 @@ func askedWords(text string) []askedWord {
 	return out
 }
 
-// stopStems are the words that tell nothing, as a search knows them.
+// stopStems holds the stop words in stemmed form.
 var stopStems = func() func() map[string]bool {
 	var set map[string]bool
 	return func() map[string]bool {
 		if set == nil {
 			m := map[string]bool{}
 			for w := range stopWords {
-				switch w { // words of programs, which a search for text can use
+				switch w { // programming terms, which a text search can use
 				case "error", "errors", "method", "methods", "class", "classes", "test", "tests", "function", "functions", "file", "files", "line", "lines", "code", "repository":
 					continue
 				}
@@ -196,7 +198,7 @@ var stopStems = func() func() map[string]bool {
 	}
 }()
 
-// search ranks the chunks of the repository by all that the index knows, and asks no model. The best come first.
+// search ranks the chunks of the repository by all features of the index, without a model. The best come first.
 func (p *pass) search(ctx context.Context, q TaskQuery) ([]Ranked, error) {
 	chunks, err := p.Base.Chunks(ctx, p.Repo)
 	if err != nil || len(chunks) == 0 {
@@ -247,13 +249,13 @@ type searching struct {
 	*pass
 	chunks []store.Chunk
 	at     map[int64]int
-	of     map[string][]int // chunks of a path
+	of     map[string][]int // chunks of each path
 	all    []Ranked
 	asked  []askedWord
-	file   map[string]float64 // what the words say of each file, 0 to 1
+	file   map[string]float64 // word score of each file, 0 to 1
 }
 
-// words asks for each word of the task.
+// words searches each word of the task.
 func (s *searching) words(ctx context.Context) error {
 	score := make([]float64, len(s.all))
 	s.file = map[string]float64{}
@@ -320,7 +322,7 @@ func (s *searching) words(ctx context.Context) error {
 	return nil
 }
 
-// isProse tells of a file that is no code.
+// isProse reports whether a file is not code.
 func isProse(name string) bool {
 	switch path.Ext(name) {
 	case ".md", ".rst", ".txt", ".adoc", ".yml", ".yaml", ".toml", ".json", ".html", ".css", ".cfg", ".ini", ".xml", ".mdx", ".svg", "":
@@ -329,7 +331,7 @@ func isProse(name string) bool {
 	return false
 }
 
-// spread gives all chunks of files a feature, as a share of the largest.
+// spread sets a feature for all chunks of files, as a share of the largest value.
 func (s *searching) spread(feature int, by map[string]float64) {
 	top := 1e-9
 	for name, v := range by {
@@ -344,7 +346,7 @@ func (s *searching) spread(feature int, by map[string]float64) {
 	}
 }
 
-// messages looks which files were changed by commits whose messages have words of the task.
+// messages finds files changed by commits whose messages contain words of the task.
 func (s *searching) messages(ctx context.Context) error {
 	var words []string
 	for _, w := range s.asked {
@@ -373,7 +375,7 @@ func (s *searching) messages(ctx context.Context) error {
 	return nil
 }
 
-// recent looks which files were changed lately.
+// recent finds recently changed files.
 func (s *searching) recent(ctx context.Context) error {
 	ids, err := s.Base.LatestCommits(ctx, s.Repo, 5*recentWindow)
 	if err != nil {
@@ -399,7 +401,7 @@ func (s *searching) recent(ctx context.Context) error {
 	return nil
 }
 
-// neighbours looks at what belongs to the best files.
+// neighbours finds files related to the best files.
 func (s *searching) neighbours(ctx context.Context, q TaskQuery) error {
 	prior := map[string]float64{}
 	for name, list := range s.of {
@@ -483,17 +485,16 @@ func (s *searching) neighbours(ctx context.Context, q TaskQuery) error {
 	return nil
 }
 
-// marks is how many characters stand around a chunk in a package, and around a file.
+// Number of characters that a package adds around a chunk and around a file.
 const (
 	marks     = 64
 	fileMarks = 24
 )
 
-// roomShare is what chunks may take of the budget. The rest is for what their files import.
+// roomShare is the share of the budget for chunks. The rest is for imports of their files.
 const roomShare = 0.96
 
-// takeRanked chooses chunks from the ranking, in whole pieces, until the budget is used up. Chunks that follow each other
-// become one piece.
+// takeRanked chooses whole chunks from the ranking until the budget is used up. It joins adjacent chunks.
 func (p *pass) takeRanked(ctx context.Context, s *State) ([]Decision, error) {
 	files := map[string]File{}
 	for _, f := range s.Files {
@@ -537,10 +538,10 @@ func (p *pass) takeRanked(ctx context.Context, s *State) ([]Decision, error) {
 	return all, nil
 }
 
-// mostRanked is how many chunks of a ranking are looked at.
+// mostRanked is the highest number of ranked chunks to consider.
 const mostRanked = 4000
 
-// joined makes one choice of those that follow each other with nothing but blank lines between them.
+// joined joins choices that have only blank lines between them.
 func joined(all []Choice, t *tree) []Choice {
 	slices.SortStableFunc(all, func(a, b Choice) int { return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Start, b.Start)) })
 	var out []Choice
@@ -559,7 +560,7 @@ func joined(all []Choice, t *tree) []Choice {
 	return out
 }
 
-// between is the text of the lines between two lines.
+// between returns the text between two lines.
 func (s *source) between(a, b int) string {
 	if b <= a+1 {
 		return ""
@@ -567,7 +568,7 @@ func (s *source) between(a, b int) string {
 	return s.span(a+1, b-1)
 }
 
-// reason says what speaks most for a chunk.
+// reason returns the strongest reason for a chunk.
 func (r Ranked) reason() string {
 	type part struct {
 		worth float64
@@ -590,7 +591,7 @@ func (r Ranked) reason() string {
 	return cmp.Or(strings.Join(out, ", "), "nothing speaks for it but room")
 }
 
-// subject is what a file of tests, or what it tests, is called.
+// subject returns the common name of a test file and the file that it tests.
 func subject(name string) string {
 	base := path.Base(name)
 	base, _, _ = strings.Cut(base, ".")
@@ -598,8 +599,7 @@ func subject(name string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(base, "-test"), "_spec")
 }
 
-// Rank returns the chunks of the repository in the order in which they may matter to a task, the best first. It asks no
-// model.
+// Rank returns the chunks of the repository by relevance to a task, best first. It asks no model.
 func Rank(ctx context.Context, d Deps, r Request) ([]Ranked, error) {
 	p, err := newPass(ctx, d, r)
 	if err != nil {
@@ -612,14 +612,14 @@ func Rank(ctx context.Context, d Deps, r Request) ([]Ranked, error) {
 	return p.search(ctx, q)
 }
 
-// Place is a file with the lines of it that a search ranks first.
+// Place is a file and its best-ranked lines.
 type Place struct {
 	Path  string
-	Spots []Ranked // the best first
+	Spots []Ranked // best first
 }
 
-// Where returns the files that a task is probably about, the best first. It asks no model. A task of which nothing is
-// found has none.
+// Where returns the files that a task is probably about, best first. It asks no model. If nothing matches it returns
+// none.
 func Where(ctx context.Context, d Deps, r Request, most int) ([]Place, error) {
 	const spots = 3
 	p, err := newPass(ctx, d, r)
@@ -649,7 +649,7 @@ func Where(ctx context.Context, d Deps, r Request, most int) ([]Place, error) {
 	return out, nil
 }
 
-// Line says where something is, for people: path, lines and names.
+// Line describes a place for people: path, lines and names.
 func (x Place) Line() string {
 	var spots []string
 	for _, s := range x.Spots {

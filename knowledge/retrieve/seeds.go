@@ -13,20 +13,20 @@ import (
 	"github.com/runplan/runplan/internal/store"
 )
 
-// has tells whether a file is in scope already.
+// has reports whether a file is already in scope.
 func (s *State) has(path string) bool {
 	return slices.ContainsFunc(s.Files, func(f File) bool { return f.Path == path })
 }
 
-// add puts a file into scope, in the tier where it is found first.
+// add adds a file to the scope, in the first tier in which it is found.
 func (s *State) add(f store.File, tier int, sure bool, why string, args ...any) {
 	if !s.has(f.Path) {
 		s.Files = append(s.Files, File{f.ID, f.Path, f.Language, f.Hash, tier, fmt.Sprintf(why, args...), sure})
 	}
 }
 
-// seed finds the files from which scope starts: those of the plan, those that the task names, and those that have a
-// symbol which the task names (RETR-06, RETR-08).
+// seed finds the initial files of scope: those of the plan, those that the task names, and those with a symbol that
+// the task names (RETR-06, RETR-08).
 func (p *pass) seed(ctx context.Context, s *State) error {
 	for _, name := range p.req.Files {
 		f, found, why, err := p.names.file(ctx, name)
@@ -62,7 +62,7 @@ func (p *pass) seed(ctx context.Context, s *State) error {
 	return p.standIns(ctx, s)
 }
 
-// fileOf is a file of the index, or one that only the tree has.
+// fileOf returns a file of the index, or one that exists only in the tree.
 func (p *pass) fileOf(path string) store.File {
 	if f, ok := p.names.files[path]; ok {
 		return f
@@ -70,8 +70,9 @@ func (p *pass) fileOf(path string) store.File {
 	return store.File{Path: path, Language: languageOf(path)}
 }
 
-// seedSymbols adds the files that have a symbol. A name that stands in many files says little: where one of them is named
-// besides, that is meant; else the first ones that hold no test are offered to the model, which may refuse them.
+// seedSymbols adds the files that have a symbol. A name that occurs in many files says little. If the task also names
+// one of these files, only that one is added. Otherwise the first ones without tests are offered to the model, which
+// may reject them.
 func (p *pass) seedSymbols(s *State, symbols []SymbolNamed, sure bool, why string) {
 	byName := map[string][]string{}
 	var order []string
@@ -103,8 +104,8 @@ func (p *pass) seedSymbols(s *State, symbols []SymbolNamed, sure bool, why strin
 	}
 }
 
-// standIns are files whose path or symbols have words of the task, where it names nothing: the rarer the word, the more
-// it tells. They are seeds that the model may refuse.
+// standIns finds files by words in their path or symbols if the task names nothing. Rare words count more. The model
+// may reject these files.
 func (p *pass) standIns(ctx context.Context, s *State) error {
 	const most, worth = 8, 100
 	score := map[string]int{}
@@ -128,7 +129,7 @@ func (p *pass) standIns(ctx context.Context, s *State) error {
 		for name, n := range hit {
 			gain := n * worth / len(hit)
 			if language.IsTest(name) && s.Query.Kind != Testing {
-				gain /= 3 // a test says a lot of the words of what it tests
+				gain /= 3 // a test contains many words of the code that it tests
 			}
 			score[name] += gain
 			words[name] = append(words[name], k)
@@ -152,12 +153,12 @@ func (p *pass) standIns(ctx context.Context, s *State) error {
 	return nil
 }
 
-// hasWord tells whether a name has a word in it, be it one or many.
+// hasWord reports whether a name contains a word, in singular or plural.
 func hasWord(name, word string) bool {
 	return slices.ContainsFunc(Humps(name), func(h string) bool { return Stem(h) == Stem(word) })
 }
 
-// Stem is a word without the mark of the plural.
+// Stem returns a word without a plural ending.
 func Stem(word string) string {
 	if len(word) > 3 && !strings.HasSuffix(word, "ss") {
 		return strings.TrimSuffix(word, "s")
@@ -165,7 +166,7 @@ func Stem(word string) string {
 	return word
 }
 
-// glob is a pattern that matches a word whatever the case of its first letter.
+// glob returns a pattern that matches a word with an upper-case or lower-case first letter.
 func glob(word string) string {
 	r := []rune(word)
 	first := string(r[:1])

@@ -12,20 +12,20 @@ import (
 	"github.com/runplan/runplan/knowledge/outline"
 )
 
-// What speaks for a symbol, and how much. Only the order matters: it says what is asked about where there is no room for
-// all, and what goes first where the budget is too small.
+// Weights of the signals for a symbol. Only their order matters. It decides what is asked about if there is no room
+// for all, and what is dropped first if the budget is too small.
 const (
 	weightNamed     = 100 // the task names it
 	weightTrace     = 90  // an error was raised in it
-	weightNeighbour = 40  // times the confidence of the edge
-	weightAssert    = 25  // a test that asserts something of it
-	weightName      = 15  // its name is used where it matters, or the other way round
+	weightNeighbour = 40  // multiplied by the confidence of the edge
+	weightAssert    = 25  // a test asserts something about it
+	weightName      = 15  // it uses a core symbol by name, or is used by one
 	weightKeyword   = 8   // for each word of the task in its name
 	weightRationale = 5
-	weightText      = 60 // what the search finds best, whatever it is
+	weightText      = 60 // best search result
 )
 
-// weightTier is what the tier of its file is worth to a symbol.
+// weightTier returns the weight that the tier of its file gives a symbol.
 func weightTier(tier int) int { return []int{40, 30, 10, 5, 5}[min(max(tier, 0), 4)] }
 
 var (
@@ -40,8 +40,8 @@ type core struct {
 	lines string
 }
 
-// signals weighs the symbols of all files in scope: Python by its reference edges, the other languages by names, tests by
-// what they assert, all by what the task names (RETR-09).
+// signals weighs the symbols of all files in scope: Python by its reference edges, other languages by names, tests by
+// their assertions, and all by the names in the task (RETR-09).
 func (p *pass) signals(ctx context.Context, s State, contents []*content) error {
 	cores := p.cores(s, contents)
 	edges := map[int64]string{}
@@ -84,8 +84,8 @@ func (p *pass) signals(ctx context.Context, s State, contents []*content) error 
 	return nil
 }
 
-// cores finds the symbols that the task is about: those that it names, and those around the lines of its errors. Where it
-// names none, all symbols of the seeds are.
+// cores returns the symbols that the task names, and those around the lines of its errors. If there are none, it
+// returns all symbols of the seeds.
 func (p *pass) cores(s State, contents []*content) []core {
 	var out, all []core
 	for i, f := range s.Files {
@@ -127,8 +127,8 @@ func (p *pass) cores(s State, contents []*content) []core {
 	return out[:min(len(out), 200)]
 }
 
-// byName weighs by names: what the core uses, what uses the core, and what tests assert of it. Names of Python are told by
-// edges, those of its tests all the same.
+// byName weighs by names: what the core uses, what uses the core, and what tests assert about it. Python code uses
+// edges instead, but its tests are weighed by names.
 func (c *content) byName(f File, cores []core) {
 	test := language.IsTest(f.Path)
 	if f.Language == string(outline.Python) && !test {
@@ -156,12 +156,12 @@ func (c *content) byName(f File, cores []core) {
 	}
 }
 
-// telling tells whether the name of a symbol says that it is meant where it stands: get and __init__ stand everywhere.
+// telling reports whether a symbol name is specific. Names such as get and __init__ are not.
 func (s *symbol) telling() bool {
 	return len(s.short) >= 5 && !strings.HasPrefix(s.short, "__") || s.parent < 0 && len(s.short) >= 3
 }
 
-// asserting is the first line of a test that asserts something of a name.
+// asserting returns the first line of a test that asserts something about a name.
 func asserting(text, name string) string {
 	for line := range strings.Lines(text) {
 		if strings.Contains(line, name) && assertRE.MatchString(line) {

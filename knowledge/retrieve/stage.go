@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// stage is one step of narrowing down: it looks things up, asks a model to judge, and returns the state for the next one
-// with its decisions, which count even where it fails later (RETR-03). It keeps nothing.
+// stage is one step of the selection. It queries the index, asks a model to judge, and returns the next state and its
+// decisions. The decisions are logged even if the stage fails later (RETR-03). A stage has no state of its own.
 type stage func(ctx context.Context, p *pass, s State) (State, []Decision, error)
 
-// registry has the stages by name (RETR-05).
+// registry returns the stages by name (RETR-05).
 func registry() map[string]stage {
 	return map[string]stage{scopeName: scope, precisionName: precision}
 }
 
-// The names of the stages.
+// Names of the stages.
 const (
 	scopeName     = "scope"
 	precisionName = "precision"
@@ -26,9 +26,9 @@ const (
 // StageNames returns the names of all stages, sorted.
 func StageNames() []string { return slices.Sorted(maps.Keys(registry())) }
 
-// StageError says that stages cannot be run as they are named.
+// StageError reports a list of stages that cannot run.
 type StageError struct {
-	Name  string // "" where none are named
+	Name  string // "" if the list is empty
 	Why   string
 	Known []string
 }
@@ -40,7 +40,7 @@ func (e *StageError) Error() string {
 	return fmt.Sprintf("stage %q %s; there are %s", e.Name, e.Why, strings.Join(e.Known, " and "))
 }
 
-// CheckStages tells what is wrong with the names of stages, before anything runs (RETR-05).
+// CheckStages checks stage names before anything runs (RETR-05).
 func CheckStages(stages []string) error {
 	all := registry()
 	for i, name := range stages {
@@ -57,13 +57,13 @@ func CheckStages(stages []string) error {
 	return nil
 }
 
-// State is what stages hand on.
+// State is the data that stages pass on.
 type State struct {
 	Query    TaskQuery `json:"query"`
 	Files    []File    `json:"files"`
-	Choices  []Choice  `json:"choices"`             // of precision
-	Precise  bool      `json:"precise"`             // precision ran: what it did not choose is out
-	NotFound []string  `json:"not_found,omitempty"` // asked for, and neither in the index nor in the tree
+	Choices  []Choice  `json:"choices"`             // result of precision
+	Precise  bool      `json:"precise"`             // precision ran: what it did not choose is excluded
+	NotFound []string  `json:"not_found,omitempty"` // requested, but neither in the index nor in the tree
 	Notes    []string  `json:"notes,omitempty"`
 }
 
@@ -75,13 +75,13 @@ type File struct {
 	Hash     string `json:"content_hash,omitempty"`
 	Tier     int    `json:"tier"`
 	Why      string `json:"why"`
-	Sure     bool   `json:"sure,omitempty"` // a plan or the task names it: it stays, whatever a model says
+	Sure     bool   `json:"sure,omitempty"` // a plan or the task names it, so no model can exclude it
 }
 
-// Choice is a symbol, or a whole file, that goes into the package.
+// Choice is a symbol or a whole file that goes into the package.
 type Choice struct {
 	Path   string `json:"path"`
-	Symbol string `json:"symbol,omitempty"` // with its class: Runner.run; "": the file
+	Symbol string `json:"symbol,omitempty"` // with its class: Runner.run; "": the whole file
 	Kind   string `json:"kind"`
 	Start  int    `json:"start_line"`
 	End    int    `json:"end_line"`
@@ -94,10 +94,10 @@ type Choice struct {
 	Doc       string `json:"doc,omitempty"`
 }
 
-// Detail says how much of a symbol is shown (RETR-10).
+// Detail is how much of a symbol is shown (RETR-10).
 type Detail string
 
-// The details, most first.
+// The details, in descending order.
 const (
 	Primary     Detail = "primary"      // all of its lines
 	Supporting  Detail = "supporting"   // signature and docstring
@@ -105,12 +105,12 @@ const (
 	Excluded    Detail = "excluded"
 )
 
-// rank orders details by importance.
+// rank returns the position of a detail by importance.
 func (d Detail) rank() int {
 	return slices.Index([]Detail{Primary, Supporting, TypeContext, Excluded}, d)
 }
 
-// Decision says whether a stage took a file or a symbol in, and why (RETR-12).
+// Decision records whether a stage included a file or symbol, and why (RETR-12).
 type Decision struct {
 	File     int64
 	Path     string

@@ -2,7 +2,7 @@ package retrieve
 
 import "strings"
 
-// stopWords tell nothing of a task.
+// stopWords are words without significance for a task.
 var stopWords = wordSet(`
 about above across add added adds after again all also although always among and another any anything are
 around because been before being below between both bug bugs but can cannot change changed changes class

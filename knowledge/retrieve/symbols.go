@@ -13,9 +13,9 @@ import (
 	"github.com/runplan/runplan/knowledge/outline"
 )
 
-// symbol is a definition with what speaks for it.
+// symbol is a definition with its signals.
 type symbol struct {
-	id        int64  // in the index; 0: the file changed since
+	id        int64  // id in the index; 0: the file changed since
 	name      string // with its class: Runner.run
 	short     string
 	kind      string
@@ -23,31 +23,31 @@ type symbol struct {
 	doc       string
 	start     int
 	end       int
-	parent    int // place of the symbol around it in the same file; -1: none
+	parent    int // index of the enclosing symbol in the file; -1: none
 	rationale []string
 
 	score int
-	why   []reason // the weightiest first
-	text  int      // what the search says of its lines
+	why   []reason // strongest first
+	text  int      // search score of its lines
 }
 
-// reason is what speaks for a symbol.
+// reason is a signal for a symbol, in words.
 type reason struct {
 	weight int
 	text   string
 }
 
-// content is what stands in a file now.
+// content is the present content of a file.
 type content struct {
 	*source
 	symbols []symbol
-	head    outline.Span // what the file imports
-	fresh   bool         // outlined anew: the index has an older content
-	unread  bool         // nothing could outline it
+	head    outline.Span // lines with the imports
+	fresh   bool         // outlined again, because the index is older
+	unread  bool         // it could not be outlined
 }
 
-// content reads a file and its symbols. Where the file is not as it was indexed, the lines of the index are wrong, and it
-// is outlined anew.
+// content reads a file and its symbols. If the file changed since it was indexed, the stored lines are wrong, so it is
+// outlined again.
 func (p *pass) content(ctx context.Context, f File) (*content, error) {
 	if c := p.contents[f.Path]; c != nil {
 		return c, nil
@@ -83,15 +83,15 @@ func (p *pass) content(ctx context.Context, f File) (*content, error) {
 	return c, p.match(ctx, f, c)
 }
 
-// addBlocks makes pieces of the lines that belong to no symbol, along the syntax: statements at the top of a file, test
-// cases, and what a long class has beside its methods. The head of a file is none of them: it comes along.
+// addBlocks makes pieces of the lines outside of symbols: top-level statements, test cases, and the rest of a long
+// class besides its methods. The head of a file is not a piece, because it is added separately.
 func (c *content) addBlocks() {
 	c.head = outline.Head(c.lines)
 	if len(c.symbols) == 0 && len(c.lines) <= shortFile {
-		return // it is one piece
+		return // the file is a single piece
 	}
 	covered := make([]bool, len(c.lines)+2)
-	holds := map[int]bool{} // symbols with others in them, which are shown one by one
+	holds := map[int]bool{} // symbols with nested symbols, which are shown one by one
 	for i := range c.symbols {
 		if up := c.symbols[i].parent; up >= 0 && c.choosable(i) {
 			holds[up] = true
@@ -153,16 +153,16 @@ func (c *content) addBlocks() {
 	}
 }
 
-// isWithin tells of a symbol that lies in another one whose lines are all shown together.
+// isWithin reports whether a symbol is shown as part of an enclosing one.
 func isWithin(c *content, i int) bool { return c.symbols[i].kind != string(outline.Variable) }
 
-// shortFile is how many lines a file without symbols has that is one piece.
+// shortFile is the highest number of lines of a file without symbols that is a single piece.
 const shortFile = 60
 
-// longSymbol is how many lines a class has that is asked about by its parts.
+// longSymbol is the number of lines from which a class is judged by its parts.
 const longSymbol = 40
 
-// block makes a piece of lines that belong to no symbol. Brackets and comments alone are none.
+// block makes a piece of lines outside of symbols. Lines with only brackets or comments are not a piece.
 func (c *content) block(from, to int) (symbol, bool) {
 	title := ""
 	for n := from; n <= to && title == ""; n++ {
@@ -181,7 +181,7 @@ func (c *content) block(from, to int) (symbol, bool) {
 	return symbol{name: title, short: title, kind: kindBlock, signature: title, start: from, end: to, parent: -1}, title != ""
 }
 
-// rankSymbols tells symbols what the search says of their lines.
+// rankSymbols sets the search scores of symbols.
 func (p *pass) rankSymbols(c *content) {
 	if p.byPath == nil {
 		p.byPath = map[string][]int{}
@@ -258,7 +258,7 @@ func (c *content) take(o outline.Outline) {
 
 var receiverRE = lazyre.New(`^func \(\s*(?:\w+\s+)?\*?(\w+)`)
 
-// qualify gives symbols their full names. A method of Go may stand in another file than its type.
+// qualify sets the full names of symbols. A Go method may be in another file than its type.
 func (c *content) qualify() {
 	for i := range c.symbols {
 		s := &c.symbols[i]
@@ -272,7 +272,7 @@ func (c *content) qualify() {
 	}
 }
 
-// match gives symbols of a changed file the ids that they had, so that what refers to them is known.
+// match assigns the indexed ids to the symbols of a changed file, so that references to them are found.
 func (p *pass) match(ctx context.Context, f File, c *content) error {
 	if f.ID == 0 {
 		return nil
@@ -291,7 +291,7 @@ func (p *pass) match(ctx context.Context, f File, c *content) error {
 	return nil
 }
 
-// around is the innermost symbol at a line.
+// around returns the innermost symbol at a line.
 func (c *content) around(line int) *symbol {
 	var best *symbol
 	for i := range c.symbols {
@@ -302,7 +302,7 @@ func (c *content) around(line int) *symbol {
 	return best
 }
 
-// find returns the symbols of a name, with or without their class.
+// find returns the symbols with a name, given with or without class.
 func (c *content) find(name string) []*symbol {
 	var out []*symbol
 	for i := range c.symbols {
@@ -313,8 +313,8 @@ func (c *content) find(name string) []*symbol {
 	return out
 }
 
-// choosable tells whether a symbol is a piece of its own. Fields, functions in functions, and what stands on one line
-// with its owner are seen with that, unless the task is about them.
+// choosable reports whether a symbol is a piece of its own. Fields, nested functions and one-line members are shown
+// with their owner, unless the task is about them.
 func (c *content) choosable(i int) bool {
 	s := c.symbols[i]
 	if s.parent < 0 {
@@ -327,7 +327,7 @@ func (c *content) choosable(i int) bool {
 	return s.kind != string(outline.Variable) && (s.start != up.start || s.end != up.end) && up.kind != string(outline.Interface)
 }
 
-// say adds a reason, and what it weighs.
+// say adds a reason with its weight.
 func (s *symbol) say(weight int, why string) {
 	if !slices.ContainsFunc(s.why, func(r reason) bool { return r.text == why }) {
 		s.why = append(s.why, reason{weight, why})
@@ -336,7 +336,7 @@ func (s *symbol) say(weight int, why string) {
 	}
 }
 
-// references are the symbols that one refers to, and those that refer to it.
+// references returns the symbols that a symbol refers to, and those that refer to it.
 func (p *pass) references(ctx context.Context, id int64) (uses, users []store.Neighbor, err error) {
 	if uses, err = p.Base.Neighbors(ctx, id, store.Out); err != nil {
 		return nil, nil, err

@@ -1,6 +1,6 @@
 package retrieve
 
-// TaskKind is what sort of work a task is.
+// TaskKind is the kind of work that a task asks for.
 type TaskKind string
 
 // The kinds of tasks.
@@ -14,8 +14,7 @@ const (
 	Other    TaskKind = "other"
 )
 
-// TaskQuery is what is known of a task before anything is looked up for it (RETR-02): what stands in its text and is
-// really there, and what a model made of it.
+// TaskQuery holds the analysis of a task (RETR-02): the existing names in its text and the model's answer.
 type TaskQuery struct {
 	Text     string        `json:"text"`
 	Kind     TaskKind      `json:"task_type"`
@@ -23,25 +22,25 @@ type TaskQuery struct {
 	Symbols  []SymbolNamed `json:"symbols,omitempty"`
 	Errors   []Trouble     `json:"error_patterns,omitempty"`
 	Keywords []string      `json:"keywords,omitempty"`
-	Unknown  []string      `json:"unknown,omitempty"` // looked like a file or a symbol, and is not there
+	Unknown  []string      `json:"unknown,omitempty"` // looks like a file or symbol, but does not exist
 
-	// What the model said.
+	// Answer of the model.
 	Intent    string   `json:"intent"`
 	Concepts  []string `json:"concepts,omitempty"`
 	Domain    string   `json:"domain,omitempty"`
 	Module    string   `json:"module,omitempty"`
-	Suggested []string `json:"suggested_symbols,omitempty"` // symbols that the task does not name; those that are there
+	Suggested []string `json:"suggested_symbols,omitempty"` // existing symbols that the task does not name
 }
 
 // FileNamed is a file that a task names.
 type FileNamed struct {
-	ID   int64  `json:"id,omitempty"` // 0: it is not in the index
+	ID   int64  `json:"id,omitempty"` // 0: not in the index
 	Path string `json:"path"`
 	Line int    `json:"line,omitempty"`
-	As   string `json:"as"` // as the task has it
+	As   string `json:"as"` // as written in the task
 }
 
-// SymbolNamed is a symbol that a task names, in one of the files that have it.
+// SymbolNamed is a symbol that a task names, in one of the files that define it.
 type SymbolNamed struct {
 	ID   int64  `json:"id"`
 	File int64  `json:"file_id"`

@@ -32,10 +32,10 @@ func (p *pass) widen(ctx context.Context, s *State) error {
 	return p.metadata(ctx, s)
 }
 
-// What is offered of what a search finds.
+// Limits for candidates from the search.
 const (
 	mostFound = 36 // files
-	bestFound = 4  // of these, whose neighbours are offered, too
+	bestFound = 4  // of these, files whose neighbours are candidates too
 )
 
 // found adds the files that the search ranks first, and returns the best of them (tier 2).
@@ -59,7 +59,7 @@ func (p *pass) found(s *State) []File {
 	return out
 }
 
-// near is a file that somehow belongs to seeds. The higher its weight, the earlier it stands in its tier.
+// near is a file related to seeds. Within its tier, files with a higher weight come first.
 type near struct {
 	file   int64
 	weight int
@@ -87,7 +87,7 @@ func (n *neighbours) add(file int64, weight int, why string) {
 	}
 }
 
-// into adds them to the scope, the weightiest first.
+// into adds the files to the scope, highest weight first.
 func (n *neighbours) into(ctx context.Context, p *pass, s *State, tier int) error {
 	ids := make([]int64, len(n.order))
 	for i, x := range n.order {
@@ -110,7 +110,7 @@ func (n *neighbours) into(ctx context.Context, p *pass, s *State, tier int) erro
 	return nil
 }
 
-// dependencies are what seeds import, and what imports them (tier 2).
+// dependencies adds the files that seeds import, and those that import seeds (tier 2).
 func (p *pass) dependencies(ctx context.Context, s *State, seeds []File) error {
 	ids, paths := make([]int64, len(seeds)), map[int64]string{}
 	for i, f := range seeds {
@@ -143,7 +143,7 @@ func (p *pass) dependencies(ctx context.Context, s *State, seeds []File) error {
 	return n.into(ctx, p, s, 2)
 }
 
-// siblings are the files of the same package of Go, which use each other without an import.
+// siblings returns the files of the same Go package, which use each other without imports.
 func (n names) siblings(of string) iter.Seq2[string, string] {
 	return func(yield func(name, why string) bool) {
 		if outline.LanguageOf(of) != outline.Go {
@@ -157,7 +157,7 @@ func (n names) siblings(of string) iter.Seq2[string, string] {
 	}
 }
 
-// coChanges are what was changed together with seeds often enough (tier 3).
+// coChanges adds files that often changed together with seeds (tier 3).
 func (p *pass) coChanges(ctx context.Context, s *State, seeds []File) error {
 	var n neighbours
 	for _, f := range seeds {
@@ -172,7 +172,7 @@ func (p *pass) coChanges(ctx context.Context, s *State, seeds []File) error {
 	return n.into(ctx, p, s, 3)
 }
 
-// metadata finds files by what enrichment says of them (tier 4). Without enrichment the tier is left out (IDX-13).
+// metadata finds files by their enrichment (tier 4). Without enrichment the tier is empty (IDX-13).
 func (p *pass) metadata(ctx context.Context, s *State) error {
 	all, err := p.Base.FilesByMetadata(ctx, p.Repo, "", "", nil)
 	if err != nil {

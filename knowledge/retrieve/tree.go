@@ -17,39 +17,40 @@ import (
 	"github.com/runplan/runplan/patterns"
 )
 
-// What is not put into a prompt: nobody wrote it by hand, and it would fill the window.
+// Limits for files in a prompt. Larger ones are generated and would fill the window.
 const (
 	maxSource = 2 << 20
 	maxLine   = 4_000
 )
 
-// tree reads the files of a working tree, each once.
+// tree reads the files of a working tree and caches them.
 type tree struct {
 	dir     string
 	environ []string
 	program patterns.Program
 
 	sources map[string]*source
-	listed  []string // files that git does not ignore; nil: not asked yet
+	listed  []string // files that git does not ignore; nil: not listed yet
 }
 
-// source is a file as it is now.
+// source is a file in its present state.
 type source struct {
 	path  string
-	hash  string   // of its bytes, as in the index
-	text  string   // as a parser takes it
+	hash  string   // hash of its bytes, as in the index
+	text  string   // as prepared for the parser
 	lines []string // without line ends
 	bytes []byte
-	copy  bool   // text is not what stands on disk: it was brought into UTF-8
-	gone  bool   // it is not there
-	bad   string // why it is not shown
+	copy  bool   // text differs from the file: it was converted to UTF-8
+	gone  bool   // it does not exist
+	bad   string // reason why it is not shown
 }
 
 func newTree(d Deps, dir string) *tree {
 	return &tree{dir: dir, environ: d.Environ, program: d.Program, sources: map[string]*source{}}
 }
 
-// source reads a file. What is wrong with it is in the result: files come and go, and that ends no retrieval.
+// source reads a file. Errors are part of the result, because files may change at any time and must not end the
+// retrieval.
 func (t *tree) source(name string) *source {
 	if s := t.sources[name]; s != nil {
 		return s
@@ -82,7 +83,7 @@ func (t *tree) source(name string) *source {
 	}
 	sum := sha256.Sum256(s.bytes)
 	s.hash = hex.EncodeToString(sum[:])
-	text, copied, why := outline.Prepare(outline.Python, s.bytes) // other files declare no encoding, so it reads them too
+	text, copied, why := outline.Prepare(outline.Python, s.bytes) // works for all languages
 	if s.text, s.copy, s.bad = string(text), copied, why; why != "" {
 		return s
 	}
@@ -96,7 +97,8 @@ func (t *tree) source(name string) *source {
 	return s
 }
 
-// has tells whether a file that the index may not know is there and is not ignored: what git ignores may hold keys.
+// has reports whether a file that may be missing in the index exists and is not ignored by git. Ignored files may
+// contain keys.
 func (t *tree) has(ctx context.Context, name string) (bool, error) {
 	all, err := t.list(ctx)
 	_, found := slices.BinarySearch(all, name)
@@ -115,10 +117,10 @@ func (t *tree) list(ctx context.Context) ([]string, error) {
 	return t.listed, nil
 }
 
-// errNoOutline says that a file changed since the index and cannot be read anew.
+// errNoOutline reports that a file changed since it was indexed and cannot be outlined without ast-grep.
 var errNoOutline = errors.New("it changed since the index, and only ast-grep could outline it anew")
 
-// outline reads the symbols of a file as it is now.
+// outline returns the symbols of a file in its present state.
 func (t *tree) outline(ctx context.Context, s *source) (outline.Outline, error) {
 	l := outline.LanguageOf(s.path)
 	switch {
@@ -144,13 +146,13 @@ func (t *tree) outline(ctx context.Context, s *source) (outline.Outline, error) 
 	return outline.Read(l, s.path, []byte(s.text), nodes[s.path]), nil
 }
 
-// clip keeps a range of lines within a file.
+// clip limits a range of lines to the file.
 func (s *source) clip(from, to int) (int, int) {
 	to = min(to, len(s.lines))
 	return max(1, min(from, to)), to
 }
 
-// text returns lines from to to, counted from 1.
+// span returns the lines from to to, counted from 1.
 func (s *source) span(from, to int) string {
 	from, to = s.clip(from, to)
 	if to < 1 {
@@ -159,7 +161,7 @@ func (s *source) span(from, to int) string {
 	return strings.Join(s.lines[from-1:to], "\n")
 }
 
-// languageOf is what stands on a fence.
+// languageOf returns the language name for a fence.
 func languageOf(name string) string {
 	if l := outline.LanguageOf(name); l != "" {
 		return string(l)

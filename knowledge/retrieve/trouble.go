@@ -7,11 +7,11 @@ import (
 	"github.com/runplan/runplan/internal/lazyre"
 )
 
-// Trouble is an error as a task shows it: a message, or a frame of a stack trace.
+// Trouble is an error in the text of a task: a message, or a frame of a stack trace.
 type Trouble struct {
 	Kind    string `json:"kind"` // python, go, javascript, pytest or compiler
 	Message string `json:"message,omitempty"`
-	File    string `json:"file,omitempty"` // as it is written
+	File    string `json:"file,omitempty"` // as written
 	Line    int    `json:"line,omitempty"`
 	Symbol  string `json:"symbol,omitempty"`
 }
@@ -29,17 +29,17 @@ var (
 	goTestRE   = lazyre.New(`^\s*--- FAIL: (\w+)`)
 )
 
-// takeErrors finds stack traces and messages, with the files and names in them, and returns the other lines: code that
-// the trace quotes, and what somebody wrote.
+// takeErrors extracts stack traces and messages with their files and names. It returns the other lines: code that a
+// trace quotes, and prose.
 func (c *clues) takeErrors(text string) (prose, code string) {
 	var b, quoted strings.Builder
-	caller, held := "", "" // function of the next frame: Go puts it on a line before the file
+	caller, held := "", "" // function of the next frame: Go prints it before the file
 	frame := false
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\r\n")
 		t, ok := readTrouble(line, caller)
 		if held != "" && !(ok && t.Kind == "go") {
-			b.WriteString(held + "\n") // it was no frame
+			b.WriteString(held + "\n") // not a frame
 		}
 		caller, held = "", ""
 		if !ok && (frame && strings.HasPrefix(line, " ") || strings.HasPrefix(line, "Traceback (most recent call last)")) {
@@ -69,7 +69,7 @@ func (c *clues) takeErrors(text string) (prose, code string) {
 }
 
 func readTrouble(line, caller string) (t Trouble, ok bool) {
-	// The expressions are asked only where one could match: most lines are prose.
+	// Most lines are prose, so test for typical characters before running the expressions.
 	if !strings.ContainsAny(line, `:("`) && !strings.HasPrefix(line, "FAILED") && !strings.HasPrefix(line, "ERROR") && !messageRE.MatchString(line) {
 		return t, false
 	}
@@ -107,7 +107,7 @@ func readTrouble(line, caller string) (t Trouble, ok bool) {
 	return t, false
 }
 
-// plainTest is the name of a test without its parameters: TestA::test_b[1-2] is TestA.test_b.
+// plainTest returns the name of a test without parameters: TestA::test_b[1-2] gives TestA.test_b.
 func plainTest(id string) string {
 	id, _, _ = strings.Cut(id, "[")
 	return strings.ReplaceAll(id, "::", ".")

@@ -18,7 +18,7 @@ func verb(word string) string {
 	return ""
 }
 
-// text is what stands between the quotes of a string; false for another expression.
+// text returns the contents of a string literal, or false for another expression.
 func text(arg string) (string, bool) {
 	arg = strings.TrimLeft(arg, "rufRUF")
 	if len(arg) < 2 || !strings.ContainsRune("'\"`", rune(arg[0])) || arg[len(arg)-1] != arg[0] {
@@ -27,7 +27,7 @@ func text(arg string) (string, bool) {
 	return strings.Trim(arg, arg[:1]), true
 }
 
-// keyword is the argument that is handed over by name.
+// keyword returns the value of a named argument.
 func keyword(args []string, names ...string) (string, bool) {
 	for _, a := range args {
 		key, value, ok := strings.Cut(a, "=")
@@ -46,7 +46,7 @@ var (
 	anyParam   = lazyre.New(`<(?:\w+:)?(\w+)>|:(\w+)|\{(\w+)(?::[^}]*|\.\.\.)?\}`)
 )
 
-// NormalPath writes the parameters of a path in one way: {name}.
+// NormalPath writes path parameters in one form: {name}.
 func NormalPath(p string) string {
 	p = anyParam.ReplaceAllStringFunc(p, func(s string) string {
 		m := anyParam.FindStringSubmatch(s)
@@ -58,7 +58,7 @@ func NormalPath(p string) string {
 	return p
 }
 
-// Join puts a path below a prefix.
+// Join puts a path under a prefix.
 func Join(prefix, p string) string {
 	joined := strings.TrimSuffix(prefix, "/") + "/" + strings.TrimPrefix(p, "/")
 	if !strings.HasPrefix(joined, "/") {
@@ -70,7 +70,7 @@ func Join(prefix, p string) string {
 	return joined
 }
 
-// prefixOf is what all routes of a router begin with, where the file itself says so.
+// prefixOf returns the common prefix of a router's routes, if the file itself sets one.
 func (m *maker) prefixOf(router string) string {
 	for i, s := range m.o.Symbols {
 		if s.Kind == outline.Variable && s.Parent < 0 && s.Name == router {
@@ -82,7 +82,7 @@ func (m *maker) prefixOf(router string) string {
 	return ""
 }
 
-// routes tells whether a name is that of a router.
+// routes reports whether a name is that of a router.
 func (m *maker) routes(name string) bool {
 	for i, s := range m.o.Symbols {
 		if s.Kind == outline.Variable && s.Parent < 0 && s.Name == name && routerMade.MatchString(m.values[i].Text) {
@@ -143,7 +143,7 @@ func (m *maker) decorated(c outline.CallSite, owner, what string, controllers ma
 	if p, ok := keyword(c.Args, "path", "rule"); ok && !given {
 		path, given = text(p)
 	}
-	if owner == "" { // a decorator of a method
+	if owner == "" { // a method decorator
 		if c.Symbol < 0 || verb(what) == "" || what[0] < 'A' || what[0] > 'Z' {
 			return
 		}
@@ -172,7 +172,7 @@ func (m *maker) decorated(c outline.CallSite, owner, what string, controllers ma
 	}
 }
 
-// registered reads app.get("/path", f), mux.HandleFunc("GET /path", f) and their like.
+// registered reads app.get("/path", f), mux.HandleFunc("GET /path", f) and similar calls.
 func (m *maker) registered(c outline.CallSite, owner, what string) {
 	if len(c.Args) < 1 {
 		return
@@ -222,7 +222,7 @@ func (m *maker) registered(c outline.CallSite, owner, what string) {
 }
 
 func (m *maker) handlers() {
-	registered := map[int]string{} // functions that are made handlers of an error by a decorator
+	registered := map[int]string{} // functions that a decorator registers as error handlers
 	for _, c := range m.d.Calls {
 		if c.Decorator && len(c.Args) > 0 && (strings.HasSuffix(c.Name, ".exception_handler") || strings.HasSuffix(c.Name, ".errorhandler")) {
 			registered[c.Symbol] = c.Args[0]
@@ -236,7 +236,7 @@ func (m *maker) handlers() {
 	}
 }
 
-// raw are the libraries that speak HTTP themselves.
+// raw returns the names of HTTP libraries.
 func raw(l outline.Language) []string {
 	switch l {
 	case outline.Python:
@@ -299,7 +299,7 @@ func (m *maker) call(c outline.CallSite) (Call, bool) {
 	return Call{}, false
 }
 
-// library is the library that speaks HTTP and that a name belongs to.
+// library returns the HTTP library that a name belongs to.
 func (m *maker) library(name string) string {
 	for _, l := range raw(m.l) {
 		if name != l && !strings.HasPrefix(name, l+".") {
@@ -319,7 +319,7 @@ func (m *maker) imported(name string) bool {
 	})
 }
 
-// http reads method and target of a call of HTTP.
+// http reads the method and target of an HTTP call.
 func (m *maker) http(c outline.CallSite, owner, what string) (Call, bool) {
 	call := Call{Kind: HTTP}
 	arg := func(i int) string {
@@ -387,7 +387,7 @@ func unquoted(s string) string {
 	return s
 }
 
-// alike compares names whatever their spelling: billing_client and BillingClient.
+// alike compares names regardless of spelling: billing_client equals BillingClient.
 func alike(a, b string) bool {
 	bare := func(s string) string { return strings.ToLower(strings.ReplaceAll(strings.Trim(s, "_"), "_", "")) }
 	return bare(a) == bare(b) && bare(a) != ""

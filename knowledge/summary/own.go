@@ -12,8 +12,8 @@ import (
 
 var moduleLine = lazyre.New(`(?m)^module[ \t]+"?([^\s"]+)`)
 
-// Own lists what the names of a project's own packages begin with: its Go module, the name of its package.json, and the
-// packages of Python at its root or in src. Sorted.
+// Own returns the name prefixes of a project's own packages, sorted: its Go module, the name in package.json, and the
+// Python packages at its root or in src.
 func Own(tree fs.FS) []string {
 	var out []string
 	add := func(name string) {

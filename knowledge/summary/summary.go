@@ -1,7 +1,7 @@
-// Package summary reduces a source file to what a reviewer has to know of it: what it declares, what it answers to, whom it
-// calls and what it does about failures. It holds no bodies, no comments and no local variables (BP-09, BP-10).
+// Package summary reduces a source file to what a reviewer needs: declarations, endpoints, outgoing calls and error
+// handling. It omits bodies, comments and local variables (BP-09, BP-10).
 //
-// It is made of the outline that the index uses, with the detail of the same reader (IDX-17).
+// It uses the outline of the index, with the detail of the same reader (IDX-17).
 package summary
 
 import (
@@ -20,12 +20,12 @@ import (
 	"github.com/runplan/runplan/patterns"
 )
 
-// Summary is one file (BP-12).
+// Summary summarizes one file (BP-12).
 type Summary struct {
 	Path            string           `json:"path"`
 	Language        outline.Language `json:"language"`
 	Lines           int              `json:"lines"`
-	Partial         string           `json:"partial,omitempty"` // where the file cannot be parsed: the rest of it is not in here
+	Partial         string           `json:"partial,omitempty"` // position of a parse error: the summary is incomplete
 	ModuleDocstring string           `json:"module_docstring"`
 	Classes         []Class          `json:"classes"`
 	Functions       []Function       `json:"functions"`
@@ -35,7 +35,7 @@ type Summary struct {
 	InternalImports []Import         `json:"internal_imports"`
 	ErrorHandlers   []Handler        `json:"error_handlers"`
 	HTTPCalls       []Call           `json:"http_calls"`
-	Mounts          []string         `json:"mounts,omitempty"` // prefixes that routes of other files are put below
+	Mounts          []string         `json:"mounts,omitempty"` // prefixes for the routes of other files
 }
 
 // Class is a class, a struct, an interface, or in Go and TypeScript any other named type.
@@ -44,7 +44,7 @@ type Class struct {
 	Kind      string     `json:"kind"` // class, interface or type_alias
 	Bases     []string   `json:"bases,omitempty"`
 	Docstring string     `json:"docstring,omitempty"`
-	Signature string     `json:"signature,omitempty"` // of what is neither class nor interface
+	Signature string     `json:"signature,omitempty"` // of other named types
 	Line      int        `json:"line"`
 	Fields    []string   `json:"fields,omitempty"`
 	Methods   []Function `json:"methods,omitempty"`
@@ -59,7 +59,7 @@ type Function struct {
 	Untyped    []string `json:"untyped,omitempty"` // parameters without a type, and "return"
 }
 
-// Endpoint is a route with its method; ANY answers to all of them.
+// Endpoint is a route and its method. ANY means all methods.
 type Endpoint struct {
 	Method  string `json:"method"` // WEBSOCKET for a socket
 	Path    string `json:"path"`
@@ -80,30 +80,30 @@ type Member struct {
 	Value string `json:"value"`
 }
 
-// Constant is a value of the module.
+// Constant is a module-level constant.
 type Constant struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
 	Line  int    `json:"line"`
 }
 
-// Import is what is taken from another package of the project.
+// Import lists the names imported from another package of the project.
 type Import struct {
 	Path  string   `json:"path"`
 	Names []string `json:"names,omitempty"`
 	Line  int      `json:"line"`
 }
 
-// Handler is what is done about a failure (BP-11).
+// Handler describes how a failure is handled (BP-11).
 type Handler struct {
 	Function string   `json:"function"`
 	Types    []string `json:"types,omitempty"`
-	Guard    string   `json:"guard,omitempty"` // a condition, where nothing is caught
+	Guard    string   `json:"guard,omitempty"` // the condition, if nothing is caught
 	Status   []int    `json:"status,omitempty"`
 	Line     int      `json:"line"`
 }
 
-// String is "handles: T -> 504".
+// String returns the form "handles: T -> 504".
 func (h Handler) String() string {
 	what := "everything"
 	switch {
@@ -124,7 +124,7 @@ type Call struct {
 	Method   string `json:"method"`
 	Target   string `json:"target"`
 	Function string `json:"function"`
-	Via      string `json:"via"`  // as it is written: httpx.post
+	Via      string `json:"via"`  // as written: httpx.post
 	Kind     string `json:"kind"` // http, or client: through a client utility
 	Line     int    `json:"line"`
 }
@@ -135,25 +135,26 @@ const (
 	Client = "client"
 )
 
-// Bounds of texts (BP-09).
+// Limits of texts (BP-09).
 const (
 	mostModule = 200
 	mostClass  = 100
 	mostValue  = 80
 )
 
-// Options are what summaries are made with.
+// Options holds the parameters of [Files].
 type Options struct {
 	Root    string           // of the repository
-	Program patterns.Program // ast-grep; the zero Program leaves out all but Go, and says so
-	Own     []string         // beginnings of the names of the project's own packages, see [Own]
-	Clients []string         // names of client utilities, beyond those that are called clients
+	Program patterns.Program // ast-grep; the zero Program summarizes only Go and reports that
+	Own     []string         // name prefixes of the project's own packages; see [Own]
+	Clients []string         // additional names of client utilities
 }
 
-// maxFile bounds a file that is read.
+// maxFile is the highest size of a file in bytes.
 const maxFile = 4 << 20
 
-// Files summarises files of a repository: paths with slashes, relative to its root. What nobody looked at is in skipped.
+// Files summarizes files of a repository. Paths are relative to its root, with slashes. skipped lists files without a
+// summary.
 func Files(ctx context.Context, o Options, paths []string) (out []Summary, skipped []patterns.Skip, err error) {
 	root, err := os.OpenRoot(o.Root)
 	if err != nil {
@@ -234,7 +235,7 @@ func readFile(root *os.Root, p string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, maxFile))
 }
 
-// maker makes one summary.
+// maker builds one summary.
 type maker struct {
 	Options
 	l      outline.Language
@@ -272,12 +273,12 @@ func (o Options) make(path string, l outline.Language, text []byte, made outline
 	return m.s
 }
 
-// short is the beginning of a text, on one line.
+// short returns the beginning of a text on one line.
 func short(text string, n int) string {
 	return phrase.Cut(phrase.Line(text), n)
 }
 
-// name is the function around something, with its class.
+// name returns the enclosing function with its class.
 func (m *maker) name(symbol int) string {
 	for symbol >= 0 {
 		s := m.o.Symbols[symbol]

@@ -61,7 +61,7 @@ func (m *maker) symbols() {
 	m.named()
 }
 
-// local tells whether a symbol stands in a function.
+// local reports whether a symbol is inside of a function.
 func (m *maker) local(symbol int) bool {
 	for ; symbol >= 0; symbol = m.o.Symbols[symbol].Parent {
 		if k := m.o.Symbols[symbol].Kind; k == outline.Function || k == outline.Method {
@@ -136,7 +136,7 @@ func builtin(t string) bool {
 	return slices.Contains([]string{"string", "bool", "byte", "rune", "int", "int8", "int16", "int32", "int64", "uint", "uint8", "uint16", "uint32", "uint64", "uintptr", "float32", "float64"}, t)
 }
 
-// named takes types out of the classes of Go that are nothing but the name of an enumeration.
+// named removes Go types that only name an enumeration from the classes.
 func (m *maker) named() {
 	if m.l != outline.Go {
 		return
@@ -146,7 +146,8 @@ func (m *maker) named() {
 	})
 }
 
-// untyped names the parameters without a type, and "return". JavaScript has no types, and Go no parameters without.
+// untyped returns the parameters without a type, and "return". JavaScript has no types, and Go has no untyped
+// parameters.
 func untyped(l outline.Language, s outline.Symbol) []string {
 	if l != outline.Python && l != outline.TypeScript || strings.HasSuffix(s.Signature, "…") {
 		return nil
@@ -169,7 +170,7 @@ func untyped(l outline.Language, s outline.Symbol) []string {
 			continue
 		}
 		if l == outline.TypeScript && strings.Contains(p, "=") {
-			continue // its type is that of the default
+			continue // its type follows from the default value
 		}
 		out = append(out, name)
 	}
@@ -183,7 +184,7 @@ func untyped(l outline.Language, s outline.Symbol) []string {
 	return out
 }
 
-// brackets takes "(a, b) rest" apart.
+// brackets splits "(a, b) rest" into its parts.
 func brackets(s string) (list []string, rest string, ok bool) {
 	depth, from := 0, 1
 	for i := 0; i < len(s); i++ {
@@ -230,7 +231,7 @@ func (m *maker) imports() {
 	}
 }
 
-// own tells whether an import is of the project itself.
+// own reports whether an import is from the project itself.
 func (m *maker) own(i outline.Import, path string) bool {
 	if strings.HasPrefix(path, ".") {
 		return true

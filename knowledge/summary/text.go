@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// Columns up to which short things share a line, and how much of a file its summary may be (BP-08).
+// Line width for joined items, and the size of a summary relative to its file (BP-08).
 const (
 	width      = 160
 	mostShare  = 0.15
-	mostValues = 24  // values of one kind that are told; the JSON has all
-	smallFile  = 150 // lines, below which nothing is made dense
+	mostValues = 24  // values of one kind in the text; the JSON has all
+	smallFile  = 150 // lines; smaller files are not condensed
 )
 
-// PromptText is the summary for a prompt. Signatures have a line each; where that would be 15 % of the file's lines or more,
-// those of a class share lines.
+// PromptText returns the summary for a prompt, with one line for each signature. If that exceeds 15 % of the file's
+// lines, the signatures of a class share lines.
 func (s Summary) PromptText() string {
 	text := s.text(false)
 	if s.Lines >= smallFile && float64(strings.Count(text, "\n")) >= mostShare*float64(s.Lines) {
@@ -122,7 +122,7 @@ func orModule(name string) string {
 	return name + "()"
 }
 
-// lines puts each item on a line of its own, or where it has to be dense as many as fit.
+// lines puts each item on a line of its own, or if dense as many as fit.
 func lines(b *strings.Builder, head string, list []string, dense bool) {
 	if !dense {
 		for _, item := range list {
@@ -133,7 +133,8 @@ func lines(b *strings.Builder, head string, list []string, dense bool) {
 	wrap(b, head, list, " | ", 0)
 }
 
-// wrap puts items on lines of about [width] columns. With most > 0 only so many are told, and how many are not.
+// wrap puts items on lines of about [width] columns. If most > 0 it prints at most that many, and the number of the
+// others.
 func wrap(b *strings.Builder, head string, list []string, sep string, most int) {
 	if len(list) == 0 {
 		return
@@ -156,7 +157,7 @@ func wrap(b *strings.Builder, head string, list []string, sep string, most int) 
 	b.WriteString(now + "\n")
 }
 
-// distinct tells the same thing once, with how often it is there.
+// distinct removes duplicates and adds their count.
 func distinct(list []string) []string {
 	count := map[string]int{}
 	var out []string

@@ -12,8 +12,8 @@ import (
 	"github.com/xeipuuv/gojsonschema"
 )
 
-// chat answers a question as Ollama does: refusals are a status with a JSON object, an answer is a line of JSON for each
-// piece, and only the last one is done.
+// chat answers as Ollama does. An error is a status with a JSON object. An answer is one JSON line for each piece, and
+// only the last one has done set.
 func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 	var req api.ChatRequest
 	rec, err := s.note(r, &req)
@@ -36,7 +36,7 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 		prompt += m.tokens(msg.Content)
 	}
 	if prompt >= window {
-		// With Truncate, the real server would cut the prompt and say nothing. Nobody here may rely on that.
+		// With Truncate, the real server would silently cut the prompt. Callers must not rely on that.
 		refuse(w, http.StatusBadRequest, "the input length exceeds the context length")
 		return
 	}
@@ -52,7 +52,7 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 	t.say()
 }
 
-// refused answers with a status where the fault is one.
+// refused answers with an error status if the fault requires one.
 func (s *Server) refused(w http.ResponseWriter, a Answer, model string) bool {
 	switch a.Fault {
 	case Busy:
@@ -77,7 +77,7 @@ func (s *Server) refused(w http.ResponseWriter, a Answer, model string) bool {
 	return true
 }
 
-// talk is one answer on its way.
+// talk is an answer being sent.
 type talk struct {
 	w      http.ResponseWriter
 	r      *http.Request
@@ -85,7 +85,7 @@ type talk struct {
 	answer Answer
 	per    int
 	prompt int // tokens
-	most   int // tokens of the answer; -1 is any
+	most   int // token limit of the answer; -1: none
 	room   int // tokens left in the window
 }
 
@@ -150,7 +150,7 @@ func (t *talk) raw(v any) {
 
 func (t *talk) flush() { _ = http.NewResponseController(t.w).Flush() }
 
-// split cuts text into pieces of a token each.
+// split cuts text into pieces of one token each.
 func split(text string, per int) []string {
 	var out []string
 	runes := []rune(text)
@@ -162,7 +162,7 @@ func split(text string, per int) []string {
 	return out
 }
 
-// pass waits, and reports whether whoever asked is still there.
+// pass waits, and returns false if the client disconnects.
 func pass(r *http.Request, ms int) bool {
 	select {
 	case <-time.After(time.Duration(ms) * time.Millisecond):
@@ -172,7 +172,7 @@ func pass(r *http.Request, ms int) bool {
 	}
 }
 
-// schema reports whether the server takes a format.
+// schema reports whether the server accepts a format.
 func schema(format json.RawMessage) bool {
 	if string(format) == `"json"` || string(format) == `""` {
 		return true

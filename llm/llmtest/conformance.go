@@ -12,8 +12,8 @@ import (
 	"github.com/runplan/runplan/llm"
 )
 
-// ConformanceScript makes a server of [Start] one that [Conformance] can be run against, with the model of that name.
-// Its tokens are characters, like those of a tiny model, so that estimates are too low.
+// ConformanceScript returns a script with which a server of [Start] passes [Conformance], for a model of the given
+// name. Its tokens are single characters, as in a tiny model, so estimates are too low.
 func ConformanceScript(model string) Script {
 	return Script{
 		Models: []Model{{Name: model, Context: 2048, PerToken: 1}},
@@ -26,8 +26,8 @@ func ConformanceScript(model string) Script {
 
 const conformanceSchema = `{"type":"object","properties":{"name":{"type":"string","maxLength":8},"count":{"type":"integer","minimum":0,"maximum":99}},"required":["name","count"],"additionalProperties":false}`
 
-// Conformance holds a server to what the package llm promises of one: the same table for [Start] and for the real
-// thing. The model has to have a context of at least 1024 tokens; what it says does not matter.
+// Conformance tests the behaviour that package llm requires of a server. It runs against [Start] and against real
+// servers. The model needs a context of at least 1024 tokens; its answers do not matter.
 func Conformance(t *testing.T, url, model string) {
 	t.Helper()
 	o := llm.Options{Timeout: time.Minute, Retries: 1}

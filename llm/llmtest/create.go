@@ -11,7 +11,7 @@ import (
 	"github.com/ollama/ollama/api"
 )
 
-// models are those of the script, and those that were made since.
+// models returns the models of the script and those created later.
 func (s *Server) models() []Model {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -22,7 +22,7 @@ func (s *Server) models() []Model {
 	return all
 }
 
-// blob takes a file, whose name is its digest. What is in it is not written down.
+// blob receives a file whose name is its digest. It does not store the contents.
 func (s *Server) blob(w http.ResponseWriter, r *http.Request) {
 	sum := sha256.New()
 	n, err := io.Copy(sum, r.Body)
@@ -45,8 +45,8 @@ func (s *Server) blob(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusCreated)
 }
 
-// create makes a model of another one and an adapter, as far as that can be seen from outside: it has the name, and answers what
-// the script says that it answers. As with the real server, whether the adapter is of any use shows when it is asked.
+// create creates a model from another model and an adapter, as far as clients can observe: it has a name and gives the
+// answers of the script. As on the real server, a bad adapter shows only when the model is asked.
 func (s *Server) create(w http.ResponseWriter, r *http.Request) {
 	var req api.CreateRequest
 	if _, err := s.note(r, &req); err != nil {
@@ -55,7 +55,7 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request) {
 	}
 	base, ok := s.model(req.From)
 	if !ok {
-		// The real one asks the network for it. Nobody here may rely on that.
+		// The real server would download it. Callers must not rely on that.
 		refuse(w, http.StatusInternalServerError, "pull model manifest: file does not exist")
 		return
 	}
@@ -79,7 +79,7 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request) {
 	reply(w, http.StatusOK, map[string]string{"status": "success"})
 }
 
-// remove takes a model away that was made.
+// remove deletes a created model.
 func (s *Server) remove(w http.ResponseWriter, r *http.Request) {
 	var req api.DeleteRequest
 	if _, err := s.note(r, &req); err != nil {

@@ -1,5 +1,5 @@
-// Package llmtest is an Ollama server for tests: it speaks the wire format of Ollama 0.17 and says what a script tells
-// it to, faults included. [Conformance] is the table of promises that it and a real server are both held to.
+// Package llmtest is a fake Ollama server for tests. It speaks the wire format of Ollama 0.17 and answers as a script
+// says, including faults. [Conformance] tests both this server and a real one.
 package llmtest
 
 import (
@@ -19,71 +19,71 @@ import (
 	"github.com/ollama/ollama/api"
 )
 
-// Script is what a server knows and says.
+// Script defines the models and answers of a server.
 type Script struct {
 	Version string   `json:"version"` // "" is 0.17.4
 	Models  []Model  `json:"models"`
 	Answers []Answer `json:"answers"`
 }
 
-// Model is one that the server has. Any other is not found.
+// Model is a model of the server. Any other model is not found.
 type Model struct {
 	Name       string `json:"name"`
 	Context    int    `json:"context"`     // 0 is 32768
-	RemoteHost string `json:"remote_host"` // the server would ask that host for it
-	PerToken   int    `json:"per_token"`   // characters of a token, for counting; 0 is 4
+	RemoteHost string `json:"remote_host"` // host to which the server would forward requests
+	PerToken   int    `json:"per_token"`   // characters per token; 0 is 4
 
-	adapted bool // it was made with an adapter
+	adapted bool // created with an adapter
 }
 
-// Answer is what the server says to a question. The first of the list that fits and is not used up answers; a question
-// that none fits gets status 500, with a word on it.
+// Answer is a scripted answer. The first match that is not used up is used. Without a match the server answers with
+// status 500.
 type Answer struct {
-	Stage  string `json:"stage"`  // what is asked for, as llm names it; "" is any
-	Model  string `json:"model"`  // regular expressions for model, last message of the user, and system message
+	Stage  string `json:"stage"`  // stage of package llm; "": any
+	Model  string `json:"model"`  // regular expressions for the model, the last user message, and the system message
 	Match  string `json:"match"`  //
 	System string `json:"system"` //
-	Times  int    `json:"times"`  // how often it may be used; 0 is for ever
+	Times  int    `json:"times"`  // how often it may be used; 0: unlimited
 
 	Text  string          `json:"text"`  // the answer
-	JSON  json.RawMessage `json:"json"`  // or that, as it stands
-	Fault Fault           `json:"fault"` // what goes wrong
-	After int             `json:"after"` // pieces of the answer before the fault, for those in the middle of one
+	JSON  json.RawMessage `json:"json"`  // or this JSON
+	Fault Fault           `json:"fault"` // fault to simulate
+	After int             `json:"after"` // pieces before a fault within the answer
 	Delay int             `json:"delay"` // milliseconds before the answer, and before each piece with the fault "slow"
 
-	PromptTokens int `json:"prompt_tokens"` // as the server counts; 0 is by the model's characters
+	PromptTokens int `json:"prompt_tokens"` // prompt tokens that the server reports; 0: computed
 	AnswerTokens int `json:"answer_tokens"` //
 }
 
-// Fault is what goes wrong with an answer.
+// Fault is a simulated fault of an answer.
 type Fault string
 
 // The faults.
 const (
-	Die       Fault = "die"       // the connection ends in the middle of the answer
-	HalfLine  Fault = "half-line" // so, and in the middle of a line
-	Quiet     Fault = "quiet"     // the answer ends without its last message, and without an error
-	Crash     Fault = "crash"     // the runner dies: an error in the middle of the answer
-	Length    Fault = "length"    // the answer is cut off by a limit of tokens
+	Die       Fault = "die"       // the connection closes during the answer
+	HalfLine  Fault = "half-line" // the same, within a line
+	Quiet     Fault = "quiet"     // the answer ends without its last message or an error
+	Crash     Fault = "crash"     // the runner crashes: an error during the answer
+	Length    Fault = "length"    // a token limit truncates the answer
 	Busy      Fault = "busy"      // 503
 	Broken    Fault = "broken"    // 500
 	Bad       Fault = "bad"       // 400
-	Missing   Fault = "missing"   // 404: the model has gone
+	Missing   Fault = "missing"   // 404: the model was deleted
 	TooLong   Fault = "too-long"  // 400: the server counts more tokens than its window
-	Slow      Fault = "slow"      // each piece takes its time
-	NotOllama Fault = "html"      // a page, as a proxy may send
+	Slow      Fault = "slow"      // delay before each piece
+	NotOllama Fault = "html"      // an HTML page, as a proxy may send
 	Redirect  Fault = "redirect"  // 307 to another server
 )
 
-// Recorded is a request that came.
+// Recorded is a received request.
 type Recorded struct {
 	Path  string          `json:"path"`
 	Stage string          `json:"stage,omitempty"`
 	Chat  api.ChatRequest `json:"chat,omitzero"`
-	Raw   json.RawMessage `json:"raw,omitempty"` // as it came
+	Raw   json.RawMessage `json:"raw,omitempty"` // as received
 }
 
-// Server is a server that runs.
+// Server is a running server.
 type Server struct {
 	URL string
 
@@ -96,7 +96,7 @@ type Server struct {
 	seen   []Recorded
 	record func(Recorded)
 	blobs  map[string]int   // size, by digest
-	made   map[string]Model // by whoever asked, of another model and an adapter
+	made   map[string]Model // created by clients from another model and an adapter
 }
 
 // Start runs a server for a test.
@@ -110,7 +110,7 @@ func Start(t testing.TB, s Script) *Server {
 	return srv
 }
 
-// Serve runs a server at an address. Each request goes to record as well, one at a time; it may be nil.
+// Serve runs a server at an address. It passes each request to record, one at a time; record may be nil.
 func Serve(addr string, s Script, record func(Recorded)) (*Server, error) {
 	for _, a := range s.Answers {
 		for _, re := range []string{a.Model, a.Match, a.System} {
@@ -136,25 +136,25 @@ func Serve(addr string, s Script, record func(Recorded)) (*Server, error) {
 	srv.http = &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
 	go func() {
 		defer close(srv.closed)
-		_ = srv.http.Serve(l) // it ends when the server is closed, and says so
+		_ = srv.http.Serve(l) // returns an error when the server is closed
 	}()
 	return srv, nil
 }
 
-// Close ends the server and what it is saying.
+// Close stops the server and its open answers.
 func (s *Server) Close() {
 	_ = s.http.Close()
 	<-s.closed
 }
 
-// Requests returns the requests so far, in the order in which they came.
+// Requests returns the requests so far, in order.
 func (s *Server) Requests() []Recorded {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]Recorded(nil), s.seen...)
 }
 
-// Chats returns those of them that ask for an answer.
+// Chats returns the chat requests.
 func (s *Server) Chats() []Recorded {
 	var out []Recorded
 	for _, r := range s.Requests() {
@@ -165,7 +165,7 @@ func (s *Server) Chats() []Recorded {
 	return out
 }
 
-// note keeps a request and reads its body into v.
+// note records a request and decodes its body into v.
 func (s *Server) note(r *http.Request, v any) (Recorded, error) {
 	body, err := io.ReadAll(r.Body)
 	rec := Recorded{Path: r.URL.Path, Stage: stageOf(r.UserAgent())}
@@ -187,7 +187,7 @@ func (s *Server) note(r *http.Request, v any) (Recorded, error) {
 	return rec, err
 }
 
-// stageOf reads "runplan (scope)".
+// stageOf parses a user agent such as "runplan (scope)".
 func stageOf(agent string) string {
 	_, rest, _ := strings.Cut(agent, "(")
 	stage, _, _ := strings.Cut(rest, ")")
@@ -252,12 +252,12 @@ func (s *Server) model(name string) (Model, bool) {
 	return Model{}, false
 }
 
-// tokens counts as the model does.
+// tokens counts the tokens of a text for the model.
 func (m Model) tokens(text string) int {
 	return (utf8.RuneCountInString(text) + m.PerToken - 1) / m.PerToken
 }
 
-// pick takes the answer to a question, and counts its use.
+// pick returns the answer to a question and counts its use.
 func (s *Server) pick(rec Recorded) (Answer, error) {
 	var user, system string
 	for _, m := range rec.Chat.Messages {
@@ -284,7 +284,7 @@ func (s *Server) pick(rec Recorded) (Answer, error) {
 func reply(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v) // who has gone away does not listen
+	_ = json.NewEncoder(w).Encode(v) // the client may have disconnected
 }
 
 func refuse(w http.ResponseWriter, status int, message string) {

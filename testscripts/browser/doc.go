@@ -1,4 +1,4 @@
-// Package browser looks at the page of runplan serve in a real browser: headless Chromium, driven over its own
-// protocol. It is all tests. Without Chromium they are skipped, and say so; with RUNPLAN_TEST_ALL=1 they fail
-// then. Screenshots for docs are made here as well, by make screenshots.
+// Package browser tests the page of runplan serve in headless Chromium, over the DevTools protocol. It contains only
+// tests. Without Chromium they are skipped with a message; with RUNPLAN_TEST_ALL=1 they fail. It also makes the
+// screenshots for the documentation: make screenshots.
 package browser

@@ -16,9 +16,9 @@ import (
 	"github.com/runplan/runplan/training/curriculum"
 )
 
-// Data is a folder of examples that an adapter is trained on, looked through from end to end.
+// Data describes a folder of training examples that was read completely.
 type Data struct {
-	Name     string // as the registry calls it: relative to the repository where it lies in it
+	Name     string // name in the registry: relative to the repository if inside of it
 	Dir      string // absolute
 	SHA256   string // of train.jsonl
 	Examples int    // of train.jsonl
@@ -26,30 +26,31 @@ type Data struct {
 	Source   training.Source
 	Positive int
 	Negative int
-	Exported bool   // the lines are in a trainer's form
-	HeldFile string // the examples that were held back; "": there are none
+	Exported bool   // the lines are in a trainer's format
+	HeldFile string // held-out examples; "" if there are none
 }
 
-// The files of a folder of data.
+// Files of a data folder.
 const (
 	TrainFile      = "train.jsonl"
 	ValidationFile = "validation.jsonl"
-	heldFile       = "held-back.jsonl" // validation, as examples, beside what was exported, and beside a version
+	heldFile       = "held-back.jsonl" // validation side as examples, next to an export or a version
 	exportFile     = "export.json"
 )
 
-// ErrNoData says that there is nothing to train on.
+// ErrNoData reports that there is no training data.
 var ErrNoData = errors.New("there is no data to train on")
 
-// TooFewError is a corpus below the size that its curriculum asks for.
+// TooFewError reports a corpus smaller than its curriculum requires.
 type TooFewError struct{ Have, Want int }
 
 func (e *TooFewError) Error() string {
 	return fmt.Sprintf("there are %d examples, and the curriculum asks for %d at least", e.Have, e.Want)
 }
 
-// ReadData looks through a folder. Each line has to be an example of the adapter's stage, so that no adapter crosses from one kind of
-// model to the other (TRAIN-05), or a JSON object where the folder was exported for a trainer. name is how the registry calls it.
+// ReadData reads a data folder. Each line must be an example of the adapter's stage, so that no adapter is trained for
+// the wrong kind of model (TRAIN-05). In a folder exported for a trainer, each line must be a JSON object. name is the
+// name in the registry.
 func ReadData(dir, name string, spec curriculum.Spec) (Data, error) {
 	d := Data{Name: name, Dir: dir, Source: training.Logged}
 	f, err := os.Open(filepath.Join(dir, TrainFile))
@@ -83,7 +84,7 @@ func ReadData(dir, name string, spec curriculum.Spec) (Data, error) {
 	validation := ValidationFile
 	if d.Exported {
 		validation = heldFile
-		d.Positive = d.Examples // what somebody made by hand is to be learnt
+		d.Positive = d.Examples // hand-made examples are positive
 		if err := d.manifest(spec); err != nil {
 			return d, err
 		}
@@ -109,7 +110,7 @@ func ReadData(dir, name string, spec curriculum.Spec) (Data, error) {
 	return d, nil
 }
 
-// manifest looks at what an export says of itself. Data that somebody made otherwise has none, and says nothing.
+// manifest checks the manifest of an export. Hand-made data has none.
 func (d *Data) manifest(spec curriculum.Spec) error {
 	name := filepath.Join(d.Name, exportFile)
 	text, err := os.ReadFile(filepath.Join(d.Dir, exportFile))
@@ -146,7 +147,8 @@ func (d *Data) manifest(spec curriculum.Spec) error {
 	return nil
 }
 
-// exported tells by the first line whether a file is in a trainer's form: examples say which stage they are of, and where from.
+// exported reports whether a file is in a trainer's format. It looks at the first line: examples state their stage and
+// origin.
 func exported(f io.ReadSeeker) (bool, error) {
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return false, err
@@ -157,12 +159,12 @@ func exported(f io.ReadSeeker) (bool, error) {
 	}
 	var keys map[string]json.RawMessage
 	if json.Unmarshal(line, &keys) != nil {
-		return false, nil // the reader of examples says what is wrong with it
+		return false, nil // the reader of examples reports the error
 	}
 	return keys["stage"] == nil && keys["origin"] == nil && len(keys) > 0, nil
 }
 
-// count looks through train.jsonl.
+// count reads train.jsonl.
 func (d Data) count(f io.ReadSeeker, file string, spec curriculum.Spec, add func(training.Example), n *int) error {
 	if d.Exported {
 		if _, err := f.Seek(0, io.SeekStart); err != nil {
@@ -182,7 +184,7 @@ func (d Data) count(f io.ReadSeeker, file string, spec curriculum.Spec, add func
 	return d.read(f, file, spec, add, n)
 }
 
-// read looks through a file of examples.
+// read reads a file of examples.
 func (d Data) read(f io.ReadSeeker, file string, spec curriculum.Spec, add func(training.Example), n *int) error {
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return err

@@ -16,22 +16,23 @@ import (
 	"github.com/runplan/runplan/training"
 )
 
-// Desk is where adapters are put to work and taken back: the shelf with their files, the server that makes models of them, and the
-// rows that say which one a stage has.
+// Desk deploys adapters and rolls them back. It combines the shelf with the files, the server that creates the models,
+// and the rows that assign adapters to stages.
 type Desk struct {
 	Shelf   Shelf
 	Server  string      // address of the Ollama server
-	LLM     llm.Options // how it is asked
-	Window  int         // tokens of the test call; 0 is the model's
+	LLM     llm.Options // options for asking it
+	Window  int         // window of the test call in tokens; 0: the model's own
 	Curated *store.Curated
 	Ledger  *store.Training
 	Log     *store.Log // of the same journal
-	Keep    int        // versions of an adapter that are kept; 0 is all
+	Keep    int        // versions of an adapter to keep; 0: all
 	Now     func() time.Time
-	Note    func(string) // the story; may be nil
+	Note    func(string) // receives progress messages; may be nil
 }
 
-// BrokenError is a model that the server makes and cannot run, or that answers nothing. It never becomes active.
+// BrokenError reports a model that the server creates but cannot run, or that gives an empty answer. Such a model is
+// never activated.
 type BrokenError struct {
 	Tag string
 	Err error
@@ -43,7 +44,7 @@ func (e *BrokenError) Error() string {
 
 func (e *BrokenError) Unwrap() error { return e.Err }
 
-// UntestedError is a test call that nobody can tell anything from: the server went away, or took too long.
+// UntestedError reports a test call without a result: the server was unreachable or too slow.
 type UntestedError struct {
 	Tag string
 	Err error
@@ -55,26 +56,26 @@ func (e *UntestedError) Error() string {
 
 func (e *UntestedError) Unwrap() error { return e.Err }
 
-// MismatchError is an adapter for another model than the one below it.
+// MismatchError reports an adapter for another base model.
 type MismatchError struct{ What, Have, Want string }
 
 func (e *MismatchError) Error() string {
 	return fmt.Sprintf("the adapter is for %s %s, and the model of the stage is %s", e.What, e.Have, e.Want)
 }
 
-// Changed is what a deployment or a rollback did.
+// Changed describes the effect of a deployment or a rollback.
 type Changed struct {
 	Stage   training.Stage `json:"stage"`
-	Tag     string         `json:"model_tag"` // that answers now; "": the model of the role
+	Tag     string         `json:"model_tag"` // tag that is active now; "": the model of the role
 	Version string         `json:"version,omitempty"`
-	Before  string         `json:"before,omitempty"` // tag that was active
+	Before  string         `json:"before,omitempty"` // tag that was active before
 	Answer  string         `json:"test_answer,omitempty"`
-	Removed []string       `json:"removed"` // tags of versions that are no longer kept
+	Removed []string       `json:"removed"` // tags of removed old versions
 }
 
-// Deploy puts a version to work: it looks at the file, asks whether a person agrees, has the server make a model of the base and the
-// adapter, asks that one a question, and only then makes it the active one of its stage. base is the tag of the model that the
-// settings name for the role. All of it can be done again, whenever it was cut off.
+// Deploy activates a version. It checks the file and asks agree for a person's consent. The server then creates a
+// model from base and adapter, which must answer a test question. Only then Deploy activates it for its stage. base is
+// the model tag that the settings name for the role. An interrupted deployment can be repeated.
 func (d Desk) Deploy(ctx context.Context, v Version, base string, agree func(subject string) error) (Changed, error) {
 	out := Changed{Stage: v.Stage, Tag: v.Tag, Version: v.Name(), Removed: []string{}}
 	if v.BaseModel != base {
@@ -101,8 +102,8 @@ func (d Desk) Deploy(ctx context.Context, v Version, base string, agree func(sub
 	return out, err
 }
 
-// fits looks at what can be known before anything is made: the file is the one that was trained, it is an adapter, and for models of
-// the base's architecture.
+// fits makes the checks that need no new model: the file is the trained one, is an adapter, and has the architecture
+// of the base.
 func (d Desk) fits(ctx context.Context, v Version) error {
 	info, err := Inspect(v.File())
 	if err != nil {
@@ -127,8 +128,8 @@ func (d Desk) fits(ctx context.Context, v Version) error {
 	return nil
 }
 
-// made has the server make the model of a version, and tests it. One that is broken is removed again, and if it was active it is not
-// any longer.
+// made has the server create the model of a version and tests it. It removes a broken model, and deactivates it if it
+// was active.
 func (d Desk) made(ctx context.Context, v Version, active string) (answer string, err error) {
 	f, err := os.Open(v.File())
 	if err != nil {
@@ -151,8 +152,8 @@ func (d Desk) made(ctx context.Context, v Version, active string) (answer string
 	return "", errors.Join(err, llm.Remove(ctx, d.LLM, d.Server, v.Tag))
 }
 
-// test asks the model of a version one question. Adapters of a form or for an architecture that the server cannot run are found
-// only so: the server makes models of them without a word.
+// test asks the model of a version one question. This is the only way to find adapters that the server cannot run,
+// because it creates their models without an error.
 func (d Desk) test(ctx context.Context, v Version) (string, error) {
 	d.note("asking %s a question", v.Tag)
 	o := d.LLM
@@ -164,7 +165,7 @@ func (d Desk) test(ctx context.Context, v Version) (string, error) {
 	var late *llm.TimeoutError
 	switch {
 	case errors.As(err, &long):
-		return res.Partial, nil // it talks, and was told to stop
+		return res.Partial, nil // it answers; the token limit stopped it
 	case errors.As(err, &down), errors.As(err, &late), ctx.Err() != nil:
 		return "", &UntestedError{v.Tag, err}
 	case err != nil:
@@ -175,7 +176,7 @@ func (d Desk) test(ctx context.Context, v Version) (string, error) {
 	return res.Text, nil
 }
 
-// activate writes the row that gives a stage its adapter, and the fact that it was so.
+// activate writes the row that assigns the adapter to its stage, and records that in the journal.
 func (d Desk) activate(ctx context.Context, v Version) error {
 	before, err := d.active(ctx, v.Stage)
 	if err != nil {
@@ -202,7 +203,7 @@ func (d Desk) active(ctx context.Context, s training.Stage) (store.Adapter, erro
 	return a, err
 }
 
-// deployed adds to the journal that an adapter works, or does no longer.
+// deployed records in the journal whether an adapter is active.
 func (d Desk) deployed(ctx context.Context, tag string, on bool) error {
 	all, err := d.Log.TrainedAdapters(ctx)
 	if err != nil {
@@ -216,8 +217,9 @@ func (d Desk) deployed(ctx context.Context, tag string, on bool) error {
 	return nil // trained elsewhere; its row in the index counts
 }
 
-// retain removes what is older than the versions that are kept: the model, the row and the folder. One that is active stays, and
-// so does the one that a rollback would bring back (TRAIN-23). What the server does not remove now is removed the next time, as its folder stays.
+// retain removes versions older than the ones to keep: model, row and folder. It never removes the active version, nor
+// the one that a rollback would activate (TRAIN-23). If the server fails to remove a model, the folder stays and the
+// next call tries again.
 func (d Desk) retain(ctx context.Context, adapter string) ([]string, error) {
 	removed := []string{}
 	all, err := d.Shelf.Versions(adapter)
@@ -256,7 +258,7 @@ func (d Desk) note(format string, args ...any) {
 	}
 }
 
-// Digest is the sha256 of a file, in hex.
+// Digest returns the SHA-256 of a file in hex.
 func Digest(name string) (string, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -270,8 +272,8 @@ func Digest(name string) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// Trial sees to it that the model of a version is on the server, so that it can be asked, and returns what takes it away again. One
-// that was there stays. Nothing becomes active.
+// Trial makes sure that the server has the model of a version. remove deletes that model if Trial created it. Nothing
+// is activated.
 func (d Desk) Trial(ctx context.Context, v Version) (remove func(), err error) {
 	if err := d.fits(ctx, v); err != nil {
 		return nil, err
@@ -287,5 +289,5 @@ func (d Desk) Trial(ctx context.Context, v Version) (remove func(), err error) {
 	if _, err := d.made(ctx, v, ""); err != nil {
 		return nil, err
 	}
-	return func() { _ = llm.Remove(context.WithoutCancel(ctx), d.LLM, d.Server, v.Tag) }, nil // deploy would make it anew
+	return func() { _ = llm.Remove(context.WithoutCancel(ctx), d.LLM, d.Server, v.Tag) }, nil
 }

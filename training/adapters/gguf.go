@@ -11,28 +11,28 @@ import (
 	"strings"
 )
 
-// Info is what the file of an adapter says of itself.
+// Info holds the metadata of an adapter file.
 type Info struct {
-	Architecture string  `json:"architecture"` // of the models that it is for
+	Architecture string  `json:"architecture"` // architecture of the base models
 	Alpha        float64 `json:"alpha"`
-	Rank         int     `json:"rank"`    // of its largest pair
-	Targets      int     `json:"targets"` // matrices that it changes
+	Rank         int     `json:"rank"`    // largest rank of its matrix pairs
+	Targets      int     `json:"targets"` // number of changed matrices
 }
 
-// FileError is a file that is no adapter which a server could use.
+// FileError reports a file that is not a usable adapter.
 type FileError struct{ File, Why string }
 
 func (e *FileError) Error() string { return fmt.Sprintf("the adapter %s: %s", e.File, e.Why) }
 
-// Bounds of what is read of a file before its numbers.
+// Limits for reading the header of a file.
 const (
-	mostEntries = 1 << 16 // fields, and tensors
+	mostEntries = 1 << 16 // metadata fields or tensors
 	mostKey     = 1 << 16 // bytes
 	mostText    = 1 << 20 // bytes
 )
 
-// Inspect reads an adapter in a GGUF file and says what is wrong with it as a file: its form, its kind, tensors without their other
-// half, shapes that cannot be multiplied, numbers that are none. Whether it fits a model, only the model's server can say.
+// Inspect reads a GGUF adapter file and checks it: format, type, tensors without their pair, incompatible shapes, and
+// NaN or infinite values. Only the server can tell whether it fits a model.
 func Inspect(file string) (Info, error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -53,7 +53,7 @@ func Inspect(file string) (Info, error) {
 	return info, nil
 }
 
-// reader reads a GGUF file from its beginning, and remembers the first thing that is wrong.
+// reader reads a GGUF file from the start and keeps the first error.
 type reader struct {
 	r    *bufio.Reader
 	at   int64
@@ -109,14 +109,14 @@ func (r *reader) text(most int) string {
 	return string(r.bytes(int(n)))
 }
 
-// The kinds of values of GGUF.
+// GGUF value types.
 const (
 	kindFloat32 = 6
 	kindString  = 8
 	kindArray   = 9
 )
 
-// widths are the sizes of the kinds with a fixed one.
+// width returns the size of a fixed-size type in bytes.
 func width(kind uint32) int64 {
 	switch kind {
 	case 0, 1, 7:
@@ -131,7 +131,7 @@ func width(kind uint32) int64 {
 	return 0
 }
 
-// value reads one value: texts and numbers of 32 bits are returned, all else is gone over.
+// value reads one value. It returns strings and 32-bit numbers and skips all others.
 func (r *reader) value(kind uint32) any {
 	switch {
 	case kind == kindString:
@@ -163,7 +163,7 @@ func (r *reader) value(kind uint32) any {
 	return nil
 }
 
-// matrix is a tensor as the table has it; in is the dimension whose numbers lie side by side.
+// matrix is an entry of the tensor table. in is the contiguous dimension.
 type matrix struct {
 	name    string
 	in, out uint64
@@ -238,7 +238,7 @@ func (r *reader) matrix() (matrix, error) {
 	return m, r.err
 }
 
-// judge looks whether the fields are those of a LoRA, and whether each matrix has its other half.
+// judge checks that the metadata describes a LoRA and that each matrix has its pair.
 func judge(known map[string]any, list []matrix) (Info, error) {
 	var info Info
 	info.Architecture, _ = known["general.architecture"].(string)
@@ -271,7 +271,7 @@ func judge(known map[string]any, list []matrix) (Info, error) {
 		}
 		into[target] = m
 	}
-	for _, m := range list { // in the order of the file, so that the first that is wrong is always the same one
+	for _, m := range list { // file order, so that the first error is always the same
 		target, isDown := strings.CutSuffix(m.name, ".lora_a")
 		if !isDown {
 			if _, ok := down[strings.TrimSuffix(m.name, ".lora_b")]; !ok {
@@ -284,7 +284,7 @@ func judge(known map[string]any, list []matrix) (Info, error) {
 		switch {
 		case !ok:
 			return info, fmt.Errorf("tensor %.80q has no lora_b", m.name)
-		case strings.HasPrefix(target, "token_embd."): // its lora_a lies the other way round
+		case strings.HasPrefix(target, "token_embd."): // its lora_a is transposed
 			if m.in != rank {
 				return info, fmt.Errorf("the two matrices for %.80q cannot be multiplied: rank %d and %d", target, m.in, rank)
 			}

@@ -11,11 +11,11 @@ import (
 	"github.com/runplan/runplan/training"
 )
 
-// ErrNothingHeld says that a version was trained on all there was: nothing is left to measure it by.
+// ErrNothingHeld reports that a version was trained on all examples, so that none are left to measure it.
 var ErrNothingHeld = errors.New("nothing was held back from the training")
 
-// holdBack keeps the examples that a version is not trained on beside it. The folder with the data is made anew again and again, and
-// what is held back there next time may have been trained on now.
+// holdBack copies the held-out examples next to the version. The data folder is rebuilt often, and its next held-out
+// examples may be among those used for training now.
 func (v Version) holdBack(from string) error {
 	if from == "" {
 		return nil
@@ -27,7 +27,7 @@ func (v Version) holdBack(from string) error {
 	return atomicfile.Write(filepath.Join(v.dir, heldFile), text, 0o644)
 }
 
-// HeldBack are the examples that a version was not trained on (TRAIN-26).
+// HeldBack returns the held-out examples of a version (TRAIN-26).
 func (v Version) HeldBack() ([]training.Example, error) {
 	f, err := os.Open(filepath.Join(v.dir, heldFile))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -19,8 +19,8 @@ var (
 	anyHeader       = lazyre.New(`^\s*\[`)
 )
 
-// SetOverride writes into the text of a settings file which model a stage has; "" takes the line out. All else stays as it stands,
-// comments too. What is written in a way that this does not understand is left alone, and an error.
+// SetOverride sets the model of a stage in the text of a settings file; "" removes the line. All other text stays,
+// including comments. It returns an error if it does not understand the present form.
 func SetOverride(file string, text []byte, stage training.Stage, tag string) ([]byte, error) {
 	lines := bytes.SplitAfter(text, []byte("\n"))
 	header, at := -1, -1
@@ -29,7 +29,7 @@ func SetOverride(file string, text []byte, stage training.Stage, tag string) ([]
 		case overridesHeader.MatchString(line):
 			header = i
 		case header >= 0 && anyHeader.MatchString(line):
-			lines = splice(lines, i) // what follows is another table
+			lines = splice(lines, i) // the following lines belong to another table
 		case header >= 0 && strings.HasPrefix(strings.TrimSpace(line), string(stage)):
 			if key, _, ok := strings.Cut(line, "="); ok && strings.TrimSpace(key) == string(stage) {
 				at = i
@@ -70,12 +70,12 @@ func SetOverride(file string, text []byte, stage training.Stage, tag string) ([]
 	return out, config.Check(file, out)
 }
 
-// splice joins what follows line i to one piece, so that nothing in it is looked at.
+// splice joins all lines after line i into one, which is then left unchanged.
 func splice(lines [][]byte, i int) [][]byte {
 	return append(append([][]byte{}, lines[:i]...), bytes.Join(lines[i:], nil))
 }
 
-// onlyThat compares what the two texts say: they may differ in the model of the stage, which has to be the one that is wanted.
+// onlyThat checks that two texts differ only in the model of the stage, and that the new value is tag.
 func onlyThat(before, after []byte, stage training.Stage, tag string) error {
 	a, b := map[string]any{}, map[string]any{}
 	if err := toml.Unmarshal(before, &a); err != nil {
@@ -94,7 +94,7 @@ func onlyThat(before, after []byte, stage training.Stage, tag string) error {
 	return nil
 }
 
-// take removes the model of a stage from what a file says, and the tables that are empty then.
+// take removes the model of a stage from parsed settings, and the tables that are empty afterwards.
 func take(m map[string]any, stage training.Stage) any {
 	models, _ := m["models"].(map[string]any)
 	overrides, _ := models["overrides"].(map[string]any)

@@ -10,8 +10,8 @@ import (
 	"github.com/runplan/runplan/internal/store"
 )
 
-// Register writes the rows of versions that have none: of the one that was just trained, and of those after which the process was
-// killed. A dataset that no plan chose gets a plan that says so, as the registry wants one.
+// Register writes the missing rows of versions: of the latest training, and of those whose process was killed
+// afterwards. A dataset without a plan gets a placeholder plan, because the registry requires one.
 func (s Shelf) Register(ctx context.Context, ledger *store.Training, log *store.Log) error {
 	all, err := s.All()
 	if err != nil {
@@ -46,7 +46,7 @@ func registered(rows []store.TrainedAdapter, v Version) bool {
 	return false
 }
 
-// absolute is where data lies that is named relative to the repository.
+// absolute resolves a data path relative to the repository.
 func (s Shelf) absolute(data string) string {
 	if name := filepath.FromSlash(data); filepath.IsAbs(name) {
 		return name
@@ -54,7 +54,7 @@ func (s Shelf) absolute(data string) string {
 	return filepath.Join(s.Dir, "..", "..", "..", filepath.FromSlash(data))
 }
 
-// dataset is the row of what a version was trained on: the last one of that folder from before it was trained.
+// dataset returns the dataset row of a version: the last one for that folder before the training.
 func (s Shelf) dataset(ctx context.Context, ledger *store.Training, log *store.Log, v Version) (int64, error) {
 	sets, err := log.Datasets(ctx)
 	if err != nil {
@@ -84,8 +84,8 @@ func (s Shelf) dataset(ctx context.Context, ledger *store.Training, log *store.L
 	})
 }
 
-// Prune removes folders of old versions that were never deployed, so that trainings that nobody wanted do not fill the disk. What was
-// deployed is [Desk]'s to remove, with its model.
+// Prune removes folders of old versions that were never deployed, so that unused trainings do not fill the disk.
+// [Desk] removes deployed versions together with their models.
 func (s Shelf) Prune(adapter string, keep int, deployed func(tag string) bool) error {
 	all, err := s.Versions(adapter)
 	if err != nil || keep <= 0 || len(all) <= keep {

@@ -12,12 +12,12 @@ import (
 	"github.com/runplan/runplan/training"
 )
 
-// ErrNotActive says that a stage has no adapter that could be taken back.
+// ErrNotActive reports that a stage has no active adapter.
 var ErrNotActive = errors.New("no adapter is active")
 
-// Rollback takes the active adapter of a stage back: the version that was deployed before it is active again, once a test call shows
-// that it answers. Where there is none, and with toBase, it is the model of the role that answers again. A server that has lost the
-// earlier model makes it anew of its file. What cannot be tested changes nothing.
+// Rollback deactivates the adapter of a stage and activates the previously deployed version, after a test call
+// succeeds. Without such a version, or with toBase, the model of the role is used again. If the server has lost the
+// earlier model, it is created again from its file. If the test fails, nothing changes.
 func (d Desk) Rollback(ctx context.Context, stage training.Stage, toBase bool, agree func(subject string) error) (Changed, error) {
 	out := Changed{Stage: stage, Removed: []string{}}
 	now, err := d.active(ctx, stage)
@@ -57,8 +57,7 @@ func (d Desk) Rollback(ctx context.Context, stage training.Stage, toBase bool, a
 	return out, d.activate(ctx, target)
 }
 
-// previous is the version that was active before: of those below the active one, the one that was put to work last. A later one is
-// never brought back by going back.
+// previous returns the version to roll back to: among the versions below the active one, the one deployed last.
 func (d Desk) previous(ctx context.Context, stage training.Stage, now store.Adapter) (Version, bool, error) {
 	rows, err := d.Curated.Adapters(ctx)
 	if err != nil {

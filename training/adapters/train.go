@@ -18,14 +18,14 @@ import (
 	"github.com/runplan/runplan/training/curriculum"
 )
 
-// Job is one training: of which adapter, for which model, on what.
+// Job describes one training: adapter, base model and data.
 type Job struct {
 	Spec      curriculum.Spec
-	BaseModel string // tag of the model that has the role of the base in the settings
+	BaseModel string // tag of the model that the settings name for the role
 	Data      Data
 }
 
-// Trainer is the program that trains, as the user named it. It is told what to do by variables:
+// Trainer is the configured training program. It receives its parameters in environment variables:
 //
 //	RUNPLAN_TRAIN_ADAPTER  name of the adapter     RUNPLAN_TRAIN_STAGE    stage that it is for
 //	RUNPLAN_TRAIN_VERSION  number of the version   RUNPLAN_TRAIN_BASE     tag of the model below it
@@ -34,26 +34,27 @@ type Job struct {
 //	RUNPLAN_TRAIN_OUTPUT   file to write: the adapter, GGUF
 //	RUNPLAN_TRAIN_METRICS  file that it may write: a JSON object with training_loss, and whatever else it measured
 //
-// It starts in the folder of the output, with the environment that agents get, and exits with 0 once the adapter is written.
+// It starts in the folder of the output, with the environment that agents get. It exits with 0 after it has written
+// the adapter.
 type Trainer struct {
 	Command []string
-	Environ []string // of this program
-	PassEnv []string // variables that the trainer may see besides
-	Root    string   // of the repository: a program with a slash lies there, and {root} names it
+	Environ []string // environment of this program
+	PassEnv []string // additional variables that the trainer may see
+	Root    string   // repository root: for relative program paths and for {root}
 	Timeout time.Duration
 	Redact  func(string) string
 	Reaper  *proc.Reaper
-	Line    func(string) // each line that it prints; may be nil
+	Line    func(string) // receives each output line; may be nil
 	Now     func() time.Time
 }
 
-// ErrNoTrainer says that no program is named that could train.
+// ErrNoTrainer reports that no trainer is configured.
 var ErrNoTrainer = errors.New("no trainer is configured")
 
-// FailedError is a trainer that did not leave an adapter.
+// FailedError reports a trainer that did not produce an adapter.
 type FailedError struct {
 	Program, Why string
-	Log          string // file with all that it printed
+	Log          string // file with its complete output
 }
 
 func (e *FailedError) Error() string {
@@ -63,9 +64,9 @@ func (e *FailedError) Error() string {
 	return "the trainer " + e.Program + " " + e.Why
 }
 
-// Train runs the trainer and keeps what it made as the next version. What fails leaves nothing but the trainer's log. The version is
-// there as a whole before its row is written; a row that is missing because the process was killed in between is written by the next
-// [Shelf.Register].
+// Train runs the trainer and keeps the result as the next version. A failure leaves only the trainer's log. The
+// version is complete before its row is written. If the process is killed in between, the next [Shelf.Register] writes
+// the row.
 func (s Shelf) Train(ctx context.Context, job Job, t Trainer) (Version, error) {
 	if len(t.Command) == 0 {
 		return Version{}, ErrNoTrainer
@@ -114,7 +115,7 @@ func (s Shelf) Train(ctx context.Context, job Job, t Trainer) (Version, error) {
 	return v, work.keep(&v)
 }
 
-// next is the number of the version: above all that the adapter had, and all that the tags of its stage and base have.
+// next returns the next version number: above all versions of the adapter and all tags of its stage and base.
 func (s Shelf) next(job Job) (int, error) {
 	all, err := s.All()
 	if err != nil {
@@ -166,10 +167,10 @@ func (t Trainer) run(ctx context.Context, job Job, v Version) error {
 	return nil
 }
 
-// maxMetrics bounds what a trainer says of its work.
+// maxMetrics is the highest size of the trainer's metrics file, in bytes.
 const maxMetrics = 1 << 20
 
-// look takes in what the trainer left: the adapter, and what it measured. A loss that it did not tell is unknown.
+// look reads the results of the trainer: the adapter and its metrics. A loss that is not reported is unknown.
 func (v *Version) look() error {
 	info, err := Inspect(v.File())
 	if errors.Is(err, fs.ErrNotExist) {

@@ -1,9 +1,8 @@
-// Package adapters takes an adapter from its data to work and back: a trainer that the user named makes a version of it, the server
-// makes a model of it and of its base, a test call shows that the model answers, and only then the row is written that gives it its
-// stage. A version is a folder below .runplan/training/adapters that is there as a whole or not at all.
+// Package adapters trains and deploys adapters. A configured trainer makes a version. The server creates a model from
+// it and its base, and a test call checks that the model answers. Only then a row assigns it to its stage. A version
+// is a folder under .runplan/training/adapters that is created atomically.
 //
-// All steps can be done again after the process was killed between them. What is active is one row (TRAIN-28); everything else
-// only prepares it.
+// Each step can be repeated after a crash. One row decides what is active (TRAIN-28); all else only prepares it.
 package adapters
 
 import (
@@ -24,15 +23,15 @@ import (
 	"github.com/runplan/runplan/training/curriculum"
 )
 
-// Version is one training of an adapter, as its folder tells.
+// Version is one training of an adapter, as stored in its folder.
 type Version struct {
 	Adapter     string          `json:"adapter"`
 	Number      int             `json:"version"`
 	Stage       training.Stage  `json:"stage"`
 	Base        training.Base   `json:"base"`
 	BaseModel   string          `json:"base_model"` // tag of the model that it was trained for
-	Tag         string          `json:"model_tag"`  // of the model that the server makes of both
-	Data        string          `json:"data"`       // folder that it was trained on
+	Tag         string          `json:"model_tag"`  // tag of the model made from base and adapter
+	Data        string          `json:"data"`       // folder of its training data
 	DataSHA256  string          `json:"data_sha256"`
 	Examples    int             `json:"examples"`
 	Source      training.Source `json:"source"`
@@ -41,7 +40,7 @@ type Version struct {
 	Hyper       json.RawMessage `json:"hyperparameters"`
 	Info        Info            `json:"file"`
 	FileSHA256  string          `json:"file_sha256"`
-	Loss        *float64        `json:"training_loss"` // null: the trainer did not tell
+	Loss        *float64        `json:"training_loss"` // null: not reported by the trainer
 	Metrics     json.RawMessage `json:"metrics,omitempty"`
 	TrainedAt   time.Time       `json:"trained_at"`
 	DurationSec float64         `json:"duration_s"`
@@ -49,7 +48,7 @@ type Version struct {
 	dir string
 }
 
-// The files in the folder of a version.
+// Files of a version folder.
 const (
 	adapterFile = "adapter.gguf"
 	versionFile = "adapter.json"
@@ -58,16 +57,16 @@ const (
 	trainerLog  = "trainer.log"
 )
 
-// File is the path of the adapter itself.
+// File returns the path of the adapter file.
 func (v Version) File() string { return filepath.Join(v.dir, adapterFile) }
 
-// ValidationFile is the path of what the last validation found.
+// ValidationFile returns the path of the last validation report.
 func (v Version) ValidationFile() string { return filepath.Join(v.dir, "validation.json") }
 
-// Name is "code-architect@v2".
+// Name returns a name such as "code-architect@v2".
 func (v Version) Name() string { return fmt.Sprintf("%s@v%d", v.Adapter, v.Number) }
 
-// short are the words for stages in tags.
+// short returns the name of a stage in tags.
 func short(s training.Stage) string {
 	switch s {
 	case training.TaskAnalysis:
@@ -80,21 +79,22 @@ func short(s training.Stage) string {
 	return string(s)
 }
 
-// TagOf names the model that is made of a base and a version of an adapter for a stage: qwen3:4b-scope-v1 (TRAIN-28).
+// TagOf returns the tag of the model made from a base and an adapter version for a stage: qwen3:4b-scope-v1
+// (TRAIN-28).
 func TagOf(base string, s training.Stage, n int) string {
 	if last := base[strings.LastIndexByte(base, '/')+1:]; !strings.Contains(last, ":") {
-		base += ":latest" // what it means without it
+		base += ":latest" // the default tag
 	}
 	return fmt.Sprintf("%s-%s-v%d", base, short(s), n)
 }
 
-// Ref is what a user calls a version: its adapter, and with a number which one.
+// Ref names an adapter and optionally one of its versions.
 type Ref struct {
 	Adapter string
 	Number  int // 0: the latest
 }
 
-// ParseRef reads NAME, NAME@2 or NAME@v2.
+// ParseRef parses NAME, NAME@2 or NAME@v2.
 func ParseRef(text string) (Ref, error) {
 	name, number, given := strings.Cut(text, "@")
 	r := Ref{Adapter: name}
@@ -112,16 +112,16 @@ func ParseRef(text string) (Ref, error) {
 	return r, nil
 }
 
-// ErrNoVersion says that a version of an adapter is not there.
+// ErrNoVersion reports that an adapter version does not exist.
 var ErrNoVersion = errors.New("there is no such version")
 
-// Shelf is the folder that has all versions of all adapters.
+// Shelf is the folder with all versions of all adapters.
 type Shelf struct{ Dir string }
 
-// ShelfOf is the shelf of the repository whose .runplan folder is at root.
+// ShelfOf returns the shelf for the .runplan folder root.
 func ShelfOf(root string) Shelf { return Shelf{filepath.Join(root, "training", "adapters")} }
 
-// make makes the folder of an adapter, and sees to it that git does not see the shelf.
+// make creates the folder of an adapter and hides the shelf from git.
 func (s Shelf) make(adapter string) error {
 	dir := filepath.Join(s.Dir, adapter)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -134,7 +134,7 @@ func (s Shelf) make(adapter string) error {
 	return atomicfile.WriteLoose(hide, []byte("*\n"), 0o644)
 }
 
-// Adapters lists those with a folder, sorted.
+// Adapters lists the adapters with a folder, sorted.
 func (s Shelf) Adapters() ([]string, error) {
 	entries, err := os.ReadDir(s.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -152,7 +152,7 @@ func (s Shelf) Adapters() ([]string, error) {
 	return out, nil
 }
 
-// Versions reads those of an adapter, the first one first.
+// Versions returns the versions of an adapter in ascending order.
 func (s Shelf) Versions(adapter string) ([]Version, error) {
 	entries, err := os.ReadDir(filepath.Join(s.Dir, adapter))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -193,7 +193,7 @@ func readVersion(dir string) (Version, error) {
 	return v, nil
 }
 
-// All reads all versions of all adapters.
+// All returns all versions of all adapters.
 func (s Shelf) All() ([]Version, error) {
 	names, err := s.Adapters()
 	if err != nil {
@@ -210,7 +210,7 @@ func (s Shelf) All() ([]Version, error) {
 	return out, nil
 }
 
-// Find reads one version.
+// Find returns one version.
 func (s Shelf) Find(r Ref) (Version, error) {
 	all, err := s.Versions(r.Adapter)
 	if err != nil {
@@ -230,7 +230,7 @@ func (s Shelf) Find(r Ref) (Version, error) {
 	return Version{}, fmt.Errorf("%s@v%d: %w; there are %d, the last is v%d", r.Adapter, r.Number, ErrNoVersion, len(all), all[len(all)-1].Number)
 }
 
-// byTag is the version that a model was made of.
+// byTag returns the version that belongs to a model tag.
 func byTag(all []Version, tag string) (Version, bool) {
 	i := slices.IndexFunc(all, func(v Version) bool { return v.Tag == tag })
 	if i < 0 {

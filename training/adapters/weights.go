@@ -9,22 +9,22 @@ import (
 	"math"
 )
 
-// The kinds of numbers that can be looked at one by one.
+// Number formats that can be checked one by one.
 const (
 	weightF32  = 0
 	weightF16  = 1
 	weightBF16 = 30
 )
 
-// finite looks at the numbers of the tensors: each has to lie in the file, and no number may be infinite or none. A training that
-// diverged leaves such ones, and a model with them says nothing of use, without any error. Quantised tensors are not looked into.
+// finite checks that each tensor lies within the file and has no NaN or infinite values. A diverged training produces
+// such values, and the model then answers nonsense without an error. Quantised tensors are not checked.
 func finite(f io.ReaderAt, begin, size int64, list []matrix) error {
 	for _, m := range list {
 		n := m.in * m.out
 		if m.in > 1<<40/m.out {
 			return fmt.Errorf("tensor %.80q claims to have %d times %d numbers", m.name, m.in, m.out)
 		}
-		bytes := int64(0) // of a quantised one: not known here
+		bytes := int64(0) // unknown for a quantised tensor
 		switch m.kind {
 		case weightF32:
 			bytes = int64(n) * 4
@@ -64,7 +64,7 @@ func numbers(r io.Reader, kind uint32) error {
 			x := float64(math.Float32frombits(binary.LittleEndian.Uint32(b)))
 			bad = math.IsNaN(x) || math.IsInf(x, 0)
 		case weightF16:
-			bad = binary.LittleEndian.Uint16(b)&0x7c00 == 0x7c00 // all bits of the exponent
+			bad = binary.LittleEndian.Uint16(b)&0x7c00 == 0x7c00 // all exponent bits are set
 		case weightBF16:
 			bad = binary.LittleEndian.Uint16(b)&0x7f80 == 0x7f80
 		}

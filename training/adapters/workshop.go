@@ -11,17 +11,17 @@ import (
 	"github.com/runplan/runplan/internal/proc"
 )
 
-// workshop is the folder in which a version is made. It becomes the version's own in one step, or is removed.
+// workshop is a temporary folder for a new version. It is renamed into place at the end, or removed.
 type workshop struct {
 	shelf Shelf
 	name  string // of the adapter
 	dir   string
-	owner *os.File // open while somebody is at work
+	owner *os.File // locked while its process is running
 }
 
 const workPrefix = ".new-"
 
-// workshop makes a folder, and removes those whose owner was killed.
+// workshop creates a folder, and removes folders whose process was killed.
 func (s Shelf) workshop(adapter string) (*workshop, error) {
 	home := filepath.Join(s.Dir, adapter)
 	entries, err := os.ReadDir(home)
@@ -52,19 +52,19 @@ func (s Shelf) workshop(adapter string) (*workshop, error) {
 	return w, nil
 }
 
-// close removes what was not kept.
+// close removes the folder unless it was kept.
 func (w *workshop) close() {
 	if w.owner != nil {
 		w.owner.Close()
 	}
-	_ = os.RemoveAll(w.dir) // the next training removes what is left
+	_ = os.RemoveAll(w.dir) // the next training removes leftovers
 }
 
-// failed keeps the trainer's log of a training that failed, and nothing else, and says where it is.
+// failed keeps only the trainer's log of a failed training and returns an error with its path.
 func (w *workshop) failed(why error, now time.Time) error {
 	log := filepath.Join(w.shelf.Dir, w.name, "failed-"+now.UTC().Format("20060102T150405.000")+".log")
 	if err := os.Rename(filepath.Join(w.dir, trainerLog), log); err != nil {
-		return why // it printed nothing
+		return why // the trainer printed nothing
 	}
 	var f *FailedError
 	if errors.As(why, &f) {
@@ -74,7 +74,7 @@ func (w *workshop) failed(why error, now time.Time) error {
 	return fmt.Errorf("%w; what the trainer printed is in %s", why, log)
 }
 
-// keep gives the version its folder. Two trainings that end at a time do not get the same one.
+// keep renames the folder into place. Two trainings that end at the same time get different version numbers.
 func (w *workshop) keep(v *Version) error {
 	w.owner.Close()
 	if err := os.Remove(filepath.Join(w.dir, "owner")); err != nil {

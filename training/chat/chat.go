@@ -1,5 +1,5 @@
-// Package chat writes a conversation as the text that a model sees, with the template that belongs to the model: the one
-// of an Ollama server, or the Jinja of a tokenizer_config.json. No token of any model is written down here (TRAIN-20).
+// Package chat renders conversations as the text that a model sees. It uses the template of the model: from an Ollama
+// server, or the Jinja template in tokenizer_config.json. The code contains no model-specific tokens (TRAIN-20).
 package chat
 
 import (
@@ -12,32 +12,32 @@ import (
 	"github.com/runplan/runplan/training"
 )
 
-// Pair is a conversation as text, cut where the model begins to speak.
+// Pair is a rendered conversation, split where the model's answer begins.
 type Pair struct {
 	Prompt     string
-	Completion string // the answer, and what ends it
+	Completion string // the answer and its end marker
 }
 
-// Renderer writes conversations for one model.
+// Renderer renders conversations for one model.
 type Renderer interface {
-	// Name tells where the template is from.
+	// Name returns the origin of the template.
 	Name() string
-	// Pair writes a prompt and the answer to it.
+	// Pair renders a prompt and its answer.
 	Pair(ctx context.Context, prompt []training.Message, answer string) (Pair, error)
 }
 
-// ErrTemplate says that a template cannot be used for training: it fails, or makes of a conversation what cannot be cut.
+// ErrTemplate reports a template that cannot be used for training: it fails, or its output cannot be split.
 var ErrTemplate = errors.New("the template does not fit")
 
-// next is what somebody says after the answer, so that a template has to end the answer before it.
+// next is a user message after the answer, which makes a template end the answer.
 const next = "What is next?"
 
-// cut finds the completion in full, where the answer and what somebody says next follow the prompt. alone is how a
-// conversation looks that begins with what is said next.
+// cut finds the completion in full, the rendering of prompt, answer and a next user message. alone is the rendering of
+// a conversation that starts with that message.
 func cut(prompt, answer, full, alone string, stops []string, end func() (string, error)) (Pair, error) {
 	rest, ok := strings.CutPrefix(full, prompt+answer)
 	if !ok {
-		// Some templates take the blanks around an answer away, and a model that is taught by them never says any.
+		// Some templates trim the answer, so a model trained with them never produces surrounding blanks.
 		answer = strings.TrimSpace(answer)
 		rest, ok = strings.CutPrefix(full, prompt+answer)
 	}
@@ -46,7 +46,7 @@ func cut(prompt, answer, full, alone string, stops []string, end func() (string,
 	}
 	closing, whole := strings.CutSuffix(rest, alone)
 	if !whole {
-		// What is said next looks otherwise after an answer than at the beginning. What ends the answer comes before it.
+		// A message after an answer is rendered differently from a first message. The text before it ends the answer.
 		closing, _, _ = strings.Cut(rest, next)
 	}
 	if at, stop := firstOf(closing, stops); at >= 0 {
@@ -65,7 +65,7 @@ func cut(prompt, answer, full, alone string, stops []string, end func() (string,
 	return Pair{prompt, answer + text}, nil
 }
 
-// firstOf finds the first of several words in text.
+// firstOf returns the first occurrence of any of the words in text.
 func firstOf(text string, words []string) (at int, word string) {
 	at = -1
 	for _, w := range words {
@@ -76,7 +76,7 @@ func firstOf(text string, words []string) (at int, word string) {
 	return at, word
 }
 
-// difference quotes the places where two texts part.
+// difference quotes the position where two texts differ.
 func difference(got, want string) string {
 	i := 0
 	for i < len(got) && i < len(want) && got[i] == want[i] {

@@ -9,41 +9,41 @@ import (
 	"github.com/runplan/runplan/llm"
 )
 
-// Counter tells how many tokens a text has.
+// Counter counts the tokens of a text.
 type Counter interface {
-	// Name tells how it is counted, for people.
+	// Name describes the method of counting.
 	Name() string
-	// Count returns the tokens of text. Where it can only tell that there are more than limit, it returns [ErrMore].
+	// Count returns the number of tokens. If it only knows that there are more than limit, it returns [ErrMore].
 	Count(ctx context.Context, text string, limit int) (int, error)
 }
 
-// ErrMore says that a text has more tokens than can be counted.
+// ErrMore reports that a text has more tokens than the counter can count.
 var ErrMore = errors.New("more tokens than can be counted")
 
-// Estimate counts four characters as a token.
+// Estimate counts one token for four characters.
 type Estimate struct{}
 
-// Name tells how it is counted.
+// Name describes the method of counting.
 func (Estimate) Name() string { return "estimate, four characters a token" }
 
-// Count estimates.
+// Count estimates the number of tokens.
 func (Estimate) Count(_ context.Context, text string, _ int) (int, error) {
 	return tokens.Estimate(text), nil
 }
 
-// Server has an Ollama server count, with the tokenizer of a model.
+// Server counts tokens with the tokenizer of a model on an Ollama server.
 type Server struct {
 	Options llm.Options
 	Model   llm.Model
 }
 
-// Name tells how it is counted.
+// Name describes the method of counting.
 func (s Server) Name() string { return "the tokenizer of " + s.Model.Name }
 
-// Count asks the server, which reads the text with the model.
+// Count asks the server, which runs the model on the text.
 func (s Server) Count(ctx context.Context, text string, limit int) (int, error) {
 	m := s.Model
-	m.Window = limit + 16 // room for the one token that it has to answer, and for what the server keeps to itself
+	m.Window = limit + 16 // room for the one token of the answer and for the server's own tokens
 	n, err := llm.CountTokens(ctx, s.Options, m, text)
 	var long *llm.WindowError
 	switch {

@@ -21,15 +21,15 @@ import (
 	"github.com/runplan/runplan/training"
 )
 
-// Jinja renders with the chat template of a tokenizer, as the transformers library does.
+// Jinja renders with a tokenizer's chat template, as the transformers library does.
 type Jinja struct {
 	name     string
 	template *exec.Template
-	tokens   map[string]string // special tokens by the names under which templates use them
+	tokens   map[string]string // special tokens by their template names
 	now      func() time.Time
 }
 
-// tokenizerConfig is what is read of a tokenizer_config.json.
+// tokenizerConfig holds the used fields of a tokenizer_config.json.
 type tokenizerConfig struct {
 	Template json.RawMessage `json:"chat_template"`
 	BOS      token           `json:"bos_token"`
@@ -38,7 +38,7 @@ type tokenizerConfig struct {
 	UNK      token           `json:"unk_token"`
 }
 
-// token is the text of a special token, which stands there as a string or as an object around one.
+// token is a special token, stored as a string or as an object that contains it.
 type token string
 
 func (t *token) UnmarshalJSON(b []byte) error {
@@ -50,8 +50,8 @@ func (t *token) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, (*string)(t))
 }
 
-// LoadJinja reads the template at path: a tokenizer_config.json, a folder with one, or a file that is nothing but the
-// template. What today is used for the clock that some templates print.
+// LoadJinja loads the template at path: a tokenizer_config.json, a folder that contains one, or a template file. now
+// is the clock for templates that print the date.
 func LoadJinja(path string, now func() time.Time) (*Jinja, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -64,7 +64,7 @@ func LoadJinja(path string, now func() time.Time) (*Jinja, error) {
 		if c, err = readTokenizer(filepath.Join(path, "tokenizer_config.json")); err != nil {
 			return nil, err
 		}
-		b, err := os.ReadFile(filepath.Join(path, "chat_template.jinja")) // newer models have it in a file of its own
+		b, err := os.ReadFile(filepath.Join(path, "chat_template.jinja")) // newer models have a separate file
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			return nil, fmt.Errorf("read the template: %w", err)
 		}
@@ -101,7 +101,7 @@ func readTokenizer(path string) (tokenizerConfig, error) {
 	return c, nil
 }
 
-// template is the text of the template. Where a tokenizer has several it is the one named default.
+// template returns the text of the template. If there are several, it returns the one named default.
 func (c tokenizerConfig) template() (string, error) {
 	var text string
 	var several []struct{ Name, Template string }
@@ -120,11 +120,10 @@ func (c tokenizerConfig) template() (string, error) {
 	return "", fmt.Errorf("%w: chat_template is neither a text nor a list with one named default", ErrTemplate)
 }
 
-// ParseJinja reads a template. special are the tokens that it may use, such as bos_token; those without a text are not
-// defined.
+// ParseJinja parses a template. special holds its special tokens, such as bos_token; empty ones are undefined.
 func ParseJinja(name, text string, special map[string]string, now func() time.Time) (j *Jinja, err error) {
 	defer rescue(&err)
-	// As the transformers library does it.
+	// Use the options of the transformers library.
 	c := config.New()
 	c.TrimBlocks, c.LeftStripBlocks = true, true
 	filters := exec.NewFilterSet(map[string]exec.FilterFunction{}).Update(builtins.Filters)
@@ -135,7 +134,7 @@ func ParseJinja(name, text string, special map[string]string, now func() time.Ti
 	if err := structures.Register("generation", generation); err != nil {
 		return nil, err
 	}
-	for _, other := range []string{"include", "import", "from", "extends"} { // there is no other file
+	for _, other := range []string{"include", "import", "from", "extends"} { // a template is a single file
 		if err := structures.Replace(other, refused(other)); err != nil {
 			return nil, err
 		}
@@ -158,13 +157,13 @@ func ParseJinja(name, text string, special map[string]string, now func() time.Ti
 	return &Jinja{name: name, template: t, tokens: special, now: now}, nil
 }
 
-// Name returns where the template is from.
+// Name returns the origin of the template.
 func (j *Jinja) Name() string { return j.name }
 
-// Begins returns the token that the template may put at the beginning, which some trainers add once more.
+// Begins returns the token with which the template may begin. Some trainers add it a second time.
 func (j *Jinja) Begins() string { return j.tokens["bos_token"] }
 
-// Render writes a conversation, with generate up to where the model would go on.
+// Render renders a conversation. With generate it ends where the model's answer would begin.
 func (j *Jinja) Render(conversation []training.Message, generate bool) (text string, err error) {
 	defer rescue(&err)
 	values := map[string]any{
@@ -187,7 +186,7 @@ func (j *Jinja) Render(conversation []training.Message, generate bool) (text str
 	return b.String(), nil
 }
 
-// Pair writes a prompt and the answer to it.
+// Pair renders a prompt and its answer.
 func (j *Jinja) Pair(_ context.Context, prompt []training.Message, answer string) (Pair, error) {
 	asked, err := j.Render(prompt, true)
 	if err != nil {
@@ -207,14 +206,14 @@ func (j *Jinja) Pair(_ context.Context, prompt []training.Message, answer string
 	return Pair{asked, completion}, nil
 }
 
-// rescue turns a panic of the library into an error: a template is text of others.
+// rescue converts a panic of the library into an error, because templates are foreign input.
 func rescue(err *error) {
 	if p := recover(); p != nil {
 		*err = fmt.Errorf("%w: %v", ErrTemplate, p)
 	}
 }
 
-// short is an error of the library without the template that it quotes.
+// short removes the quoted template from a library error.
 func short(err error) string {
 	text := err.Error()
 	if at := strings.LastIndex(text, "': "); at >= 0 && strings.HasPrefix(text, "failed to parse template") {

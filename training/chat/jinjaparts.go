@@ -17,10 +17,10 @@ import (
 	"github.com/runplan/runplan/training"
 )
 
-// list is a list whose last element can be had by the index of minus its length, which the library gets wrong.
+// list is a list that supports negative indexes down to minus its length, which the library handles incorrectly.
 type list []any
 
-// GetItem returns the element at an index, from the end where it is below 0.
+// GetItem returns the element at an index. Negative indexes count from the end.
 func (l list) GetItem(key any) (*exec.Value, bool) {
 	i, ok := key.(int)
 	if i < 0 {
@@ -40,7 +40,7 @@ func objects(conversation []training.Message) []any {
 	return out
 }
 
-// block is {% generation %}: it marks what a model says, and writes what is in it.
+// block implements {% generation %}, which marks the model's answer and renders its contents.
 type block struct {
 	at      *tokens.Token
 	wrapper *nodes.Wrapper
@@ -62,7 +62,7 @@ func wrapped(p, args *parser.Parser, end string) (nodes.ControlStructure, error)
 func (b *block) Position() *tokens.Token { return b.at }
 func (b *block) String() string          { return fmt.Sprintf("generation (line %d)", b.at.Line) }
 
-// Execute writes what is in the block.
+// Execute renders the contents of the block.
 func (b *block) Execute(r *exec.Renderer, _ *nodes.ControlStructureBlock) error {
 	return r.ExecuteWrapper(b.wrapper)
 }
@@ -73,7 +73,7 @@ func refused(name string) parser.ControlStructureParser {
 	}
 }
 
-// toJSON is the filter as the transformers library has it: Python's own way to write JSON, and nothing escaped for HTML.
+// toJSON implements the tojson filter of the transformers library: Python's JSON format without HTML escaping.
 func toJSON(_ *exec.Evaluator, in *exec.Value, params *exec.VarArgs) *exec.Value {
 	if in.IsError() {
 		return in
@@ -98,7 +98,7 @@ func toJSON(_ *exec.Evaluator, in *exec.Value, params *exec.VarArgs) *exec.Value
 	return exec.AsSafeValue(text)
 }
 
-// pythonJSON writes a value as Python's json.dumps does: with a blank after each comma and colon.
+// pythonJSON formats a value as Python's json.dumps does, with a space after each comma and colon.
 func pythonJSON(v any, indent, depth int) (string, error) {
 	comma, open, closing := ", ", "", ""
 	if indent >= 0 {
@@ -109,7 +109,7 @@ func pythonJSON(v any, indent, depth int) (string, error) {
 	switch x := v.(type) {
 	case map[string]any:
 		keys := slices.Collect(maps.Keys(x))
-		// A message begins with its role, as everywhere; the rest has no order of its own any more.
+		// The role of a message comes first, as usual. The original order of the other keys is unknown.
 		slices.SortFunc(keys, func(a, b string) int {
 			if (a == "role") != (b == "role") {
 				return map[bool]int{true: -1, false: 1}[a == "role"]
@@ -157,12 +157,12 @@ func quoted(s string) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(s) // a string can be written always
+	_ = e.Encode(s) // strings can always be encoded
 	text := strings.TrimSuffix(b.String(), "\n")
 	return strings.NewReplacer("\\u2028", "\u2028", "\\u2029", "\u2029").Replace(text)
 }
 
-// strftime writes a time as Python does, for the few letters that templates use.
+// strftime formats a time as Python does, for the directives that templates use.
 func strftime(at time.Time, format string) string {
 	var b strings.Builder
 	for i := 0; i < len(format); i++ {
@@ -182,7 +182,7 @@ func strftime(at time.Time, format string) string {
 	return b.String()
 }
 
-// strftimeLayouts are the directives that templates use, as Go writes them.
+// strftimeLayouts maps these directives to Go layouts.
 func strftimeLayouts() map[byte]string {
 	return map[byte]string{
 		'd': "02", 'b': "Jan", 'B': "January", 'Y': "2006", 'm': "01", 'y': "06",

@@ -8,15 +8,15 @@ import (
 	"github.com/runplan/runplan/training"
 )
 
-// goTemplate renders with a template in Ollama's language, or has a server render whose template is code of its own.
+// goTemplate renders with an Ollama template, or on the server if the model uses a built-in renderer.
 type goTemplate struct {
 	name   string
 	render func(context.Context, []llm.Turn) (string, error)
 	stops  []string
-	end    func(context.Context) (string, error) // text that ends an answer where the template has none
+	end    func(context.Context) (string, error) // returns the end marker of an answer if the template has none
 }
 
-// FromServer renders as an Ollama server does for a model.
+// FromServer returns a renderer that works as the Ollama server does for a model.
 func FromServer(ctx context.Context, o llm.Options, m llm.Model) (Renderer, error) {
 	facts, err := llm.Chat(ctx, o, m)
 	if err != nil {
@@ -40,7 +40,8 @@ func FromServer(ctx context.Context, o llm.Options, m llm.Model) (Renderer, erro
 	return r, nil
 }
 
-// FromText renders with a template in Ollama's language. end is what ends an answer; "" where the template itself shows it.
+// FromText returns a renderer for an Ollama template. end is the end marker of answers, or "" if the template contains
+// it.
 func FromText(name, text, end string) (Renderer, error) {
 	t, err := llm.ParseChatTemplate(text)
 	if err != nil {

@@ -22,21 +22,21 @@ import (
 	"github.com/runplan/runplan/training/curriculum"
 )
 
-// Builder makes pairs of the reviews of a repository.
+// Builder makes training pairs from the reviews of a repository.
 type Builder struct {
 	Root    string
 	Summary summary.Options
-	Redact  func(string) string // takes secrets out; may be nil
+	Redact  func(string) string // removes secrets; may be nil
 }
 
-// Refused is a review that became no pair.
+// Refused is a review that gives no pair.
 type Refused struct {
 	File   string `json:"file"`
 	Reason string `json:"reason"`
 }
 
-// Pairs reads all reviews of both kinds, those of units and those of files (C-23), and returns the pairs by id. A review that cannot
-// be read is an error; one whose code is not there any more, or that is not decided yet, is refused with the reason.
+// Pairs reads the reviews of units and of files (C-23), and returns the pairs sorted by id. An unreadable review is an
+// error. A review without its code or without a decision is refused with a reason.
 func (b Builder) Pairs(ctx context.Context, adapter string) ([]Pair, []Refused, error) {
 	files, err := reviewFiles(b.Root, adapter)
 	if err != nil {
@@ -81,7 +81,8 @@ func (b Builder) Pairs(ctx context.Context, adapter string) ([]Pair, []Refused, 
 	return pairs, refused, nil
 }
 
-// reviewFiles lists the reviews, those with most around them first: a copy under reviews/ comes last.
+// reviewFiles lists the review files. Those with the most accompanying files come first, and the copies under reviews/
+// last.
 func reviewFiles(root, adapter string) ([]string, error) {
 	dir := curriculum.Dir(adapter)
 	var out []string
@@ -113,7 +114,7 @@ func parseRecord(name string, text []byte) (blueprint.Record, error) {
 	return rec, nil
 }
 
-// pair makes the pair of one review, or says why there is none.
+// pair makes the pair of one review, or returns the reason why it cannot.
 func (b Builder) pair(ctx context.Context, file string, rec blueprint.Record, sum string, promotions []blueprint.Promotion) (Pair, string, error) {
 	p := Pair{
 		Type: training.Retroactive, Granularity: Service, Service: rec.ServiceID, CreatedAt: rec.ReceivedAt, Review: rec.ReviewResult, Outcome: Passed,
@@ -150,7 +151,7 @@ func (b Builder) pair(ctx context.Context, file string, rec blueprint.Record, su
 	return b.fill(ctx, p, design, paths)
 }
 
-// design is the blueprint of a unit: the live one, else the candidate.
+// design returns the blueprint of a unit: live if it exists, else candidate.
 func (b Builder) design(unit string) (*blueprint.Blueprint, blueprint.State, error) {
 	d, err := blueprint.Load(b.Root, unit, blueprint.Live)
 	if !errors.Is(err, blueprint.ErrNoBlueprint) {
@@ -160,8 +161,8 @@ func (b Builder) design(unit string) (*blueprint.Blueprint, blueprint.State, err
 	return d, blueprint.Candidate, err
 }
 
-// decide finds out what became of the code that was reviewed, or says why nobody knows. Code that is not there any more cannot be
-// learnt from: the pair would teach other code than the one that was judged.
+// decide finds the outcome of the reviewed code, or the reason why it is unknown. Code that no longer exists gives no
+// pair, because the pair would show other code than the reviewed one.
 func (p *Pair) decide(rec blueprint.Record, design *blueprint.Blueprint, state blueprint.State, now string, promotions []blueprint.Promotion) string {
 	if p.Type == training.Retroactive {
 		switch {
@@ -194,7 +195,7 @@ func (p *Pair) decide(rec blueprint.Record, design *blueprint.Blueprint, state b
 	return ""
 }
 
-// fill puts the texts in: the blueprint, the summaries that the reviewer saw, the code, and what was changed before it was promoted.
+// fill adds the texts: the blueprint, the reviewer's summaries, the code, and the changes before promotion.
 func (b Builder) fill(ctx context.Context, p Pair, design *blueprint.Blueprint, paths []string) (Pair, string, error) {
 	now, unseen, err := blueprint.Summaries(ctx, b.Summary, design, paths)
 	if err != nil {
@@ -257,7 +258,7 @@ func (b Builder) redact(s string) string {
 	return b.Redact(s)
 }
 
-// maxSource bounds a source file.
+// maxSource is the highest size of a source file in bytes.
 const maxSource = 4 << 20
 
 func readSource(root, name string) ([]byte, error) {

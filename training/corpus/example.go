@@ -14,10 +14,10 @@ import (
 	"github.com/runplan/runplan/training/curriculum"
 )
 
-// idioms is how many summaries of live code a prompt shows (TRAIN-19).
+// idioms is the number of summaries of live code in a prompt (TRAIN-19).
 const idioms = 3
 
-// Idiom is a summary of a file of a live unit, which shows how code is written here.
+// Idiom is a summary of a file of a live unit. It shows the style of the code base.
 type Idiom struct {
 	Unit string
 	File summary.Summary
@@ -26,8 +26,8 @@ type Idiom struct {
 const systemText = `You write the code of a unit so that it keeps all that its blueprint promises: its interfaces, what it depends on, how it answers to failures, and what it is for.
 For each file, write a line "` + head + `{unit}/{file}", then the whole text of the file.`
 
-// Messages is what a model is given to write the code of a unit, or of one of its files: its task, the blueprint, how live code looks
-// here, and what to make. No token of a chat format is in it (TRAIN-20).
+// Messages returns the prompt to write the code of a unit or of one of its files: task, blueprint, idioms, and the
+// files to write. It contains no chat tokens (TRAIN-20).
 func Messages(unit, file, yaml string, shown []Idiom) []training.Message {
 	var w strings.Builder
 	fmt.Fprintf(&w, "BLUEPRINT:\n%s\n", strings.TrimSpace(yaml))
@@ -56,8 +56,8 @@ func words(s string) map[string]bool {
 	return out
 }
 
-// Relevant are the summaries that have most words in common with a blueprint, by the share of all words that either has. Those of the
-// unit itself are no idioms: they would give the answer away.
+// Relevant returns the summaries that share the most words with a blueprint, by Jaccard similarity. It skips summaries
+// of the unit itself, because they would reveal the answer.
 func Relevant(unit, yaml string, all []Idiom) []Idiom {
 	want := words(yaml)
 	type scored struct {
@@ -92,7 +92,7 @@ func Relevant(unit, yaml string, all []Idiom) []Idiom {
 	return out
 }
 
-// Example is the pair as a model learns it. One that failed is a negative example: what was written then, and was not taken.
+// Example converts the pair into an example. A pair that failed gives a negative example with the rejected code.
 func (p Pair) Example(spec curriculum.Spec, from training.Origin, all []Idiom) (training.Example, error) {
 	yaml, file := p.Blueprint, ""
 	if p.File != nil {
@@ -116,7 +116,7 @@ func (p Pair) Example(spec curriculum.Spec, from training.Origin, all []Idiom) (
 	slices.SortFunc(from.Files, func(a, b training.File) int { return cmp.Compare(a.Path, b.Path) })
 	signals := []training.Signal{{Name: "fidelity", Value: &quality}, {Name: "promoted", Value: &positive, Note: string(p.Outcome)}}
 	if p.Outcome == Modified {
-		// The review was of the code before it was changed. How good the changed code is, nobody has said.
+		// The review judged the code before the changes. The quality of the changed code is unknown.
 		signals[0].Name = "fidelity_before_changes"
 	}
 	e := training.Example{
@@ -129,7 +129,7 @@ func (p Pair) Example(spec curriculum.Spec, from training.Origin, all []Idiom) (
 	return e, nil
 }
 
-// blob is git's id of a content.
+// blob returns git's object id of a text.
 func blob(text string) string {
 	sum := sha1.Sum(fmt.Appendf(nil, "blob %d\x00%s", len(text), text))
 	return hex.EncodeToString(sum[:])

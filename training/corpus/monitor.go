@@ -9,7 +9,7 @@ import (
 	"github.com/runplan/runplan/training/curriculum"
 )
 
-// Watched is how a corpus stands (TRAIN-24).
+// Watched is the state of a corpus (TRAIN-24).
 type Watched struct {
 	Adapter      string   `json:"adapter"`
 	Pairs        int      `json:"pairs"`
@@ -19,20 +19,20 @@ type Watched struct {
 	State        string   `json:"adapter_state"` // absent, stale or current
 	Due          bool     `json:"due"`           // a training is recommended
 	Note         string   `json:"note,omitempty"`
-	Noted        bool     `json:"noted"` // the journal has the note since now
+	Noted        bool     `json:"noted"` // this call wrote the note into the journal
 	HighPriority []string `json:"high_priority"`
 }
 
 // The states of an adapter.
 const (
 	Absent  = "absent"
-	Stale   = "stale"   // trained on another corpus than the one that is there
-	Current = "current" // trained on what is there
+	Stale   = "stale"   // trained on another corpus
+	Current = "current" // trained on this corpus
 )
 
-// Monitor looks whether there are pairs enough for an adapter that is absent or stale. Then the journal gets a note with the figures
-// and the command, once for each state of the corpus, and the live units' open questions are of high priority: a training would learn
-// what they ask about. It never starts one.
+// Monitor checks whether there are enough pairs for an adapter that is absent or stale. If so, it writes a journal
+// note with the figures and the command, once for each state of the corpus. It also returns the live units' open
+// questions, because a training would learn the code that they ask about. It never starts a training.
 func Monitor(root string, spec curriculum.Spec, pairs []Pair, state string, now time.Time) (Watched, error) {
 	w := Watched{Adapter: spec.Name, Pairs: len(pairs), Minimum: spec.MinimumCorpusSize, State: state, HighPriority: []string{}}
 	for _, p := range pairs {
@@ -65,10 +65,10 @@ func Monitor(root string, spec curriculum.Spec, pairs []Pair, state string, now 
 	return w, blueprint.Note(root, blueprint.Entry{At: now, Unit: "all", Kind: journalKind, Text: w.Note})
 }
 
-// journalKind is what entries about training are called in the journal of blueprints.
+// journalKind is the kind of training entries in the journal of blueprints.
 const journalKind = "training"
 
-// openQuestions lists those of the live units, each with its unit.
+// openQuestions lists the open questions of live units.
 func openQuestions(root string) ([]string, error) {
 	units, err := blueprint.Units(root, blueprint.Live)
 	if err != nil {

@@ -1,7 +1,7 @@
-// Package corpus makes training pairs of reviews that held code against its blueprint, for adapters that write such code (TRAIN-14 to
-// TRAIN-21). Reviews of candidates are forward pairs: what was wrong, and the code as it was promoted. Reviews of live units are
-// retroactive pairs: what good looks like. The first grow with the work, the second are bounded by the units that are there, so they
-// are counted apart.
+// Package corpus makes training pairs from reviews that compare code with its blueprint (TRAIN-14 to TRAIN-21). The
+// pairs train adapters that write such code. Reviews of candidates give forward pairs: the defects and the promoted
+// code. Reviews of live units give retroactive pairs: examples of good code. Only the number of live units limits the
+// latter, so the two kinds are counted separately.
 package corpus
 
 import (
@@ -20,35 +20,35 @@ import (
 	"github.com/runplan/runplan/training"
 )
 
-// Granularity says whether a pair is about a unit or about one of its files.
+// Granularity tells whether a pair covers a unit or one of its files.
 type Granularity string
 
-// The two.
+// The granularities.
 const (
 	Service Granularity = "service"
 	OneFile Granularity = "file"
 )
 
-// Outcome is what became of the code that was reviewed.
+// Outcome is the outcome of reviewed code.
 type Outcome string
 
 // The outcomes.
 const (
-	Passed   Outcome = "passed"   // promoted as it was reviewed
+	Passed   Outcome = "passed"   // promoted unchanged
 	Failed   Outcome = "failed"   // not promoted
-	Modified Outcome = "modified" // promoted after it was changed
+	Modified Outcome = "modified" // promoted after changes
 )
 
-// Pair is one review with what it was about and what came of it (TRAIN-16).
+// Pair is one review with its subject and its outcome (TRAIN-16).
 type Pair struct {
-	ID            string                 `json:"pair_id"` // a UUID, made of what the pair is about
+	ID            string                 `json:"pair_id"` // a UUID derived from the review and the code
 	Type          training.Kind          `json:"pair_type"`
 	Granularity   Granularity            `json:"granularity"`
 	Service       string                 `json:"service_id"`
 	File          *string                `json:"file_scope"` // null: the unit
 	CreatedAt     time.Time              `json:"created_at"` // of the review
 	Blueprint     string                 `json:"blueprint_yaml"`
-	Scoped        string                 `json:"blueprint_scoped"` // what the file answers for; "" for a unit
+	Scoped        string                 `json:"blueprint_scoped"` // part of the blueprint for the file; "" for a unit
 	Summaries     []summary.Summary      `json:"ast_summaries"`
 	Review        blueprint.ReviewResult `json:"cc_review"`
 	Outcome       Outcome                `json:"promotion_outcome"`
@@ -69,13 +69,13 @@ type Modification struct {
 	Description string `json:"description"`
 }
 
-// Source is a file of code.
+// Source is a source file.
 type Source struct {
 	Path string `json:"path"`
 	Text string `json:"content"`
 }
 
-// ParsePair reads a pair strictly. name is what errors call it.
+// ParsePair parses a pair strictly. name is its name in errors.
 func ParsePair(name string, text []byte) (Pair, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
@@ -92,7 +92,7 @@ func ParsePair(name string, text []byte) (Pair, error) {
 	return p, nil
 }
 
-// Check says what is wrong with p.
+// Check returns an error if the pair is invalid.
 func (p Pair) Check() error {
 	var changes []string
 	for _, m := range p.Modifications {
@@ -135,7 +135,7 @@ func (p Pair) Check() error {
 	return nil
 }
 
-// id is a UUID of version 8, made of the review and the code, so that the same pair has the same one.
+// id returns a UUID (version 8) derived from the review and the code. The same pair always has the same id.
 func (p Pair) id() string {
 	h := sha256.New()
 	scope := ""
@@ -153,7 +153,7 @@ func (p Pair) id() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-// Encode writes the pair as its file has it.
+// Encode encodes the pair in its file format.
 func (p Pair) Encode() ([]byte, error) {
 	text, err := json.MarshalIndent(p, "", "  ")
 	if err != nil {
@@ -162,18 +162,18 @@ func (p Pair) Encode() ([]byte, error) {
 	return append(text, '\n'), nil
 }
 
-// head begins a block of code (TRAIN-19).
+// head begins a code block (TRAIN-19).
 const head = "## FILE: "
 
-// blockName is what a block calls a file: {unit}/{file}.
+// blockName returns the name of a file in a block: {unit}/{file}.
 func blockName(unit, path string) string {
 	return unit + "/" + strings.TrimPrefix(path, unit+"/")
 }
 
-// ErrHead says that code cannot be written as blocks, because a line of it reads as the beginning of one.
+// ErrHead reports code that contains a line with the form of a block head.
 var ErrHead = errors.New("a line of the code reads as the beginning of a block")
 
-// Blocks writes files of a unit as the answer of a model: a head for each, then its text.
+// Blocks formats files of a unit as a model's answer: a head for each file, then its text.
 func Blocks(unit string, files []Source) (string, error) {
 	var w strings.Builder
 	for i, f := range files {
@@ -188,8 +188,8 @@ func Blocks(unit string, files []Source) (string, error) {
 	return w.String(), nil
 }
 
-// ParseBlocks reads an answer back into files of a unit. Words before the first head are the model's own. A fence around a whole
-// block is taken off. A file that is none of paths, or stands there twice, is an error.
+// ParseBlocks parses an answer into files of a unit. It ignores text before the first head and removes a fence around
+// a whole block. A file that is not in paths or occurs twice is an error.
 func ParseBlocks(unit, answer string, paths []string) ([]Source, error) {
 	var out []Source
 	add := func(name, text string) error {

@@ -17,19 +17,19 @@ import (
 	"github.com/runplan/runplan/training/curriculum"
 )
 
-// Enough is the mean confidence from which a live unit is worth a review for the corpus (TRAIN-14).
+// Enough is the mean confidence from which a live unit qualifies for a review (TRAIN-14).
 const Enough = 0.6
 
-// Qualified says whether a live unit belongs into the retroactive corpus, and why.
+// Qualified tells whether a live unit belongs to the retroactive corpus, and why.
 type Qualified struct {
 	Unit       string   `json:"unit"`
-	Confidence float64  `json:"confidence"` // mean of those that are numbers; 0: there are none
-	Named      int      `json:"named"`      // how many there are
+	Confidence float64  `json:"confidence"` // mean of the numeric values; 0: none
+	Named      int      `json:"named"`      // number of numeric values
 	OK         bool     `json:"qualifies"`
 	Files      []string `json:"files"`
 }
 
-// Qualify looks at all live units.
+// Qualify checks all live units.
 func Qualify(root string) ([]Qualified, error) {
 	units, err := blueprint.Units(root, blueprint.Live)
 	if err != nil {
@@ -43,13 +43,13 @@ func Qualify(root string) ([]Qualified, error) {
 		}
 		q := Qualified{Unit: u, Files: b.Paths()}
 		q.Confidence, q.Named = confidence(b.Meta.Confidence)
-		q.OK = q.Confidence >= Enough-1e-9 // five tenths do not add up exactly
+		q.OK = q.Confidence >= Enough-1e-9 // tolerance for floating-point sums
 		out = append(out, q)
 	}
 	return out, nil
 }
 
-// confidence is the mean of the confidences that the author gave; without any it is 0.
+// confidence returns the mean of the confidences in a blueprint, or 0 without any.
 func confidence(c blueprint.Confidence) (mean float64, n int) {
 	for _, v := range []*float64{c.Runtime, c.Contract, c.Dependencies, c.FailureModes, c.Intent} {
 		if v != nil {
@@ -63,7 +63,7 @@ func confidence(c blueprint.Confidence) (mean float64, n int) {
 	return mean, n
 }
 
-// Reviewed is one entry of the manifest: a review that is in the retroactive corpus, and what it was about (TRAIN-15).
+// Reviewed is a manifest entry: a review in the retroactive corpus and its subject (TRAIN-15).
 type Reviewed struct {
 	Unit            string    `json:"unit"`
 	File            string    `json:"file_scope,omitempty"` // "": the unit
@@ -86,7 +86,7 @@ func manifestFile(adapter string) string {
 	return path.Join(curriculum.Dir(adapter), "retroactive", "corpus_manifest.json")
 }
 
-// LoadManifest reads what was reviewed. Without a file nothing was.
+// LoadManifest reads the manifest. Without a file it is empty.
 func LoadManifest(root, adapter string) (Manifest, error) {
 	m := Manifest{Reviews: []Reviewed{}}
 	text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(manifestFile(adapter))))
@@ -128,14 +128,14 @@ func (m Manifest) write(root, adapter string) error {
 type Collector struct {
 	Root    string
 	Adapter string
-	// Review makes a cold review of a live unit, or of one of its files, and returns it with its files. That of a unit is stored where all
-	// reviews are; that of a file is not stored.
+	// Review makes a cold review of a live unit or of one of its files. It stores the review of a unit with all
+	// reviews; the review of a file is not stored.
 	Review func(ctx context.Context, unit, file string) (*blueprint.Review, blueprint.Record, error)
-	Told   func(Reviewed) // may be nil
+	Told   func(Reviewed) // receives each review; may be nil
 }
 
-// Collect reviews each unit that qualifies, and each of its files (C-23). What was reviewed and has not changed since is left as it
-// is, so that it goes on where it was interrupted: the manifest is written after each review.
+// Collect reviews each qualifying unit and each of its files (C-23). It skips what is unchanged since its review. It
+// writes the manifest after each review, so that an interrupted call can be continued.
 func (c Collector) Collect(ctx context.Context, units []Qualified) (done []Reviewed, kept int, err error) {
 	m, err := LoadManifest(c.Root, c.Adapter)
 	if err != nil {
@@ -178,7 +178,7 @@ func (c Collector) Collect(ctx context.Context, units []Qualified) (done []Revie
 	return done, kept, nil
 }
 
-// has tells whether a review is there, and about what is there now.
+// has reports whether the manifest contains a review of exactly this blueprint and code.
 func (m Manifest) has(root, unit, file, design, sources string) bool {
 	for _, r := range m.Reviews {
 		if r.Unit == unit && r.File == file && r.BlueprintSHA256 == design && r.SourcesSHA256 == sources {
@@ -205,7 +205,7 @@ func (c Collector) one(ctx context.Context, unit, file string) (Reviewed, error)
 	return c.perFile(out, rec)
 }
 
-// perFile puts what belongs to the review of one file below per_file, under the file's own name.
+// perFile copies the review of one file to per_file, under the name of that file.
 func (c Collector) perFile(r Reviewed, rec blueprint.Record) (Reviewed, error) {
 	base := path.Join(curriculum.Dir(c.Adapter), "retroactive", r.Unit, "per_file", strings.ReplaceAll(r.File, "/", "__"))
 	at := func(name string) string { return filepath.Join(c.Root, filepath.FromSlash(name)) }

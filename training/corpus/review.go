@@ -16,7 +16,7 @@ import (
 	"github.com/runplan/runplan/knowledge/summary"
 )
 
-// reviewed are the summaries that the reviewer was shown, which lie beside the review.
+// reviewed reads the summaries that the reviewer saw. They are stored next to the review.
 func (b Builder) reviewed(review string) ([]summary.Summary, bool, error) {
 	dir, name := path.Split(review)
 	beside := path.Join(dir, "ast_summaries_"+strings.TrimPrefix(name, "cc_review_"))
@@ -39,8 +39,8 @@ func (b Builder) reviewed(review string) ([]summary.Summary, bool, error) {
 	return shown.Files, true, nil
 }
 
-// modifications are the files whose summaries differ between the review and the promotion, with what the reviewer had to say about
-// each. What changed in bodies alone does not show in summaries, and is not claimed.
+// modifications returns the files whose summaries differ between review and promotion, with the reviewer's findings
+// about each. Changes of function bodies alone do not appear in summaries.
 func modifications(then, now []summary.Summary, r blueprint.ReviewResult) []Modification {
 	out := []Modification{}
 	said := func(file, otherwise string) string {

@@ -7,7 +7,7 @@ import (
 	"github.com/runplan/runplan/internal/redact"
 )
 
-// scrub returns v with hide applied to each text in it, however deep.
+// scrub returns v with hide applied to each string in it, at any depth.
 func scrub[T any](v T, hide func(string) string) (T, error) {
 	var out T
 	text, err := json.Marshal(v)

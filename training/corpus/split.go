@@ -11,14 +11,14 @@ import (
 	"github.com/runplan/runplan/training"
 )
 
-// Split says which units are held back for validation. All pairs of a unit are on one side: they have the same code.
+// Split lists the units held out for validation. All pairs of a unit are on the same side, because they share code.
 type Split struct {
 	Held  map[string]bool
-	Notes []string // kinds that validation lacks, and why
+	Notes []string // kinds missing in validation, with the reason
 }
 
-// split holds back a share of the pairs of each kind, at least one unit of each where it has two, so that both kinds are in validation
-// (TRAIN-18). No kind is held back as a whole. The order of the units comes from the seed alone.
+// split holds out a share of the pairs of each kind, and at least one unit of each kind that has two (TRAIN-18). It
+// never holds out a whole kind. Only the seed decides the order of the units.
 func split(pairs []Pair, share float64, seed uint64) Split {
 	out := Split{Held: map[string]bool{}}
 	count := map[training.Kind]map[string]int{}
@@ -59,7 +59,7 @@ func split(pairs []Pair, share float64, seed uint64) Split {
 				continue
 			}
 			spares := true
-			for _, other := range kinds { // the rest has to keep a unit of each kind
+			for _, other := range kinds { // training must keep a unit of each kind
 				if _, left := held(other); count[other][u] > 0 && left < 2 {
 					spares = false
 				}
@@ -75,7 +75,7 @@ func split(pairs []Pair, share float64, seed uint64) Split {
 	return out
 }
 
-// place is where a unit stands in the order of a seed.
+// place returns the sort key of a unit for a seed.
 func place(seed uint64, unit string) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d:%s", seed, unit))
 	return hex.EncodeToString(sum[:8])

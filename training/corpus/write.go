@@ -20,7 +20,7 @@ import (
 	"github.com/runplan/runplan/training/curriculum"
 )
 
-// Counts are pairs by kind and granularity. Forward and retroactive ones are never one figure (TRAIN-21).
+// Counts counts pairs by kind and granularity. Forward and retroactive pairs are never added up (TRAIN-21).
 type Counts struct {
 	Forward     int `json:"forward"`
 	Retroactive int `json:"retroactive"`
@@ -45,13 +45,12 @@ func (c *Counts) add(p Pair) {
 	}
 }
 
-// Metadata is generation_metadata.json: what the corpus was built of. It has no time of its own, so that the same reviews give the
-// same bytes.
+// Metadata is generation_metadata.json. It has no timestamp, so that the same reviews give the same bytes.
 type Metadata struct {
 	Adapter    string            `json:"adapter_name"`
 	Seed       uint64            `json:"seed"`
 	Wanted     float64           `json:"validation_split"`
-	Share      float64           `json:"validation_share"` // that it came to: a unit is not divided
+	Share      float64           `json:"validation_share"` // actual share: a unit is not split
 	Pairs      int               `json:"pairs"`
 	All        Counts            `json:"counts"`
 	Train      Counts            `json:"train"`
@@ -62,10 +61,10 @@ type Metadata struct {
 	SHA256     map[string]string `json:"sha256"` // of the files, by name
 }
 
-// ErrNoPairs says that no review became a pair.
+// ErrNoPairs reports that no review gave a pair.
 var ErrNoPairs = errors.New("no review became a pair")
 
-// Built is a corpus that is ready to be written.
+// Built is a corpus ready to be written.
 type Built struct {
 	Metadata
 	Records []Pair
@@ -73,8 +72,8 @@ type Built struct {
 	files map[string][]byte
 }
 
-// Build makes the corpus of an adapter: the pairs, and the examples of both sides. Idioms are of units that are not held back, so that
-// nothing of validation is seen in training.
+// Build builds the corpus of an adapter: the pairs and the examples of both sides. Idioms come only from units that
+// are not held out, so that training sees nothing of validation.
 func (b Builder) Build(ctx context.Context, spec curriculum.Spec, from training.Origin, guard training.Guard, seed uint64) (Built, error) {
 	pairs, refused, err := b.Pairs(ctx, spec.Name)
 	out := Built{Metadata: Metadata{Adapter: spec.Name, Seed: seed, Wanted: spec.ValidationSplit, Pairs: len(pairs), Held: []string{}, Notes: []string{}, Refused: refused, SHA256: map[string]string{}}, Records: pairs}
@@ -141,7 +140,7 @@ func (b Builder) Build(ctx context.Context, spec curriculum.Spec, from training.
 	return out, nil
 }
 
-// idioms are the summaries of all live units that are not held back.
+// idioms returns the summaries of all live units that are not held out.
 func (b Builder) idioms(ctx context.Context, s Split) ([]Idiom, error) {
 	units, err := blueprint.Units(b.Root, blueprint.Live)
 	if err != nil {
@@ -156,7 +155,7 @@ func (b Builder) idioms(ctx context.Context, s Split) ([]Idiom, error) {
 		if err != nil {
 			return nil, err
 		}
-		files, _, err := blueprint.Summaries(ctx, b.Summary, d, d.Paths()) // one that cannot be read is no idiom
+		files, _, err := blueprint.Summaries(ctx, b.Summary, d, d.Paths()) // skip an unreadable unit
 		if err != nil {
 			return nil, err
 		}
@@ -167,8 +166,8 @@ func (b Builder) idioms(ctx context.Context, s Split) ([]Idiom, error) {
 	return out, nil
 }
 
-// Write puts the corpus into its folder. It is made beside it first, all of it, and then takes the place of the one before; what fails
-// before that changes nothing.
+// Write replaces the corpus folder. It writes all files to a temporary folder first. A failure before the replacement
+// changes nothing.
 func (b Built) Write(root string) error {
 	dir := filepath.Join(root, filepath.FromSlash(curriculum.Dir(b.Adapter)))
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -203,7 +202,7 @@ func (b Built) Write(root string) error {
 	if err := os.Rename(filepath.Join(stage, "pairs"), pairs); err != nil {
 		return fmt.Errorf("write the corpus: %w", err)
 	}
-	for _, name := range []string{"train.jsonl", "validation.jsonl", "generation_metadata.json"} { // the last one says that all is there
+	for _, name := range []string{"train.jsonl", "validation.jsonl", "generation_metadata.json"} { // ends with the marker
 		if err := os.Rename(filepath.Join(stage, name), filepath.Join(dir, name)); err != nil {
 			return fmt.Errorf("write the corpus: %w", err)
 		}
@@ -211,7 +210,7 @@ func (b Built) Write(root string) error {
 	return nil
 }
 
-// Read reads the pairs of a corpus as they were written, strictly.
+// Read strictly reads the pairs of a stored corpus.
 func Read(root, adapter string) ([]Pair, error) {
 	dir := filepath.Join(root, filepath.FromSlash(curriculum.Dir(adapter)), "pairs")
 	entries, err := os.ReadDir(dir)

@@ -22,24 +22,24 @@ import (
 	"github.com/runplan/runplan/training/plan"
 )
 
-// The files of a dataset.
+// Files of a dataset.
 const (
 	TrainFile      = "train.jsonl"
 	ValidationFile = "validation.jsonl"
-	OutFile        = "left-out.jsonl" // what was left out, with the reason
+	OutFile        = "left-out.jsonl" // omitted examples with the reason
 	PlanFile       = "plan.toml"
 	ManifestFile   = "dataset.json"
 )
 
-// Options say how a dataset is made.
+// Options holds the parameters of [Build].
 type Options struct {
 	Plan     plan.Plan
-	PlanText []byte          // as it was written; it is kept with the dataset
-	Canary   training.Canary // what must not be in any data
-	Replace  bool            // take the place of a dataset that is there
+	PlanText []byte          // as written; stored with the dataset
+	Canary   training.Canary // forbidden values
+	Replace  bool            // replace an existing dataset
 }
 
-// Side is what one side of the split holds.
+// Side counts the contents of one side of the split.
 type Side struct {
 	Examples    int `json:"examples"`
 	Positive    int `json:"positive"`
@@ -51,10 +51,10 @@ type Side struct {
 	Retroactive int `json:"retroactive"`
 }
 
-// StageName is what this stage of the training modes is called (RETR-17).
+// StageName is the name of this stage of the training modes (RETR-17).
 const StageName = "data_selection"
 
-// Manifest is dataset.json: what a dataset is made of.
+// Manifest is dataset.json, which describes a dataset.
 type Manifest struct {
 	Version    int               `json:"version"`
 	Name       string            `json:"name"` // [StageName]
@@ -72,14 +72,14 @@ type Manifest struct {
 	Files      map[string]string `json:"files"` // sha256
 }
 
-// InputSum is a file that examples came from.
+// InputSum is an input file of examples.
 type InputSum struct {
 	Name     string `json:"name"`
 	SHA256   string `json:"sha256"`
 	Examples int    `json:"examples"`
 }
 
-// Inputs lists the files of examples in folders, in the order of their names. A file may be given by itself.
+// Inputs lists the example files in folders, sorted by name. A path may also be a file.
 func Inputs(paths []string) ([]string, error) {
 	var out []string
 	for _, p := range paths {
@@ -108,19 +108,19 @@ func Inputs(paths []string) ([]string, error) {
 	return out, nil
 }
 
-// InputError says that a file holds a line that is no example; the text tells where.
+// InputError reports a line that is not a valid example. Its text gives the position.
 type InputError struct{ Err error }
 
 func (e *InputError) Error() string { return e.Err.Error() }
 func (e *InputError) Unwrap() error { return e.Err }
 
-// Build makes a dataset of the examples in files and puts it into the folder out. A line that is no example, or one that
-// holds what must not be in data, is an error, and nothing is written.
+// Build makes a dataset from the examples in files and writes it to the folder out. If a line is invalid or contains a
+// forbidden value, it returns an error and writes nothing.
 func Build(ctx context.Context, files []string, out string, o Options) (Manifest, error) {
 	return build(ctx, files, out, o, split)
 }
 
-// divide chooses what is held back. It is not trusted: what it made is looked through for leaks.
+// divide chooses the held-out examples. Its result is checked for leaks independently.
 type divide func(p plan.Plan, all []*record, near [][2]*record) (map[*record]bool, error)
 
 func build(ctx context.Context, files []string, out string, o Options, split divide) (m Manifest, err error) {
@@ -133,7 +133,7 @@ func build(ctx context.Context, files []string, out string, o Options, split div
 	}
 	defer func() {
 		if b.spool != nil {
-			b.spool.Close() // once more does no harm
+			b.spool.Close() // closing twice is harmless
 		}
 		err = errors.Join(err, b.out.Discard())
 	}()
@@ -158,13 +158,13 @@ type builder struct {
 	split  divide
 	out    *folder.Folder
 	m      Manifest
-	spool  *os.File // all examples that were not refused at once
+	spool  *os.File // all examples that passed the first checks
 	all    []*record
-	others []Out // that were
+	others []Out // the others
 	common map[uint64]bool
 }
 
-// read looks at each example by itself and keeps the text of those that may be taken in the spool.
+// read checks each example and writes the text of valid ones to the spool.
 func (b *builder) read(ctx context.Context, files []string) (err error) {
 	if b.spool, err = os.Create(b.out.Path("spool")); err != nil {
 		return fmt.Errorf("make the dataset: %w", err)
@@ -240,7 +240,7 @@ func shortSum(s string) string {
 	return hex.EncodeToString(sum[:12])
 }
 
-// choose decides which examples are taken, and which of them are held back for validation.
+// choose decides which examples are used and which of them are held out.
 func (b *builder) choose(ctx context.Context) (map[*record]bool, error) {
 	copies(b.all)
 	rest := left(b.all)
@@ -265,7 +265,7 @@ func (b *builder) choose(ctx context.Context) (map[*record]bool, error) {
 	return held, err
 }
 
-// nothing is the error of a dataset without examples: it says why there are none.
+// nothing returns the error for an empty dataset, with the reasons.
 func (b *builder) nothing() error {
 	b.count()
 	if b.m.Read == 0 {
@@ -292,7 +292,7 @@ func (b *builder) count() {
 	}
 }
 
-// sketch finds what all examples have in common, and then what each is like.
+// sketch finds what nearly all examples have in common, then computes their sketches.
 func (b *builder) sketch(ctx context.Context, rest []*record) error {
 	byID := slices.SortedFunc(slices.Values(rest), func(x, y *record) int { return cmp.Compare(x.id, y.id) })
 	var samples []shingles
@@ -337,5 +337,5 @@ func (b *builder) line(r *record) ([]byte, error) {
 	return line, nil
 }
 
-// ErrChanged says that a file of a dataset is not the one that was written with it.
+// ErrChanged reports that a file of a dataset was modified, so that its checks no longer hold.
 var ErrChanged = errors.New("it was changed since the dataset was made; what was checked then no longer holds")

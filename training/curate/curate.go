@@ -1,9 +1,8 @@
-// Package curate makes a dataset out of examples, by a training plan (TRAIN-07): it leaves bad ones out, one of each two that
-// say nearly the same, and what is too much of one sort, and keeps some of the rest for validation, so that nothing of what
-// a model is tested on was in what it has learnt from (TRAIN-18).
+// Package curate makes a dataset from examples, by a training plan (TRAIN-07). It drops bad examples, near-duplicates
+// and surplus examples of one class. It holds out some of the rest for validation, such that validation contains
+// nothing that training has seen (TRAIN-18).
 //
-// The same examples, plan and seed make the same bytes, in whatever order the examples come. A dataset is there as a whole
-// or not at all.
+// The same examples, plan and seed give the same bytes, in any order of the examples. A dataset is written atomically.
 package curate
 
 import (
@@ -22,7 +21,7 @@ import (
 // Reason tells why an example is not in a dataset.
 type Reason string
 
-// The reasons, in the order in which they are asked for.
+// The reasons, in the order of the checks.
 const (
 	OtherStage     Reason = "another stage"
 	OtherSource    Reason = "another source"
@@ -42,26 +41,26 @@ const (
 	Leaks          Reason = "would be on both sides of the split"
 )
 
-// Reasons returns all reasons, in their order.
+// Reasons returns all reasons in order.
 func Reasons() []Reason {
 	return []Reason{OtherStage, OtherSource, OtherRepo, NoLicense, OtherLicense, TooOld, LowQuality, UnknownQuality, TooLong, Copy, Contradiction, Near, Surplus, Trimmed, TooMany, Leaks}
 }
 
-// The errors of what is asked, not of what is written.
+// Errors of the request, not of the written data.
 var (
 	ErrNothing = errors.New("there are no examples to take")
 	ErrSplit   = errors.New("nothing can be kept for validation without a leak")
 	ErrLeak    = errors.New("train and validation share something")
 )
 
-// Out is one example that is left out.
+// Out is an omitted example.
 type Out struct {
 	ID     string `json:"id"`
 	Reason Reason `json:"reason"`
 	Note   string `json:"note,omitempty"`
 }
 
-// record is what is kept of an example in memory; its text is in the spool.
+// record is the in-memory part of an example. Its text is in the spool.
 type record struct {
 	at   int64 // offset in the spool
 	size int
@@ -75,22 +74,22 @@ type record struct {
 	license  string
 	quality  *float64
 	unix     int64
-	hard     []string // what has to stay together: commit, task, prompt
-	soft     []string // file versions
-	said     string   // sum of prompt and completion
-	line     uint64   // sum of all of it, which tells copies apart
+	hard     []string // keys that must stay on one side: commit, task, prompt
+	soft     []string // keys that should stay on one side: file versions
+	said     string   // hash of prompt and completion
+	line     uint64   // hash of all of it, which orders copies
 	sketch   sketch
 
 	out  Reason
 	note string
 }
 
-// class tells which examples may stand for each other: a good answer never stands for a bad one.
+// class returns the class within which examples are interchangeable. A positive example never replaces a negative one.
 func (r *record) class() string { return fmt.Sprint(r.positive, r.pair, r.kind) }
 
 func (r *record) drop(why Reason, note string) { r.out, r.note = why, note }
 
-// refuse looks at one example by itself.
+// refuse checks one example by itself.
 func refuse(p plan.Plan, e training.Example) (Reason, string) {
 	d := p.Data
 	switch {
@@ -107,7 +106,7 @@ func refuse(p plan.Plan, e training.Example) (Reason, string) {
 	case e.Origin.At.Before(d.Since):
 		return TooOld, ""
 	case !e.Positive || e.Rejected != "":
-		// A bad example is there to be bad, and of a pair only the difference counts.
+		// A negative example may be bad, and of a pair only the difference counts.
 	case e.Quality == nil && d.UnknownQuality == plan.Drop:
 		return UnknownQuality, ""
 	case e.Quality != nil && *e.Quality < d.MinQuality:
@@ -119,8 +118,8 @@ func refuse(p plan.Plan, e training.Example) (Reason, string) {
 	return "", ""
 }
 
-// Allowed tells whether a license may be used: an SPDX id, or several joined with AND, of which each has to be in the
-// list. An empty list allows all.
+// Allowed reports whether a license may be used. It is an SPDX id, or several joined with AND, each of which must be
+// in the list. An empty list allows all.
 func Allowed(list []string, license string) bool {
 	if len(list) == 0 {
 		return true
@@ -133,7 +132,7 @@ func Allowed(list []string, license string) bool {
 	return true
 }
 
-// Tokens estimates what a model has to hold of an example: the prompt, and the longer of its answers.
+// Tokens estimates the tokens of an example: the prompt and the longer of its answers.
 func Tokens(e training.Example) int {
 	n := 0
 	for _, m := range e.Prompt {
@@ -142,7 +141,7 @@ func Tokens(e training.Example) int {
 	return n + max(tokens.Estimate(e.Completion), tokens.Estimate(e.Rejected))
 }
 
-// better orders examples that say the same: which of them stays.
+// better orders examples with the same content by preference.
 func better(a, b *record) int {
 	quality := func(r *record) float64 {
 		if r.quality == nil {
@@ -153,7 +152,7 @@ func better(a, b *record) int {
 	return cmp.Or(cmp.Compare(quality(b), quality(a)), cmp.Compare(b.unix, a.unix), cmp.Compare(a.id, b.id), cmp.Compare(a.line, b.line))
 }
 
-// copies leaves out what is there twice, and what is once good and once bad.
+// copies drops duplicates, and examples that are both positive and negative.
 func copies(all []*record) {
 	slices.SortFunc(all, better)
 	byID, bySaid := map[string]*record{}, map[string][]*record{}
@@ -181,7 +180,7 @@ func copies(all []*record) {
 	}
 }
 
-// balance leaves examples out until there are no more negative ones than the plan takes; which, chance decides.
+// balance drops random examples until the ratio of the plan is met.
 func balance(p plan.Plan, all []*record) {
 	var good, bad []*record
 	for _, r := range left(all) {
@@ -198,8 +197,8 @@ func balance(p plan.Plan, all []*record) {
 	sample(p.Seed, good, g, Trimmed)
 }
 
-// Balance returns how many positive and negative examples are taken of so many, where there may be ratio negative ones for a
-// positive one. With trim, positive ones are left out where there are too few negative ones.
+// Balance returns how many positive and negative examples to use, with at most ratio negative ones for each positive
+// one. With trim it also drops positive examples if there are too few negative ones.
 func Balance(positive, negative int, ratio float64, trim bool) (good, bad int) {
 	good, bad = positive, negative
 	if most := float64(positive) * ratio; float64(bad) > most {
@@ -211,7 +210,7 @@ func Balance(positive, negative int, ratio float64, trim bool) (good, bad int) {
 	return good, bad
 }
 
-// sample keeps n of some records.
+// sample keeps n random records.
 func sample(seed uint64, of []*record, n int, why Reason) {
 	slices.SortFunc(of, func(a, b *record) int {
 		return cmp.Or(cmp.Compare(lot(seed, a.id), lot(seed, b.id)), cmp.Compare(a.id, b.id))
@@ -221,7 +220,7 @@ func sample(seed uint64, of []*record, n int, why Reason) {
 	}
 }
 
-// newest keeps the newest n.
+// newest keeps the newest n records.
 func newest(all []*record, n int, seed uint64) {
 	if n == 0 {
 		return
@@ -233,7 +232,7 @@ func newest(all []*record, n int, seed uint64) {
 	}
 }
 
-// left are those that nothing was found against.
+// left returns the records that no check has dropped.
 func left(all []*record) []*record {
 	var out []*record
 	for _, r := range all {
@@ -244,15 +243,15 @@ func left(all []*record) []*record {
 	return out
 }
 
-// inTime orders records by their time; of two at the same time, chance decides.
+// inTime sorts records by time. The seed decides between equal times.
 func inTime(all []*record, seed uint64) {
 	slices.SortFunc(all, func(a, b *record) int {
 		return cmp.Or(cmp.Compare(a.unix, b.unix), cmp.Compare(lot(seed, a.id), lot(seed, b.id)), cmp.Compare(a.id, b.id))
 	})
 }
 
-// similar leaves out what says nearly the same as a better example, and returns the pairs of those that are left and
-// nevertheless say nearly the same, one being good and the other bad: they have to be on one side of the split.
+// similar drops near-duplicates of better examples. It returns the near-duplicate pairs that stay because one is
+// positive and one negative; they must be on one side of the split.
 func similar(ctx context.Context, p plan.Plan, all []*record, text func(*record) (shingles, error)) ([][2]*record, error) {
 	rest := left(all)
 	slices.SortFunc(rest, better)
@@ -260,7 +259,7 @@ func similar(ctx context.Context, p plan.Plan, all []*record, text func(*record)
 	if err != nil {
 		return nil, err
 	}
-	for _, f := range found { // in the order of the better one, so that what is left out leaves nothing else out
+	for _, f := range found { // in order of the better one, so that a dropped example drops no others
 		if f.a.out == "" && f.b.out == "" && f.a.class() == f.b.class() {
 			f.b.drop(Near, fmt.Sprintf("%.3f like %s", f.like, f.a.id))
 		}

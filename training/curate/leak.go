@@ -9,16 +9,16 @@ import (
 	"github.com/runplan/runplan/training"
 )
 
-// Measure says how the likeness of two examples is measured.
+// Measure describes how the similarity of two examples is measured.
 type Measure struct {
 	Threshold float64  `json:"threshold"`
 	Shingle   int      `json:"shingle"`
-	Common    []uint64 `json:"common"` // groups of words that nearly all examples have, and that do not count
+	Common    []uint64 `json:"common"` // shingles of nearly all examples, which do not count
 }
 
-// CheckLeaks looks through a finished dataset and returns an error that wraps [ErrLeak] for whatever train and validation
-// have in common: an example, a prompt, a commit, a task, a version of a file, or text that is nearly the same. It shares
-// nothing with what made the split but the measure, and compares each with each: no sketch is asked.
+// CheckLeaks checks a finished dataset. It returns an error that wraps [ErrLeak] if train and validation share an
+// example, prompt, commit, task, file version or similar text. It shares only the measure with the split, and compares
+// all pairs without sketches.
 func CheckLeaks(train, validation io.Reader, m Measure) error {
 	common := map[uint64]bool{}
 	for _, x := range m.Common {
@@ -49,7 +49,7 @@ func CheckLeaks(train, validation io.Reader, m Measure) error {
 				return fmt.Errorf("%w: %s of train and %s of validation both have %s", ErrLeak, e.ID, other, k)
 			}
 		}
-		// Two sets that are alike have one of their first elements in common, in any order that is the same for both.
+		// Two similar sets share one of their first elements, in any common order.
 		s := shinglesOf(e, m.Shingle).without(common)
 		var candidates []int
 		for _, x := range s[:prefix(len(s), m.Threshold)] {
@@ -70,7 +70,7 @@ type text struct {
 	shingles shingles
 }
 
-// prefix is how many elements of a set of n one has to look at so that no set that is alike is overlooked.
+// prefix returns how many elements of a set of n must be compared to miss no similar set.
 func prefix(n int, threshold float64) int {
 	if n == 0 {
 		return 0
@@ -78,7 +78,7 @@ func prefix(n int, threshold float64) int {
 	return min(n, n-int(math.Ceil(threshold*float64(n)-1e-9))+1)
 }
 
-// hardKeys name what ties examples together so that no cut goes through it.
+// hardKeys returns the keys that the split must never separate.
 func hardKeys(e training.Example) []string {
 	out := []string{"prompt " + promptSum(e)}
 	o := e.Origin
@@ -94,7 +94,7 @@ func hardKeys(e training.Example) []string {
 	return out
 }
 
-// softKeys name the versions of files whose text an example holds.
+// softKeys returns the file versions whose text an example contains.
 func softKeys(e training.Example) []string {
 	var out []string
 	for _, f := range e.Origin.Files {

@@ -11,10 +11,10 @@ import (
 	"github.com/runplan/runplan/training"
 )
 
-// shingles are the groups of words of a text, as sorted sums of 64 bits.
+// shingles holds the word groups of a text as sorted 64-bit hashes.
 type shingles []uint64
 
-// shinglesOf are those of all that an example says, without the system message, which many share.
+// shinglesOf returns the shingles of an example without its system message, which many examples share.
 func shinglesOf(e training.Example, words int) shingles {
 	var all []uint64
 	add := func(text string) { all = append(all, wordSums(text)...) }
@@ -41,7 +41,7 @@ func shinglesOf(e training.Example, words int) shingles {
 	return slices.Compact(out)
 }
 
-// wordSums are the sums of the words of a text: letters, digits and underscores that stand together.
+// wordSums returns the hashes of the words in a text: runs of letters, digits and underscores.
 func wordSums(text string) []uint64 {
 	var out []uint64
 	h, in := uint64(0), false
@@ -63,7 +63,7 @@ func wordSums(text string) []uint64 {
 	return out
 }
 
-// mix spreads the bits of a sum (the last step of splitmix64).
+// mix spreads the bits of a hash (the last step of splitmix64).
 func mix(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
@@ -71,7 +71,7 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// lot is the number that an id drew, for a seed.
+// lot returns a pseudo-random number for an id and a seed.
 func lot(seed uint64, id string) uint64 {
 	h := mix(seed)
 	for _, c := range []byte(id) {
@@ -80,8 +80,8 @@ func lot(seed uint64, id string) uint64 {
 	return h
 }
 
-// without takes away what is common to nearly all examples: the words of the prompts themselves, which say nothing about
-// how alike two examples are. What consists of nothing else stays as it is.
+// without removes the shingles of nearly all examples, which come from the prompt templates and say nothing about
+// similarity. A set that has no others stays unchanged.
 func (s shingles) without(common map[uint64]bool) shingles {
 	if len(common) == 0 {
 		return s
@@ -98,7 +98,7 @@ func (s shingles) without(common map[uint64]bool) shingles {
 	return out
 }
 
-// like is the share of groups of words that two texts have in common, of all that they have (Jaccard).
+// like returns the Jaccard similarity of two sets.
 func like(a, b shingles) float64 {
 	if len(a) == 0 && len(b) == 0 {
 		return 1
@@ -120,7 +120,7 @@ func like(a, b shingles) float64 {
 // hashes is the length of a sketch.
 const hashes = 128
 
-// sketch is a MinHash signature: the share of places at which two are equal is about how alike the texts are.
+// sketch is a MinHash signature. The share of equal positions estimates the similarity.
 type sketch [hashes]uint32
 
 func sketchOf(s shingles) sketch {
@@ -130,7 +130,7 @@ func sketchOf(s shingles) sketch {
 	}
 	for _, x := range s {
 		for i := range out {
-			// A multiplication by an odd number that is the hash's own, of which the upper half is taken.
+			// Multiply by the odd constant of this hash and keep the upper half.
 			hi, lo := bits.Mul64(x, multipliers[i])
 			out[i] = min(out[i], uint32((hi^lo)>>32))
 		}
@@ -155,11 +155,10 @@ func (s *sketch) like(o *sketch) float64 {
 	return float64(n) / hashes
 }
 
-// missed is how likely two texts that are just alike enough may be overlooked by the sketches.
+// missed is the probability that the sketches miss a pair at the threshold.
 const missed = 1e-6
 
-// rows is how many places of a sketch are looked up together: as many as keep a pair with the given likeness from being
-// overlooked.
+// rows returns how many positions of a sketch form one lookup key, such that pairs at the threshold are not missed.
 func rows(threshold float64) int {
 	for r := 16; r > 1; r-- {
 		if math.Pow(1-math.Pow(threshold, float64(r)), float64(hashes/r)) < missed {
@@ -169,16 +168,16 @@ func rows(threshold float64) int {
 	return 1
 }
 
-// found are two records that are alike; a comes before b.
+// found is a pair of similar records; a comes before b.
 type found struct {
 	a, b *record
 	like float64
 }
 
-// doubt is how far a sketch may be from the truth: five times the spread of its estimate.
+// doubt is the tolerance of a sketch's estimate: five standard deviations.
 const doubt = 0.22
 
-// pairs finds all that are at least so much alike, in the order of the records. Sketches propose, the texts decide.
+// pairs returns all pairs at or above the threshold, in record order. Sketches select candidates; the texts decide.
 func pairs(ctx context.Context, all []*record, threshold float64, text func(*record) (shingles, error)) ([]found, error) {
 	r := rows(threshold)
 	type bucket struct{ band, sum uint64 }
@@ -228,7 +227,7 @@ func pairs(ctx context.Context, all []*record, threshold float64, text func(*rec
 	return out, nil
 }
 
-// cache keeps the texts that were looked at last.
+// cache keeps recently used texts.
 type cache struct {
 	load  func(*record) (shingles, error)
 	held  map[*record]shingles
@@ -257,15 +256,15 @@ func (c *cache) get(r *record) (shingles, error) {
 	return s, nil
 }
 
-// Figures of what is common to nearly all examples: at least so many have to be looked at, at most so many are, and a
-// group of words has to be in this share of them.
+// Parameters of common shingles: the least number of examples, the highest number of shingles, and the share of
+// examples that must contain one.
 const (
 	fewestForCommon = 20
 	mostForCommon   = 500
 	commonShare     = 0.9
 )
 
-// commonOf finds the groups of words that nearly all of some examples have.
+// commonOf returns the shingles that nearly all samples contain.
 func commonOf(samples []shingles) map[uint64]bool {
 	if len(samples) < fewestForCommon {
 		return nil

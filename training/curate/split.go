@@ -11,18 +11,18 @@ import (
 	"github.com/runplan/runplan/training/plan"
 )
 
-// Validation is the newest part of each repository. What belongs together stays together: the examples of one commit, of
-// one task, with the same prompt, or that say nearly the same. Where file versions tie so much together that no such part
-// comes off, it is cut off in time, and what would then be on both sides is left out of the smaller one.
+// Validation is the newest part of each repository. Related examples stay together: those of one commit, of one task,
+// with the same prompt, or with nearly the same text. If shared file versions connect too many examples, the split
+// cuts them by time. It then drops examples that would be on both sides from the smaller side.
 
-// group is examples that stay together.
+// group is a set of examples that stay together.
 type group struct {
 	members []*record
-	unix    int64  // of the newest
-	name    string // of the first, which tells groups of one time apart
+	unix    int64  // time of the newest
+	name    string // id of the first, which orders groups of the same time
 }
 
-// stratum is what validation has to have its share of.
+// stratum is a class of examples of which validation needs a share.
 type stratum struct {
 	repo     string
 	kind     training.Kind
@@ -32,20 +32,20 @@ type stratum struct {
 
 func (r *record) stratum() stratum { return stratum{r.repo, r.kind, r.pair, r.positive} }
 
-// splitter decides about each example on which side it is.
+// splitter assigns each example to a side.
 type splitter struct {
 	seed   uint64
 	share  float64
 	all    []*record
-	held   map[*record]bool // in validation
+	held   map[*record]bool // validation side
 	want   map[stratum]int
 	have   map[stratum]int
 	of     map[stratum]int
 	totals map[training.Kind]int
 }
 
-// split returns the examples that are kept for validation, and leaves out what would be on both sides. near are pairs that
-// have to stay together.
+// split returns the held-out examples and drops those that would be on both sides. near lists pairs that must stay
+// together.
 func split(p plan.Plan, all []*record, near [][2]*record) (map[*record]bool, error) {
 	s := &splitter{
 		seed: p.Seed, share: p.Data.ValidationSplit, all: left(all), held: map[*record]bool{},
@@ -72,7 +72,7 @@ func split(p plan.Plan, all []*record, near [][2]*record) (map[*record]bool, err
 	return s.held, nil
 }
 
-// groups puts together what shares a key, or is a pair: the newest group first.
+// groups groups records that share a key or are a pair, newest group first.
 func groups(all []*record, near [][2]*record, keys func(*record) []string) []group {
 	parent := map[*record]*record{}
 	find := func(r *record) *record {
@@ -121,7 +121,7 @@ func groups(all []*record, near [][2]*record, keys func(*record) []string) []gro
 	return sorted
 }
 
-// counts are the members of a group that are still in, by stratum.
+// counts counts the remaining members of a group by stratum.
 func (g group) counts() map[stratum]int {
 	n := map[stratum]int{}
 	for _, r := range g.members {
@@ -132,7 +132,7 @@ func (g group) counts() map[stratum]int {
 	return n
 }
 
-// take puts groups into validation, the newest first, that bring what is wanted and not much more.
+// take moves groups into validation, newest first, if they add what is missing and little else.
 func (s *splitter) take(all []group) {
 	for _, g := range all {
 		if s.taken(g) {
@@ -161,7 +161,7 @@ func (s *splitter) hold(g group) {
 	}
 }
 
-// short tells whether any part of what is wanted is less than half there.
+// short reports whether a wanted stratum is less than half filled.
 func (s *splitter) short() bool {
 	for st, n := range s.want {
 		if 2*s.have[st] < n {
@@ -171,7 +171,7 @@ func (s *splitter) short() bool {
 	return len(s.held) == 0
 }
 
-// resolve leaves out what has a key on both sides: on the side that has fewer of it.
+// resolve drops examples with a key on both sides, on the side with fewer of them.
 func (s *splitter) resolve() {
 	sides := map[string]*[2][]*record{}
 	for _, r := range s.all {
@@ -214,11 +214,11 @@ func one(b bool) int {
 	return 0
 }
 
-// kinds sees to it that each kind of pairs is on both sides (TRAIN-18), and that validation is not empty.
+// kinds makes sure that each kind of pair is on both sides (TRAIN-18) and that validation is not empty.
 func (s *splitter) kinds(loose []group) error {
 	for _, k := range slices.Sorted(maps.Keys(s.totals)) {
 		if s.totals[k] < 2 {
-			continue // one cannot be on both sides
+			continue // a single example cannot be on both sides
 		}
 		for _, g := range loose {
 			if train, held := s.sides(k); held > 0 || train < 2 {
@@ -248,7 +248,7 @@ func (s *splitter) kinds(loose []group) error {
 	return nil
 }
 
-// sides counts a kind in training and in validation.
+// sides counts a kind on both sides.
 func (s *splitter) sides(k training.Kind) (train, held int) {
 	for _, r := range s.all {
 		if r.out == "" && r.kind == k {

@@ -17,7 +17,7 @@ import (
 	"github.com/runplan/runplan/training"
 )
 
-// write puts the files of the dataset into the folder where it is made.
+// write writes the files of the dataset into its temporary folder.
 func (b *builder) write(ctx context.Context, held map[*record]bool) error {
 	rest := left(b.all)
 	slices.SortFunc(rest, func(x, y *record) int { return cmp.Or(cmp.Compare(x.unix, y.unix), cmp.Compare(x.id, y.id)) })
@@ -65,7 +65,7 @@ func (b *builder) write(ctx context.Context, held map[*record]bool) error {
 	})
 }
 
-// tell counts an example that is taken.
+// tell counts a used example.
 func (b *builder) tell(r *record, s *Side) {
 	s.add(r.positive, r.pair, r.source, r.kind)
 	b.m.Licenses[r.license]++
@@ -125,7 +125,7 @@ func (b *builder) file(name string, fill func(io.Writer) error) error {
 	return nil
 }
 
-// verify looks at the finished files with other eyes.
+// verify checks the finished files independently.
 func (b *builder) verify() error {
 	var files [2]*os.File
 	for i, name := range []string{TrainFile, ValidationFile} {
@@ -145,7 +145,7 @@ func (b *builder) verify() error {
 	return CheckLeaks(files[0], files[1], b.m.Measure)
 }
 
-// publish puts the dataset where it belongs, without what it was made with.
+// publish moves the dataset into place, without temporary files.
 func (b *builder) publish() error {
 	if err := errors.Join(b.spool.Close(), os.Remove(b.spool.Name())); err != nil {
 		return fmt.Errorf("make the dataset: %w", err)
@@ -153,7 +153,7 @@ func (b *builder) publish() error {
 	return b.out.Publish()
 }
 
-// Load reads the manifest of a dataset, and checks that its files are those that were written.
+// Load reads the manifest of a dataset and verifies the hashes of its files.
 func Load(dir string) (Manifest, error) {
 	var m Manifest
 	b, err := os.ReadFile(filepath.Join(dir, ManifestFile))

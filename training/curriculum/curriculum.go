@@ -1,5 +1,5 @@
-// Package curriculum says what an adapter is trained for and how: the file curriculum.json in the folder of its corpus
-// (TRAIN-17, TRAIN-22). What the file leaves out has its default; what nobody knows is an error.
+// Package curriculum specifies the training of an adapter: the file curriculum.json in the folder of its corpus
+// (TRAIN-17, TRAIN-22). Missing fields have defaults; unknown fields are errors.
 package curriculum
 
 import (
@@ -19,27 +19,27 @@ import (
 	"github.com/runplan/runplan/training"
 )
 
-// Folder is where the corpora are, below the root of a repository, each in a folder of its adapter's name.
+// Folder is the parent folder of all corpora, relative to the repository root.
 const Folder = "knowledge/curricula"
 
-// The adapters with defaults of their own.
+// Adapters with their own defaults.
 const (
 	CodeArchitect = "code-architect"
 	JSONArchitect = "json-architect"
 )
 
-// Spec is what an adapter is trained for.
+// Spec specifies the training of an adapter.
 type Spec struct {
 	Name               string          `json:"adapter_name"`
-	Version            int             `json:"adapter_version"` // the first one; each training has the next (TRAIN-23)
+	Version            int             `json:"adapter_version"` // the first; each training increments it
 	Tier               int             `json:"tier"`
 	Pillar             string          `json:"pillar"`
 	Priority           string          `json:"priority"`
 	Description        string          `json:"description"`
-	BaseModel          string          `json:"base_model"` // coding or reasoning: the model that has this role in the settings
-	Stage              training.Stage  `json:"stage"`      // that the adapter answers for
+	BaseModel          string          `json:"base_model"` // role: coding or reasoning; the settings name its model
+	Stage              training.Stage  `json:"stage"`      // stage of the adapter
 	Hyperparameters    Hyperparameters `json:"hyperparameters"`
-	ChatTemplate       string          `json:"chat_template"` // auto: that of the base model (TRAIN-20)
+	ChatTemplate       string          `json:"chat_template"` // auto: template of the base model (TRAIN-20)
 	TrainingObjective  string          `json:"training_objective"`
 	MinimumCorpusSize  int             `json:"minimum_corpus_size"`
 	ValidationSplit    float64         `json:"validation_split"`
@@ -48,7 +48,7 @@ type Spec struct {
 	Versioning         Versioning      `json:"versioning"`
 }
 
-// Hyperparameters go to the trainer as they stand.
+// Hyperparameters are passed to the trainer unchanged.
 type Hyperparameters struct {
 	Rank                      int      `json:"rank"`
 	Alpha                     int      `json:"alpha"`
@@ -64,12 +64,12 @@ type Hyperparameters struct {
 // Versioning says which versions are kept.
 type Versioning struct {
 	Strategy          string `json:"strategy"`        // incremental
-	RetentionCount    int    `json:"retention_count"` // versions that are kept
+	RetentionCount    int    `json:"retention_count"` // number of versions to keep
 	RollbackSupported bool   `json:"rollback_supported"`
 }
 
-// Default returns what holds where curriculum.json says nothing. code-architect writes code, so it is of the coding base (C-27); of
-// another adapter only its author knows which stage it is for.
+// Default returns the default specification. code-architect writes code, so its base is coding (C-27). For another
+// adapter the author must set the stage.
 func Default(name string) Spec {
 	s := Spec{
 		Name: name, Version: 1, Tier: 1, Pillar: "cognition", Priority: "high",
@@ -90,11 +90,10 @@ func Default(name string) Spec {
 	return s
 }
 
-// DefaultValidationSplit is the share that is kept for validation where nothing is said.
+// DefaultValidationSplit is the default share of held-out examples.
 const DefaultValidationSplit = 0.15
 
-// DefaultHyperparameters are those of the curriculum that the product starts with (TRAIN-22); training plans start with
-// the same.
+// DefaultHyperparameters returns the hyperparameters of the first curriculum (TRAIN-22). Training plans use the same.
 func DefaultHyperparameters() Hyperparameters {
 	return Hyperparameters{
 		Rank: 32, Alpha: 64, Dropout: 0.05, TargetModules: []string{"q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj"},
@@ -102,19 +101,19 @@ func DefaultHyperparameters() Hyperparameters {
 	}
 }
 
-// Dir is the folder of an adapter's corpus, with slashes, below the root of the repository.
+// Dir returns the corpus folder of an adapter, with slashes, relative to the repository root.
 func Dir(name string) string { return path.Join(Folder, name) }
 
-// File is the path of its specification.
+// File returns the path of the specification.
 func File(name string) string { return path.Join(Dir(name), "curriculum.json") }
 
-// nameForm is what the name of an adapter may be: it becomes the name of folders.
+// nameForm is the form of adapter names, which become folder names.
 var nameForm = lazyre.New(`^[a-z0-9][a-z0-9_-]{0,63}$`)
 
-// ErrName says that something is no name of an adapter.
+// ErrName reports an invalid adapter name.
 var ErrName = errors.New("no name of an adapter")
 
-// ValidName says whether an adapter can have that name.
+// ValidName checks an adapter name.
 func ValidName(name string) error {
 	if !nameForm.MatchString(name) {
 		return fmt.Errorf("%.60q is %w; it is small letters, digits, - and _, such as %s", name, ErrName, CodeArchitect)
@@ -122,11 +121,11 @@ func ValidName(name string) error {
 	return nil
 }
 
-// ErrNone says that nobody has written down what an adapter is for.
+// ErrNone reports that an adapter has no specification.
 var ErrNone = errors.New("there is no such adapter")
 
-// Load reads the specification of an adapter in the repository at root. Without a file the defaults hold, for an adapter whose stage
-// they know.
+// Load reads the specification of an adapter in the repository at root. Without a file it returns the defaults, if
+// these include a stage.
 func Load(root, name string) (Spec, error) {
 	if err := ValidName(name); err != nil {
 		return Spec{}, err
@@ -145,7 +144,7 @@ func Load(root, name string) (Spec, error) {
 	return Parse(File(name), name, text)
 }
 
-// Parse reads a specification strictly. file is how messages call it, name the adapter that it has to be about.
+// Parse strictly parses a specification. file is its name in errors; name is the required adapter name.
 func Parse(file, name string, text []byte) (Spec, error) {
 	s := Default(name)
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -169,10 +168,10 @@ func lineAt(text []byte, offset int64) int {
 	return 1 + bytes.Count(text[:min(max(int(offset), 0), len(text))], []byte("\n"))
 }
 
-// Base is the kind of model that the adapter is for.
+// Base returns the kind of base model.
 func (s Spec) Base() training.Base { return training.BaseOf(s.Stage) }
 
-// Check says what is wrong with s, all of it at once.
+// Check returns all errors of the specification at once.
 func (s Spec) Check() error {
 	var errs []error
 	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
@@ -224,7 +223,7 @@ func (s Spec) Check() error {
 	return errors.Join(errs...)
 }
 
-// Encode writes the specification as its file has it.
+// Encode encodes the specification in its file format.
 func (s Spec) Encode() ([]byte, error) {
 	text, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {

@@ -8,14 +8,14 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 )
 
-// Hunk is a run of lines that changes: lines NewFrom..NewTo of the one side stand where lines From..To of the other side
-// stood. Places count from 0, and the end is not part of it.
+// Hunk is a run of changed lines: lines NewFrom to NewTo of the new side replace lines From to To of the old side.
+// Positions count from 0, and the ends are exclusive.
 type Hunk struct {
 	From, To       int // before
 	NewFrom, NewTo int // after
 }
 
-// Lines splits a text. Lines keep their ends.
+// Lines splits a text into lines with their line ends.
 func Lines(text string) []string {
 	if text == "" {
 		return nil
@@ -27,8 +27,8 @@ func Lines(text string) []string {
 	return lines
 }
 
-// Compare returns the fewest lines that have to go and to come to make the one text of the other, by Myers' greedy way. ok
-// is false where they are more than most; nothing else is known then.
+// Compare returns a minimal line diff by Myers' greedy algorithm. ok is false if more than most lines differ; then the
+// other results are not valid.
 func Compare(before, after []string, most int) (hunks []Hunk, changed int, ok bool) {
 	head := 0
 	for head < len(before) && head < len(after) && before[head] == after[head] {
@@ -49,8 +49,8 @@ func Compare(before, after []string, most int) (hunks []Hunk, changed int, ok bo
 	if most = min(most, n+m); max(n-m, m-n) > most {
 		return nil, 0, false
 	}
-	var trace [][]int          // the furthest places that each step began with, on the diagonals that it had
-	v := make([]int, 2*most+3) // furthest place on each diagonal; diagonal k is at k+most+1
+	var trace [][]int          // furthest positions at the start of each step, by diagonal
+	v := make([]int, 2*most+3) // furthest position on each diagonal; diagonal k is at k+most+1
 	for d := 0; d <= most; d++ {
 		for k := -d; k <= d; k += 2 {
 			at := k + most + 1
@@ -72,7 +72,7 @@ func Compare(before, after []string, most int) (hunks []Hunk, changed int, ok bo
 	return nil, 0, false
 }
 
-// walkBack makes hunks of the way that was found.
+// walkBack converts the path into hunks.
 func walkBack(trace [][]int, x, y, d, head int) []Hunk {
 	var out []Hunk
 	take := func(h Hunk) {
@@ -92,7 +92,7 @@ func walkBack(trace [][]int, x, y, d, head int) []Hunk {
 		}
 		px := v(back)
 		py := px - back
-		if down { // a line came
+		if down { // an added line
 			take(Hunk{px, px, py, py + 1})
 		} else {
 			take(Hunk{px, px + 1, py, py})
@@ -106,7 +106,7 @@ func walkBack(trace [][]int, x, y, d, head int) []Hunk {
 	return out
 }
 
-// numbered gives equal lines equal numbers.
+// numbered assigns equal numbers to equal lines.
 func numbered(before, after []string) (a, b []int) {
 	seen := make(map[string]int, len(before)+len(after))
 	number := func(lines []string) []int {
@@ -124,11 +124,10 @@ func numbered(before, after []string) (a, b []int) {
 	return number(before), number(after)
 }
 
-// mostCompared bounds what [Compare] is asked: its time and memory go with the square of it.
+// mostCompared is the limit for [Compare], whose time and memory are quadratic in it.
 const mostCompared = 500
 
-// hunksOf returns what changes, the fewest lines where they are few, and else what stands between lines that are there
-// once on each side.
+// hunksOf returns a minimal diff if few lines change. Otherwise it aligns on lines that occur once on each side.
 func hunksOf(before, after []string) []Hunk {
 	if hunks, _, ok := Compare(before, after, mostCompared); ok {
 		return hunks
@@ -136,7 +135,7 @@ func hunksOf(before, after []string) []Hunk {
 	return unified(string(diff.Diff("a", []byte(ended(strings.Join(before, ""))), "b", []byte(ended(strings.Join(after, ""))))))
 }
 
-// unified reads the places of a unified diff, without the lines around them.
+// unified parses the positions of a unified diff, without context lines.
 func unified(text string) []Hunk {
 	var out []Hunk
 	var h Hunk
@@ -151,7 +150,7 @@ func unified(text string) []Hunk {
 	}
 	for line := range strings.Lines(text) {
 		if !body && line[0] != '@' {
-			continue // the head of the diff
+			continue // the header of the diff
 		}
 		switch line[0] {
 		case '@':
@@ -162,7 +161,7 @@ func unified(text string) []Hunk {
 				return nil
 			}
 			if n > 0 {
-				a-- // the place of an empty side is that of the line above
+				a-- // the position of an empty side is the line above
 			}
 			if m > 0 {
 				b--

@@ -1,8 +1,8 @@
-// Package edits writes what was done to a file as the search and replace blocks that models answer in (C-26).
+// Package edits writes file changes as the search and replace blocks that models answer with (C-26).
 //
-// Each block quotes as few lines as make it the only one of its kind in the file, and no two quote the same line. What
-// comes out was read and carried out by the engine that reads such answers, and made the text that was to be made; but for
-// the end of the last line, which blocks cannot say.
+// Each block quotes as few lines as make it unique in the file, and no two blocks quote the same line. The result is
+// verified: the edit engine that parses such answers applies it, and the outcome must equal the new text. Only the end
+// of the last line may differ, because blocks cannot express it.
 package edits
 
 import (
@@ -15,30 +15,30 @@ import (
 	"github.com/runplan/runplan/internal/edit"
 )
 
-// ErrNone says that a change cannot be written as edits: it is not about text, or the edits would not make it.
+// ErrNone reports a change that cannot be written as edits: it is not text, or the edits would not produce it.
 var ErrNone = errors.New("the change cannot be written as search and replace edits")
 
-// Change is what was done to a file whose lines are known.
+// Change is a file change whose lines are known.
 type Change struct {
 	Path          string
 	Before, After []string // see [Lines]
-	Made, Deleted bool     // it was not there before, it is not there after
+	Made, Deleted bool     // the file is created or deleted
 	Hunks         []Hunk
 }
 
-// Answer is a change in the words of a model.
+// Answer is a change in the format of a model's answer.
 type Answer struct {
 	Text   string
-	Blocks []Block // none of a file that is deleted
+	Blocks []Block // empty for a deleted file
 }
 
-// Block is one edit. Its quote is lines From..To of the text before; places count from 0, and the end is not part of it.
+// Block is one edit. It quotes the lines From to To of the old text. Positions count from 0, and the end is exclusive.
 type Block struct {
 	From, To int
 	old, now string
 }
 
-// Of writes the edits that make after of before. A nil side is a file that is not there.
+// Of writes the edits that turn before into after. A nil side is a missing file.
 func Of(path string, before, after []byte) (Answer, error) {
 	for _, side := range [][]byte{before, after} {
 		if bytes.IndexByte(side, 0) >= 0 || !utf8.Valid(side) {
@@ -72,7 +72,7 @@ func (c Change) Write() (Answer, error) {
 		}
 	}
 	var err error
-	for _, width := range []int{7, 9, 12, 16} { // wider marks hold text that has marks of its own
+	for _, width := range []int{7, 9, 12, 16} { // wider marks allow text that contains marks
 		text := render(c.Path, blocks, width)
 		if err = c.does(text, len(blocks), old, now); err == nil {
 			return Answer{text, blocks}, nil
@@ -81,10 +81,10 @@ func (c Change) Write() (Answer, error) {
 	return Answer{}, fmt.Errorf("%s: %w: %w", c.Path, ErrNone, err)
 }
 
-// most bounds how many lines a block quotes above and below what changes.
+// most is the highest number of context lines above and below a change.
 const most = 40
 
-// blocks quotes around each hunk as many lines as make the quote the only one of its kind.
+// blocks quotes as many lines around each hunk as make the quote unique.
 func (c Change) blocks(old string) ([]Block, error) {
 	type span struct{ from, to, first, last int } // lines, and the hunks in them
 	var spans []span
@@ -100,7 +100,7 @@ func (c Change) blocks(old string) ([]Block, error) {
 				return nil, fmt.Errorf("%w: what changes stands in it more than once", ErrNone)
 			}
 		}
-		for len(spans) > 0 && spans[len(spans)-1].to >= x.from { // two quotes that meet are one
+		for len(spans) > 0 && spans[len(spans)-1].to >= x.from { // join overlapping quotes
 			p := spans[len(spans)-1]
 			x = span{min(p.from, x.from), max(p.to, x.to), p.first, x.last}
 			spans = spans[:len(spans)-1]
@@ -111,7 +111,7 @@ func (c Change) blocks(old string) ([]Block, error) {
 		return nil, fmt.Errorf("%w: no line differs", ErrNone)
 	}
 	out := make([]Block, len(spans))
-	shift := 0 // how much later a line stands in the new text
+	shift := 0 // offset between old and new line numbers
 	for i, s := range spans {
 		from := s.from + shift
 		for _, h := range c.Hunks[s.first : s.last+1] {
@@ -122,13 +122,13 @@ func (c Change) blocks(old string) ([]Block, error) {
 	return out, nil
 }
 
-// once tells whether a text stands in another one at a single place. Places that overlap are two.
+// once reports whether a text occurs exactly once in another. Overlapping occurrences count separately.
 func once(text, part string) bool {
 	i := strings.Index(text, part)
 	return i >= 0 && !strings.Contains(text[i+1:], part)
 }
 
-// render writes the blocks of a file; none deletes it.
+// render renders the blocks of a file. Without blocks it deletes the file.
 func render(path string, blocks []Block, width int) string {
 	mark := func(c, word string) string { return strings.Repeat(c, width) + word + "\n" }
 	if blocks == nil {
@@ -144,10 +144,10 @@ func render(path string, blocks []Block, width int) string {
 	return b.String()
 }
 
-// plainEnds gives lines the ends that models write. The edit engine gives them those of the file.
+// plainEnds converts line ends to those that models write. The edit engine restores those of the file.
 func plainEnds(text string) string { return ended(strings.ReplaceAll(text, "\r\n", "\n")) }
 
-// ended gives a text an end of its last line.
+// ended adds a missing line end to the last line.
 func ended(text string) string {
 	if text != "" && !strings.HasSuffix(text, "\n") {
 		text += "\n"
@@ -155,7 +155,7 @@ func ended(text string) string {
 	return text
 }
 
-// does carries the edits out as a reader of the answer would, and compares.
+// does applies the edits as a reader of the answer would, and compares the result.
 func (c Change) does(text string, blocks int, old, now string) error {
 	list, err := edit.Parse(text, "")
 	if err != nil {

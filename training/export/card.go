@@ -9,7 +9,7 @@ import (
 	"github.com/runplan/runplan/training/curate"
 )
 
-// card is README.md: what the data is, for people and, in its front matter, for Hugging Face.
+// card returns README.md. It describes the data for people and, in its front matter, for Hugging Face.
 func (j *job) card() string {
 	m := j.m
 	var b strings.Builder
@@ -95,7 +95,7 @@ func rendered(template string, f Format) string {
 
 func code(s string) string { return "`" + strings.NewReplacer("`", "'", "\n", " ").Replace(s) + "`" }
 
-// cell is text of others in a table.
+// cell makes foreign text safe for a table cell.
 func cell(s string) string {
 	return strings.NewReplacer("|", "\\|", "\n", " ", "<", "&lt;", "[", "\\[").Replace(s)
 }
@@ -114,7 +114,7 @@ func sizeCategory(n int) string {
 	return "n>1M"
 }
 
-// hubLicenses are the licenses as Hugging Face calls them. One that it has no name for is "other".
+// hubLicenses returns the licenses under their Hugging Face names. A license without such a name becomes "other".
 func hubLicenses(all map[string]int) []string {
 	known := []string{
 		"afl-3.0", "agpl-3.0", "apache-2.0", "artistic-2.0", "bsd-2-clause", "bsd-3-clause", "bsd-3-clause-clear", "bsl-1.0", "cc-by-3.0", "cc-by-4.0",
@@ -139,7 +139,7 @@ func hubLicenses(all map[string]int) []string {
 	return slices.Sorted(maps.Keys(set))
 }
 
-// Used tells which licenses a dataset has, for messages.
+// Used lists the licenses of a dataset for messages.
 func Used(m Manifest) string {
 	var out []string
 	for _, l := range slices.Sorted(maps.Keys(m.Licenses)) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// yamlFile collects lines of YAML. Strings are written as JSON has them, which YAML reads the same.
+// yamlFile collects lines of YAML. It writes strings as JSON, which YAML reads in the same way.
 type yamlFile struct{ strings.Builder }
 
 func (y *yamlFile) note(text string) { fmt.Fprintf(y, "# %s\n", text) }
@@ -17,7 +17,7 @@ func (y *yamlFile) set(key string, v any) { fmt.Fprintf(y, "%s: %s\n", key, inli
 func inline(v any) string {
 	switch x := v.(type) {
 	case float64:
-		s := strconv.FormatFloat(x, 'f', -1, 64) // 1e-4 is a string to some readers of YAML
+		s := strconv.FormatFloat(x, 'f', -1, 64) // some YAML parsers read 1e-4 as a string
 		if !strings.Contains(s, ".") {
 			s += ".0"
 		}
@@ -38,11 +38,11 @@ func quoted(s string) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(s) // a string can be written always
+	_ = e.Encode(s) // strings can always be encoded
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// lengths says what the limit of the trainer cuts.
+// lengths describes the token limits of the trainer.
 func (j job) lengths() string {
 	if n := len(j.m.TooLong); n > 0 && j.TooLong == Keep {
 		return fmt.Sprintf("%d example(s) are longer than this, and are cut by the trainer (%s)", n, j.counted())
@@ -50,11 +50,11 @@ func (j job) lengths() string {
 	return "no example is longer than this (" + j.counted() + ")"
 }
 
-const seedBits = 1<<31 - 1 // what all trainers take as a seed
+const seedBits = 1<<31 - 1 // the range that all trainers accept
 
 func (j job) seed() uint64 { return j.plan.Seed & seedBits }
 
-// trlConfig is what the command line of TRL takes. Its LoRA comes from PEFT.
+// trlConfig returns the configuration for the command line of TRL, with LoRA from PEFT.
 func trlConfig(method string) func(job) []document {
 	return func(j job) []document {
 		h := j.plan.Hyperparameters
@@ -286,7 +286,7 @@ func mlxConfig(j job) []document {
 	return []document{{"config.yaml", y.String()}}
 }
 
-// mlxKey is how MLX calls a module: with the part of the layer that it belongs to.
+// mlxKey returns the MLX name of a module, prefixed by its part of the layer.
 func mlxKey(module string) string {
 	switch {
 	case strings.Contains(module, "."):
@@ -297,7 +297,7 @@ func mlxKey(module string) string {
 	return "self_attn." + module
 }
 
-// unslothConfig is a program: Unsloth has no file of settings of its own.
+// unslothConfig returns a program, because Unsloth has no configuration file.
 func unslothConfig(j job) []document {
 	h := j.plan.Hyperparameters
 	var b strings.Builder

@@ -15,41 +15,41 @@ import (
 	"github.com/runplan/runplan/training/plan"
 )
 
-// The files beside the data.
+// Files next to the data.
 const (
 	ManifestFile = "export.json"
 	OutFile      = "left-out.jsonl"
 	CardFile     = "README.md"
-	HeldFile     = "held-back.jsonl" // what was exported for validation, as examples: an adapter is measured by it
+	HeldFile     = "held-back.jsonl" // validation side as examples, which measure the adapter
 	trainFile    = "train.jsonl"
 )
 
-// The reasons why an example of a dataset is not in an export, besides those of its license.
+// Reasons for omitting an example from an export, besides its license.
 const (
 	NotLearnt     curate.Reason = "not to be learnt"
 	NoCounterpart curate.Reason = "nothing to hold it against"
 )
 
-// Policy says what becomes of examples that are too long.
+// Policy is the handling of examples that are too long.
 type Policy string
 
 // The policies.
 const (
-	Fail Policy = "fail" // nothing is written
-	Drop Policy = "drop" // they are left out
-	Keep Policy = "keep" // they are taken, and the trainer may cut them
+	Fail Policy = "fail" // fail and write nothing
+	Drop Policy = "drop" // omit them
+	Keep Policy = "keep" // export them; the trainer may truncate them
 )
 
-// Options say how a dataset is exported.
+// Options holds the parameters of an export.
 type Options struct {
 	Format    Format
-	BaseModel string        // as the trainer knows it
-	Template  chat.Renderer // nil: none
+	BaseModel string        // name of the model for the trainer
+	Template  chat.Renderer // nil: no template
 	Counter   chat.Counter
-	Limit     int // tokens; 0: what the plan says
+	Limit     int // in tokens; 0: the limit of the plan
 	TooLong   Policy
-	Licenses  []string // only of repositories with these
-	DropBegin string   // token at the beginning of a rendered text that the trainer adds by itself
+	Licenses  []string // only repositories with these licenses
+	DropBegin string   // begin token that the trainer adds itself
 	Canary    training.Canary
 	Replace   bool
 }
@@ -59,10 +59,10 @@ type Long struct {
 	ID     string `json:"id"`
 	File   string `json:"file"`
 	Tokens int    `json:"tokens"`
-	More   bool   `json:"more,omitempty"` // it has more than that
+	More   bool   `json:"more,omitempty"` // it has more tokens than counted
 }
 
-// Count says how many tokens it has.
+// Count formats the number of tokens.
 func (l Long) Count() string {
 	if l.More {
 		return fmt.Sprintf("more than %d tokens", l.Tokens)
@@ -70,14 +70,14 @@ func (l Long) Count() string {
 	return fmt.Sprintf("%d tokens", l.Tokens)
 }
 
-// LongError says which examples are too long.
+// LongError lists the examples that are too long.
 type LongError struct {
 	Limit   int
 	Counted string
 	Long    []Long
 }
 
-// Error names the first of them.
+// Error names the first ones.
 func (e *LongError) Error() string {
 	const few = 10
 	var names []string
@@ -91,7 +91,7 @@ func (e *LongError) Error() string {
 	return fmt.Sprintf("%d example(s) have more than %d tokens (%s): %s%s", len(e.Long), e.Limit, e.Counted, strings.Join(names, ", "), more)
 }
 
-// Manifest is export.json: what an export is made of.
+// Manifest is export.json, which describes an export.
 type Manifest struct {
 	Version    int                   `json:"version"`
 	Format     string                `json:"format"`
@@ -101,26 +101,26 @@ type Manifest struct {
 	Counter    string                `json:"counter"`
 	Limit      int                   `json:"limit"`
 	Longest    int                   `json:"longest"`
-	Dataset    map[string]string     `json:"dataset"` // sha256 of the files it is made of
+	Dataset    map[string]string     `json:"dataset"` // sha256 of the dataset's files
 	Plan       plan.Plan             `json:"plan"`
 	Train      curate.Side           `json:"train"`
 	Validation curate.Side           `json:"validation"`
 	LeftOut    map[curate.Reason]int `json:"left_out"`
-	TooLong    []Long                `json:"too_long"` // left out, or kept
+	TooLong    []Long                `json:"too_long"` // omitted or kept
 	Licenses   map[string]int        `json:"licenses"` // "" is unknown
 	Repos      map[string]int        `json:"repos"`
 	Files      map[string]string     `json:"files"` // sha256
-	Run        string                `json:"run"`   // what starts the trainer
+	Run        string                `json:"run"`   // command that starts the trainer
 }
 
-// ErrEmpty says that nothing of a dataset can be exported so.
+// ErrEmpty reports that no example can be exported.
 var ErrEmpty = errors.New("nothing is left to export")
 
-// job is one export at work.
+// job is the state of one export.
 type job struct {
 	Options
 	format Format
-	schema string // name of the shape of lines
+	schema string // name of the schema of lines
 	plan   plan.Plan
 	base   string
 	limit  int
@@ -128,13 +128,13 @@ type job struct {
 	in     string
 	m      *Manifest
 	out    []curate.Out
-	taken  map[string]bool // examples of the validation side that were written
+	taken  map[string]bool // exported examples of the validation side
 }
 
-// counted tells how tokens were counted.
+// counted describes how tokens were counted.
 func (j job) counted() string { return j.Counter.Name() }
 
-// Write exports the dataset in a folder to another one.
+// Write exports the dataset in one folder to another.
 func Write(ctx context.Context, in, out string, o Options) (m Manifest, err error) {
 	set, err := curate.Load(in)
 	if err != nil {
@@ -205,7 +205,7 @@ func (j *job) write(ctx context.Context, f *folder.Folder) error {
 	})
 }
 
-// empty says why nothing is left.
+// empty returns the error for an empty export, with the reasons.
 func (j *job) empty() error {
 	side := "train"
 	if j.m.Train.Examples > 0 {
@@ -220,7 +220,7 @@ func (j *job) empty() error {
 	return fmt.Errorf("%w as %s for %s: left out are %s", ErrEmpty, j.format.Name, side, strings.Join(why, ", "))
 }
 
-// Reasons returns why examples may be left out, in their order.
+// Reasons returns the reasons for omitting examples, in order.
 func Reasons() []curate.Reason {
 	return []curate.Reason{curate.NoLicense, curate.OtherLicense, NotLearnt, NoCounterpart, curate.TooLong}
 }

@@ -1,6 +1,6 @@
-// Package export writes a dataset in the form that a trainer reads, with a configuration that is ready to run and a card that
-// says what the data is. Every line is checked against the JSON schema of its form before it is written, and an example
-// that is too long for the model is told of, never cut.
+// Package export writes a dataset in the format of a trainer, with a ready configuration and a description of the
+// data. It checks each line against the JSON schema of its format. It reports examples that are too long for the model
+// and never truncates them.
 package export
 
 import (
@@ -11,34 +11,34 @@ import (
 	"github.com/runplan/runplan/training/chat"
 )
 
-// Teaches is what a format takes of a dataset.
+// Teaches is the kind of examples that a format uses.
 type Teaches int
 
-// What may be taken.
+// The kinds.
 const (
 	Answers     Teaches = iota // good answers
-	Preferences                // a good answer beside a bad one
-	Verdicts                   // answers, each with whether it is good
+	Preferences                // pairs of a good and a bad answer
+	Verdicts                   // answers labelled good or bad
 )
 
-// Format is the layout of one trainer.
+// Format is the data format of one trainer.
 type Format struct {
 	Name     string
-	What     string // for people
+	What     string // description for people
 	Teaches  Teaches
-	Chat     string // schema of a line of messages
-	Text     string // schema of a line of rendered text; "" where the trainer renders by itself
+	Chat     string // schema of a line with messages
+	Text     string // schema of a line with rendered text; "" if the trainer renders
 	Held     string // name of the validation file
-	Run      string // what starts the trainer, in the folder
+	Run      string // command that starts the trainer in the folder
 	configs  func(job) []document
 	fromChat func(training.Example) any
 	fromText func(good, bad chat.Pair, label bool) any
 }
 
-// document is a file beside the data.
+// document is a file next to the data.
 type document struct{ name, text string }
 
-// Formats returns all formats, in the order in which they are told of.
+// Formats returns all formats in display order.
 func Formats() []Format {
 	const held = "validation.jsonl"
 	return []Format{
@@ -114,7 +114,7 @@ func Named(name string) (Format, error) {
 	return Format{}, fmt.Errorf("there is no format %q; formats are %s", name, strings.Join(names, ", "))
 }
 
-// The lines, with their columns in a fixed order.
+// Line types. Their fields have a fixed order.
 type (
 	messagesLine struct {
 		Messages []training.Message `json:"messages"`

@@ -61,7 +61,7 @@ func (j *job) each(name string, do func(training.Example) error) error {
 	return nil
 }
 
-// counterparts are the good answers to prompts that also have a bad one. Only preferences need them.
+// counterparts returns the good answers to prompts that also have a bad answer. Only preference formats need them.
 func (j *job) counterparts(name string) (map[string]string, error) {
 	if j.format.Teaches != Preferences {
 		return nil, nil
@@ -85,7 +85,7 @@ func (j *job) counterparts(name string) (map[string]string, error) {
 	})
 }
 
-// asked names a prompt.
+// asked returns a key for a prompt.
 func asked(e training.Example) string {
 	return training.Example{Stage: e.Stage, Prompt: e.Prompt}.Sum()
 }
@@ -100,7 +100,7 @@ func (j *job) licensed(e training.Example) curate.Reason {
 	return ""
 }
 
-// rows are what a format takes of an example: nothing, itself, or more.
+// rows returns the lines that a format makes of an example: none, one or more.
 func (j *job) rows(e training.Example, good map[string]string) ([]training.Example, curate.Reason) {
 	if why := j.licensed(e); why != "" {
 		return nil, why
@@ -130,7 +130,7 @@ func (j *job) rows(e training.Example, good map[string]string) ([]training.Examp
 	return []training.Example{e}, ""
 }
 
-// row writes one line, once it is known to be short enough and as its schema says.
+// row checks the length and the schema of a line and writes it.
 func (j *job) row(ctx context.Context, w io.Writer, name string, e training.Example, count *curate.Side) error {
 	line, texts, err := j.line(ctx, e)
 	if err != nil {
@@ -175,7 +175,7 @@ func (j *job) row(ctx context.Context, w io.Writer, name string, e training.Exam
 	return nil
 }
 
-// line is what is written of an example, and the texts that a model would see of it.
+// line returns the line of an example and the texts that a model would see.
 func (j *job) line(ctx context.Context, e training.Example) (line any, texts []string, err error) {
 	if j.Template == nil {
 		var b strings.Builder
@@ -208,7 +208,7 @@ func (j *job) line(ctx context.Context, e training.Example) (line any, texts []s
 	return j.format.fromText(good, bad, e.Positive), texts, nil
 }
 
-// held writes the examples of the validation side that the trainer's own form was made of.
+// held writes the exported validation examples in the common format.
 func (j *job) held(w io.Writer) error {
 	return j.each(curate.ValidationFile, func(e training.Example) error {
 		if !j.taken[e.ID] {

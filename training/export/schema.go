@@ -12,7 +12,7 @@ import (
 //go:embed schemas/*.json
 var schemaFiles embed.FS
 
-// SchemaText returns the JSON schema (draft-07) of a shape.
+// SchemaText returns the named JSON schema (draft-07).
 func SchemaText(name string) ([]byte, error) {
 	b, err := schemaFiles.ReadFile("schemas/" + name + ".json")
 	if err != nil {
@@ -21,13 +21,13 @@ func SchemaText(name string) ([]byte, error) {
 	return b, nil
 }
 
-// Schema checks lines of one shape.
+// Schema validates lines.
 type Schema struct {
 	name   string
 	schema *gojsonschema.Schema
 }
 
-// SchemaOf returns what checks lines of a shape.
+// SchemaOf returns the named schema.
 func SchemaOf(name string) (*Schema, error) {
 	text, err := SchemaText(name)
 	if err != nil {
@@ -40,7 +40,7 @@ func SchemaOf(name string) (*Schema, error) {
 	return &Schema{name, s}, nil
 }
 
-// Check tells what is wrong with a line.
+// Check returns an error if a line does not match the schema.
 func (s *Schema) Check(line []byte) error {
 	res, err := s.schema.Validate(gojsonschema.NewBytesLoader(line))
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package folder makes a folder of files that is there as a whole or not at all: it is made beside its place, and moved
-// there when it is finished.
+// Package folder creates a folder of files atomically: it writes a temporary folder next to the target and renames it
+// at the end.
 package folder
 
 import (
@@ -15,21 +15,21 @@ import (
 	"time"
 )
 
-// ErrExists says that something is where the folder should go.
+// ErrExists reports that the target already exists.
 var ErrExists = errors.New("it is there already")
 
-// Folder is one that is being made.
+// Folder is a folder under construction.
 type Folder struct {
-	Dir  string            // where it is made
-	Sums map[string]string // sha256 of the files, by name
+	Dir  string            // temporary folder
+	Sums map[string]string // sha256 of each file, by name
 	out  string
 }
 
-// abandoned is the age from which a folder that is being made belongs to nobody any more.
+// abandoned is the age from which a temporary folder counts as left over.
 const abandoned = 24 * time.Hour
 
-// New begins a folder that will be out. One that is there and not empty is an [ErrExists], unless it may be replaced and
-// holds a file called mark, by which it is known to be of the same kind.
+// New starts a folder for the target out. If out exists and is not empty, it returns [ErrExists]. With replace, a
+// folder that contains the file mark may be replaced.
 func New(out, mark string, replace bool) (*Folder, error) {
 	if err := vacant(out, mark, replace); err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func New(out, mark string, replace bool) (*Folder, error) {
 	for _, e := range entries {
 		if name := e.Name(); len(name) > len(begin) && name[:len(begin)] == begin {
 			if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > abandoned {
-				_ = os.RemoveAll(filepath.Join(parent, name)) // what was killed once is no reason to fail now
+				_ = os.RemoveAll(filepath.Join(parent, name)) // a leftover must not prevent a new start
 			}
 		}
 	}
@@ -76,10 +76,10 @@ func vacant(out, mark string, replace bool) error {
 	return fmt.Errorf("%s is not empty: %w", out, ErrExists)
 }
 
-// Path is where a file is while the folder is made.
+// Path returns the path of a file in the temporary folder.
 func (f *Folder) Path(name string) string { return filepath.Join(f.Dir, name) }
 
-// File writes one file, to the disk, and notes its sum.
+// File writes and syncs one file and records its hash.
 func (f *Folder) File(name string, fill func(io.Writer) error) error {
 	file, err := os.Create(f.Path(name))
 	if err != nil {
@@ -103,7 +103,7 @@ func (f *Folder) File(name string, fill func(io.Writer) error) error {
 	return nil
 }
 
-// Publish moves the folder to its place. Whoever looks sees the old one, the new one, or for a moment none.
+// Publish moves the folder to its target. Readers see the old folder, the new one, or briefly none.
 func (f *Folder) Publish() error {
 	if err := os.Chmod(f.Dir, 0o755); err != nil {
 		return fmt.Errorf("finish %s: %w", f.out, err)
@@ -116,11 +116,11 @@ func (f *Folder) Publish() error {
 		return fmt.Errorf("finish %s: %w", f.out, err)
 	}
 	if err := os.Rename(f.Dir, f.out); err != nil {
-		_ = os.Rename(old, f.out) // as it was
+		_ = os.Rename(old, f.out) // restore the old folder
 		return fmt.Errorf("finish %s: %w", f.out, err)
 	}
 	return nil
 }
 
-// Discard removes what was made, if it was not published.
+// Discard removes an unpublished folder.
 func (f *Folder) Discard() error { return os.RemoveAll(f.Dir) }

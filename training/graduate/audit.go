@@ -8,7 +8,7 @@ import (
 	"github.com/runplan/runplan/gates/blueprint"
 )
 
-// Generated lists when the adapter was given units to write after a time, in order.
+// Generated returns the times after a given time at which the adapter was asked to write units, in order.
 func Generated(root string, after time.Time) ([]time.Time, error) {
 	var out []time.Time
 	units, err := allUnits(root)
@@ -30,7 +30,7 @@ func Generated(root string, after time.Time) ([]time.Time, error) {
 	return out, nil
 }
 
-// allUnits are those that are live and those that are not yet, each once.
+// allUnits returns all live and candidate units without duplicates.
 func allUnits(root string) ([]string, error) {
 	var out []string
 	for _, s := range []blueprint.State{blueprint.Live, blueprint.Candidate} {
@@ -44,8 +44,9 @@ func allUnits(root string) ([]string, error) {
 	return slices.Compact(out), nil
 }
 
-// Audit tells whether the cold reviewer has to look at a unit before it is promoted, and why (TRAIN-30): at each one until the adapter has
-// graduated, then at every fifth that it wrote, and always at what somebody else wrote.
+// Audit reports whether the cold reviewer must review a unit before its promotion, and why (TRAIN-30). Before
+// graduation it reviews each unit; after it, each fifth unit of the adapter. It always reviews units that others
+// wrote.
 func Audit(root, adapter, unit string) (due bool, why string, err error) {
 	s, err := Load(root, adapter)
 	if err != nil {

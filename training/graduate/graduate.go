@@ -1,5 +1,6 @@
-// Package graduate says when an adapter has learnt enough that not each of its generations has to be reviewed (TRAIN-29, TRAIN-30). It
-// takes three things at once, in two training cycles in a row. What there is too little of is unknown, and unknown has not been met.
+// Package graduate decides when an adapter is good enough that not every generation needs a review (TRAIN-29,
+// TRAIN-30). The adapter must meet three criteria in two consecutive training cycles. A criterion with too little data
+// is unknown and does not count as met.
 package graduate
 
 import (
@@ -13,40 +14,40 @@ import (
 	"github.com/runplan/runplan/gates/blueprint"
 )
 
-// The criteria, and the baseline that they are measured by.
+// The criteria and the baseline.
 const (
-	Generations   = 10   // the last ones, over which divergence is averaged
-	MostDivergent = 0.15 // their mean divergence
-	Baseline      = 0.12 // divergence of code that people and large models write, for comparison
-	FirstPass     = 0.80 // share of generations that are promoted without modification
-	Sample        = 5    // generations whose own assessment is compared with the reviewer's
-	Agreement     = 0.90 // share of the discrepancy classes in which they agree
-	Cycles        = 2    // in a row
-	AuditEvery    = 5    // once graduated, the cold reviewer looks at one in so many
+	Generations   = 10   // number of last generations in the mean divergence
+	MostDivergent = 0.15 // highest mean divergence
+	Baseline      = 0.12 // divergence of code by people and large models, for comparison
+	FirstPass     = 0.80 // least share of generations promoted unchanged
+	Sample        = 5    // generations whose self-assessment is compared with the review
+	Agreement     = 0.90 // least share of discrepancy classes in agreement
+	Cycles        = 2    // consecutive cycles
+	AuditEvery    = 5    // after graduation, one generation in this many is reviewed
 )
 
-// Generation is one unit that the adapter wrote, with what the cold reviewer said of it and what became of it.
+// Generation is one unit that the adapter wrote, with its review and its outcome.
 type Generation struct {
 	Unit       string                  `json:"unit"`
 	At         time.Time               `json:"at"`
 	Divergence float64                 `json:"divergence"`
-	Promoted   *bool                   `json:"promoted_first"` // as it was written; null: not decided yet
+	Promoted   *bool                   `json:"promoted_first"` // promoted unchanged; null: undecided
 	Reviewer   []blueprint.Discrepancy `json:"-"`
 	Self       []blueprint.Discrepancy `json:"-"`
-	SelfKnown  bool                    `json:"self_assessed"` // the adapter reviewed it itself
+	SelfKnown  bool                    `json:"self_assessed"` // a self-assessment exists
 }
 
-// Figure is one criterion in one cycle.
+// Figure is the value of one criterion in one cycle.
 type Figure struct {
 	Name  string   `json:"name"`
 	Value *float64 `json:"value"` // null: unknown
-	Of    int      `json:"of"`    // generations that it rests on
+	Of    int      `json:"of"`    // number of generations in Value
 	Needs string   `json:"needs"`
 	Met   bool     `json:"met"`
 	Why   string   `json:"why,omitempty"`
 }
 
-// Cycle is how one version of the adapter did.
+// Cycle is the result of one version of the adapter.
 type Cycle struct {
 	Version     int      `json:"version"`
 	Generations int      `json:"generations"`
@@ -54,11 +55,11 @@ type Cycle struct {
 	Met         bool     `json:"met"`
 }
 
-// slack takes away what binary fractions add at a border.
+// slack is the tolerance for floating-point errors at a threshold.
 const slack = 1e-9
 
-// Judge measures the generations of one cycle, in the order in which they were made. The sample is drawn with the seed, so that
-// nobody chooses it.
+// Judge computes the criteria of one cycle from its generations in order. The seed selects the sample, so that nobody
+// can choose it.
 func Judge(version int, list []Generation, seed uint64) Cycle {
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b Generation) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Unit, b.Unit)) })
@@ -99,8 +100,8 @@ func firstPass(list []Generation) Figure {
 	return f.measured(float64(good)/float64(f.Of), func(v float64) bool { return v >= FirstPass-slack })
 }
 
-// agreement compares, in a random sample, the classes of discrepancies that the reviewer found with those that the adapter found in
-// its own work. A class is a dimension with a severity, such as critical in contract; finding none alike is agreement.
+// agreement compares the discrepancy classes in reviews and self-assessments, in a random sample. A class is a
+// dimension with a severity, such as critical in contract. No discrepancy in both also counts as agreement.
 func agreement(list []Generation, seed uint64) Figure {
 	f := Figure{Name: "agreement", Needs: fmt.Sprintf("at least %.0f %% of discrepancy classes in a sample of %d", 100*Agreement, Sample)}
 	var both []Generation
@@ -155,8 +156,8 @@ func (f Figure) measured(v float64, met func(float64) bool) Figure {
 	return f
 }
 
-// Graduated tells whether the last training cycles met all criteria, so many in a row. A version in between that was never judged breaks
-// the row.
+// Graduated reports whether the last [Cycles] cycles met all criteria. A version without a result in between breaks
+// the sequence.
 func Graduated(cycles []Cycle) bool {
 	if len(cycles) < Cycles {
 		return false
@@ -169,8 +170,8 @@ func Graduated(cycles []Cycle) bool {
 	return true
 }
 
-// AuditDue tells whether the cold reviewer looks at a generation, counted from 1 since the adapter graduated. Before that it looks at
-// each.
+// AuditDue reports whether the cold reviewer reviews a generation. Generations count from 1 since graduation. Before
+// graduation all are reviewed.
 func AuditDue(graduated bool, generation int) bool {
 	return !graduated || generation%AuditEvery == 0
 }

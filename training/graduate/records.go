@@ -12,8 +12,9 @@ import (
 	"github.com/runplan/runplan/gates/blueprint"
 )
 
-// Read makes generations of the reviews of candidates. Each code of a unit that the adapter wrote and somebody from outside reviewed is
-// one; the first review of it counts. What the adapter said of the same code and blueprint is its own assessment. Promotions tell what became of it.
+// Read derives generations from the reviews of candidates. Each code of a unit that the adapter wrote and another
+// reviewer reviewed is one generation; its first review counts. The adapter's review of the same code and blueprint is
+// its self-assessment. Promotions give the outcome.
 func Read(root string) ([]Generation, error) {
 	names, err := fs.Glob(os.DirFS(root), path.Join(blueprint.Folder, "review", "*", "cc_review_*.json"))
 	if err != nil {
@@ -70,7 +71,8 @@ func Read(root string) ([]Generation, error) {
 	return out, nil
 }
 
-// adapters tells whether the code that was reviewed is the adapter's: its context was handed out to it last before the review.
+// adapters reports whether the adapter wrote the reviewed code: it was the last to receive the context before the
+// review.
 func adapters(root string, r blueprint.Record) (bool, error) {
 	made, err := blueprint.Generations(root, r.ServiceID)
 	if err != nil {
@@ -85,8 +87,8 @@ func adapters(root string, r blueprint.Record) (bool, error) {
 	return by, nil
 }
 
-// promoted tells whether the code that was reviewed was promoted as it was. One that was rejected, or followed by other code of the
-// unit that was promoted, was not; else nobody knows yet.
+// promoted reports whether the reviewed code was promoted unchanged. It returns false if the code was rejected or
+// other code of the unit was promoted, and nil if that is undecided.
 func promoted(r blueprint.Record, all []blueprint.Promotion) *bool {
 	yes, no := true, false
 	if r.Decision == blueprint.Reject {

@@ -16,10 +16,10 @@ import (
 	"github.com/runplan/runplan/training/curriculum"
 )
 
-// State is graduation.json: since when an adapter has graduated, and what that rests on.
+// State is graduation.json: when an adapter graduated and on which data.
 type State struct {
 	Adapter string     `json:"adapter_name"`
-	Since   *time.Time `json:"graduated_at"` // null: it has not
+	Since   *time.Time `json:"graduated_at"` // null: not graduated
 	Cycles  []Cycle    `json:"cycles"`
 }
 
@@ -27,7 +27,7 @@ func stateFile(adapter string) string {
 	return path.Join(curriculum.Dir(adapter), "graduation.json")
 }
 
-// Load reads what was written down last.
+// Load reads the stored state.
 func Load(root, adapter string) (State, error) {
 	s := State{Adapter: adapter}
 	text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(stateFile(adapter))))
@@ -43,8 +43,8 @@ func Load(root, adapter string) (State, error) {
 	return s, nil
 }
 
-// Record writes down how the cycles stand, with a note in the journal. An adapter that has graduated and no longer meets the criteria has
-// not graduated any more.
+// Record stores the state of the cycles and writes a journal note. An adapter that no longer meets the criteria loses
+// its graduation.
 func Record(root string, before State, cycles []Cycle, now time.Time) (State, error) {
 	s := State{Adapter: before.Adapter, Since: before.Since, Cycles: cycles}
 	at := now.UTC().Truncate(time.Second)
@@ -88,13 +88,13 @@ func (s State) text() string {
 	return "adapter " + s.Adapter + " " + word
 }
 
-// Trained is one training cycle: a version, and when it was there.
+// Trained is one training cycle: a version and its time.
 type Trained struct {
 	Version int
 	At      time.Time
 }
 
-// ByCycle judges the generations of each cycle: those between its training and the next one. trained is in order.
+// ByCycle judges the generations of each cycle, from its training to the next. trained must be in order.
 func ByCycle(list []Generation, trained []Trained, seed uint64) []Cycle {
 	out := []Cycle{}
 	for i, t := range trained {

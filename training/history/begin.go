@@ -16,7 +16,7 @@ import (
 	"github.com/runplan/runplan/training"
 )
 
-// openBook begins in an empty folder, or goes on where a run was that had the same in mind.
+// openBook starts in an empty folder, or continues an interrupted run with the same plan.
 func openBook(o Options, head string) (*book, error) {
 	want, err := o.plan(head)
 	if err != nil {
@@ -26,14 +26,14 @@ func openBook(o Options, head string) (*book, error) {
 	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
 		return nil, fmt.Errorf("write examples: %w", err)
 	}
-	if _, _, err := readState(o.Dir); err != nil { // nothing is put into a folder of others
+	if _, _, err := readState(o.Dir); err != nil { // never write into a foreign folder
 		return nil, err
 	}
 	unlock, free, err := atomicfile.TryLock(strings.TrimSuffix(filepath.Join(o.Dir, lockName), ".lock"))
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("write examples: %w", err)
-	case !free: // nobody waits: who has it writes what this one would
+	case !free: // fail at once: the other process writes the same
 		return nil, fmt.Errorf("%s: %w", o.Dir, ErrBusy)
 	}
 	b := &book{dir: o.Dir, files: map[training.Stage]*file{}, taken: map[string]bool{}, unlock: unlock}
@@ -44,18 +44,18 @@ func openBook(o Options, head string) (*book, error) {
 	return b, nil
 }
 
-// begin finds out where to begin, and opens the files.
+// begin determines where to start and opens the files.
 func (b *book) begin(want plan) error {
 	b.state = state{Plan: want, Reasons: map[Reason]int{}, Stages: map[training.Stage]*tally{}}
 	old, found, err := readState(b.dir)
 	switch {
-	case errors.Is(err, ErrComplete): // it was finished a moment ago
+	case errors.Is(err, ErrComplete): // another process has just finished
 		return errors.Join(err, os.Remove(filepath.Join(b.dir, lockName)))
 	case err != nil:
 		return err
 	case found:
 		now := want
-		now.Head = old.Plan.Head // commits that came since are for another time
+		now.Head = old.Plan.Head // commits since then are not part of this run
 		if !reflect.DeepEqual(now, old.Plan) {
 			return fmt.Errorf("%s: %w, made %s", b.dir, ErrOther, difference(old.Plan, now))
 		}
@@ -70,7 +70,7 @@ func (b *book) begin(want plan) error {
 	return b.checkpoint(true)
 }
 
-// difference says in what two plans differ.
+// difference describes how two plans differ.
 func difference(old, now plan) string {
 	switch {
 	case old.Repo != now.Repo:
@@ -89,7 +89,7 @@ func difference(old, now plan) string {
 	return "with other prompts or another budget"
 }
 
-// readState looks what is in a folder.
+// readState reads the state file of a folder.
 func readState(dir string) (s state, found bool, err error) {
 	data, err := os.ReadFile(filepath.Join(dir, stateName))
 	if err == nil {

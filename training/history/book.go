@@ -20,15 +20,15 @@ import (
 	"github.com/runplan/runplan/training"
 )
 
-// The files of a folder of examples, beside one for each stage.
+// Files of an example folder, besides one for each stage.
 const (
 	manifestName = "manifest.json"
-	stateName    = "bootstrap.state.json" // as long as it is there, the others are not whole
-	lockName     = "bootstrap.lock"       // held by who writes
+	stateName    = "bootstrap.state.json" // while it exists, the others are incomplete
+	lockName     = "bootstrap.lock"       // held by the writing process
 	partial      = ".partial"
 )
 
-// The reasons why a folder cannot be written to.
+// Errors for a folder that cannot be written.
 var (
 	ErrComplete = errors.New("the folder has a complete set of examples")
 	ErrOther    = errors.New("the folder has the beginning of another set of examples")
@@ -37,12 +37,12 @@ var (
 	ErrBusy     = errors.New("another process writes examples into the folder")
 )
 
-// plan is what decides each byte that is written.
+// plan holds everything that determines the output.
 type plan struct {
 	Repo    string           `json:"repo"`
 	License string           `json:"license,omitempty"`
 	Head    string           `json:"head"`
-	Shallow bool             `json:"shallow,omitempty"` // commits before the oldest one are not here
+	Shallow bool             `json:"shallow,omitempty"` // a shallow clone lacks the oldest commits
 	Seed    uint64           `json:"seed"`
 	Stages  []training.Stage `json:"stages"`
 	Max     int              `json:"max,omitempty"`
@@ -51,19 +51,19 @@ type plan struct {
 	Program string           `json:"runplan"`
 	Outline string           `json:"outline"`
 	AstGrep string           `json:"ast_grep,omitempty"`
-	Prompts string           `json:"prompts"` // sum of what the stages are asked
+	Prompts string           `json:"prompts"` // hash of the prompts
 }
 
-// tally is how many there are of something, and why not more.
+// tally counts examples of a stage, and the reasons for missing ones.
 type tally struct {
 	Examples int            `json:"examples"`
 	Bytes    int64          `json:"bytes"`
 	Sum      string         `json:"sha256"`
-	Not      map[string]int `json:"no_example,omitempty"` // of commits that are used, by reason
+	Not      map[string]int `json:"no_example,omitempty"` // used commits without an example, by reason
 
 }
 
-// state is where a run has got to.
+// state is the progress of a run.
 type state struct {
 	Plan     plan                      `json:"plan"`
 	Done     int                       `json:"done"` // commits
@@ -73,23 +73,23 @@ type state struct {
 	Reverted []string                  `json:"reverted,omitempty"`
 }
 
-// Manifest tells what a folder of examples is made of.
+// Manifest describes a folder of examples.
 type Manifest struct {
 	plan
-	Commits int                       `json:"commits"` // that were looked at
+	Commits int                       `json:"commits"` // examined commits
 	Used    int                       `json:"commits_used"`
-	Reasons map[Reason]int            `json:"commits_refused"` // by reason; those that never occur are 0
+	Reasons map[Reason]int            `json:"commits_refused"` // by reason, including zeros
 	Files   map[training.Stage]*tally `json:"files"`
 }
 
-// file is one that is being written.
+// file is a file being written.
 type file struct {
 	*os.File
 	out *bufio.Writer
 	sum hash.Hash
 }
 
-// book writes the examples of a run, and where it has got to.
+// book writes the examples of a run and its progress.
 type book struct {
 	dir     string
 	state   state
@@ -130,16 +130,16 @@ func (o Options) plan(head string) (plan, error) {
 	return p, nil
 }
 
-// open opens the files, and cuts off what was written after the last checkpoint.
+// open opens the files and truncates them to the last checkpoint.
 func (b *book) open(stages []training.Stage, resume bool) error {
-	if resume { // killed at the very end
+	if resume { // the process was killed at the end
 		if err := os.Remove(filepath.Join(b.dir, manifestName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
 	for _, s := range stages {
 		path := filepath.Join(b.dir, name(s)+partial)
-		if resume { // it may have been killed while it gave files their names
+		if resume { // the process may have been killed while it renamed the files
 			if err := os.Rename(filepath.Join(b.dir, name(s)), path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}
@@ -169,7 +169,7 @@ func (b *book) open(stages []training.Stage, resume bool) error {
 	return nil
 }
 
-// reverted are the commits that those read so far take back.
+// reverted returns the commits that commits read so far revert.
 func (b *book) reverted() map[string]bool {
 	out := map[string]bool{}
 	for h := range b.taken {
@@ -178,7 +178,7 @@ func (b *book) reverted() map[string]bool {
 	return out
 }
 
-// add writes what came of a commit.
+// add writes the examples of a commit.
 func (b *book) add(w *work, m made) error {
 	b.state.Done++
 	for _, h := range revertedBy(w.Message) {
@@ -218,13 +218,14 @@ func (b *book) examples() int {
 	return n
 }
 
-// A run that is killed has worked for nothing for so long, and for so many commits, at most.
+// Intervals between checkpoints. They bound the work that a killed run loses.
 const (
 	between = time.Second
 	unsaved = 5 * chunk
 )
 
-// checkpoint writes down where the run has got to. Data comes first: what the state speaks of is there.
+// checkpoint stores the progress of the run. It flushes the data first, so that the state never refers to missing
+// data.
 func (b *book) checkpoint(now bool) error {
 	if !now && time.Since(b.saved) < between && b.state.Done-b.savedAt < unsaved {
 		return nil
@@ -241,14 +242,14 @@ func (b *book) checkpoint(now bool) error {
 		return err
 	}
 	b.saved, b.savedAt = time.Now(), b.state.Done
-	// The sums tell whether the disk has it all after a loss of power, so nothing waits for it.
+	// After a power loss the hashes show whether the data is complete, so no fsync is needed.
 	if err := atomicfile.WriteLoose(filepath.Join(b.dir, stateName), data, 0o644); err != nil {
 		return fmt.Errorf("write examples: %w", err)
 	}
 	return nil
 }
 
-// finish gives the files their names. The manifest is the last: where it is, all is whole.
+// finish renames the files. The manifest is last, so that its existence marks the folder as complete.
 func (b *book) finish() (Manifest, error) {
 	if err := b.checkpoint(true); err != nil {
 		return Manifest{}, err
@@ -276,7 +277,7 @@ func (b *book) finish() (Manifest, error) {
 	if err := os.Remove(filepath.Join(b.dir, stateName)); err != nil {
 		return m, fmt.Errorf("write examples: %w", err)
 	}
-	// Who waited for the lock until now finds that all is whole.
+	// A process that waited for the lock finds the finished folder.
 	if err := os.Remove(filepath.Join(b.dir, lockName)); err != nil {
 		return m, fmt.Errorf("write examples: %w", err)
 	}
@@ -285,7 +286,7 @@ func (b *book) finish() (Manifest, error) {
 
 func (b *book) close() {
 	for _, f := range b.files {
-		_ = f.Close() // what counts was flushed
+		_ = f.Close() // the data was flushed before
 	}
 	_ = b.unlock()
 }

@@ -14,40 +14,40 @@ import (
 	"github.com/runplan/runplan/training/edits"
 )
 
-// change is what a commit does to one file.
+// change is the change of one file in a commit.
 type change struct {
 	path          string
-	before, after *source // nil: there is none
+	before, after *source // nil if the side does not exist
 	hunks         []edits.Hunk
-	touched       []int // symbols of before that change
-	made          []int // symbols of after that are in what changes
+	touched       []int // changed symbols of before
+	made          []int // symbols of after within the changed lines
 }
 
 // related is a file that a commit does not change.
 type related struct {
 	*source
 	why  string
-	uses []string // names of it that the changed code uses; none: it is no part of the change
+	uses []string // its names that the changed code uses; empty: not needed by the change
 	tier int
 }
 
-// work is a commit on its way to examples.
+// work is a commit that is being processed.
 type work struct {
 	git.Past
 	reason   Reason
 	task     string
-	keywords []string // of the task
-	tree     *folder  // before the commit
+	keywords []string // keywords of the task
+	tree     *folder  // tree before the commit
 	changes  []*change
 	lines    int
-	words    map[string]bool // identifiers in and around the changed lines, and pairs of them: owner.name
+	words    map[string]bool // identifiers in and around the changed lines, and pairs owner.name
 	targets  []target
-	deps     []related // what the changed code uses, the most used first
-	others   []related // what has to do with the commit by its looks alone
+	deps     []related // files that the changed code uses, most used first
+	others   []related // files that only resemble the commit
 	rng      *rand.Rand
 }
 
-// loader reads what commits are made of, many at a time: one goroutine begins, and another goes on with what was begun before.
+// loader reads the data of many commits at a time, in two pipelined steps.
 type loader struct {
 	objects  *git.Objects
 	forest   *forest
@@ -57,7 +57,7 @@ type loader struct {
 	reverted map[string]bool
 }
 
-// parallel does a thing n times, several at a time. The error is that of the first one that failed, by number.
+// parallel calls do n times, several at a time. It returns the error with the lowest index.
 func parallel(ctx context.Context, n int, do func(int) error) error {
 	workers := min(n, runtime.GOMAXPROCS(0))
 	errs := make([]error, n)
@@ -89,7 +89,7 @@ func parallel(ctx context.Context, n int, do func(int) error) error {
 	return nil
 }
 
-// begin reads commits, what they change, and the trees that they were made on.
+// begin reads commits, their changes and their parent trees.
 func (l *loader) begin(ctx context.Context, commits []git.Past) ([]*work, error) {
 	all := make([]*work, len(commits))
 	for i, c := range commits {
@@ -107,12 +107,12 @@ func (l *loader) begin(ctx context.Context, commits []git.Past) ([]*work, error)
 	return all, each(ctx, all, l.contents, l.trees)
 }
 
-// goOn reads what stands around the changes. Then each commit has a reason, or all that its examples need.
+// goOn reads the surroundings of the changes. Afterwards each commit has either a reason or all data for its examples.
 func (l *loader) goOn(ctx context.Context, all []*work) error {
 	return each(ctx, all, l.look, l.near, l.choose)
 }
 
-// each takes steps with the commits that nothing speaks against until then.
+// each runs steps on the commits that have no reason yet.
 func each(ctx context.Context, all []*work, steps ...func(context.Context, []*work) error) error {
 	for _, step := range steps {
 		if err := step(ctx, open(all)); err != nil {
@@ -122,12 +122,12 @@ func each(ctx context.Context, all []*work, steps ...func(context.Context, []*wo
 	return nil
 }
 
-// open are the commits that nothing speaks against yet.
+// open returns the commits without a reason.
 func open(all []*work) []*work {
 	return slices.DeleteFunc(slices.Clone(all), func(w *work) bool { return w.reason != "" })
 }
 
-// hashOf makes a number of the name of a commit.
+// hashOf derives a number from a commit hash.
 func hashOf(hash string) uint64 {
 	var n uint64
 	for _, c := range []byte(hash) {
@@ -166,7 +166,7 @@ func (l *loader) contents(ctx context.Context, all []*work) error {
 	})
 }
 
-// compare makes changes of the entries of a commit.
+// compare makes changes from the entries of a commit.
 func (w *work) compare(have versions, bad map[want]Reason) Reason {
 	generated := false
 	for _, e := range w.Entries {
@@ -175,7 +175,7 @@ func (w *work) compare(have versions, bad map[want]Reason) Reason {
 		}
 		before, after := e.Blobs()
 		if before == after {
-			continue // its rights alone
+			continue // only the mode changed
 		}
 		c := &change{path: e.Path}
 		var why Reason
@@ -222,7 +222,7 @@ func (w *work) compare(have versions, bad map[want]Reason) Reason {
 	return ""
 }
 
-// trees reads the trees that the commits were made on.
+// trees reads the parent trees of the commits.
 func (l *loader) trees(_ context.Context, all []*work) error {
 	parents := make([]string, len(all))
 	for i, w := range all {
@@ -242,10 +242,10 @@ func (l *loader) trees(_ context.Context, all []*work) error {
 	return err
 }
 
-// around is how many lines beside a change count as part of it, where it is asked what it uses.
+// around is the number of lines next to a change that count as part of it when its used names are collected.
 const around = 2
 
-// understand finds the symbols that a commit changes, and the names that it uses.
+// understand finds the symbols that a commit changes and the names that it uses.
 func (w *work) understand() {
 	w.words = map[string]bool{}
 	for _, c := range w.changes {

@@ -12,15 +12,15 @@ import (
 	"github.com/runplan/runplan/training/edits"
 )
 
-// What is shown of a changed file.
+// Limits for showing a changed file.
 const (
-	wholeLines  = 250 // so short a file is shown as a whole
-	symbolLines = 120 // so short a symbol is
-	beside      = 3   // lines above and below a quote
+	wholeLines  = 250 // a file up to this length is shown whole
+	symbolLines = 120 // a symbol up to this length is shown whole
+	beside      = 3   // context lines around a quote
 )
 
-// context is what retrieval would have found, had it found all that the change needs: the places that change, line by
-// line, and what the changed code uses by its signatures.
+// context builds the ideal retrieval result for a change: the changed lines, and the signatures of what the changed
+// code uses.
 func (m *maker) context(w *work, answers []edits.Answer) (retrieve.Package, []*source, string) {
 	p := retrieve.Package{Task: w.Hash, Budget: m.Budget.Retrieval()}
 	var texts []*source
@@ -62,7 +62,7 @@ func (m *maker) context(w *work, answers []edits.Answer) (retrieve.Package, []*s
 	return p, texts, ""
 }
 
-// edits are what a model has to answer to make the change.
+// edits returns the edits with which a model would make the change.
 func (c *change) edits() (edits.Answer, error) {
 	e := edits.Change{Path: c.path, Made: c.before == nil, Deleted: c.after == nil, Hunks: c.hunks}
 	if c.before != nil {
@@ -74,13 +74,13 @@ func (c *change) edits() (edits.Answer, error) {
 	return e.Write()
 }
 
-// lineSpan is a run of lines, counted from 1.
+// lineSpan is a range of lines, counted from 1.
 type lineSpan struct {
 	from, to int
-	symbol   *symbol // that it is
+	symbol   *symbol // the symbol in this range
 }
 
-// shown are the parts of a file that change, and all lines that the edits quote, with a few around them.
+// shown returns the changed parts of a file, and all lines that the edits quote with some context.
 func (m *maker) shown(c *change, answer edits.Answer) []retrieve.Part {
 	s := c.before
 	if len(s.lines) <= wholeLines {
@@ -95,7 +95,7 @@ func (m *maker) shown(c *change, answer edits.Answer) []retrieve.Part {
 			spans = append(spans, lineSpan{outline.Above(s.lines, x.start), x.end, x})
 		}
 	}
-	if len(spans) == 0 { // it is deleted
+	if len(spans) == 0 { // the file is deleted
 		spans = append(spans, lineSpan{1, 40, nil})
 	}
 	slices.SortStableFunc(spans, func(a, b lineSpan) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(b.to, a.to)) })
@@ -121,14 +121,14 @@ func (m *maker) shown(c *change, answer edits.Answer) []retrieve.Part {
 	return out
 }
 
-// whole shows lines as they stand in a file.
+// whole shows lines as they are in a file.
 func (m *maker) whole(s *source, x lineSpan) retrieve.Part {
 	raw := s.span(x.from, x.to)
 	p := retrieve.Part{Path: s.path, Kind: "file", Start: x.from, End: min(x.to, len(s.lines)), Tier: 1, Detail: retrieve.Primary, Whole: true, Why: "it changes"}
 	if x.symbol != nil {
 		p.Symbol, p.Kind = x.symbol.name, string(x.symbol.kind)
 	}
-	if p.Text = fence.Clean(raw); p.Text != raw { // the file as it is was looked at
+	if p.Text = fence.Clean(raw); p.Text != raw { // compare with the original text
 		p.Text = m.sentry.hide(p.Text)
 	}
 	p.Altered = p.Text != raw
@@ -136,7 +136,7 @@ func (m *maker) whole(s *source, x lineSpan) retrieve.Part {
 	return p
 }
 
-// described shows a symbol by its signature and its documentation, and a class with the signatures of what is in it.
+// described shows a symbol by signature and documentation, and a class with the signatures of its members.
 func (m *maker) described(s *source, x *symbol, tier int) retrieve.Part {
 	text := cmp.Or(x.signature, string(x.kind)+" "+x.name)
 	if doc := strings.TrimSpace(x.doc); doc != "" {

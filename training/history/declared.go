@@ -7,17 +7,17 @@ import (
 	"github.com/runplan/runplan/knowledge/outline"
 )
 
-// sound tells whether an outlined file may be shown.
+// sound reports whether an outlined file may be shown.
 func (s *source) sound() bool { return !s.broken && s.skip == "" && !*s.secret }
 
-// declares returns the names that a file of Go may declare for others, and maybe more: by its lines, without parsing it. For
+// declares returns a superset of the names that a Go file declares for others. It scans lines without parsing. For
 // other languages it returns nil.
 func (s *source) declares() []string {
 	if s.declared != nil || s.language != outline.Go {
 		return s.declared
 	}
 	s.declared = []string{}
-	block := false // between var ( and its end
+	block := false // inside of var ( … )
 	for line := range strings.Lines(s.text) {
 		line = strings.TrimLeft(line, " \t")
 		switch {
@@ -48,7 +48,7 @@ func (s *source) declares() []string {
 	return s.declared
 }
 
-// declare takes the names that a line begins with: a, b = 1, 2
+// declare collects the names at the start of a line such as a, b = 1, 2
 func (s *source) declare(line string) {
 	for {
 		name, rest := identifier(line)
@@ -61,7 +61,7 @@ func (s *source) declare(line string) {
 	}
 }
 
-// identifier cuts a name off the beginning of a text.
+// identifier splits a leading name from a text.
 func identifier(text string) (name, rest string) {
 	for i := range len(text) {
 		if !isWord(text[i]) && text[i] < 0x80 {

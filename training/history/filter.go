@@ -10,10 +10,10 @@ import (
 	"github.com/runplan/runplan/knowledge/outline"
 )
 
-// Reason says why a commit makes no example. A commit has one: the first of this list that fits (TRAIN-11).
+// Reason tells why a commit gives no example. Each commit has at most one: the first that applies (TRAIN-11).
 type Reason string
 
-// The reasons, in the order in which they are looked for.
+// The reasons, in the order of the checks.
 const (
 	Merge       Reason = "merge"
 	NoParent    Reason = "no_parent"
@@ -34,12 +34,12 @@ const (
 	NoExample   Reason = "no_example"
 )
 
-// Reasons returns all reasons, in order.
+// Reasons returns all reasons in order.
 func Reasons() []Reason {
 	return []Reason{Merge, NoParent, Reverted, ByProgram, SaysLittle, TooManyFile, OtherCode, Generated, NoReader, Missing, TooLarge, Binary, TooMany, NoChange, Secret, Broken, NoExample}
 }
 
-// Text says a reason in words.
+// Text describes a reason in words.
 func (r Reason) Text() string {
 	switch r {
 	case Merge:
@@ -80,14 +80,14 @@ func (r Reason) Text() string {
 	return string(r)
 }
 
-// The figures of TRAIN-11.
+// Limits of TRAIN-11.
 const (
 	mostFiles = 5
-	mostLines = 200       // fewer than these
+	mostLines = 200       // upper limit, exclusive
 	mostBytes = 512 << 10 // of a file
 )
 
-// byItself tells from the commit alone, before anything is read, why it makes no example.
+// byItself returns the reason that follows from the commit alone, before any file is read.
 func byItself(c git.Past, reverted map[string]bool, reads func(outline.Language) bool) Reason {
 	switch {
 	case len(c.Parents) > 1:
@@ -128,18 +128,18 @@ func byItself(c git.Past, reverted map[string]bool, reads func(outline.Language)
 	return ""
 }
 
-// regular tells a file from a link, a submodule, and what is now one and now the other.
+// regular reports whether both sides are regular files, not links or submodules.
 func regular(e git.Entry) bool {
 	is := func(mode string) bool { return mode == "000000" || strings.HasPrefix(mode, "100") }
 	return e.Status != 'T' && is(e.OldMode) && is(e.NewMode)
 }
 
-// wanted tells whether a file of a commit is one that examples are made of.
+// wanted reports whether examples are made from a changed file.
 func wanted(e git.Entry) bool {
 	return outline.LanguageOf(e.Path) != "" && regular(e) && !madeByProgram(e.Path)
 }
 
-// madeByProgram tells by its path a file that nobody of this project wrote.
+// madeByProgram reports whether a path suggests a file that was not written in this project.
 func madeByProgram(name string) bool {
 	for dir := range strings.SplitSeq(path.Dir(name), "/") {
 		if foreignFolder(dir) {
@@ -149,12 +149,12 @@ func madeByProgram(name string) bool {
 	return generatedName(path.Base(name))
 }
 
-// foreignFolder tells by its name a folder of what others wrote, or a build.
+// foreignFolder reports whether a folder name suggests third-party code or build output.
 func foreignFolder(dir string) bool {
 	return dir == "dist" || dir == "external" || language.Vendored(dir)
 }
 
-// generatedName tells by the last part of its path a file that a program made.
+// generatedName reports whether a base name suggests a generated file.
 func generatedName(base string) bool {
 	base = strings.ToLower(base)
 	for _, end := range []string{
@@ -171,7 +171,7 @@ func generatedName(base string) bool {
 
 var generatedMark = lazyre.New(`(?m)^(?://|#|/\*|\s\*|--).{0,80}(?:Code generated .{0,120}DO NOT EDIT|@generated|[Aa]uto-?generated .{0,60}do not (?:edit|modify))`)
 
-// saysGenerated tells by its first lines, or by lines without end, a file that a program made.
+// saysGenerated reports whether the first lines or very long lines mark a file as generated.
 func saysGenerated(text string) bool {
 	head := text[:min(len(text), 2000)]
 	if strings.Contains(head, "enerated") && generatedMark.MatchString(head) {
@@ -192,7 +192,7 @@ var (
 	revertLine   = lazyre.New(`(?m)^This reverts commit ([0-9a-f]{7,64})\b`)
 )
 
-// emptyWords say that something happened, and not what.
+// emptyWords are words that say nothing about a change.
 var emptyWords = wordSet("fix fixes fixed fixing wip misc miscellaneous update updates updated updating change changes changed changing cleanup clean up minor small tiny stuff things thing tmp temp test tests " +
 	"typo typos more commit work progress some various further again oops done add added edit edits edited final initial init first save checkpoint code file files bug bugs issue issues review comments comment address " +
 	"feedback pr polish tweak tweaks improve improvements improvement refactor refactoring refactored lint format formatting style the a an of for in on to and or it its this that with from as by at is are be was were not no new old use used")
@@ -205,16 +205,15 @@ func wordSet(words string) map[string]bool {
 	return out
 }
 
-// The least that the first line of a message has to say.
+// Minimum contents of a subject line.
 const (
 	leastChars = 15
-	leastWords = 3 // of two letters or more
-	leastTells = 2 // of these, words that are not among emptyWords
+	leastWords = 3 // words of at least two letters
+	leastTells = 2 // of these, words not in emptyWords
 )
 
-// ofMessage says what is wrong with a message. One that describes its change has a first line of at least 15 characters
-// and three words, two of which tell something: "fix", "wip", "misc" and their like do not. A prefix such as "fix(parser):"
-// and the number of an issue do not count.
+// ofMessage returns what is wrong with a commit message. The subject must have at least 15 characters and three words,
+// two of them not in emptyWords. A prefix such as "fix(parser):" and issue numbers do not count.
 func ofMessage(message string) Reason {
 	subject, _, _ := strings.Cut(message, "\n")
 	if byProgram.MatchString(subject) || len(revertedBy(message)) > 0 {
@@ -237,7 +236,7 @@ func ofMessage(message string) Reason {
 	return ""
 }
 
-// withoutPrefix takes off what conventional commits begin with: "fix(parser): "
+// withoutPrefix removes the prefix of conventional commits: "fix(parser): "
 func withoutPrefix(subject string) string {
 	if !strings.Contains(subject, ":") {
 		return subject
@@ -245,14 +244,14 @@ func withoutPrefix(subject string) string {
 	return conventional.ReplaceAllString(subject, "")
 }
 
-// letters are the words of a text, small.
+// letters returns the words of a text in lower case.
 func letters(text string) []string {
 	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !(r >= 'a' && r <= 'z' || r > 0x7f || r == '_' || r == '\'') })
 }
 
-// revertedBy returns the commits that a message takes back, as it names them.
+// revertedBy returns the commits that a message says it reverts.
 func revertedBy(message string) []string {
-	if !strings.Contains(message, "This reverts commit ") { // few do, and this is quicker
+	if !strings.Contains(message, "This reverts commit ") { // fast check for the common case
 		return nil
 	}
 	var out []string
@@ -262,10 +261,10 @@ func revertedBy(message string) []string {
 	return out
 }
 
-// maxTask bounds the text of a task, in characters.
+// maxTask is the highest length of a task in characters.
 const maxTask = 4000
 
-// taskOf is what a message says of its change: without who signed it, and without lines of programs.
+// taskOf returns the task text of a message, without trailers and tool output.
 func taskOf(message string) string {
 	var lines []string
 	for line := range strings.Lines(message) {

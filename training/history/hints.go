@@ -2,13 +2,13 @@ package history
 
 import "fmt"
 
-// Hint is one thing that a history to learn from should have (TRAIN-10), as far as its commits tell.
+// Hint is a property that a history lacks for learning (TRAIN-10), judged by its commits.
 type Hint struct {
 	Good bool
 	Text string
 }
 
-// From these shares of commits on a history is told to lack something, in percent.
+// Shares of refused commits, in percent, from which a hint is given.
 const (
 	tooVague = 25
 	tooWide  = 25
@@ -16,7 +16,7 @@ const (
 	tooFew   = 10
 )
 
-// Hints judges a history by the reasons for which its commits were refused. It says nothing of fewer than 20 commits.
+// Hints judges a history by the reasons of its refused commits. For fewer than 20 commits it returns nothing.
 func (m Manifest) Hints() []Hint {
 	own := m.Commits - m.Reasons[Merge] - m.Reasons[NoParent]
 	if own < 20 {

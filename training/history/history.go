@@ -1,13 +1,12 @@
-// Package history makes examples of a repository's history, for the five stages of a run (TRAIN-09..13).
+// Package history makes examples for the five stages of a run from a repository's history (TRAIN-09..13).
 //
-// A commit is a task that somebody did: its message says what, the code before it is what there was to see, and the diff is
-// the answer. What the stages are asked is made of the very prompts that they use, and what they should say is in the form
-// that they read; both are tested against the stages themselves. Commits that teach nothing, or the wrong thing, are left
-// out, each with a [Reason].
+// A commit is a completed task: its message is the task, the code before it is the context, and its diff is the
+// answer. The examples use the prompts and answer formats of the stages; tests check both against the stages. Commits
+// without value for training are refused with a [Reason].
 //
-// History is read as a stream, newest first, and what is held of it is bounded. [Run] can be killed at any time: what it
-// has written is taken up by the next one, and in the end each file has the bytes that it would have had. The same
-// commits, options and seed give the same bytes; the seed decides which irrelevant files are offered, and nothing else.
+// History is read as a stream, newest first, with bounded memory. [Run] can be killed at any time: the next run
+// continues, and the final files are the same. The same commits, options and seed give the same bytes. The seed
+// decides only which irrelevant files are offered.
 package history
 
 import (
@@ -25,30 +24,30 @@ import (
 	"github.com/runplan/runplan/training"
 )
 
-// Options say what is read and what is made of it.
+// Options holds the parameters of [Run].
 type Options struct {
 	Repo    *git.Repo
-	Dir     string           // the folder that is written to
-	Seed    uint64           // of what is drawn
-	Stages  []training.Stage // none: all five
-	Max     int              // commits that make examples; 0: all of them
-	Since   time.Time        // commits before it are not read; zero: none is too old
-	License string           // SPDX id of the repository, "" where it is not known
-	Version string           // of the program, for the manifest
+	Dir     string           // output folder
+	Seed    uint64           // random seed
+	Stages  []training.Stage // empty: all five
+	Max     int              // highest number of used commits; 0: all
+	Since   time.Time        // oldest commit time; zero: no limit
+	License string           // SPDX id of the repository; "" if unknown
+	Version string           // version of the program, for the manifest
 
 	Retrieval prompt.Set // see [retrieve.LoadPrompts]
 	Solver    prompt.Set // see [solver.LoadPrompts]
 	Budget    tokens.Budget
-	Program   patterns.Program // ast-grep; the zero Program leaves commits in its languages out
+	Program   patterns.Program // ast-grep; the zero Program skips commits in its languages
 	Redact    func(string) string
 	Canary    training.Canary
 	Progress  func(Progress) // may be nil
 }
 
-// Progress is how far a run is.
+// Progress is the progress of a run.
 type Progress struct {
 	Done, Total int // commits
-	Resumed     int // of Done, before this run
+	Resumed     int // part of Done from earlier runs
 	Examples    int
 }
 
@@ -57,15 +56,15 @@ func Stages() []training.Stage {
 	return []training.Stage{training.TaskAnalysis, training.Scope, training.Precision, training.ExecutePlan, training.ExecuteCode}
 }
 
-// DefaultBudget is the window that examples have to fit into where no other is known.
+// DefaultBudget returns the window for examples if no other is known.
 func DefaultBudget() tokens.Budget { return tokens.Budget{Window: 16384, Reserved: 8192, Margin: 0.2} }
 
-// The reasons why nothing can be made of a repository.
+// Errors for a repository without usable history.
 var (
 	ErrPartial = errors.New("the clone is a partial one: contents of files are not here")
 )
 
-// chunk is how many commits are looked at together.
+// chunk is the number of commits processed together.
 const chunk = 96
 
 // Run reads a history and writes its examples.
@@ -100,13 +99,13 @@ func Run(ctx context.Context, o Options) (Manifest, error) {
 		return Manifest{}, err
 	}
 	if err := o.read(ctx, b, span, total); err != nil {
-		_ = b.checkpoint(true) // where even that fails, the last one stands
+		_ = b.checkpoint(true) // on failure the previous checkpoint remains valid
 		return Manifest{}, err
 	}
 	return b.finish()
 }
 
-// read goes through a history, and writes what comes of it.
+// read processes a history and writes the examples.
 func (o Options) read(ctx context.Context, b *book, span git.Span, total int) error {
 	ctx, stop := context.WithCancel(ctx)
 	objects := o.Repo.Objects(ctx)
@@ -119,7 +118,7 @@ func (o Options) read(ctx context.Context, b *book, span git.Span, total int) er
 	defer objects.Close()
 	defer func() {
 		stop()
-		for range loaded { // the loader has left the objects alone before they are closed
+		for range loaded { // wait until the loader no longer uses the objects
 		}
 	}()
 	m := &maker{Options: o, sentry: newSentry(o.Repo.Root, o.Redact), guard: training.Guard{Redact: o.Redact, Canary: o.Canary}, repo: b.state.Plan.Repo}
@@ -160,7 +159,7 @@ func (o Options) read(ctx context.Context, b *book, span git.Span, total int) er
 	return <-failed
 }
 
-// loadAll reads commits, chunk by chunk: while one is looked at, the next one is read.
+// loadAll reads commits in chunks. It reads the next chunk while one is processed.
 func (o Options) loadAll(ctx context.Context, objects *git.Objects, reverted map[string]bool, span git.Span, to chan<- []*work) error {
 	l := &loader{
 		objects: objects, forest: newForest(objects), shelf: newShelf(objects, reader{o.Program, o.Repo.Root, outline.NewGoMemory()}), sentry: newSentry(o.Repo.Root, o.Redact),
@@ -175,7 +174,7 @@ func (o Options) loadAll(ctx context.Context, objects *git.Objects, reverted map
 	}()
 	defer func() {
 		stop()
-		for range begun { // it has left the objects alone then
+		for range begun { // wait until the objects are no longer used
 		}
 	}()
 	for works := range begun {
@@ -189,7 +188,7 @@ func (o Options) loadAll(ctx context.Context, objects *git.Objects, reverted map
 	return <-failed
 }
 
-// beginAll goes through a history.
+// beginAll walks through a history.
 func (o Options) beginAll(ctx context.Context, l *loader, span git.Span, to chan<- []*work) error {
 	var list []git.Past
 	flush := func() error {
@@ -219,7 +218,7 @@ func (o Options) beginAll(ctx context.Context, l *loader, span git.Span, to chan
 	return flush()
 }
 
-// hand hands commits on, unless nobody takes them any more.
+// hand passes commits on until the context ends.
 func hand(ctx context.Context, to chan<- []*work, works []*work) error {
 	select {
 	case to <- works:

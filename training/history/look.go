@@ -6,9 +6,10 @@ import (
 	"strings"
 )
 
-// look keeps secrets out, and outlines what is left.
+// look refuses commits with secrets and outlines the others.
 func (l *loader) look(ctx context.Context, all []*work) error {
-	// What is beside the code is read for secrets alone: a commit that adds a key to a file of settings is no example.
+	// Files other than code are only searched for secrets: a commit that adds a key to a settings file gives no
+	// example.
 	var beside []string
 	var of []*work
 	var paths []string
@@ -70,7 +71,7 @@ func (l *loader) look(ctx context.Context, all []*work) error {
 	return nil
 }
 
-// sidesOf are the versions of files that commits change, each once.
+// sidesOf returns the file versions that commits change, without duplicates.
 func sidesOf(all []*work) []*source {
 	var out []*source
 	seen := map[*source]bool{}

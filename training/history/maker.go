@@ -12,7 +12,7 @@ import (
 	"github.com/runplan/runplan/training/edits"
 )
 
-// maker makes examples of commits. Several goroutines may use it.
+// maker makes examples from commits. It is safe for concurrent use.
 type maker struct {
 	Options
 	sentry sentry
@@ -21,22 +21,22 @@ type maker struct {
 	paths  paths
 }
 
-// shared is what the stages of the solver have in common.
+// shared holds the common data of the solver's stages.
 type shared struct {
 	answers []edits.Answer
-	order   []int  // in which the changes are made
-	context string // as prompts have it
+	order   []int  // order of the changes
+	context string // as in prompts
 	texts   []*source
 	bad     string
 }
 
-// made is what came of a commit.
+// made is the result of a commit.
 type made struct {
 	lines map[training.Stage][]byte // encoded examples
-	not   map[training.Stage]string // why a stage makes none
+	not   map[training.Stage]string // reasons for stages without an example
 }
 
-// examples makes the examples of a commit, one a stage at most.
+// examples makes the examples of a commit, at most one for each stage.
 func (m *maker) examples(ctx context.Context, w *work) (made, error) {
 	out := made{map[training.Stage][]byte{}, map[training.Stage]string{}}
 	q := understood(w)
@@ -88,7 +88,7 @@ func (m *maker) examples(ctx context.Context, w *work) (made, error) {
 	return out, ctx.Err()
 }
 
-// guardOf is the guard of an example whose answer was looked at.
+// guardOf returns the guard for an example whose answer was already checked.
 func (m *maker) guardOf(l lesson) training.Guard {
 	g := m.guard
 	if redact := g.Redact; redact != nil {
@@ -102,7 +102,7 @@ func (m *maker) guardOf(l lesson) training.Guard {
 	return g
 }
 
-// share writes the edits and finds the context that the stages of the solver have in common.
+// share writes the edits and builds the common context of the solver's stages.
 func (m *maker) share(w *work) shared {
 	var s shared
 	s.answers = make([]edits.Answer, len(w.changes))
@@ -153,11 +153,11 @@ func (m *maker) example(w *work, stage training.Stage, l lesson) training.Exampl
 	return e
 }
 
-// unknown is the value of a signal that nobody can tell.
+// unknown is the value of an unknown signal.
 const unknown = -1
 
-// signals are what is known of how good a commit is (TRAIN-13). Whether its tests passed, no history says: where it
-// changes none, that is unknown and not bad.
+// signals returns the known facts about the quality of a commit (TRAIN-13). History does not record whether tests
+// passed. If a commit changes no test, that signal is unknown, not bad.
 func (w *work) signals() []signal {
 	tested := signal{"tested", unknown, "it changes no test"}
 	if slices.ContainsFunc(w.changes, func(c *change) bool { return language.IsTest(c.path) }) {

@@ -10,7 +10,7 @@ import (
 	"github.com/runplan/runplan/knowledge/retrieve"
 )
 
-// near reads what the changed files import.
+// near reads the files that the changed files import.
 func (l *loader) near(ctx context.Context, all []*work) error {
 	var wants []want
 	for _, w := range all {
@@ -54,7 +54,7 @@ func (l *loader) near(ctx context.Context, all []*work) error {
 	return nil
 }
 
-// outlineAll outlines versions, and looks for secrets in them, in an order that does not depend on chance.
+// outlineAll outlines file versions and searches them for secrets, in a fixed order.
 func (l *loader) outlineAll(ctx context.Context, have versions) error {
 	list := make([]*source, 0, len(have))
 	for _, s := range have {
@@ -67,14 +67,14 @@ func (l *loader) outlineAll(ctx context.Context, have versions) error {
 	return l.shelf.outlined(ctx, list)
 }
 
-// mayUse tells by the words of a file alone whether the changed code may use it: to outline a file takes a hundred times as
-// long as to read it, and most that are near are not used.
+// mayUse reports, by words alone, whether the changed code may use a file. Outlining a file takes a hundred times as
+// long as reading it, and most related files are unused.
 func (w *work) mayUse(f *source) bool {
 	names := f.declares()
 	return names == nil || slices.ContainsFunc(names, func(n string) bool { return w.words[n] })
 }
 
-// takes tells whether the changed code may use a file that is imported.
+// takes reports whether the changed code may use an imported file.
 func (w *work) takes(t target) bool {
 	if w.changed(t.path) {
 		return false
@@ -83,10 +83,10 @@ func (w *work) takes(t target) bool {
 		slices.ContainsFunc(t.aliases, func(a string) bool { return w.words[a[strings.LastIndexByte(a, '.')+1:]] })
 }
 
-// common are methods that stand everywhere, whosever they are.
+// common lists method names that are too frequent to identify a type.
 var common = wordSet("Error String Close Write Read Name Len Less Swap Run Get Set Add Next Reset Start Stop Unwrap Is As MarshalJSON UnmarshalJSON close write read")
 
-// uses tells whether the changed code uses a symbol of a file.
+// uses reports whether the changed code uses a symbol of a file.
 func (w *work) uses(t target, x *symbol, own map[string]bool) bool {
 	switch {
 	case !x.piece:
@@ -108,17 +108,17 @@ func (w *work) changed(path string) bool {
 	return slices.ContainsFunc(w.changes, func(c *change) bool { return c.path == path })
 }
 
-// The most that is shown of what a commit does not change.
+// Limits for showing unchanged files.
 const (
 	mostDeps   = 8
 	mostOthers = 8
 	mostUses   = 8
 )
 
-// depend sorts what is near into what the changed code uses, and what it does not (TRAIN-12).
+// depend separates related files into those that the changed code uses and others (TRAIN-12).
 func (w *work) depend(have versions) {
 	seen := map[string]bool{}
-	own := map[string]bool{} // what the changed files define themselves
+	own := map[string]bool{} // names that the changed files define
 	for _, c := range w.changes {
 		for _, side := range []*source{c.before, c.after} {
 			if side == nil {
@@ -156,8 +156,8 @@ func (w *work) depend(have versions) {
 	slices.SortFunc(w.others, func(a, b related) int { return cmp.Compare(a.path, b.path) })
 }
 
-// choose draws the files that are no part of a change: neighbours, and files whose path has words of the task. Only the
-// draw depends on the seed.
+// choose draws the irrelevant files: neighbours, and files whose path contains words of the task. Only this depends on
+// the seed.
 func (l *loader) choose(ctx context.Context, all []*work) error {
 	const pool = 200
 	var wants []want
@@ -212,7 +212,7 @@ func (l *loader) choose(ctx context.Context, all []*work) error {
 	return nil
 }
 
-// hardest are the first of the files that are the most alike to what a task needs: those with the most of its words.
+// hardest returns the leading files with the most words of the task.
 func hardest(list []found) []found {
 	most := 0
 	for _, f := range list {

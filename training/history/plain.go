@@ -8,16 +8,17 @@ import (
 	"github.com/runplan/runplan/planparse/draft"
 )
 
-// Whether a plan reads as what it is meant to say, only the parser of plans knows, and it takes longer than all else that
-// is done for a commit. Sentences of plain words hold nothing that it could take for something else, so it is not asked
-// about these; that it would agree is tested.
+// Only the plan parser knows whether a plan reads as intended, but it takes longer than all other work on a commit.
+// Plain sentences contain nothing that the parser could interpret, so they skip it. A test checks that the parser
+// agrees.
 
-// signalWords begin what a plan may tell runplan: text with one of them is read by the parser, however plain it is.
+// signalWords start instructions to runplan in a plan. A text that contains one is checked by the parser, even if it
+// is plain.
 var signalWords = finder(
 	"batch", "phase", "depend", "critical", "parallel", "approv", "verif", "todo",
 )
 
-// plain tells text of words and the marks of sentences, each line of which begins with a letter.
+// plain reports whether a text consists only of words and punctuation, with each line starting with a letter.
 func plain(text string) bool {
 	for line := range strings.SplitSeq(text, "\n") {
 		for i := range len(line) {
@@ -35,13 +36,13 @@ func plain(text string) bool {
 	return signalWords().Next(text, 0) < 0
 }
 
-// paths are those that plans were found to be able to name, or not.
+// paths caches which paths plans can name.
 type paths struct {
 	mutex sync.Mutex
 	known map[string]bool
 }
 
-// plainPath tells the path of a file in folders, all of whose names are words.
+// plainPath reports whether all elements of a path are words.
 func plainPath(path string) bool {
 	stem, end, ok := strings.Cut(path, ".")
 	for part := range strings.SplitSeq(stem, "/") {
@@ -51,7 +52,7 @@ func plainPath(path string) bool {
 	return ok && len(path) < 100 && signalWords().Next(path, 0) < 0
 }
 
-// named tells whether a plan can name a path.
+// named reports whether a plan can name a path.
 func (p *paths) named(path string) bool {
 	if plainPath(path) {
 		return true
@@ -74,7 +75,7 @@ func (p *paths) named(path string) bool {
 	return ok
 }
 
-// readable tells whether the product takes an artifact of one batch for a plan. The tasks are those that [change.task] writes.
+// readable reports whether the parser accepts an artifact of one batch as a plan. Its tasks come from [change.task].
 func (p *paths) readable(a draft.Plan) error {
 	b := a.Batches[0]
 	ok := plain(a.Title) && plain(a.Goal) && plain(b.Title) && plain(b.Rationale)
@@ -92,7 +93,7 @@ func (p *paths) readable(a draft.Plan) error {
 	return readable(a)
 }
 
-// code tells text of names and paths on one line.
+// code reports whether a text is one line of names and paths.
 func code(text string) bool {
 	for i := range len(text) {
 		if c := text[i]; !isWord(c) && c != '.' && c != ',' && c != '/' && c != ' ' && c != '-' || c == '$' {
@@ -102,7 +103,7 @@ func code(text string) bool {
 	return len(text) < 200
 }
 
-// readable tells whether the product takes an artifact for a plan.
+// readable reports whether the parser accepts an artifact as a plan.
 func readable(a draft.Plan) error {
 	n, err := a.Normal()
 	if err == nil {
@@ -111,7 +112,7 @@ func readable(a draft.Plan) error {
 	return err
 }
 
-// taskPlan is the plan of one batch that a task is run as.
+// taskPlan returns the plan of one batch for a task.
 func taskPlan(task string) (*planparse.Plan, error) {
 	first, _, _ := strings.Cut(task, "\n")
 	title := draft.Title(cut(first, 80), "Solve the task")

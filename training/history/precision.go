@@ -10,29 +10,29 @@ import (
 	"github.com/runplan/runplan/knowledge/retrieve"
 )
 
-// piece is a symbol, or a file without any, of which precision says how much is needed.
+// piece is a symbol, or a file without symbols. Precision decides how much of it is needed.
 type piece struct {
 	symbol *symbol
-	at     int    // number of the symbol in its file
+	at     int    // index of the symbol in its file
 	word   string // the answer
 	why    []string
 }
 
-// The words for pieces.
+// Answers for pieces.
 const (
 	primary    = "primary"
 	supporting = "supporting"
 	excluded   = "excluded"
 )
 
-// The most pieces that one question has: of a file, and at all.
+// Highest number of pieces in a question: for a file and in total.
 const (
 	mostOfFile = 24
 	mostPieces = 80
 )
 
-// precision teaches how much of each symbol is needed (TRAIN-12): what changes is primary, what the changed code uses is
-// supporting, all else is excluded.
+// precision teaches how much of each symbol is needed (TRAIN-12). Changed symbols are primary, symbols that the
+// changed code uses are supporting, and all others are excluded.
 func (m *maker) precision(w *work, q query) (lesson, string) {
 	type file struct {
 		*source
@@ -118,8 +118,8 @@ func (m *maker) precision(w *work, q query) (lesson, string) {
 	}}, ""
 }
 
-// pieces are the symbols of a file that are asked about, in the order of the file: all that are needed, and of the others
-// those that the task speaks of, then the first ones.
+// pieces returns the symbols of a file to ask about, in file order: all needed ones, then those that the task names,
+// then the first ones.
 func (m *maker) pieces(w *work, q query, s *source, word func(int) string, most int) []piece {
 	out := make([]piece, 0, len(s.symbols))
 	for i := range s.symbols {
@@ -137,7 +137,7 @@ func (m *maker) pieces(w *work, q query, s *source, word func(int) string, most 
 	return out
 }
 
-// weight is how much a question about a file needs a piece.
+// weight orders pieces by importance for a question.
 func (x piece) weight() int {
 	switch {
 	case x.word == primary:
@@ -150,7 +150,7 @@ func (x piece) weight() int {
 	return 0
 }
 
-// why says what speaks for a symbol, as retrieval does.
+// why returns the signals for a symbol, as retrieval does.
 func (q query) why(s *symbol) []string {
 	var out []string
 	for _, as := range q.symbols {

@@ -12,21 +12,21 @@ import (
 
 var moduleLine = lazyre.New(`(?m)^module[ \t]+"?([^\s"]+)`)
 
-// target is a file that an import may lead to, and how the importing file calls what it takes of it.
+// target is a file that an import may resolve to, and the local names for its contents.
 type target struct {
 	want
 	why     string
-	names   []outline.Name // each by itself: from x import name
-	aliases []string       // the module or package as a whole: alias.name
-	sibling bool           // of the same package of Go: its names are there without an import
-	used    bool           // by its words it may be what the changed code uses
+	names   []outline.Name // single names: from x import name
+	aliases []string       // names of the whole module or package: alias.name
+	sibling bool           // same Go package: its names need no import
+	used    bool           // by its words, the changed code may use it
 }
 
-// mostPackage bounds the files of one package of Go that are looked at.
+// mostPackage is the highest number of files of a Go package that are read.
 const mostPackage = 40
 
-// targets are the files that the imports of a file lead to, by the tree alone. Of a package of Go it is each of its files:
-// which of them declare what is used, only their outlines say.
+// targets resolves the imports of a file by the tree alone. For a Go package it returns all files; their outlines show
+// which declare the used names.
 func (s *shelf) targets(f *source, tree *folder) ([]target, error) {
 	var out []target
 	add := func(name string, names []outline.Name, alias string) {
@@ -61,10 +61,10 @@ func (s *shelf) targets(f *source, tree *folder) ([]target, error) {
 	return out, nil
 }
 
-// called is the name of something in the file that imports it.
+// called returns the local name of an import.
 func called(n outline.Name) string { return cmp.Or(n.As, n.Name) }
 
-// goTargets leads to the packages of the module around a file, and to the other files of its own package.
+// goTargets resolves imports within the file's module and adds the other files of its package.
 func (s *shelf) goTargets(f *source, tree *folder) ([]target, error) {
 	var out []target
 	take := func(dir string, t target) {
@@ -117,7 +117,7 @@ func moduleOf(dir string, tree *folder) (root, blob string) {
 	}
 }
 
-// pythonTargets leads to modules, and to the submodules that are taken from packages.
+// pythonTargets resolves modules, and submodules imported from packages.
 func pythonTargets(from string, i outline.Import, tree *folder, add func(string, []outline.Name, string)) {
 	var bases []string
 	rel := strings.ReplaceAll(i.Path, ".", "/")
@@ -128,7 +128,7 @@ func pythonTargets(from string, i outline.Import, tree *folder, add func(string,
 		}
 		bases = []string{path.Join(dir, rel)}
 	} else if rel != "" {
-		// The root of imports is a folder above the file, the top or src: the nearest that has it.
+		// The import root is a folder above the file, the top, or src. The nearest one that has the module wins.
 		for dir := path.Dir(from); ; dir = path.Dir(dir) {
 			bases = append(bases, path.Join(dir, rel))
 			if dir == "." || dir == "/" {
@@ -170,7 +170,7 @@ func pythonTargets(from string, i outline.Import, tree *folder, add func(string,
 	}
 }
 
-// scriptFile leads to the file of a relative import.
+// scriptFile resolves a relative import.
 func scriptFile(from, spec string, tree *folder) string {
 	if !strings.HasPrefix(spec, ".") {
 		return ""
@@ -178,7 +178,7 @@ func scriptFile(from, spec string, tree *folder) string {
 	base := path.Join(path.Dir(from), spec)
 	endings := []string{".ts", ".tsx", ".d.ts", ".js", ".jsx", ".mjs", ".cjs", ".mts", ".cts"}
 	tries := []string{base}
-	if ext := path.Ext(base); slices.Contains([]string{".js", ".jsx", ".mjs", ".cjs"}, ext) { // what TypeScript compiles to
+	if ext := path.Ext(base); slices.Contains([]string{".js", ".jsx", ".mjs", ".cjs"}, ext) { // compiled
 		stem := strings.TrimSuffix(base, ext)
 		tries = append(tries, stem+".ts", stem+".tsx", stem+".mts", stem+".cts")
 	}

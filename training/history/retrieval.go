@@ -12,12 +12,12 @@ import (
 	"github.com/runplan/runplan/knowledge/retrieve"
 )
 
-// lesson is what a stage is asked, and what it should say.
+// lesson is a stage's prompt with the expected answer.
 type lesson struct {
 	system     string
 	prompt     string
 	completion string
-	texts      []*source // whose text, or what stands in them, is in the prompt
+	texts      []*source // files whose contents are in the prompt
 	signals    []signal
 }
 
@@ -27,7 +27,7 @@ type signal struct {
 	note  string
 }
 
-// analysed is the answer to the analysis of a task, field by field as that stage reads it.
+// analysed is the answer to the analysis of a task, with the fields of that stage.
 type analysed struct {
 	Intent   string   `json:"intent"`
 	Kind     string   `json:"task_type"`
@@ -37,7 +37,8 @@ type analysed struct {
 	Module   string   `json:"module"`
 }
 
-// analysis teaches what a task is about: the message is the task, and what the commit changed is the answer (TRAIN-12).
+// analysis teaches what a task is about: the message is the task, and the answer follows from the changes of the
+// commit (TRAIN-12).
 func (m *maker) analysis(w *work, q query) (lesson, string) {
 	a := analysed{Intent: q.intent, Kind: string(q.kind), Concepts: []string{}, Symbols: w.suggested(q), Module: w.module()}
 	for _, k := range q.keywords {
@@ -68,7 +69,7 @@ func (m *maker) analysis(w *work, q query) (lesson, string) {
 	}}, ""
 }
 
-// fenced is a task as prompts of retrieval have it.
+// fenced returns a task as it appears in retrieval prompts.
 func fenced(task string) string {
 	return strings.TrimSpace(fence.Foreign("", strings.TrimSpace(task)))
 }
@@ -76,12 +77,12 @@ func fenced(task string) string {
 func marshal(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // of types of our own, that cannot fail
+		panic(err) // our own types always encode
 	}
 	return string(b)
 }
 
-// suggested are symbols that the task does not name and the change needs: those that it changes, then those that it uses.
+// suggested returns needed symbols that the task does not name: changed ones first, then used ones.
 func (w *work) suggested(q query) []string {
 	out := []string{}
 	add := func(name string) {
@@ -102,7 +103,7 @@ func (w *work) suggested(q query) []string {
 	return out
 }
 
-// module is the folder that most of a change is in.
+// module returns the folder that contains most of a change.
 func (w *work) module() string {
 	count := map[string]int{}
 	best := ""
@@ -119,7 +120,7 @@ func (w *work) module() string {
 	return best
 }
 
-// candidate is a file that scope is asked about.
+// candidate is a file that scope asks about.
 type candidate struct {
 	*source
 	why      string
@@ -128,8 +129,8 @@ type candidate struct {
 	reason   string
 }
 
-// scope teaches which files matter (TRAIN-12): those that change do, those that the changed code uses do, and others,
-// which have to do with the task by their looks, do not.
+// scope teaches which files matter (TRAIN-12): changed files and files that the changed code uses. Files that only
+// resemble the task do not.
 func (m *maker) scope(w *work, q query) (lesson, string) {
 	var sure []string
 	var all []candidate
@@ -149,7 +150,7 @@ func (m *maker) scope(w *work, q query) (lesson, string) {
 		} else if name := firstOf(c, suggested); name != "" {
 			x.why = "the task does not name `" + name + "`, but may need it"
 		} else {
-			continue // nothing would offer it
+			continue // no stage would offer it
 		}
 		changed++
 		all = append(all, x)
@@ -198,7 +199,7 @@ func (m *maker) scope(w *work, q query) (lesson, string) {
 	}}, ""
 }
 
-// verdict is what scope says of a file.
+// verdict is scope's answer for a file.
 type verdict struct {
 	Relevant bool   `json:"relevant"`
 	Reason   string `json:"reason"`
@@ -220,7 +221,7 @@ func (c candidate) line(id string) string {
 	return fmt.Sprintf("%s  %s  (%s)%s", id, fence.Line(c.path), c.why, about)
 }
 
-// firstOf is the first of the names that is a symbol which a change touches.
+// firstOf returns the first of the names that a change touches.
 func firstOf(c *change, names []string) string {
 	for _, n := range names {
 		if slices.ContainsFunc(c.touched, func(i int) bool { return c.before.symbols[i].name == n }) {

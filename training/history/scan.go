@@ -2,16 +2,17 @@ package history
 
 import "strings"
 
-// lineSet are lines of files, by the path of the file. It forgets those that were not seen for long.
+// lineSet is a bounded set of lines by file path. It forgets lines that were not seen recently.
 type lineSet struct {
 	now, before map[string]map[string]bool
 	held        int
 }
 
-// mostLinesHeld bounds the bytes that the younger half of a set holds.
+// mostLinesHeld limits the bytes in the younger half of the set.
 const mostLinesHeld = 2 << 20
 
-// of tells which lines of a file are there. Several goroutines may ask, as long as none adds any.
+// of returns a function that reports whether a line of a file is in the set. It may be called concurrently while
+// nothing is added.
 func (l *lineSet) of(path string) func(line string) bool {
 	now, before := l.now[path], l.before[path]
 	return func(line string) bool { return now[line] || before[line] }
@@ -28,7 +29,7 @@ func (l *lineSet) add(path, line string) {
 		l.held += 500
 	}
 	if !of[line] {
-		of[strings.Clone(line)] = true // it would hold on to all of its file
+		of[strings.Clone(line)] = true // a substring would keep the whole file in memory
 		l.held += len(line) + 100
 	}
 }

@@ -17,20 +17,20 @@ import (
 	"github.com/runplan/runplan/knowledge/outline"
 )
 
-// sentry finds secrets by the rules of the gate that keeps them out of commits, and by the redactor.
+// sentry finds secrets with the rules of the secrets gate and with the redactor.
 type sentry struct {
 	gate   gates.Gate
 	dir    string
 	redact func(string) string
-	clean  *lineSet // lines that were looked at
+	clean  *lineSet // lines without secrets
 }
 
-// newSentry makes one. dir is a folder that is there: the gate asks for one, though it reads nothing in it.
+// newSentry makes a sentry. dir must exist, because the gate requires a folder; nothing in it is read.
 func newSentry(dir string, redact func(string) string) sentry {
 	return sentry{secrets.New(), dir, redact, &lineSet{}}
 }
 
-// hide takes out what looks like a secret.
+// hide removes what looks like a secret.
 func (s sentry) hide(text string) string {
 	text = fence.Hide(text)
 	if s.redact != nil {
@@ -39,19 +39,19 @@ func (s sentry) hide(text string) string {
 	return text
 }
 
-// hints are in each line that the gate may find a secret in, and in each text that the redactor changes by its looks: all
-// others need no look.
+// hints are substrings, one of which occurs in each line that the gate may report and each text that the redactor may
+// change. Other lines need no check.
 var hints = sync.OnceValue(func() *literal.Set { return literal.NewSet(slices.Concat(secrets.Hints(), redact.Hints())) })
 
-// finder finds words in one pass over a text, whether their letters are large or small.
+// finder returns a case-insensitive search for words in one pass.
 func finder(words ...string) func() *literal.Set {
 	return sync.OnceValue(func() *literal.Set { return literal.NewSet(literal.Folded(words...)) })
 }
 
-// wide are in texts in which a secret may go over more than one line.
+// wide are substrings of texts in which a secret may span several lines.
 var wide = finder("private key", "uthorization")
 
-// document tells a file of words by its name: what the gate says of such names alone is nothing.
+// document reports whether a file name is that of documentation. The gate reports nothing for such a name alone.
 func document(name string) bool {
 	switch path.Ext(name) {
 	case ".md", ".mdx", ".txt", ".rst", ".adoc", ".html", ".css", ".scss", ".svg", ".csv", ".sum", ".mod", ".lock", ".proto", ".sql", ".sh", ".xml", ".tmpl", ".golden", ".txtar", ".yaml", ".yml", ".toml":
@@ -60,10 +60,10 @@ func document(name string) bool {
 	return outline.LanguageOf(name) != ""
 }
 
-// text is something that may hold a secret, as a file of that path.
+// text is a text to check, with the path of its file.
 type text struct{ path, text string }
 
-// suspects are the lines of a text that are worth a look, and that nobody has looked at.
+// suspects returns the lines of a text that contain a hint and were not checked yet.
 func (s sentry) suspects(t text) []string {
 	var out []string
 	seen := s.clean.of(t.path)
@@ -80,8 +80,8 @@ func (s sentry) suspects(t text) []string {
 	return out
 }
 
-// look tells which of the texts hold a secret, wherever it stands in them. A key in a folder of fixtures is one as well here:
-// what is learnt is not known to be a sample.
+// look reports which texts contain a secret anywhere. A key in a fixtures folder counts too, because training data
+// does not show that it is a sample.
 func (s sentry) look(ctx context.Context, all []text) ([]bool, error) {
 	out := make([]bool, len(all))
 	ask := make([]string, len(all))
@@ -93,7 +93,7 @@ func (s sentry) look(ctx context.Context, all []text) ([]bool, error) {
 		if len(lines[i]) > 0 && fence.Hide(t.text) != t.text || s.redact != nil && s.redact(t.text) != t.text {
 			out[i], ask[i] = true, ""
 		} else if !document(t.path) {
-			ask[i] = t.text // its name alone may say that it holds secrets
+			ask[i] = t.text // the file name alone may be suspicious
 		}
 		return nil
 	})
@@ -128,7 +128,7 @@ func (s sentry) look(ctx context.Context, all []text) ([]bool, error) {
 	return out, nil
 }
 
-// sources looks at those versions of files that nobody has looked at.
+// sources checks the file versions that were not checked yet.
 func (s sentry) sources(ctx context.Context, all []*source) error {
 	var fresh []*source
 	var texts []text
@@ -146,7 +146,7 @@ func (s sentry) sources(ctx context.Context, all []*source) error {
 	return err
 }
 
-// addition is a change that adds files.
+// addition is a change that only adds files.
 type addition map[string]string
 
 // Changes lists the files.
@@ -158,8 +158,8 @@ func (a addition) Changes(context.Context) ([]gates.Change, error) {
 	return out, nil
 }
 
-// Before is nothing.
+// Before returns nil, because the files are new.
 func (a addition) Before(context.Context, string) ([]byte, error) { return nil, nil }
 
-// After is the text of a file.
+// After returns the text of a file.
 func (a addition) After(_ context.Context, path string) ([]byte, error) { return []byte(a[path]), nil }

@@ -8,30 +8,29 @@ import (
 	"github.com/runplan/runplan/internal/recent"
 )
 
-// shelf keeps the versions of files that were read last. What it holds is bounded, whatever the history is like. Several
-// goroutines may get versions.
+// shelf is a bounded cache of file versions. Its versions may be requested concurrently.
 type shelf struct {
 	objects *git.Objects
 	reader  reader
-	mutex   sync.Mutex // of read
+	mutex   sync.Mutex // guards read
 	read    *recent.Map[want, *source]
-	modules map[string]string // blob of a go.mod → path of its module
+	modules map[string]string // blob of a go.mod → module path
 }
 
-// mostHeld bounds the text that the younger half of a shelf holds; what is known of it takes a few times as much.
+// mostHeld limits the text in the younger half of the cache. Derived data takes a few times as much.
 const mostHeld = 4 << 20
 
 func newShelf(o *git.Objects, r reader) *shelf {
 	return &shelf{objects: o, reader: r, read: recent.New[want](mostHeld, func(x *source) int { return len(x.text) + 1000 }), modules: map[string]string{}}
 }
 
-// want is a version of a file.
+// want identifies a version of a file.
 type want struct{ path, blob string }
 
-// versions are files that were asked for together.
+// versions are files that were requested together.
 type versions map[want]*source
 
-// get returns versions of files, not outlined yet. One that cannot be had has a reason instead.
+// get returns file versions that are not outlined yet. For a version that cannot be used it returns a reason.
 func (s *shelf) get(wants []want) (versions, map[want]Reason, error) {
 	have, bad := versions{}, map[want]Reason{}
 	var ask []want
@@ -80,7 +79,7 @@ func (s *shelf) get(wants []want) (versions, map[want]Reason, error) {
 	return have, bad, nil
 }
 
-// outlined outlines those of the sources that are not yet.
+// outlined outlines the sources that need it.
 func (s *shelf) outlined(ctx context.Context, all []*source) error {
 	var fresh []*source
 	for _, x := range all {
@@ -92,7 +91,7 @@ func (s *shelf) outlined(ctx context.Context, all []*source) error {
 	return s.reader.outline(ctx, fresh)
 }
 
-// module returns the path of the module that a go.mod declares.
+// module returns the module path that a go.mod declares.
 func (s *shelf) module(blob string) (string, error) {
 	if name, ok := s.modules[blob]; ok {
 		return name, nil

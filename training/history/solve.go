@@ -15,13 +15,13 @@ import (
 	"github.com/runplan/runplan/runner/briefing"
 )
 
-// order is the order in which files are changed: what others use first, tests last.
+// order sorts changed files: used files first, tests last.
 func (w *work) order() []int {
 	if len(w.changes) == 1 {
 		return []int{0}
 	}
 	var out []int
-	comes := make([]map[string]bool, len(w.changes)) // words of what a change adds
+	comes := make([]map[string]bool, len(w.changes)) // words that a change adds
 	for i, c := range w.changes {
 		out = append(out, i)
 		comes[i] = map[string]bool{}
@@ -31,7 +31,7 @@ func (w *work) order() []int {
 			}
 		}
 	}
-	uses := func(a, b int) bool { // a names what b makes or changes
+	uses := func(a, b int) bool { // a names what b adds or changes
 		y := w.changes[b]
 		return a != b && y.after != nil && slices.ContainsFunc(y.made, func(i int) bool { s := &y.after.symbols[i]; return s.telling() && comes[a][s.short] })
 	}
@@ -52,7 +52,7 @@ func (w *work) order() []int {
 	return out
 }
 
-// code teaches the edits: they are the commit, and the context is the code before it (TRAIN-12).
+// code teaches the edits: the answer is the commit, and the context is the code before it (TRAIN-12).
 func (m *maker) code(w *work, q query, s shared) (lesson, string) {
 	if s.bad != "" {
 		return lesson{}, s.bad
@@ -80,7 +80,7 @@ func (m *maker) code(w *work, q query, s shared) (lesson, string) {
 	return l, m.fits(l)
 }
 
-// plan teaches the plan: the files of the commit, what is done to each, and in which order (TRAIN-12).
+// plan teaches the plan: the files of the commit, the change of each, and their order (TRAIN-12).
 func (m *maker) plan(w *work, q query, s shared) (lesson, string) {
 	if s.bad != "" {
 		return lesson{}, s.bad
@@ -108,7 +108,7 @@ func (m *maker) plan(w *work, q query, s shared) (lesson, string) {
 	}
 	a := draft.Plan{Title: b.Title, Goal: q.intent, Batches: []draft.Batch{b}}
 	if err := m.paths.readable(a); err != nil {
-		// A message that no plan can hold in its rationale is said in its first line.
+		// If a plan cannot contain the message as its rationale, use the subject line.
 		a.Batches[0].Rationale = ""
 		if err := m.paths.readable(a); err != nil {
 			return l, "its plan would not be read as one"
@@ -119,7 +119,7 @@ func (m *maker) plan(w *work, q query, s shared) (lesson, string) {
 	return l, m.fits(l)
 }
 
-// task says in a few words what is done to a file.
+// task briefly describes the change of a file.
 func (c *change) task() string {
 	names := func(s *source, which []int, but func(string) bool) []string {
 		var out []string
@@ -171,7 +171,7 @@ func joined(text, verb string, names []string) string {
 	return text + verb + strings.Join(names, ", ") + more
 }
 
-// parsedPlan is the plan of a task, as the parser reads it.
+// parsedPlan parses the plan of a task.
 func parsedPlan(title, task string) (*planparse.Plan, error) {
 	var err error
 	for _, body := range []string{strings.TrimRight(task, "\n") + "\n", fence.Around("text", task)} {
@@ -185,7 +185,7 @@ func parsedPlan(title, task string) (*planparse.Plan, error) {
 	return nil, cmp.Or(err, fmt.Errorf("it reads as more than one batch"))
 }
 
-// solver fills in a prompt of the solver.
+// solver renders a prompt of the solver.
 func (m *maker) solver(name string, values map[string]string) (lesson, string) {
 	system, err := m.Solver.Render(name+"_system", nil)
 	if err != nil {
@@ -198,7 +198,7 @@ func (m *maker) solver(name string, values map[string]string) (lesson, string) {
 	return lesson{system: system, prompt: prompt}, ""
 }
 
-// fits tells what is wrong with the length of a lesson.
+// fits returns an error if a lesson is too long.
 func (m *maker) fits(l lesson) string {
 	if m.Budget.Of(l.system, l.prompt)+tokens.Estimate(l.completion) > m.Budget.Window {
 		return "question and answer have no room in the window"

@@ -16,26 +16,26 @@ import (
 	"github.com/runplan/runplan/training/edits"
 )
 
-// source is one version of a file. It never changes once it is outlined; what is asked of it before is asked by the loader.
-// So is what only a file that changes is parsed for.
+// source is a version of a file. It is immutable after outlining. The loader computes everything before that,
+// including the data that only changed files need.
 type source struct {
 	path     string
 	blob     string
-	language outline.Language // "" for what is only looked at for secrets
-	text     string           // as git has it
-	ended    []string         // its lines, with their ends
-	lines    []string         // its lines, as prompts show them
+	language outline.Language // "" if only searched for secrets
+	text     string           // as stored in git
+	ended    []string         // lines with line ends
+	lines    []string         // lines as prompts show them
 	symbols  []symbol
-	about    string // first line of its documentation
-	top      string // names of its symbols
+	about    string // first line of the documentation
+	top      string // names of the top-level symbols
 	broken   bool
-	skip     string // nobody could outline it
+	skip     string // could not be outlined
 	outlined bool
-	parsed   bool // as a whole, for what follows
+	parsed   bool // parsed completely, for the fields below
 	imports  []outline.Import
-	faulty   bool     // something in it does not parse, maybe in the body of a function
+	faulty   bool     // has a parse error, possibly in a function body
 	declared []string // see declares
-	secret   *bool    // nil: nobody has looked
+	secret   *bool    // nil: not checked yet
 }
 
 // symbol is a definition in a file.
@@ -45,19 +45,19 @@ type symbol struct {
 	kind      outline.Kind
 	signature string
 	doc       string
-	reason    string // a comment in it that says why
+	reason    string // a comment in it that gives a reason
 	start     int
 	end       int
 	parent    int
-	piece     bool // it is shown by itself
+	piece     bool // shown as a piece of its own
 }
 
-// telling tells whether the name of a symbol says that it is meant where it stands: get and __init__ stand everywhere.
+// telling reports whether a symbol name is specific. Names such as get and __init__ are not.
 func (s *symbol) telling() bool {
 	return len(s.short) >= 5 && !strings.HasPrefix(s.short, "__") || s.parent < 0 && len(s.short) >= 3
 }
 
-// unfit says why a text is none that examples are made of.
+// unfit returns the reason why a text is not used for examples.
 func unfit(text string) Reason {
 	switch {
 	case len(text) > mostBytes:
@@ -74,11 +74,11 @@ func newSource(name, blob, text string) *source {
 	return &source{path: name, blob: blob, language: outline.LanguageOf(name), text: text}
 }
 
-// split takes the lines apart, which only those files need that change.
+// split splits the text into lines. Only changed files need that.
 func (s *source) split() {
 	if s.lines == nil {
 		s.ended = edits.Lines(s.text)
-		s.lines = make([]string, max(1, len(s.ended))) // a text without any has an empty one
+		s.lines = make([]string, max(1, len(s.ended))) // an empty text has one empty line
 		for i, l := range s.ended {
 			if text, windows := strings.CutSuffix(l, "\r\n"); windows {
 				s.lines[i] = text
@@ -89,7 +89,7 @@ func (s *source) split() {
 	}
 }
 
-// span returns lines from to to, counted from 1.
+// span returns the lines from to to, counted from 1.
 func (s *source) span(from, to int) string {
 	from, to = max(1, from), min(to, len(s.lines))
 	if from > to {
@@ -100,7 +100,7 @@ func (s *source) span(from, to int) string {
 
 var receiver = lazyre.New(`^func \(\s*(?:\w+\s+)?\*?(\w+)`)
 
-// take takes what stands in a file.
+// take stores the outline of the file.
 func (s *source) take(o outline.Outline) {
 	s.broken = o.Error != nil
 	for _, x := range o.Symbols {
@@ -130,7 +130,7 @@ func (s *source) take(o outline.Outline) {
 	s.top = topNames(s.symbols, 10)
 }
 
-// isPiece is retrieval's rule: fields, functions in functions, and what stands on one line with its owner are seen with that.
+// isPiece applies the rule of retrieval: fields, nested functions and one-line members are shown with their owner.
 func isPiece(all []outline.Symbol, s outline.Symbol) bool {
 	if s.Parent < 0 {
 		return true
@@ -140,7 +140,7 @@ func isPiece(all []outline.Symbol, s outline.Symbol) bool {
 		s.Kind != outline.Variable && (s.Start != up.Start || s.End != up.End)
 }
 
-// topNames lists the symbols of a file that lie in no other, variables last.
+// topNames lists the top-level symbols of a file, variables last.
 func topNames(symbols []symbol, most int) string {
 	var names, variables []string
 	for _, s := range symbols {
@@ -159,12 +159,12 @@ func topNames(symbols []symbol, most int) string {
 	return fence.Line(strings.Join(names, ", "))
 }
 
-// touched returns the pieces that hunks change: the innermost ones, and of a class only what no method of it holds. side says
-// which lines of a hunk count.
+// touched returns the pieces that hunks change: the innermost ones, and of a class only what is outside of its
+// methods. side selects the lines of a hunk.
 func (s *source) touched(hunks []edits.Hunk, side func(edits.Hunk) (from, to int)) []int {
 	var out []int
 	for _, h := range hunks {
-		from, to := side(h) // from 0, the end is not part of it
+		from, to := side(h) // from 0, the end is exclusive
 		for i := range s.symbols {
 			x := &s.symbols[i]
 			if !x.piece || slices.Contains(out, i) {
@@ -180,7 +180,7 @@ func (s *source) touched(hunks []edits.Hunk, side func(edits.Hunk) (from, to int
 	return out
 }
 
-// insideOfPiece tells whether a smaller piece of symbol i has all of the changed lines.
+// insideOfPiece reports whether a smaller piece of symbol i contains all changed lines.
 func (s *source) insideOfPiece(i, from, to int) bool {
 	for j := range s.symbols {
 		x := &s.symbols[j]
@@ -191,14 +191,14 @@ func (s *source) insideOfPiece(i, from, to int) bool {
 	return false
 }
 
-// reader outlines files. Go it reads itself, for the others it asks ast-grep, many at a time.
+// reader outlines files: Go itself, other languages with ast-grep, many at a time.
 type reader struct {
 	program patterns.Program
 	dir     string
 	golang  *outline.GoMemory
 }
 
-// reads tells whether it knows a language.
+// reads reports whether it supports a language.
 func (r reader) reads(l outline.Language) bool { return l == outline.Go || r.program.Found() }
 
 // outline outlines the sources that are not outlined yet.
@@ -229,7 +229,7 @@ func (r reader) outline(ctx context.Context, all []*source) error {
 				s.skip = why
 				continue
 			}
-			// Versions of a file share its path, so each has a folder of its own here.
+			// Versions of a file share its path, so each gets a folder of its own.
 			key := path.Join(itoa(len(texts)), path.Base(s.path))
 			texts, languages = append(texts, patterns.Text{Path: key, Text: text, Copy: true}), append(languages, s.language)
 			by[key] = s
@@ -246,7 +246,7 @@ func (r reader) outline(ctx context.Context, all []*source) error {
 	}))
 }
 
-// parse parses those of the sources that changes are made of.
+// parse completely parses the changed sources.
 func (r reader) parse(ctx context.Context, all []*source) error {
 	return parallel(ctx, len(all), func(i int) error {
 		if s := all[i]; s.language == outline.Go && !s.parsed {

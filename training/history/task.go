@@ -12,15 +12,15 @@ import (
 	"github.com/runplan/runplan/knowledge/retrieve"
 )
 
-// query is what is known of a task: what retrieval would find in its text, and what is true of it.
+// query holds what retrieval would find in the text of a task, and the truth about it.
 type query struct {
 	text     string
-	fenced   string // text, as prompts of retrieval have it
+	fenced   string // text as in retrieval prompts
 	intent   string
 	kind     retrieve.TaskKind
 	keywords []string
-	files    []string // that it names
-	symbols  []string // that it names, as it does
+	files    []string // files that it names
+	symbols  []string // symbols that it names, as written
 }
 
 var (
@@ -31,7 +31,7 @@ var (
 	pathLike  = lazyre.New(`[\w./-]+\.[A-Za-z]{1,5}\b`)
 )
 
-// kindWords say what sort of work a task is. The word that stands first decides.
+// kindWords map words to kinds of tasks. The first match in the text decides.
 var kindWords = []struct {
 	kind retrieve.TaskKind
 	re   *lazyre.Regexp
@@ -44,7 +44,7 @@ var kindWords = []struct {
 	{retrieve.Feature, lazyre.New(`(?i)\b(?:add|implement|support|introduce|create|new|allow|let|extend|make)\b`)},
 }
 
-// kindHints tells which of them can be in a text.
+// kindHints reports which of them may occur in a text.
 var kindHints = sync.OnceValue(func() *literal.Groups {
 	var needs [][]literal.Lit
 	for _, k := range kindWords {
@@ -97,7 +97,7 @@ func understood(w *work) query {
 	return q
 }
 
-// spoken are the words of a text that are meant as code: in backticks, called, or written as only names are.
+// spoken returns the words of a text that are code: in backticks, with parentheses, or spelled like names.
 func spoken(text string) []string {
 	var out []string
 	add := func(name string) {
@@ -119,7 +119,7 @@ func spoken(text string) []string {
 	return out
 }
 
-// nextName is where the next name of codeName stands, at the end of the text if there is none.
+// nextName returns the position of the next match of codeName, or the end of the text.
 func nextName(text string, from int) (start, end int) {
 	begins := func(at int) bool { return at < len(text) && isWord(text[at]) && (text[at] < '0' || text[at] > '9') }
 	for start = from; start < len(text) && !begins(start); {
@@ -140,7 +140,7 @@ func nextName(text string, from int) (start, end int) {
 	return start, end
 }
 
-// mayBeCode tells whether a word is worth asking codeLike: all that it takes has one of these.
+// mayBeCode is a fast check before codeLike: all words that codeLike accepts pass it.
 func mayBeCode(word string) bool {
 	for i := range len(word) {
 		if c := word[i]; c == '_' || c == '.' || i > 0 && c >= 'A' && c <= 'Z' {
@@ -150,7 +150,7 @@ func mayBeCode(word string) bool {
 	return false
 }
 
-// known are the files that were looked at, as they were before the commit.
+// known returns the loaded files as they were before the commit.
 func (w *work) known() []*source {
 	var out []*source
 	for _, c := range w.changes {
@@ -166,7 +166,7 @@ func (w *work) known() []*source {
 	return out
 }
 
-// find returns the symbols of a name, with or without their class.
+// find returns the symbols with a name, given with or without class.
 func (s *source) find(name string) []int {
 	var out []int
 	for i := range s.symbols {
@@ -177,7 +177,7 @@ func (s *source) find(name string) []int {
 	return out
 }
 
-// names tells whether the task names a file, or a symbol of it, and says so as retrieval does.
+// names reports whether the task names a file or one of its symbols, with the reason in retrieval's words.
 func (q query) names(s *source) (why string, ok bool) {
 	if slices.Contains(q.files, s.path) {
 		return "the task names it", true
@@ -190,7 +190,7 @@ func (q query) names(s *source) (why string, ok bool) {
 	return "", false
 }
 
-// has are the words of the task in the path of a file.
+// has returns the words of the task that occur in a path.
 func (q query) has(name string) []string {
 	have := stems(strings.TrimSuffix(name, path.Ext(name)))
 	var out []string

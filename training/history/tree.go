@@ -12,10 +12,10 @@ import (
 	"github.com/runplan/runplan/knowledge/outline"
 )
 
-// folder is a tree of git with what lies below it. Commits share most of theirs.
+// folder is a git tree with its contents. Commits share most folders.
 type folder struct {
-	files   []leaf // in languages of the index, sorted by name
-	module  string // blob of a go.mod in it, "" if there is none
+	files   []leaf // files in indexed languages, sorted by name
+	module  string // blob of its go.mod; "" for none
 	below   []branch
 	counts  map[outline.Language]int // of all files below
 	entries int
@@ -32,28 +32,28 @@ type branch struct {
 	folder *folder
 }
 
-// forest reads trees, each once as long as it is remembered. What it remembers is bounded, whatever the history is like.
+// forest is a bounded cache of trees.
 type forest struct {
 	objects *git.Objects
 	read    *recent.Map[string, *folder]
 	labels  *recent.Map[labelled, *label]
 }
 
-// label is what the name of a file or of a folder tells.
+// label is what the name of a file or folder shows.
 type label struct {
 	name     string
 	language outline.Language
 	stems    []string
-	made     bool // by a program
+	made     bool // generated
 }
 
-// labelled is what a label is of.
+// labelled is the key of a label.
 type labelled struct {
 	name   string
 	folder bool
 }
 
-// mostEntries bounds what the younger half of a forest holds.
+// mostEntries limits the entries in the younger half of the cache.
 const mostEntries = 60_000
 
 func newForest(o *git.Objects) *forest {
@@ -63,13 +63,13 @@ func newForest(o *git.Objects) *forest {
 	}
 }
 
-// find returns a tree that is remembered.
+// find returns a cached tree.
 func (f *forest) find(hash string) *folder {
 	x, _ := f.read.Get(hash)
 	return x
 }
 
-// roots returns the trees of commits, nil for one that git does not have as a whole.
+// roots returns the trees of commits, or nil for a tree that is incomplete in git.
 func (f *forest) roots(commits []string) ([]*folder, error) {
 	names := make([]string, len(commits))
 	for i, c := range commits {
@@ -96,21 +96,21 @@ func (f *forest) roots(commits []string) ([]*folder, error) {
 	return out, g.grow()
 }
 
-// growth reads trees that are not remembered, those of one depth together.
+// growth reads missing trees, all of one depth together.
 type growth struct {
 	*forest
-	asked map[string]*folder // that are being read
+	asked map[string]*folder // trees being read
 	level []sprout
 }
 
-// sprout is a tree that is read, unlike those below it.
+// sprout is a tree that is read but whose subtrees are not.
 type sprout struct {
 	hash string
 	at   *folder
 	path string
 }
 
-// folder returns a tree by its name. A fresh one has to be read.
+// folder returns a tree by hash. If fresh, it has to be read.
 func (g *growth) folder(hash string) (x *folder, fresh bool) {
 	if x = g.asked[hash]; x != nil {
 		return x, false
@@ -147,7 +147,7 @@ func (g *growth) grow() error {
 		}
 		for i, o := range objects {
 			if o.Hash == "" || o.Data == nil && o.Size > 0 {
-				continue // it is taken for an empty one
+				continue // treat it as empty
 			}
 			if err := g.fill(next[i].at, o); err != nil {
 				return fmt.Errorf("%s: %w", next[i].path, err)
@@ -162,7 +162,7 @@ func (g *growth) grow() error {
 	return nil
 }
 
-// label tells what a name tells, of most names once.
+// label returns the label of a name, mostly from the cache.
 func (f *forest) label(of labelled) *label {
 	l, known := f.labels.Get(of)
 	if known {
@@ -177,7 +177,7 @@ func (f *forest) label(of labelled) *label {
 	return l
 }
 
-// fill takes the entries of a tree.
+// fill adds the entries of a tree.
 func (f *forest) fill(x *folder, o git.Object) error {
 	entries, err := git.ParseTree(o.Data, o.Hash)
 	if err != nil {
@@ -199,7 +199,7 @@ func (f *forest) fill(x *folder, o git.Object) error {
 	return nil
 }
 
-// count counts what is below a tree, once.
+// count counts the files below a tree once.
 func (x *folder) count() {
 	if x.counts != nil {
 		return
@@ -216,7 +216,7 @@ func (x *folder) count() {
 	}
 }
 
-// at returns the folder of a path.
+// at returns the folder at a path.
 func (x *folder) at(dir string) *folder {
 	if dir == "." || dir == "" {
 		return x
@@ -231,7 +231,7 @@ func (x *folder) at(dir string) *folder {
 	return x
 }
 
-// file returns a file by its path; its blob is "" where there is none.
+// file returns the file at a path; its blob is "" if it does not exist.
 func (x *folder) file(name string) leaf {
 	dir := x.at(path.Dir(name))
 	if dir == nil {
@@ -245,7 +245,7 @@ func (x *folder) file(name string) leaf {
 	return leaf{}
 }
 
-// overview says what a repository is made of, as retrieval does.
+// overview describes a repository as retrieval does.
 func (x *folder) overview() string {
 	var languages []outline.Language
 	for l := range x.counts {
@@ -261,13 +261,13 @@ func (x *folder) overview() string {
 	return "Files: " + strings.Join(parts, ", ")
 }
 
-// found is a file with words of a task in its path.
+// found is a file whose path contains words of a task.
 type found struct {
 	path, blob string
 	words      []string
 }
 
-// having returns the files that people wrote whose path has words, in the order of the tree. words are stems, as the keys say them.
+// having returns the non-generated files whose path contains words, in tree order. The keys of words are stems.
 func (x *folder) having(words map[string]string, most int) []found {
 	var out []found
 	var walk func(x *folder, dir string, have []string)

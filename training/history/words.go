@@ -22,7 +22,7 @@ func cut(text string, n int) string {
 	return string([]rune(text)[:n-1]) + "…"
 }
 
-// listed writes texts into one line, as retrieval does.
+// listed joins texts into one line, as retrieval does.
 func listed(texts []string, most int) string {
 	var out []string
 	for _, t := range texts[:min(most, len(texts))] {
@@ -34,7 +34,7 @@ func listed(texts []string, most int) string {
 	return strings.Join(out, ", ")
 }
 
-// stems are the words of a name.
+// stems returns the stems of the words of a name.
 func stems(name string) []string {
 	var out []string
 	for _, h := range retrieve.Humps(name) {
@@ -45,10 +45,10 @@ func stems(name string) []string {
 	return out
 }
 
-// mostKeywords bounds the words of a task.
+// mostKeywords is the highest number of keywords of a task.
 const mostKeywords = 24
 
-// keywords are the words of a task that may tell something, in their order, each once.
+// keywords returns the significant words of a task in order, without duplicates.
 func keywords(text string) []string {
 	var out []string
 	for _, w := range strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' }) {
@@ -68,8 +68,8 @@ var stopWords = wordSet("about above after all also although any because been be
 	"itself just let like make makes made may might must need needs now off once only other our out over own rather same should since so such than their them then there these they those through too under until upon use used " +
 	"uses using very via want was way well were what when where whether which while who why will within without would yet you your must get gets got set sets call calls called come comes given gives give way don doesn isn")
 
-// words are the identifiers of a text. One behind a dot is there with the dot as well, and with the one before it; one
-// without a dot is there with an equals sign.
+// words returns the identifiers of a text. An identifier after a dot is added with the dot, and with the identifier
+// before it. One without a dot is added with an equals sign.
 func words(text string) map[string]bool {
 	out := map[string]bool{}
 	start, last, end := -1, "", -1 // last is the identifier that ends at end
@@ -105,8 +105,8 @@ func isWord(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '$'
 }
 
-// bareCode is code without its comments and without what stands between quotes. It goes by lines: of a comment or a text that
-// has many, some may stay.
+// bareCode returns code without comments and string literals. It works line by line, so parts of multi-line comments
+// or strings may remain.
 func bareCode(text string, hash bool) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {

@@ -17,7 +17,7 @@ import (
 
 type storeRun = store.Run
 
-// batches yields what agents made of the batches of all runs, oldest run first.
+// batches yields the results of agents for the batches of all runs, oldest run first.
 func (b *build) batches(ctx context.Context) error {
 	if !b.wants(training.ExecuteCode) {
 		return nil
@@ -41,14 +41,14 @@ func (b *build) batches(ctx context.Context) error {
 	return nil
 }
 
-// entry is an attempt as it becomes an example.
+// entry is an attempt that becomes an example.
 type entry struct {
 	*attempt
 	brief string
 	change
 }
 
-// batch yields what became of one batch: what was merged, what failed before it, and what lost against it.
+// batch yields the attempts at one batch: the merged one, failed ones before it, and those that lost against it.
 func (b *build) batch(ctx context.Context, r *run, m *batch) error {
 	where := func(a *attempt) string { return fmt.Sprintf("batch %s of run %s, %s", m.key, r.id, a.name()) }
 	p, why, err := b.prove(ctx, r, m.key)
@@ -71,7 +71,7 @@ func (b *build) batch(ctx context.Context, r *run, m *batch) error {
 	var winner *entry
 	for _, a := range append([]*attempt{won}, slices.DeleteFunc(slices.Clone(m.attempts), func(a *attempt) bool { return a == won })...) {
 		if a == nil {
-			continue // a run of before, whose journal does not tell who won
+			continue // an old journal does not record the winner
 		}
 		e, why, err := b.entry(ctx, r, m, a, p, a == won)
 		if err == nil && why != nil {
@@ -111,7 +111,7 @@ func (b *build) outcome(r *run, m *batch, p *proof, e, winner *entry, after afte
 	failed := e.passed == nil || !*e.passed
 	if failed {
 		ex.Signals = []training.Signal{signal("gates", 0, cmp.Or(e.score(), e.said()))}
-		if e.passed == nil { // the agent itself gave up, or was stopped
+		if e.passed == nil { // the agent gave up or was stopped
 			ex.Signals = []training.Signal{{Name: "gates", Note: e.said()}}
 		}
 		ex.Quality = value(0)
@@ -151,7 +151,7 @@ func verdictOf(a *attempt) *float64 {
 
 func (e *entry) score() string { return e.scores[e.candidate] }
 
-// said is how the attempt ended, in the words of the journal.
+// said describes the end of the attempt in the words of the journal.
 func (e *entry) said() string {
 	return strings.TrimSuffix(fmt.Sprintf("%s: %s", e.made.Outcome, e.made.Reason), ": ")
 }
@@ -168,7 +168,7 @@ func (b *build) entry(ctx context.Context, r *run, m *batch, a *attempt, p *proo
 	}
 	e := &entry{attempt: a, brief: string(brief)}
 	var why *refusal
-	if won { // what was merged is what the receipt proves, whatever formatters and rebases made of it on the way
+	if won { // the receipt proves the merged code, after formatters and rebases
 		e.change, why, err = b.between(ctx, p.base, p.head)
 	} else {
 		e.change, why, err = b.made(ctx, r.id, m.key, a)
@@ -176,7 +176,7 @@ func (b *build) entry(ctx context.Context, r *run, m *batch, a *attempt, p *proo
 	return e, why, err
 }
 
-// attemptDir is where the logs of an attempt lie.
+// attemptDir returns the log folder of an attempt.
 func (b *build) attemptDir(run, key string, a *attempt) string {
 	dir := b.Layout.Attempt(run, key, a.number)
 	if a.candidate > 0 {

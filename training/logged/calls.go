@@ -11,7 +11,7 @@ import (
 	"github.com/runplan/runplan/training"
 )
 
-// Types of calls, and stages of decisions, as the log has them.
+// Call types and decision stages of the log.
 const (
 	analysisCall  = "task_analysis"
 	scopeCall     = "scope_judgment"
@@ -43,7 +43,7 @@ func stageOf(callType string) (training.Stage, bool) {
 	return "", false
 }
 
-// task is what is known of a task of the log.
+// task holds the data of a logged task.
 type task struct {
 	run       string
 	proof     *proof
@@ -51,10 +51,10 @@ type task struct {
 	after     aftermath
 	decisions []store.FileDecision
 	attempts  []store.Attempt
-	files     []training.File // that retrieval took, as they were before the change
+	files     []training.File // files that retrieval selected, in their state before the change
 }
 
-// calls yields the questions that models were asked, in the order in which they were.
+// calls yields the model calls in order.
 func (b *build) calls(ctx context.Context) error {
 	for c, err := range b.Log.Calls(ctx, store.CallFilter{}) {
 		if err != nil {
@@ -118,7 +118,7 @@ func (b *build) taskOf(ctx context.Context, id string) (*task, error) {
 	})
 }
 
-// unreadable says which rows could not be read. A file that is damaged or in use is no matter of its rows.
+// unreadable returns an error about unreadable rows. It does not apply to a database that is damaged or in use.
 func unreadable(which string, err error) error {
 	if errors.Is(err, store.ErrCorrupt) || errors.Is(err, store.ErrBusy) || errors.Is(err, context.Canceled) {
 		return err
@@ -126,7 +126,7 @@ func unreadable(which string, err error) error {
 	return fmt.Errorf("%w: %s: %w", store.ErrRow, which, err)
 }
 
-// taken lists the versions of the files that retrieval took.
+// taken lists the file versions that retrieval selected.
 func (b *build) taken(t *task) ([]training.File, error) {
 	var paths, names []string
 	for _, d := range t.decisions {
@@ -196,8 +196,8 @@ func (b *build) call(ctx context.Context, where string, stage training.Stage, c 
 	return b.emit(where, e)
 }
 
-// goodEnough is the quality from which an answer is one to learn. An answer of unknown quality in a task that came to
-// something is one too; who chooses among examples may leave those out.
+// goodEnough is the least quality of a positive example. An answer of unknown quality in a successful task is positive
+// too; later selection may drop it.
 const goodEnough = 0.5
 
 func prompt(c store.Call) []training.Message {
@@ -208,7 +208,7 @@ func prompt(c store.Call) []training.Message {
 	return append(out, training.Message{Role: "user", Content: c.Prompt})
 }
 
-// measure is what an answer was worth, by the table of TRAIN-04.
+// measure returns the quality of an answer, by the table of TRAIN-04.
 func (t *task) measure(stage training.Stage, c store.Call) (*float64, []training.Signal, *refusal) {
 	j := judge(t.decisions, t.proof)
 	found := training.Signal{Name: "files_found", Value: j.found, Note: j.notes[0]}
@@ -226,7 +226,7 @@ func (t *task) measure(stage training.Stage, c store.Call) (*float64, []training
 		return v, []training.Signal{{Name: "plan_success", Value: v, Note: fmt.Sprintf("%d of %d batches merged", t.proof.merged, t.proof.of)}}, nil
 	}
 	if c.Error != "" {
-		return value(0), nil, nil // no gate looks at what cannot be used
+		return value(0), nil, nil // an unusable answer never reached a gate
 	}
 	passed := t.verdict(c)
 	if passed == nil {
@@ -240,8 +240,8 @@ func (t *task) measure(stage training.Stage, c store.Call) (*float64, []training
 	return value(v), []training.Signal{signal("gates", v, fmt.Sprintf("attempt %d", c.Attempt))}, nil
 }
 
-// verdict is what the gates said of the attempt that an answer was part of. Of the candidates of a tournament it is the one
-// that gave this answer.
+// verdict returns the gate verdict of the attempt that an answer was part of. In a tournament it is that of the
+// candidate with this answer.
 func (t *task) verdict(c store.Call) *bool {
 	var of []store.Attempt
 	for _, a := range t.attempts {

@@ -3,7 +3,7 @@ package logged
 import (
 	"bytes"
 	"context"
-	"crypto/sha1" // what git names objects by
+	"crypto/sha1" // git's object hash
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -21,16 +21,16 @@ import (
 	"github.com/runplan/runplan/training/edits"
 )
 
-// change is what an attempt did to files, as edits.
+// change is the change of an attempt, as edits.
 type change struct {
 	edits string
 	files []training.File // both sides of each, sorted
 }
 
-// patchName is the file with what an attempt changed.
+// patchName is the file with the patch of an attempt.
 const patchName = "changes.patch"
 
-// between writes what differs between two trees as edits.
+// between converts the difference of two trees into edits.
 func (b *build) between(ctx context.Context, base, tree string) (change, *refusal, error) {
 	c := b.Repo.Compare(base, tree)
 	list, err := c.Entries(ctx)
@@ -64,7 +64,7 @@ func (b *build) between(ctx context.Context, base, tree string) (change, *refusa
 	return out.done(parts)
 }
 
-// add writes the edits of one file. A change of its rights alone is none.
+// add writes the edits of one file. It ignores a change of the mode alone.
 func (c *change) add(parts *[]string, path string, before, after []byte) error {
 	if before != nil && after != nil && bytes.Equal(before, after) {
 		return nil
@@ -93,8 +93,8 @@ func (c *change) done(parts []string) (change, *refusal, error) {
 	return *c, nil, nil
 }
 
-// made finds what an attempt changed: the tree that it left while git still has it, and else the patch beside its log.
-// Git forgets in time what nobody merged.
+// made finds the change of an attempt: its tree if git still has it, else the stored patch. Git eventually removes
+// unmerged objects.
 func (b *build) made(ctx context.Context, run, key string, a *attempt) (change, *refusal, error) {
 	if a.made.Tree != "" && a.made.Base != "" {
 		found, err := b.objects.Read([]string{a.made.Tree + "^{tree}", a.made.Base + "^{commit}"})
@@ -119,7 +119,7 @@ func (b *build) made(ctx context.Context, run, key string, a *attempt) (change, 
 	return b.patched(a.made.Base, patch)
 }
 
-// patched writes a kept patch as edits. One out of which a secret was taken does not fit any more.
+// patched converts a stored patch into edits. A patch with redacted secrets does not apply any more.
 func (b *build) patched(base string, patch []byte) (change, *refusal, error) {
 	gone := func() (change, *refusal, error) {
 		why := changeGone()
@@ -163,7 +163,7 @@ func (b *build) patched(base string, patch []byte) (change, *refusal, error) {
 	return out.done(parts)
 }
 
-// blobID is git's name of a content, as long as its names of commits; "" of what is not there.
+// blobID returns git's object id of data, in the hash format of the given length, or "" for nil.
 func blobID(data []byte, length int) string {
 	if data == nil {
 		return ""
@@ -177,7 +177,7 @@ func blobID(data []byte, length int) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// parsePatch reads what git diff printed. Renames are no part of it, as runplan asks git not to look for any.
+// parsePatch parses the output of git diff. It contains no renames, because runplan disables their detection.
 func parsePatch(patch []byte) ([]*gitdiff.File, error) {
 	files, _, err := gitdiff.Parse(bytes.NewReader(patch))
 	if err != nil {
@@ -194,7 +194,7 @@ func parsePatch(patch []byte) ([]*gitdiff.File, error) {
 	return files, nil
 }
 
-// applied carries a part of a patch out; nil is a file that is gone.
+// applied applies a part of a patch. It returns nil for a deleted file.
 func applied(f *gitdiff.File, before []byte) ([]byte, error) {
 	var out bytes.Buffer
 	if err := gitdiff.Apply(&out, bytes.NewReader(before), f); err != nil {

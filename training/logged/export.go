@@ -14,14 +14,14 @@ import (
 	"github.com/runplan/runplan/training"
 )
 
-// The files of a build.
+// Files of a build.
 const (
 	PairsName    = "pairs.jsonl"
 	ManifestName = "manifest.json"
 )
 
-// Manifest says what a file of examples is made of. It is written after the file: one whose sum is not that of the file
-// belongs to an earlier build.
+// Manifest describes a file of examples. It is written after that file. If its hash differs from the file, it belongs
+// to an earlier build.
 type Manifest struct {
 	Format  int    `json:"format"` // 1
 	Repo    string `json:"repo"`
@@ -30,12 +30,12 @@ type Manifest struct {
 	training.Tally
 }
 
-// Write builds the examples of a source into the folder dir: all of them, or none where the build fails.
+// Write builds the examples of a source into the folder dir. If the build fails it writes nothing.
 func Write(ctx context.Context, s Source, o Options, dir string) (training.Tally, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return training.Tally{}, fmt.Errorf("make %s: %w", dir, err)
 	}
-	for _, name := range []string{PairsName, ManifestName} { // of builds that were killed
+	for _, name := range []string{PairsName, ManifestName} { // leftovers of killed builds
 		if err := atomicfile.Sweep(filepath.Join(dir, name)); err != nil {
 			return training.Tally{}, err
 		}
@@ -58,7 +58,7 @@ func Write(ctx context.Context, s Source, o Options, dir string) (training.Tally
 	return tally, atomicfile.Write(filepath.Join(dir, ManifestName), append(m, '\n'), 0o644)
 }
 
-// To writes the examples of a source as they come. Where the build fails, what was written is not whole.
+// To writes the examples of a source as a stream. After an error the output is incomplete.
 func To(ctx context.Context, s Source, o Options, w io.Writer) (training.Tally, error) {
 	return Build(ctx, s, o, func(e training.Example) error {
 		line, err := e.Encode()

@@ -1,9 +1,9 @@
-// Package logged makes examples of what runs left behind: the calls of models, what agents made of batches, and reviews
-// (TRAIN-03, TRAIN-04, TRAIN-08).
+// Package logged makes examples from the records of runs: model calls, results of agents, and reviews (TRAIN-03,
+// TRAIN-04, TRAIN-08).
 //
-// Only what a receipt proves becomes an example. The journal says that a batch merged, its receipt says as what, and git
-// has what it says: where one of the three is missing or says something else, the row is refused and counted. Rows are read
-// in the order in which they were written, few at a time, so that the same journal makes the same bytes.
+// Only what a receipt proves becomes an example. The journal records that a batch was merged, the receipt names the
+// commit, and git contains it. If one of the three is missing or disagrees, the row is refused and counted. Rows are
+// read in the order of writing, a few at a time, so that the same journal gives the same bytes.
 package logged
 
 import (
@@ -20,29 +20,29 @@ import (
 	"github.com/runplan/runplan/training"
 )
 
-// Source is where the rows are, and what examples are to say of where they come from.
+// Source describes where the rows are and the origin of the examples.
 type Source struct {
 	Repo    *git.Repo
 	Layout  local.Layout
 	Journal *store.Journal
 	Log     *store.Log
-	Name    string // of the repository, see [training.RepoName]
+	Name    string // name of the repository, see [training.RepoName]
 	License string
 	Guard   training.Guard
 }
 
-// Options say which rows are wanted. What is empty does not matter.
+// Options selects rows. Empty fields select all.
 type Options struct {
 	Stages []training.Stage
 	Since  time.Time
-	Tasks  []string // ids; what has no receipt of these is an error
-	Strict bool     // any row without a receipt is an error
+	Tasks  []string // ids; a missing receipt is an error
+	Strict bool     // any missing receipt is an error
 }
 
-// ErrUnproven says that a row was asked for that nothing proves.
+// ErrUnproven reports a requested row without a receipt.
 var ErrUnproven = errors.New("asked for without a receipt")
 
-// Build yields the examples of a source, and returns what became of all rows. An error of yield ends it.
+// Build yields the examples of a source and returns the counts of all rows. It stops at an error of yield.
 func Build(ctx context.Context, s Source, o Options, yield func(training.Example) error) (training.Tally, error) {
 	b := &build{Source: s, Options: o, yield: yield, objects: s.Repo.Objects(ctx)}
 	defer b.objects.Close()
@@ -64,7 +64,7 @@ func Build(ctx context.Context, s Source, o Options, yield func(training.Example
 	return b.tally, nil
 }
 
-// build is a source at work.
+// build is the state of one [Build] call.
 type build struct {
 	Source
 	Options
@@ -79,7 +79,7 @@ type build struct {
 	reviews *reviews
 }
 
-// open reads what is small and needed for all rows.
+// open reads the small data that all rows need.
 func (b *build) open(ctx context.Context) error {
 	var err error
 	if b.runs, err = b.Journal.Runs(ctx); err != nil {
@@ -92,20 +92,20 @@ func (b *build) open(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		b.ofPlan[digest([]byte(strings.TrimSpace(string(text))))] = r.ID // the last run of a plan counts
+		b.ofPlan[digest([]byte(strings.TrimSpace(string(text))))] = r.ID // the last run of a plan wins
 	}
 	b.reviews, err = openReviews(b.Repo.Root, b.Layout, b.Guard.Redact)
 	return err
 }
 
-// wants tells whether a stage is wanted.
+// wants reports whether a stage is selected.
 func (b *build) wants(s training.Stage) bool {
 	return len(b.Stages) == 0 || slices.Contains(b.Stages, s)
 }
 
 func (b *build) wantsTask(id string) bool { return len(b.Tasks) == 0 || slices.Contains(b.Tasks, id) }
 
-// emit hands an example over. where names the row, for errors.
+// emit passes an example on. where names the row in errors.
 func (b *build) emit(where string, e training.Example) error {
 	e.Source, e.Base = training.Logged, training.BaseOf(e.Stage)
 	e.Origin.Repo, e.Origin.License = b.Name, b.License
@@ -117,13 +117,13 @@ func (b *build) emit(where string, e training.Example) error {
 	return b.yield(e)
 }
 
-// refusal is a reason for which a row becomes no example.
+// refusal is the reason why a row gives no example.
 type refusal struct {
 	reason   string
 	unproven bool
 }
 
-// The reasons. Those that say unproven are about receipts.
+// The reasons. unproven marks those about receipts.
 func notMerged() refusal { return refusal{"no receipt: the batch was not merged", true} }
 func receiptGone() refusal {
 	return refusal{"no receipt: the file is gone; runplan resume writes it again", true}
@@ -149,7 +149,7 @@ func superseded() refusal {
 }
 func undone() refusal { return refusal{"the winner was reverted later", false} }
 
-// refuse counts a row that becomes no example. where names it.
+// refuse counts a refused row. where names it.
 func (b *build) refuse(where string, r refusal) error {
 	b.tally.Refuse(r.reason, r.unproven)
 	if r.unproven && (b.Strict || len(b.Tasks) > 0) {
@@ -158,7 +158,7 @@ func (b *build) refuse(where string, r refusal) error {
 	return nil
 }
 
-// recent keeps the few last things that were looked up: rows of a task stand close together.
+// recent is a small cache of the last lookups, because rows of a task are close together.
 type recent[T any] struct {
 	keys   []string
 	values []T

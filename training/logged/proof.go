@@ -16,16 +16,16 @@ import (
 	"github.com/runplan/runplan/runner/local"
 )
 
-// proof is what proves that code came to be as the journal says.
+// proof holds the evidence that code was made as the journal says.
 type proof struct {
-	receipt local.Receipt // of the batch, or of the last batch of a plan
-	sum     string        // of the file
-	base    string        // what the change was made on
-	head    string        // the commit with it
-	changed []git.Entry   // between them
-	merged  int           // batches of a plan that came to something
-	of      int           // all that were to be run
-	batches []string      // keys of those that merged
+	receipt local.Receipt // receipt of the batch, or of the last batch of a plan
+	sum     string        // hash of the file
+	base    string        // commit before the change
+	head    string        // commit with the change
+	changed []git.Entry   // changes between them
+	merged  int           // number of merged batches of a plan
+	of      int           // number of batches that were to run
+	batches []string      // keys of the merged batches
 }
 
 func digest(data []byte) string {
@@ -33,7 +33,7 @@ func digest(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// prove looks for the receipt of a batch, and holds it against the journal and git.
+// prove finds the receipt of a batch and compares it with the journal and git.
 func (b *build) prove(ctx context.Context, r *run, key string) (*proof, *refusal, error) {
 	no := func(f func() refusal) (*proof, *refusal, error) {
 		why := f()
@@ -70,7 +70,7 @@ func (b *build) prove(ctx context.Context, r *run, key string) (*proof, *refusal
 	return p, nil, err
 }
 
-// provePlan proves a plan by what became of its batches: each that merged has its receipt.
+// provePlan proves a plan by its batches: each merged batch has a receipt.
 func (b *build) provePlan(ctx context.Context, r *run) (*proof, *refusal, error) {
 	var last *proof
 	n, of := 0, 0
@@ -105,7 +105,8 @@ func (b *build) provePlan(ctx context.Context, r *run) (*proof, *refusal, error)
 	return last, nil, err
 }
 
-// touched lists the paths that a change touches and that were there before it: nobody can find what is not there yet.
+// touched lists the paths of a change that existed before it, because retrieval cannot find new files, and all its
+// paths.
 func (p *proof) touched() (before, all []string) {
 	for _, e := range p.changed {
 		all = append(all, e.Path)
@@ -116,7 +117,7 @@ func (p *proof) touched() (before, all []string) {
 	return before, all
 }
 
-// ofTask finds what proves a task of the log: the batch that it is named after, or the run of the plan that it made.
+// ofTask finds the proof of a logged task: its batch, or the run of the plan that it made.
 func (b *build) ofTask(ctx context.Context, id, plan string) (*run, *proof, *refusal, error) {
 	name, key, isBatch := strings.Cut(id, "/")
 	if !isBatch {

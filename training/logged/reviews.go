@@ -20,11 +20,11 @@ import (
 	"github.com/runplan/runplan/training"
 )
 
-// reviews is what reviews left: ledgers of branches, and records of blueprints. They are the receipts of reviewers' calls:
-// what a reviewer said and was not kept is nothing to learn.
+// reviews holds the stored reviews: ledgers of branches and records of blueprints. They are the receipts of reviewer
+// calls. An answer that is in neither is not used.
 type reviews struct {
 	ledgers []ledger
-	records map[string]*record // by the digest of the prompt
+	records map[string]*record // by digest of the prompt
 	hide    func(string) string
 }
 
@@ -36,10 +36,10 @@ type ledger struct {
 type record struct {
 	blueprint.Record
 	sum      string
-	promoted *bool // what became of the candidate that the review was about; nil: nobody tried
+	promoted *bool // outcome of the reviewed candidate; nil: undecided
 }
 
-// openReviews reads all of them.
+// openReviews reads all stored reviews.
 func openReviews(root string, l local.Layout, hide func(string) string) (*reviews, error) {
 	r := &reviews{records: map[string]*record{}, hide: hide}
 	names, err := filepath.Glob(filepath.Join(l.Root, "reviews", "*.json"))
@@ -66,7 +66,7 @@ func openReviews(root string, l local.Layout, hide func(string) string) (*review
 	return r, r.openRecords(root)
 }
 
-// openRecords reads what cold reviewers answered, with what became of the units.
+// openRecords reads the answers of cold reviewers and the outcomes of the units.
 func (r *reviews) openRecords(root string) error {
 	tree := os.DirFS(root)
 	promotions, err := blueprint.Promotions(root)
@@ -98,7 +98,7 @@ func (r *reviews) openRecord(tree fs.FS, name string, promotions []blueprint.Pro
 		return fmt.Errorf("read the review %s: %w", name, err)
 	}
 	if rec.ReceivedAt.IsZero() {
-		return nil // an answer that was not handed over yet
+		return nil // the answer was not submitted yet
 	}
 	asked, err := fs.ReadFile(tree, path.Join(path.Dir(name), "review_prompt_"+strings.TrimSuffix(strings.TrimPrefix(path.Base(name), "cc_review_"), ".json")+".txt"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -114,14 +114,14 @@ func (r *reviews) openRecord(tree fs.FS, name string, promotions []blueprint.Pro
 		}
 	}
 	text := redact.Clean(string(asked))
-	if r.hide != nil { // as the log of calls has it
+	if r.hide != nil { // same redaction as in the log of calls
 		text = r.hide(text)
 	}
 	r.records[digest([]byte(phrase.Line(text)))] = rec
 	return nil
 }
 
-// review yields what a reviewer was asked, with what it said.
+// review yields a reviewer's question with its answer.
 func (b *build) review(where string, c store.Call) error {
 	e := training.Example{
 		Stage: training.Review, Kind: training.Forward, Prompt: prompt(c), Completion: c.Response,
@@ -144,7 +144,7 @@ func (b *build) review(where string, c store.Call) error {
 	return b.emit(where, e)
 }
 
-// blueprintReview finds the record of a cold review by what was asked.
+// blueprintReview finds the record of a cold review by its prompt.
 func (b *build) blueprintReview(e *training.Example, c store.Call) bool {
 	asked := c.System + "\n---\n\n" + c.Prompt
 	rec := b.reviews.records[digest([]byte(phrase.Line(asked)))]
@@ -169,7 +169,7 @@ func (b *build) blueprintReview(e *training.Example, c store.Call) bool {
 	return true
 }
 
-// remarks is the part of a reviewer's answer that a ledger has as well.
+// remarks is the part of a reviewer's answer that a ledger also stores.
 type remarks struct {
 	Findings []struct {
 		Path    string `json:"path"`
@@ -177,8 +177,8 @@ type remarks struct {
 	} `json:"findings"`
 }
 
-// codeReview finds the ledger that has what a reviewer found, and what became of that: what was put right or accepted was
-// right, and what a person refuted was not. Of what is still open nothing is known.
+// codeReview finds the ledger with a reviewer's findings and their outcomes. A fixed or accepted finding was right, a
+// refuted one was wrong. An open one is unknown.
 func (b *build) codeReview(e *training.Example, c store.Call) bool {
 	var said remarks
 	if json.Unmarshal([]byte(c.Response), &said) != nil {
@@ -211,7 +211,8 @@ func (b *build) codeReview(e *training.Example, c store.Call) bool {
 	return found
 }
 
-// sameMessage compares what a ledger kept with what was said: a long one was cut, and white space evened out.
+// sameMessage compares a stored message with the original. Stored messages are shortened and their white space is
+// normalised.
 func sameMessage(kept, said string) bool {
 	kept, said = phrase.Line(kept), phrase.Line(said)
 	if begin, cut := strings.CutSuffix(kept, "…"); cut {

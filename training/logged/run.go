@@ -9,7 +9,7 @@ import (
 	"github.com/runplan/runplan/runner/local"
 )
 
-// run is what the journal knows of a run, as far as examples need it.
+// run holds the data of a run that examples need.
 type run struct {
 	id      string
 	info    runner.Info
@@ -19,22 +19,22 @@ type run struct {
 // batch is one of its batches.
 type batch struct {
 	key      string
-	merged   *runner.Event // nil: it is not, or not any more
-	attempts []*attempt    // in the order in which they began
+	merged   *runner.Event // nil: not merged, or undone
+	attempts []*attempt    // in order of their start
 }
 
-// attempt is one go at a batch, alone or as a candidate of a tournament.
+// attempt is one attempt at a batch, alone or as a candidate of a tournament.
 type attempt struct {
 	number, candidate int
 	variant           string
-	made              runner.Event   // that an agent worked
-	passed            *bool          // what the gates said; nil: they did not look
-	won               bool           // of a tournament
-	lost              bool           // of a tournament that another candidate won
-	scores            map[int]string // of its tournament, as it is told
+	made              runner.Event   // event that records the agent's work
+	passed            *bool          // gate verdict; nil: no gate ran
+	won               bool           // it won its tournament
+	lost              bool           // another candidate won its tournament
+	scores            map[int]string // scores of its tournament
 }
 
-// name tells the attempt in messages and signals.
+// name names the attempt in messages and signals.
 func (a *attempt) name() string {
 	if a.candidate > 0 {
 		return fmt.Sprintf("attempt %d, candidate %d", a.number, a.candidate)
@@ -98,10 +98,10 @@ func (b *batch) attempt(number, candidate int) *attempt {
 	return b.attempts[i]
 }
 
-// executed takes an attempt up. One that is made once more after a crash takes the place of the first.
+// executed adds an attempt. A repetition after a crash replaces the first.
 func (b *batch) executed(ev runner.Event) {
 	a := &attempt{number: ev.Attempt, candidate: ev.Candidate, variant: ev.Variant, made: ev}
-	a.made.Reports, a.made.Job = nil, nil // large, and not needed
+	a.made.Reports, a.made.Job = nil, nil // large and unused
 	if i := slices.IndexFunc(b.attempts, func(o *attempt) bool { return o.number == a.number && o.candidate == a.candidate }); i >= 0 {
 		b.attempts[i] = a
 		return
@@ -109,7 +109,7 @@ func (b *batch) executed(ev runner.Event) {
 	b.attempts = append(b.attempts, a)
 }
 
-// judged says who won a tournament.
+// judged records the winner of a tournament.
 func (b *batch) judged(ev runner.Event) {
 	if ev.Outcome != runner.OutcomeOK {
 		return
@@ -129,7 +129,7 @@ func (b *batch) judged(ev runner.Event) {
 	}
 }
 
-// winner is the attempt that was merged: the one that won its tournament, else the last that passed.
+// winner returns the merged attempt: the winner of its tournament, else the last one that passed.
 func (b *batch) winner() *attempt {
 	for _, a := range slices.Backward(b.attempts) {
 		if a.candidate > 0 && a.won || a.candidate == 0 && a.passed != nil && *a.passed {

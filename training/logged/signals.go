@@ -14,7 +14,7 @@ func signal(name string, v float64, note string) training.Signal {
 	return training.Signal{Name: name, Value: value(v), Note: note}
 }
 
-// share is a part of a whole, nil where the whole is nothing.
+// share returns part/whole, or nil if whole is 0.
 func share(part, whole int) *float64 {
 	if whole == 0 {
 		return nil
@@ -22,10 +22,10 @@ func share(part, whole int) *float64 {
 	return value(float64(part) / float64(whole))
 }
 
-// aftermath is what became of code after its run, as far as somebody looked (see training outcomes sync).
+// aftermath holds the later outcomes of code, as far as they were recorded (see training outcomes sync).
 type aftermath struct{ list []store.TrainingSignal }
 
-// became reads what became of the code that a proof is about.
+// became reads the later outcomes of the code of a proof.
 func (b *build) became(ctx context.Context, run string, p *proof) (aftermath, error) {
 	var a aftermath
 	for _, key := range p.batches {
@@ -42,7 +42,7 @@ func (b *build) became(ctx context.Context, run string, p *proof) (aftermath, er
 	return a, nil
 }
 
-// of returns the worst that is known under a name: a plan is as good as its worst batch.
+// of returns the worst known value of a signal: a plan is as good as its worst batch.
 func (a aftermath) of(name string, worse func(v, than float64) bool) (out store.TrainingSignal, found bool) {
 	for _, s := range a.list {
 		if s.Name != name {
@@ -58,7 +58,7 @@ func (a aftermath) of(name string, worse func(v, than float64) bool) (out store.
 func less(v, than float64) bool { return v < than }
 func more(v, than float64) bool { return v > than }
 
-// The names of signals about what became of code.
+// Names of signals about later outcomes of code.
 const (
 	mergedName    = "merged"
 	revertedName  = "reverted"
@@ -83,8 +83,8 @@ func (a aftermath) signals() []training.Signal {
 	return out
 }
 
-// worth is the quality of what was good when its run ended: what was reverted is worth nothing, and what was rewritten as
-// much as is left of it. What nobody looked at changes nothing.
+// worth adjusts the quality of an example: reverted code is worth 0, and rewritten code its remaining share. Without
+// data the quality is unchanged.
 func (a aftermath) worth(quality *float64) *float64 {
 	if a.reverted() {
 		return value(0)
@@ -95,7 +95,7 @@ func (a aftermath) worth(quality *float64) *float64 {
 	return quality
 }
 
-// mean is that of what is known, nil where nothing is.
+// mean returns the mean of the known values, or nil.
 func mean(list ...*float64) *float64 {
 	sum, n := 0.0, 0
 	for _, v := range list {
@@ -110,7 +110,8 @@ func mean(list ...*float64) *float64 {
 	return value(sum / float64(n))
 }
 
-// both is the harmonic mean of two shares: one is worth nothing without the other. Of one alone it is that one.
+// both returns the harmonic mean of two shares, so that one is worthless without the other. If only one is known, it
+// returns that one.
 func both(a, b *float64) *float64 {
 	switch {
 	case a == nil || b == nil:
@@ -121,15 +122,15 @@ func both(a, b *float64) *float64 {
 	return value(2 * *a * *b / (*a + *b))
 }
 
-// judged is what decisions of retrieval were worth, held against the files that the merged change touched.
+// judged rates the decisions of retrieval by the files that the merged change touched.
 type judged struct {
-	found   *float64 // share of the touched files that were taken
-	needed  *float64 // share of the taken files that were touched
+	found   *float64 // share of the touched files that were selected
+	needed  *float64 // share of the selected files that were touched
 	primary *float64 // share of the files with a primary symbol that were touched
 	notes   [3]string
 }
 
-// judge compares. Files that the change made are left out of what could be found.
+// judge compares decisions with the change. Files that the change created could not be found and do not count.
 func judge(decisions []store.FileDecision, p *proof) judged {
 	before, all := p.touched()
 	was, touched := set(before), set(all)
@@ -177,7 +178,7 @@ func common(a, b map[string]bool) int {
 	return n
 }
 
-// lastWord keeps of several decisions about one thing in one stage the last.
+// lastWord keeps the last of several decisions about the same item in one stage.
 func lastWord(all []store.FileDecision) []store.FileDecision {
 	type thing struct{ stage, path, symbol string }
 	at := map[thing]int{}

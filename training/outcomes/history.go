@@ -12,16 +12,16 @@ import (
 	"github.com/runplan/runplan/internal/lazyre"
 )
 
-// Bounds of what is asked of git for one run.
+// Limits of git queries for one run.
 const (
-	mostCommits = 5000 // that touch what the run touched
-	atOnce      = 50   // whose patches are held at a time
+	mostCommits = 5000 // commits that touch the run's files
+	atOnce      = 50   // patches in memory at a time
 )
 
-// reverting is what git writes into the message of a revert.
+// reverting matches the message that git writes for a revert.
 var reverting = lazyre.New(`(?i)\breverts? commit ([0-9a-f]{7,64})\b`)
 
-// history reads what the branch did since the run began, as far as it is about the files of the run.
+// history reads the commits on the branch since the run began that touch the run's files.
 func (l *looker) history(ctx context.Context) error {
 	since := l.run.Base + ".." + l.tip
 	out, err := l.repo.Run(ctx, "rev-list", "--topo-order", "--reverse", since)
@@ -79,7 +79,7 @@ func (l *looker) readReverts(ctx context.Context, since string) (map[string][]st
 	return parseReverts(out), nil
 }
 
-// parseReverts reads which commits say that they revert which, by what git log printed.
+// parseReverts parses the output of git log into a map from commits to the commits that they revert.
 func parseReverts(text string) map[string][]string {
 	all := map[string][]string{}
 	for part := range strings.SplitSeq(text, "\x01") {
@@ -91,14 +91,14 @@ func parseReverts(text string) map[string][]string {
 	return all
 }
 
-// patchArgs have patches printed alike, whatever the settings of the user. Both sides have one prefix, so that a patch that
-// is turned round reads as what undoes it.
+// patchArgs makes patches independent of the user's settings. Both sides have the same prefix, so that a reversed
+// patch equals the patch of a revert.
 func patchArgs() []string {
 	return []string{"-p", "-r", "--no-renames", "--no-ext-diff", "--no-textconv", "--full-index", "--no-color", "--src-prefix=a/", "--dst-prefix=a/"}
 }
 
-// patchIDs names the patches of commits, or what would undo them: what is alike has one name, wherever it stands. A commit
-// without a patch has none.
+// patchIDs returns the patch ids of commits, or of their inverse. Equal patches have equal ids on any branch. A commit
+// without a patch has no id.
 func (l *looker) patchIDs(ctx context.Context, commits []string, inverse bool) (map[string]string, error) {
 	ids := map[string]string{}
 	args := append([]string{"diff-tree", "--stdin", "--root"}, patchArgs()...)
@@ -123,8 +123,8 @@ func (l *looker) patchIDs(ctx context.Context, commits []string, inverse bool) (
 	return ids, nil
 }
 
-// rewritten is the share of the lines that a commit added and that were gone some days later. Before these days are over it
-// is the share that is gone so far.
+// rewritten returns the share of a commit's added lines that were removed within some days. Before that time is over
+// it returns the present share.
 func (l *looker) rewritten(ctx context.Context, commit string, merged time.Time) (*float64, string, error) {
 	until, so := merged.Add(time.Duration(l.days)*24*time.Hour), fmt.Sprintf("within %d days", l.days)
 	at := l.tip
@@ -157,7 +157,7 @@ func (l *looker) rewritten(ctx context.Context, commit string, merged time.Time)
 			path = to
 		}
 		if _, err := l.repo.Run(ctx, "cat-file", "-e", at+":"+path); err != nil {
-			continue // it is gone, and all of its lines are
+			continue // a deleted file has lost all its lines
 		}
 		out, err := l.repo.Run(ctx, "blame", "--no-textconv", "--incremental", at, "--", path)
 		if err != nil {
@@ -193,7 +193,7 @@ func (l *looker) added(ctx context.Context, commit string) ([]grown, error) {
 	return parseNumstat(out), nil
 }
 
-// parseNumstat reads "added TAB removed TAB path NUL" and so on. Files that have no lines are left out.
+// parseNumstat parses "added TAB removed TAB path NUL" records. It skips binary files.
 func parseNumstat(text string) []grown {
 	var list []grown
 	for row := range strings.SplitSeq(text, "\x00") {
@@ -208,7 +208,7 @@ func parseNumstat(text string) []grown {
 	return list
 }
 
-// moved tells where files went after a commit.
+// moved maps files to their later paths.
 func (l *looker) moved(ctx context.Context, commit, at string) (map[string]string, error) {
 	out, err := l.repo.Run(ctx, "diff-tree", "-r", "-z", "-M", "--diff-filter=R", "--name-status", commit, at)
 	if err != nil {
@@ -222,7 +222,7 @@ func (l *looker) moved(ctx context.Context, commit, at string) (map[string]strin
 	return to, nil
 }
 
-// blamed counts the lines that git blame --incremental gives to a commit.
+// blamed counts the lines that git blame --incremental attributes to a commit.
 func blamed(text, commit string) int {
 	n := 0
 	s := bufio.NewScanner(strings.NewReader(text))

@@ -1,6 +1,6 @@
-// Package outcomes asks git what became of the code of earlier runs: whether it was merged into the branch that its run
-// started from, reverted there, or rewritten soon after. Gates say how code was on the day that it was made; this is what
-// people made of it since.
+// Package outcomes asks git for the later outcomes of earlier runs: whether their code was merged into the start
+// branch, reverted there, or soon rewritten. Gates judge code when it is made; outcomes show what people did with it
+// later.
 package outcomes
 
 import (
@@ -16,11 +16,11 @@ import (
 	"github.com/runplan/runplan/runner/local"
 )
 
-// The names of signals. Each is 0 to 1.
+// Names of signals. Each value is 0 to 1.
 const (
 	Merged    = "merged"    // into the start branch
-	Reverted  = "reverted"  // there, and not brought back
-	Rewritten = "rewritten" // share of its added lines that are gone
+	Reverted  = "reverted"  // reverted there and not restored
+	Rewritten = "rewritten" // share of its added lines that were removed
 )
 
 // Merge is a batch that its run merged into the run branch.
@@ -30,16 +30,16 @@ type Merge struct {
 	At     time.Time
 }
 
-// Run is what a run left on its branch.
+// Run holds the merges on the branch of a run.
 type Run struct {
 	ID     string
-	Base   string // commit it started from
-	Branch string // that it started from, "" where there was none
+	Base   string // start commit
+	Branch string // start branch; "" for none
 	Head   string // its last merge
 	Merges []Merge
 }
 
-// Runs reads from the journal what all runs merged, oldest first. Runs that merged nothing are left out.
+// Runs reads the merges of all runs from the journal, oldest first. It skips runs without merges.
 func Runs(ctx context.Context, j *store.Journal) ([]Run, error) {
 	all, err := j.Runs(ctx)
 	if err != nil {
@@ -81,7 +81,7 @@ func Runs(ctx context.Context, j *store.Journal) ([]Run, error) {
 	return out, nil
 }
 
-// Look asks git about the merges of a run. Within days after a merge, what of it is gone counts as rewritten.
+// Look asks git about the merges of a run. Lines removed within days after a merge count as rewritten.
 func Look(ctx context.Context, repo *git.Repo, r Run, days int, now time.Time) ([]store.TrainingSignal, error) {
 	l := looker{repo: repo, run: r, days: days, now: now}
 	untold := func(why string) []store.TrainingSignal {
@@ -118,7 +118,7 @@ func Look(ctx context.Context, repo *git.Repo, r Run, days int, now time.Time) (
 	return out, nil
 }
 
-// looker looks at the branch that one run started from.
+// looker examines the start branch of one run.
 type looker struct {
 	repo *git.Repo
 	run  Run
@@ -126,19 +126,19 @@ type looker struct {
 	now  time.Time
 
 	tip     string
-	place   map[string]int      // of the commits since the run's base, in the order of history
-	reverts map[string][]string // by the commit that says it reverts
-	patches map[string][]string // by patch id, commits that touch what the run touched, in order
-	squash  string              // patch id of all that the run did
+	place   map[string]int      // position of each commit since the run's base
+	reverts map[string][]string // reverted commits, by reverting commit
+	patches map[string][]string // commits that touch the run's files, by patch id, in order
+	squash  string              // patch id of the whole run
 }
 
-// has tells whether git has a commit.
+// has reports whether git has a commit.
 func (l *looker) has(ctx context.Context, commit string) bool {
 	_, err := l.repo.Run(ctx, "cat-file", "-e", commit+"^{commit}")
 	return err == nil
 }
 
-// merge tells what became of one merge.
+// merge returns the signals of one merge.
 func (l *looker) merge(ctx context.Context, m Merge) ([]store.TrainingSignal, error) {
 	say := func(name string, v *float64, note string) store.TrainingSignal {
 		return store.TrainingSignal{Task: m.Task, Commit: m.Commit, Name: name, Value: v, Note: note, At: l.now}
@@ -177,7 +177,8 @@ func (l *looker) merge(ctx context.Context, m Merge) ([]store.TrainingSignal, er
 	return append(out, say(Rewritten, v, note)), nil
 }
 
-// landed finds the commit on the branch that has the change: itself, one with the same patch, or one with all of the run.
+// landed finds the commit on the branch that contains the change: the commit itself, one with the same patch, or one
+// with the whole run.
 func (l *looker) landed(ctx context.Context, m Merge, id string) (commit, how string, err error) {
 	on, err := l.repo.IsAncestor(ctx, m.Commit, l.tip)
 	if err != nil {
@@ -199,7 +200,8 @@ func (l *looker) squashed(commit string) bool {
 	return l.squash != "" && len(l.run.Merges) > 1 && slices.Contains(l.patches[l.squash], commit)
 }
 
-// reverted finds the commit that took a change back, "" where none did or it was brought back since. The last word counts.
+// reverted finds the commit that reverted a change, or "" if there is none or the change was restored. The last such
+// commit decides.
 func (l *looker) reverted(commit, as, id, inverse string) (by string) {
 	type word struct {
 		at   int
@@ -217,7 +219,7 @@ func (l *looker) reverted(commit, as, id, inverse string) (by string) {
 			words = append(words, word{l.place[c], c, false})
 		}
 	}
-	// A revert of a revert brings back, and so on.
+	// A revert of a revert restores the change, and so on.
 	target, gone := []string{commit, as}, true
 	seen := map[string]bool{}
 	for len(target) > 0 {

@@ -11,33 +11,33 @@ import (
 	"github.com/runplan/runplan/training"
 )
 
-// StageName is what this stage of the training modes is called (RETR-17).
+// StageName is the name of this stage of the training modes (RETR-17).
 const StageName = "log_analysis"
 
-// Analysis is what the evidence says.
+// Analysis is the result of analysing the evidence.
 type Analysis struct {
 	Name         string        `json:"name"`   // [StageName]
-	Stages       []StageReport `json:"stages"` // all of them, in their order
+	Stages       []StageReport `json:"stages"` // all stages, in order
 	Patterns     []Pattern     `json:"patterns"`
 	Correlations []Correlation `json:"correlations"`
 	Learned      Learned       `json:"learned"`
 }
 
-// StageReport is how one stage does. Shares are from 0, good, to 1; nil where there are too few figures to say.
+// StageReport rates one stage. Shares range from 0 (good) to 1; nil means too little data.
 type StageReport struct {
 	Stage    training.Stage `json:"stage"`
 	Calls    int            `json:"calls"`
-	Unusable int            `json:"unusable"` // answers that could not be used
-	Won      int            `json:"won"`      // tasks in which it was asked
+	Unusable int            `json:"unusable"` // unusable answers
+	Won      int            `json:"won"`      // successful tasks that used the stage
 	Lost     int            `json:"lost"`
 	Examples Tally          `json:"examples"`
-	Weakness *float64       `json:"weakness"` // mean of the shares of what went wrong
+	Weakness *float64       `json:"weakness"` // mean of the failure shares
 	Rests    []string       `json:"rests_on"`
 
 	shares []share
 }
 
-// share is one figure of how often something went well.
+// share is a success rate.
 type share struct {
 	metric string
 	good   float64
@@ -48,24 +48,23 @@ type share struct {
 type Pattern struct {
 	Name     string `json:"name"`
 	Attempts int    `json:"attempts"`
-	Of       int    `json:"of"` // attempts that failed
+	Of       int    `json:"of"` // failed attempts
 }
 
-// Correlation is how a figure of tasks goes together with their success, from -1 to 1. That two things go together does not
-// say that one makes the other.
+// Correlation relates a figure of tasks to their success, from -1 to 1. It does not imply a cause.
 type Correlation struct {
 	Figure string   `json:"figure"`
 	Tasks  int      `json:"tasks"`
-	R      *float64 `json:"r"` // nil: too few tasks, or all alike
+	R      *float64 `json:"r"` // nil: too few tasks, or no variation
 }
 
-// The least number of things that say something about a share, and of tasks that say something about a correlation.
+// Least numbers of items for a share and of tasks for a correlation.
 const (
 	fewest      = 5
 	fewestTasks = 8
 )
 
-// Analyse finds what is weak, how attempts fail, and what goes together with success.
+// Analyse finds weak stages, failure patterns, and correlations with success.
 func Analyse(e Evidence) Analysis {
 	reports := map[training.Stage]*StageReport{}
 	for _, s := range training.Stages() {
@@ -86,7 +85,7 @@ func Analyse(e Evidence) Analysis {
 	return a
 }
 
-// judge finds the shares that there are enough figures for, and their mean.
+// judge computes the shares with enough data, and their mean.
 func (r *StageReport) judge() {
 	add := func(metric string, good, of float64, n int, text string, args ...any) {
 		if n >= fewest {
@@ -112,8 +111,8 @@ func (r *StageReport) judge() {
 	r.Weakness = &weak
 }
 
-// Weakest returns the stage that needs training most: the one with the highest weakness, else the one with most examples.
-// ranked tells which of the two it is. There is none where nothing is known.
+// Weakest returns the stage with the highest weakness, else the one with the most examples. ranked is true for the
+// first case. ok is false without data.
 func (a Analysis) Weakest() (r StageReport, ranked, ok bool) {
 	for _, s := range a.Stages {
 		if s.Weakness != nil && (r.Weakness == nil || *s.Weakness > *r.Weakness) {
@@ -141,10 +140,10 @@ func (a Analysis) Of(s training.Stage) StageReport {
 	return StageReport{Stage: s}
 }
 
-// epochs is how often training may see each example where there are few: more would learn them by heart.
+// epochs is the number of epochs for a small dataset. More would overfit.
 const epochs = 3
 
-// Draft makes a plan of what was found about a stage.
+// Draft makes a plan for a stage from its report.
 func (a Analysis) Draft(s training.Stage, seed uint64) Plan {
 	r, p := a.Of(s), For(s)
 	p.Seed = seed
@@ -163,13 +162,13 @@ func (a Analysis) Draft(s training.Stage, seed uint64) Plan {
 	}
 	for _, sh := range r.shares {
 		now := round(sh.good)
-		// Half of what is missing: a target that can be met, and that a second cycle can raise.
+		// Aim for half of the missing share, which is reachable and leaves room for a second cycle.
 		p.Improvements = append(p.Improvements, Improvement{Metric: sh.metric, Now: &now, Target: round(now + (1-now)/2), Rests: sh.rests})
 	}
 	return p
 }
 
-// patterns counts how attempts failed, the most frequent first. An attempt may have failed in several ways.
+// patterns counts how attempts failed, most frequent first. An attempt may have several patterns.
 func patterns(all []store.Attempt) []Pattern {
 	failed, counts := 0, map[string]int{}
 	for _, a := range all {
@@ -201,7 +200,7 @@ func patterns(all []store.Attempt) []Pattern {
 	return out[:min(len(out), 12)]
 }
 
-// correlations says how the figures of tasks that ended go together with success.
+// correlations relates the figures of finished tasks to their success.
 func correlations(tasks []store.TaskOutcome) []Correlation {
 	figures := []struct {
 		name string
@@ -238,7 +237,7 @@ func correlations(tasks []store.TaskOutcome) []Correlation {
 	return out
 }
 
-// pearson is the correlation of two rows of figures, nil where it says nothing.
+// pearson returns the correlation of two series, or nil if it is undefined.
 func pearson(x, y []float64) *float64 {
 	n := float64(len(x))
 	if len(x) < fewestTasks {
@@ -260,5 +259,5 @@ func pearson(x, y []float64) *float64 {
 	return &r
 }
 
-// round keeps three digits, so that a plan reads well and two machines write the same.
+// round keeps three digits, so that plans are readable and equal on all machines.
 func round(v float64) float64 { return math.Round(v*1000) / 1000 }

@@ -10,7 +10,7 @@ import (
 	"github.com/runplan/runplan/training"
 )
 
-// Evidence is all that a plan may rest on.
+// Evidence is the data that a plan can use.
 type Evidence struct {
 	Calls    []store.StageFigures // of the log
 	Tasks    []store.TaskOutcome
@@ -22,22 +22,22 @@ type Evidence struct {
 // Tally counts the examples of a stage.
 type Tally struct {
 	Logged, Synthetic               int
-	Positive, Negative, Preferences int // a preference pair is none of the first two
-	LoggedPositive, LoggedNegative  int // what the models themselves did well, and badly
+	Positive, Negative, Preferences int // preference pairs are in neither of the first two
+	LoggedPositive, LoggedNegative  int // good and bad results of the models themselves
 	Forward, Retroactive            int
-	Qualities                       int     // logged examples whose quality is known
+	Qualities                       int     // logged examples with known quality
 	Quality                         float64 // their sum
 }
 
-// Count returns how many there are.
+// Count returns the total.
 func (t Tally) Count() int { return t.Logged + t.Synthetic }
 
-// Empty tells whether there is nothing to rest on.
+// Empty reports whether there is no data.
 func (e Evidence) Empty() bool {
 	return len(e.Calls) == 0 && len(e.Tasks) == 0 && len(e.Examples) == 0
 }
 
-// FromLog adds what the log knows.
+// FromLog adds data from the log.
 func (e *Evidence) FromLog(ctx context.Context, log *store.Log, f store.TaskFilter) error {
 	var err error
 	if e.Calls, err = log.Stages(ctx, f); err != nil {
@@ -104,7 +104,7 @@ func one(b bool) int {
 	return 0
 }
 
-// StageOf tells what a call of the log was for. Some are for nothing that is trained.
+// StageOf returns the stage of a logged call. ok is false for calls that are not trained.
 func StageOf(c store.StageFigures) (training.Stage, bool) {
 	switch {
 	case c.Type == string(training.TaskAnalysis):

@@ -11,23 +11,23 @@ import (
 	"github.com/runplan/runplan/sampling"
 )
 
-// Learned is what the three learning stores of earlier runs say (FAIL-07): how batches failed, which variants of prompts won, and how
-// well routing predicted what a team saves.
+// Learned summarizes the three learning stores (FAIL-07): how batches failed, which prompt variants won, and how
+// accurately routing predicted the speed-up of teams.
 type Learned struct {
-	Failures []Failure `json:"failure_patterns"` // the most frequent first
+	Failures []Failure `json:"failure_patterns"` // most frequent first
 	Variants []Variant `json:"variants"`         // by name
 	Routing  Routing   `json:"routing"`
 }
 
-// Failure is a kind of batch that fails in one way.
+// Failure is a failure pattern of a kind of batch.
 type Failure struct {
 	Title     string `json:"batch_title_pattern"`
 	Type      string `json:"failure_type"`
 	Frequency int    `json:"frequency"`
-	Fixed     bool   `json:"fixed"` // a later attempt passed, and what it did is known
+	Fixed     bool   `json:"fixed"` // a later attempt passed, and its fix is known
 }
 
-// Variant is how the candidates of one prompt variant did.
+// Variant is the result of one prompt variant.
 type Variant struct {
 	Name   string `json:"variant"`
 	Tried  int    `json:"tried"`
@@ -35,20 +35,20 @@ type Variant struct {
 	Won    int    `json:"won"`
 }
 
-// Routing is how well the speed-up of teams was predicted (ROUTE-17).
+// Routing is the accuracy of predicted speed-ups (ROUTE-17).
 type Routing struct {
-	Runs int      `json:"runs"` // of which both figures are known
+	Runs int      `json:"runs"` // runs with both figures
 	Near int      `json:"near"` // predicted within a fifth
-	Off  *float64 `json:"off"`  // mean share by which it was off; null: no such run
+	Off  *float64 `json:"off"`  // mean relative error; null: no such run
 }
 
-// nearEnough is how far off a prediction may be, in percent (MET-06).
+// nearEnough is the largest accepted error of a prediction, in percent (MET-06).
 const nearEnough = 20
 
-// mostFailures bounds how many kinds of failure are told.
+// mostFailures is the highest number of listed failures.
 const mostFailures = 12
 
-// FromStores adds what the learning stores know. What is from before since does not count; the zero time takes all.
+// FromStores adds data of the learning stores from since on. The zero time adds all.
 func (e *Evidence) FromStores(patterns []failures.Pattern, outcomes []sampling.Outcome, teams []report.SpeedUp, since time.Time) {
 	l := Learned{Failures: []Failure{}, Variants: []Variant{}}
 	for _, p := range patterns {
@@ -74,7 +74,7 @@ func (e *Evidence) FromStores(patterns []failures.Pattern, outcomes []sampling.O
 	sum := 0.0
 	for _, t := range teams {
 		if t.Off == nil {
-			continue // nothing was predicted
+			continue // there was no prediction
 		}
 		l.Routing.Runs++
 		l.Routing.Near += one(*t.Off <= nearEnough)

@@ -1,6 +1,6 @@
-// Package plan says what a model should be trained on next, and why (TRAIN-06): a stage that does badly, the examples to
-// take, the figures of the training, and what it should make better. A plan is a TOML file that people edit; [Analyse]
-// makes the first draft of it from what is known of earlier runs.
+// Package plan describes what to train next and why (TRAIN-06): a weak stage, the examples to use, the
+// hyperparameters, and the expected improvement. A plan is a TOML file that people edit. [Analyse] drafts it from the
+// data of earlier runs.
 package plan
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/runplan/runplan/training/curriculum"
 )
 
-// Plan is one training plan. All that decides about a dataset stands in it.
+// Plan is a training plan. It contains everything that determines a dataset.
 type Plan struct {
 	Stage training.Stage `toml:"stage" json:"stage"`
 	Base  training.Base  `toml:"base" json:"base"`
@@ -31,20 +31,20 @@ type Plan struct {
 	Improvements    []Improvement   `toml:"improvement" json:"improvement"`
 }
 
-// Data says which examples to take. What is empty or 0 does not matter, unless it says otherwise.
+// Data selects the examples. An empty or zero field has no effect unless noted.
 type Data struct {
 	Sources         []training.Source `toml:"sources" json:"sources"`
-	MinQuality      float64           `toml:"min_quality" json:"min_quality"`             // positive examples below it are left out
-	UnknownQuality  string            `toml:"unknown_quality" json:"unknown_quality"`     // keep or drop: what is not known is not bad
-	Repos           []string          `toml:"repos" json:"repos"`                         // only from these
-	Licenses        []string          `toml:"licenses" json:"licenses"`                   // only of repositories with these; one that is not known is none of them
-	Since           time.Time         `toml:"since" json:"since"`                         // of the commit or the call
-	MaxTokens       int               `toml:"max_tokens" json:"max_tokens"`               // by estimate, prompt and completion together
-	NegativeRatio   float64           `toml:"negative_ratio" json:"negative_ratio"`       // negative examples for one positive, at most; 0 takes none
-	TrimPositive    bool              `toml:"trim_positive" json:"trim_positive"`         // where there are too few negative ones, leave positive ones out
-	NearDuplicate   float64           `toml:"near_duplicate" json:"near_duplicate"`       // two that share this much are one; 1 leaves only exact copies out
-	Shingle         int               `toml:"shingle" json:"shingle"`                     // words that are compared together
-	ValidationSplit float64           `toml:"validation_split" json:"validation_split"`   // share that is kept for validation
+	MinQuality      float64           `toml:"min_quality" json:"min_quality"`             // least quality of positive examples
+	UnknownQuality  string            `toml:"unknown_quality" json:"unknown_quality"`     // keep or drop examples of unknown quality
+	Repos           []string          `toml:"repos" json:"repos"`                         // only these repositories
+	Licenses        []string          `toml:"licenses" json:"licenses"`                   // only repositories with these licenses, not unknown ones
+	Since           time.Time         `toml:"since" json:"since"`                         // time of the commit or the call
+	MaxTokens       int               `toml:"max_tokens" json:"max_tokens"`               // estimate for prompt and completion
+	NegativeRatio   float64           `toml:"negative_ratio" json:"negative_ratio"`       // highest number of negative examples per positive one; 0 takes none
+	TrimPositive    bool              `toml:"trim_positive" json:"trim_positive"`         // drop positive examples if there are too few negative ones
+	NearDuplicate   float64           `toml:"near_duplicate" json:"near_duplicate"`       // similarity of duplicates; 1 drops only exact copies
+	Shingle         int               `toml:"shingle" json:"shingle"`                     // words in a shingle
+	ValidationSplit float64           `toml:"validation_split" json:"validation_split"`   // share of held-out examples
 	MaxExamples     int               `toml:"max_examples" json:"max_examples,omitempty"` // newest first
 }
 
@@ -59,27 +59,27 @@ type Hyperparameters struct {
 	LearningRate          float64  `toml:"learning_rate" json:"learning_rate"`
 	MaxSteps              int      `toml:"max_steps" json:"max_steps"`
 	MaxSequenceLength     int      `toml:"max_sequence_length" json:"max_sequence_length"`
-	QuantizationBits      int      `toml:"quantization_bits" json:"quantization_bits"` // of the base model while it is trained: 4, 8, or 0 for none
-	BetaOfPreferences     float64  `toml:"beta" json:"beta"`                           // of preference training
+	QuantizationBits      int      `toml:"quantization_bits" json:"quantization_bits"` // quantization of the base during training: 4, 8, or 0 for none
+	BetaOfPreferences     float64  `toml:"beta" json:"beta"`                           // for preference training
 	EvaluateEverySteps    int      `toml:"eval_steps" json:"eval_steps"`
 	SaveCheckpointsToKeep int      `toml:"save_total_limit" json:"save_total_limit"`
 }
 
-// Improvement is what training should make better, and what that rests on.
+// Improvement is an expected improvement and its basis.
 type Improvement struct {
 	Metric string   `toml:"metric" json:"metric"`
-	Now    *float64 `toml:"now" json:"now"` // nil: it is not known
+	Now    *float64 `toml:"now" json:"now"` // nil: unknown
 	Target float64  `toml:"target" json:"target"`
-	Rests  string   `toml:"rests_on" json:"rests_on"` // the figures, in words
+	Rests  string   `toml:"rests_on" json:"rests_on"` // the data, in words
 }
 
-// Keep and Drop are what may be done with examples of unknown quality.
+// Keep and Drop are the choices for examples of unknown quality.
 const (
 	Keep = "keep"
 	Drop = "drop"
 )
 
-// For returns the plan of a stage with what is taken where nothing is said.
+// For returns the default plan of a stage.
 func For(s training.Stage) Plan {
 	return Plan{
 		Stage: s, Base: training.BaseOf(s), Seed: 1,
@@ -91,8 +91,8 @@ func For(s training.Stage) Plan {
 	}
 }
 
-// DefaultHyperparameters are those of the curriculum that the product starts with (TRAIN-22), and what a curriculum leaves
-// to its trainer.
+// DefaultHyperparameters returns the hyperparameters of the first curriculum (TRAIN-22), and those that a curriculum
+// leaves to its trainer.
 func DefaultHyperparameters() Hyperparameters {
 	c := curriculum.DefaultHyperparameters()
 	return Hyperparameters{
@@ -102,11 +102,11 @@ func DefaultHyperparameters() Hyperparameters {
 	}
 }
 
-// ErrPlan says that a file is no plan; the text tells where.
+// ErrPlan reports an invalid plan. Its text gives the position.
 var ErrPlan = errors.New("not a training plan")
 
-// Parse reads a plan. What it does not say has the value of [For]; what it says and nobody knows is an error with its line.
-// name is what errors call it.
+// Parse parses a plan. Missing fields have the value of [For]; an unknown field is an error with its line. name is the
+// file's name in errors.
 func Parse(name string, text []byte) (Plan, error) {
 	var which struct {
 		Stage training.Stage `toml:"stage"`
@@ -118,7 +118,7 @@ func Parse(name string, text []byte) (Plan, error) {
 		return Plan{}, fmt.Errorf("%s:1: %w: it names no stage; stages are %s", name, ErrPlan, stages())
 	}
 	p := For(which.Stage)
-	// A list in the file takes the place of the one that is assumed, also where it is shorter.
+	// A list in the file replaces the default list, even if it is shorter.
 	d := toml.NewDecoder(bytes.NewReader(text)).DisallowUnknownFields()
 	if err := d.Decode(&p); err != nil {
 		return Plan{}, at(name, text, err)
@@ -133,7 +133,7 @@ func Parse(name string, text []byte) (Plan, error) {
 	return p, nil
 }
 
-// at says where in the file an error of the library is.
+// at adds the position in the file to an error of the library.
 func at(name string, text []byte, err error) error {
 	var strict *toml.StrictMissingError
 	var wrong *toml.DecodeError
@@ -149,7 +149,7 @@ func at(name string, text []byte, err error) error {
 	return fmt.Errorf("%s:%d: %w: %s", name, 1+bytes.Count(bytes.TrimRight(text, "\n"), []byte("\n")), ErrPlan, strings.TrimPrefix(err.Error(), "toml: "))
 }
 
-// fieldError is a value that cannot be.
+// fieldError reports an invalid value.
 type fieldError struct {
 	table, key string
 	why        string
@@ -159,7 +159,7 @@ func (e *fieldError) Error() string {
 	return strings.TrimPrefix(e.table+"."+e.key, ".") + " " + e.why
 }
 
-// Check tells what is wrong with a plan.
+// Check returns an error if a plan is invalid.
 func (p Plan) Check() error {
 	wrong := func(table, key, why string, args ...any) error {
 		return &fieldError{table, key, fmt.Sprintf(why, args...)}
@@ -243,7 +243,7 @@ func stages() string {
 	return strings.Join(names, ", ")
 }
 
-// lineOf finds a key of a table, else where the table begins, else the first line.
+// lineOf returns the line of a key in a table, else of the table, else 1.
 func lineOf(text []byte, table, key string) int {
 	in, found, n := "", 1, 0
 	for line := range bytes.Lines(text) {
@@ -265,10 +265,10 @@ func lineOf(text []byte, table, key string) int {
 	return found
 }
 
-// Source is the one word that the log has for where the examples of a plan are from: the first of several.
+// Source returns the source for the log, which stores only one: the first.
 func (p Plan) Source() training.Source { return cmp.Or(p.Data.Sources...) }
 
-// JSON returns the three parts of a plan that the log keeps in columns of their own (DB-03).
+// JSON returns the three parts of a plan that the log stores in separate columns (DB-03).
 func (p Plan) JSON() (criteria, hyperparameters, targets string, err error) {
 	var out [3]string
 	for i, v := range []any{p.Data, p.Hyperparameters, p.Improvements} {

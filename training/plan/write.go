@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// Encode writes a plan as a file for people: each line says what it is for. [Parse] reads it back as it was. why are
-// comments for its head.
+// Encode formats a plan as a commented file that [Parse] reads back unchanged. why becomes the comment at the top.
 func (p Plan) Encode(why []string) []byte {
 	var b bytes.Buffer
 	b.WriteString("# A training plan: what to train, on which examples, and what for. Edit it as you like; then\n#\n#   runplan training curate --plan THIS --in DIR --out DIR\n")
@@ -80,7 +79,7 @@ func (w writer) set(key, value, what string) {
 	fmt.Fprintln(w.b, line)
 }
 
-// float writes a number so that it is read back as the same one, and as no whole number.
+// float formats a number such that it is read back exactly and as a float.
 func float(v float64) string {
 	s := strconv.FormatFloat(v, 'g', -1, 64)
 	if !strings.ContainsAny(s, ".e") {
@@ -97,7 +96,7 @@ func list[T ~string](all []T) string {
 	return "[" + strings.Join(parts, ", ") + "]"
 }
 
-// quote writes a string of TOML. What is not text there is written as its number.
+// quote formats a TOML string. It escapes invalid characters.
 func quote(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')

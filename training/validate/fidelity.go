@@ -11,13 +11,14 @@ import (
 	"github.com/runplan/runplan/knowledge/summary"
 )
 
-// BlueprintFidelityValidator measures how much of its blueprint the code of a unit keeps. It counts what the mechanical check finds.
+// BlueprintFidelityValidator measures how well code follows its blueprint. It counts the findings of the mechanical
+// check.
 type BlueprintFidelityValidator struct {
-	Summary summary.Options                              // of the tree that the code is in
-	Lint    func(context.Context) (gates.Verdict, error) // the linters of that tree; nil: nobody can tell
+	Summary summary.Options                              // options for the tree with the code
+	Lint    func(context.Context) (gates.Verdict, error) // linters of that tree; nil: unknown
 }
 
-// mostOfOneRule is how many findings of one rule the mechanical check tells. From there on there may be more.
+// mostOfOneRule is the limit of the mechanical check for findings of one rule. If it is reached there may be more.
 const mostOfOneRule = 25
 
 // Validate measures the code of a unit.
@@ -47,7 +48,7 @@ func (v BlueprintFidelityValidator) Validate(ctx context.Context, b *blueprint.B
 	}), nil
 }
 
-// contract is the share of what interfaces declare that the source has.
+// contract measures the share of declared interfaces that the source has.
 func contract(b *blueprint.Blueprint, n map[string]int, blind string) Measure {
 	total := 0
 	for _, in := range b.Interfaces {
@@ -80,7 +81,7 @@ func contract(b *blueprint.Blueprint, n map[string]int, blind string) Measure {
 	return m
 }
 
-// dependencies is the share of calls out of the unit that go to declared units through their clients.
+// dependencies measures the share of outgoing calls that go to declared units through their clients.
 func dependencies(files []summary.Summary, n map[string]int, blind string) Measure {
 	total := 0
 	for _, f := range files {
@@ -97,8 +98,8 @@ func dependencies(files []summary.Summary, n map[string]int, blind string) Measu
 	return m
 }
 
-// failures is the share of failure modes that the code handles and answers as declared. A mode that names neither an error nor a status
-// only a reviewer can judge, so it is unknown.
+// failures measures the share of failure modes that the code handles as declared. A mode without an error or status
+// needs a reviewer, so it is unknown.
 func failures(b *blueprint.Blueprint, n map[string]int, blind string) Measure {
 	total, told := len(b.FailureModes), 0
 	for _, f := range b.FailureModes {
@@ -120,7 +121,7 @@ func failures(b *blueprint.Blueprint, n map[string]int, blind string) Measure {
 	return m
 }
 
-// lint is 1 where linters looked and found no error, and 0 where they found one. Where nobody looked it is unknown.
+// lint is 1 if linters ran without an error, 0 if they found one, and unknown if none ran.
 func (v BlueprintFidelityValidator) lint(ctx context.Context) (Measure, error) {
 	m := Measure{Name: "syntax", Weight: 0.10, High: 1, Of: 1, Why: "no linter looked at it"}
 	if v.Lint == nil {
@@ -149,7 +150,7 @@ func (v BlueprintFidelityValidator) lint(ctx context.Context) (Measure, error) {
 	return m, nil
 }
 
-// types is the share of public functions whose parameters and results all have types.
+// types measures the share of public functions with complete type annotations.
 func types(files []summary.Summary, n map[string]int, blind string) Measure {
 	total := 0
 	for _, f := range files {
@@ -175,7 +176,7 @@ func types(files []summary.Summary, n map[string]int, blind string) Measure {
 	return m
 }
 
-// public counts a name that is for others, as its language has it.
+// public returns 1 for a public name of the language, else 0.
 func public(l outline.Language, name string) int {
 	switch {
 	case name == "", name == "constructor":

@@ -8,10 +8,10 @@ import (
 	"github.com/xeipuuv/gojsonschema"
 )
 
-// JSONSchemaValidator measures how many answers are JSON that meets a schema.
+// JSONSchemaValidator measures the share of answers that are JSON and match a schema.
 type JSONSchemaValidator struct{ schema *gojsonschema.Schema }
 
-// NewJSONSchema reads a schema.
+// NewJSONSchema parses a schema.
 func NewJSONSchema(text []byte) (JSONSchemaValidator, error) {
 	if !json.Valid(text) {
 		return JSONSchemaValidator{}, errors.New("the schema is no JSON")

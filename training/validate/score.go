@@ -1,41 +1,42 @@
-// Package validate says how good what an adapter writes is: by how much of its blueprint the code keeps (TRAIN-26, TRAIN-27), or by how
-// many of its answers meet a schema.
+// Package validate rates what an adapter writes: how well its code follows the blueprint (TRAIN-26, TRAIN-27), or how many
+// of its answers match a schema.
 //
-// What nobody could look at is unknown, which is neither 0 nor 1: a measure is a range then, and so is the score. It has passed when
-// even the lower end reaches the threshold, and failed when even the upper end does not; in between nobody knows. What there is nothing
-// of to measure, such as the failure modes of a unit that declares none, has no weight, and the others share it; where they are less than half of all, the score is unknown.
+// A result that could not be checked is unknown, neither 0 nor 1. The measure is then a range, and so is the score. The
+// score passes if its lower end reaches the threshold, and fails if its upper end does not; otherwise it is unknown. A
+// measure without items, such as the failure modes of a unit that declares none, has no weight, and the other measures
+// share it. If the measures with items have less than half of the weight, the score is unknown.
 package validate
 
 import (
 	"math"
 )
 
-// The validators.
+// Names of the validators.
 const (
 	BlueprintFidelity = "blueprint_fidelity"
 	JSONSchema        = "json_schema"
 )
 
-// The thresholds. Code that is wrong does more harm than JSON that is.
+// The thresholds. Wrong code does more harm than wrong JSON.
 const (
 	CodeThreshold = 0.75
 	JSONThreshold = 0.6
 )
 
-// Measure is one figure from 0 to 1. Low and High differ where it is not known exactly.
+// Measure is a value from 0 to 1. Low and High differ if it is not known exactly.
 type Measure struct {
 	Name   string  `json:"name"`
 	Weight float64 `json:"weight"`
 	Low    float64 `json:"low"`
 	High   float64 `json:"high"`
-	Of     int     `json:"of"`            // how many things it is a share of; 0: there is nothing to measure, and it has no weight
-	Why    string  `json:"why,omitempty"` // why it is a range, or has no weight
+	Of     int     `json:"of"`            // number of items; 0: nothing to measure, so it has no weight
+	Why    string  `json:"why,omitempty"` // why it is a range or has no weight
 }
 
-// Known reports whether the measure is one figure.
+// Known reports whether the measure is a single value.
 func (m Measure) Known() bool { return m.Of > 0 && m.Low == m.High }
 
-// exact is a measure that is known: good of n.
+// exact returns the known measure good/n.
 func exact(name string, weight float64, good, n int, nothing string) Measure {
 	m := Measure{Name: name, Weight: weight, Of: n, Why: nothing}
 	if n > 0 {
@@ -45,7 +46,7 @@ func exact(name string, weight float64, good, n int, nothing string) Measure {
 	return m
 }
 
-// Verdict is what a score says.
+// Verdict is the verdict of a score.
 type Verdict string
 
 // The verdicts.
@@ -66,10 +67,10 @@ type Score struct {
 	Why       string    `json:"why,omitempty"`
 }
 
-// enough is the weight that has to have something to measure: a linter alone says nothing about a blueprint.
+// enough is the least total weight of measurable items. A linter alone says nothing about a blueprint.
 const enough = 0.5
 
-// Of weighs measures: V = 0.30 k + 0.25 e + 0.25 f + 0.10 s + 0.10 y where all of them have something to measure.
+// Of returns the weighted mean: V = 0.30 k + 0.25 e + 0.25 f + 0.10 s + 0.10 y if all measures have items.
 func Of(unit string, threshold float64, measures []Measure) Score {
 	s := Score{Unit: unit, Measures: measures, Threshold: threshold, Low: 0, High: 1}
 	total := 0.0
@@ -105,7 +106,7 @@ func (s Score) judged() Score {
 	return s
 }
 
-// Mean is the score of several units: of an adapter. Without any it is unknown.
+// Mean returns the score of an adapter from those of its units. Without any it is unknown.
 func Mean(threshold float64, list []Score) Score {
 	s := Score{Measures: []Measure{}, Threshold: threshold, High: 1}
 	if len(list) == 0 {
@@ -127,5 +128,5 @@ func Mean(threshold float64, list []Score) Score {
 	return s
 }
 
-// rounded takes away what binary fractions add.
+// rounded removes floating-point noise.
 func rounded(f float64) float64 { return math.Round(f*1e6) / 1e6 }

@@ -18,17 +18,17 @@ import (
 	"github.com/runplan/runplan/training/corpus"
 )
 
-// Report is what a validation found, as it is kept beside the version (MET-08).
+// Report is the result of a validation, stored next to the version (MET-08).
 type Report struct {
 	Adapter   string    `json:"adapter,omitempty"`
 	Validator string    `json:"validator"`
 	At        time.Time `json:"at"`
 	Score     Score     `json:"score"`
 	Units     []Score   `json:"units"`
-	Broken    []string  `json:"broken"` // answers that are no code of their unit, and count as 0
+	Broken    []string  `json:"broken"` // answers that are not code of their unit; they score 0
 }
 
-// Write keeps a report in a file.
+// Write writes a report to a file.
 func (r Report) Write(file string) error {
 	text, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
@@ -37,7 +37,7 @@ func (r Report) Write(file string) error {
 	return atomicfile.Write(file, append(text, '\n'), 0o644)
 }
 
-// Last reads the report in a file; ok tells whether there is one.
+// Last reads the report in a file. ok is false if there is none.
 func Last(file string) (r Report, ok bool, err error) {
 	text, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -52,20 +52,20 @@ func Last(file string) (r Report, ok bool, err error) {
 	return r, true, nil
 }
 
-// Trial asks an adapter what was held back from it.
+// Trial asks an adapter its held-out examples.
 type Trial struct {
 	Ask   llm.Completer
 	Model llm.Model
 	Stage llm.Stage
 	Root  string // of the repository
-	// Tree makes a checkout of the repository, to write into.
+	// Tree creates a checkout of the repository.
 	Tree func(ctx context.Context) (dir string, remove func(), err error)
-	// Measure holds the code of a unit in a checkout against its blueprint.
+	// Measure compares the code of a unit in a checkout with its blueprint.
 	Measure func(ctx context.Context, dir string, b *blueprint.Blueprint) (Score, error)
-	Told    func(Score) // each unit; may be nil
+	Told    func(Score) // receives each unit; may be nil
 }
 
-// Answers asks all examples. One that was cut off is an answer; no schema is met by it.
+// Answers asks all examples. A truncated answer counts as an answer, which matches no schema.
 func (t Trial) Answers(ctx context.Context, examples []training.Example) ([]string, error) {
 	var out []string
 	for _, e := range examples {
@@ -78,7 +78,7 @@ func (t Trial) Answers(ctx context.Context, examples []training.Example) ([]stri
 	return out, nil
 }
 
-// question is the prompt of an example as a model is asked it.
+// question builds the request for an example.
 func (t Trial) question(e training.Example) llm.Request {
 	var system, prompt []string
 	for _, m := range e.Prompt {
@@ -91,7 +91,7 @@ func (t Trial) question(e training.Example) llm.Request {
 	return llm.Request{Model: t.Model, Stage: t.Stage, System: strings.Join(system, "\n\n"), Prompt: strings.Join(prompt, "\n\n")}
 }
 
-// Units has the adapter write each unit that was held back, in a checkout of its own, and measures it there.
+// Units has the adapter write each held-out unit in a separate checkout, and measures it there.
 func (t Trial) Units(ctx context.Context, examples []training.Example, out *Report) error {
 	seen := map[string]bool{}
 	for _, e := range examples {
@@ -107,7 +107,7 @@ func (t Trial) Units(ctx context.Context, examples []training.Example, out *Repo
 			return err
 		}
 		if len(e.Origin.Files) != len(b.SourceFiles) {
-			continue // about one file; the unit is measured as a whole
+			continue // about a single file; units are measured as a whole
 		}
 		seen[unit] = true
 		score, broken, err := t.unit(ctx, e, b)
@@ -126,7 +126,7 @@ func (t Trial) Units(ctx context.Context, examples []training.Example, out *Repo
 	return nil
 }
 
-// unit has one unit written. An answer that is no code of it is broken, and counts as nothing.
+// unit has one unit written. An answer that is not code of the unit is broken and scores 0.
 func (t Trial) unit(ctx context.Context, e training.Example, b *blueprint.Blueprint) (s Score, broken string, err error) {
 	res, err := t.Ask.Complete(ctx, t.question(e))
 	var files []corpus.Source
@@ -150,7 +150,7 @@ func (t Trial) unit(ctx context.Context, e training.Example, b *blueprint.Bluepr
 	return s, "", err
 }
 
-// replace puts files in the place of those of a unit. What was not written is not there: nothing of the code that exists helps.
+// replace replaces all files of a unit. Files that the answer omits are deleted, so that existing code cannot help.
 func replace(dir string, b *blueprint.Blueprint, files []corpus.Source) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {

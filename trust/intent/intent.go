@@ -1,8 +1,8 @@
-// Package intent finds out what a text of the inbox wants (TRUST-11).
+// Package intent classifies the intent of inbox texts (TRUST-11).
 //
-// A model names one of a fixed list of intents, and says how sure it is. That is all that it decides: what follows is a
-// reply that a handler here writes, and a reply proposes a command and never runs it. Whoever can write into the inbox, or
-// steer the model, gets to propose at most.
+// A model selects one of a fixed list of intents and states its confidence. It decides nothing else: a handler in this
+// package writes the reply, and a reply only proposes a command and never runs it. So an attacker who writes to the
+// inbox or controls the model can at most cause a proposal.
 package intent
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/runplan/runplan/trust"
 )
 
-// Intent is what a text wants.
+// Intent is the intent of a text.
 type Intent string
 
 // The intents.
@@ -35,24 +35,24 @@ const (
 	FreeForm       Intent = "free_form"
 )
 
-// MinConfidence is what a model has to be sure of, in percent, for its word to count.
+// MinConfidence is the least confidence in percent for a classification to count.
 const MinConfidence = 70
 
-// Class is what a text was taken for.
+// Class is the classification of a text.
 type Class struct {
 	Intent     Intent      `json:"intent"`
 	Confidence int         `json:"confidence_pct"`
-	Tier       *trust.Tier `json:"tier"` // that the text names
+	Tier       *trust.Tier `json:"tier"` // tier that the text names
 }
 
-// known is an intent, how a model is told of it, and what answers it.
+// known is an intent with its description for the model and its handler.
 type known struct {
 	intent  Intent
 	meaning string
 	handle  func(c Class, now trust.Contract) string
 }
 
-// intents is the table of all of them, in the order in which a model reads it.
+// intents returns all intents in the order in which the prompt lists them.
 func intents() []known {
 	return []known{
 		{Promote, "to raise the tier of trust, or to allow more without asking", promote},
@@ -72,21 +72,21 @@ func intents() []known {
 //go:embed prompts/*.md
 var promptFiles embed.FS
 
-// loadPrompts reads the prompt of the classifier. Nobody else's takes its place: a repository that could write it could say what a
-// text is taken for.
+// loadPrompts reads the prompt of the classifier. It allows no override, because a repository could then control the
+// classification.
 func loadPrompts() (prompt.Set, error) {
 	return prompt.LoadEmbedded("trust/intent", promptFiles)
 }
 
-// Classifier asks a model, at temperature 0.
+// Classifier classifies texts with a model at temperature 0.
 type Classifier struct {
 	LLM      llm.Completer
 	Model    llm.Model
-	Identity string // the identity documents, which head the prompt
+	Identity string // identity documents that precede the prompt
 }
 
-// Classify says what a text wants. An answer that is none is an error; one that is not sure enough, or names an intent that is
-// none, is [FreeForm].
+// Classify returns the intent of a text. An invalid answer is an error. An answer with low confidence or an unknown
+// intent gives [FreeForm].
 func (c Classifier) Classify(ctx context.Context, text string) (Class, error) {
 	prompts, err := loadPrompts()
 	if err != nil {
@@ -105,7 +105,7 @@ func (c Classifier) Classify(ctx context.Context, text string) (Class, error) {
 	got, _, err := llm.JSON[Class](ctx, c.LLM, llm.Request{Model: model, Stage: llm.Review, System: system, Prompt: fence.Foreign("text", text), Schema: schema(model.Provider == llm.Ollama)})
 	var wrong *llm.AnswerError
 	if errors.As(err, &wrong) {
-		// A server that does not hold the model to the names: a name that is none is no error.
+		// If the server does not enforce the list of names, an unknown name is not an error.
 		if named, other := llm.ParseJSON[Class](wrong.Raw, schema(false)); other == nil {
 			got, err = named, nil
 		}
@@ -116,18 +116,19 @@ func (c Classifier) Classify(ctx context.Context, text string) (Class, error) {
 	return settle(got), nil
 }
 
-// settle makes of an answer what counts.
+// settle applies the threshold and validates an answer.
 func settle(got Class) Class {
 	switch {
 	case got.Confidence < MinConfidence || handler(got.Intent) == nil:
 		return Class{FreeForm, got.Confidence, nil}
 	case got.Tier != nil && !got.Tier.Valid():
-		got.Tier = nil // there is no such tier: the reply proposes the next
+		got.Tier = nil // an invalid tier: the reply proposes the next one
 	}
 	return got
 }
 
-// schema is the form of an answer. With names, the intent is one of those that there are: a server can hold a model to it.
+// schema returns the schema of an answer. With names it restricts the intent to known ones, which a server can
+// enforce.
 func schema(names bool) json.RawMessage {
 	intent := map[string]any{"type": "string"}
 	if names {
@@ -137,7 +138,7 @@ func schema(names bool) json.RawMessage {
 		}
 		intent["enum"] = list
 	}
-	text, _ := json.Marshal(map[string]any{ // of strings and numbers only, so it never fails
+	text, _ := json.Marshal(map[string]any{ // strings and numbers always encode
 		"type": "object",
 		"properties": map[string]any{
 			"intent":         intent,
@@ -158,7 +159,7 @@ func handler(i Intent) func(Class, trust.Contract) string {
 	return nil
 }
 
-// Reply answers a text of that class, as the contract stands. It proposes and never acts.
+// Reply returns the reply to a classified text under the present contract. It only proposes commands.
 func Reply(c Class, now trust.Contract) string {
 	if h := handler(c.Intent); h != nil {
 		return h(c, now)
@@ -180,7 +181,7 @@ func promote(c Class, now trust.Contract) string {
 	return proposal(to, "")
 }
 
-// proposal is the command that the owner would have to give. Reason and signature are left to a human.
+// proposal returns the command that the owner would have to run. A human fills in reason and signature.
 func proposal(to trust.Tier, flags string) string {
 	return fmt.Sprintf("Nothing was changed. If you want that, and you are the owner: runplan promote --to-tier %d%s --reason WHY --signature NAME", to, flags)
 }
@@ -216,7 +217,7 @@ func stop(_ Class, now trust.Contract) string {
 	return demote(Class{Tier: &to}, now)
 }
 
-// tierOf is the tier that an action needs.
+// tierOf returns the tier that an action needs.
 func tierOf(a trust.Action) trust.Tier {
 	for _, r := range trust.Table() {
 		if r.Action == a {

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"sort"
 	"strings"
-	_ "time/tzdata" // providers tell of limits in the zone of the account; not every machine knows the zones
+	_ "time/tzdata" // providers state limits in the time zone of the account, which the machine may not know
 
 	"github.com/runplan/runplan/agents"
 	"github.com/runplan/runplan/agents/command"
@@ -21,15 +21,15 @@ import (
 	"github.com/runplan/runplan/routing"
 )
 
-// chosenAgent is an agent that is decided on but not built yet: it needs the run's own helpers.
+// chosenAgent is an agent that is selected but not built yet. Building it needs the helpers of the run.
 type chosenAgent struct {
 	name  string
 	build func(self string, r *proc.Reaper) agents.Agent
-	// open is for an agent that needs more of the run, and something to be closed after it.
+	// open builds an agent that needs more of the run. It returns a function that closes the agent.
 	open func(ctx context.Context, x *execution, r *proc.Reaper) (agents.Agent, func(), error)
 }
 
-// start makes the agent ready for a run.
+// start builds the agent for a run.
 func (c chosenAgent) start(ctx context.Context, x *execution, self string, r *proc.Reaper) (agents.Agent, func(), error) {
 	if c.open != nil {
 		return c.open(ctx, x, r)
@@ -40,11 +40,11 @@ func (c chosenAgent) start(ctx context.Context, x *execution, self string, r *pr
 // Name is the agent's name.
 func (c chosenAgent) Name() string { return c.name }
 
-// auto asks for the choice that is made where nobody asks for an agent.
+// auto is the value of --agent that leaves the choice to runplan.
 const auto = "auto"
 
-// chooseAgent picks the agent: asked for, else configured, else script for a literal plan, else the only
-// one that is configured, else the first CLI that is installed. It says why, where nobody asked for it.
+// chooseAgent picks the agent of a run. In order of preference: the requested agent, the configured agent, script for
+// a literal plan, the only configured agent, the first installed CLI. It gives the reason if no agent was requested.
 func (a *App) chooseAgent(p *project, path string, plan *planparse.Plan, d routing.Decision, asked string) (chosenAgent, string, error) {
 	name, why := asked, ""
 	if name == auto {
@@ -65,7 +65,7 @@ func (a *App) chooseAgent(p *project, path string, plan *planparse.Plan, d routi
 	return agent, why, err
 }
 
-// namedAgent is the agent of a name.
+// namedAgent returns the agent with the given name.
 func (a *App) namedAgent(p *project, path, name string) (chosenAgent, error) {
 	if name == script.Name {
 		return chosenAgent{name: name, build: func(self string, r *proc.Reaper) agents.Agent {
@@ -87,7 +87,7 @@ func (a *App) namedAgent(p *project, path, name string) (chosenAgent, error) {
 	}}, nil
 }
 
-// anyAgent picks an agent where nobody named one.
+// anyAgent picks an agent if no name was given.
 func (a *App) anyAgent(p *project, plan *planparse.Plan, d routing.Decision) (name, why string, err error) {
 	prose := proseLines(plan, d)
 	if len(prose) == 0 {
@@ -109,7 +109,8 @@ func (a *App) anyAgent(p *project, plan *planparse.Plan, d routing.Decision) (na
 		"name one: --agent NAME, or run.agent in .runplan/config.toml, with [agents.NAME] command = [\"program\", \"argument\"] or preset = \"claude\"; runplan doctor shows what is installed")
 }
 
-// commandAgent is the agent of a name: as it is configured, or else the CLI of that name, if it is installed.
+// commandAgent returns the settings of the named agent. Without settings it uses the preset of that name, if its CLI
+// is installed.
 func (a *App) commandAgent(p *project, name string) (command.Config, error) {
 	c, configured := p.config.Agents[name]
 	out := command.Config{
@@ -139,7 +140,7 @@ func (a *App) commandAgent(p *project, name string) (command.Config, error) {
 	return out, nil
 }
 
-// errNoAgent says that the settings have no agent of that name, and that it is none of the built-in ones.
+// errNoAgent reports a name that is neither a configured agent nor a built-in one.
 var errNoAgent = errors.New("there is no agent")
 
 func (a *App) unknownAgent(p *project, name string) error {
@@ -157,16 +158,16 @@ func (a *App) unknownAgent(p *project, name string) error {
 		"add it to .runplan/config.toml:\n    [agents.%s]\n    command = [\"program\", \"argument\"]", name)
 }
 
-// priceFile is the user's own table of prices.
+// priceFile returns the path of the user's own price table.
 func (a *App) priceFile() string {
 	file, err := config.UserFile(a.Getenv)
 	if err != nil {
-		return "" // a machine without a home folder has no prices of its own
+		return "" // without a home folder there is no user price table
 	}
 	return filepath.Join(filepath.Dir(file), "prices.toml")
 }
 
-// proseLines says which tasks to run are prose, which only an agent with a model can carry out.
+// proseLines returns the lines of the tasks to run that are prose. Only an agent with a model can do these tasks.
 func proseLines(plan *planparse.Plan, d routing.Decision) []string {
 	var out []string
 	for i, s := range d.Steps {

@@ -1,5 +1,5 @@
-// Package app is the command line: flags, wiring and exit codes, one file a command group. Logic lies elsewhere. It is no
-// program itself, so that another one can be runplan with more engines.
+// Package app implements the command line: flags, wiring and exit codes, with one file for each command group. Other
+// packages hold the logic. It is not a main package, so that other programs can add engines to runplan.
 package app
 
 import (
@@ -29,7 +29,7 @@ import (
 	"github.com/runplan/runplan/runner/local"
 )
 
-// App is what a command gets of the world.
+// App holds what a command uses of its process: arguments, environment, streams and engines.
 type App struct {
 	Args    []string
 	Stdin   io.Reader
@@ -37,16 +37,16 @@ type App struct {
 	Stderr  io.Writer
 	Environ []string
 
-	Engines []Elsewhere // other ways to carry out runs than on this machine
+	Engines []Elsewhere // engines that carry out runs on other machines
 
-	engine string // that was asked for; "" is this machine
-	dir    string // where to look for the repository; "" is the current folder
+	engine string // value of --engine; "" is this machine
+	dir    string // folder in which to look for the repository; "" is the current folder
 }
 
 // Main runs one command line and returns its exit code.
 func Main(a App) int {
 	if len(a.Args) > 0 {
-		// Both are for runplan itself: it starts itself again where a process of its own is needed.
+		// Both commands are internal: runplan starts itself to run them in a process of their own.
 		switch a.Args[0] {
 		case reapCommand:
 			proc.ReapMain(a.Stdin)
@@ -55,9 +55,9 @@ func Main(a App) int {
 			return script.EngineMain(a.Args[1:], a.Environ, a.Stdout)
 		}
 	}
-	// A run waits for agents and gates most of its time, so memory matters more than these few cycles. But a small heap need
-	// not be collected for each megabyte: the ballast counts as memory in use, and takes none, as nothing touches it. With it
-	// some seven megabytes of garbage gather between two collections.
+	// A run mostly waits for agents and gates, so low memory use matters more than CPU time. Without the ballast, a
+	// small heap would be collected after each megabyte. The ballast raises the heap target, so about seven megabytes
+	// of garbage gather between two collections. It uses no physical memory, because nothing touches it.
 	ballast := make([]byte, 28<<20)
 	defer runtime.KeepAlive(ballast)
 	debug.SetGCPercent(20)
@@ -73,7 +73,8 @@ func Main(a App) int {
 		return exitOK
 	}
 	code, hint := codeOf(err)
-	// Errors may quote plans, file names and programs: no control code of theirs reaches the terminal.
+	// Errors may quote plans, file names and the output of programs. Remove control codes before they reach the
+	// terminal.
 	if text := err.Error(); text != "" {
 		fmt.Fprintf(a.Stderr, "runplan: %s\n", redact.Clean(a.redactor(nil).String(text)))
 	}
@@ -83,7 +84,7 @@ func Main(a App) int {
 	return code
 }
 
-// Getenv looks a variable up. The last one of a name counts, as for programs.
+// Getenv looks up an environment variable. The last entry of a name counts, as for other programs.
 func (a *App) Getenv(name string) (string, bool) {
 	for i := len(a.Environ) - 1; i >= 0; i-- {
 		if v, ok := strings.CutPrefix(a.Environ[i], name+"="); ok {
@@ -103,20 +104,20 @@ func (a *App) env() map[string]string {
 	return m
 }
 
-// project is the repository that a command works in.
+// project is the repository that a command works on.
 type project struct {
 	repo   *git.Repo
 	layout local.Layout
 	config *config.Loaded
 
-	solver solveOptions // what the command line says of the solver
+	solver solveOptions // solver settings from the command line
 
 	when      []gates.When // conditions of the configuration
 	overrides []gates.Override
 }
 
-// openProject finds the repository and reads the settings. Git runs nothing that the repository names until a command that
-// has to allows it.
+// openProject finds the repository and reads the settings. Git runs no program that the repository configures until a
+// command calls AllowPrograms.
 func (a *App) openProject(ctx context.Context) (*project, error) {
 	dir := a.dir
 	if dir == "" {
@@ -148,7 +149,7 @@ func (a *App) openProject(ctx context.Context) (*project, error) {
 	return p, p.conditions()
 }
 
-// noLinks refuses a folder of runplan's that leads elsewhere by a symbolic link.
+// noLinks refuses a folder of runplan that is a symbolic link.
 func noLinks(l local.Layout) error {
 	err := l.CheckLinks()
 	var link *local.LinkError
@@ -158,7 +159,7 @@ func noLinks(l local.Layout) error {
 	return err
 }
 
-// noRepo gives an [git.ErrNotRepo] its exit code, and the advice that fits; otherwise that for where there is none at all.
+// noRepo adds the exit code and a hint to a [git.ErrNotRepo]. The hint is otherwise if no repository exists at all.
 func noRepo(err error, otherwise string) error {
 	switch {
 	case errors.Is(err, git.ErrBare):
@@ -169,7 +170,7 @@ func noRepo(err error, otherwise string) error {
 	return usage(err, "%s", otherwise)
 }
 
-// conditions compiles those of the gates: what is wrong with one is told before anything runs.
+// conditions compiles the conditions of the gates, so that an error in one is reported before anything runs.
 func (p *project) conditions() error {
 	c := p.config.Gates
 	wrong := func(key, what string, err error) error {
@@ -205,7 +206,7 @@ func (p *project) conditions() error {
 func (a *App) loadConfig(projectFile string) (*config.Loaded, error) {
 	user, err := config.UserFile(a.Getenv)
 	if err != nil {
-		// A machine without a home folder has no user settings; that is not an error of the project's.
+		// A machine without a home folder has no user settings. That is not an error of the project.
 		user = ""
 	}
 	c, err := config.Load([]string{user, projectFile}, a.Getenv)
@@ -232,7 +233,7 @@ func readPlan(path string) (*planparse.Plan, []byte, error) {
 		return nil, nil, usage(fmt.Errorf("read the plan: %w", err), "")
 	case info.IsDir():
 		return nil, nil, usage(fmt.Errorf("%s is a folder, not a plan", path), "give the path of a markdown file")
-	case !info.Mode().IsRegular() && !isDescriptor(path): // who opens a pipe waits for somebody to write
+	case !info.Mode().IsRegular() && !isDescriptor(path): // opening a pipe blocks until somebody writes to it
 		return nil, nil, usage(fmt.Errorf("%s is no file but a %s", path, kindOf(info.Mode())), "give the path of a markdown file")
 	case info.Size() > planparse.MaxSize:
 		return nil, nil, usage(fmt.Errorf("%s: %w: %d MiB, at most %d MiB are read", path, planparse.ErrTooBig, info.Size()>>20, planparse.MaxSize>>20), "split the plan")
@@ -248,12 +249,12 @@ func readPlan(path string) (*planparse.Plan, []byte, error) {
 	return p, src, nil
 }
 
-// isDescriptor tells what a shell hands over as open, such as /dev/stdin, or the file that stands for <(command).
+// isDescriptor reports whether path is an open file descriptor, such as /dev/stdin or the file of <(command).
 func isDescriptor(path string) bool {
 	return path == "/dev/stdin" || strings.HasPrefix(path, "/dev/fd/") || strings.HasPrefix(path, "/proc/self/fd/")
 }
 
-// kindOf names what is no file and no folder.
+// kindOf names a file type that is neither a regular file nor a folder.
 func kindOf(m fs.FileMode) string {
 	switch {
 	case m&fs.ModeNamedPipe != 0:
@@ -264,7 +265,7 @@ func kindOf(m fs.FileMode) string {
 	return "device"
 }
 
-// invalid turns the errors of a plan into one error that names each place.
+// invalid combines the errors of a plan into one error that names each place.
 func invalid(path string, p *planparse.Plan) error {
 	errs := p.Errors()
 	if len(errs) == 0 {
@@ -280,11 +281,11 @@ func invalid(path string, p *planparse.Plan) error {
 	return usage(errors.New(b.String()), "nothing was run; runplan check %s tells more", path)
 }
 
-// mostWarnings bounds how many warnings of a plan are shown before a run.
+// mostWarnings is the highest number of warnings of a plan that a run shows before it begins.
 const mostWarnings = 10
 
-// warnOfPlan tells what reads otherwise than its author may think: a fence that swallows the next batch costs that batch.
-// What is only of note is left to runplan check.
+// warnOfPlan shows the warnings of a plan before a run. An example is a fence that swallows the next batch. Remarks of
+// lower severity appear only in runplan check.
 func (a *App) warnOfPlan(path string, p *planparse.Plan) {
 	shown, more := 0, 0
 	for _, d := range p.Diagnostics {
@@ -302,7 +303,7 @@ func (a *App) warnOfPlan(path string, p *planparse.Plan) {
 	}
 }
 
-// openJournal opens the journal of a project for reading. A project without one has no runs.
+// openJournal opens the journal of a project for reading. A project without a journal has no runs.
 func (p *project) openJournal(ctx context.Context) (*store.Journal, error) {
 	j, err := store.OpenExistingJournal(ctx, p.layout.Journal())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -311,7 +312,8 @@ func (p *project) openJournal(ctx context.Context) (*store.Journal, error) {
 	return j, err
 }
 
-// planPath is how a run names its plan: relative to the repository where it lies inside.
+// planPath returns the name under which a run stores its plan. The path is relative if the plan is inside the
+// repository.
 func (p *project) planPath(path string) (string, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {

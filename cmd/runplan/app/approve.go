@@ -21,15 +21,15 @@ import (
 	"github.com/runplan/runplan/trust"
 )
 
-// waitingItem is what runplan approve --json prints of each.
+// waitingItem is one entry of runplan approve --json.
 type waitingItem struct {
 	runner.Approval
 	Plan     string `json:"plan"`
 	Branch   string `json:"branch"`
-	Live     bool   `json:"live"`               // its run is at work
-	Answered string `json:"answered,omitempty"` // given or denied; the run has not taken it up yet
+	Live     bool   `json:"live"`               // the run is still running
+	Answered string `json:"answered,omitempty"` // given or denied; the run has not read the answer yet
 
-	Checkpoints []planparse.Checkpoint `json:"checkpoints,omitempty"` // of the plan, which are what is asked about
+	Checkpoints []planparse.Checkpoint `json:"checkpoints,omitempty"` // of the plan, subject of the question
 }
 
 func newApproveCommand(a *App) *cobra.Command {
@@ -85,7 +85,7 @@ A run that is at work goes on by itself; one that has stopped (exit status 3) wi
 	return cmd
 }
 
-// waiting lists what runs of the repository wait for, the newest run first.
+// waiting lists the open approvals of the runs in the repository, newest run first.
 func (a *App) waiting(ctx context.Context, p *project) ([]waitingItem, error) {
 	out := []waitingItem{}
 	sums, err := p.summaries(ctx, runner.Filter{})
@@ -98,7 +98,7 @@ func (a *App) waiting(ctx context.Context, p *project) ([]waitingItem, error) {
 		return nil, err
 	}
 	defer j.Close()
-	_ = a.signed(j) // inside of a sandbox the key is hidden, and this only lists
+	_ = a.signed(j) // a sandbox hides the key, and this function only lists
 	for _, s := range sums {
 		if len(s.Waiting) == 0 || s.Status.Over() {
 			continue
@@ -124,7 +124,8 @@ func (a *App) waiting(ctx context.Context, p *project) ([]waitingItem, error) {
 	return out, nil
 }
 
-// planOf is the plan of a run as the journal has it. A question can be answered without it.
+// planOf returns the plan of a run as the journal stores it, or an empty plan on failure, because a question can be
+// answered without the plan.
 func planOf(ctx context.Context, j *store.Journal, l local.Layout, s runner.Summary) *planparse.Plan {
 	if text, _, err := local.PlanText(ctx, j, l, s.Run); err == nil {
 		if plan, err := planparse.Parse(s.Plan, text); err == nil {
@@ -135,7 +136,7 @@ func planOf(ctx context.Context, j *store.Journal, l local.Layout, s runner.Summ
 	return &planparse.Plan{}
 }
 
-// checkpointLines tell a person what the checkpoints of a plan ask of them before a batch is merged.
+// checkpointLines describes what a person has to check before a batch is merged.
 func checkpointLines(batch string, list []planparse.Checkpoint) []string {
 	var lines []string
 	for _, c := range list {
@@ -153,7 +154,7 @@ func (a *App) listWaiting(ctx context.Context, p *project, asJSONFlag bool) erro
 		return err
 	}
 	large, err := a.waitingFeedback(ctx, p)
-	if err != nil { // what runs wait for is told all the same
+	if err != nil { // the list of approvals is shown without it
 		fmt.Fprintf(a.Stderr, "warning: what feedback waits for is not known: %s\n", ui.Sanitize(err.Error()))
 	}
 	list = append(list, large...)
@@ -196,7 +197,7 @@ func (a *App) listWaiting(ctx context.Context, p *project, asJSONFlag bool) erro
 	return nil
 }
 
-// answer posts what a person says to the run that asked.
+// answer posts a person's answer to the run that asked.
 func (a *App) answer(cmd *cobra.Command, p *project, id string, deny bool, by trust.Signed) error {
 	ctx := cmd.Context()
 	list, err := a.waiting(ctx, p)
@@ -246,7 +247,7 @@ func (a *App) answer(cmd *cobra.Command, p *project, id string, deny bool, by tr
 	return nil
 }
 
-// person is who sits at the terminal, as git knows them.
+// person returns the name of the user as git is configured.
 func (p *project) person(ctx context.Context) string {
 	for _, key := range []string{"user.name", "user.email"} {
 		if out, err := p.repo.Run(ctx, "config", key); err == nil && strings.TrimSpace(out) != "" {
@@ -261,7 +262,7 @@ func (p *project) person(ctx context.Context) string {
 	return "somebody"
 }
 
-// whatToAnswer says how a run goes on that stopped for a person.
+// whatToAnswer explains how to resume a run that stopped for an approval.
 func (x *execution) whatToAnswer() string {
 	sums, err := x.project.summaries(context.Background(), runner.Filter{Run: x.run})
 	if err != nil || len(sums) == 0 || len(sums[0].Waiting) == 0 {

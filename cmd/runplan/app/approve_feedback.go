@@ -9,10 +9,10 @@ import (
 	"github.com/runplan/runplan/trust"
 )
 
-// approveLargeJob is the kind of an approval that no run waits for: that of the plan of a feedback.
+// approveLargeJob is the kind of approval for the plan of a feedback. No run waits for it.
 const approveLargeJob = "large_job"
 
-// waitingFeedback lists the plans of feedback that wait for the owner, as runplan approve lists what runs wait for.
+// waitingFeedback lists the feedback plans that wait for the owner.
 func (a *App) waitingFeedback(ctx context.Context, p *project) ([]waitingItem, error) {
 	items, err := a.feedbackItems(ctx)
 	if err != nil {

@@ -57,13 +57,13 @@ Go is read by itself; Python, TypeScript and JavaScript need ast-grep.` + exitSt
 	return cmd
 }
 
-// summarized is what summarize --json prints.
+// summarized is the output of summarize --json.
 type summarized struct {
 	Files   []summary.Summary `json:"files"`
 	Skipped []patterns.Skip   `json:"skipped"`
 }
 
-// summarize works outside of repositories too: the current folder is the root then.
+// summarize prints summaries of files. Outside of a repository it uses the current folder as the root.
 func (a *App) summarize(ctx context.Context, args []string, asJSONFlag bool) error {
 	root, err := a.rootHere(ctx)
 	if err != nil {
@@ -140,7 +140,8 @@ func (a *App) summarize(ctx context.Context, args []string, asJSONFlag bool) err
 	return nil
 }
 
-// summaries reads files of the repository at root. A missing ast-grep is told with each file that needs it.
+// summaries summarizes files of the repository at root. Each file that needs ast-grep reports it if the program is
+// missing.
 func (a *App) summaries(ctx context.Context, root string, paths, clients []string) ([]summary.Summary, []patterns.Skip, error) {
 	o, err := a.summaryOptions(ctx, root)
 	if err != nil {
@@ -154,7 +155,7 @@ func (a *App) summaries(ctx context.Context, root string, paths, clients []strin
 	return files, skipped, err
 }
 
-// summaryOptions are what summaries of the repository at root are made with.
+// summaryOptions returns the options for summaries of the repository at root.
 func (a *App) summaryOptions(ctx context.Context, root string) (summary.Options, error) {
 	program, err := a.astGrep(ctx)
 	if err != nil && !errors.Is(err, patterns.ErrMissing) {
@@ -164,7 +165,7 @@ func (a *App) summaryOptions(ctx context.Context, root string) (summary.Options,
 	return summary.Options{Root: root, Program: program, Own: summary.Own(os.DirFS(root))}, nil
 }
 
-// noBlueprint says what to do where a blueprint is missing or wrong.
+// noBlueprint adds a hint to the error for a blueprint that is missing or invalid.
 func noBlueprint(err error) error {
 	var wrong blueprint.FileErrors
 	switch {

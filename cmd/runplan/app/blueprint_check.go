@@ -80,7 +80,7 @@ func (a *App) blueprintInit(ctx context.Context, unit string, sources []string, 
 	return nil
 }
 
-// sourceFiles are the files of the repository that some globs match.
+// sourceFiles returns the files of the repository that match the globs.
 func (a *App) sourceFiles(ctx context.Context, p *project, globs []string) ([]string, error) {
 	all, _, err := patterns.Files(ctx, a.Environ, p.repo.Root)
 	if err != nil {

@@ -66,7 +66,7 @@ func (a *App) blueprintPromote(ctx context.Context, unit string, o blueprintProm
 			return err
 		}
 	}
-	if err := a.trustConfig(p, o.trust); err != nil { // gates run what it names
+	if err := a.trustConfig(p, o.trust); err != nil { // gates run programs that the configuration names
 		return err
 	}
 	run, done, err := a.stageGates(ctx, p)
@@ -136,12 +136,12 @@ func promotionEnded(ctx context.Context, p blueprint.Promotion, err error) error
 	return nil
 }
 
-// stageGates makes the gates of the repository, to be asked by their families over the whole tree.
+// stageGates returns a function that runs the gates of given families on the whole tree of the repository.
 func (a *App) stageGates(ctx context.Context, p *project) (run func(ctx context.Context, families ...string) (gates.Verdict, error), done func(), err error) {
 	return a.stageGatesIn(ctx, p, p.repo.Root)
 }
 
-// stageGatesIn is [App.stageGates] for another checkout of the repository.
+// stageGatesIn does what [App.stageGates] does, for another checkout of the repository.
 func (a *App) stageGatesIn(ctx context.Context, p *project, dir string) (run func(ctx context.Context, families ...string) (gates.Verdict, error), done func(), err error) {
 	self, err := os.Executable()
 	if err != nil {

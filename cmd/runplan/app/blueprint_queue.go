@@ -102,7 +102,7 @@ through a new cycle: review and promotion. It is never automatic: the owner sign
 	return cmd
 }
 
-// agree asks the owner's contract, and writes the signature down.
+// agree checks the owner's contract and records the signature.
 func (a *App) agree(cmd *cobra.Command, g trust.Gate, subject string, by trust.Signed) error {
 	k, err := a.keeper()
 	if err != nil {

@@ -74,7 +74,8 @@ func (o blueprintReviewOptions) state() blueprint.State {
 	return blueprint.Candidate
 }
 
-// reviewModel is the model of [models] for the stage review, and who asks it. What it is asked is logged as kind.
+// reviewModel returns the model of [models] for the stage review and a client that asks it. The log of calls records
+// its calls under kind.
 func (a *App) reviewModel(ctx context.Context, p *project, kind string) (llm.Completer, llm.Model, error) {
 	router, err := p.models(ctx)
 	if err != nil {
@@ -141,7 +142,7 @@ func (a *App) blueprintReview(ctx context.Context, unit string, o blueprintRevie
 	return a.handleReview(r, r.Judged(res, cold, time.Now()), o)
 }
 
-// blueprintDeps are what reviews are prepared with.
+// blueprintDeps returns the dependencies for preparing reviews.
 func (a *App) blueprintDeps(ctx context.Context, p *project) (blueprint.Deps, error) {
 	prompts, err := blueprint.LoadPrompts(p.prompts())
 	if err != nil {
@@ -154,7 +155,7 @@ func (a *App) blueprintDeps(ctx context.Context, p *project) (blueprint.Deps, er
 	return blueprint.Deps{Summary: o, Prompts: prompts, Now: time.Now, NewID: newTaskID, Hide: a.redactor(p).String}, nil
 }
 
-// waitForAnswer says what a person has to do now.
+// waitForAnswer prints what a person has to do next.
 func (a *App) waitForAnswer(p *project, r *blueprint.Review, o blueprintReviewOptions) error {
 	if err := r.Wait(); err != nil {
 		return err
@@ -200,7 +201,7 @@ func (a *App) blueprintAnswer(p *project, unit string, o blueprintReviewOptions)
 	return a.handleReview(r, rec, o)
 }
 
-// maxAnswer bounds an answer that is read.
+// maxAnswer is the highest size of an answer, in bytes.
 const maxAnswer = 2 << 20
 
 func (a *App) readAnswer(name string) (string, error) {
@@ -220,7 +221,7 @@ func (a *App) readAnswer(name string) (string, error) {
 	return string(text), nil
 }
 
-// handleReview stores a review, and shows what became of it.
+// handleReview stores a review and prints the result.
 func (a *App) handleReview(r *blueprint.Review, rec blueprint.Record, o blueprintReviewOptions) error {
 	h, err := r.Handle(rec, time.Now())
 	if err != nil {
@@ -266,7 +267,7 @@ func (a *App) showReview(h blueprint.Handled) {
 	out("cold  %s: %s", rec.Cold.Context, clean(rec.Cold.Apart))
 }
 
-// blueprintTrouble gives errors of blueprints their exit code.
+// blueprintTrouble adds the exit code to errors of blueprints.
 func blueprintTrouble(err error) error {
 	var answer *llm.AnswerError
 	switch {

@@ -11,14 +11,15 @@ import (
 	"github.com/runplan/runplan/llm"
 )
 
-// Types of calls that are made outside of retrieval, in the log of calls.
+// Call types in the log of calls for calls outside of retrieval.
 const (
-	intentCall    = "inbox_intent"     // what a text of the inbox wants
-	reviewCall    = "review"           // a pass of a review
-	blueprintCall = "blueprint_review" // code held against a blueprint
+	intentCall    = "inbox_intent"     // classify the intent of an inbox text
+	reviewCall    = "review"           // one pass of a review
+	blueprintCall = "blueprint_review" // compare code with a blueprint
 )
 
-// callRow is what the log keeps of a question, its answer, and why that could not be used (RETR-12). hide takes secrets out.
+// callRow builds the log row of a call: the question, its answer and why the answer could not be used (RETR-12). hide
+// removes secrets.
 func callRow(task, kind string, r llm.Request, res llm.Response, at time.Time, hide func(string) string, why error) store.Call {
 	c := store.Call{
 		Task: task, Type: kind, Stage: string(r.Stage), Role: string(r.Model.Role), Model: r.Model.Label(), System: hide(r.System), Prompt: hide(r.Prompt),
@@ -30,7 +31,7 @@ func callRow(task, kind string, r llm.Request, res llm.Response, at time.Time, h
 	return c
 }
 
-// logged asks through c and writes each call down. A review does not fail because its log cannot be written: that is told.
+// logged wraps c so that each call is logged. If the log cannot be written, it warns and the review continues.
 func (a *App) logged(p *project, c llm.Completer, task, kind string) llm.Completer {
 	secrets := a.redactor(p)
 	hide := func(text string) string { return redact.Clean(secrets.String(text)) }

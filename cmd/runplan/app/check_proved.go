@@ -16,23 +16,23 @@ import (
 	"github.com/runplan/runplan/runner/trace"
 )
 
-// checkedPlan is what check --json prints.
+// checkedPlan is the output of check --json.
 type checkedPlan struct {
 	planparse.Report
-	Proved *proved `json:"proved,omitempty"` // absent where no run of the plan is known
+	Proved *proved `json:"proved,omitempty"` // nil if no run of the plan is known
 }
 
-// proved says what runs proved of a plan.
+// proved counts the tasks of a plan that runs have proven.
 type proved struct {
 	Tasks  int           `json:"tasks"`
-	Proven int           `json:"proven"` // as they are worded now
-	Older  int           `json:"older"`  // against older wording
-	Ticked int           `json:"ticked"` // and proven by no run
+	Proven int           `json:"proven"` // with the present wording
+	Older  int           `json:"older"`  // with an older wording
+	Ticked int           `json:"ticked"` // ticked, but proven by no run
 	Drift  []trace.Drift `json:"drift"`
 }
 
-// provedOf looks up what runs proved of a plan; nil where there is no repository, or no run. A plan can be judged without
-// it, so what keeps it from looking is only told.
+// provedOf finds which tasks of a plan are proven by runs. It returns nil without a repository or a run. Errors are
+// only warnings, because the check does not need this result.
 func (a *App) provedOf(ctx context.Context, path string) *proved {
 	r, err := a.tracedPlan(ctx, path)
 	if err != nil {
@@ -45,7 +45,7 @@ func (a *App) provedOf(ctx context.Context, path string) *proved {
 	return &proved{Tasks: c.Tasks, Proven: c.Proven, Older: c.Older, Ticked: c.Ticked, Drift: r.Drift}
 }
 
-// tracedPlan traces the newest run of a plan and the older ones, nil where there is none.
+// tracedPlan traces the newest run of a plan and its older runs. It returns nil if there is no run.
 func (a *App) tracedPlan(ctx context.Context, path string) (*trace.Report, error) {
 	p, err := a.openProject(ctx)
 	if errors.Is(err, git.ErrNotRepo) {
@@ -77,7 +77,6 @@ func (a *App) tracedPlan(ctx context.Context, path string) (*trace.Report, error
 	return p.tracedRun(ctx, a, j, runs, runs[i].ID, true)
 }
 
-// printProved tells what runs proved of a plan.
 func printProved(w io.Writer, p *proved) {
 	if p == nil {
 		return

@@ -12,7 +12,7 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// addCompletions tells the shells what they can offer for arguments and values of flags.
+// addCompletions registers shell completion for arguments and flag values.
 func addCompletions(a *App, root *cobra.Command) {
 	for _, name := range []string{"run", "resume", "parse", "check"} {
 		cmd, _, err := root.Find([]string{name})
@@ -30,7 +30,7 @@ func addCompletions(a *App, root *cobra.Command) {
 	a.completeRuns(root)
 }
 
-// completeRuns makes a command offer the ids of runs, with the plan and the status of each.
+// completeRuns registers the completion of run ids, each with its plan and status.
 func (a *App) completeRuns(root *cobra.Command) {
 	for _, name := range []string{"approve", "cancel", "discard", "undo", "log", "resume", "spend", "status"} {
 		if cmd, _, err := root.Find([]string{name}); err == nil {
@@ -39,7 +39,8 @@ func (a *App) completeRuns(root *cobra.Command) {
 	}
 }
 
-// completeRun offers the runs that suit the command. Where they cannot be listed it offers nothing: the command says why.
+// completeRun completes the ids of runs that suit the command. If runs cannot be listed it offers nothing, because the
+// command itself reports the error.
 func (a *App) completeRun(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	p, err := a.openProject(cmd.Context())
 	if err != nil || len(args) > 0 {
@@ -80,7 +81,8 @@ func completePlan(_ *cobra.Command, args []string, _ string) ([]string, cobra.Sh
 	return []string{"md"}, cobra.ShellCompDirectiveFilterFileExt
 }
 
-// completeAgent offers the agents there are. Where the settings cannot be read, the command itself says so.
+// completeAgent completes the names of agents. If the settings cannot be read it offers nothing, because the command
+// itself reports the error.
 func (a *App) completeAgent(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	names := []string{script.Name, solver.Name}
 	if p, err := a.openProject(cmd.Context()); err == nil {

@@ -64,11 +64,11 @@ has the figures: tokens, ref_lines, ref_lines_least, commits, progress_lines, si
 	return cmd
 }
 
-// contextResult is what --json prints.
+// contextResult is the output of context --json.
 type contextResult struct {
 	Batch string `json:"batch"`
 	Base  string `json:"base"`
-	Run   string `json:"run,omitempty"` // the unfinished run that the batch belongs to
+	Run   string `json:"run,omitempty"` // the unfinished run that has the batch
 	briefing.Composed
 }
 
@@ -123,7 +123,7 @@ func (a *App) context(ctx context.Context, path, batch string, o contextOptions)
 	return a.showParts(c, base, h)
 }
 
-// showParts prints what became of the parts.
+// showParts prints which parts are in the brief and which were left out.
 func (a *App) showParts(c briefing.Composed, base string, h past) error {
 	if c.Budget == 0 {
 		fmt.Fprintln(a.Stderr, "no context block: [context] tokens is 0")
@@ -155,14 +155,14 @@ func (a *App) showParts(c briefing.Composed, base string, h past) error {
 	return nil
 }
 
-// batchOf finds the batch that is meant: by its key, or by its number where only one has it.
+// batchOf finds a batch by its key, or by its number if the number is unique.
 func batchOf(path string, plan *planparse.Plan, name string) (*planparse.Batch, error) {
 	if b, ok := plan.Batch(name); ok {
 		return b, nil
 	}
 	var found []*planparse.Batch
 	var known []string
-	number := strings.TrimPrefix(strings.TrimPrefix(name, "B"), "b") // as flags and tables have it
+	number := strings.TrimPrefix(strings.TrimPrefix(name, "B"), "b") // flags and tables use this form
 	for i := range plan.Batches {
 		b := &plan.Batches[i]
 		if strings.EqualFold(b.Number, name) || strings.EqualFold(b.Number, number) {
@@ -182,13 +182,13 @@ func contextLimits(c config.Context) briefing.Limits {
 	}
 }
 
-// past is what the journal knows of the unfinished run of a plan. Without one it is empty.
+// past holds what the journal says about the unfinished run of a plan. It is empty without such a run.
 type past struct {
 	sum    runner.Summary
 	failed map[string]runner.Event     // the last failed attempt, by batch
-	tests  map[string]*gates.TestCount // of what the gates saw last, by batch
+	tests  map[string]*gates.TestCount // last test counts of the gates, by batch
 	ended  []string                    // keys of batches, in the order in which they ended
-	before *gates.TestCount            // of the last batch that was merged
+	before *gates.TestCount            // test counts of the last merged batch
 }
 
 // pastOf reads the newest run of a plan, if it is not finished.
@@ -222,7 +222,7 @@ func (p *project) pastOf(ctx context.Context, path string) (past, error) {
 	return h, nil
 }
 
-// add takes up an event, in the order of the journal.
+// add folds in an event. Events must come in the order of the journal.
 func (h *past) add(ev runner.Event) {
 	switch ev.Kind {
 	case runner.Executed, runner.Gated, runner.Tried, runner.Committed:
@@ -243,10 +243,10 @@ func (h *past) add(ev runner.Event) {
 	}
 }
 
-// digestBytes bounds the failure digest in a brief, as in a run.
+// digestBytes is the highest size of the failure digest in a brief, in bytes. Runs use the same bound.
 const digestBytes = 6 << 10
 
-// input is what the next attempt at a batch would be told of the run so far.
+// input returns the briefing input for the next attempt at a batch.
 func (h past) input(l local.Layout, plan *planparse.Plan, b *planparse.Batch, file string) briefing.Input {
 	in := briefing.Input{PlanTitle: cmp.Or(redact.Clean(plan.Title), file), Preamble: plan.Preamble, Batch: *b, Attempt: 1, Before: h.before}
 	for _, key := range h.ended {
@@ -274,7 +274,7 @@ func (h past) input(l local.Layout, plan *planparse.Plan, b *planparse.Batch, fi
 	return in
 }
 
-// baseOf is the commit that a batch would start from now.
+// baseOf returns the commit that a batch would start from now.
 func (p *project) baseOf(ctx context.Context, h past, given string) (string, error) {
 	if given != "" {
 		if strings.HasPrefix(given, "-") {
@@ -300,8 +300,8 @@ func (p *project) baseOf(ctx context.Context, h past, given string) (string, err
 	return head, nil
 }
 
-// lookAtTree finds the gates and the style of the code at a commit. Where the checkout is not just that, the commit is
-// written to a temporary folder: what is not committed must not show.
+// lookAtTree finds the gates and the code style at a commit. If the checkout differs from that commit, it reads the
+// commit from a temporary folder, so that uncommitted changes have no effect.
 func (a *App) lookAtTree(ctx context.Context, p *project, base string, in *briefing.Input) error {
 	dir, done, err := p.treeAt(ctx, base)
 	if err != nil {
@@ -331,7 +331,7 @@ func (a *App) lookAtTree(ctx context.Context, p *project, base string, in *brief
 	return nil
 }
 
-// styleOf tells how the code in a folder is written, in a line, and what was not looked at.
+// styleOf describes the code style of a folder in one line, and notes which files it skipped.
 func (a *App) styleOf(ctx context.Context, dir string) (text, note string, err error) {
 	program, err := a.astGrep(ctx)
 	if err != nil && !errors.Is(err, patterns.ErrMissing) {
@@ -344,7 +344,7 @@ func (a *App) styleOf(ctx context.Context, dir string) (text, note string, err e
 	return style.Text(), style.Note, nil
 }
 
-// failures is the store of what went wrong in earlier runs.
+// failures returns the store of failures of earlier runs.
 func (p *project) failures(note func(string)) *failures.Store {
 	return failures.Open(filepath.Join(p.layout.Root, "logs", failures.FileName), note)
 }
@@ -374,7 +374,7 @@ func (p *project) treeAt(ctx context.Context, commit string) (dir string, done f
 			return cannot(err)
 		}
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil { // a commit without files
+	if err := os.MkdirAll(dir, 0o755); err != nil { // the commit may have no files
 		os.RemoveAll(temp)
 		return cannot(err)
 	}

@@ -19,11 +19,11 @@ import (
 	"github.com/runplan/runplan/trust"
 )
 
-// critiqueCall is the type of its calls in the log of calls.
+// critiqueCall is the type of critique calls in the log of calls.
 const critiqueCall = "critique"
 
-// critic looks at the steps of the run's agents; nil where it is off (FIX-30), and where there is nobody to ask. It
-// advises, so that this is told and stops nothing.
+// critic returns the critic for the steps of the run's agents. It returns nil if critique is off (FIX-30) or no model
+// can be asked. The critic only advises, so a missing model is a note and not an error.
 func (x *execution) critic(ctx context.Context, view *view, options llm.Options) (local.Critic, error) {
 	c := x.project.config.Critique
 	if !c.Enabled || x.options.noCritique {
@@ -51,14 +51,14 @@ func (x *execution) critic(ctx context.Context, view *view, options llm.Options)
 	}, nil
 }
 
-// modelOptions are those of the settings for models that are asked beside a run.
+// modelOptions returns the options for models that are asked during a run.
 func (x *execution) modelOptions(reaper *proc.Reaper) llm.Options {
 	o := llm.OptionsOf(x.project.config.Models)
 	o.Environ, o.Root, o.Redact, o.Reaper = x.app.Environ, x.project.repo.Root, x.app.redactor(x.project).String, reaper
 	return o
 }
 
-// critiqueFrame says what it is likely to cost, before it costs anything.
+// critiqueFrame describes the expected cost before any call is made.
 func critiqueFrame(m llm.Model, most int) string {
 	text := fmt.Sprintf("critique: %s is asked about each step that changes something, at most %d times an attempt; a task of %d turns takes about %d calls",
 		ui.Sanitize(m.Label()), most, critique.TypicalTurns, critique.TypicalCalls)
@@ -70,11 +70,11 @@ func critiqueFrame(m llm.Model, most int) string {
 
 func localModel(m llm.Model) bool { return m.Provider == llm.Ollama && loopbackURL(m.BaseURL) }
 
-// criticModel is the reviewer that [critique] names, else the model of [models] for the stage.
+// criticModel returns the reviewer that [critique] names, else the model of [models] for the stage.
 func (x *execution) criticModel(ctx context.Context, o llm.Options) (llm.Model, llm.Options, error) {
 	c := x.project.config
 	if name := c.Critique.Reviewer; name != "" {
-		r := c.Review.Reviewers[name] // it is there, or the settings would have been refused
+		r := c.Review.Reviewers[name] // the settings are valid, so the name exists
 		m := reviewerModel(c, name, r)
 		o.PassEnv = nil
 		if m.Provider == llm.Command {
@@ -93,7 +93,7 @@ func (x *execution) criticModel(ctx context.Context, o llm.Options) (llm.Model, 
 	return m, o, err
 }
 
-// noted writes each call into the log of calls. What cannot be written is told, and stops nothing.
+// noted wraps c so that each call is logged. An error of the log is only a note.
 func (x *execution) noted(c llm.Completer, view *view) llm.Completer {
 	secrets := x.app.redactor(x.project)
 	hide := func(text string) string { return redact.Clean(secrets.String(text)) }
@@ -107,7 +107,7 @@ func (x *execution) noted(c llm.Completer, view *view) llm.Completer {
 	})
 }
 
-// criticWatch is a watcher as the driver asks for it.
+// criticWatch adapts a watcher to [local.StepWatch].
 type criticWatch struct {
 	*critique.Watcher
 	model  llm.Model
@@ -131,7 +131,7 @@ func (w criticWatch) Close() local.Critique {
 	return out
 }
 
-// critiqueOutlet says where steps of agents are sent.
+// critiqueOutlet reports where critique sends the steps of agents.
 func (p *project) critiqueOutlet(ctx context.Context) []outlet {
 	c := p.config.Critique
 	if !c.Enabled {
@@ -140,7 +140,7 @@ func (p *project) critiqueOutlet(ctx context.Context) []outlet {
 	x := &execution{project: p}
 	m, _, err := x.criticModel(ctx, llm.Options{})
 	if err != nil {
-		return nil // there is nobody to ask
+		return nil // no model is configured
 	}
 	w := outlet{What: "critic", Name: m.Label(), Data: "the task of a batch, steps of its agent, and files that it edits", When: "each step of an agent"}
 	if m.Provider == llm.Command {
@@ -152,7 +152,7 @@ func (p *project) critiqueOutlet(ctx context.Context) []outlet {
 	return []outlet{w}
 }
 
-// critiqueExecutables is what a repository's own settings would have asked, of a model that somebody else set up.
+// critiqueExecutables lists the executables that the repository's own settings give to critique.
 func (p *project) critiqueExecutables() []trust.Executable {
 	c, file := p.config, p.layout.Config()
 	if !c.Critique.Enabled || c.Source("critique.enabled") != file && c.Source("critique.reviewer") != file {

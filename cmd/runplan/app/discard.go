@@ -47,7 +47,7 @@ runplan cancel RUN. What a finished run landed is taken back by runplan undo RUN
 	return cmd
 }
 
-// exactlyOneRun accepts the one argument RUN.
+// exactlyOneRun accepts exactly one argument, RUN.
 func exactlyOneRun(_ *cobra.Command, args []string) error {
 	if len(args) != 1 || args[0] == "" {
 		return usage(errors.New("name one run"), "runplan status --all lists them")
@@ -92,7 +92,7 @@ func (a *App) discard(ctx context.Context, p *project, name string, all bool) er
 	return nil
 }
 
-// merged counts the batches of a run that are on its branch.
+// merged counts the merged batches of a run.
 func merged(s runner.Summary) int {
 	n := 0
 	for _, b := range s.Batches {
@@ -103,7 +103,7 @@ func merged(s runner.Summary) int {
 	return n
 }
 
-// ended finds the run that name means, which must not be at work.
+// ended finds the run with the given name. It is an error if the run is still running.
 func (p *project) ended(ctx context.Context, name string) (runner.Summary, error) {
 	sums, err := p.summaries(ctx, runner.Filter{})
 	if err != nil {
@@ -130,9 +130,9 @@ func (p *project) ended(ctx context.Context, name string) (runner.Summary, error
 	return runner.Summary{}, noSuchRun(name)
 }
 
-// writeAfterwards adds an event to the journal of a run that is not under way, whose lock the caller holds.
+// writeAfterwards appends an event to the journal of a run that is not running. The caller holds the lock of the run.
 func (a *App) writeAfterwards(ctx context.Context, p *project, ev runner.Event) error {
-	found, err := a.vouch(ctx, p, ev.Run) // an event is only added behind events that verify
+	found, err := a.vouch(ctx, p, ev.Run) // append only after events that verify
 	if err != nil {
 		return err
 	}
@@ -153,13 +153,14 @@ func (a *App) writeAfterwards(ctx context.Context, p *project, ev runner.Event) 
 	return nil
 }
 
-// clearAfter removes the worktrees and branches of a slug whose runs are over, and lists them and what it keeps.
+// clearAfter removes the worktrees and branches of a slug whose runs are over. It returns what it removed and what it
+// kept.
 func (p *project) clearAfter(ctx context.Context, slug string, all bool) ([]local.Leftover, error) {
 	active, err := p.active(ctx)
 	if err != nil {
 		return nil, err
 	}
-	delete(active, slug) // the lock is the caller's
+	delete(active, slug) // the caller holds the lock
 	found, err := local.Leftovers(ctx, p.repo, p.layout, active)
 	if err != nil {
 		return nil, err

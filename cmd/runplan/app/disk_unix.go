@@ -4,7 +4,7 @@ package app
 
 import "golang.org/x/sys/unix"
 
-// freeMiB is the space that is left for users under path, in MiB.
+// freeMiB returns the free space for unprivileged users under path, in MiB.
 func freeMiB(path string) (uint64, error) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(path, &s); err != nil {

@@ -2,7 +2,7 @@ package app
 
 import "golang.org/x/sys/windows"
 
-// freeMiB is the space that is left for the user under path, in MiB.
+// freeMiB returns the free space for the user under path, in MiB.
 func freeMiB(path string) (uint64, error) {
 	name, err := windows.UTF16PtrFromString(path)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/runplan/runplan/internal/config"
 )
 
-// newDocsCommand writes the command line reference from the commands themselves, so that they cannot disagree.
+// newDocsCommand generates the command line reference from the commands, so that both always agree.
 func newDocsCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    "docs FILE [RULES]",
@@ -34,9 +34,9 @@ func newDocsCommand() *cobra.Command {
 	}
 }
 
-// reference renders all commands into one page of markdown.
+// reference renders all commands as one page of markdown.
 func reference(root *cobra.Command) (string, error) {
-	root.InitDefaultCompletionCmd() // cobra makes it when a command runs, which may not be yet
+	root.InitDefaultCompletionCmd() // cobra adds it only when a command runs
 	root.InitDefaultVersionFlag()
 	var b bytes.Buffer
 	b.WriteString("# Command line\n\nThis page is generated from the commands: `make generate`.\n\n")
@@ -74,7 +74,7 @@ func reference(root *cobra.Command) (string, error) {
 	return b.String(), nil
 }
 
-// overview lists the commands by what they are for, as the help does.
+// overview lists the commands by group, as the help does.
 func overview(b *bytes.Buffer, root *cobra.Command) {
 	b.WriteString("| | |\n|---|---|\n")
 	for _, g := range root.Groups() {
@@ -89,7 +89,7 @@ func overview(b *bytes.Buffer, root *cobra.Command) {
 	b.WriteString("\n")
 }
 
-// settings renders what .runplan/config.toml may hold, with defaults.
+// settings renders the keys of .runplan/config.toml with their defaults.
 func settings(b *bytes.Buffer) {
 	b.WriteString("## Settings\n\nIn `.runplan/config.toml` for a repository, in `$RUNPLAN_HOME/config.toml` (or `runplan/config.toml` in the system's\n" +
 		"folder for configuration) for yourself. A flag wins over a variable, that over the repository's file, that over yours.\n\n" +

@@ -9,7 +9,7 @@ import (
 	"github.com/runplan/runplan/patterns"
 )
 
-// measuredOf is the measured precision of a rule that is built in.
+// measuredOf returns the measured precision of a built-in rule.
 func measuredOf(rule string, builtIn bool) string {
 	if !builtIn {
 		return "-"

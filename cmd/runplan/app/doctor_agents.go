@@ -26,7 +26,7 @@ With --agent an agent is tried, in a repository that is made for it and removed 
 to say a word, then to write a file, the way a run would ask it. That costs what two short
 questions cost.`
 
-// examineAgents looks at the agents that are configured, and at the CLIs that runplan knows.
+// examineAgents checks the configured agents and the CLIs that runplan knows.
 func (a *App) examineAgents(ctx context.Context, p *project) []checked {
 	var out []checked
 	for _, name := range slices.Sorted(maps.Keys(p.config.Agents)) {
@@ -45,7 +45,7 @@ func (a *App) examineAgents(ctx context.Context, p *project) []checked {
 	return out
 }
 
-// examineAgent looks at one that is configured. One that is not there is a problem: somebody counts on it.
+// examineAgent checks one configured agent. A missing one is a problem, because the settings rely on it.
 func (a *App) examineAgent(ctx context.Context, p *project, name string) checked {
 	c := p.config.Agents[name]
 	preset, known := command.PresetOf(c.Preset)
@@ -75,7 +75,7 @@ func (a *App) examineAgent(ctx context.Context, p *project, name string) checked
 	return checked{what, "ok", strings.Join(args, " "), ""}
 }
 
-// versionOf asks a CLI for its version. Some take seconds to start; one that hangs is not waited for.
+// versionOf asks a CLI for its version. It waits some seconds for a slow CLI and gives up on one that hangs.
 func (a *App) versionOf(ctx context.Context, preset command.Preset, prog string) string {
 	res, err := proc.Run(ctx, proc.Cmd{
 		Args: append([]string{prog}, preset.Version...), Env: redact.AgentEnv(a.Environ, nil), Dir: os.TempDir(),
@@ -102,12 +102,12 @@ func (a *App) versionOf(ctx context.Context, preset command.Preset, prog string)
 	return line
 }
 
-// tried is what one call of a self-test came to.
+// tried is the result of one call of a self-test.
 type tried struct {
 	Call    string         `json:"call"`
 	Outcome agents.Outcome `json:"outcome"`
 	Kind    agents.Kind    `json:"kind,omitempty"`
-	Rule    string         `json:"rule,omitempty"` // the evidence that decided
+	Rule    string         `json:"rule,omitempty"` // the evidence that decided the result
 	Summary string         `json:"summary"`
 	Files   []string       `json:"files"`
 	Model   string         `json:"model,omitempty"`
@@ -122,7 +122,7 @@ const (
 	trialTime = 5 * time.Minute
 )
 
-// trials are the two calls: one that needs only an answer, one that needs a tool.
+// trials returns the two test calls: one needs only an answer, one needs a tool.
 func trials() []struct{ name, brief string } {
 	return []struct{ name, brief string }{
 		{"say a word", "Answer with the single word: ready. Use no tools and change no files.\n"},
@@ -130,7 +130,7 @@ func trials() []struct{ name, brief string } {
 	}
 }
 
-// tryAgent lets an agent say a word and write a file, through the very code that a run uses.
+// tryAgent asks an agent to answer and to write a file, through the same code as a run.
 func (a *App) tryAgent(ctx context.Context, name string, asJSONFlag bool) error {
 	if name == script.Name {
 		return usage(errors.New("the script agent has no model to try"), "runplan check PLAN.md says what it would do")
@@ -175,7 +175,7 @@ func (a *App) tryAgent(ctx context.Context, name string, asJSONFlag bool) error 
 		}
 		list = append(list, t)
 		if !t.OK {
-			break // the second says no more than the first
+			break // the second call would fail in the same way
 		}
 	}
 	if asJSONFlag {
@@ -189,7 +189,7 @@ func (a *App) tryAgent(ctx context.Context, name string, asJSONFlag bool) error 
 	return err
 }
 
-// tryOnce makes one call in a fresh repository.
+// tryOnce makes one call in a new repository.
 func (a *App) tryOnce(ctx context.Context, c command.Config, dir, call, brief string) (tried, error) {
 	work, err := os.MkdirTemp(dir, "work-")
 	if err != nil {
@@ -249,7 +249,7 @@ func (a *App) showTrials(list []tried) error {
 	return table(a.Stdout, []string{"", "call", "outcome", "time", "files", "usage"}, rows)
 }
 
-// usageText tells what is known of an agent's usage, and says so where nothing is.
+// usageText describes the known usage of an agent, or says that it is unknown.
 func usageText(u agents.Usage) string {
 	var parts []string
 	count := func(name string, n *int64) {

@@ -18,11 +18,11 @@ import (
 	"github.com/runplan/runplan/trust"
 )
 
-// modelLook is how long a server may take to tell its version, and what it knows of a model.
+// modelLook is the time limit for asking a server for its version or for facts about a model.
 const modelLook = 5 * time.Second
 
-// examineModels looks at the models that are configured. Where the server does not answer, what it has is unknown, which
-// is neither good nor bad.
+// examineModels checks the configured models. If the server does not answer, the state of its models is unknown, which
+// is neither ok nor a problem.
 func (a *App) examineModels(ctx context.Context, p *project) []checked {
 	m := p.config.Models
 	if !m.Configured() {
@@ -54,7 +54,7 @@ func (a *App) examineModels(ctx context.Context, p *project) []checked {
 	return out
 }
 
-// examineServer asks an Ollama server who it is.
+// examineServer asks an Ollama server for its version.
 func (a *App) examineServer(ctx context.Context, o llm.Options, baseURL string) (checked, bool) {
 	v, err := llm.ServerVersion(ctx, o, baseURL)
 	var down *llm.DownError
@@ -70,7 +70,7 @@ func (a *App) examineServer(ctx context.Context, o llm.Options, baseURL string) 
 	return checked{"model server", "ok", fmt.Sprintf("Ollama %s at %s", v, baseURL), ""}, true
 }
 
-// examineModel asks the server for one model, and compares what is configured.
+// examineModel asks the server about one model and compares the answer with the settings.
 func examineModel(ctx context.Context, o llm.Options, m llm.Model) checked {
 	what := "model " + m.Name
 	info, err := llm.Inspect(ctx, o, m)
@@ -97,7 +97,7 @@ func examineModel(ctx context.Context, o llm.Options, m llm.Model) checked {
 	return checked{what, "ok", fmt.Sprintf("%s; %s, the window is %d", m.Source, context, m.Window), ""}
 }
 
-// examineModelCommand looks whether the program that answers is there. It is not asked: that might cost money.
+// examineModelCommand checks that the program exists. It does not call the program, because a call may cost money.
 func (a *App) examineModelCommand(p *project, list []llm.Model) []checked {
 	prog := p.config.Models.Command[0]
 	shown := checked{"model command", "ok", strings.Join(p.config.Models.Command, " "), ""}
@@ -124,7 +124,7 @@ func (a *App) examineModelCommand(p *project, list []llm.Model) []checked {
 	return out
 }
 
-// models is the router over the settings and the active adapters of the index (C-04).
+// models returns the router over the settings and the active adapters of the index (C-04).
 func (p *project) models(ctx context.Context) (*llm.Router, error) {
 	all, err := p.deployedAdapters(ctx)
 	if err != nil && !errors.Is(err, store.ErrOlder) {
@@ -142,7 +142,7 @@ func (p *project) models(ctx context.Context) (*llm.Router, error) {
 	}})
 }
 
-// modelOutlet says where questions to models go.
+// modelOutlet reports where questions to models are sent.
 func (p *project) modelOutlet() []outlet {
 	m := p.config.Models
 	if !m.Configured() {
@@ -164,7 +164,7 @@ func (p *project) modelOutlet() []outlet {
 	return []outlet{w}
 }
 
-// modelExecutables is what a repository's own settings would have run, or have sent off the machine, for models.
+// modelExecutables lists the programs and remote addresses that the repository's own settings use for models.
 func (p *project) modelExecutables() []trust.Executable {
 	c, file := p.config, p.layout.Config()
 	from := func(key string) bool { return c.Source("models."+key) == file }

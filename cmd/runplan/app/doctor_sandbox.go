@@ -25,25 +25,25 @@ const doctorSandboxHelp = `
 With --sandbox the sandbox of an agent is tried, in a repository that is made for it and removed
 again: what has to work inside, and what must not. The agent itself is not started.`
 
-// sandboxOf is what confines an agent.
+// sandboxOf returns the sandbox of an agent.
 func (a *App) sandboxOf(c config.Agent) sandbox.Spec {
 	s := sandbox.Spec{Kind: c.Sandbox, Command: c.SandboxCommand, Image: c.SandboxImage, Write: c.SandboxWrite}
-	if dir, err := a.userDir(); err == nil { // who can read these can sign for the user
+	if dir, err := a.userDir(); err == nil { // these files contain the key that signs for the user
 		s.Hide = []string{filepath.Join(dir, seal.FileName), filepath.Join(dir, "serve.key")}
 	}
 	return s
 }
 
-// sandboxTrial is one thing that is tried inside of a sandbox.
+// sandboxTrial is one test inside of a sandbox.
 type sandboxTrial struct {
 	what   string
 	script string
-	// seen tells, from outside, whether it had an effect; nil asks for the script's word.
+	// seen reports, from outside, whether the test had an effect. If it is nil, the result of the script counts.
 	seen func() bool
 	want bool
 }
 
-// trySandbox lets a shell do in the sandbox of an agent what agents do, and what they must not.
+// trySandbox runs a shell in the sandbox of an agent. It tests what agents need and what they must not do.
 func (a *App) trySandbox(ctx context.Context, name string, asJSONFlag bool) error {
 	p, err := a.openProject(ctx)
 	if err != nil {
@@ -102,7 +102,7 @@ func sandboxRemedy(kind string) string {
 	return "correct agents.NAME.sandbox_command"
 }
 
-// sandboxChecks makes a repository with a worktree, as a run has them, and tries one thing after the other.
+// sandboxChecks creates a repository with a worktree, as a run has, and runs the tests one by one.
 func (a *App) sandboxChecks(ctx context.Context, name string, spec sandbox.Spec) ([]checked, error) {
 	dir, err := os.MkdirTemp("", "runplan-sandbox-")
 	if err != nil {

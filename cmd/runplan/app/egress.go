@@ -18,24 +18,24 @@ import (
 	"github.com/runplan/runplan/internal/ui"
 )
 
-// outlet is one way on which data may leave the machine.
+// outlet is one way in which data may leave the machine.
 type outlet struct {
 	What  string `json:"what"` // agent, models, notification, plugin, remote
 	Name  string `json:"name"`
 	To    string `json:"to"`
 	Data  string `json:"data"`
 	When  string `json:"when"`
-	Local *bool  `json:"local"` // true: it stays on this machine; null: nobody can tell from here
+	Local *bool  `json:"local"` // true: data stays on this machine; null: unknown
 }
 
-// outlets is what runplan egress --json prints.
+// outlets is the output of runplan egress --json.
 type outlets struct {
-	Leaves *bool    `json:"leaves"` // whether anything does; null: nobody can tell from here
+	Leaves *bool    `json:"leaves"` // whether any data leaves; null: unknown
 	Ways   []outlet `json:"ways"`
-	Unseen string   `json:"unseen"` // what this cannot look into
+	Unseen string   `json:"unseen"` // what the report cannot cover
 }
 
-// unseenPrograms are those of the project: they run as they do when a person runs them.
+// unseenPrograms explains that the report does not cover the project's own programs.
 const unseenPrograms = "Gates, hooks and the setup of workspaces run the project's own programs, which may send what they like."
 
 func newEgressCommand(a *App) *cobra.Command {
@@ -115,7 +115,8 @@ func (a *App) egress(ctx context.Context, p *project) (outlets, error) {
 	return o, nil
 }
 
-// leaves tells whether anything leaves: one way that does is enough, and one that is unknown leaves it open.
+// leaves reports whether any data leaves. One outlet that leaves is enough; otherwise an unknown one makes the result
+// unknown.
 func leaves(ways []outlet) *bool {
 	yes, unknown := false, false
 	for _, w := range ways {
@@ -128,7 +129,7 @@ func leaves(ways []outlet) *bool {
 	return &yes
 }
 
-// agentOutlets lists the agents that runs may use: those that are configured, or else the one that would be picked.
+// agentOutlets lists the agents that runs may use: the configured ones, else the one that would be chosen.
 func (a *App) agentOutlets(p *project) ([]outlet, error) {
 	here := true
 	const data = "briefs, and what it reads of the repository"
@@ -136,7 +137,7 @@ func (a *App) agentOutlets(p *project) ([]outlet, error) {
 	chosen := p.config.Run.Agent
 	names := slices.Sorted(maps.Keys(p.config.Agents))
 	if chosen != "" && chosen != auto && chosen != script.Name && !slices.Contains(names, chosen) {
-		names = append(names, chosen) // a preset that is not configured further
+		names = append(names, chosen) // a preset without settings
 	}
 	when := map[string]string{}
 	if len(names) == 1 && (chosen == "" || chosen == auto) {
@@ -156,7 +157,7 @@ func (a *App) agentOutlets(p *project) ([]outlet, error) {
 	}
 	for _, name := range p.config.Run.Fallback {
 		if name == solver.Name {
-			continue // whom it asks is what [models] says
+			continue // [models] says where it sends data
 		}
 		if !slices.Contains(names, name) {
 			names = append(names, name)
@@ -182,7 +183,7 @@ func (a *App) agentOutlets(p *project) ([]outlet, error) {
 	return out, nil
 }
 
-// remoteOutlet is where --land pr pushes to: the remote that runs push to, as they choose it.
+// remoteOutlet returns the remote that --land pr pushes to. It selects the remote as runs do.
 func (a *App) remoteOutlet(ctx context.Context, p *project) ([]outlet, error) {
 	list, err := p.repo.Run(ctx, "remote")
 	if err != nil {
@@ -204,7 +205,7 @@ func (a *App) remoteOutlet(ctx context.Context, p *project) ([]outlet, error) {
 	return []outlet{{What: "remote", Name: name, To: a.redactor(p).String(to), Data: "the run branch, and the text of the pull request", When: `runs that land: run.land = "pr"`, Local: &local}}, nil
 }
 
-// remoteAddress is a remote's address without user and password, and whether it is a folder of this machine.
+// remoteAddress returns a remote's address without user and password, and whether it is a folder of this machine.
 func remoteAddress(address string) (to string, local bool) {
 	if u, err := url.Parse(address); err == nil && u.Scheme != "" && (u.Host != "" || u.Scheme == "file") {
 		u.User = nil

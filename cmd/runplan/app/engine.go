@@ -23,33 +23,34 @@ import (
 	"github.com/runplan/runplan/runner/local"
 )
 
-// Elsewhere is a way to carry out runs on other machines. This program has none; one that links an engine calls [Main]
-// with it, and has everything else as well.
+// Elsewhere is an engine that carries out runs on other machines. This program links none. A program that links one
+// passes it to [Main].
 type Elsewhere struct {
-	Name     string // as --engine takes it
+	Name     string // value of --engine
 	Flags    func(*pflag.FlagSet)
 	Open     func(ctx context.Context, s Session) (Distant, error)
 	Commands func(*App) []*cobra.Command
 }
 
-// Session is what an engine gets of the repository and the run at hand.
+// Session is what an engine gets from the repository and the current run.
 type Session struct {
 	local.Config
-	ConfigText []byte // the project's configuration, nil for none
+	ConfigText []byte // the project's configuration; nil if there is none
 	Getenv     func(string) (string, bool)
 }
 
-// Distant is an engine whose runs are somewhere else.
+// Distant is an engine whose runs are on other machines.
 type Distant interface {
 	runner.Engine
-	// Sync brings what has happened of a run to the journal here.
+	// Sync copies new events of a run into the local journal.
 	Sync(ctx context.Context, run string, info runner.Info) error
-	// Live tells whether a run is at work.
+	// Live reports whether a run is running.
 	Live(ctx context.Context, run string) (bool, error)
-	// UnderWay says in a line for each command of a run that is out who has it, and what was pushed of it last.
+	// UnderWay returns one line for each running command of a run: which worker has it and what that worker pushed
+	// last.
 	UnderWay(ctx context.Context, run string) ([]string, error)
-	// Leftovers lists what runs left in the repository that all machines share, and in this one because of it; of runs that
-	// are done it stays for as long as keep. Remove removes one of these.
+	// Leftovers lists what runs left in the shared repository, and what remains in this one because of it. Data of
+	// finished runs is kept for the duration keep. Remove removes one of them.
 	Leftovers(ctx context.Context, keep time.Duration) ([]local.Leftover, error)
 	Remove(ctx context.Context, x local.Leftover) error
 	Close()
@@ -58,10 +59,10 @@ type Distant interface {
 // here is the engine of this machine.
 const here = "local"
 
-// engineFlag is the name under which a run keeps which engine it is on.
+// engineFlag is the key under which a run stores its engine.
 const engineFlag = "engine"
 
-// elsewhere is the engine that was asked for, nil for this machine's own.
+// elsewhere returns the requested engine, or nil for the engine of this machine.
 func (a *App) elsewhere() (*Elsewhere, error) {
 	if a.engine == "" || a.engine == here {
 		return nil, nil
@@ -76,7 +77,7 @@ func (a *App) elsewhere() (*Elsewhere, error) {
 	return nil, usage(fmt.Errorf("--engine %s: unknown", a.engine), "it is one of %s", strings.Join(names, ", "))
 }
 
-// addEngines gives the commands that speak to an engine the flags of those that are linked.
+// addEngines adds the flags of linked engines to the commands that use an engine.
 func (a *App) addEngines(root *cobra.Command) {
 	if len(a.Engines) == 0 {
 		return
@@ -104,8 +105,8 @@ func (a *App) addEngines(root *cobra.Command) {
 	}
 }
 
-// beside lets a command of the journal see and reach runs that are somewhere else: what has happened there is brought here
-// before, and then follows for each of them.
+// beside wraps a command of the journal so that it also covers runs on other machines. It syncs these runs first, runs
+// the command, and then calls each function in then for each of them.
 func (a *App) beside(do func(*cobra.Command, []string) error, then ...func(context.Context, distantRun, *store.Journal) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		e, err := a.elsewhere()
@@ -120,7 +121,7 @@ func (a *App) beside(do func(*cobra.Command, []string) error, then ...func(conte
 		if err != nil {
 			return err
 		}
-		p.repo.AllowPrograms() // it is asked to fetch what happened on other machines
+		p.repo.AllowPrograms() // sync fetches from other machines
 		j, err := store.OpenExistingJournal(ctx, p.layout.Journal())
 		if errors.Is(err, fs.ErrNotExist) {
 			return do(cmd, args)
@@ -155,15 +156,15 @@ func (a *App) beside(do func(*cobra.Command, []string) error, then ...func(conte
 	}
 }
 
-// distantRun is a run of the journal that is on another engine and not finished.
+// distantRun is an unfinished run of the journal that is on another engine.
 type distantRun struct {
 	id   string
 	info runner.Info
 	Distant
-	lock *local.Lock // while it is at work and nobody follows it: others tell by it that somebody works for the run
+	lock *local.Lock // held while the run is running and no process follows it, so that others see the run as locked
 }
 
-// leave lets go of the run.
+// leave closes the engine and releases the lock.
 func (r distantRun) leave() {
 	r.Close()
 	if r.lock != nil {
@@ -171,7 +172,7 @@ func (r distantRun) leave() {
 	}
 }
 
-// syncRuns brings the runs of an engine up to date.
+// syncRuns syncs the unfinished runs of an engine.
 func (a *App) syncRuns(ctx context.Context, e *Elsewhere, p *project, j *store.Journal) ([]distantRun, error) {
 	sums, err := local.List(ctx, j, runner.Filter{})
 	if err != nil {
@@ -195,7 +196,7 @@ func (a *App) syncRuns(ctx context.Context, e *Elsewhere, p *project, j *store.J
 			return runs, err
 		}
 		r := distantRun{id: s.Run, info: info, Distant: d}
-		if r.lock, err = local.TakeLock(p.layout.Lock(s.Slug), time.Now()); err == nil { // or else somebody follows it, and writes it down
+		if r.lock, err = local.TakeLock(p.layout.Lock(s.Slug), time.Now()); err == nil { // else it is followed
 			if err := d.Sync(ctx, s.Run, info); err != nil {
 				fmt.Fprintf(a.Stderr, "runplan: run %s could not be brought up to date: %v\n", s.Run[:8], err)
 			}
@@ -209,7 +210,7 @@ func (a *App) syncRuns(ctx context.Context, e *Elsewhere, p *project, j *store.J
 	return runs, nil
 }
 
-// forward hands what people said here to the run that it is for.
+// forward sends the answers that people gave here to the run.
 func (a *App) forward(ctx context.Context, r distantRun, j *store.Journal) error {
 	said, err := local.Unheard(ctx, j, r.id)
 	if err != nil {
@@ -226,7 +227,7 @@ func (a *App) forward(ctx context.Context, r distantRun, j *store.Journal) error
 	return nil
 }
 
-// underWay tells what a run has out, and who has it.
+// underWay prints the running commands of a run and their workers.
 func (a *App) underWay(ctx context.Context, r distantRun, _ *store.Journal) error {
 	lines, err := r.UnderWay(ctx, r.id)
 	for _, line := range lines {
@@ -238,7 +239,7 @@ func (a *App) underWay(ctx context.Context, r distantRun, _ *store.Journal) erro
 	return nil
 }
 
-// openDistant opens an engine for a run that is known already, without what only a worker needs.
+// openDistant opens an engine for an existing run, without the parts that only a worker needs.
 func (a *App) openDistant(ctx context.Context, e *Elsewhere, p *project, j *store.Journal, info runner.Info, text []byte) (Distant, error) {
 	plan, err := planparse.Parse(info.Plan, text)
 	if err != nil {
@@ -251,7 +252,7 @@ func (a *App) openDistant(ctx context.Context, e *Elsewhere, p *project, j *stor
 	return e.Open(ctx, Session{Getenv: a.Getenv, Config: c})
 }
 
-// quietConfig is that of an engine which is to tell what it has to say, and to carry nothing out.
+// quietConfig returns the configuration of an engine that only reports and carries nothing out.
 func (a *App) quietConfig(p *project) local.Config {
 	return local.Config{
 		Repo: p.repo, Layout: p.layout, Home: a.cacheDir(), Environ: a.Environ, Secrets: p.secrets(), Now: time.Now,
@@ -260,8 +261,8 @@ func (a *App) quietConfig(p *project) local.Config {
 	}
 }
 
-// sameEngine refuses to go on with a run on another engine than it is on. It comes before anything of an earlier process is
-// looked for on this machine, where a worker may be at work for the very run.
+// sameEngine refuses to resume a run on a different engine. It runs before the cleanup of earlier processes, because a
+// worker on this machine may be working for the same run.
 func (x *execution) sameEngine(ctx context.Context) error {
 	asked, was := cmp.Or(x.app.engine, here), cmp.Or(x.info.Flags[engineFlag], here)
 	if asked == was {
@@ -270,10 +271,10 @@ func (x *execution) sameEngine(ctx context.Context) error {
 	for range local.Events(ctx, x.journal, x.run, 0) {
 		return usage(fmt.Errorf("run %s is on engine %s, not %s", x.run[:8], was, asked), "runplan resume --engine %s, of a runplan that has it", was)
 	}
-	return nil // nobody has begun it
+	return nil // the run is new
 }
 
-// engineFor is the engine that is to carry out the run, and what closes it.
+// engineFor returns the engine for the run and a function that closes it.
 func (x *execution) engineFor(ctx context.Context, c local.Config) (runner.Engine, func(), error) {
 	e, err := x.app.elsewhere()
 	if err != nil {
@@ -297,20 +298,20 @@ func (x *execution) engineFor(ctx context.Context, c local.Config) (runner.Engin
 	return d, d.Close, nil
 }
 
-// Hosting is a run that a worker carries out commands of, in a clone of its own.
+// Hosting describes a run for which a worker carries out commands, in a clone of its own.
 type Hosting struct {
 	Dir   string // of the clone
 	Run   string
 	Info  runner.Info
 	Text  []byte // of the plan
-	Trust string // --trust-config
-	Mark  string // KEY=VALUE that all carry which work for the run here
+	Trust string // value of --trust-config
+	Mark  string // KEY=VALUE that all processes of the run on this machine carry
 	Note  func(string)
 }
 
-// Host makes a clone ready for the commands of a run: the agent, the gates and all else as the configuration of the clone
-// says, which has to be trusted here as anywhere. What it returns beside that is to be called in the end: it ends whatever
-// carries the mark, as happens by itself should this program be killed.
+// Host prepares a clone for the commands of a run: agent, gates and the rest, as the configuration of the clone says.
+// The configuration must be trusted on this machine. The caller must call done at the end: it ends all processes that
+// carry the mark. The reaper does the same if this program is killed.
 func (a *App) Host(ctx context.Context, h Hosting) (c local.Config, done func(), err error) {
 	b := *a
 	b.dir = h.Dir
@@ -386,7 +387,8 @@ func (a *App) Host(ctx context.Context, h Hosting) (c local.Config, done func(),
 	return c, done, nil
 }
 
-// ready builds what carries out the commands of a run: agents, gates, reviews. What it returns beside that ends them.
+// ready builds what carries out the commands of a run: agents, gates, reviews. It also returns a function that ends
+// them.
 func (x *execution) ready(ctx context.Context, self string, reaper *proc.Reaper, view *view) (c local.Config, done func(), err error) {
 	var closers []func()
 	done = func() {
@@ -434,19 +436,19 @@ func (x *execution) ready(ctx context.Context, self string, reaper *proc.Reaper,
 	return c, done, nil
 }
 
-// Usage is a failure with exit code 2, and what to do now.
+// Usage returns a failure with exit code 2 and a hint.
 func Usage(err error, hint string) error { return usage(err, "%s", hint) }
 
-// CannotRun is a failure with exit code 5, and what to do now.
+// CannotRun returns a failure with exit code 5 and a hint.
 func CannotRun(err error, hint string) error { return fail(exitCannotRun, err, "%s", hint) }
 
-// Hint is what an error advises to do now, "" for nothing.
+// Hint returns the hint of an error, or "".
 func Hint(err error) string {
 	_, hint := codeOf(err)
 	return hint
 }
 
-// IsUsage tells failures that are no machine's fault: another try gives the same.
+// IsUsage reports errors that do not depend on the machine. A retry gives the same error.
 func IsUsage(err error) bool {
 	var f *failure
 	return errors.As(err, &f) && f.code == exitUsage

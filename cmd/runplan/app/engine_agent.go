@@ -7,13 +7,13 @@ import (
 	"github.com/runplan/runplan/agents"
 )
 
-// nobody stands for an agent that works somewhere else.
+// nobody is a placeholder for an agent that runs on another machine.
 type nobody string
 
 // Name implements [agents.Agent].
 func (n nobody) Name() string { return string(n) }
 
-// Run implements [agents.Agent]: nobody is asked to work here.
+// Run implements [agents.Agent]. It always fails, because this agent does not run here.
 func (n nobody) Run(context.Context, agents.Task, agents.Observer) (agents.Result, error) {
 	return agents.Result{}, fmt.Errorf("agent %s works somewhere else", string(n))
 }

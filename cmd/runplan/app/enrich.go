@@ -99,7 +99,7 @@ func (a *App) enrich(ctx context.Context, dir string, o enrichOptions) error {
 	return a.printEnriched(res, o)
 }
 
-// promote copies what is known into the index, which nobody else may be writing to.
+// promote copies the enriched knowledge into the index. No other process may be writing to the index.
 func (a *App) promote(ctx context.Context, p *project, d enrich.Deps) (int, error) {
 	db, err := store.OpenCurated(ctx, curatedFile(p.repo))
 	if err != nil {

@@ -32,7 +32,7 @@ import (
 	"github.com/runplan/runplan/runner/report"
 )
 
-// execution is one process's go at a run: everything between the decision to run and the exit code.
+// execution is the work of one process on a run, from the decision to run to the exit code.
 type execution struct {
 	app      *App
 	project  *project
@@ -43,15 +43,15 @@ type execution struct {
 	options  runOptions
 	run      string
 	info     runner.Info
-	why      string // why this agent
+	why      string // why this agent was chosen
 	decided  []routing.Line
-	change   *local.Change // with a plan that was changed since the run began
+	change   *local.Change // set if the plan changed since the run began
 	redo     []string      // keys of merged batches that are run again
-	found    []string      // what was found out about the journal before it was resumed
+	found    []string      // findings about the journal from before the resume
 	journal  *store.Journal
 }
 
-// start runs the plan and turns its result into an error with the right exit code.
+// start runs the plan. It converts the result into an error with the exit code.
 func (x *execution) start(ctx context.Context) error {
 	journal, err := store.OpenJournal(ctx, x.project.layout.Journal())
 	if err != nil {
@@ -69,8 +69,8 @@ func (x *execution) start(ctx context.Context) error {
 	if err != nil {
 		return fail(exitCannotRun, fmt.Errorf("find runplan's own program: %w", err), "")
 	}
-	// What an earlier process of this run left behind, should its reaper have been killed with it.
-	if x.app.engine == "" || x.app.engine == here { // a worker may be at work here for the same run
+	// Clean up what an earlier process of this run left behind. That is needed if its reaper was killed too.
+	if x.app.engine == "" || x.app.engine == here { // with another engine, a local worker may have the same run
 		proc.Sweep("RUNPLAN_RUN=" + x.run)
 	}
 	reaper, err := startReaper(self)
@@ -78,16 +78,16 @@ func (x *execution) start(ctx context.Context) error {
 		return fail(exitCannotRun, fmt.Errorf("start the process that ends runplan's children should it be killed: %w", err), "")
 	}
 	defer reaper.Close()
-	// Everything that works in a workspace carries this mark, so that nothing of it outlives a killed run.
+	// Every process in a workspace carries this mark, so that all of them end if the run is killed.
 	if x.app.engine == "" || x.app.engine == here {
 		defer reaper.Tag("RUNPLAN_RUN=" + x.run)()
 	}
 	view := newView(x.app, x.options, x.info)
-	view.printer.Brief = true // it ends with an error that says why
+	view.printer.Brief = true // the run ends with an error that gives the reason
 	defer view.Close()
 	if x.options.serve {
 		note := view.Note
-		if x.options.json { // standard output is for events, and a view of them has no notes
+		if x.options.json { // standard output carries the event stream, so the view shows no notes
 			note = func(text string) { fmt.Fprintln(x.app.Stderr, text) }
 		}
 		stop, err := x.app.serveBeside(ctx, x.project, note)
@@ -125,7 +125,7 @@ func (x *execution) start(ctx context.Context) error {
 	ctx, release := x.signals(ctx, engine, view)
 	defer release()
 	res, err := engine.Start(ctx, x.run, x.info)
-	told.Close() // while its notes can still be shown
+	told.Close() // close it while notes can still be shown
 	view.Close()
 	if err != nil {
 		return x.lost(ctx, err)
@@ -172,7 +172,8 @@ func (x *execution) config(settings gates.Settings, journal *store.Journal, agen
 	}, nil
 }
 
-// gateSettings are those of the configuration. self is this program, which has the testscript engine in it.
+// gateSettings returns the gate settings of the configuration. self is the path of this program, which contains the
+// testscript engine.
 func (p *project) gateSettings(self string, requireTests bool) gates.Settings {
 	c := p.config.Gates
 	s := gates.Settings{
@@ -190,8 +191,7 @@ func (p *project) gateSettings(self string, requireTests bool) gates.Settings {
 	return s
 }
 
-// signals makes the first Ctrl-C stop softly and the second at once. A terminal that hangs up, or a system
-// that asks to end, means at once.
+// signals handles signals: the first Ctrl-C stops softly, the second stops at once. SIGHUP and SIGTERM stop at once.
 func (x *execution) signals(ctx context.Context, engine runner.Engine, v *view) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	got := make(chan os.Signal, 4)
@@ -207,7 +207,7 @@ func (x *execution) signals(ctx context.Context, engine runner.Engine, v *view) 
 			return
 		}
 		v.Note("stopping after the step at work; Ctrl-C again stops at once")
-		// The engine may be between two batches; it takes the wish up when it looks next.
+		// The engine may be between two batches. It reads the request when it looks for events next.
 		engine.Post(ctx, x.run, runner.Event{Kind: runner.StopAsked, Outcome: runner.OutcomeCancelled, Reason: "interrupted"})
 	}
 	v.OnInterrupt(func() { got <- os.Interrupt })
@@ -225,7 +225,7 @@ func (x *execution) signals(ctx context.Context, engine runner.Engine, v *view) 
 	return ctx, func() { signal.Stop(got); close(done); cancel(nil) }
 }
 
-// nameOf is what people call a signal.
+// nameOf returns the usual name of a signal.
 func nameOf(s os.Signal) string {
 	switch s {
 	case syscall.SIGTERM:
@@ -236,7 +236,7 @@ func nameOf(s os.Signal) string {
 	return s.String()
 }
 
-// result tells how it went and what to do now.
+// result reports the outcome of a run and what to do next.
 func (x *execution) result(res runner.Result) error {
 	if x.options.tick {
 		x.tickPlan()
@@ -284,14 +284,14 @@ func (x *execution) writeReport(s runner.Summary) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	// The report of a long run is the most that is in memory at once. It is made once, so it may take its time.
+	// The report of a long run is the peak of memory use. It is written once, so it may take more time.
 	defer debug.SetGCPercent(debug.SetGCPercent(5))
 	debug.FreeOSMemory()
 	past, err := report.PastOf(local.Events(context.Background(), x.journal, x.run, 0))
 	if err != nil {
 		return err
 	}
-	debug.FreeOSMemory() // reading the events took more than what is kept of them
+	debug.FreeOSMemory() // reading the events used more memory than the result keeps
 	if err := atomicfile.WriteLoose(filepath.Join(dir, "report.md"), []byte(report.Markdown(s, past)), 0o644); err != nil {
 		return err
 	}
@@ -299,7 +299,7 @@ func (x *execution) writeReport(s runner.Summary) error {
 	if err := os.Remove(html); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	page, err := os.OpenFile(html, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644) // not through a link
+	page, err := os.OpenFile(html, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644) // do not follow a link
 	if err != nil {
 		return err
 	}
@@ -314,7 +314,7 @@ func (x *execution) writeReport(s runner.Summary) error {
 	return err
 }
 
-// tickPlan ticks off in the user's plan what the run branch has. The runner does it, never an agent.
+// tickPlan ticks the merged tasks in the user's plan. Only the runner writes ticks, never an agent.
 func (x *execution) tickPlan() {
 	sums, err := x.project.summaries(context.Background(), runner.Filter{Run: x.run})
 	if err != nil || len(sums) == 0 {
@@ -352,7 +352,7 @@ func (x *execution) tickPlan() {
 	}
 }
 
-// replaceFile writes a file of the user's anew in one step, where it really lies and with the rights that it has.
+// replaceFile atomically replaces a file of the user. It resolves symbolic links and keeps the permissions.
 func replaceFile(path string, text []byte) error {
 	path, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -365,12 +365,12 @@ func replaceFile(path string, text []byte) error {
 	return atomicfile.Write(path, text, info.Mode().Perm())
 }
 
-// dropBranch removes a run branch whose work is merged.
+// dropBranch removes a run branch that is merged.
 func (p *project) dropBranch(ctx context.Context, ref, tip string) error {
 	return p.repo.UpdateRefs(ctx, git.RefUpdate{Ref: ref, Old: tip})
 }
 
-// exitStatus is the last part of a command's help.
+// exitStatus renders the exit codes at the end of a command's help.
 func exitStatus(codes ...int) string {
 	var b strings.Builder
 	b.WriteString("\n\nExit status:\n")
@@ -380,7 +380,7 @@ func exitStatus(codes ...int) string {
 				continue
 			}
 			if c == exitInterrupted && !slices.Contains(codes, exitLimit) {
-				e.Meaning, _, _ = strings.Cut(e.Meaning, ";") // it is no run, which resume could go on with
+				e.Meaning, _, _ = strings.Cut(e.Meaning, ";") // no run to resume
 			}
 			fmt.Fprintf(&b, "  %3d  %s\n", e.Code, e.Meaning)
 		}

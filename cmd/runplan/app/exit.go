@@ -15,7 +15,7 @@ import (
 	"github.com/runplan/runplan/runner/local"
 )
 
-// The exit codes. exitCodes is the table that the help prints.
+// The exit codes. The help prints exitCodes.
 const (
 	exitOK          = 0
 	exitFailed      = 1
@@ -45,7 +45,7 @@ func exitCodes() []exitCode {
 	}
 }
 
-// failure is an error that knows its exit code, and what to do now.
+// failure is an error with an exit code and a hint.
 type failure struct {
 	code int
 	err  error
@@ -55,17 +55,17 @@ type failure struct {
 func (f *failure) Error() string { return f.err.Error() }
 func (f *failure) Unwrap() error { return f.err }
 
-// usage is a failure with exit code 2.
+// usage returns a failure with exit code 2.
 func usage(err error, hint string, args ...any) error {
 	return &failure{exitUsage, err, fmt.Sprintf(hint, args...)}
 }
 
-// fail is a failure with a code of its own.
+// fail returns a failure with the given exit code.
 func fail(code int, err error, hint string, args ...any) error {
 	return &failure{code, err, fmt.Sprintf(hint, args...)}
 }
 
-// codeOf finds the exit code and the advice for an error.
+// codeOf returns the exit code and the hint of an error.
 func codeOf(err error) (code int, hint string) {
 	var f *failure
 	var out *outputError
@@ -92,8 +92,8 @@ func codeOf(err error) (code int, hint string) {
 	return exitCannotRun, ""
 }
 
-// interruptible is a context that ends with ^C and with SIGTERM, and with more signals where the command leaves something
-// behind when its terminal goes. A command that stops softly has [execution.signals] instead.
+// interruptible returns a context that ends on SIGINT, SIGTERM and the signals in more. Commands that leave something
+// behind when the terminal closes add SIGHUP. A command that stops softly uses [execution.signals].
 func interruptible(ctx context.Context, more ...os.Signal) (context.Context, context.CancelFunc) {
 	return signal.NotifyContext(ctx, append([]os.Signal{os.Interrupt, syscall.SIGTERM}, more...)...)
 }

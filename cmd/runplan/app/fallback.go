@@ -15,24 +15,24 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// crew are the agents of a run: its own, and those that take over, in order, from whoever met a limit.
+// crew holds the agents of a run: its own agent, then the agents that take over in order after a limit.
 type crew struct {
 	list []chosenAgent
-	left []string // who is named and cannot take over, and why
+	left []string // named agents that cannot take over, with the reason
 }
 
-// successors are the names of those that are to take over. A run that goes on recalls those that it began with: the
-// settings may not have them any more, and that is no reason not to go on.
+// successors holds the names of the agents that take over. A resumed run recalls the names that it began with. They
+// may be missing from the present settings, which is not an error.
 type successors struct {
 	names    []string
 	recalled bool
 }
 
-// crewOf finds out who may work for a run: agent, and those of others that can be used on this machine. No names are no
-// fallback.
+// crewOf returns the agents that can work for a run: agent, and those of others that this machine can run. Without
+// names there is no fallback.
 func (a *App) crewOf(p *project, path string, agent chosenAgent, others successors) (crew, error) {
 	c := crew{list: []chosenAgent{agent}}
-	if len(others.names) == 0 || agent.name == script.Name { // which meets no limits
+	if len(others.names) == 0 || agent.name == script.Name { // the script agent has no limits
 		return c, nil
 	}
 	for _, name := range others.names {
@@ -48,7 +48,7 @@ func (a *App) crewOf(p *project, path string, agent chosenAgent, others successo
 			c.list = append(c.list, other)
 		case others.recalled && errors.Is(err, errNoAgent):
 			c.left = append(c.left, name+" (the settings have no such agent any more)")
-		case cannotRun(err): // it may be needed, and it may not
+		case cannotRun(err): // the agent may never be needed
 			c.left = append(c.left, fmt.Sprintf("%s (%v)", name, err))
 		default:
 			return c, fmt.Errorf("run.fallback: %w", err)
@@ -57,10 +57,11 @@ func (a *App) crewOf(p *project, path string, agent chosenAgent, others successo
 	if len(c.list) == 1 && len(c.left) > 0 && !others.recalled {
 		return c, fail(exitCannotRun, fmt.Errorf("no agent can take over from %s: %s", agent.name, strings.Join(c.left, ", ")), "install one, name others in run.fallback, or choose --on-limit exit or wait")
 	}
-	return c, nil // whoever names but the agent itself has nobody else, and knows it
+	return c, nil // the only name is the agent itself, which is allowed
 }
 
-// notInstalled says why the program of an agent cannot be started, or "". Of an agent without a program it says nothing.
+// notInstalled gives the reason why the program of an agent cannot be started. It returns "" if it can, or if the
+// agent has no program.
 func (a *App) notInstalled(p *project, name string) string {
 	program := ""
 	if c, err := a.commandAgent(p, name); err != nil {
@@ -88,16 +89,16 @@ func (a *App) notInstalled(p *project, name string) string {
 	return ""
 }
 
-// cannotRun tells an agent that this machine does not have from one that there is not.
+// cannotRun reports that an agent exists but cannot run on this machine.
 func cannotRun(err error) bool {
 	code, _ := codeOf(err)
 	return code == exitCannotRun
 }
 
-// others are those that take over.
+// others returns the agents that take over.
 func (c crew) others() []chosenAgent { return c.list[1:] }
 
-// infos is what the journal has of them.
+// infos returns the agents in the form that the journal stores.
 func (c crew) infos(settings config.Config) []runner.AgentInfo {
 	out := make([]runner.AgentInfo, len(c.list))
 	for i, x := range c.list {
@@ -106,7 +107,7 @@ func (c crew) infos(settings config.Config) []runner.AgentInfo {
 	return out
 }
 
-// lines tell before the run who takes over, and what follows.
+// lines describes, before the run, which agents take over after a limit and what happens when all are limited.
 func (c crew) lines(onLimit string) []string {
 	if len(c.list) == 1 {
 		return nil
@@ -126,7 +127,7 @@ func (c crew) lines(onLimit string) []string {
 	return []string{redact.Clean(out)}
 }
 
-// missed tells, of a run that goes on, who cannot take over any more.
+// missed describes which agents of a resumed run can no longer take over.
 func (c crew) missed() string {
 	if len(c.left) == 0 {
 		return ""
@@ -134,7 +135,7 @@ func (c crew) missed() string {
 	return "where " + c.list[0].name + " meets a limit, these cannot take over: " + strings.Join(c.left, ", ")
 }
 
-// fallback are those that take over in a new run.
+// fallback returns the successors for a new run.
 func (l *limitFlags) fallback(c config.Run) (successors, error) {
 	asked := cmp.Or(l.onLimit, c.OnLimit)
 	over, _ := config.Fallback(asked)
@@ -147,7 +148,7 @@ func (l *limitFlags) fallback(c config.Run) (successors, error) {
 	return successors{names: c.Fallback}, nil
 }
 
-// fallbackAgain are those in a run that goes on: as the flags say now, else as it was.
+// fallbackAgain returns the successors for a resumed run: from the flags if given, else those of the run.
 func (l *limitFlags) fallbackAgain(info runner.Info, c config.Run) (successors, error) {
 	if l.onLimit != "" {
 		return l.fallback(c)
@@ -161,7 +162,7 @@ func (l *limitFlags) fallbackAgain(info runner.Info, c config.Run) (successors, 
 	return s, nil
 }
 
-// errNoOnLimit says what --on-limit may be.
+// errNoOnLimit reports an invalid value of --on-limit and lists the valid ones.
 func errNoOnLimit(given string) error {
 	words := config.OnLimits()
 	return usage(errors.New("--on-limit "+given+": unknown"), "it is %s or %s", strings.Join(words[:len(words)-1], ", "), words[len(words)-1])

@@ -57,7 +57,7 @@ asked, and nothing is changed. runplan self-fix process takes it from there. - r
 	return cmd
 }
 
-// enqueue puts words into the feedback of a repository.
+// enqueue adds an entry to the feedback of a repository.
 func (a *App) enqueue(ctx context.Context, p *project, w feedback.Words, asJSONFlag bool) error {
 	w.At = time.Now()
 	if err := p.layout.Make(); err != nil {
@@ -91,7 +91,7 @@ func (a *App) enqueue(ctx context.Context, p *project, w feedback.Words, asJSONF
 	return nil
 }
 
-// feedbackTrouble gives what the loop refuses its exit code, and what to do about it.
+// feedbackTrouble adds the exit code and a hint to errors of the feedback loop.
 func feedbackTrouble(err error, code int) error {
 	var refused *feedback.Refusal
 	var blocked *feedback.Blocked
@@ -119,7 +119,7 @@ func feedbackTrouble(err error, code int) error {
 	return err
 }
 
-// shownFeedback cleans what others wrote of what steers a terminal. The row itself keeps it as it was said.
+// shownFeedback removes terminal control codes from text that others wrote. The stored row keeps the original text.
 func shownFeedback(i feedback.Item) feedback.Item {
 	i.Body, i.URL, i.Source = redact.Clean(i.Body), redact.Clean(i.URL), redact.Clean(i.Source)
 	notes := make([]feedback.Note, len(i.Notes))

@@ -86,25 +86,25 @@ and the exit status is 5.` + exitStatus(exitOK, exitFailed, exitUsage, exitCanno
 	return cmd
 }
 
-// inspection is one look of "runplan gate" at the working tree.
+// inspection is one check of the working tree by "runplan gate".
 type inspection struct {
 	app      *App
 	project  *project
 	self     string // this program
 	reaper   *lateReaper
 	rules    *ruleBooks
-	task     string // that calls of models are logged for: a run, whose own events tell what they cost; "" is one of their own
+	task     string // task id for the log of calls: a run, whose events record the cost; "" makes a new id
 	store    cache.Store
-	around   string // what all gates' answers follow from, besides the tree
+	around   string // what the results of all gates depend on, besides the tree
 	options  gateOptions
 	settings gates.Settings
 	gates    []gates.Gate
 	subject  gates.Subject
 	from     comparison
-	tree     chan written // the working tree, as git writes it
+	tree     chan written // the working tree as a git tree
 	ignored  []string     // what git ignores in it
-	hidden   bool         // it does not say all
-	forget   string       // a temporary folder of logs that nobody needs
+	hidden   bool         // the tree does not show every change
+	forget   string       // a temporary log folder that can be deleted
 }
 
 func (a *App) gate(ctx context.Context, o gateOptions) error {
@@ -120,17 +120,18 @@ func (a *App) gate(ctx context.Context, o gateOptions) error {
 	if err != nil {
 		return fail(exitCannotRun, fmt.Errorf("find runplan's own program: %w", err), "")
 	}
-	if !o.list { // which runs nothing
+	if !o.list { // --list runs nothing
 		if err := a.trustConfig(p, o.trust); err != nil {
 			return err
 		}
 	}
 	x := &inspection{app: a, project: p, self: self, options: o, reaper: &lateReaper{self: self}, tree: make(chan written, 1)}
 	defer x.reaper.Close()
-	// Git looks at the tree while the gates are made; to wait for both is what a look at an unchanged tree costs.
+	// Git reads the tree in parallel while the gates are built. On an unchanged tree, waiting for both would dominate
+	// the time.
 	if !o.list {
 		go func() { x.tree <- writtenAt(ctx, p.repo, o.base) }()
-		defer func() { <-x.tree }() // git is not left behind
+		defer func() { <-x.tree }() // wait for git to finish
 	}
 	x.rules = a.ruleBooks(ctx, p)
 	var done func()
@@ -144,7 +145,7 @@ func (a *App) gate(ctx context.Context, o gateOptions) error {
 	if x.gates, err = chosenGates(append(suite.All(p.repo.Root, x.settings), flagged...), o.only); err != nil {
 		return err
 	}
-	for _, g := range flagged { // --only need not name what has its own flag
+	for _, g := range flagged { // --only need not name gates that have a flag of their own
 		if !slices.ContainsFunc(x.gates, func(have gates.Gate) bool { return have.Info().Name == g.Info().Name }) {
 			x.gates = append(x.gates, g)
 		}
@@ -158,15 +159,15 @@ func (a *App) gate(ctx context.Context, o gateOptions) error {
 	return x.look(ctx)
 }
 
-// tellWhatRuns names the programs of the gates where nobody was asked whether they may run: a repository without .runplan
-// has no configuration to trust, and its gates follow from its files.
+// tellWhatRuns names the programs of the gates if the user was not asked to trust them. A repository without .runplan
+// has no configuration to trust; its gates follow from its files.
 func (x *inspection) tellWhatRuns() {
 	if _, err := os.Lstat(x.project.layout.Root); err == nil {
 		return
 	}
 	var programs []string
 	for _, g := range x.gates {
-		if i := g.Info(); i.Command != "" && i.Name != "patterns" { // whose rules are of runplan and of .runplan
+		if i := g.Info(); i.Command != "" && i.Name != "patterns" { // it reads only rules
 			programs = append(programs, fmt.Sprintf("%s (%s)", i.Name, ui.Cut(ui.Sanitize(i.Command), 60, "…")))
 		}
 	}
@@ -175,7 +176,7 @@ func (x *inspection) tellWhatRuns() {
 	}
 }
 
-// chosenGates keeps the gates that --only names.
+// chosenGates returns the gates that --only names.
 func chosenGates(all []gates.Gate, only []string) ([]gates.Gate, error) {
 	if len(only) == 0 {
 		return all, nil
@@ -204,13 +205,13 @@ func chosenGates(all []gates.Gate, only []string) ([]gates.Gate, error) {
 	}), nil
 }
 
-// listedGate is a gate and whether it can look.
+// listedGate is a gate and whether its tools are installed.
 type listedGate struct {
 	gates.Info
 	gates.Readiness
 }
 
-// list shows the gates, and whether their tools are installed, without running anything of the tree.
+// list shows the gates and whether their tools are installed. It runs nothing of the tree.
 func (x *inspection) list(ctx context.Context) error {
 	infos := make([]gates.Info, 0, len(x.gates))
 	for _, g := range x.gates {
@@ -233,10 +234,10 @@ func (x *inspection) list(ctx context.Context) error {
 	return table(x.app.Stdout, []string{"gate", "kind", "cost", "failure", "state", "tools", "command"}, rows)
 }
 
-// Kindly is the kind of a gate as a word.
+// Kindly returns the kind of the gate as a word.
 func (l listedGate) Kindly() string { return string(l.Kind) }
 
-// foundTools tells what is installed and what is not, and how to get that.
+// foundTools describes which tools are installed, which are missing, and how to install those.
 func foundTools(r gates.Readiness) (found, fix string) {
 	if r.State == gates.StateOff {
 		return "turned off in the configuration", ""
@@ -255,7 +256,7 @@ func foundTools(r gates.Readiness) (found, fix string) {
 	return strings.Join(texts, ", "), strings.Join(fixes, "; ")
 }
 
-// open makes what is to be looked at ready, and returns the gates that look. done clears away, also after an error.
+// open prepares the subject and returns the gates. The caller must call done to clean up, also after an error.
 func (x *inspection) open(ctx context.Context) (list []gates.Gate, done func(), err error) {
 	done = func() {
 		if x.forget != "" {
@@ -284,7 +285,7 @@ func (x *inspection) open(ctx context.Context) (list []gates.Gate, done func(), 
 	}, nil
 }
 
-// look asks the gates and shows what they say.
+// look runs the gates and shows their results.
 func (x *inspection) look(ctx context.Context) error {
 	list, done, err := x.open(ctx)
 	defer done()
@@ -292,7 +293,7 @@ func (x *inspection) look(ctx context.Context) error {
 		return err
 	}
 	verdict, blind, err := gates.RunAll(ctx, list, x.subject, func(r gates.Report) {
-		if !x.options.json && r.Command != "" { // what may take its time
+		if !x.options.json && r.Command != "" { // the command may take long
 			fmt.Fprintf(x.app.Stderr, "%s: %s\n", r.Gate, r.Status)
 		}
 	})
@@ -307,7 +308,7 @@ func (x *inspection) look(ctx context.Context) error {
 			verdict.Reports[i].Log, verdict.Reports[i].LogHash = "", ""
 		}
 	} else {
-		x.forget = "" // the report names the logs
+		x.forget = "" // keep the logs, because the report names them
 	}
 	if err := x.show(verdict); err != nil {
 		return err
@@ -318,7 +319,7 @@ func (x *inspection) look(ctx context.Context) error {
 	return outcomeOf(verdict, blind)
 }
 
-// outcomeOf turns a verdict into the exit status.
+// outcomeOf converts a verdict into the exit status.
 func outcomeOf(v gates.Verdict, blind []*gates.GateError) error {
 	if len(blind) > 0 {
 		return fail(exitCannotRun, blind[0], "it is neither a pass nor a failure; put it right, or leave the gate out: [gates] disable")
@@ -330,7 +331,7 @@ func outcomeOf(v gates.Verdict, blind []*gates.GateError) error {
 	return fail(exitFailed, fmt.Errorf("%d %s", n, map[bool]string{true: "finding blocks", false: "findings block"}[n == 1]), "")
 }
 
-// prepare finds out what changed, and makes room for logs.
+// prepare finds the changed files and creates the log folder.
 func (x *inspection) prepare(ctx context.Context) (err error) {
 	repo := x.project.repo
 	logs, err := x.logs()
@@ -358,7 +359,7 @@ func (x *inspection) prepare(ctx context.Context) (err error) {
 		x.wholeTree()
 		return nil
 	}
-	x.subject.Changed = []string{} // nothing is not the same as not known
+	x.subject.Changed = []string{} // an empty list means no change; nil means unknown
 	if x.from.Tree == tree.hash {
 		return nil
 	}
@@ -372,7 +373,7 @@ func (x *inspection) prepare(ctx context.Context) (err error) {
 	return nil
 }
 
-// wholeTree shows everything as new, but to the gates that compare with what was there before.
+// wholeTree marks all files as new, except for gates that compare with the base.
 func (x *inspection) wholeTree() {
 	change := x.subject.Diff
 	x.subject.Diff = gates.GitDiff(x.project.repo, emptyTree(x.subject.Tree), x.subject.Tree)

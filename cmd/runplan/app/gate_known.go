@@ -18,7 +18,7 @@ import (
 	"github.com/runplan/runplan/runner/local"
 )
 
-// cached puts the store of earlier answers in front of the gates, and the reaper behind them.
+// cached wraps the gates with the result cache and the reaper.
 func (x *inspection) cached(ctx context.Context) ([]gates.Gate, error) {
 	list := underReaper(x.gates, x.reaper)
 	l := x.project.layout
@@ -27,7 +27,7 @@ func (x *inspection) cached(ctx context.Context) ([]gates.Gate, error) {
 	}
 	s, err := x.app.seal()
 	if err != nil {
-		return list, nil // without a key nothing can be believed later, so nothing is kept
+		return list, nil // without a key no cache entry can be verified later, so nothing is cached
 	}
 	x.store = cache.Store{Dir: l.GateCache(), Seal: s}
 	complete, err := x.store.Complete(ctx, x.project.repo, x.subject.Tree)
@@ -58,7 +58,7 @@ func (x *inspection) cached(ctx context.Context) ([]gates.Gate, error) {
 	return list, nil
 }
 
-// named are the programs that the configuration or the environment names.
+// named returns the programs that the configuration or the environment names.
 func (x *inspection) named() []string {
 	out := []string{x.project.config.Gates.AstGrep}
 	if p, ok := x.app.Getenv(patterns.EnvVar); ok {
@@ -67,7 +67,7 @@ func (x *inspection) named() []string {
 	return out
 }
 
-// contents tells one state of a folder of rules from another, by what is in the files and not by their dates.
+// contents returns a cache key for a folder of rules. It covers the contents of files, not their dates.
 func contents(dir string) string {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -82,8 +82,8 @@ func contents(dir string) string {
 	return dir + " " + hex.EncodeToString(sum.Sum(nil))
 }
 
-// readRules reads the rules that somebody wrote for gates that will be asked. What is wrong with them is wrong with the
-// command, and told before anything runs; those that are built in can wait.
+// readRules reads the project's and user's own rules for the selected gates. An error in them is reported before
+// anything runs. Built-in rules are read later.
 func (x *inspection) readRules(list []gates.Gate) error {
 	for _, g := range list {
 		name := g.Info().Name
@@ -96,7 +96,7 @@ func (x *inspection) readRules(list []gates.Gate) error {
 	return nil
 }
 
-// baseline looks at the base where a gate fails; nil where nobody asked for it, or there is no base.
+// baseline returns the baseline for failing gates. It returns nil if it was not requested or there is no base.
 func (x *inspection) baseline() (*local.Baseline, error) {
 	if !x.options.baseline || x.subject.Base == "" {
 		return nil, nil
@@ -104,7 +104,7 @@ func (x *inspection) baseline() (*local.Baseline, error) {
 	return x.baselineOf(x.subject)
 }
 
-// baselineOf looks at the base of a subject.
+// baselineOf returns the baseline of a subject.
 func (x *inspection) baselineOf(subject gates.Subject) (*local.Baseline, error) {
 	reaper, err := x.reaper.get()
 	if err != nil {
@@ -131,7 +131,7 @@ func (x *inspection) baselineOf(subject gates.Subject) (*local.Baseline, error) 
 		},
 		Remember: func(info gates.Info, s gates.Subject, r gates.Report) {
 			if k := key(info, s); k != "" && info.Pure {
-				_ = x.store.Put(k, r) // without it the base is asked again
+				_ = x.store.Put(k, r) // without the entry, the base is checked again
 			}
 		},
 	}, nil

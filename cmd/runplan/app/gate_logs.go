@@ -12,8 +12,8 @@ type logFolder struct {
 	temporary bool
 }
 
-// logs makes a folder for what gates print: under .runplan where there is one that can be written to, else a temporary
-// one. Nothing else may appear in the tree.
+// logs creates the folder for the output of gates. It is under .runplan if that is writable, else a temporary folder,
+// because nothing else may appear in the tree.
 func (x *inspection) logs() (logFolder, error) {
 	l := x.project.layout
 	if _, err := os.Stat(l.Root); err == nil && l.Make() == nil {
@@ -32,10 +32,10 @@ func (x *inspection) logs() (logFolder, error) {
 	return logFolder{dir, true}, nil
 }
 
-// keptLogs is how many looks keep their logs.
+// keptLogs is the number of checks whose logs are kept.
 const keptLogs = 20
 
-// prune removes the oldest logs. One that cannot be removed is no reason not to look.
+// prune removes the oldest logs. An error is ignored, because it must not stop the check.
 func prune(parent string) {
 	entries, err := os.ReadDir(parent) // sorted by name, which begins with the time
 	if err != nil {

@@ -11,17 +11,17 @@ import (
 	"github.com/runplan/runplan/runner/local"
 )
 
-// defaultMutantsBudget bounds how long "runplan gate --mutants" runs tests on mutants.
+// defaultMutantsBudget is the default time limit for "runplan gate --mutants".
 const defaultMutantsBudget = time.Minute
 
-// mutantOptions are the flags of gate that ask for mutants.
+// mutantOptions holds the flags of gate for mutation testing.
 type mutantOptions struct {
 	asked  bool
 	budget time.Duration
 	bar    int
 }
 
-// check refuses values that make no sense, and flags without --mutants.
+// check rejects invalid values, and flags without --mutants.
 func (o mutantOptions) check() error {
 	switch {
 	case !o.asked && (o.bar != 0 || o.budget != defaultMutantsBudget):
@@ -34,7 +34,7 @@ func (o mutantOptions) check() error {
 	return nil
 }
 
-// mutants returns the gate that runs the tests on mutants of the change, if it was asked for.
+// mutants returns the mutation gate if it was requested.
 func (x *inspection) mutants() []gates.Gate {
 	o := x.options.mutants
 	if !o.asked {

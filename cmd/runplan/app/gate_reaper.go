@@ -9,8 +9,8 @@ import (
 	"github.com/runplan/runplan/internal/proc"
 )
 
-// lateReaper is the process that ends runplan's children should it be killed, started when there may be one. It costs
-// as much as runplan itself, and a look at a tree that was looked at before starts nothing.
+// lateReaper starts the reaper only when a program may be started. The reaper ends runplan's children if runplan is
+// killed. Starting it takes as long as starting runplan, and a check that hits the cache starts no program.
 type lateReaper struct {
 	self   string
 	once   sync.Once
@@ -27,20 +27,20 @@ func (l *lateReaper) get() (*proc.Reaper, error) {
 	return l.reaper, l.err
 }
 
-// Close ends it where it runs.
+// Close ends the reaper if it is running.
 func (l *lateReaper) Close() {
 	if l.reaper != nil {
 		l.reaper.Close()
 	}
 }
 
-// supervised is a gate whose programs the reaper knows of.
+// supervised is a gate that registers its programs with the reaper.
 type supervised struct {
 	gates.Gate
 	reaper *lateReaper
 }
 
-// underReaper puts the reaper behind the gates that start programs. Those that read files only are left as they are.
+// underReaper wraps the gates that start programs. Gates that only read files stay as they are.
 func underReaper(list []gates.Gate, r *lateReaper) []gates.Gate {
 	out := make([]gates.Gate, len(list))
 	for i, g := range list {

@@ -10,14 +10,14 @@ import (
 	"github.com/runplan/runplan/runner/local"
 )
 
-// regressionOptions are the flags of gate that ask for the differential check.
+// regressionOptions holds the flags of gate for the differential check.
 type regressionOptions struct {
 	files   []string
 	command string
 	runs    int
 }
 
-// check refuses flags that ask for nothing.
+// check rejects flags that have no effect.
 func (o regressionOptions) check() error {
 	switch {
 	case len(o.files) == 0 && (o.command != "" || o.runs != differential.DefaultRuns):
@@ -28,7 +28,8 @@ func (o regressionOptions) check() error {
 	return nil
 }
 
-// regression is the gate that holds the working tree against its regression test; none where nobody asked.
+// regression returns the gate that runs the regression test on the working tree. It returns nothing if it was not
+// requested.
 func (x *inspection) regression() []gates.Gate {
 	o := x.options.regression
 	if len(o.files) == 0 {

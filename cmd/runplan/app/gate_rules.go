@@ -12,10 +12,10 @@ import (
 	"github.com/runplan/runplan/runner/local"
 )
 
-// ruleLayer is a folder with lessons and one with patterns that are not built in.
+// ruleLayer names a folder of lessons and a folder of patterns that are not built in.
 type ruleLayer struct{ name, lessons, patterns string }
 
-// has tells whether the folder that the gate of that name reads is there.
+// has reports whether the folder that the named gate reads exists.
 func (l ruleLayer) has(gate string) bool {
 	dir := map[string]string{"lessons": l.lessons, "patterns": l.patterns}[gate]
 	if dir == "" {
@@ -25,8 +25,8 @@ func (l ruleLayer) has(gate string) bool {
 	return err == nil
 }
 
-// ruleLayers are the folders of the rules that the user and the project at root have of their own, the later over the
-// earlier. A user without a home has none.
+// ruleLayers returns the rule folders of the user and of the project at root. Later layers override earlier ones. A
+// user without a home folder has none.
 func (a *App) ruleLayers(root string) []ruleLayer {
 	at := func(name, dir string) ruleLayer {
 		return ruleLayer{name, filepath.Join(dir, "lessons"), filepath.Join(dir, "patterns")}
@@ -38,7 +38,7 @@ func (a *App) ruleLayers(root string) []ruleLayer {
 	return append(out, at(string(patterns.Project), filepath.Join(root, local.DirName)))
 }
 
-// ruleBooks are the two libraries of rules, read when a gate first looks something up in them.
+// ruleBooks holds the two rule libraries. Each is loaded when a gate first uses it.
 type ruleBooks struct {
 	lessons  func() (*lessons.Scanner, error)
 	patterns func() ([]patterns.Rule, error)
@@ -67,10 +67,10 @@ func (a *App) ruleBooks(ctx context.Context, p *project) *ruleBooks {
 	}
 }
 
-// gates are the names of the gates that read them.
+// gates returns the names of the gates that use the libraries.
 func (*ruleBooks) gates() []string { return []string{"lessons", "patterns"} }
 
-// read reads the book of a gate, to hear what is wrong with it.
+// read loads the library of a gate and returns its error.
 func (b *ruleBooks) read(gate string) (err error) {
 	switch gate {
 	case "lessons":

@@ -14,7 +14,7 @@ import (
 	"github.com/runplan/runplan/internal/ui"
 )
 
-// gateResult is what --json prints.
+// gateResult is the output of gate --json.
 type gateResult struct {
 	Verdict gates.Status     `json:"verdict"`
 	Base    string           `json:"base,omitempty"`
@@ -31,7 +31,7 @@ func (x *inspection) show(v gates.Verdict) error {
 	return x.print(x.app.Stdout, v)
 }
 
-// export writes what other programs read.
+// export writes the report formats for other programs.
 func (x *inspection) export(r report.Run) error {
 	to := func(file string, flags int, write func(io.Writer, report.Run) error) error {
 		if file == "" {
@@ -60,7 +60,7 @@ func (x *inspection) export(r report.Run) error {
 	}
 	out := x.app.Stdout
 	if x.options.json {
-		out = x.app.Stderr // standard output holds one object; GitHub reads both
+		out = x.app.Stderr // standard output holds one JSON object; GitHub reads both streams
 	}
 	if err := report.GitHub(out, r); err != nil {
 		return err
@@ -69,7 +69,7 @@ func (x *inspection) export(r report.Run) error {
 	return to(page, os.O_APPEND, report.Summary)
 }
 
-// print shows a table of the gates, and then what they found.
+// print shows a table of the gates, then their findings.
 func (x *inspection) print(w io.Writer, v gates.Verdict) error {
 	var rows [][]string
 	for _, r := range v.Reports {
@@ -108,7 +108,7 @@ func (x *inspection) print(w io.Writer, v gates.Verdict) error {
 
 func short(commit string) string { return commit[:min(len(commit), 10)] }
 
-// findingLines shows findings as compilers do, sorted by place.
+// findingLines formats findings as compilers do, sorted by position.
 func findingLines(reports []gates.Report) []string {
 	var all []gates.Finding
 	for _, r := range reports {

@@ -17,26 +17,26 @@ import (
 	"github.com/runplan/runplan/internal/ui"
 )
 
-// written is the working tree as a tree, and what it is compared with, or why that is not known.
+// written is the working tree as a git tree and its comparison base, or the reason why they are unknown.
 type written struct {
 	hash      string
-	ignored   []string // what git ignores: files, and folders with a slash at the end
-	hidden    bool     // git was told not to look at files that are there, so that the hash does not say all
+	ignored   []string // files that git ignores; folders end with a slash
+	hidden    bool     // git was told to ignore changes of existing files, so the hash is incomplete
 	err       error
 	from      comparison
 	unrelated error
 }
 
-// comparison says what the working tree is compared with.
+// comparison names the commit that the working tree is compared with.
 type comparison struct {
 	Commit string // "" before the first commit
-	Tree   string // the empty tree where there is no commit
-	Why    string // for people
+	Tree   string // the empty tree if there is no commit
+	Why    string // reason, for people
 }
 
-// writtenAt asks git for all that a look follows from. Most looks are at a checkout in which nothing changed, and what
-// they cost is the programs that they start: so one question tells what changed and what is ignored, and one names the
-// commits, and only what these leave open is asked for.
+// writtenAt collects from git all that a check depends on. In most checks nothing changed, and starting git takes most
+// of the time. So one command lists changed and ignored files, and one resolves the commits. Others run only if these
+// two leave something open.
 func writtenAt(ctx context.Context, repo *git.Repo, base string) (w written) {
 	var named map[string]string
 	var now checkout
@@ -51,7 +51,7 @@ func writtenAt(ctx context.Context, repo *git.Repo, base string) (w written) {
 	}
 	w.ignored = now.ignored
 	head := named["HEAD^{commit}"]
-	settled := head != "" && head == now.head // not so where somebody commits while we look
+	settled := head != "" && head == now.head // false if somebody commits at the same time
 	if base == "" && settled && now.level && level(named, head) {
 		w.from = comparison{Commit: head, Tree: named["HEAD^{tree}"], Why: "the last commit"}
 	} else {
@@ -66,15 +66,15 @@ func writtenAt(ctx context.Context, repo *git.Repo, base string) (w written) {
 	return w
 }
 
-// checkout is what git says of the working tree.
+// checkout is the state of the working tree as git reports it.
 type checkout struct {
-	head    string   // the commit; "" before the first
-	level   bool     // the branch follows none, or one at the same commit
-	clean   bool     // index and working tree are as committed, with nothing that git does not know
-	ignored []string // files, and folders with a slash at the end
+	head    string   // the current commit; "" before the first
+	level   bool     // the branch has no upstream, or one at the same commit
+	clean   bool     // index and working tree equal the commit, without untracked files
+	ignored []string // files; folders end with a slash
 }
 
-// checkedOut asks git how the working tree stands. The user's own settings of git status do not count.
+// checkedOut asks git for the state of the working tree. It overrides the user's settings for git status.
 func checkedOut(ctx context.Context, repo *git.Repo) (checkout, error) {
 	out, err := repo.Status(ctx, "--porcelain=v2", "--branch", "--no-ahead-behind", "--no-renames", "--untracked-files=all", "--ignored=matching")
 	if err != nil {
@@ -83,7 +83,7 @@ func checkedOut(ctx context.Context, repo *git.Repo) (checkout, error) {
 	return parseStatus(out), nil
 }
 
-// parseStatus reads what git status prints. Whatever it does not know is a change.
+// parseStatus parses the output of git status. A line that it does not know counts as a change.
 func parseStatus(out string) checkout {
 	c := checkout{clean: true, level: true}
 	for entry := range strings.SplitSeq(out, "\x00") {
@@ -105,7 +105,7 @@ func parseStatus(out string) checkout {
 				c.head = value
 			}
 		case "branch.upstream":
-			c.level = false // until the next line says so
+			c.level = false // until the next line sets it
 		case "branch.ab":
 			c.level = value == "+0 -0"
 		}
@@ -113,8 +113,8 @@ func parseStatus(out string) checkout {
 	return c
 }
 
-// hidesFiles tells whether git was told to believe, and not to look, that files did not change: those that are assumed
-// unchanged, and those left out of a sparse checkout that are there all the same.
+// hidesFiles reports whether git was told to assume files unchanged: files with the assume-unchanged flag, and
+// existing files outside of a sparse checkout.
 func hidesFiles(ctx context.Context, repo *git.Repo) (bool, error) {
 	out, err := repo.Run(ctx, "ls-files", "-v", "-z")
 	if err != nil {
@@ -135,10 +135,10 @@ func hidesFiles(ctx context.Context, repo *git.Repo) (bool, error) {
 	return false, nil
 }
 
-// trunks are the refs that everybody's work may go to.
+// trunks lists the refs of the usual integration branches.
 var trunks = []string{"refs/remotes/origin/HEAD", "refs/remotes/origin/main", "refs/remotes/origin/master", "refs/heads/main", "refs/heads/master"}
 
-// resolved names HEAD, its tree and the trunks in one question. Where git cannot answer, nothing is known.
+// resolved resolves HEAD, its tree and the trunks with one git command. If git fails it returns nothing.
 func resolved(ctx context.Context, repo *git.Repo) map[string]string {
 	names := []string{"HEAD^{commit}", "HEAD^{tree}"}
 	for _, t := range trunks {
@@ -158,8 +158,8 @@ func resolved(ctx context.Context, repo *git.Repo) map[string]string {
 	return found
 }
 
-// level says that each trunk there is stands where the checkout does: whichever work is compared with, it is the last
-// commit.
+// level reports whether each existing trunk points to the commit of the checkout. Then that commit is the base in any
+// case.
 func level(named map[string]string, head string) bool {
 	for _, t := range trunks {
 		if at, ok := named[t+"^{commit}"]; ok && at != head {
@@ -217,14 +217,13 @@ func compareWith(ctx context.Context, repo *git.Repo, given string) (comparison,
 	return c, nil
 }
 
-// emptyTree is the tree with nothing in it, as a repository names it that names a tree like this one. Git knows it
-// without having it.
+// emptyTree returns the hash of the empty tree, in the hash format of like. Git knows that tree without storing it.
 func emptyTree(like string) string {
 	const header = "tree 0\x00"
 	if len(like) == sha256.Size*2 {
 		sum := sha256.Sum256([]byte(header))
 		return hex.EncodeToString(sum[:])
 	}
-	sum := sha1.Sum([]byte(header)) // git's name for it, not a matter of secrecy
+	sum := sha1.Sum([]byte(header)) // git's object name; not used for security
 	return hex.EncodeToString(sum[:])
 }

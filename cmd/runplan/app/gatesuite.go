@@ -15,9 +15,9 @@ import (
 	"github.com/runplan/runplan/internal/proc"
 )
 
-// gateSuite is what the configuration asks for, with the gates that live as long as the process: the libraries
-// of rules, read from the user's checkout and never from a workspace, and plugins, which start when they are
-// first asked. Libraries of gates that are not wanted are not read. done ends the plugins.
+// gateSuite returns the gate settings of the configuration, with the gates that live as long as the process. These are
+// the rule libraries and the plugins. Libraries are read from the user's checkout, never from a workspace, and only if
+// their gate is enabled. A plugin starts on first use. done ends the plugins.
 func (a *App) gateSuite(ctx context.Context, p *project, self string, requireTests bool, reaper *proc.Reaper, wanted func(gate string) bool) (s gates.Settings, done func(), err error) {
 	books := a.ruleBooks(ctx, p)
 	for _, gate := range books.gates() {
@@ -36,7 +36,7 @@ func (a *App) gateSuite(ctx context.Context, p *project, self string, requireTes
 	return s, done, nil
 }
 
-// suiteOf is [App.gateSuite] with rules that nobody has read yet.
+// suiteOf does what [App.gateSuite] does, with rule libraries that are not loaded yet.
 func (a *App) suiteOf(p *project, self string, requireTests bool, books *ruleBooks) (s gates.Settings, done func()) {
 	s = p.gateSettings(self, requireTests)
 	s.More = append(s.More, rules.Lessons(books.lessons), rules.Patterns(books.program, books.patterns, p.config.Gates.StrictAST), blueprint.Gate(books.program))
@@ -63,7 +63,7 @@ func pluginConfig(g config.Plugin) plugin.Config {
 	}
 }
 
-// lazyPlugin starts a plugin when it is first asked to look.
+// lazyPlugin starts a plugin on its first check.
 type lazyPlugin struct {
 	config plugin.Config
 	mu     sync.Mutex
@@ -71,7 +71,7 @@ type lazyPlugin struct {
 	failed error
 }
 
-// Info is what the configuration knows; once the plugin runs, what it says itself.
+// Info returns what the configuration says. After the start it returns what the plugin says.
 func (l *lazyPlugin) Info() gates.Info {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -81,7 +81,7 @@ func (l *lazyPlugin) Info() gates.Info {
 	return gates.Info{Name: l.config.Name, Kind: gates.Static, Cost: gates.Cheap, Blocking: l.config.Blocking == nil || *l.config.Blocking, Command: l.config.Path}
 }
 
-// Check starts the plugin where it does not run yet, and asks it.
+// Check starts the plugin if necessary, then calls it.
 func (l *lazyPlugin) Check(ctx context.Context, s gates.Subject) (gates.Report, error) {
 	l.mu.Lock()
 	if l.open == nil && l.failed == nil {

@@ -75,13 +75,13 @@ they are merged there.` + exitStatus(exitOK, exitUsage, exitCannotRun),
 	return cmd
 }
 
-// gcShared lists what runs left where all machines have it, and with list removes nothing of it.
+// gcShared lists what runs left in the repository that all machines share. Unless list is set, it removes them.
 func (a *App) gcShared(ctx context.Context, p *project, list bool) ([]local.Leftover, error) {
 	e, err := a.elsewhere()
 	if err != nil || e == nil {
 		return nil, err
 	}
-	p.repo.AllowPrograms() // what all machines share is fetched and deleted there
+	p.repo.AllowPrograms() // the shared leftovers are fetched and deleted on the remote
 	d, err := e.Open(ctx, Session{Getenv: a.Getenv, Config: a.quietConfig(p)})
 	if err != nil {
 		return nil, err
@@ -101,7 +101,7 @@ func (a *App) gcShared(ctx context.Context, p *project, list bool) ([]local.Left
 	return found, nil
 }
 
-// PrintLeftovers shows what was left behind; with list nothing of it was removed.
+// PrintLeftovers prints the leftovers. With list, nothing was removed.
 func (a *App) PrintLeftovers(found []local.Leftover, list, json bool) error {
 	if json {
 		return asJSON(a.Stdout, append([]local.Leftover{}, found...))
@@ -121,7 +121,7 @@ func (a *App) PrintLeftovers(found []local.Leftover, list, json bool) error {
 	return table(a.Stdout, []string{"", "what", "name", "size", "why"}, rows)
 }
 
-// removeLeftover removes what can go.
+// removeLeftover removes one leftover if that is allowed.
 func (p *project) removeLeftover(ctx context.Context, x local.Leftover) error {
 	switch {
 	case !x.Remove:
@@ -134,7 +134,7 @@ func (p *project) removeLeftover(ctx context.Context, x local.Leftover) error {
 	return local.RemoveLeftover(ctx, p.repo, p.layout, x)
 }
 
-// active returns the slugs whose runs are at work or not finished.
+// active returns the slugs whose runs are running or unfinished.
 func (p *project) active(ctx context.Context) (map[string]bool, error) {
 	sums, err := p.summaries(ctx, runner.Filter{})
 	if err != nil {
@@ -142,7 +142,7 @@ func (p *project) active(ctx context.Context) (map[string]bool, error) {
 	}
 	active := map[string]bool{}
 	seen := map[string]bool{}
-	for _, s := range sums { // newest first: it is the newest run that a slug stands for
+	for _, s := range sums { // newest first: the newest run of a slug counts
 		if !seen[s.Slug] && !s.Status.Over() {
 			active[s.Slug] = true
 		}

@@ -13,11 +13,11 @@ import (
 	"github.com/runplan/runplan/runner/local"
 )
 
-// restful is how long nobody has written to the session of a task that is no run's before it counts as left behind.
+// restful is the age after which an unused session of a task outside of runs counts as left over.
 const restful = time.Hour
 
-// leftSessions lists the sessions of tasks that nobody is at work on any more: whoever ends a task puts its session away,
-// unless it is killed before.
+// leftSessions lists the sessions of tasks that are over. A task closes its session at the end, unless its process is
+// killed.
 func (p *project) leftSessions(ctx context.Context, active map[string]bool) ([]local.Leftover, error) {
 	files, err := filepath.Glob(filepath.Join(p.layout.Sessions(), "session_*.sqlite"))
 	if err != nil || len(files) == 0 {
@@ -27,7 +27,7 @@ func (p *project) leftSessions(ctx context.Context, active map[string]bool) ([]l
 	if err != nil {
 		return nil, err
 	}
-	ofRun := map[string]bool{} // by file: whether its run goes on
+	ofRun := map[string]bool{} // by file: whether its run is unfinished
 	for _, s := range sums {
 		for _, b := range s.Batches {
 			path, err := store.SessionPath(p.layout.Sessions(), s.Run+"/"+b.Key)

@@ -11,7 +11,7 @@ import (
 	"github.com/runplan/runplan/runner/local"
 )
 
-// leftTasks lists the plans that were made of tasks and that no run needs any more: the journal has their text.
+// leftTasks lists the plans generated from tasks that no run needs any more. The journal keeps their text.
 func (p *project) leftTasks(sums []runner.Summary) ([]local.Leftover, error) {
 	files, err := filepath.Glob(filepath.Join(p.layout.Tasks(), "*.md"))
 	if err != nil {

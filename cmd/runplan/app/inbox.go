@@ -23,7 +23,7 @@ import (
 	"github.com/runplan/runplan/trust/intent"
 )
 
-// newSayCommand is ask, note or critical: they differ in what they are for.
+// newSayCommand makes the command ask, note or critical. They differ only in the kind of the item.
 func newSayCommand(a *App, kind, short string) *cobra.Command {
 	return &cobra.Command{
 		Use:   kind + " TEXT",
@@ -56,7 +56,7 @@ func newCriticalCommand(a *App) *cobra.Command {
 	return newSayCommand(a, trust.Critical, "Leave a message that comes before all others")
 }
 
-// maxText bounds what is read from standard input; the inbox takes less, and says so.
+// maxText is the highest number of bytes read from standard input. The inbox accepts less and reports it.
 const maxText = 1 << 20
 
 func (a *App) readText() (string, error) {
@@ -91,7 +91,7 @@ func (a *App) say(ctx context.Context, kind, text string) error {
 	defer box.Close()
 	_, ack, err := trust.Enqueue(ctx, box, prompts, trust.Said{Kind: kind, Body: redact.New(a.Environ).String(text), Channel: channel, Repo: root, At: time.Now()})
 	if refused := (*trust.Error)(nil); errors.As(err, &refused) {
-		return usage(err, "%s", refused.Do) // nobody's trust is at stake: the text is none that can be taken
+		return usage(err, "%s", refused.Do) // not a question of trust: the text is invalid
 	}
 	if err != nil {
 		return err
@@ -125,7 +125,7 @@ removed; runplan inbox done ID marks one as done, and --all lists those too.` + 
 	return cmd
 }
 
-// inboxItems reads the inbox, cleaned of what steers a terminal. One that nothing was ever put into has no items.
+// inboxItems reads the inbox and removes terminal control codes. A missing inbox has no items.
 func (a *App) inboxItems(ctx context.Context, all bool) ([]store.InboxItem, error) {
 	dir, err := a.userDir()
 	if err != nil {
@@ -150,7 +150,7 @@ func (a *App) inboxItems(ctx context.Context, all bool) ([]store.InboxItem, erro
 	return items, err
 }
 
-// shownItem cleans what others wrote. The inbox itself keeps it as it was said.
+// shownItem removes control codes from text that others wrote. The inbox keeps the original text.
 func shownItem(i store.InboxItem) store.InboxItem {
 	i.Body, i.Reply, i.Outcome, i.Repo = redact.Clean(i.Body), redact.Clean(i.Reply), redact.Clean(i.Outcome), redact.Clean(i.Repo)
 	return i
@@ -170,7 +170,7 @@ func (a *App) showInbox(items []store.InboxItem) error {
 	return table(a.Stdout, []string{">id", "kind", "at", "status", "intent", "text"}, rows)
 }
 
-// itemID reads the number of an item.
+// itemID parses the number of an item.
 func itemID(arg string) (int64, error) {
 	id, err := strconv.ParseInt(arg, 10, 64)
 	if err != nil || id < 1 {
@@ -179,7 +179,7 @@ func itemID(arg string) (int64, error) {
 	return id, nil
 }
 
-// withInbox opens the inbox for writing. One that is not there has no items, and is not made for that.
+// withInbox opens the inbox for writing. It does not create a missing inbox.
 func (a *App) withInbox(ctx context.Context, do func(*store.Inbox) error) error {
 	dir, err := a.userDir()
 	if err != nil {
@@ -330,7 +330,7 @@ func (a *App) processInbox(ctx context.Context, given string) error {
 			return kept
 		}
 		if err != nil {
-			// What was read is written down; the rest waits for the next time.
+			// Items read so far are stored. The rest waits for the next call.
 			return a.unreadable(ctx, p, i.ID, err)
 		}
 		reply := intent.Reply(class, contract)
@@ -346,7 +346,7 @@ func (a *App) processInbox(ctx context.Context, given string) error {
 	return nil
 }
 
-// unreadable says why an item could not be read. An answer that is none is shown, as far as it fits.
+// unreadable explains why an item could not be classified. It shows the beginning of an invalid answer.
 func (a *App) unreadable(ctx context.Context, p *project, id int64, err error) error {
 	err = fmt.Errorf("item %d: %w", id, err)
 	var answer *llm.AnswerError
@@ -357,7 +357,7 @@ func (a *App) unreadable(ctx context.Context, p *project, id int64, err error) e
 	return modelTrouble(ctx, err)
 }
 
-// classifier is what asks a model for intents.
+// classifier returns the client that asks a model for intents.
 func (a *App) classifier(ctx context.Context, p *project, given string) (intent.Classifier, error) {
 	none := intent.Classifier{}
 	router, err := p.models(ctx)

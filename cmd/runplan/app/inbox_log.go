@@ -8,7 +8,7 @@ import (
 	"github.com/runplan/runplan/llm"
 )
 
-// lastCall remembers the last question to a model and its answer.
+// lastCall stores the last question to a model and its answer.
 type lastCall struct {
 	llm.Completer
 	request  llm.Request
@@ -16,7 +16,7 @@ type lastCall struct {
 	at       time.Time
 }
 
-// Complete asks, and remembers.
+// Complete asks the model and stores the call.
 func (l *lastCall) Complete(ctx context.Context, r llm.Request) (llm.Response, error) {
 	l.at, l.request = time.Now(), r
 	var err error
@@ -24,10 +24,10 @@ func (l *lastCall) Complete(ctx context.Context, r llm.Request) (llm.Response, e
 	return l.response, err
 }
 
-// keep writes the call down, and why its answer could not be used (RETR-12). hide takes secrets out.
+// keep logs the call and why its answer could not be used (RETR-12). hide removes secrets.
 func (l *lastCall) keep(ctx context.Context, j *store.Journal, task string, hide func(string) string, why error) error {
 	if l.at.IsZero() {
-		return nil // nobody was asked
+		return nil // no model was asked
 	}
 	c := callRow(task, intentCall, l.request, l.response, l.at, hide, why)
 	l.at = time.Time{}

@@ -75,7 +75,7 @@ is interrupted, or stops at a file that cannot be parsed, leaves the last one as
 	return cmd
 }
 
-// curatedFile is where the index of a repository is.
+// curatedFile returns the path of the repository's index.
 func curatedFile(repo *git.Repo) string {
 	return filepath.Join(local.LayoutOf(repo.Root).Root, "curated.sqlite")
 }
@@ -94,7 +94,7 @@ func (a *App) index(ctx context.Context, repo *git.Repo, o indexOptions) error {
 		return curatedTrouble(err)
 	}
 	defer db.Close()
-	debug.SetGCPercent(100) // an index is short, and computes all the time
+	debug.SetGCPercent(100) // indexing is short and uses the CPU all the time
 	progress := a.indexProgress()
 	began := time.Now()
 	res, err := knowledge.Index(ctx, knowledge.Options{
@@ -119,7 +119,7 @@ func (a *App) index(ctx context.Context, repo *git.Repo, o indexOptions) error {
 	return a.printIndex(res)
 }
 
-// curatedTrouble says what can be done about a database that cannot be used: all of it can be made anew.
+// curatedTrouble adds a hint to the error of a database that cannot be used. The whole index can be rebuilt.
 func curatedTrouble(err error) error {
 	switch {
 	case errors.Is(err, store.ErrBusy):
@@ -159,7 +159,7 @@ func logIndex(ctx context.Context, path string, run store.IndexRun) error {
 	return j.AddIndexRun(ctx, run)
 }
 
-// indexProgress draws one line that is written over on a terminal, and a line for each stage elsewhere.
+// indexProgress draws one updated line on a terminal, and one line for each stage elsewhere.
 type indexProgress struct {
 	a     *App
 	style ui.Style
@@ -218,7 +218,7 @@ func (a *App) printIndex(res knowledge.Result) error {
 	for _, e := range res.Errors {
 		fmt.Fprintf(a.Stderr, "partial: %s\n", ui.Sanitize(e.Error()))
 	}
-	if res.Note == "" { // else one line says it of all
+	if res.Note == "" { // else the note covers the whole index
 		for _, s := range res.Skipped {
 			fmt.Fprintf(a.Stderr, "skipped: %s: %s\n", ui.Sanitize(s.Path), ui.Sanitize(s.Reason))
 		}
@@ -235,14 +235,14 @@ func (a *App) printIndex(res knowledge.Result) error {
 	return nil
 }
 
-// shown is what --show prints of a symbol.
+// shown is the output of --show for a symbol.
 type shown struct {
 	store.Symbol
 	Uses   []store.Neighbor `json:"uses"`
 	UsedBy []store.Neighbor `json:"used_by"`
 }
 
-// showIndex prints what is known of a file, else of all symbols that match.
+// showIndex prints what the index knows about a file, else about all symbols that match.
 func (a *App) showIndex(ctx context.Context, repo *git.Repo, o indexOptions) error {
 	db, err := store.OpenCuratedReader(ctx, curatedFile(repo))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -302,7 +302,7 @@ func (a *App) showIndex(ctx context.Context, repo *git.Repo, o indexOptions) err
 	return nil
 }
 
-// fromHere is a path as one types it, relative to the repository.
+// fromHere converts a path relative to the current folder into one relative to the repository.
 func fromHere(root, path string) string {
 	here, err := currentFolder()
 	if err != nil {

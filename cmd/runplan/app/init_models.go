@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// modelFlags are what init is told of models. Nothing is put in that was not said (CFG-01).
+// modelFlags holds the flags of init for models. Init writes only values that were given (CFG-01).
 type modelFlags struct {
 	coding, reasoning, ollama string
 	command                   []string
@@ -25,7 +25,7 @@ func (f *modelFlags) add(to *pflag.FlagSet) {
 	to.IntVar(&f.reserved, "reserved-tokens", 0, "of these, for instructions, the task, retries and the answer")
 }
 
-// wrong tells which flags do not go together.
+// wrong reports flags that exclude each other or need others.
 func (f *modelFlags) wrong() error {
 	named := f.coding != "" || f.reasoning != ""
 	switch {
@@ -41,7 +41,7 @@ func (f *modelFlags) wrong() error {
 	return nil
 }
 
-// section is the text for config.toml, each key with a word on it.
+// section returns the text for config.toml, with a comment on each key.
 func (f *modelFlags) section() (string, error) {
 	var b strings.Builder
 	line := func(why, key string, value any) error {

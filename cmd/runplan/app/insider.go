@@ -10,8 +10,9 @@ import (
 	"github.com/runplan/runplan/runner/local"
 )
 
-// notAnAgent refuses what only people may do to a program that a run of this repository started: by its environment, and
-// by the processes that it descends from. Without a sandbox this is no wall: an agent can write the user's files itself.
+// notAnAgent rejects commands that only people may give if a run of this repository started the process. It checks the
+// environment and the ancestor processes. This is no security boundary: without a sandbox, an agent can write the
+// user's files directly.
 func (a *App) notAnAgent(what string) error {
 	const advice = "do it in a terminal of your own; runplan note TEXT tells the owner of a wish"
 	if batch, ok := a.Getenv("RUNPLAN_BATCH"); ok {
@@ -22,10 +23,10 @@ func (a *App) notAnAgent(what string) error {
 	}
 	p, err := a.openProject(context.Background())
 	if err != nil {
-		return nil // outside of a repository there is no run to descend from
+		return nil // outside of a repository no run can be an ancestor
 	}
 	above := proc.Above()
-	// In a workspace the locks are those of the checkout that it belongs to.
+	// For a workspace, the locks are in the checkout that it belongs to.
 	layouts := []local.Layout{p.layout, local.LayoutOf(filepath.Dir(p.repo.Common))}
 	for _, o := range slices.Concat(local.Owners(layouts[0]), local.Owners(layouts[1])) {
 		if slices.Contains(above, o.PID) {

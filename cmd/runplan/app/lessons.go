@@ -37,8 +37,8 @@ A comment with the lesson and a reason says that a place is meant:
 	return cmd
 }
 
-// lessonLibrary loads the lessons of all layers for the project around the current folder, and says where the
-// project's own are.
+// lessonLibrary loads the lessons of all layers for the project around the current folder. It also returns the folder
+// of the project's own lessons.
 func (a *App) lessonLibrary(ctx context.Context) (lib *lessons.Library, own string, err error) {
 	root, err := os.Getwd()
 	if err != nil {
@@ -55,11 +55,11 @@ func (a *App) lessonLibrary(ctx context.Context) (lib *lessons.Library, own stri
 	return a.lessonsOf(root)
 }
 
-// lessonsOf reads the layers of the tree at root.
+// lessonsOf loads the lessons of all layers for the tree at root.
 func (a *App) lessonsOf(root string) (lib *lessons.Library, own string, err error) {
 	layers := []lessons.Layer{lessons.BuiltIn()}
 	for _, l := range a.ruleLayers(root) {
-		own = shortPath(l.lessons) // the project's is the last
+		own = shortPath(l.lessons) // the project's layer is the last
 		layers = append(layers, lessons.DirLayer(l.name, own))
 	}
 	if lib, err = lessons.Load(layers...); err != nil {
@@ -68,7 +68,7 @@ func (a *App) lessonsOf(root string) (lib *lessons.Library, own string, err erro
 	return lib, own, nil
 }
 
-// shortPath is a path relative to the current folder, where it is inside of it.
+// shortPath returns path relative to the current folder if it is inside of it.
 func shortPath(path string) string {
 	if rel, err := filepath.Rel(mustGetwd(), path); err == nil && filepath.IsLocal(rel) {
 		return rel
@@ -156,7 +156,7 @@ func newLessonsShowCommand(a *App) *cobra.Command {
 	return cmd
 }
 
-// cleanLine keeps the indentation, which means something in a lesson.
+// cleanLine removes control codes from a line and keeps its indentation, which matters in a lesson.
 func cleanLine(line string) string {
 	text := strings.TrimLeft(line, " ")
 	return line[:len(line)-len(text)] + ui.Sanitize(text)

@@ -58,9 +58,9 @@ A blocker fails; should-fix and nice-to-have warn.` + exitStatus(exitOK, exitFai
 	return cmd
 }
 
-// checkPaths scans what is named on the command line. Paths in the result begin as they were given.
+// checkPaths scans the paths of the command line. Paths in the result begin as they were given.
 func (a *App) checkPaths(ctx context.Context, s *lessons.Scanner, paths []string) (sum lessons.Result, err error) {
-	// A list without entries is a list in JSON, too.
+	// Use empty lists, so that JSON has [] and not null.
 	sum = lessons.Result{Hits: []lessons.Hit{}, Suppressed: []lessons.Hit{}, Problems: []lessons.Problem{}, Skipped: []lessons.Skip{}}
 	here := mustGetwd()
 	var inside []string
@@ -107,7 +107,7 @@ func (a *App) checkBelow(ctx context.Context, s *lessons.Scanner, dir string, be
 			return lessons.Result{}, usage(err, "")
 		}
 		if len(some) == 0 {
-			ignored = append(ignored, root) // by git; but somebody named it, and nothing seen is not nothing wrong
+			ignored = append(ignored, root) // git ignores it, but the user named it: report that it was not scanned
 		}
 		files = append(files, some...)
 		for _, f := range foreign {

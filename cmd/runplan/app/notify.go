@@ -70,13 +70,13 @@ docs/notifications.md describes the messages, with examples.`,
 	return cmd
 }
 
-// notifies tells whether anybody is to be told what happens in a run.
+// notifies reports whether notifications are configured.
 func (p *project) notifies() bool {
 	return len(p.config.Notify.Command) > 0 || p.config.Notify.Webhook != ""
 }
 
-// hook is whom the configuration says to tell. The program sees what agents see, what desktops need, and what the
-// configuration names.
+// hook returns the notification hook of the configuration. Its program gets the environment of agents, the variables
+// for desktops, and the variables that the configuration names.
 func (a *App) hook(p *project, reaper *proc.Reaper, note func(string)) notify.Hook {
 	c := p.config.Notify
 	names := slices.Concat([]string{"DISPLAY", "WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS"}, c.PassEnv)
@@ -86,8 +86,8 @@ func (a *App) hook(p *project, reaper *proc.Reaper, note func(string)) notify.Ho
 	}
 }
 
-// openNotifier starts telling of a run; nil where nobody is to be told. What could not be told is shown, and with
-// --json, whose stream holds events only, it is on standard error.
+// openNotifier starts the notifications of a run. It returns nil if none are configured. Failed notifications are
+// shown as notes; with --json they go to standard error, because standard output carries only events.
 func (x *execution) openNotifier(reaper *proc.Reaper, v *view) *notify.Notifier {
 	if !x.project.notifies() {
 		return nil

@@ -41,13 +41,13 @@ is listed at the end, with the reason. Nothing is run. Read the draft, mend it, 
 	return cmd
 }
 
-// outlined is what outline --json prints.
+// outlined is the output of outline --json.
 type outlined struct {
 	Document string         `json:"document"`
-	Path     string         `json:"path"` // "" where it went to standard output
+	Path     string         `json:"path"` // "" for standard output
 	Batches  []outlineBatch `json:"batches"`
 	Left     []draft.Left   `json:"left"`
-	Markdown string         `json:"markdown,omitempty"` // where it was written to no file
+	Markdown string         `json:"markdown,omitempty"` // set if no file was written
 }
 
 type outlineBatch struct {
@@ -104,10 +104,10 @@ func (a *App) outline(ctx context.Context, file string, o planOptions) error {
 	return nil
 }
 
-// errIsPlan says that a document needs no outline.
+// errIsPlan reports that a document is already a plan and needs no outline.
 var errIsPlan = errors.New("the document is a plan already")
 
-// outlineOf drafts the plan of a document, and has the parser confirm that it reads as what is meant.
+// outlineOf drafts a plan from a document, and checks that the parser reads it as intended.
 func outlineOf(root, file string) (draft.Plan, string, error) {
 	src, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -142,7 +142,7 @@ func outlineOf(root, file string) (draft.Plan, string, error) {
 	return plan, text, err
 }
 
-// worksHint says of a file that is hardly read as a plan what could be drafted from it; "" where it is a plan.
+// worksHint suggests to outline a file of which the parser reads hardly anything. It returns "" for a plan.
 func worksHint(root, file string, p *planparse.Plan, r planparse.Report) string {
 	if c := r.Coverage; c == nil || len(p.Batches) > 0 && c.Share(c.Brief+c.Skipped) >= 50 {
 		return ""
@@ -158,7 +158,7 @@ func worksHint(root, file string, p *planparse.Plan, r planparse.Report) string 
 		phrase.Count(len(plan.Batches), "batch"), file)
 }
 
-// taskOfDocument is the task of making a plan of a document.
+// taskOfDocument returns the task text for making a plan from a document.
 func taskOfDocument(file, task string) (string, error) {
 	src, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -36,7 +36,8 @@ A comment with the rule and a reason says that a place is meant:
 	return cmd
 }
 
-// patternRules loads the rules of all layers for the tree around dir, and says where the project begins.
+// patternRules loads the rules of all layers for the tree around the current folder. It also returns the root of the
+// project.
 func (a *App) patternRules(ctx context.Context) (root string, rules []patterns.Rule, err error) {
 	if root, err = currentFolder(); err != nil {
 		return "", nil, err
@@ -51,7 +52,7 @@ func (a *App) patternRules(ctx context.Context) (root string, rules []patterns.R
 	return root, rules, err
 }
 
-// patternsOf reads the layers of the tree at root.
+// patternsOf loads the rules of all layers for the tree at root.
 func (a *App) patternsOf(root string) ([]patterns.Rule, error) {
 	sources := []patterns.Source{patterns.Builtin()}
 	for _, l := range a.ruleLayers(root) {
@@ -64,7 +65,7 @@ func (a *App) patternsOf(root string) ([]patterns.Rule, error) {
 	return rules, nil
 }
 
-// currentFolder is the working directory as git sees it: without symbolic links.
+// currentFolder returns the working directory without symbolic links, as git reports it.
 func currentFolder() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -73,7 +74,7 @@ func currentFolder() (string, error) {
 	return filepath.EvalSymlinks(dir)
 }
 
-// astGrep finds the program. A warning about its version goes to stderr.
+// astGrep finds ast-grep. It prints a warning about its version to stderr.
 func (a *App) astGrep(ctx context.Context) (patterns.Program, error) {
 	p, err := patterns.Find(ctx, a.Environ, "")
 	if err == nil && p.Warning != "" {
@@ -137,7 +138,7 @@ A finding of severity error fails. What was not looked at is said.` + exitStatus
 			if err != nil {
 				return err
 			}
-			// Globs in rules are relative to the root of the repository, wherever one stands in it.
+			// Globs in rules are relative to the root of the repository, not to the current folder.
 			here, err := currentFolder()
 			if err != nil {
 				return err
@@ -186,7 +187,7 @@ A finding of severity error fails. What was not looked at is said.` + exitStatus
 	return cmd
 }
 
-// chosen are the rules of the given ids, all if none is given.
+// chosen returns the rules with the given ids, or all if no id is given.
 func chosen(rules []patterns.Rule, ids []string) ([]patterns.Rule, error) {
 	if len(ids) == 0 {
 		return rules, nil
@@ -206,7 +207,7 @@ func chosen(rules []patterns.Rule, ids []string) ([]patterns.Rule, error) {
 	return out, nil
 }
 
-// printScan prints paths as one would type them here.
+// printScan prints the result with paths relative to the current folder.
 func (a *App) printScan(res patterns.Result, root, here string) error {
 	near := func(path string) string {
 		if rel, err := filepath.Rel(here, filepath.Join(root, filepath.FromSlash(path))); err == nil {
@@ -345,7 +346,7 @@ A file that was not generated is never replaced.` + exitStatus(exitOK, exitUsage
 	return cmd
 }
 
-// lessonsFor hands the lessons of all layers to the rule generator.
+// lessonsFor returns the lessons of all layers for the rule generator.
 func (a *App) lessonsFor(root string) ([]patterns.Lesson, error) {
 	lib, _, err := a.lessonsOf(root)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// exactlyOne is cobra.ExactArgs(1) with a message that says what is missing.
+// exactlyOne is cobra.ExactArgs(1) with an error that names the missing argument.
 func exactlyOne(what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) != 1 {
@@ -63,7 +63,7 @@ func newParseCommand(a *App) *cobra.Command {
 	return cmd
 }
 
-// printCoverage shows who reads which lines of a plan.
+// printCoverage prints which parser reads which lines of a plan.
 func printCoverage(w io.Writer, path string, c planparse.Coverage) error {
 	var rows [][]string
 	for _, r := range c.Ranges {
@@ -86,7 +86,7 @@ func printCoverage(w io.Writer, path string, c planparse.Coverage) error {
 	return err
 }
 
-// coverageShares says in one line which shares of a plan are read by whom.
+// coverageShares formats the share of a plan that each parser reads as one line.
 func coverageShares(c planparse.Coverage) string {
 	return fmt.Sprintf("of %s %.0f %% reach a brief, %.0f %% are read by runplan, %.0f %% are of batches that are not run, %.0f %% reach nobody",
 		phrase.Count(c.Lines, "line"), c.Share(c.Brief), c.Share(c.Runplan), c.Share(c.Skipped), c.Share(c.Nobody))
@@ -140,7 +140,7 @@ Where runs of the plan proved tasks, it says how many, and which were proven aga
 			if err != nil {
 				return err
 			}
-			// Conditions are compiled too, so that a wrong name shows before it costs something.
+			// Compile the conditions too, so that a wrong name is reported before a run costs anything.
 			_, derr := routing.Decide(plan, routing.Options{Env: a.env()})
 			a.hideTitles(nil, plan)
 			r := planparse.Check(plan)
@@ -219,7 +219,7 @@ func newIntrospectCommand(a *App) *cobra.Command {
 	return cmd
 }
 
-// diagnosed makes a diagnostic of what keeps a plan from being routed: a condition that cannot be read, needs that form a circle.
+// diagnosed converts a routing error into a diagnostic: an invalid condition, or a cycle of dependencies.
 func diagnosed(err error) planparse.Diagnostic {
 	d := planparse.Diagnostic{Severity: planparse.SeverityError, Line: 1, Code: "not-routable", Message: err.Error()}
 	if m := placeOf.FindStringSubmatch(d.Message); m != nil {
@@ -229,7 +229,7 @@ func diagnosed(err error) planparse.Diagnostic {
 	return d
 }
 
-// printCheck tells what [planparse.Check] found.
+// printCheck prints the result of [planparse.Check].
 func printCheck(w io.Writer, path string, p *planparse.Plan, r planparse.Report) {
 	verdict := "can be run"
 	if !r.Valid {

@@ -74,14 +74,14 @@ it down as a plan that it reads back the same. Nothing is run. Read the plan, ch
 	return cmd
 }
 
-// madePlan is what plan --json prints.
+// madePlan is the output of plan --json.
 type madePlan struct {
 	Task      string     `json:"task"` // id in the journal
-	Path      string     `json:"path"` // "" where it went to standard output
+	Path      string     `json:"path"` // "" for standard output
 	Plan      draft.Plan `json:"plan"`
-	Markdown  string     `json:"markdown,omitempty"` // where it was written to no file
+	Markdown  string     `json:"markdown,omitempty"` // set if no file was written
 	Model     string     `json:"model"`
-	Context   []string   `json:"context"` // files that the model was shown something of
+	Context   []string   `json:"context"` // files of which the model saw a part
 	Calls     int        `json:"calls"`
 	Tokens    *int64     `json:"tokens"` // null: unknown
 	LatencyMS int64      `json:"latency_ms"`
@@ -137,7 +137,7 @@ func (a *App) plan(ctx context.Context, task string, o planOptions) error {
 	return a.showMade(path, id, made, o.json)
 }
 
-// askForPlan has the plan made, and puts the session away however that ended.
+// askForPlan has the plan made and always closes the session.
 func (a *App) askForPlan(ctx context.Context, t *modelTools, s solving, id, task string) (solver.Planned, error) {
 	p := t.project
 	model, err := t.router.Model(llm.ExecutePlan)
@@ -156,7 +156,7 @@ func (a *App) askForPlan(ctx context.Context, t *modelTools, s solving, id, task
 	return made, errors.Join(err, t.putAway(ctx, session, id))
 }
 
-// planTrouble says what became of a plan that was not made.
+// planTrouble adds the exit code and a hint to an error from making a plan.
 func planTrouble(ctx context.Context, id string, err error) error {
 	if ctx.Err() != nil {
 		return modelTrouble(ctx, err)
@@ -165,15 +165,16 @@ func planTrouble(ctx context.Context, id string, err error) error {
 	switch {
 	case errors.Is(err, draft.ErrUnusable):
 		advice = "; say more in the task, or name another model for execute_plan in [models.overrides]"
-	case errors.As(err, new(*llm.LengthError)): // it says itself what to raise
+	case errors.As(err, new(*llm.LengthError)): // its text says what to raise
 	default:
-		return modelTrouble(ctx, err) // also an answer that a server that died left unfinished, which is not the model's fault
+		return modelTrouble(ctx, err) // also for an answer cut off by a server failure, which is not the model's fault
 	}
 	return fail(exitFailed, fmt.Errorf("the model made no plan that can be used: %w", err),
 		"nothing was written; what it said is in .runplan/raw.sqlite under task %s%s", id, advice)
 }
 
-// planFile is where the plan goes, "" for standard output. A file that is there stays, before a model is asked.
+// planFile returns the path for the plan, or "" for standard output. It rejects an existing file before any model is
+// asked.
 func (p *project) planFile(task string, o planOptions) (string, error) {
 	path := o.out
 	switch path {
@@ -195,7 +196,7 @@ func (p *project) planFile(task string, o planOptions) (string, error) {
 	return path, nil
 }
 
-// writePlan writes the plan. What was not there a moment ago is not written over either.
+// writePlan writes the plan. It does not overwrite a file that appeared in the meantime.
 func writePlan(path, text string, force bool) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fail(exitCannotRun, fmt.Errorf("write the plan: %w", err), "")
@@ -241,7 +242,7 @@ func (a *App) showMade(path, id string, made solver.Planned, json bool) error {
 	return nil
 }
 
-// shownPath is a path as people are shown it, from where they are.
+// shownPath returns a path relative to the current folder, for messages.
 func shownPath(path string) string {
 	if here, err := currentFolder(); err == nil && path != "" {
 		if abs, err := filepath.Abs(path); err == nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// preflight looks before anything is spent: at git, at the checkout and at the disk (ERR-07).
+// preflight checks git, the checkout and the disk before the run costs anything (ERR-07).
 func (a *App) preflight(ctx context.Context, p *project, plan string, info runner.Info, o runOptions) error {
 	if err := p.repo.Ident(ctx); err != nil {
 		return usage(err, "tell it: git config user.name \"Your Name\" && git config user.email you@example.org")
@@ -55,8 +55,8 @@ func (a *App) preflight(ctx context.Context, p *project, plan string, info runne
 	return a.signing(ctx, p)
 }
 
-// canLand refuses a way to land that is closed from the start. Told only once the work is done, it would be the work's
-// fault in the books, and no resume could put it right.
+// canLand rejects a way of landing that cannot work. After the run, the same error would look like a failure of the
+// work, and resume could not fix it.
 func canLand(ctx context.Context, p *project, info runner.Info) error {
 	switch info.Land {
 	case "ff":
@@ -77,8 +77,8 @@ func canLand(ctx context.Context, p *project, info runner.Info) error {
 	return nil
 }
 
-// signing tries the signature that each commit will need, while somebody may still be there to unlock the
-// key. It makes an object that nothing refers to.
+// signing tests the commit signature while the user may still be there to unlock the key. It creates an object that no
+// ref reaches.
 func (a *App) signing(ctx context.Context, p *project) error {
 	if v, err := p.repo.Run(ctx, "config", "--type=bool", "--get", "commit.gpgsign"); err != nil || v != "true" {
 		return nil
@@ -121,7 +121,7 @@ func joinOr(names []string, none string) string {
 	return strings.Join(names, ", ")
 }
 
-// onPath reports where a program is.
+// onPath finds a program in PATH.
 func (a *App) onPath(name string) (string, error) {
 	path, _ := a.Getenv("PATH")
 	for _, dir := range strings.Split(path, string(os.PathListSeparator)) {

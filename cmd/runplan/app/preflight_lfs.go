@@ -9,8 +9,8 @@ import (
 	"github.com/runplan/runplan/internal/proc"
 )
 
-// largeFiles sees to it that git-lfs is there, if git is to ask it for what the repository keeps in it. Git would tell so
-// itself, when it makes a workspace or takes up what an agent has left: then the agent was paid for nothing.
+// largeFiles checks that git-lfs is installed if the repository uses it. Otherwise git would fail later, when it
+// creates a workspace or commits the agent's work. The agent would have been paid for nothing.
 func (a *App) largeFiles(ctx context.Context, p *project, quiet bool) error {
 	if uses, err := asked(p.repo.Run(ctx, "grep", "-l", "-E", `^[^#]*[[:space:]]filter=lfs([[:space:]]|$)`, "HEAD", "--", ":(top,glob)**/.gitattributes")); err != nil {
 		return fail(exitCannotRun, fmt.Errorf("look for files of git-lfs in .gitattributes: %w", err), "")
@@ -31,10 +31,10 @@ func (a *App) largeFiles(ctx context.Context, p *project, quiet bool) error {
 	case filters == "" && !quiet:
 		fmt.Fprintln(a.Stderr, "warning: the repository keeps files in git-lfs (.gitattributes: filter=lfs), and git-lfs is not installed: agents see pointers in their place, and what they add is committed whole; install git-lfs, then: git lfs install")
 	}
-	return nil // some other program stands in for it
+	return nil // another program is configured in its place
 }
 
-// asked reads the answer of a git command that says no with exit status 1.
+// asked interprets a git command that uses exit status 1 for no.
 func asked(_ string, err error) (bool, error) {
 	var exit *proc.ExitError
 	if errors.As(err, &exit) && exit.Code == 1 {

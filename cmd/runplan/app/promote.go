@@ -9,7 +9,7 @@ import (
 	"github.com/runplan/runplan/trust"
 )
 
-// errNoTier says that a command was not told the tier.
+// errNoTier reports a missing tier argument.
 func errNoTier(cmd *cobra.Command) error {
 	return usage(errors.New("which tier is not given"), "%s --to-tier N …; runplan trust lists the tiers", cmd.CommandPath())
 }

@@ -49,7 +49,7 @@ would happen to it. --accept-changes goes on as the table says.` +
 	return cmd
 }
 
-// resumeRun goes on with a run of the journal.
+// resumeRun resumes a run of the journal.
 func (a *App) resumeRun(ctx context.Context, name string, o runOptions) error {
 	p, err := a.openProject(ctx)
 	if err != nil {
@@ -68,7 +68,7 @@ func (a *App) resumeRun(ctx context.Context, name string, o runOptions) error {
 		return err
 	}
 	defer lock.Release()
-	found, err := a.vouch(ctx, p, sum.Run) // before anything that the journal says is believed
+	found, err := a.vouch(ctx, p, sum.Run) // before anything in the journal is trusted
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (a *App) resumeRun(ctx context.Context, name string, o runOptions) error {
 	decision := routing.Decision{}
 	for _, b := range info.Batches {
 		if _, ok := plan.Batch(b.Key); !ok {
-			continue // it was removed
+			continue // removed from the plan
 		}
 		decision.Steps = append(decision.Steps, routing.Step{Batch: b.Key, Needs: b.Needs, Skip: b.Skip})
 	}
@@ -142,7 +142,7 @@ func (a *App) resumeRun(ctx context.Context, name string, o runOptions) error {
 	return x.start(ctx)
 }
 
-// summaries lists runs; a project without a journal has none.
+// summaries lists the runs. A project without a journal has none.
 func (p *project) summaries(ctx context.Context, f runner.Filter) ([]runner.Summary, error) {
 	j, err := p.openJournal(ctx)
 	var fl *failure
@@ -156,8 +156,8 @@ func (p *project) summaries(ctx context.Context, f runner.Filter) ([]runner.Summ
 	return local.List(ctx, j, f)
 }
 
-// unfinished finds the run that is meant by name: an id or the beginning of one, a plan, or "".
-// A run that ends with an event that runplan did not write is not finished, whatever that event says.
+// unfinished finds the run that name means: an id, the beginning of an id, a plan, or "". A run whose last event was
+// not written by runplan counts as unfinished, even if that event says otherwise.
 func (a *App) unfinished(ctx context.Context, p *project, name string) (runner.Summary, error) {
 	sums, err := p.summaries(ctx, runner.Filter{})
 	if err != nil {
@@ -197,10 +197,10 @@ func (a *App) unfinished(ctx context.Context, p *project, name string) (runner.S
 	return runner.Summary{}, usage(fmt.Errorf("no run is called %s", name), "runplan status --all lists them")
 }
 
-// errNothingToDo is told to the user, and is a success.
+// errNothingToDo is shown to the user and counts as success.
 var errNothingToDo = errors.New("nothing to resume: all runs are finished")
 
-// recall reads back what a run is about, as it was last known.
+// recall reads the last known [runner.Info] of a run.
 func (p *project) recall(ctx context.Context, run string) (runner.Info, error) {
 	j, err := p.openJournal(ctx)
 	if err != nil {

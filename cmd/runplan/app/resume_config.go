@@ -11,11 +11,11 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// errConfigChanged says that the settings are not those that the run was started with.
+// errConfigChanged reports that the settings differ from those that the run started with.
 var errConfigChanged = errors.New("the configuration was changed since the run started")
 
-// sameConfig refuses to go on under other settings than those that the run knows, unless the user says that they are
-// meant: an agent can write to the configuration of the checkout, and turn off the gate that stopped it.
+// sameConfig refuses to resume a run with changed settings unless the user accepts them. An agent can edit the
+// configuration of the checkout and turn off the gate that stopped it.
 func (a *App) sameConfig(p *project, info *runner.Info, accept bool) error {
 	now := p.config.Effective()
 	changes := config.Changes(storedSettings(info.Settings), now)
@@ -48,7 +48,7 @@ func (a *App) sameConfig(p *project, info *runner.Info, accept bool) error {
 	return nil
 }
 
-// settingsOf is how a run keeps the settings that it was started under.
+// settingsOf converts settings into the form that the journal stores.
 func settingsOf(all map[string]config.Setting) map[string]runner.Setting {
 	out := make(map[string]runner.Setting, len(all))
 	for k, s := range all {

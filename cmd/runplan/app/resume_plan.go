@@ -20,25 +20,25 @@ import (
 	"github.com/runplan/runplan/runner/local"
 )
 
-// replanned is a plan that was changed while its run stood still, as the run would go on with it.
+// replanned compares a plan that was changed between two sessions with the plan of the run.
 type replanned struct {
 	rows  []planRow
-	same  int  // batches that are as they were
-	moved bool // batches are new, removed, or have other keys
+	same  int  // number of unchanged batches
+	moved bool // batches were added, removed or got other keys
 	anew  []string
-	note  string // changes outside of batches; "" without
+	note  string // changes outside of batches; "" for none
 	info  runner.Info
 }
 
-// planRow says what became of one batch, and what happens to it.
+// planRow describes the change of one batch and what the run will do with it.
 type planRow struct {
 	rule, number, title, what, then string
 	line                            int
-	open                            bool // a person may want something else than what happens
+	open                            bool // a person may want something other than the default
 }
 
-// planOfResume returns the plan that a run goes on with: the file, while it is what the run was started with. A changed
-// plan is refused, unless the user says that it is meant.
+// planOfResume returns the plan for a resumed run: the file, if it is the plan that the run started with. A changed
+// plan is rejected unless the user accepts it.
 func (a *App) planOfResume(ctx context.Context, p *project, file string, sum runner.Summary, info *runner.Info, o *runOptions) (*planparse.Plan, []byte, *local.Change, error) {
 	stored, fresh, err := p.lastPlan(ctx, sum.Run)
 	if err != nil {
@@ -65,11 +65,11 @@ func (a *App) planOfResume(ctx context.Context, p *project, file string, sum run
 	if plan.Digest == info.PlanDigest {
 		return known(plan, text)
 	}
-	if planparse.SameButTicks(stored, []byte(a.redactor(p).String(string(text)))) && fresh { // the run itself may have ticked
+	if planparse.SameButTicks(stored, []byte(a.redactor(p).String(string(text)))) && fresh { // ticks of the run
 		if then.Digest == info.PlanDigest {
 			return known(then, stored)
 		}
-		return known(plan, text) // the copy in the journal lacks the secrets
+		return known(plan, text) // the copy in the journal has its secrets removed
 	}
 	if err := invalid(file, plan); err != nil {
 		return nil, nil, nil, err
@@ -96,7 +96,7 @@ func (a *App) planOfResume(ctx context.Context, p *project, file string, sum run
 	return plan, text, &local.Change{Report: r.report(info.Plan), Anew: r.anew}, nil
 }
 
-// lastPlan reads the plan of a run as it was accepted last.
+// lastPlan reads the plan of a run as last accepted.
 func (p *project) lastPlan(ctx context.Context, run string) (text []byte, fresh bool, err error) {
 	j, err := p.openJournal(ctx)
 	if err != nil {
@@ -106,8 +106,8 @@ func (p *project) lastPlan(ctx context.Context, run string) (text []byte, fresh 
 	return local.PlanText(ctx, j, p.layout, run)
 }
 
-// replan matches the batches of a changed plan with those of the run, and says what happens to each. The batches of the
-// plan get the keys that the run knows them by.
+// replan matches the batches of a changed plan with those of the run, and decides what happens to each. Matched
+// batches get the keys that the run uses.
 func (a *App) replan(ctx context.Context, p *project, then, plan *planparse.Plan, sum runner.Summary, info runner.Info, o *runOptions) (replanned, error) {
 	r := replanned{info: info}
 	changes := planparse.Compare(then, plan)
@@ -119,7 +119,7 @@ func (a *App) replan(ctx context.Context, p *project, then, plan *planparse.Plan
 		states[b.Key] = b.State
 	}
 	runKey := func(b *planparse.Batch) string { return cmp.Or(info.Keys[b.Key], b.Key) }
-	gone := map[string]runner.BatchInfo{} // of an earlier change of the plan
+	gone := map[string]runner.BatchInfo{} // removed by an earlier change of the plan
 	maps.Copy(gone, was)
 	for i := range then.Batches {
 		delete(gone, runKey(&then.Batches[i]))
@@ -200,10 +200,11 @@ func (a *App) replan(ctx context.Context, p *project, then, plan *planparse.Plan
 	return r, nil
 }
 
-// removedFromPlan is why a batch that was never merged is not run any more.
+// removedFromPlan is the reason why an unmerged batch is skipped after a change of the plan.
 const removedFromPlan = "it is not in the plan any more"
 
-// freeKey is a key for a batch that the run does not know. Its own may belong to another one, which was renumbered.
+// freeKey returns a key that the run does not use yet. After renumbering, the batch's own key may belong to another
+// batch.
 func freeKey(key string, was map[string]runner.BatchInfo, given map[string]string) string {
 	taken := func(k string) bool {
 		if _, ok := was[k]; ok {
@@ -226,8 +227,8 @@ func freeKey(key string, was map[string]runner.BatchInfo, given map[string]strin
 	return out
 }
 
-// routedAgain says of each batch of a changed plan what it needs, who does it, and whether it is skipped. Mode and workers
-// of the run stay.
+// routedAgain recomputes dependencies, agent and skipping for each batch of a changed plan. The mode and the number of
+// workers stay.
 func (a *App) routedAgain(ctx context.Context, p *project, plan *planparse.Plan, info runner.Info, o *runOptions) ([]runner.BatchInfo, error) {
 	flags := o.route
 	flags.from, flags.to = info.Flags["from"], info.Flags["to"]
@@ -261,7 +262,7 @@ func redoOf(names []string, plan *planparse.Plan) (map[string]bool, error) {
 	return out, nil
 }
 
-// removed adds the row of a batch that is not in the plan any more.
+// removed adds the row of a batch that the plan no longer has.
 func (r *replanned) removed(b runner.BatchInfo, state string, line int) {
 	row := planRow{rule: "plan-batch-removed", number: b.Number, title: b.Title, what: "removed", line: line}
 	switch runner.Status(state) {
@@ -304,7 +305,7 @@ func (r *replanned) added(c planparse.Change, b *runner.BatchInfo, state func(*p
 	r.rows = append(r.rows, row)
 }
 
-// kept adds the row of a batch that the run knows, unless nothing happens to it.
+// kept adds the row of a batch that the run knows, unless it is unchanged.
 func (r *replanned) kept(c planparse.Change, b *runner.BatchInfo, state string, redo map[string]bool) {
 	if redo[b.Key] && state == string(runner.Skipped) {
 		b.Skip, state = "", string(runner.Waiting)
@@ -358,10 +359,10 @@ func (r *replanned) kept(c planparse.Change, b *runner.BatchInfo, state string, 
 	}
 }
 
-// mostDifferences bounds how many differences of a batch are listed.
+// mostDifferences is the highest number of differences listed for a batch.
 const mostDifferences = 5
 
-// someOf lists differences, and counts those that are too many.
+// someOf joins differences. It replaces those above the limit by their number.
 func someOf(list []string) string {
 	n := min(len(list), mostDifferences)
 	text := strings.Join(list[:n], ", ")
@@ -371,7 +372,7 @@ func someOf(list []string) string {
 	return redact.Clean(text)
 }
 
-// summary says in one line what was changed.
+// summary describes the change in one line.
 func (r replanned) summary() string {
 	count := map[string]int{}
 	for _, row := range r.rows {
@@ -395,14 +396,14 @@ func (r replanned) summary() string {
 	return strings.Join(out, ", ")
 }
 
-// report is what the journal and the report of the run keep of the change.
+// report returns the change as a report for the journal and the report of the run.
 func (r replanned) report(path string) gates.Report {
 	out := gates.Report{Gate: "plan", Status: gates.Pass, Note: r.summary()}
 	for _, row := range r.rows {
 		f := gates.Finding{Rule: row.rule, Path: path, Line: row.line, Severity: gates.Note,
 			Message: fmt.Sprintf("batch %s (%s): %s: %s", row.number, row.title, row.what, row.then)}
 		if row.rule == "plan-batch-removed" {
-			f.Line = 0 // it has none in this text
+			f.Line = 0 // lines of the old plan have no place in this text
 		}
 		if row.open {
 			f.Severity, out.Status = gates.Warning, gates.Warn
@@ -415,7 +416,7 @@ func (r replanned) report(path string) gates.Report {
 	return out
 }
 
-// showReplanned prints what happens to each batch: a table, or with --json the report.
+// showReplanned prints what happens to each batch: as a table, or with --json as a report.
 func (a *App) showReplanned(r replanned, path string, o *runOptions) error {
 	if o.json {
 		return asJSON(a.hiding(), r.report(path))
@@ -440,7 +441,7 @@ func (a *App) showReplanned(r replanned, path string, o *runOptions) error {
 	return err
 }
 
-// redoMerged lists the batches that --redo names and that are merged. It names nothing else of a plan that was not changed.
+// redoMerged returns the merged batches that --redo names. The plan is unchanged, so --redo may name no others.
 func redoMerged(o *runOptions, plan *planparse.Plan, sum runner.Summary) ([]string, error) {
 	redo, err := redoOf(o.redo, plan)
 	if err != nil {

@@ -24,7 +24,7 @@ import (
 	"github.com/runplan/runplan/patterns"
 )
 
-// retrieval is what commands that ask models about a repository work with.
+// retrieval holds what commands need to ask models about a repository.
 type retrieval struct {
 	project *project
 	router  *llm.Router
@@ -39,7 +39,7 @@ type retrieval struct {
 	environ []string
 }
 
-// openRetrieval opens the index, the log and the models of a project. Whoever has it closes it.
+// openRetrieval opens the index, the log and the models of a project. The caller must close it.
 func (a *App) openRetrieval(ctx context.Context, p *project, b tokens.Budget) (*retrieval, error) {
 	r, err := a.openAsking(ctx, p, llm.Coding, b.Window, nil)
 	if err != nil {
@@ -52,10 +52,10 @@ func (a *App) openRetrieval(ctx context.Context, p *project, b tokens.Budget) (*
 	return r, nil
 }
 
-// noModel stands where the name of a model would: none was asked.
+// noModel replaces the name of a model if no model was asked.
 const noModel = "none"
 
-// openSearch opens the index and the log of a project, and no model.
+// openSearch opens the index and the log of a project, without a model.
 func (a *App) openSearch(ctx context.Context, p *project, _ tokens.Budget) (*retrieval, error) {
 	r := &retrieval{project: p, redact: a.redactor(p), environ: a.Environ}
 	if err := r.openIndex(ctx); err != nil {
@@ -73,15 +73,16 @@ func (a *App) openSearch(ctx context.Context, p *project, _ tokens.Budget) (*ret
 	return r, nil
 }
 
-// briefPlaces is how many files a brief names as those that the batch is probably about.
+// briefPlaces is the highest number of probable files that a brief names.
 const briefPlaces = 8
 
-// where asks the index which files and lines a text is probably about. A repository that is not indexed tells nothing.
+// where returns a function that asks the index for the files and lines that a text is probably about. Without an index
+// it returns nothing.
 func (a *App) where(p *project) func(context.Context, string) ([]string, error) {
 	return func(ctx context.Context, text string) ([]string, error) {
 		r := &retrieval{project: p, redact: a.redactor(p), environ: a.Environ}
 		if err := r.openIndex(ctx); err != nil {
-			return nil, nil // an index is no duty, and one that is broken is told where it is asked for
+			return nil, nil // the index is optional; commands that need it report its errors
 		}
 		defer r.close()
 		places, err := retrieve.Where(ctx, r.deps(nil, nil, nil), retrieve.Request{
@@ -101,7 +102,7 @@ func (a *App) where(p *project) func(context.Context, string) ([]string, error) 
 	}
 }
 
-// openAsking is [App.openRetrieval] without a log: that of a run is its own.
+// openAsking does what [App.openRetrieval] does, without a log. A run has its own log.
 func (a *App) openAsking(ctx context.Context, p *project, role llm.Role, window int, reaper *proc.Reaper) (*retrieval, error) {
 	r := &retrieval{project: p, redact: a.redactor(p), environ: a.Environ}
 	if err := r.openIndex(ctx); err != nil {
@@ -120,7 +121,7 @@ func (a *App) openAsking(ctx context.Context, p *project, role llm.Role, window 
 	return r, nil
 }
 
-// openIndex opens the index for reading. One that is not there, or empty, is the user's to make.
+// openIndex opens the index for reading. If it is missing or empty, the error tells the user to build it.
 func (r *retrieval) openIndex(ctx context.Context) error {
 	root := r.project.repo.Root
 	none := usage(fmt.Errorf("%s is not indexed", root), "run: runplan index")
@@ -148,7 +149,7 @@ func (r *retrieval) close() {
 	r.curated.Close()
 }
 
-// deps is what a retrieval works with: c is asked, s keeps how far it has got.
+// deps returns the dependencies of a retrieval: c asks the model, s stores progress.
 func (r *retrieval) deps(c llm.Completer, log retrieve.Log, s retrieve.Session) retrieve.Deps {
 	asked := r.project.config.Stages
 	var model func(llm.Stage) (llm.Model, error)
@@ -162,24 +163,24 @@ func (r *retrieval) deps(c llm.Completer, log retrieve.Log, s retrieve.Session) 
 	}
 }
 
-// putAway closes the session of a task: what stands in it goes to the log.
+// putAway closes the session of a task. Its contents move to the log.
 func (r *retrieval) putAway(ctx context.Context, s io.Closer, task string) error {
 	return errors.Join(s.Close(), r.journal.ArchiveSession(context.WithoutCancel(ctx), r.project.layout.Sessions(), task, time.Now()))
 }
 
-// clean makes text of others fit to be stored and shown.
+// clean makes foreign text safe to store and show.
 func (r *retrieval) clean(text string) string { return redact.Clean(r.redact.String(text)) }
 
-// prompts is the layer of the project's own prompts.
+// prompts returns the layer of the project's own prompts.
 func (p *project) prompts() prompt.Layer {
 	return prompt.DirLayer(filepath.Join(p.layout.Root, "prompts"))
 }
 
-// openModels adds what asks models: the router over the settings and the adapters of the index, the client, and ast-grep
-// for files that changed since the index. A window that was given is that of the role; 0 is none.
+// openModels adds what is needed to ask models: the router over the settings and the active adapters, the client, and
+// ast-grep for files changed since the index was built. window overrides the window of the role; 0 means none.
 func (a *App) openModels(ctx context.Context, r *retrieval, role llm.Role, window int, reaper *proc.Reaper) error {
 	p := r.project
-	o := llm.RouterOptions{Window: cmp.Or(p.config.Budget.ContextWindow, window)} // better than to know nothing of the other role
+	o := llm.RouterOptions{Window: cmp.Or(p.config.Budget.ContextWindow, window)} // also for the other role
 	if window > 0 {
 		o.Windows = map[llm.Role]int{role: window}
 	}
@@ -200,7 +201,7 @@ func (a *App) openModels(ctx context.Context, r *retrieval, role llm.Role, windo
 	return nil
 }
 
-// newTaskID makes an id that no other task has: a UUID of version 4.
+// newTaskID returns a random UUID (version 4).
 func newTaskID() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // never fails
@@ -208,7 +209,7 @@ func newTaskID() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-// modelTrouble gives an error of a model, or of what is asked about it, its exit code and the advice.
+// modelTrouble adds the exit code and a hint to an error of a model or of a question to it.
 func modelTrouble(ctx context.Context, err error) error {
 	var known *failure
 	var missing *llm.MissingModelError
@@ -234,7 +235,7 @@ func modelTrouble(ctx context.Context, err error) error {
 	}
 	hint := llm.HintOf(err)
 	if strings.Contains(err.Error(), hint) {
-		hint = "" // it says so itself
+		hint = "" // its text already has the hint
 	}
 	return fail(exitCannotRun, err, "%s", hint)
 }

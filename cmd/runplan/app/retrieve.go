@@ -81,7 +81,7 @@ func (a *App) retrieve(ctx context.Context, cmd *cobra.Command, task string, o r
 	if err != nil {
 		return err
 	}
-	stages := retrieve.StageNames() // without a model none runs
+	stages := retrieve.StageNames() // without a model, no stage runs
 	if !o.alone {
 		if err := p.unsaid(llm.Coding, o.stages, o.budget); err != nil {
 			return err
@@ -138,7 +138,7 @@ func (a *App) retrieve(ctx context.Context, cmd *cobra.Command, task string, o r
 	return a.printPackage(pkg, o)
 }
 
-// printPackage prints a package for people, for a model or for programs.
+// printPackage prints a package as text for people, as a prompt, or as JSON.
 func (a *App) printPackage(pkg retrieve.Package, o retrieveOptions) error {
 	switch {
 	case o.json:
@@ -168,13 +168,13 @@ func (a *App) printPackage(pkg retrieve.Package, o retrieveOptions) error {
 	return nil
 }
 
-// repoFlag adds --repo: the command works on the repository of that folder (CLI-03). Files that other flags name are
-// relative to the current folder all the same.
+// repoFlag adds --repo, which selects the repository of that folder (CLI-03). File names in other flags stay relative
+// to the current folder.
 func (a *App) repoFlag(f *pflag.FlagSet) {
 	f.StringVar(&a.dir, "repo", "", "repository to work on; else the one around the current folder")
 }
 
-// planFiles are all files that the batches of a plan name, each once.
+// planFiles returns all files that the batches of a plan name, without duplicates.
 func planFiles(path string) ([]string, error) {
 	if path == "" {
 		return nil, nil

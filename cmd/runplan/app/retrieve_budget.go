@@ -15,7 +15,7 @@ import (
 	"github.com/runplan/runplan/llm"
 )
 
-// budgetFlags say how much a prompt may take (BUD-08).
+// budgetFlags holds the flags for the size of a prompt (BUD-08).
 type budgetFlags struct {
 	window   int
 	reserved int
@@ -30,8 +30,8 @@ func (f *budgetFlags) add(cmd *cobra.Command) {
 	f.cmd = cmd
 }
 
-// budget is what a prompt for the model of a role may take: the flags, else the file, else the settings, each as a
-// whole. There is no default (C-03).
+// budget returns the token budget for the model of a role. It takes flags, else the file, else the settings, and never
+// mixes them. There is no default (C-03).
 func (f *budgetFlags) budget(c *config.Loaded, role llm.Role) (tokens.Budget, error) {
 	window, reserved, file := f.cmd.Flags().Changed("context-window"), f.cmd.Flags().Changed("reserved-tokens"), f.cmd.Flags().Changed("budget-config")
 	b := tokens.Budget{Window: f.window, Reserved: f.reserved}
@@ -56,7 +56,7 @@ func (f *budgetFlags) budget(c *config.Loaded, role llm.Role) (tokens.Budget, er
 	return b, nil
 }
 
-// readBudget reads the two figures, and nothing else, from a file.
+// readBudget reads a file that holds exactly these two numbers.
 func readBudget(path string) (b tokens.Budget, err error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -80,7 +80,7 @@ func readBudget(path string) (b tokens.Budget, err error) {
 	return tokens.Budget{Window: *in.Window, Reserved: *in.Reserved}, nil
 }
 
-// configuredBudget takes the budget from the settings: the window of the role's model, or the one for all (BUD-03).
+// configuredBudget takes the budget from the settings: the window of the role's model, or the common window (BUD-03).
 func configuredBudget(c *config.Loaded, role llm.Role) (b tokens.Budget, err error) {
 	b = tokens.Budget{Window: c.Models.CodingWindow, Reserved: c.Budget.ReservedTokens}
 	if role == llm.Reasoning {

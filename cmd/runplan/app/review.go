@@ -116,7 +116,7 @@ func (a *App) review(ctx context.Context, o reviewOptions) error {
 	}
 	defer x.reaper.Close()
 	go func() { x.tree <- writtenAt(ctx, p.repo, o.base) }()
-	defer func() { <-x.tree }() // git is not left behind
+	defer func() { <-x.tree }() // wait for git to finish
 	x.rules = a.ruleBooks(ctx, p)
 	var done func()
 	x.settings, done = a.suiteOf(p, self, false, x.rules)
@@ -132,7 +132,7 @@ func (a *App) review(ctx context.Context, o reviewOptions) error {
 	return x.review(ctx, in)
 }
 
-// input reads what the flags name.
+// input reads the files that the flags name.
 func (o reviewOptions) input(p *project) (in review.Input, err error) {
 	in.Only = o.only
 	for _, n := range o.only {
@@ -164,10 +164,10 @@ func (o reviewOptions) input(p *project) (in review.Input, err error) {
 	return in, nil
 }
 
-// mostText is what a text for reviewers may be long: it takes its share of their window.
+// mostText is the highest size of a text for reviewers, in bytes. The text uses a part of their context window.
 const mostText = 64 << 10
 
-// smallText reads a file; "" reads none.
+// smallText reads a file. It returns "" for "".
 func smallText(file, what string) (string, error) {
 	if file == "" {
 		return "", nil
@@ -187,7 +187,7 @@ func smallText(file, what string) (string, error) {
 	return string(data), nil
 }
 
-// review makes the review and shows it.
+// review runs the review and shows it.
 func (x *inspection) review(ctx context.Context, in review.Input) error {
 	list, done, err := x.open(ctx)
 	defer done()
@@ -208,7 +208,7 @@ func (x *inspection) review(ctx context.Context, in review.Input) error {
 	}
 	if !x.options.json {
 		in.Watch = func(_ int, r gates.Report) {
-			if r.Command != "" { // what may take its time
+			if r.Command != "" { // the command may take long
 				fmt.Fprintf(x.app.Stderr, "%s: %s\n", r.Gate, r.Status)
 			}
 		}
@@ -237,7 +237,7 @@ func (x *inspection) review(ctx context.Context, in review.Input) error {
 	return outcomeOfReview(v)
 }
 
-// keepLogs keeps the folder of logs where something failed, and else forgets what names it.
+// keepLogs keeps the log folder if something failed. Otherwise it clears the names of the logs.
 func (x *inspection) keepLogs(v *review.Review) {
 	if x.forget == "" {
 		return
@@ -253,7 +253,7 @@ func (x *inspection) keepLogs(v *review.Review) {
 	}
 }
 
-// statusOf says a verdict in the words of gates.
+// statusOf converts a verdict into a gate status.
 func statusOf(v review.Review) gates.Status {
 	switch v.Verdict {
 	case review.OK:
@@ -264,7 +264,7 @@ func statusOf(v review.Review) gates.Status {
 	return gates.Fail
 }
 
-// outcomeOfReview turns a review into the exit status.
+// outcomeOfReview converts a review into the exit status.
 func outcomeOfReview(v review.Review) error {
 	for _, p := range v.Passes {
 		if p.Status == gates.Errored {

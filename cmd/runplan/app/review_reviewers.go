@@ -17,12 +17,12 @@ import (
 	"github.com/runplan/runplan/trust"
 )
 
-// reviewers are those of the settings, by name; without any, the model of [models] for the stage review.
+// reviewers returns the reviewers of the settings. Without any, it returns the model of [models] for the stage review.
 func (x *inspection) reviewers(ctx context.Context) ([]review.Reviewer, error) {
 	c := x.project.config
 	options := llm.OptionsOf(c.Models)
 	options.Environ, options.Root, options.Redact = x.app.Environ, x.project.repo.Root, x.subject.Redact
-	task := cmp.Or(x.task, newTaskID()) // in the log of calls
+	task := cmp.Or(x.task, newTaskID()) // id in the log of calls
 	ask := func(o llm.Options, m llm.Model) llm.Completer {
 		return x.app.logged(x.project, x.completer(o, m), task, reviewCall)
 	}
@@ -55,8 +55,8 @@ func (x *inspection) reviewers(ctx context.Context) ([]review.Reviewer, error) {
 	return out, x.forPrograms(m.Provider == llm.Command)
 }
 
-// mayReview is the model of [models] for the stage review. ok is false where none is configured, and where it cannot be
-// asked to do what it is for, which is told.
+// mayReview returns the model of [models] for the stage review. ok is false if none is configured or it cannot be
+// used; the latter is noted.
 func (x *inspection) mayReview(ctx context.Context, what string) (m llm.Model, ok bool) {
 	router, err := x.project.models(ctx)
 	if errors.Is(err, llm.ErrNoModels) {
@@ -71,7 +71,7 @@ func (x *inspection) mayReview(ctx context.Context, what string) (m llm.Model, o
 	return m, err == nil
 }
 
-// forPrograms starts the process that ends a reviewer's program should runplan be killed.
+// forPrograms starts the reaper, which ends a reviewer's program if runplan is killed.
 func (x *inspection) forPrograms(any bool) error {
 	if !any {
 		return nil
@@ -82,7 +82,7 @@ func (x *inspection) forPrograms(any bool) error {
 	return nil
 }
 
-// completer asks a model. The reaper, where a program is asked, is there by then.
+// completer returns the client for a model. If the model is a program, the reaper is already running.
 func (x *inspection) completer(o llm.Options, m llm.Model) llm.Completer {
 	if m.Provider != llm.Command {
 		return llm.New(o)
@@ -111,7 +111,7 @@ func reviewerModel(c *config.Loaded, name string, r config.Reviewer) llm.Model {
 	return m
 }
 
-// vendorOf tells who made a model, by its name or by the program that asks it.
+// vendorOf guesses the vendor of a model from its name or its program.
 func vendorOf(m llm.Model) string {
 	if v := review.VendorOf(m.Name); v != "" || len(m.Command) == 0 {
 		return v
@@ -119,14 +119,14 @@ func vendorOf(m llm.Model) string {
 	return review.VendorOf(m.Command[0])
 }
 
-// author is who wrote the commits that are reviewed, as far as they say so.
+// author returns who wrote the commits under review, as far as the commits say so.
 func (x *inspection) author(ctx context.Context) review.Author {
 	if x.from.Commit == "" {
 		return review.Author{}
 	}
 	out, err := x.project.repo.Run(ctx, "log", "--max-count=50", "--format=%(trailers:key=Runplan-Agent,valueonly)", x.from.Commit+"..HEAD")
 	if err != nil {
-		return review.Author{} // it is not known, and the review says so
+		return review.Author{} // unknown; the review says so
 	}
 	for line := range strings.Lines(out) {
 		if agent := ui.Cut(ui.Sanitize(line), 100, "…"); agent != "" {
@@ -137,7 +137,7 @@ func (x *inspection) author(ctx context.Context) review.Author {
 	return review.Author{}
 }
 
-// reviewOutlets says where reviewers of the settings send what they are shown.
+// reviewOutlets reports where configured reviewers send the code.
 func (p *project) reviewOutlets() []outlet {
 	var out []outlet
 	for _, name := range slices.Sorted(maps.Keys(p.config.Review.Reviewers)) {
@@ -166,7 +166,7 @@ func (p *project) reviewOutlets() []outlet {
 	return out
 }
 
-// reviewExecutables is what a repository's own settings would have run, or have sent off the machine, for reviews.
+// reviewExecutables lists the programs and remote addresses that the repository's own settings use for reviews.
 func (p *project) reviewExecutables() []trust.Executable {
 	c, file := p.config, p.layout.Config()
 	var out []trust.Executable

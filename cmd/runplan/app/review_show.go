@@ -23,7 +23,7 @@ func (x *inspection) showReview(v review.Review) error {
 	return x.printReview(x.app.Stdout, v)
 }
 
-// printReview shows a table of the passes, what they found, and what that comes to.
+// printReview prints a table of the passes, their findings and the verdict.
 func (x *inspection) printReview(w io.Writer, v review.Review) error {
 	var rows [][]string
 	for _, p := range v.Passes {
@@ -57,7 +57,7 @@ func (x *inspection) printReview(w io.Writer, v review.Review) error {
 		remarks := 0
 		for _, f := range p.Findings {
 			if f.Fact && f.Severity == gates.Note && !f.Known {
-				remarks++ // of programs there are many
+				remarks++ // programs report many of them
 				continue
 			}
 			fmt.Fprintln(w, reviewLine(f))
@@ -109,7 +109,7 @@ func joinText(a, b string) string {
 	return a + "; " + b
 }
 
-// notInstalled names the tools that did not look.
+// notInstalled names the tools that are not installed.
 func notInstalled(tools []gates.Report) string {
 	var names []string
 	for _, t := range tools {
@@ -123,7 +123,7 @@ func notInstalled(tools []gates.Report) string {
 	return "did not look: " + strings.Join(names, ", ")
 }
 
-// reviewLine shows a finding as compilers do, with its id and what is known of it.
+// reviewLine formats a finding as compilers do, with its id and status.
 func reviewLine(f review.Finding) string {
 	at := ui.Sanitize(f.Path)
 	if f.Line > 0 {
@@ -159,7 +159,7 @@ func entryLine(e review.Entry) string {
 	return strings.TrimSpace(fmt.Sprintf("%s %s: %s", at, ui.Sanitize(e.Rule), ui.Cut(ui.Sanitize(e.Message), 140, "…")))
 }
 
-// ledgerPath says where the findings of a branch are kept.
+// ledgerPath names the file and the branch of a ledger of findings.
 type ledgerPath struct{ path, branch string }
 
 func (p *project) ledgerFile(ctx context.Context) (ledgerPath, error) {
@@ -173,7 +173,7 @@ func (p *project) ledgerFile(ctx context.Context) (ledgerPath, error) {
 	return ledgerPath{filepath.Join(p.layout.Root, "reviews", review.LedgerName(branch)), branch}, nil
 }
 
-// decideFinding writes down that a finding is accepted or refuted.
+// decideFinding records that a finding is accepted or refuted.
 func (a *App) decideFinding(ctx context.Context, p *project, o reviewOptions) error {
 	id, state := o.accept, review.Accepted
 	if o.refute != "" {

@@ -13,8 +13,8 @@ import (
 	"github.com/runplan/runplan/internal/proc"
 )
 
-// What runplan calls itself with: to have somebody who ends its children should it be killed, and to run the
-// testscript engine under the limits of an attempt.
+// Internal commands with which runplan starts itself: the reaper, which ends its children if runplan is killed, and
+// the testscript engine, which runs under the limits of an attempt.
 const (
 	reapCommand       = "__reap"
 	testscriptCommand = "__testscript"
@@ -76,7 +76,7 @@ a run branch. Everything that happens is in a journal, from which a killed run g
 	return root
 }
 
-// What a command is for, as the help shows it: in the order in which a user comes to need it.
+// Command groups in the order in which the help shows them, which is the order in which users need them.
 const (
 	groupRun   = "Run plans"
 	groupLook  = "Before a run"
@@ -104,8 +104,7 @@ func commandGroups(a *App) []commandGroup {
 	}
 }
 
-// knownTopics makes help on what there is not an error. Cobra shows the help of the nearest command above, which reads as
-// if that were the answer.
+// knownTopics makes help for an unknown topic an error. Cobra would show the help of the nearest parent command.
 func knownTopics(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	help, _, err := root.Find([]string{"help"})
@@ -120,8 +119,8 @@ func knownTopics(root *cobra.Command) {
 	}
 }
 
-// knownShells makes a completion for a shell that there is none for an error. Cobra shows the help of the command, and
-// whoever writes that into a file of their shell finds out later.
+// knownShells makes completion for an unsupported shell an error. Cobra would print the help of the command, which a
+// user may then source in the shell.
 func knownShells(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	completion, _, err := root.Find([]string{"completion"})
@@ -141,7 +140,7 @@ func knownShells(root *cobra.Command) {
 	completion.Args = cobra.ArbitraryArgs
 }
 
-// plainValue says what a flag takes, where the error says which function of Go did not take what it was given.
+// plainValue replaces a Go parse error of a flag by the kind of value that the flag takes.
 func plainValue(err error) error {
 	var wrong *pflag.InvalidValueError
 	var number *strconv.NumError
@@ -161,7 +160,7 @@ func plainValue(err error) error {
 	return fmt.Errorf("invalid argument %q for \"--%s\": it takes %s", wrong.GetValue(), wrong.GetFlag().Name, takes)
 }
 
-// zeroIsNone refuses 0 for a flag that does not take it, and that has it while it is not given.
+// zeroIsNone rejects an explicit 0 for flags whose zero value means not given.
 func zeroIsNone(cmd *cobra.Command) error {
 	const name = "max-attempts"
 	if f := cmd.Flags().Lookup(name); f != nil && f.Changed && f.Value.String() == "0" {
@@ -170,7 +169,7 @@ func zeroIsNone(cmd *cobra.Command) error {
 	return nil
 }
 
-// argumentsAreUsage makes wrong arguments of any command an error of usage, with the way to its help.
+// argumentsAreUsage turns wrong arguments of any command into a usage error that points to the help.
 func argumentsAreUsage(c *cobra.Command) {
 	if check := c.Args; check != nil {
 		c.Args = func(cmd *cobra.Command, args []string) error {
@@ -190,7 +189,7 @@ func argumentsAreUsage(c *cobra.Command) {
 	}
 }
 
-// withRun puts "run" in front of a command line that begins with a plan.
+// withRun inserts "run" if the command line begins with a plan.
 func withRun(root *cobra.Command, args []string) []string {
 	i := firstWord(root, args)
 	if i < 0 || isCommand(root, args[i]) || !looksLikePlan(args[i]) {
@@ -199,8 +198,8 @@ func withRun(root *cobra.Command, args []string) []string {
 	return append([]string{"run"}, args...)
 }
 
-// firstWord is the index of the first argument that is not a flag, or -1. Flags of run that take a value
-// in the next word have that word skipped.
+// firstWord returns the index of the first argument that is not a flag, or -1. It skips the values of flags that take
+// one.
 func firstWord(root *cobra.Command, args []string) int {
 	run, _, _ := root.Find([]string{"run"})
 	for i := 0; i < len(args); i++ {
@@ -227,7 +226,7 @@ func isCommand(root *cobra.Command, word string) bool {
 	return false
 }
 
-// looksLikePlan tells a file from a mistyped command.
+// looksLikePlan distinguishes a file name from a mistyped command.
 func looksLikePlan(word string) bool {
 	if strings.ContainsAny(word, "./\\") {
 		return true
@@ -236,7 +235,7 @@ func looksLikePlan(word string) bool {
 	return err == nil
 }
 
-// newExitCodesTopic is "runplan help exit-codes".
+// newExitCodesTopic makes the help topic "runplan help exit-codes".
 func newExitCodesTopic() *cobra.Command {
 	var b strings.Builder
 	b.WriteString("Exit codes of runplan:\n\n")

@@ -23,14 +23,14 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// routeFlags are the flags that say how a plan is to be routed. A zero value means that the settings decide.
+// routeFlags holds the flags for routing a plan. For a zero value the settings decide.
 type routeFlags struct {
 	mode            string
 	workers         positive
 	overrides       []string
 	noSpeculate     bool
 	sequentialAfter string
-	from, to        string // their flags are added by the command
+	from, to        string // added by the command itself
 }
 
 func (r *routeFlags) add(cmd *cobra.Command) {
@@ -43,7 +43,7 @@ func (r *routeFlags) add(cmd *cobra.Command) {
 	cmd.RegisterFlagCompletionFunc("mode", cobra.FixedCompletions([]string{"auto", "headless", "team"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// positive is a flag for a number of at least 1; 0 is a flag that was not given.
+// positive is a flag value of at least 1; 0 means not given.
 type positive int
 
 func (n *positive) String() string { return strconv.Itoa(int(*n)) }
@@ -58,8 +58,8 @@ func (n *positive) Set(text string) error {
 	return nil
 }
 
-// options puts the flags on top of the settings. agent is the name of the agent that will do the work, "" where that is
-// open; sums are the runs of the journal, the newest first.
+// options combines flags and settings. agent is the name of the agent, or "" if it is not known yet. sums are the runs
+// of the journal, newest first.
 func (r routeFlags) options(c config.Config, agent string, sums []runner.Summary, env map[string]string) (routing.Options, error) {
 	overrides, err := routing.ParseOverrides(r.overrides)
 	if err != nil {
@@ -81,7 +81,7 @@ func rulesOf(c config.Routing) routing.Rules {
 	}
 }
 
-// modelsOf returns what the tiers stand for with an agent: as its settings say, else as its preset does.
+// modelsOf returns the model of each tier for an agent, from its settings or else its preset.
 func modelsOf(c config.Config, agent string) map[string]string {
 	models := map[string]string{}
 	if preset, ok := command.PresetOf(cmp.Or(c.Agents[agent].Preset, agent)); ok {
@@ -95,8 +95,9 @@ func modelsOf(c config.Config, agent string) map[string]string {
 	return models
 }
 
-// historyOf makes samples of the finished batches of earlier runs. What another agent took says nothing of this one; ""
-// takes all of them but the embedded one, which writes down what the plan spells out and is done.
+// historyOf makes samples from the finished batches of earlier runs. It uses only runs of the same agent, because
+// durations differ between agents. For "" it uses all agents but the embedded one, which only writes what the plan
+// spells out.
 func historyOf(sums []runner.Summary, agent string) []routing.Sample {
 	var out []routing.Sample
 	for _, s := range sums {
@@ -115,8 +116,8 @@ func historyOf(sums []runner.Summary, agent string) []routing.Sample {
 	return out
 }
 
-// routeOptions is what [routing.Decide] gets for a plan: flags, settings and history. It returns as well the name of the
-// agent that would be chosen, and why; "" where none can be. p is nil outside of a repository.
+// routeOptions returns the options of [routing.Decide] for a plan, from flags, settings and history. It also returns
+// the agent that would be chosen and the reason, or "" if none can be. p is nil outside of a repository.
 func (a *App) routeOptions(ctx context.Context, p *project, path string, plan *planparse.Plan, r routeFlags, asked string) (o routing.Options, agent, why string, err error) {
 	var c config.Config
 	var sums []runner.Summary
@@ -141,12 +142,12 @@ func (a *App) routeOptions(ctx context.Context, p *project, path string, plan *p
 	return o, agent, why, nil
 }
 
-// likelyAgent is the agent that a run would take. Which one that is hangs on which batches are left out, and that hangs
-// on no agent. Where none can be chosen, that is an error only if one was asked for: a plan can be looked at without.
+// likelyAgent returns the agent that a run would use. The choice depends on which batches are skipped, which does not
+// depend on the agent. If no agent can be chosen, that is an error only if one was requested.
 func (a *App) likelyAgent(p *project, path string, plan *planparse.Plan, r routeFlags, asked string) (name, why string, err error) {
 	d, err := routing.Decide(plan, routing.Options{From: r.from, To: r.to, Env: a.env(), Mode: string(routing.Headless)})
 	if err != nil {
-		return "", "", nil // the decision itself will say so, and better
+		return "", "", nil // the routing decision reports it with more detail
 	}
 	chosen, why, err := a.chooseAgent(p, path, plan, d, asked)
 	switch {
@@ -160,8 +161,8 @@ func (a *App) likelyAgent(p *project, path string, plan *planparse.Plan, r route
 
 var placeOf = lazyre.New(`^line (\d+): (?s)(.*)$`)
 
-// planError is an error of usage about a plan, with the place as other tools write it: plan.md:12. What a flag or a
-// setting is to blame for has its name in front.
+// planError returns a usage error with the position in the form plan.md:12. If a flag or a setting is the cause, its
+// name comes first.
 func planError(path string, err error) error {
 	if text := err.Error(); strings.HasPrefix(text, "--") || strings.HasPrefix(text, "routing.") {
 		return usage(err, "")
@@ -172,7 +173,7 @@ func planError(path string, err error) error {
 	return usage(fmt.Errorf("%s: %w", path, err), "")
 }
 
-// placed is an error in other words.
+// placed is an error with another text.
 type placed struct {
 	text string
 	err  error
@@ -210,7 +211,7 @@ The same is shown before each run. The settings are under [routing]: runplan con
 	return cmd
 }
 
-// routeOutput says in which form a routing plan is printed.
+// routeOutput holds the flags for the output format of a routing plan.
 type routeOutput struct {
 	agent               string
 	why, json, dot, svg bool
@@ -230,7 +231,7 @@ func (a *App) route(ctx context.Context, path string, r routeFlags, out routeOut
 	a.warnOfPlan(path, plan)
 	p, err := a.openProject(ctx)
 	if errors.Is(err, git.ErrNotRepo) {
-		p, err = nil, nil // a plan can be looked at anywhere
+		p, err = nil, nil // outside of a repository, routing works without one
 	}
 	if err != nil {
 		return err
@@ -255,7 +256,7 @@ func (a *App) route(ctx context.Context, path string, r routeFlags, out routeOut
 	return a.showRoute(ctx, a.Stdout, p, path, plan, d, routing.PrintOptions{Path: path, Verbose: out.why, Extra: agentLine(agent, why)})
 }
 
-// showRoute prints the routing plan and the forecast. It is what runs show as well before they begin.
+// showRoute prints the routing plan and the forecast. Runs print the same before they begin.
 func (a *App) showRoute(ctx context.Context, w io.Writer, p *project, path string, plan *planparse.Plan, d routing.Decision, o routing.PrintOptions) error {
 	if err := routing.Print(w, plan, d, o); err != nil {
 		return err
@@ -279,7 +280,7 @@ func agentLine(agent, why string) []string {
 	return []string{fmt.Sprintf("Agent: %s (%s)", agent, why)}
 }
 
-// routeJSON is the object that --json prints: the decision, and what is around it.
+// routeJSON returns the object for --json: the decision and its context.
 func routeJSON(path string, plan *planparse.Plan, d routing.Decision, agent string, f []forecast) any {
 	var known *string
 	if agent != "" {
@@ -290,7 +291,7 @@ func routeJSON(path string, plan *planparse.Plan, d routing.Decision, agent stri
 		Title   string  `json:"title"`
 		Digest  string  `json:"plan_digest"`
 		Batches int     `json:"batches"`
-		Agent   *string `json:"agent"` // null where none can be chosen
+		Agent   *string `json:"agent"` // null if none can be chosen
 		routing.Decision
 		CriticalPath []string   `json:"critical_path"`
 		Forecast     []forecast `json:"forecast"`

@@ -16,23 +16,23 @@ import (
 	"github.com/runplan/runplan/runner/local"
 )
 
-// forecast says what would happen if a branch were merged with what is checked out.
+// forecast predicts the result of merging a branch with HEAD.
 type forecast struct {
-	Branch    string   `json:"branch"`    // "" where nothing could be looked at
-	Commits   int      `json:"commits"`   // that HEAD has not
-	Conflicts []string `json:"conflicts"` // files that git could not merge, those of the plan first
-	Both      []string `json:"both"`      // files of the plan that the branch changes as well
+	Branch    string   `json:"branch"`    // "" if no branch could be checked
+	Commits   int      `json:"commits"`   // commits that HEAD does not have
+	Conflicts []string `json:"conflicts"` // files with merge conflicts, files of the plan first
+	Both      []string `json:"both"`      // files of the plan that the branch also changes
 	Unknown   string   `json:"unknown,omitempty"`
 
-	planned int // how many of Conflicts the plan names
+	planned int // number of Conflicts that the plan names
 }
 
 const (
-	maxForecasts     = 8 // branches; each is a merge
+	maxForecasts     = 8 // branches; each costs a merge
 	maxForecastFiles = 5 // names in a line
 )
 
-// String is the line that people see.
+// String formats the forecast as one line.
 func (f forecast) String() string {
 	if f.Branch == "" {
 		return "Forecast: not forecast: " + f.Unknown
@@ -62,7 +62,7 @@ func (f forecast) String() string {
 	return text
 }
 
-// listed names the first few.
+// listed joins the first few names.
 func listed(paths []string) string {
 	rest := ""
 	if n := len(paths) - maxForecastFiles; n > 0 {
@@ -71,8 +71,8 @@ func listed(paths []string) string {
 	return strings.ReplaceAll(redact.Clean(strings.Join(paths, ", ")), "\n", " ") + rest
 }
 
-// forecast looks at the branch that everybody's work goes to, as it was last fetched, and at the branches of runs whose
-// work is not merged, but for the one called own. Nothing is changed; where something cannot be known, it says so.
+// forecast checks the integration branch as last fetched, and the branches of unmerged runs except own. It changes
+// nothing. If a result is unknown, the forecast says so.
 func (a *App) forecast(ctx context.Context, p *project, plan *planparse.Plan, d routing.Decision, own string) []forecast {
 	if p == nil {
 		return []forecast{{Unknown: git.ErrNotRepo.Error()}}
@@ -105,7 +105,7 @@ func (a *App) forecast(ctx context.Context, p *project, plan *planparse.Plan, d 
 
 type namedCommit struct{ name, commit string }
 
-// others are the branches that a forecast is made for.
+// others returns the branches to forecast.
 func (p *project) others(ctx context.Context, head, branch, own string) ([]namedCommit, error) {
 	var out []namedCommit
 	name, commit, err := p.repo.Upstream(ctx, branch)
@@ -115,7 +115,7 @@ func (p *project) others(ctx context.Context, head, branch, own string) ([]named
 	if name != "" {
 		out = append(out, namedCommit{name, commit})
 	}
-	// One question about all: a repository may have the branches of years.
+	// Use one command for all branches: a repository may have years of them.
 	runs, err := p.repo.Run(ctx, "for-each-ref", "--sort=refname", "--format=%(refname)%00%(objectname)", "--no-merged="+head, "refs/heads/"+local.RunBranch("*"))
 	if err != nil {
 		return nil, err
@@ -181,7 +181,7 @@ func rank(first bool) int {
 	return 1
 }
 
-// plannedFiles are the files that batches to run are going to touch.
+// plannedFiles returns the files that the batches to run will touch.
 func plannedFiles(plan *planparse.Plan, d routing.Decision) map[string]bool {
 	files := map[string]bool{}
 	for i, s := range d.Steps {

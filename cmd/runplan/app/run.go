@@ -138,7 +138,7 @@ func (a *App) runPlan(ctx context.Context, path string, o runOptions) error {
 	return x.start(ctx)
 }
 
-// describe collects what the run is about.
+// describe builds the [runner.Info] of a new run.
 func (a *App) describe(ctx context.Context, p *project, path string, plan *planparse.Plan, d routing.Decision, agent string, o runOptions) (runner.Info, error) {
 	head, branch, err := p.repo.Head(ctx)
 	if err != nil {
@@ -171,7 +171,7 @@ func (a *App) describe(ctx context.Context, p *project, path string, plan *planp
 	return info, nil
 }
 
-// landLine says what becomes of the work.
+// landLine describes where the work will land.
 func landLine(info runner.Info) []string {
 	text := fmt.Sprintf("Land: %s; at most %s a batch", info.Land, phrase.Count(info.MaxAttempts, "attempt"))
 	if info.Workers > 1 {

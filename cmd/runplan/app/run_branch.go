@@ -17,7 +17,7 @@ import (
 	"github.com/runplan/runplan/runner/local"
 )
 
-// slugOf makes a name for branches of a plan's file name, without what looks like a secret.
+// slugOf derives a branch name from the file name of a plan. It removes what looks like a secret.
 func slugOf(path string) string {
 	name := redact.New(nil).String(strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)))
 	name = strings.ToLower(name)
@@ -39,7 +39,7 @@ func slugOf(path string) string {
 	return "plan"
 }
 
-// chooseSlug finds a name that no other work is kept under, and locks it.
+// chooseSlug finds and locks a slug that no other work uses.
 func (a *App) chooseSlug(ctx context.Context, p *project, info *runner.Info, fresh bool) (*local.Lock, error) {
 	if above, err := p.repo.Resolve(ctx, "refs/heads/runplan"); err != nil || above != "" {
 		if err == nil {
@@ -70,8 +70,8 @@ func (a *App) chooseSlug(ctx context.Context, p *project, info *runner.Info, fre
 	}
 }
 
-// slugFree tells whether a new run may use slug. A branch whose work is merged is removed to make room; one
-// with work that is not merged stays, and so does the work of a run that is not finished.
+// slugFree reports whether a new run may use slug. It removes a merged branch of that slug. An unmerged branch stays,
+// and so does the work of an unfinished run.
 func (a *App) slugFree(ctx context.Context, p *project, slug, plan, agent, head string, fresh bool) (bool, error) {
 	sums, err := p.summaries(ctx, runner.Filter{Slug: slug, Latest: true})
 	if err != nil {
@@ -87,7 +87,7 @@ func (a *App) slugFree(ctx context.Context, p *project, slug, plan, agent, head 
 		fmt.Fprintf(a.Stderr, "run %s carried out all of %s before, up to commit %s; this run begins anew\n", sums[0].Run[:8], plan, short(sums[0].Commit))
 	}
 	if above, err := p.repo.Resolve(ctx, "refs/heads/runplan/"+slug); err != nil || above != "" {
-		return false, err // somebody's own branch, and git has none below one that is there
+		return false, err // a user's own branch; git allows no branch below an existing one
 	}
 	ref := "refs/heads/" + local.RunBranch(slug)
 	tip, err := p.repo.Resolve(ctx, ref)
@@ -99,12 +99,12 @@ func (a *App) slugFree(ctx context.Context, p *project, slug, plan, agent, head 
 		return false, err
 	}
 	if dir, err := p.checkedOut(ctx, local.RunBranch(slug)); err != nil || dir != "" {
-		return false, err // who works there would have the branch moved under their hands
+		return false, err // deleting a checked-out branch would break that checkout
 	}
 	return true, p.dropBranch(ctx, ref, tip)
 }
 
-// checkedOut returns the folder where a branch is checked out, "" where it is nowhere.
+// checkedOut returns the worktree in which a branch is checked out, or "".
 func (p *project) checkedOut(ctx context.Context, branch string) (string, error) {
 	list, err := p.repo.Run(ctx, "worktree", "list", "--porcelain")
 	if err != nil {
@@ -118,20 +118,20 @@ func (p *project) checkedOut(ctx context.Context, branch string) (string, error)
 		if line != "branch refs/heads/"+branch {
 			continue
 		}
-		if _, err := os.Stat(dir); err == nil { // git remembers worktrees that were removed by hand
+		if _, err := os.Stat(dir); err == nil { // git still lists worktrees that were deleted by hand
 			return dir, nil
 		}
 	}
 	return "", nil
 }
 
-// carriedOut tells whether a run left nothing of its plan to do.
+// carriedOut reports whether a run completed all of its plan.
 func carriedOut(s runner.Summary) bool {
 	return !slices.ContainsFunc(s.Batches, func(b runner.BatchSummary) bool { return runner.Status(b.State) != runner.Passed })
 }
 
-// afresh is the command that starts a run of a plan anew. One of the solver's says so: what is done here by a model of this
-// machine is not for whichever CLI is installed.
+// afresh returns the command that starts a new run of a plan. For the solver it names the agent, because work of a
+// local model must not go to an installed CLI.
 func afresh(agent, plan string) string {
 	if agent == solver.Name {
 		return "runplan solve --new --plan " + plan

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// runOptions are the flags of run and resume. A zero value means that the configuration decides.
+// runOptions holds the flags of run and resume. For a zero value the configuration decides.
 type runOptions struct {
 	agent        string
 	land         string
@@ -35,10 +35,10 @@ type runOptions struct {
 	noCritique   bool
 }
 
-// strictASTUse says what --strict-ast does.
+// strictASTUse is the help text of --strict-ast.
 const strictASTUse = "patterns of severity error fail instead of warning, and so do retry-loop, bare-except, async-no-await, empty-catch and unused-import"
 
-// common are the flags that run and resume share.
+// common adds the flags that run and resume share.
 func (o *runOptions) common(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.Var((*span)(&o.maxTime), "max-time", "stop after this time; resume goes on (exit 4)")
@@ -55,12 +55,12 @@ func (o *runOptions) common(cmd *cobra.Command) {
 	f.BoolVar(&o.serve, "serve", false, "serve a page to look at the run while it is at work, see runplan serve")
 }
 
-// ofAgent is the flag that chooses who works.
+// ofAgent adds the flag that chooses the agent.
 func (o *runOptions) ofAgent(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&o.agent, "agent", "", "agent to use: script, solver, or a name under [agents]")
 }
 
-// span is a flag for a time that is longer than none.
+// span is a flag for a positive duration.
 type span time.Duration
 
 func (s *span) String() string {
@@ -81,7 +81,7 @@ func (s *span) Set(text string) error {
 	return nil
 }
 
-// flags keeps what the command line asked for, for the journal.
+// flags returns the given flags for the journal.
 func (o runOptions) flags() map[string]string {
 	m := map[string]string{}
 	set := func(name, v string, on bool) {
@@ -102,7 +102,7 @@ func (o runOptions) flags() map[string]string {
 	return m
 }
 
-// take brings back the flags that a resumed run was started with; flags given now win.
+// take restores the flags of the original run. Flags given now take precedence.
 func (o *runOptions) take(flags map[string]string) {
 	o.requireTests = o.requireTests || flags["require-tests"] != ""
 	o.strictAST = o.strictAST || flags["strict-ast"] != ""

@@ -18,7 +18,7 @@ import (
 	"github.com/runplan/runplan/runner/local"
 )
 
-// reviewed says how what a run makes is reviewed, and whether a person has to agree to its landing.
+// reviewed sets how the changes of a run are reviewed, and whether a person must approve the landing.
 func (a *App) reviewed(ctx context.Context, p *project, info *runner.Info) error {
 	c := p.config.Review
 	on := func(how string) string {
@@ -38,7 +38,7 @@ func (a *App) reviewed(ctx context.Context, p *project, info *runner.Info) error
 	if info.Land == "branch" {
 		return nil
 	}
-	// An order on the command line is an order, unless there is an owner who has set a bar (TRUST-13, TRUST-14).
+	// A flag on the command line is enough, unless an owner has set a bar (TRUST-13, TRUST-14).
 	contract, err := a.contract(ctx)
 	if err != nil {
 		return err
@@ -47,7 +47,7 @@ func (a *App) reviewed(ctx context.Context, p *project, info *runner.Info) error
 	return nil
 }
 
-// reviews is what the changes of this run are reviewed with; nothing where nobody asked for reviews.
+// reviews returns the reviewers for the changes of this run. It is empty if no reviews were requested.
 func (x *execution) reviews(ctx context.Context, self string, reaper *proc.Reaper) (local.Reviews, error) {
 	if x.info.Review == "" && x.info.FinalReview == "" {
 		return local.Reviews{}, nil
@@ -71,7 +71,7 @@ func (x *execution) reviews(ctx context.Context, self string, reaper *proc.Reape
 		return out, nil
 	}
 	late := &lateReaper{self: self, reaper: reaper}
-	late.once.Do(func() {}) // it is there
+	late.once.Do(func() {}) // already started
 	look := &inspection{app: x.app, project: p, self: self, reaper: late, task: x.run}
 	look.subject.Redact = x.app.redactor(p).String
 	if out.Reviewers, err = look.reviewers(ctx); err != nil || x.info.Review != local.ReviewAll || !x.info.Fidelity {
@@ -81,7 +81,7 @@ func (x *execution) reviews(ctx context.Context, self string, reaper *proc.Reape
 	return out, err
 }
 
-// blueprintReviewer is who runplan blueprint review asks: the model of [models] for the stage review. nil is nobody.
+// blueprintReviewer returns the model of [models] for the stage review, or nil if none is configured.
 func (x *inspection) blueprintReviewer(ctx context.Context) (*blueprint.Reviewer, error) {
 	p := x.project
 	m, ok := x.mayReview(ctx, "review blueprints")
@@ -100,7 +100,7 @@ func (x *inspection) blueprintReviewer(ctx context.Context) (*blueprint.Reviewer
 	}, x.forPrograms(m.Provider == llm.Command)
 }
 
-// reviewPrice tells what a call of a reviewer cost: nothing on this machine, and else what the table of prices says.
+// reviewPrice returns a function for the cost of a reviewer's call: zero on this machine, else from the price table.
 func (a *App) reviewPrice() func(review.Call) (*float64, agents.Source) {
 	prices, err := price.Load(a.priceFile())
 	return func(c review.Call) (*float64, agents.Source) {

@@ -21,7 +21,7 @@ import (
 	"github.com/runplan/runplan/sampling"
 )
 
-// sampleFlags are the flags of tournaments (SAMP-18).
+// sampleFlags holds the flags of tournaments (SAMP-18).
 type sampleFlags struct {
 	count   int
 	batches []string
@@ -29,9 +29,9 @@ type sampleFlags struct {
 	seed    uint64
 	cmd     *cobra.Command
 
-	told []string // before the run: what will be sampled from the start, what it takes, or why it will not be
+	told []string // lines to print before the run: what is sampled from the start and what it takes, or why not
 
-	available func() (uint64, error) // memory, in bytes; nil asks the machine
+	available func() (uint64, error) // returns free memory in bytes; nil asks the machine
 }
 
 func (s *sampleFlags) add(cmd *cobra.Command) {
@@ -43,13 +43,13 @@ func (s *sampleFlags) add(cmd *cobra.Command) {
 	s.cmd = cmd
 }
 
-// The names under which a run keeps what the command line asked for, for whoever resumes it.
+// Keys under which a run stores the sampling flags for resume.
 const (
 	keptSample      = "sample"
 	keptSampleBatch = "sample-batch"
 )
 
-// flags is what the command line asks for.
+// flags parses the sampling flags.
 func (s *sampleFlags) flags() (sampling.Flags, error) {
 	per, err := sampling.ParseSampleBatch(s.batches)
 	if err != nil {
@@ -59,7 +59,7 @@ func (s *sampleFlags) flags() (sampling.Flags, error) {
 	return sampling.Flags{Sample: s.count, SampleGiven: given, SampleBatch: per, NoSample: s.off}, nil
 }
 
-// keptFlags is what the command line asked for when the run was started.
+// keptFlags parses the sampling flags that the run was started with.
 func keptFlags(kept map[string]string) (f sampling.Flags, err error) {
 	if text := kept[keptSample]; text != "" {
 		if f.Sample, err = strconv.Atoi(text); err != nil {
@@ -73,7 +73,7 @@ func keptFlags(kept map[string]string) (f sampling.Flags, err error) {
 	return f, err
 }
 
-// mark writes down which batches of a run are to be sampled, and when, and adds what that takes to the estimate.
+// mark records which batches are sampled and when, and adds the effort to the estimate.
 func (s *sampleFlags) mark(info *runner.Info, p *planparse.Plan, c config.Sampling, d *routing.Decision) error {
 	if _, err := sampling.NewScorer(c.Score); err != nil {
 		return usage(err, "")
@@ -122,8 +122,8 @@ func (s *sampleFlags) mark(info *runner.Info, p *planparse.Plan, c config.Sampli
 	return nil
 }
 
-// markBatch decides for one batch. Whether there is memory enough is looked at when the tournament is due; what people are told, and
-// what is returned, is how it would be now.
+// markBatch decides about one batch. Memory is checked again when the tournament is due. The lines for people and the
+// result describe the present state.
 func (s *sampleFlags) markBatch(info *runner.Info, i int, b *planparse.Batch, critical bool, f sampling.Flags, c config.Sampling, cost *float64) (sampling.Tournament, error) {
 	plenty := ^uint64(0)
 	req := sampling.Request{
@@ -164,10 +164,10 @@ func (s *sampleFlags) markBatch(info *runner.Info, i int, b *planparse.Batch, cr
 	return plan, nil
 }
 
-// mostTold bounds how many batches are told of one by one.
+// mostTold is the highest number of batches that are listed one by one.
 const mostTold = 12
 
-// lines tells before the run which batches will be sampled from the start, and what that takes (SAMP-15).
+// lines describes which batches are sampled from the start and what that takes (SAMP-15).
 func (s *sampleFlags) lines(runner.Info) []string {
 	if len(s.told) <= mostTold {
 		return s.told
@@ -179,7 +179,7 @@ func samplingSettings(c config.Sampling) sampling.Settings {
 	return sampling.Settings{OnRetry: c.OnRetry, OnCritical: c.OnCritical, Count: c.Count, MaxCount: c.MaxCount, GBPerCandidate: c.MinMemoryPerGB}
 }
 
-// sampling is how tournaments of this run are held: with the flags that it was started with.
+// sampling returns the tournament settings of this run, with the flags that it was started with.
 func (x *execution) sampling(c config.Config) (local.Sampling, error) {
 	scorer, err := sampling.NewScorer(c.Sampling.Score)
 	if err != nil {
@@ -202,7 +202,8 @@ func (x *execution) sampling(c config.Config) (local.Sampling, error) {
 
 func (x *execution) now() time.Time { return time.Now() }
 
-// candidates is how many candidates of a batch a run may have at work at the same time: the plan's own width says nothing of them (C-11).
+// candidates returns how many candidates of a batch may run at the same time. The width of the plan does not limit
+// them (C-11).
 func candidates(info runner.Info, how routing.Options) int {
 	if info.Mode != string(routing.Team) {
 		return 0

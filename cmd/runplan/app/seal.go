@@ -16,7 +16,7 @@ import (
 	"github.com/runplan/runplan/runner/local"
 )
 
-// seal is the key of this user, with which the journal is signed. It is made when it is first needed.
+// seal returns the user's key that signs the journal. It creates the key on first use.
 func (a *App) seal() (*seal.Seal, error) {
 	dir, err := a.userDir()
 	if err != nil {
@@ -32,7 +32,7 @@ func (a *App) seal() (*seal.Seal, error) {
 	return s, nil
 }
 
-// signed makes a journal sign and verify.
+// signed makes a journal sign and verify its events.
 func (a *App) signed(j *store.Journal) error {
 	s, err := a.seal()
 	if err == nil {
@@ -41,8 +41,8 @@ func (a *App) signed(j *store.Journal) error {
 	return err
 }
 
-// vouch checks the seals of a run before it is resumed. Events that runplan did not write are set aside, and the run
-// branch goes back to where the last event that verifies left it. What it found is returned, to be told.
+// vouch verifies the seals of a run before a resume. It sets aside events that runplan did not write, and resets the
+// run branch to the last verified event. It returns its findings.
 func (a *App) vouch(ctx context.Context, p *project, run string) (found []string, err error) {
 	j, err := p.openJournal(ctx)
 	if err != nil {
@@ -88,7 +88,8 @@ func (a *App) vouch(ctx context.Context, p *project, run string) (found []string
 	return append(found, text), nil
 }
 
-// forgedEnd tells whether the last event of a run is not runplan's own, so that its status cannot be believed.
+// forgedEnd reports whether the last event of a run was not written by runplan. Then the status of the run cannot be
+// trusted.
 func (a *App) forgedEnd(ctx context.Context, p *project, run string) bool {
 	j, err := p.openJournal(ctx)
 	if err != nil {
@@ -98,8 +99,8 @@ func (a *App) forgedEnd(ctx context.Context, p *project, run string) bool {
 	return a.signed(j) == nil && errors.Is(j.VerifyEnd(ctx, run), store.ErrForged)
 }
 
-// tellForged says on standard error which of the runs that are shown hold events that runplan did not write. It
-// makes no key: where there is none, nothing was signed.
+// tellForged warns on standard error about runs that contain events not written by runplan. It creates no key: without
+// one, nothing was signed.
 func (a *App) tellForged(ctx context.Context, p *project, runs ...string) {
 	dir, err := a.userDir()
 	if err != nil {
@@ -125,8 +126,7 @@ func (a *App) tellForged(ctx context.Context, p *project, runs ...string) {
 	}
 }
 
-// damagedRun finds the run that is meant by name among those whose events do not verify, where the journal cannot
-// be read.
+// damagedRun finds the named run among those whose events do not verify, if the journal cannot be read otherwise.
 func (a *App) damagedRun(ctx context.Context, p *project, name string) (runner.Summary, bool) {
 	j, err := p.openJournal(ctx)
 	if err != nil {
@@ -148,7 +148,7 @@ func (a *App) damagedRun(ctx context.Context, p *project, name string) (runner.S
 	return runner.Summary{}, false
 }
 
-// lost explains what a run leaves whose journal is not there any more, or not its own any more.
+// lost explains what remains of a run whose journal is missing or not authentic.
 func (x *execution) lost(ctx context.Context, err error) error {
 	gone := errors.Is(err, store.ErrGone) || errors.Is(err, store.ErrReplaced) || errors.Is(err, store.ErrCut)
 	if !gone && !errors.Is(err, store.ErrForged) {
@@ -174,7 +174,7 @@ func (x *execution) lost(ctx context.Context, err error) error {
 	return fail(exitCannotRun, err, "%s. Go on: rm -f %s*; cp %s %s; runplan resume %s", strings.Join(kept, ", "), journal, x.project.rel(save), journal, x.run[:8])
 }
 
-// whole tells whether a copy of the journal has all that was written of the run.
+// whole reports whether a copy of the journal contains all events of the run.
 func (x *execution) whole(ctx context.Context, path string) bool {
 	j, err := store.OpenExistingJournal(ctx, path)
 	if err != nil {

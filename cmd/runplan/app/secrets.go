@@ -17,8 +17,8 @@ import (
 	"github.com/runplan/runplan/runner/local"
 )
 
-// redactor knows the secrets that a run may meet: those of the environment, those that the settings give to agents, and
-// those in the files that are copied into workspaces. Outside of a project it knows those of the environment.
+// redactor returns a redactor for the secrets that a run may meet: in the environment, in the settings of agents, and
+// in files copied into workspaces. Outside of a project it covers only the environment.
 func (a *App) redactor(p *project) *redact.Redactor {
 	if p == nil {
 		return redact.New(a.Environ)
@@ -26,8 +26,8 @@ func (a *App) redactor(p *project) *redact.Redactor {
 	return redact.New(slices.Concat(a.Environ, p.secrets()))
 }
 
-// hideTitles takes secrets out of what a plan calls itself and its batches: titles reach the screen, the journal, reports,
-// commits and requests.
+// hideTitles removes secrets from the titles of a plan and its batches. Titles appear on screen and in the journal,
+// reports, commits and pull requests.
 func (a *App) hideTitles(p *project, plan *planparse.Plan) {
 	secrets := a.redactor(p)
 	plan.Title = secrets.String(plan.Title)
@@ -36,7 +36,8 @@ func (a *App) hideTitles(p *project, plan *planparse.Plan) {
 	}
 }
 
-// hiding is standard output without secrets. Each write is redacted for itself: a table or an object is one.
+// hiding returns standard output with secrets removed. It redacts each Write separately, so a table or an object must
+// be one Write.
 func (a *App) hiding() io.Writer { return hidingWriter{a.Stdout, a.redactor(nil)} }
 
 type hidingWriter struct {
@@ -51,7 +52,7 @@ func (w hidingWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// secrets lists what the settings and the copied files hold, as KEY=VALUE. Which of it is secret its names tell.
+// secrets lists the values of settings and copied files as KEY=VALUE. The redactor decides by name which are secret.
 func (p *project) secrets() []string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(p.config.Agents)) {
@@ -65,7 +66,7 @@ func (p *project) secrets() []string {
 	return out
 }
 
-// envPairs writes variables as KEY=VALUE.
+// envPairs formats variables as KEY=VALUE.
 func envPairs(env map[string]string) []string {
 	var out []string
 	for _, key := range slices.Sorted(maps.Keys(env)) {
@@ -74,10 +75,11 @@ func envPairs(env map[string]string) []string {
 	return out
 }
 
-// A file that is larger is data, and no settings.
+// largestSettings is the highest size of a settings file, in bytes. A larger file is data.
 const largestSettings = 256 << 10
 
-// copied lists the files that workspaces get of the checkout. What cannot be read here is told by who copies it.
+// copied lists the files that workspaces copy from the checkout. It ignores read errors, because the copying reports
+// them.
 func (p *project) copied() []string {
 	globs := slices.Clone(p.config.Workspace.Copy)
 	if text, err := os.ReadFile(filepath.Join(p.repo.Root, ".worktreeinclude")); err == nil {
@@ -108,7 +110,7 @@ func (p *project) copied() []string {
 // setting is a line of a file of settings: KEY=value, export KEY="value", key: value, "key": "value",
 var setting = lazyre.New(`(?m)^[ \t]*(?:export[ \t]+)?["']?([A-Za-z_][A-Za-z0-9_.-]*)["']?[ \t]*[=:][ \t]*(\S.*)$`)
 
-// pairs reads the settings of a text, in whichever of the usual forms it is.
+// pairs parses the settings in a text, in any of the usual formats.
 func pairs(text string) []string {
 	var out []string
 	for _, m := range setting.FindAllStringSubmatch(text, -1) {

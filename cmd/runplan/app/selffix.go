@@ -69,7 +69,7 @@ It acts by itself, so it needs trust: tier 2. It needs [models], the identity do
 	return cmd
 }
 
-// selfFixOptions are the flags of process.
+// selfFixOptions holds the flags of process.
 type selfFixOptions struct {
 	trust, agent string
 	json, all    bool
@@ -119,7 +119,7 @@ func (a *App) processFeedback(ctx context.Context, id string, o selfFixOptions) 
 	}
 }
 
-// toldOutcome says where the feedback stands, as text and as exit status.
+// toldOutcome reports the state of the feedback as text and as exit status.
 func (a *App) toldOutcome(out feedback.Outcome, o selfFixOptions) error {
 	if out.Item.ID == "" {
 		if !o.json {
@@ -140,7 +140,7 @@ func (a *App) toldOutcome(out feedback.Outcome, o selfFixOptions) error {
 	return nil
 }
 
-// mayFix checks that the owner trusts runplan to make branches and drafts by itself.
+// mayFix checks that the owner allows runplan to create branches and drafts without asking.
 func (a *App) mayFix(ctx context.Context, p *project) error {
 	if err := a.notAnAgent("self-fix"); err != nil {
 		return err
@@ -188,7 +188,7 @@ func newSelfFixListCommand(a *App) *cobra.Command {
 	return cmd
 }
 
-// feedbackItems reads all feedback. A repository that nobody said anything of has none.
+// feedbackItems reads all feedback. A repository without feedback has none.
 func (a *App) feedbackItems(ctx context.Context) ([]feedback.Item, error) {
 	p, err := a.openProject(ctx)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/runplan/runplan/llm"
 )
 
-// critique has one step of an agent looked at, by the very critic that runs have. Where it is off nobody is asked.
+// critique checks one step of an agent with the critic that runs use. If critique is off, no model is asked.
 func (l *selfFix) critique(ctx context.Context, t feedback.Turn) (feedback.Critique, error) {
 	c := l.project.config.Critique
 	if !c.Enabled {

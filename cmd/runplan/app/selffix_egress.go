@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// fixOutlets says where fixes go, once there is feedback that they could answer: what is fetched and pushed, and what gh is
-// given.
+// fixOutlets reports where fixes send data: what git fetches and pushes, and what gh receives. Without feedback it
+// returns nothing.
 func (a *App) fixOutlets(ctx context.Context, p *project) ([]outlet, error) {
 	if _, err := os.Stat(p.layout.Feedback()); err != nil {
-		return nil, nil // nobody said anything that could be fixed
+		return nil, nil // there is no feedback to fix
 	}
 	list, err := a.remoteOutlet(ctx, p)
 	for i := range list {

@@ -15,8 +15,8 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// exhausted makes a feedback of each batch that failed at its last attempt, where the configuration asks for it (FIX-32).
-// A fix that failed is none: its own feedback knows.
+// exhausted creates a feedback for each batch that failed its last attempt, if the configuration enables this
+// (FIX-32). It skips the runs of fixes, because their own feedback records the failure.
 func (x *execution) exhausted() {
 	if !x.project.config.Feedback.OnExhausted || x.isSelfFix() {
 		return
@@ -26,7 +26,7 @@ func (x *execution) exhausted() {
 	}
 }
 
-// isSelfFix tells whether the run is one of a fix.
+// isSelfFix reports whether the run executes a fix.
 func (x *execution) isSelfFix() bool {
 	dir, err := x.project.planPath(x.project.layout.SelfFix())
 	return err == nil && strings.HasPrefix(x.info.Plan, dir+"/")
@@ -53,7 +53,7 @@ func (x *execution) openFeedback(ctx context.Context) error {
 				b.Number, b.Title, filepath.ToSlash(x.info.Plan), phrase.Count(b.Attempts, "attempt"), cmp.Or(b.Reason, "no reason is known"))),
 		}
 		if _, err := s.Get(ctx, w.ID); err == nil {
-			continue // an earlier go at the run told of it
+			continue // an earlier session of the run created it
 		}
 		if _, err := feedback.Enqueue(ctx, s, w); err != nil {
 			return err

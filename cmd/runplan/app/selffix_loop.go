@@ -20,13 +20,13 @@ import (
 	"github.com/runplan/runplan/trust"
 )
 
-// Types of calls of the loop, in the log of calls.
+// Types of the loop's calls in the log of calls.
 const (
 	triageCall = "self_fix_triage"
 	draftCall  = "self_fix_plan"
 )
 
-// selfFix is the loop with what it is made of, for one process.
+// selfFix holds the feedback loop and its parts for one process.
 type selfFix struct {
 	app     *App
 	project *project
@@ -36,7 +36,7 @@ type selfFix struct {
 	reaper  *proc.Reaper
 	parts   feedback.Parts
 	owner   feedback.Owner
-	prompts prompt.Set // of the models, with those of the project in their place
+	prompts prompt.Set // for models; the project's prompts override the built-in ones
 	driver  *feedback.Driver
 }
 
@@ -45,7 +45,7 @@ func (l *selfFix) Close() {
 	l.store.Close()
 }
 
-// openLoop puts the loop together for a repository.
+// openLoop builds the loop for a repository.
 func (a *App) openLoop(ctx context.Context, p *project, o selfFixOptions) (*selfFix, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -54,12 +54,12 @@ func (a *App) openLoop(ctx context.Context, p *project, o selfFixOptions) (*self
 	if err := p.layout.Make(); err != nil {
 		return nil, fail(exitCannotRun, err, "")
 	}
-	p.repo.AllowPrograms() // it commits, fetches and pushes
+	p.repo.AllowPrograms() // the loop commits, fetches and pushes
 	l := &selfFix{app: a, project: p, options: o, self: self}
 	if l.prompts, err = feedback.LoadPrompts(p.prompts()); err != nil {
 		return nil, usage(err, "correct the prompts of the project, or take them away")
 	}
-	// What the owner is asked to sign is not for the repository to word.
+	// The repository must not override what the owner is asked to sign.
 	own, err := feedback.LoadPrompts()
 	if err != nil {
 		return nil, err
@@ -116,7 +116,7 @@ func (l *selfFix) warn(text string) {
 	fmt.Fprintf(l.app.Stderr, "warning: %s\n", ui.Sanitize(text))
 }
 
-// base is the integration branch: what a fix starts from, and what it is for.
+// base returns the integration branch, from which a fix starts and into which it is merged.
 func (l *selfFix) base(ctx context.Context, f feedback.Forge) (feedback.Target, error) {
 	head, branch, err := l.project.repo.Head(ctx)
 	if err != nil {
@@ -133,7 +133,7 @@ func (l *selfFix) base(ctx context.Context, f feedback.Forge) (feedback.Target, 
 	return t, t.Check()
 }
 
-// asker is a model for a stage, with the identity documents in front.
+// asker returns a client for a stage that puts the identity documents before each prompt.
 func (l *selfFix) asker(ctx context.Context, kind string, stage llm.Stage) (feedback.Asker, error) {
 	p := l.project
 	router, err := p.models(ctx)
@@ -161,7 +161,7 @@ func (l *selfFix) asker(ctx context.Context, kind string, stage llm.Stage) (feed
 	return feedback.Asker{LLM: asked, Model: model, Prompts: l.prompts, Identity: trust.IdentityText(docs)}, nil
 }
 
-// scratch makes a tree of a commit, set up as those of batches are.
+// scratch creates a tree of a commit, set up like the workspace of a batch.
 func (l *selfFix) scratch(ctx context.Context, commit string) (string, func(), error) {
 	p, c := l.project, l.project.config.Workspace
 	b := &local.Baseline{
@@ -177,7 +177,8 @@ func (l *selfFix) scratch(ctx context.Context, commit string) (string, func(), e
 	}, err
 }
 
-// alarm puts a fix that does not hold before the owner, once for each commit. Nothing keeps it from being raised here.
+// alarm puts an alarm about a failing fix into the owner's inbox, once for each commit. If the inbox cannot be
+// written, it warns and continues.
 func (l *selfFix) alarm(ctx context.Context, i feedback.Item, c feedback.Checked) error {
 	box, err := store.OpenInbox(ctx, trust.InboxFile(l.owner.Keeper.Dir))
 	if err != nil {

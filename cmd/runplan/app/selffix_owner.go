@@ -31,7 +31,7 @@ audit; another plan of the same feedback needs another one.` + exitStatus(exitOK
 	return cmd
 }
 
-// signFeedback is the owner's word about the plan of a large job; deny is a no.
+// signFeedback records the owner's decision on the plan of a large job. deny rejects it.
 func (a *App) signFeedback(ctx context.Context, id string, deny bool, by trust.Signed) error {
 	return a.withLoop(ctx, "an approval", func(l *selfFix) error {
 		if deny {
@@ -121,7 +121,7 @@ change request that there are stay too. A fix that was merged is closed by its r
 	return cmd
 }
 
-// withLoop does something with the loop, for a person.
+// withLoop opens the loop and calls a function with it, on behalf of a person.
 func (a *App) withLoop(ctx context.Context, what string, do func(*selfFix) error) error {
 	if err := a.notAnAgent(what); err != nil {
 		return err

@@ -16,8 +16,8 @@ import (
 	"github.com/runplan/runplan/internal/ui"
 )
 
-// review has a fix looked at in all seven passes. A review gate that cannot be used does not stop the drive: the change
-// request says so, and people look (FIX-24).
+// review runs all seven review passes on a fix. If the review gate cannot run, the loop continues, and the change
+// request says so for human reviewers (FIX-24).
 func (l *selfFix) review(ctx context.Context, w feedback.ReviewWish) (feedback.Reviewed, error) {
 	v, err := l.reviewed(ctx, w)
 	if ctx.Err() != nil {
@@ -29,7 +29,7 @@ func (l *selfFix) review(ctx context.Context, w feedback.ReviewWish) (feedback.R
 	return feedback.FromReview(v), nil
 }
 
-// reviewed reviews the commit of a fix in a tree of its own, with the settings of the user's checkout.
+// reviewed reviews the commit of a fix in a separate tree, with the settings of the user's checkout.
 func (l *selfFix) reviewed(ctx context.Context, w feedback.ReviewWish) (review.Review, error) {
 	none := review.Review{}
 	dir, done, err := l.scratch(ctx, w.Fix.Tip)
@@ -43,7 +43,7 @@ func (l *selfFix) reviewed(ctx context.Context, w feedback.ReviewWish) (review.R
 	}
 	in := review.Input{
 		Feedback: w.Item.Body, Plan: w.Plan.RootCause + "\n\n" + w.Plan.Change + "\n\n" + w.Earlier, NewID: newTaskID, Margin: there.config.Models.Margin,
-		Differential: func(context.Context) (gates.Report, error) { return w.Differential.Report, nil }, // it was looked at on these very commits
+		Differential: func(context.Context) (gates.Report, error) { return w.Differential.Report, nil },
 	}
 	if in.Prompts, err = review.LoadPrompts(l.project.prompts()); err != nil {
 		return none, err
@@ -92,7 +92,7 @@ func (l *selfFix) reviewed(ctx context.Context, w feedback.ReviewWish) (review.R
 	return v, err
 }
 
-// known is what the gates of the run said of the very tree that is reviewed: nothing that took long is asked twice.
+// known returns the gate results of the run for the reviewed tree, so that no slow gate runs twice.
 func (l *selfFix) known(ctx context.Context, f feedback.Fix) ([]gates.Report, error) {
 	tree, reports, err := l.gated(ctx, f.Run)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/runplan/runplan/runner/local"
 )
 
-// Run implements [feedback.Runner] with the ordinary runner: it begins a run of the plan, goes on with one that was
-// stopped, or tells of one that ended.
+// Run implements [feedback.Runner] with the ordinary runner. It starts a run of the plan, resumes a stopped one, or
+// returns the result of one that ended.
 func (l *selfFix) Run(ctx context.Context, j feedback.Job) (feedback.Ran, error) {
 	sum, found, err := l.runOf(ctx, j.File)
 	if err != nil {
@@ -27,10 +27,10 @@ func (l *selfFix) Run(ctx context.Context, j feedback.Job) (feedback.Ran, error)
 	case !found:
 		err = l.app.runPlan(ctx, j.File, o)
 	case sum.Status != runner.RunDone && sum.Status != runner.RunFailed:
-		o.accept = true // the file was put right from the plan in the row: what differs is how this version words it
+		o.accept = true // the file was rewritten from the stored plan; only this version's wording differs
 		err = l.app.resumeRun(ctx, sum.Run, o)
 	}
-	// A run that failed is a result. One that was stopped, or could not begin, is none.
+	// A failed run is a result. A run that was stopped or could not begin is not.
 	switch code, _ := codeOf(err); {
 	case err != nil && code == exitCannotRun:
 		return feedback.Ran{}, &feedback.Stopped{Err: err}
@@ -52,7 +52,8 @@ func (l *selfFix) Run(ctx context.Context, j feedback.Job) (feedback.Ran, error)
 	return ran, nil
 }
 
-// runOptions are those of runplan run without flags. A dirty checkout is no matter: the run begins with the commit.
+// runOptions returns the default options of runplan run. A dirty checkout is allowed, because the run starts from a
+// commit.
 func (l *selfFix) runOptions() runOptions {
 	var o runOptions
 	flags := &cobra.Command{}
@@ -65,11 +66,10 @@ func (l *selfFix) runOptions() runOptions {
 	return o
 }
 
-// mostBlocking bounds the findings that a plan is told of the one before it.
+// mostBlocking is the highest number of findings that a new plan is told about the previous one.
 const mostBlocking = 8
 
-// blocking is what the gates found in the last attempt of a run, the regression test first: it is what the next plan has to
-// know.
+// blocking returns the gate findings of a run's last attempt, the regression test first. The next plan receives them.
 func (l *selfFix) blocking(ctx context.Context, run string) (string, error) {
 	_, last, err := l.gated(ctx, run)
 	if err != nil {
@@ -88,7 +88,7 @@ func (l *selfFix) blocking(ctx context.Context, run string) (string, error) {
 	return strings.Join(list, "; "), nil
 }
 
-// gated is what the gates of a run said last, and of which tree.
+// gated returns the last gate reports of a run and the tree that they belong to.
 func (l *selfFix) gated(ctx context.Context, run string) (tree string, reports []gates.Report, err error) {
 	j, err := l.project.openJournal(ctx)
 	if err != nil {
@@ -128,7 +128,7 @@ func (l *selfFix) ran(s runner.Summary) feedback.Ran {
 	out := feedback.Ran{Run: s.Run, Done: s.Status == runner.RunDone, Reason: s.Reason, Base: s.Base, Tip: s.Commit, Agent: s.Agent}
 	for _, b := range s.Batches {
 		out.Attempts += b.Attempts
-		out.CostUSD = b.CostUSD // a fix is one batch
+		out.CostUSD = b.CostUSD // a fix has one batch
 		if b.Reason != "" && !strings.Contains(out.Reason, b.Reason) {
 			out.Reason = strings.TrimPrefix(out.Reason+"; "+b.Reason, "; ")
 		}

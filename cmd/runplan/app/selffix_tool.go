@@ -44,7 +44,7 @@ func toolList() string {
 	return b.String()
 }
 
-// mostInput bounds what a tool reads.
+// mostInput is the highest size of a tool's input, in bytes.
 const mostInput = 1 << 20
 
 func (a *App) selfFixTool(ctx context.Context, name, given string) error {

@@ -78,7 +78,7 @@ Ctrl-C ends it.` + exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun),
 	return cmd
 }
 
-// listen makes the page of a project, and begins to listen.
+// listen creates the web server of a project and starts to listen.
 func (a *App) listen(ctx context.Context, p *project, o serveOptions) (*web.Server, error) {
 	if err := a.notAnAgent("the page"); err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func (a *App) listen(ctx context.Context, p *project, o serveOptions) (*web.Serv
 	if err != nil {
 		return nil, err
 	}
-	// The key lies with the owner's files and not in the repository: agents work there.
+	// The key is stored with the owner's files, because agents work in the repository.
 	key, err := web.Key(filepath.Join(dir, "serve.key"))
 	if err != nil {
 		return nil, fail(exitCannotRun, err, "")
@@ -114,7 +114,7 @@ func (a *App) listen(ctx context.Context, p *project, o serveOptions) (*web.Serv
 	return server, nil
 }
 
-// serveBeside serves the page while a run is at work in this process. What it returns ends it.
+// serveBeside serves the page during a run in this process. It returns a function that stops the server.
 func (a *App) serveBeside(ctx context.Context, p *project, note func(string)) (stop func(), err error) {
 	server, err := a.listen(ctx, p, serveOptions{addr: "127.0.0.1:0"})
 	if err != nil {
@@ -132,7 +132,7 @@ func (a *App) serveBeside(ctx context.Context, p *project, note func(string)) (s
 	return func() { cancel(); <-ended }, nil
 }
 
-// waitingFor collects what waits for a person and is not asked by a run. What cannot be read is said, and hides nothing else.
+// waitingFor collects what waits for a person outside of runs. A read error is shown and hides nothing else.
 func (a *App) waitingFor(ctx context.Context, p *project) page.Waiting {
 	var w page.Waiting
 	trouble := func(err error) {
@@ -168,7 +168,7 @@ func (a *App) waitingFor(ctx context.Context, p *project) page.Waiting {
 	return w
 }
 
-// planText is the beginning of a plan, for somebody who is asked about it; "" where it cannot be read.
+// planText returns the beginning of a plan for the person who decides about it, or "" if it cannot be read.
 func (p *project) planText(file string) string {
 	path := filepath.FromSlash(file)
 	if !filepath.IsAbs(path) {
@@ -186,7 +186,7 @@ func (p *project) planText(file string) string {
 	return string(text)
 }
 
-// formatOf is how the program of an agent prints what it says.
+// formatOf returns the output format of an agent's program.
 func (p *project) formatOf(agent string) stream.Format {
 	name := agent
 	if c, ok := p.config.Agents[agent]; ok {
@@ -196,7 +196,8 @@ func (p *project) formatOf(agent string) stream.Format {
 	return preset.Format
 }
 
-// acts are what forms do: the very commands, so that a person's word is the same wherever it is given.
+// acts returns the actions of the page's forms. Each runs the command that a person would type, so both have the same
+// effect.
 func (a *App) acts() map[string]page.Act {
 	return map[string]page.Act{
 		"approve": func(ctx context.Context, form url.Values) (string, error) {
@@ -224,7 +225,7 @@ func (a *App) acts() map[string]page.Act {
 	}
 }
 
-// command carries out one of runplan's own commands, without its output. The error says what to do now.
+// command runs one of runplan's own commands and discards its output. The error contains the hint.
 func (a *App) command(ctx context.Context, args []string) error {
 	quiet := *a
 	quiet.Stdin, quiet.Stdout, quiet.Stderr = strings.NewReader(""), io.Discard, new(bytes.Buffer)
@@ -243,14 +244,14 @@ func (a *App) command(ctx context.Context, args []string) error {
 	return err
 }
 
-// openBrowser opens the page in the browser. The address goes there by a file that only this user can read: what stands
-// in the arguments of a program, others can see. What it returns takes the file away.
+// openBrowser opens the page in the browser. It passes the address in a file that only this user can read, because
+// other users can see the arguments of a program. It returns a function that removes the file.
 func (a *App) openBrowser(ctx context.Context, address string) (remove func()) {
 	sorry := func(err error) func() {
 		fmt.Fprintf(a.Stderr, "runplan: no browser could be opened (%v); open the address yourself\n", err)
 		return func() {}
 	}
-	f, err := os.CreateTemp("", "runplan-*.html") // with rights for this user alone
+	f, err := os.CreateTemp("", "runplan-*.html") // readable only by this user
 	if err != nil {
 		return sorry(err)
 	}
@@ -262,7 +263,7 @@ func (a *App) openBrowser(ctx context.Context, address string) (remove func()) {
 	}
 	args := map[string][]string{"darwin": {"open", f.Name()}, "windows": {"rundll32", "url.dll,FileProtocolHandler", f.Name()}}[runtime.GOOS]
 	if args == nil {
-		// A browser outlives who opened it. setsid tells nobody that there is no program to start.
+		// The browser must outlive this process. setsid would not report a missing program, so check first.
 		args = []string{"sh", "-c", `command -v xdg-open >/dev/null || exit 127; exec setsid --fork xdg-open "$1"`, "sh", f.Name()}
 	}
 	res, err := proc.Run(ctx, proc.Cmd{Args: args, Env: a.Environ, Limits: proc.Limits{Total: 20 * time.Second}})

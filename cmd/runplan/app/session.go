@@ -20,13 +20,13 @@ func (r *retrieval) session(ctx context.Context, task string) (solver.Session, e
 	return hidingSession{s, r.redact.String}, nil
 }
 
-// hidingSession keeps values without the secrets in them: a session ends in the log, which is what models are trained on.
+// hidingSession removes secrets from values before it stores them. Sessions end in the log, which is training data.
 type hidingSession struct {
 	*store.Session
 	hide func(string) string
 }
 
-// Set keeps a value.
+// Set stores a value without its secrets.
 func (s hidingSession) Set(ctx context.Context, key string, value any) error {
 	text, err := json.Marshal(value)
 	if err != nil {
@@ -38,5 +38,5 @@ func (s hidingSession) Set(ctx context.Context, key string, value any) error {
 	if err := dec.Decode(&plain); err != nil {
 		return fmt.Errorf("session of %s: keep %s: %w", s.Task(), key, err)
 	}
-	return s.Session.Set(ctx, key, redact.Texts(plain, s.hide, "path")) // paths are looked up again
+	return s.Session.Set(ctx, key, redact.Texts(plain, s.hide, "path")) // paths are looked up again later
 }

@@ -71,7 +71,7 @@ An existing file is never changed.` + exitStatus(exitOK, exitUsage, exitCannotRu
 				return fail(exitCannotRun, err, "")
 			}
 			text := "# Settings of runplan for this repository. runplan config --keys lists what can be set.\n\n" + string(data) + section
-			// What is wrong is told now, and not written.
+			// Report an error before the file is written.
 			if err := config.Check(path, []byte(text)); err != nil {
 				return usage(err, "nothing was written")
 			}
@@ -92,7 +92,7 @@ An existing file is never changed.` + exitStatus(exitOK, exitUsage, exitCannotRu
 	return cmd
 }
 
-// trustOwn pins what the user has just written with an own hand.
+// trustOwn pins a configuration that the user has just written.
 func (a *App) trustOwn(p *project) error {
 	var err error
 	if p.config, err = a.loadConfig(p.layout.Config()); err != nil {
@@ -101,7 +101,7 @@ func (a *App) trustOwn(p *project) error {
 	list := p.executables()
 	pins, err := a.pins()
 	if err != nil || len(list) == 0 {
-		return nil // it will be asked for
+		return nil // the user will be asked later
 	}
 	return a.ofUser(pins.Trust(p.repo.Root, trust.Digest(list), time.Now()))
 }
@@ -200,7 +200,7 @@ func newDoctorCommand(a *App) *cobra.Command {
 	return cmd
 }
 
-// examineGates tells of each gate of the tree whether its tools are installed. Nothing of the tree is run.
+// examineGates reports for each gate of the tree whether its tools are installed. It runs nothing of the tree.
 func (a *App) examineGates(ctx context.Context, p *project) []checked {
 	var infos []gates.Info
 	for _, g := range suite.All(p.repo.Root, p.gateSettings("", false)) {
@@ -217,7 +217,7 @@ func (a *App) examineGates(ctx context.Context, p *project) []checked {
 	return out
 }
 
-// examine makes the checks of doctor. Only what stops a run is a problem.
+// examine runs the checks of doctor. Only what would stop a run is a problem.
 func (a *App) examine(cmd *cobra.Command) []checked {
 	var out []checked
 	add := func(what, status, detail, fix string) { out = append(out, checked{what, status, detail, fix}) }
@@ -276,7 +276,7 @@ func newVersionCommand(a *App) *cobra.Command {
 	}
 }
 
-// version is what the build knows of itself.
+// version returns the version from the build info.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {

@@ -81,14 +81,14 @@ runplan/<name>/main. A run that was stopped goes on with "runplan resume".
 	return cmd
 }
 
-// solve runs a task, or a plan, with the solver.
+// solve runs a task or a plan with the solver.
 func (a *App) solve(ctx context.Context, p *project, task, plan string, o runOptions) error {
 	if task == "" && plan == "" {
 		return usage(errors.New("solve needs a task, or a plan"), `say what is to be done: runplan solve "…", or: runplan solve --plan FILE`)
 	}
 	o.agent = solver.Name
 	if _, err := p.attempts(o.maxAttempts, o.agent); err != nil {
-		return err // before anything is written
+		return err // fail before anything is written
 	}
 	if plan != "" {
 		o.solver.task = task
@@ -98,7 +98,7 @@ func (a *App) solve(ctx context.Context, p *project, task, plan string, o runOpt
 	if err != nil {
 		return err
 	}
-	// Before anything is written: a task that cannot be solved leaves nothing behind.
+	// Check this before writing anything, so that an unsolvable task leaves no files.
 	p.solver = o.solver
 	if _, err := a.solverAgent(ctx, p, ""); err != nil {
 		return err
@@ -113,8 +113,8 @@ func (a *App) solve(ctx context.Context, p *project, task, plan string, o runOpt
 	return a.runPlan(ctx, path, o)
 }
 
-// taskPlan is the plan of one batch that a task is run as. A task that reads as more than one batch, or as something that
-// is no plan, stands in a fence.
+// taskPlan wraps a task into a plan of one batch. A task that parses as several batches or as no plan is put in a
+// fence.
 func taskPlan(task string) (string, error) {
 	first, _, _ := strings.Cut(task, "\n")
 	title := draft.Title(ui.Cut(redact.Clean(first), 80, "…"), "Solve the task")
@@ -130,8 +130,8 @@ func taskPlan(task string) (string, error) {
 	return "", usage(errors.New("the task cannot be written down as a plan"), "write it into a plan of your own: runplan solve --plan FILE")
 }
 
-// keepTask writes the plan of a task, and returns its path. The same task has the same file, so that a run of it that is
-// not finished is found again.
+// keepTask writes the plan of a task and returns its path. The same task always gets the same file, so that an
+// unfinished run of it is found again.
 func (p *project) keepTask(secrets *redact.Redactor, task, text string) (path string, isNew bool, err error) {
 	if err := p.layout.Make(); err != nil {
 		return "", false, err
@@ -140,7 +140,7 @@ func (p *project) keepTask(secrets *redact.Redactor, task, text string) (path st
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", false, err
 	}
-	first, _, _ := strings.Cut(secrets.String(task), "\n") // the name becomes that of a branch
+	first, _, _ := strings.Cut(secrets.String(task), "\n") // the file name becomes a branch name
 	name := slugOf(strings.ReplaceAll(first, ".", " "))
 	for n := 1; ; n++ {
 		path = filepath.Join(dir, name+".md")

@@ -13,7 +13,8 @@ import (
 	"github.com/runplan/runplan/llm"
 )
 
-// solverAgent is the agent that asks a local model itself. What it needs is looked at before the run begins (ERR-06).
+// solverAgent returns the agent that asks a local model directly. It checks its requirements before the run begins
+// (ERR-06).
 func (a *App) solverAgent(ctx context.Context, p *project, path string) (chosenAgent, error) {
 	s, err := p.solving(p.solver, llm.ExecuteCode)
 	if err != nil {
@@ -23,7 +24,7 @@ func (a *App) solverAgent(ctx context.Context, p *project, path string) (chosenA
 	if err != nil {
 		return chosenAgent{}, err
 	}
-	tools.close() // a run may be long in coming
+	tools.close() // the run may begin much later
 	return chosenAgent{name: solver.Name, open: func(ctx context.Context, x *execution, r *proc.Reaper) (agents.Agent, func(), error) {
 		tools, err := a.openSolving(ctx, p, s, r)
 		if err != nil {
@@ -41,7 +42,7 @@ func (a *App) solverAgent(ctx context.Context, p *project, path string) (chosenA
 	}}, nil
 }
 
-// givenPlan is the path of a plan of the user's; a plan that solve wrote of a task is none.
+// givenPlan returns the path of a plan that the user wrote, or "" for a plan that solve generated from a task.
 func (p *project) givenPlan(path string) string {
 	name, err := p.planPath(path)
 	if err != nil || strings.HasPrefix(name, filepath.ToSlash(filepath.Join(filepath.Base(p.layout.Root), filepath.Base(p.layout.Tasks())))+"/") {

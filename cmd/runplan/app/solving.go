@@ -18,16 +18,16 @@ import (
 	"github.com/runplan/runplan/llm"
 )
 
-// solveOptions are what the command line says of the solver. What it does not say, the settings do; what they do not say
-// either is missing (CFG-04).
+// solveOptions holds the solver flags of the command line. The settings supply what is not given; if they do not
+// either, it is an error (CFG-04).
 type solveOptions struct {
 	stages string
-	budget tokens.Budget // the window 0: as the settings say
+	budget tokens.Budget // window 0: take it from the settings
 	loops  figure
-	task   string // that a plan is for
+	task   string // task that a plan is made for
 }
 
-// figure is a flag for a whole number that may not have been given.
+// figure is a flag for an integer that may be missing.
 type figure struct{ n *int }
 
 func (f *figure) String() string {
@@ -48,7 +48,7 @@ func (f *figure) Set(text string) error {
 	return nil
 }
 
-// keep notes what was said, for a run that goes on.
+// keep stores the given flags for a later resume.
 func (o solveOptions) keep(set func(name, value string, on bool)) {
 	set("stages", o.stages, o.stages != "")
 	set("context-window", strconv.Itoa(o.budget.Window), o.budget.Window > 0)
@@ -57,11 +57,11 @@ func (o solveOptions) keep(set func(name, value string, on bool)) {
 	set("task", o.task, o.task != "")
 }
 
-// take brings it back.
+// take restores the flags that keep stored.
 func (o *solveOptions) take(flags map[string]string) {
 	o.stages, o.task = cmp.Or(o.stages, flags["stages"]), cmp.Or(o.task, flags["task"])
 	if o.loops.n == nil && flags["max-refinement-loops"] != "" {
-		_ = o.loops.Set(flags["max-refinement-loops"]) // a number when it was written
+		_ = o.loops.Set(flags["max-refinement-loops"]) // it was a valid number when it was stored
 	}
 	if o.budget.Window == 0 {
 		o.budget.Window, _ = strconv.Atoi(flags["context-window"])
@@ -69,7 +69,7 @@ func (o *solveOptions) take(flags map[string]string) {
 	}
 }
 
-// solving is what asking a model with context of the repository begins with.
+// solving holds the resolved parameters for asking a model with repository context.
 type solving struct {
 	role   llm.Role
 	budget tokens.Budget
@@ -77,8 +77,7 @@ type solving struct {
 	loops  int
 }
 
-// solving puts what was said and the settings together. stage is what the command is about: the window of its model is
-// the budget (BUD-03).
+// solving combines flags and settings. The budget is the window of the model for stage (BUD-03).
 func (p *project) solving(o solveOptions, stage llm.Stage) (solving, error) {
 	s := solving{role: llm.RoleOf(stage), budget: o.budget}
 	if !p.config.Models.Configured() {
@@ -106,14 +105,14 @@ func (p *project) solving(o solveOptions, stage llm.Stage) (solving, error) {
 	return s, nil
 }
 
-// need is something that a command cannot do without, and that has no default (CFG-05).
+// need is a required parameter without a default (CFG-05).
 type need struct {
 	key, flag string
 	said      bool
 }
 
-// unsaid lists what a command needs of stages, the budget for the model of a role, and more, and nobody has said, where
-// that is more than one thing (ERR-01): told one by one, a first try would take as many tries.
+// unsaid reports all missing parameters at once if more than one is missing (ERR-01). Otherwise a first-time user
+// would need one try for each.
 func (p *project) unsaid(role llm.Role, stages string, b budgetFlags, more ...need) error {
 	c, flags := p.config, b.cmd.Flags()
 	figures := flags.Changed("context-window") || flags.Changed("reserved-tokens") || flags.Changed("budget-config")
@@ -132,13 +131,13 @@ func (p *project) unsaid(role llm.Role, stages string, b budgetFlags, more ...ne
 		}
 	}
 	if len(list) < 2 || !c.Models.Configured() {
-		return nil // whoever needs the one says so; without models there is more to be done first
+		return nil // a single missing parameter is reported where it is used; missing models come first
 	}
 	return usage(fmt.Errorf("missing: %s", strings.Join(list, ", ")), "give the flags, or write the keys into .runplan/config.toml; they depend on your models, so none has a default")
 }
 
-// attempts is how many attempts a batch has: the flag, else the setting. Those of the solver have no default: each takes the
-// time of a model (SOLVE-06).
+// attempts returns the number of attempts for a batch: the flag, else the setting. The solver has no default, because
+// each attempt uses model time (SOLVE-06).
 func (p *project) attempts(flag int, agent string) (int, error) {
 	n := cmp.Or(flag, p.config.Run.MaxAttempts)
 	if agent == solver.Name {
@@ -153,7 +152,7 @@ func (p *project) attempts(flag int, agent string) (int, error) {
 	return n, nil
 }
 
-// namedStages are the stages that a list names, in its order. There is no default (C-03).
+// namedStages parses a list of stages and keeps its order. There is no default (C-03).
 func namedStages(text string) ([]string, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, usage(errors.New("no stages are named"), "give --stages scope,precision, or set stages.default in .runplan/config.toml")
@@ -173,14 +172,14 @@ func addStages(cmd *cobra.Command, to *string) {
 	cmd.Flags().StringVar(to, "stages", "", "stages that look for context, in order: scope,precision (else stages.default)")
 }
 
-// modelTools are what a model is asked with.
+// modelTools holds what is needed to ask a model.
 type modelTools struct {
 	*retrieval
 	solver prompt.Set
 }
 
-// openSolving opens the index and the models of a project, and sees to it that each model it takes has a name. The log is
-// the caller's.
+// openSolving opens the index and the models of a project, and checks that each required model has a name. The caller
+// opens the log.
 func (a *App) openSolving(ctx context.Context, p *project, s solving, reaper *proc.Reaper) (*modelTools, error) {
 	r, err := a.openAsking(ctx, p, s.role, s.budget.Window, reaper)
 	if err != nil {
@@ -211,7 +210,7 @@ func (t *modelTools) fill(ctx context.Context, role llm.Role) error {
 	return nil
 }
 
-// finder asks through the completer, and keeps in the session, that it is given.
+// finder returns a function that runs find with the completer and the session of its caller.
 func (t *modelTools) finder(log retrieve.Log, find func(context.Context, retrieve.Deps, retrieve.Request) (retrieve.Package, error)) solver.Retrieval {
 	return func(ctx context.Context, c llm.Completer, s solver.Session, r retrieve.Request) (retrieve.Package, error) {
 		return find(ctx, t.deps(c, log, s), r)

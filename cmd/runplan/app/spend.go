@@ -16,14 +16,14 @@ import (
 	"github.com/runplan/runplan/runner/local"
 )
 
-// spent is what runplan spend --json prints.
+// spent is the output of runplan spend --json.
 type spent struct {
 	Runs   []spentRun     `json:"runs"`
 	Lines  []ledger.Line  `json:"lines"`
 	Total  ledger.Sum     `json:"total"`
 	By     string         `json:"by,omitempty"`
 	Groups []ledger.Group `json:"groups,omitempty"`
-	Calls  []spentCalls   `json:"calls"` // of no run; none where one run is asked for
+	Calls  []spentCalls   `json:"calls"` // calls outside of runs; empty for a single run
 }
 
 type spentRun struct {
@@ -86,7 +86,7 @@ never counted as nothing: it is told beside the sum. It reads the journal and di
 	return cmd
 }
 
-// spent reads the ledger of the runs that are meant: all, the one of that name, or the newest.
+// spent reads the ledger of the selected runs: all, the named one, or the newest.
 func (a *App) spent(ctx context.Context, p *project, name string, all bool) (spent, error) {
 	s := spent{Runs: []spentRun{}, Lines: []ledger.Line{}, Calls: []spentCalls{}}
 	j, err := p.openJournal(ctx)

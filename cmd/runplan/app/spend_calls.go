@@ -15,20 +15,20 @@ import (
 	"github.com/runplan/runplan/runner/ledger"
 )
 
-// spentCalls is what runplan spend tells of questions to a model that are of no run. Null is unknown.
+// spentCalls sums up model calls outside of runs. A null value is unknown.
 type spentCalls struct {
 	Type      string        `json:"type"`
 	Model     string        `json:"model"`
 	Calls     int           `json:"calls"`
 	Failed    int           `json:"failed"`    // answers that could not be used
-	Uncounted int           `json:"uncounted"` // calls whose tokens nobody told
+	Uncounted int           `json:"uncounted"` // calls without a token count
 	Input     *int64        `json:"input_tokens"`
 	Output    *int64        `json:"output_tokens"`
 	CostUSD   *float64      `json:"cost_usd"`
 	Source    agents.Source `json:"source"`
 }
 
-// callsBeside sums up the questions to models that are of no run.
+// callsBeside sums up the model calls outside of runs.
 func (a *App) callsBeside(ctx context.Context, p *project, j *store.Journal) ([]spentCalls, error) {
 	out := []spentCalls{}
 	sums, err := j.CallsBeside(ctx)
@@ -58,13 +58,13 @@ func (a *App) callsBeside(ctx context.Context, p *project, j *store.Journal) ([]
 	return out, nil
 }
 
-// localModels are those that the settings have served by a model server: nobody is billed for them. The log of calls has
-// their names alone.
+// localModels returns the models of the settings that a model server serves, which cost nothing. The log of calls
+// stores only model names.
 func (p *project) localModels(ctx context.Context) map[string]bool {
 	here := map[string]bool{}
 	router, err := p.models(ctx)
 	if err != nil {
-		return here // without models there are none of this machine
+		return here // without settings, no model is local
 	}
 	for _, s := range llm.Stages() {
 		if m, err := router.Model(s); err == nil && m.Provider == llm.Ollama {
@@ -74,7 +74,7 @@ func (p *project) localModels(ctx context.Context) map[string]bool {
 	return here
 }
 
-// printCalls prints what is of no run as a table of its own.
+// printCalls prints the calls outside of runs as a separate table.
 func printCalls(w io.Writer, calls []spentCalls) error {
 	if len(calls) == 0 {
 		return nil

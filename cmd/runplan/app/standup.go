@@ -98,7 +98,7 @@ func (a *App) standup(ctx context.Context, p *project, from, to time.Time) (trus
 	if err != nil {
 		return s, err
 	}
-	// A contract that cannot be believed is told in the report, which is where somebody looks.
+	// Report a contract that fails verification here, because the owner reads this report.
 	if c, err := k.Contract(ctx); err != nil {
 		s.Trust = "not believed: " + ui.Sanitize(err.Error())
 	} else {
@@ -107,7 +107,7 @@ func (a *App) standup(ctx context.Context, p *project, from, to time.Time) (trus
 	return s, nil
 }
 
-// addRun sorts a run into the report.
+// addRun adds a run to the report.
 func addRun(s *trust.Standup, r runner.Summary) {
 	merged := 0
 	for _, b := range r.Batches {

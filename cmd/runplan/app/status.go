@@ -63,7 +63,7 @@ cannot be known is called "no data".` + exitStatus(exitOK, exitUsage, exitCannot
 	return cmd
 }
 
-// atMostOne refuses flags that ask for different things at once.
+// atMostOne rejects flags that exclude each other.
 func atMostOne(cmd *cobra.Command, flags ...string) error {
 	var given []string
 	for _, name := range flags {
@@ -118,7 +118,7 @@ func noSuchRun(name string) error {
 	return usage(fmt.Errorf("no run is called %s", name), "runplan status --all lists them")
 }
 
-// standing adds to runs that are at work what is under way in them.
+// standing adds the work in progress to runs that are running.
 func (p *project) standing(ctx context.Context, sums []runner.Summary) ([]report.Standing, error) {
 	out := make([]report.Standing, len(sums))
 	for i, s := range sums {
@@ -132,7 +132,7 @@ func (p *project) standing(ctx context.Context, sums []runner.Summary) ([]report
 			return nil, err
 		}
 		out[i] = w.Standing()
-		out[i].Summary = s // with what is known of its process
+		out[i].Summary = s // includes the state of its process
 	}
 	return out, nil
 }
@@ -155,7 +155,8 @@ func (p *project) eachEvent(ctx context.Context, run string, f func(runner.Event
 	return nil
 }
 
-// lookAlive corrects runs that the journal has as running although nobody holds their lock: they were killed.
+// lookAlive corrects runs that the journal has as running although no process holds their lock: their process was
+// killed.
 func (p *project) lookAlive(sums []runner.Summary) {
 	for i := range sums {
 		if !sums[i].Status.Live() {
@@ -163,10 +164,10 @@ func (p *project) lookAlive(sums []runner.Summary) {
 		}
 		lock, err := local.TakeLock(p.layout.Lock(sums[i].Slug), time.Now())
 		if err != nil {
-			continue // it is at work
+			continue // the run is still running
 		}
 		lock.Release()
-		if sums[i].Status == runner.RunPaused { // which it is still: a resume waits for what is left
+		if sums[i].Status == runner.RunPaused { // it stays paused; a resume waits for the rest
 			sums[i].Reason += "; its process is gone, and runplan resume " + sums[i].Run[:8] + " waits for the rest"
 			continue
 		}
@@ -201,7 +202,7 @@ of each candidate term by term, and who won. Both take --json.` + exitStatus(exi
 			if len(args) > 0 {
 				name = args[0]
 			}
-			switch name { // the words themselves do as well
+			switch name { // the flag values also work without a flag
 			case "decisions":
 				o.decisions, name = true, ""
 			case "sampling":
@@ -224,8 +225,8 @@ of each candidate term by term, and who won. Both take --json.` + exitStatus(exi
 	return cmd
 }
 
-// followEvery is how often --follow looks for more, aliveEvery how often it looks whether more can come. The latter takes
-// the lock of the run for a moment, in which a resume would be turned away.
+// followEvery is the interval at which --follow reads new events. aliveEvery is the interval at which it checks that
+// the run is still running. That check takes the run's lock for a moment, during which a resume would fail.
 const (
 	followEvery = 200 * time.Millisecond
 	aliveEvery  = 2 * time.Second
@@ -289,7 +290,7 @@ func (a *App) log(ctx context.Context, p *project, name string, asJSON, follow b
 	}
 }
 
-// gone tells that a run which has not ended is at work nowhere, "" while it may be.
+// gone reports that an unfinished run has no running process. It returns "" if the run may still be running.
 func (p *project) gone(ctx context.Context, run string) (string, error) {
 	sums, err := p.summaries(ctx, runner.Filter{Run: run})
 	if err != nil || len(sums) == 0 || !sums[0].Status.Live() {
@@ -299,7 +300,7 @@ func (p *project) gone(ctx context.Context, run string) (string, error) {
 	if sums[0].Status.Live() {
 		return "", nil
 	}
-	// It may have ended between the two looks, and then it has more to tell.
+	// The run may have ended between the two checks. Then more events follow.
 	again, err := p.summaries(ctx, runner.Filter{Run: run})
 	if err != nil || len(again) == 0 || !again[0].Status.Live() {
 		return "", err
@@ -307,7 +308,7 @@ func (p *project) gone(ctx context.Context, run string) (string, error) {
 	return sums[0].Reason, nil
 }
 
-// findRun returns the id of the run that is meant: by its id or the beginning of it, by its plan, or the newest.
+// findRun returns the id of the selected run: by id, by a prefix of the id, by plan, or the newest.
 func findRun(ctx context.Context, j *store.Journal, name string) (string, error) {
 	runs, err := j.Runs(ctx)
 	if err != nil {

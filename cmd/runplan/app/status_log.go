@@ -14,7 +14,7 @@ import (
 	"github.com/runplan/runplan/runner/report"
 )
 
-// runNamed finds the run that is meant.
+// runNamed returns the id of the named run.
 func (p *project) runNamed(ctx context.Context, name string) (string, error) {
 	j, err := p.openJournal(ctx)
 	if err != nil {
@@ -24,7 +24,7 @@ func (p *project) runNamed(ctx context.Context, name string) (string, error) {
 	return findRun(ctx, j, name)
 }
 
-// logDecisions prints what the log of decisions has on a run.
+// logDecisions prints the entries of the decision log about a run.
 func (a *App) logDecisions(ctx context.Context, p *project, name string, asJSON bool) error {
 	run, err := p.runNamed(ctx, name)
 	if err != nil {
@@ -65,7 +65,7 @@ func (a *App) logDecisions(ctx context.Context, p *project, name string, asJSON 
 	return nil
 }
 
-// logSampling prints the tournaments of a run, or the events that tell of them.
+// logSampling prints the tournaments of a run, or their events.
 func (a *App) logSampling(ctx context.Context, p *project, name string, asJSON bool) error {
 	run, err := p.runNamed(ctx, name)
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 	"github.com/runplan/runplan/sampling"
 )
 
-// showMetrics tells how well the decisions of all runs were, or of one (MET-02, MET-04, MET-06, MET-07), and how good adapters are (MET-08).
+// showMetrics prints the quality of the decisions of one run or of all runs (MET-02, MET-04, MET-06, MET-07), and the
+// quality of adapters (MET-08).
 func (a *App) showMetrics(ctx context.Context, p *project, name string, json bool) error {
 	sums, err := p.summaries(ctx, runner.Filter{Run: name})
 	if err != nil {

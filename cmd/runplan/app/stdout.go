@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// output is standard output that remembers what went wrong: half an answer must not pass for a whole one, and hardly
-// anybody looks at what printing returns.
+// output is standard output that remembers its first write error. A truncated output must not look complete, and few
+// callers check the errors of printing.
 type output struct {
 	to io.Writer
 
@@ -25,13 +25,13 @@ func (o *output) Write(p []byte) (int, error) {
 	failed := &outputError{err}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.err == nil && !errors.Is(err, syscall.EPIPE) { // whoever closes the pipe has read what they wanted
+	if o.err == nil && !errors.Is(err, syscall.EPIPE) { // on EPIPE the reader has read enough
 		o.err = failed
 	}
 	return n, failed
 }
 
-// outcome is err, or where there is none what went wrong with printing.
+// outcome returns err, or else the write error.
 func (o *output) outcome(err error) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -41,13 +41,13 @@ func (o *output) outcome(err error) error {
 	return err
 }
 
-// outputError is what could not be printed.
+// outputError is a write error of standard output.
 type outputError struct{ err error }
 
 func (e *outputError) Error() string { return "write to standard output: " + e.err.Error() }
 func (e *outputError) Unwrap() error { return e.err }
 
-// stdoutFile is the file that standard output is, nil where it is none.
+// stdoutFile returns the file of standard output, or nil if it is not a file.
 func (a *App) stdoutFile() *os.File {
 	to := a.Stdout
 	if o, ok := to.(*output); ok {

@@ -23,7 +23,7 @@ import (
 	"github.com/runplan/runplan/runner/report"
 )
 
-// routed puts what was decided into what a run knows of itself.
+// routed copies a routing decision into the info of a run.
 func routed(info *runner.Info, p *planparse.Plan, d routing.Decision, r config.Routing, noSpeculate bool) {
 	info.Mode, info.Workers, info.Score = string(d.Mode), d.Workers, d.Score.Value
 	info.Speculate = d.Mode == routing.Team && r.Speculate && !noSpeculate
@@ -35,7 +35,7 @@ func routed(info *runner.Info, p *planparse.Plan, d routing.Decision, r config.R
 		b := &p.Batches[i]
 		models := s.Model
 		if models == info.Models[s.Tier] {
-			models = "" // the tier says it
+			models = "" // the tier determines it
 		}
 		info.Batches = append(info.Batches, runner.BatchInfo{
 			Key: b.Key, Number: b.Number, Title: redact.Clean(b.Title), Digest: local.BatchDigest(b), Needs: s.Needs, Skip: s.Skip,
@@ -45,10 +45,11 @@ func routed(info *runner.Info, p *planparse.Plan, d routing.Decision, r config.R
 	}
 }
 
-// mostAsked bounds what a question quotes of a checkpoint, in characters. Who answers is shown all of it.
+// mostAsked is the highest number of characters of a checkpoint that a question quotes. The person who answers sees
+// the full text.
 const mostAsked = 160
 
-// firstAsked is the first line that checkpoints have for a person.
+// firstAsked returns the first line of the checkpoints that addresses a person.
 func firstAsked(list []planparse.Checkpoint) string {
 	for _, c := range list {
 		for line := range strings.Lines(c.Text) {
@@ -60,15 +61,15 @@ func firstAsked(list []planparse.Checkpoint) string {
 	return ""
 }
 
-// canMerge sees to it that team mode is left alone where git cannot do what its merge queue needs: quietly where nobody
-// asked for it, with the reason in the routing plan.
+// canMerge turns team mode off if git is too old for the merge queue. It is silent if team mode was not requested;
+// otherwise the routing plan gives the reason.
 func (a *App) canMerge(ctx context.Context, p *project, plan *planparse.Plan, d routing.Decision, how routing.Options) (routing.Decision, error) {
 	if d.Mode != routing.Team {
 		return d, nil
 	}
 	_, _, err := p.repo.MergeTree(ctx, "HEAD", "HEAD")
 	if !errors.Is(err, git.ErrNoMergeTree) {
-		return d, nil // whatever else is wrong, others will say so, and better
+		return d, nil // other checks report this error with more detail
 	}
 	if how.Mode == string(routing.Team) {
 		return d, fail(exitCannotRun, fmt.Errorf("--mode team: %w", err), "install git 2.38 or newer, or run it with --mode headless")
@@ -80,7 +81,7 @@ func (a *App) canMerge(ctx context.Context, p *project, plan *planparse.Plan, d 
 	return d, err
 }
 
-// limitFlags bound what a run may cost and wait for.
+// limitFlags holds the flags for limits of cost and waiting.
 type limitFlags struct {
 	maxCost float64
 	onLimit string
@@ -122,31 +123,31 @@ func (l *limitFlags) check() error {
 	return nil
 }
 
-// apply puts the limits into a new run.
+// apply sets the limits of a new run.
 func (l *limitFlags) apply(info *runner.Info, c config.Run) {
 	_, then := config.Fallback(cmp.Or(l.onLimit, c.OnLimit))
 	info.OnLimit, info.MaxCostUSD, info.UnknownCost = then, cmp.Or(l.maxCost, c.MaxCostUSD), c.UnknownCost
 	info.BackoffMS, info.MaxBackoffMS = time.Duration(c.Backoff).Milliseconds(), time.Duration(c.MaxBackoff).Milliseconds()
 }
 
-// again puts the limits that were given now into a run that goes on. What an unknown cost means is as the settings have
-// it now: whoever changed them after a stop meant that.
+// again overrides the limits of a resumed run with flags given now. The handling of unknown costs always comes from
+// the present settings, because a user may change it after a stop.
 func (l *limitFlags) again(info *runner.Info, c config.Run) {
 	_, then := config.Fallback(cmp.Or(l.onLimit, info.OnLimit))
 	info.OnLimit, info.UnknownCost = then, c.UnknownCost
 	info.BackoffMS, info.MaxBackoffMS = time.Duration(c.Backoff).Milliseconds(), time.Duration(c.MaxBackoff).Milliseconds()
 	if l.cmd.Flags().Changed("max-cost") {
-		info.MaxCostUSD = l.maxCost // 0 lifts the limit
+		info.MaxCostUSD = l.maxCost // 0 removes the limit
 	}
 }
 
-// decisions writes the log of decisions while a run is at work (ROUTE-10).
+// decisions writes the decision log during a run (ROUTE-10).
 type decisions struct {
 	report.Decisions
 	log *routing.Log
 }
 
-// openDecisions opens the log. A new run begins with what was decided of it.
+// openDecisions opens the log. For a new run it first writes the routing decision.
 func (x *execution) openDecisions() (*decisions, error) {
 	log, err := routing.OpenLog(x.project.layout.DecisionLog(), x.now)
 	if err != nil {
@@ -164,11 +165,11 @@ func (x *execution) openDecisions() (*decisions, error) {
 	return d, nil
 }
 
-// Recall takes up an event of an earlier session, which is in the log.
+// Recall replays an event of an earlier session, which the log already has.
 func (d *decisions) Recall(ev runner.Event) { d.Lines(ev) }
 
-// Event writes what an event decided. The log is for people: where it cannot be written, the run goes on, and the
-// journal has it all.
+// Event logs the decisions of an event. It ignores write errors, because the log is for people and the journal is
+// complete.
 func (d *decisions) Event(ev runner.Event) { _ = d.log.AddLines(d.Lines(ev)...) }
 
 func (d *decisions) Close() { d.log.Close() }

@@ -125,7 +125,7 @@ func (t *tracing) forward(ctx context.Context, name string) error {
 	return err
 }
 
-// display says what standard output can show, and how wide it is; 0 is no bound.
+// display returns the style and the width of standard output; width 0 is unlimited.
 func (t *tracing) display() (ui.Style, int) {
 	out := t.app.stdoutFile()
 	width, _ := ui.Size(out)
@@ -135,7 +135,7 @@ func (t *tracing) display() (ui.Style, int) {
 	return ui.StyleFor(t.app.Getenv, out), width
 }
 
-// find returns the id of the run that is meant, "" is the newest.
+// find returns the id of the named run; "" selects the newest.
 func (t *tracing) find(name string) (string, error) {
 	for _, r := range t.runs {
 		if name == "" || t.isRun(r, name) {
@@ -148,7 +148,7 @@ func (t *tracing) find(name string) (string, error) {
 	return "", noSuchRun(name)
 }
 
-// isRun tells whether a run is meant by a name.
+// isRun reports whether name selects a run.
 func (t *tracing) isRun(r store.Run, name string) bool {
 	if len(name) >= 4 && strings.HasPrefix(r.ID, name) || r.ID == name || r.Slug == name || r.Plan == name {
 		return true
@@ -160,7 +160,7 @@ func (t *tracing) isRun(r store.Run, name string) bool {
 	return err == nil && r.Plan == file
 }
 
-// report traces a run, with the older ones of its plan for what it left out where they are wanted.
+// report traces a run. If older is set, it uses older runs of the same plan for what the run does not cover.
 func (t *tracing) report(ctx context.Context, run string, older bool) (*trace.Report, error) {
 	id := fmt.Sprint(run, older)
 	if r := t.reports[id]; r != nil {
@@ -177,7 +177,7 @@ func (t *tracing) report(ctx context.Context, run string, older bool) (*trace.Re
 	return r, nil
 }
 
-// tracedRun reads what a report is made of, and puts it together without what git knows.
+// tracedRun reads the data of a report and builds it, without data from git.
 func (p *project) tracedRun(ctx context.Context, a *App, j *store.Journal, runs []store.Run, id string, older bool) (*trace.Report, error) {
 	var in trace.Input
 	plan, begun := "", false
@@ -189,7 +189,7 @@ func (p *project) tracedRun(ctx context.Context, a *App, j *store.Journal, runs 
 		plan = r.Plan
 		run, err := readRun(ctx, j, r.ID)
 		switch {
-		case errors.Is(err, runner.ErrLoopVersion) && r.ID != id: // of another runplan, which may tell of it
+		case errors.Is(err, runner.ErrLoopVersion) && r.ID != id: // of another runplan version
 			continue
 		case err != nil:
 			return nil, fmt.Errorf("run %s: %w", r.ID, err)
@@ -237,7 +237,7 @@ func readRun(ctx context.Context, j *store.Journal, id string) (trace.Run, error
 	return run, err
 }
 
-// planFileOf is where the plan of a run lies.
+// planFileOf returns the path of a run's plan.
 func (p *project) planFileOf(plan string) string {
 	if filepath.IsAbs(plan) {
 		return plan
@@ -245,14 +245,14 @@ func (p *project) planFileOf(plan string) string {
 	return filepath.Join(p.repo.Root, filepath.FromSlash(plan))
 }
 
-// requirements is what a run keeps of the requirements around its plan.
+// requirements returns the requirements near the plan that a run stores.
 func (p *project) requirements(a *App, name string, plan *planparse.Plan, text []byte) []runner.RequirementInfo {
 	hidden := []byte(a.redactor(p).String(string(text)))
 	return p.stated(a, name, hidden).Info(plan, hidden)
 }
 
-// stated reads the requirements of a plan from the documents around it. No link leads out of the repository, or out of the
-// folder of a plan that lies elsewhere.
+// stated reads the requirements of a plan from the documents near it. Links must not lead out of the repository, or
+// out of the plan's folder if the plan is outside.
 func (p *project) stated(a *App, plan string, text []byte) trace.Stated {
 	dir, name := p.repo.Root, plan
 	if filepath.IsAbs(plan) {

@@ -18,7 +18,7 @@ import (
 	"github.com/runplan/runplan/runner/trace"
 )
 
-// meaning is one thing that WHAT may be. find says whether there is such a thing, and what it has to do with.
+// meaning is one possible interpretation of WHAT. find reports whether such a thing exists, and what it is linked to.
 type meaning struct {
 	prefix string
 	find   func(context.Context, string) (answer *trace.Answer, run string, err error)
@@ -30,7 +30,7 @@ func (t *tracing) meanings() []meaning {
 	}
 }
 
-// trace finds out what is asked for, and answers.
+// trace finds the interpretation of WHAT and prints the answer.
 func (t *tracing) trace(ctx context.Context, what string) error {
 	all := t.meanings()
 	if prefix, rest, ok := strings.Cut(what, ":"); ok {
@@ -64,7 +64,7 @@ func (t *tracing) trace(ctx context.Context, what string) error {
 	return t.show(answers[0])
 }
 
-// show prints an answer. That no run made something is told, and is a failure.
+// show prints an answer. If no run made the thing, it says so and returns a failure.
 func (t *tracing) show(a *trace.Answer) error {
 	out := t.app.hiding()
 	var err error
@@ -93,7 +93,7 @@ func (t *tracing) asRun(_ context.Context, what string) (*trace.Answer, string, 
 	return nil, run, nil
 }
 
-// asLine finds which commit a line comes from.
+// asLine finds the commit that a line comes from.
 func (t *tracing) asLine(ctx context.Context, what string) (*trace.Answer, string, error) {
 	m := regexp.MustCompile(`^(.+):([1-9][0-9]{0,8})$`).FindStringSubmatch(what)
 	if m == nil {
@@ -120,7 +120,7 @@ func (t *tracing) asLine(ctx context.Context, what string) (*trace.Answer, strin
 	return a, "", err
 }
 
-// file finds a file of the checkout, or of --at, and returns its path in the repository; "" where there is none.
+// file finds a file of the checkout, or of --at. It returns the path in the repository, or "" if there is none.
 func (t *tracing) file(ctx context.Context, name string) (file, rev string, err error) {
 	if file, err = t.project.planPath(name); err != nil || filepath.IsAbs(file) {
 		return "", "", err
@@ -137,14 +137,15 @@ func (t *tracing) file(ctx context.Context, name string) (file, rev string, err 
 	return file, rev, nil
 }
 
-// asCommit finds a commit. Words of less than four letters are none, so that 1.2 or US1 asks nobody.
+// asCommit finds a commit. It ignores words of less than four characters, so that names such as 1.2 or US1 are not
+// looked up.
 func (t *tracing) asCommit(ctx context.Context, what string) (*trace.Answer, string, error) {
 	if len(what) < 4 || strings.HasPrefix(what, "-") || strings.ContainsAny(what, " \t\n") {
 		return nil, "", nil
 	}
 	hash, err := t.project.repo.Resolve(ctx, what)
 	if err != nil || hash == "" {
-		return nil, "", nil // git says the same of what is no name at all
+		return nil, "", nil // git gives the same error for invalid names
 	}
 	commit, err := trace.ReadCommit(ctx, t.project.repo, hash)
 	if err != nil {
@@ -154,7 +155,7 @@ func (t *tracing) asCommit(ctx context.Context, what string) (*trace.Answer, str
 	return a, "", err
 }
 
-// ofCommit answers for a commit: by what its message says, else by the journal's own record of commits.
+// ofCommit traces a commit: by the trailers of its message, else by the commits that the journal records.
 func (t *tracing) ofCommit(ctx context.Context, what, kind, file string, c trace.Authored) (*trace.Answer, error) {
 	parts := trace.Parts(c.Message)
 	if len(parts) == 0 {
@@ -186,12 +187,13 @@ func (t *tracing) ofCommit(ctx context.Context, what, kind, file string, c trace
 	return none, nil
 }
 
-// recorded looks for a commit among those that runs merged. A hook may have taken the trailers out of its message.
+// recorded searches a commit among the commits that runs merged. A hook may have removed the trailers from its
+// message.
 func (t *tracing) recorded(ctx context.Context, hash string) ([]trace.Part, error) {
 	for _, run := range t.runs {
 		read, err := readRun(ctx, t.journal, run.ID)
 		if err != nil {
-			continue // of another runplan
+			continue // written by another version of runplan
 		}
 		for _, b := range read.Summary.Batches {
 			if b.Commit == hash && b.State == "merged" && hash != read.Info.Base {
@@ -202,7 +204,7 @@ func (t *tracing) recorded(ctx context.Context, hash string) ([]trace.Part, erro
 	return nil, nil
 }
 
-// each calls f with the report of the newest run of each plan, or of --run, until f says that it has found something.
+// each calls f with the report of the newest run of each plan, or of --run, until f returns true.
 func (t *tracing) each(ctx context.Context, f func(*trace.Report) bool) error {
 	if t.options.run != "" {
 		run, err := t.find(t.options.run)
@@ -262,7 +264,7 @@ func (t *tracing) asTask(ctx context.Context, what string) (answer *trace.Answer
 	return answer, "", err
 }
 
-// asTest finds a test that was new in a batch, else the place in which the checkout has a test of that name.
+// asTest finds the batch that added a test. Otherwise it finds the file and line of a test with that name.
 func (t *tracing) asTest(ctx context.Context, what string) (answer *trace.Answer, _ string, err error) {
 	err = t.each(ctx, func(r *trace.Report) bool {
 		a, ok := r.OfTest(what)
@@ -285,7 +287,7 @@ func (t *tracing) asTest(ctx context.Context, what string) (answer *trace.Answer
 		}
 	})
 	if err != nil {
-		return nil, "", nil // a partial clone does not have all files
+		return nil, "", nil // a partial clone lacks some files
 	}
 	for _, h := range places {
 		src, err := t.project.repo.Run(ctx, "show", head+":"+h.Path)

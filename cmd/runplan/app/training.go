@@ -42,8 +42,8 @@ and put what comes of it into service. Nothing is trained, and nothing put into 
 	return cmd
 }
 
-// trainingGuard is what all training data passes on its way out of a project: secrets that are known are taken out, and
-// should one be left, the build fails.
+// trainingGuard returns the guard for training data that leaves a project. It removes known secrets, and the build
+// fails if one remains.
 func (a *App) trainingGuard(p *project) training.Guard {
 	secrets := a.redactor(p)
 	return training.Guard{
@@ -52,8 +52,8 @@ func (a *App) trainingGuard(p *project) training.Guard {
 	}
 }
 
-// forbidden lists what may not be in training data: the secrets of the environment, of the settings and of copied files,
-// and the canaries of the settings.
+// forbidden lists what training data must not contain: the secrets of the environment, the settings and copied files,
+// and the configured canaries.
 func (a *App) forbidden(p *project, secrets *redact.Redactor) []training.Secret {
 	var out []training.Secret
 	for _, kv := range slices.Concat(a.Environ, p.secrets()) {
@@ -68,12 +68,12 @@ func (a *App) forbidden(p *project, secrets *redact.Redactor) []training.Secret 
 	return out
 }
 
-// trainingOrigin is how examples call the repository, and its license where that can be told.
+// trainingOrigin returns the name of the repository in examples, and its license if that is known.
 func (p *project) trainingOrigin(ctx context.Context) (name, license string) {
 	return training.RepoName(p.repo.Remote(ctx, "origin"), p.repo.Root), training.License(os.DirFS(p.repo.Root))
 }
 
-// openLog opens the journal for questions. One that is not there has nothing to answer with.
+// openLog opens the journal for reading examples. It is an error if the journal does not exist.
 func (p *project) openLog(ctx context.Context) (*store.Log, error) {
 	l, err := store.OpenLog(ctx, p.layout.Journal())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -86,7 +86,7 @@ func noLogYet(p *project) error {
 	return usage(fmt.Errorf("%s has no journal yet, so nothing was logged", p.repo.Root), "training learns from runs: runplan PLAN.md; from history alone: runplan training bootstrap")
 }
 
-// showTally prints what examples there are, and what was refused.
+// showTally prints the number of examples and of refusals.
 func (a *App) showTally(t training.Tally) error {
 	out := a.Stdout
 	var rows [][]string

@@ -36,7 +36,7 @@ are for the owner alone.` + exitStatus(exitOK, exitUsage, exitCannotRun),
 	return cmd
 }
 
-// stageChoice is which model a stage has.
+// stageChoice is the model of a stage.
 type stageChoice struct {
 	Stage  llm.Stage `json:"stage"`
 	Model  string    `json:"model"`
@@ -44,7 +44,7 @@ type stageChoice struct {
 	Active string    `json:"active_adapter"` // "": none
 }
 
-// versionRow is a version of an adapter, and what became of it.
+// versionRow is a version of an adapter and its state.
 type versionRow struct {
 	adapters.Version
 	State string `json:"state"` // active, deployed before, or trained
@@ -117,7 +117,7 @@ func (a *App) showAdapters(choices []stageChoice, list []versionRow) error {
 	return ui.Table(a.Stdout, []string{"VERSION", "STATE", "MODEL", "STAGE", "EXAMPLES", "LOSS", "TRAINED"}, table)
 }
 
-// stageChoices resolves all stages as the commands do that ask models. Without models there are none.
+// stageChoices resolves the model of each stage as the commands that ask models do. Without models it returns none.
 func (p *project) stageChoices(ctx context.Context, rows []store.DeployedAdapter) ([]stageChoice, error) {
 	out := []stageChoice{}
 	router, err := p.models(ctx)
@@ -149,7 +149,7 @@ func (p *project) stageChoices(ctx context.Context, rows []store.DeployedAdapter
 	return out, nil
 }
 
-// deployedAdapters are the rows of the index about adapters. Without an index there are none.
+// deployedAdapters returns the adapter rows of the index. Without an index there are none.
 func (p *project) deployedAdapters(ctx context.Context) ([]store.DeployedAdapter, error) {
 	db, err := store.OpenCuratedReader(ctx, curatedFile(p.repo))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -99,8 +99,8 @@ func (a *App) bootstrapExamples(ctx context.Context, dir string, o bootstrapOpti
 	if p.repo.Shallow() {
 		fmt.Fprintln(a.Stderr, "warning: the clone is shallow: what is older than its oldest commit is not read; to have it: git fetch --unshallow")
 	}
-	// A bootstrap is short and computes all the time, so that memory is cheaper than to look for garbage: up to here, however
-	// long the history is. What it holds on to is about the half of it.
+	// A bootstrap is short and uses the CPU all the time, so memory is cheaper than collection. About half of that
+	// memory is live, however long the history is.
 	debug.SetGCPercent(200)
 	debug.SetMemoryLimit(112 << 20)
 	progress := a.bootstrapProgress()
@@ -123,7 +123,7 @@ func (a *App) bootstrapExamples(ctx context.Context, dir string, o bootstrapOpti
 	return err
 }
 
-// bootstrapFlags reads what can be wrong with flags, before anything is looked at.
+// bootstrapFlags checks and parses the flags before anything is read.
 func bootstrapFlags(o bootstrapOptions) (history.Options, error) {
 	h := history.Options{Seed: o.seed, Max: o.max}
 	switch {
@@ -151,7 +151,7 @@ func bootstrapFlags(o bootstrapOptions) (history.Options, error) {
 	return h, nil
 }
 
-// bootstrapTrouble says what to do about an error.
+// bootstrapTrouble adds a hint to an error.
 func bootstrapTrouble(err error, out string) error {
 	switch {
 	case errors.Is(err, git.ErrNoCommits):
@@ -218,7 +218,7 @@ func (a *App) printBootstrap(m history.Manifest, out string) error {
 	return nil
 }
 
-// bootstrapProgress draws one line that is written over on a terminal, and a line now and then elsewhere.
+// bootstrapProgress draws one updated line on a terminal, and a line from time to time elsewhere.
 type bootstrapProgress struct {
 	*indexProgress
 	began time.Time
@@ -228,7 +228,7 @@ func (a *App) bootstrapProgress() *bootstrapProgress {
 	return &bootstrapProgress{a.indexProgress(), time.Now()}
 }
 
-// quietFor is how long nothing is said where no terminal is.
+// quietFor is the interval between lines where there is no terminal.
 const quietFor = 10 * time.Second
 
 func (p *bootstrapProgress) step(s history.Progress) {

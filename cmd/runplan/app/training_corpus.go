@@ -21,7 +21,7 @@ import (
 	"github.com/runplan/runplan/training/curriculum"
 )
 
-// corpusCall is what the log calls a review for the corpus.
+// corpusCall is the call type of a corpus review in the log.
 const corpusCall = "corpus_review"
 
 type corpusOptions struct {
@@ -190,7 +190,7 @@ func (a *App) corpusCollector(ctx context.Context, p *project) (corpus.Collector
 	}, nil
 }
 
-// openCorpus opens the project with what the adapter of the corpus is to learn.
+// openCorpus opens the project and the specification of the corpus adapter.
 func (a *App) openCorpus(ctx context.Context) (*project, curriculum.Spec, error) {
 	p, err := a.openProject(ctx)
 	if err != nil {
@@ -287,7 +287,7 @@ func (a *App) corpusStatus(ctx context.Context, o corpusOptions) error {
 	return nil
 }
 
-// adapterState tells whether the last version of an adapter was trained on the corpus that is there.
+// adapterState reports whether the last version of an adapter was trained on the present corpus.
 func (p *project) adapterState(name string) (string, error) {
 	versions, err := adapters.ShelfOf(p.layout.Root).Versions(name)
 	if err != nil || len(versions) == 0 {

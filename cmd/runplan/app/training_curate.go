@@ -93,7 +93,7 @@ func (a *App) trainingCurate(ctx context.Context, o trainingCurateOptions) error
 		defer remove()
 		files = append(files, name)
 	}
-	// A journal that cannot be written to is found out before the work, not after it.
+	// Check that the journal is writable before the work, not after it.
 	ledger, err := p.openLedger(ctx)
 	if err != nil {
 		return err
@@ -116,7 +116,7 @@ func (a *App) trainingCurate(ctx context.Context, o trainingCurateOptions) error
 	return a.showDataset(m, o.out)
 }
 
-// loggedExamples makes the examples of what was logged about a stage, in a folder that goes with remove (RETR-17).
+// loggedExamples builds the examples of a stage from the log, in a temporary folder that remove deletes (RETR-17).
 func (a *App) loggedExamples(ctx context.Context, p *project, stage training.Stage) (name string, remove func(), err error) {
 	s, done, err := a.loggedSource(ctx, p)
 	if err != nil {
@@ -135,7 +135,7 @@ func (a *App) loggedExamples(ctx context.Context, p *project, stage training.Sta
 	return filepath.Join(dir, logged.PairsName), remove, nil
 }
 
-// addDataset writes down what is learnt from, not what is kept to test it.
+// addDataset records the training side of a dataset. It does not record the held-out side.
 func addDataset(ctx context.Context, l *store.Training, row int64, d plan.Plan, path string, s curate.Side, format string) error {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -148,7 +148,7 @@ func addDataset(ctx context.Context, l *store.Training, row int64, d plan.Plan, 
 	return err
 }
 
-// curateTrouble gives errors of a dataset their exit code: 1 for what the examples hold, 2 for what is no example.
+// curateTrouble adds the exit code to dataset errors: 1 for bad contents of examples, 2 for text that is no example.
 func curateTrouble(err error) error {
 	var leak *training.LeakError
 	var input *curate.InputError
@@ -191,7 +191,7 @@ func (a *App) showDataset(m curate.Manifest, out string) error {
 	return nil
 }
 
-// showLeftOut prints how many examples were left out for each of the reasons that there were.
+// showLeftOut prints the number of omitted examples for each reason.
 func showLeftOut[Reason ~string](a *App, reasons []Reason, count map[Reason]int) error {
 	var rows [][]string
 	for _, r := range reasons {

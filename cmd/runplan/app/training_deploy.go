@@ -20,7 +20,7 @@ import (
 	"github.com/runplan/runplan/trust"
 )
 
-// deployOptions are those of deploy and rollback.
+// deployOptions holds the flags of deploy and rollback.
 type deployOptions struct {
 	by       trust.Signed
 	override bool
@@ -162,7 +162,7 @@ func (a *App) rollbackAdapter(ctx context.Context, name string, o deployOptions)
 	return a.showChanged(ctx, changed, o.json)
 }
 
-// writeOverride gives a stage its model in the project's settings; "" takes it out.
+// writeOverride sets the model of a stage in the project's settings; "" removes it.
 func (p *project) writeOverride(stage training.Stage, tag string) error {
 	file := p.layout.Config()
 	text, err := os.ReadFile(file)
@@ -197,7 +197,7 @@ func (a *App) showChanged(ctx context.Context, c adapters.Changed, asJSONFlag bo
 	return nil
 }
 
-// unvalidated says what speaks against a version: it is for the owner to know, and to decide.
+// unvalidated lists the objections to a version. The owner decides about them.
 func unvalidated(v adapters.Version) string {
 	last, there, err := validate.Last(v.ValidationFile())
 	switch {

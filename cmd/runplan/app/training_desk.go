@@ -19,7 +19,7 @@ import (
 	"github.com/runplan/runplan/trust"
 )
 
-// forAdapter opens the project and reads what an adapter is for. People do this, and nobody else.
+// forAdapter opens the project and reads the specification of an adapter. It rejects a signature that an agent gives.
 func (a *App) forAdapter(ctx context.Context, name string, o deployOptions) (*project, curriculum.Spec, error) {
 	p, err := a.openProject(ctx)
 	if err != nil {
@@ -40,7 +40,7 @@ func (a *App) forAdapter(ctx context.Context, name string, o deployOptions) (*pr
 	return p, spec, a.trustConfig(p, o.trust)
 }
 
-// baseModel is the model below the adapters of a base.
+// baseModel returns the model under the adapters of a base.
 func (p *project) baseModel(b training.Base) (string, error) {
 	m := p.config.Models
 	name := m.Reasoning
@@ -58,7 +58,7 @@ func (p *project) baseModel(b training.Base) (string, error) {
 	return name, nil
 }
 
-// desk opens all that a deployment writes to.
+// desk opens all files that a deployment writes.
 func (a *App) desk(ctx context.Context, p *project, spec curriculum.Spec) (d adapters.Desk, done func(), err error) {
 	if _, err := p.baseModel(spec.Base()); err != nil {
 		return d, nil, modelTrouble(ctx, err)
@@ -98,13 +98,13 @@ func (a *App) desk(ctx context.Context, p *project, spec curriculum.Spec) (d ada
 		return d, nil, err
 	}
 	opened = append(opened, d.Log)
-	return d, done, d.Shelf.Register(ctx, d.Ledger, d.Log) // what a killed training did not come to
+	return d, done, d.Shelf.Register(ctx, d.Ledger, d.Log) // registers versions that a killed training did not
 }
 
-// errUnsigned says that a person has to sign first.
+// errUnsigned reports that a person has to sign first.
 var errUnsigned = errors.New("waits for its owner")
 
-// mayDeploy asks the owner's contract for a deployment, and writes the signature down.
+// mayDeploy checks the owner's contract for a deployment and records the signature.
 func (a *App) mayDeploy(ctx context.Context, what string, by trust.Signed) func(string) error {
 	return func(subject string) error {
 		if by.Name == "" {
@@ -118,7 +118,7 @@ func (a *App) mayDeploy(ctx context.Context, what string, by trust.Signed) func(
 	}
 }
 
-// adapterTrouble gives what went wrong with an adapter its exit code, and what to do about it.
+// adapterTrouble adds the exit code and a hint to an adapter error.
 func adapterTrouble(ctx context.Context, err error) error {
 	var known *failure
 	var refused *trust.Error
@@ -170,7 +170,7 @@ func adapterTrouble(ctx context.Context, err error) error {
 	return modelTrouble(ctx, err)
 }
 
-// isFull tells errors of the disk, to which modelTrouble has nothing to say.
+// isFull reports disk errors, which modelTrouble does not cover.
 func isFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EROFS) || errors.Is(err, fs.ErrPermission)
 }

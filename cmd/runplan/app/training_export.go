@@ -144,7 +144,7 @@ func (a *App) trainingExport(ctx context.Context, o trainingExportOptions) error
 	return a.showExport(m, o)
 }
 
-// exportModels finds what renders and what counts.
+// exportModels finds the renderer of conversations and the token counter.
 func (a *App) exportModels(ctx context.Context, p *project, o trainingExportOptions, options *export.Options) error {
 	server := func(what string) (llm.Options, llm.Model, error) {
 		_, name, _ := strings.Cut(what, ":")
@@ -201,7 +201,7 @@ func (a *App) exportModels(ctx context.Context, p *project, o trainingExportOpti
 	return nil
 }
 
-// fileTemplate reads a template from a file, by what the file is called.
+// fileTemplate reads a template file. The extension selects the format.
 func fileTemplate(path, end string) (chat.Renderer, error) {
 	switch ext := filepath.Ext(path); ext {
 	case ".gotmpl", ".tmpl":
@@ -220,7 +220,7 @@ func fileTemplate(path, end string) (chat.Renderer, error) {
 	}
 }
 
-// exportTrouble gives errors of an export their exit code.
+// exportTrouble adds the exit code to export errors.
 func exportTrouble(ctx context.Context, err error) error {
 	var leak *training.LeakError
 	var long *export.LongError

@@ -96,9 +96,9 @@ A cycle is the time from the training of one version to that of the next. --reco
 	return cmd
 }
 
-// versionOf reads the number from the tag of an adapter's model, which ends in -v3.
+// versionOf returns the version number of an adapter's model tag, which ends in, say, -v3.
 func versionOf(tag string) int {
-	n, _ := strconv.Atoi(tag[strings.LastIndex(tag, "-v")+len("-v"):]) // one that was named otherwise has none
+	n, _ := strconv.Atoi(tag[strings.LastIndex(tag, "-v")+len("-v"):]) // 0 for a tag of another form
 	return n
 }
 

@@ -10,15 +10,15 @@ import (
 	"github.com/runplan/runplan/training/validate"
 )
 
-// adapterMetric is how good the last version of an adapter is (MET-08).
+// adapterMetric is the score of an adapter's last version (MET-08).
 type adapterMetric struct {
 	Version   string          `json:"version"`
-	Score     *validate.Score `json:"score"` // null: it was never validated
+	Score     *validate.Score `json:"score"` // null: never validated
 	Validator string          `json:"validator,omitempty"`
-	Graduated *time.Time      `json:"graduated_at"` // null: each of its generations is reviewed
+	Graduated *time.Time      `json:"graduated_at"` // null: each generation is reviewed
 }
 
-// adapterMetrics are those of all adapters that were trained here.
+// adapterMetrics returns the metrics of all adapters trained in this project.
 func (p *project) adapterMetrics() ([]adapterMetric, error) {
 	shelf := adapters.ShelfOf(p.layout.Root)
 	names, err := shelf.Adapters()

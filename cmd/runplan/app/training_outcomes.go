@@ -53,7 +53,7 @@ example of how it is done. Nothing is fetched, and said again it changes nothing
 	return cmd
 }
 
-// outcomeShown is a signal as it is printed.
+// outcomeShown is a signal in printed form.
 type outcomeShown struct {
 	Task   string   `json:"task"`
 	Commit string   `json:"commit"`
@@ -91,7 +91,7 @@ func (a *App) syncOutcomes(ctx context.Context, days int, asJSONFlag bool) error
 	return a.showOutcomes(changed, batches, asJSONFlag)
 }
 
-// lookOutcomes asks git about all runs.
+// lookOutcomes searches git for signals about all runs.
 func (p *project) lookOutcomes(ctx context.Context, days int) (found []store.TrainingSignal, batches int, err error) {
 	j, err := p.openJournal(ctx)
 	if err != nil {

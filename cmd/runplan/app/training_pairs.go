@@ -79,7 +79,7 @@ func stageNames() []string {
 	return out
 }
 
-// options checks the flags.
+// options checks and parses the flags.
 func (o trainingPairsOptions) options(now time.Time) (logged.Options, error) {
 	out := logged.Options{Tasks: o.tasks, Strict: o.strict}
 	for _, s := range o.stages {
@@ -127,7 +127,7 @@ func (a *App) trainingPairs(ctx context.Context, o trainingPairsOptions) error {
 	return nil
 }
 
-// loggedSource opens all that examples of the log are made of. done closes it.
+// loggedSource opens the sources of examples from the log. done closes them.
 func (a *App) loggedSource(ctx context.Context, p *project) (s logged.Source, done func(), err error) {
 	s = logged.Source{Repo: p.repo, Layout: p.layout, Guard: a.trainingGuard(p)}
 	if s.Journal, err = store.OpenExistingJournal(ctx, p.layout.Journal()); errors.Is(err, fs.ErrNotExist) {
@@ -143,8 +143,8 @@ func (a *App) loggedSource(ctx context.Context, p *project) (s logged.Source, do
 	return s, func() { s.Log.Close(); s.Journal.Close() }, nil
 }
 
-// writePairs builds to where the examples are wanted. What goes to standard output is built elsewhere first: a build that
-// fails at its end has printed nothing.
+// writePairs builds the examples and writes them to out. For standard output it builds into a temporary file first, so
+// that a failed build prints nothing.
 func (a *App) writePairs(ctx context.Context, s logged.Source, o logged.Options, out string) (training.Tally, error) {
 	switch out {
 	case "":
@@ -169,7 +169,7 @@ func (a *App) writePairs(ctx context.Context, s logged.Source, o logged.Options,
 	return tally, err
 }
 
-// pairsTrouble gives errors of a build their exit code.
+// pairsTrouble adds the exit code to build errors.
 func pairsTrouble(err error) error {
 	var leak *training.LeakError
 	switch {

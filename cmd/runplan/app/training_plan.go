@@ -72,7 +72,7 @@ The plan is a TOML file for you to edit; runplan training curate takes it. No mo
 	return cmd
 }
 
-// interrupted gives an error that a signal caused its exit code.
+// interrupted sets the exit code of an error that a signal caused.
 func interrupted(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil {
 		return fail(exitInterrupted, errors.New("interrupted; nothing was written"), "")
@@ -110,7 +110,7 @@ func (a *App) trainingPlan(ctx context.Context, o trainingPlanOptions) error {
 		return usage(errors.New("too little was logged to say what is weak, and there are no examples"), "name a stage with --stage, or give examples with --in DIR")
 	}
 	if o.out != "" {
-		// A journal that cannot be written to is found out before the file is there.
+		// Check that the journal is writable before the plan file is written.
 		l, err := p.openLedger(ctx)
 		if err != nil {
 			return err
@@ -138,7 +138,7 @@ func (a *App) trainingPlan(ctx context.Context, o trainingPlanOptions) error {
 	return a.showAnalysis(found, why, o.out)
 }
 
-// evidence reads what there is: the log, if anything was logged, and the examples that were given.
+// evidence reads the evidence: the log, if it exists, and the given examples.
 func (p *project) evidence(ctx context.Context, o trainingPlanOptions) (plan.Evidence, error) {
 	var e plan.Evidence
 	log, err := store.OpenLog(ctx, p.layout.Journal())
@@ -180,7 +180,7 @@ func (p *project) evidence(ctx context.Context, o trainingPlanOptions) (plan.Evi
 	return e, nil
 }
 
-// learned reads what earlier runs have taught: failure patterns, sampling outcomes, and how well routing predicted (FAIL-07).
+// learned reads what earlier runs recorded: failure patterns, sampling outcomes and the accuracy of routing (FAIL-07).
 func (p *project) learned(ctx context.Context, e *plan.Evidence, since time.Time) error {
 	patterns, err := failures.Open(p.layout.FailurePatterns(), nil).Patterns()
 	if err != nil {
@@ -204,7 +204,7 @@ func (p *project) learned(ctx context.Context, e *plan.Evidence, since time.Time
 	return nil
 }
 
-// openLedger opens the journal for what belongs to training, and makes it where nothing ran yet.
+// openLedger opens the journal for training records. It creates the journal if needed.
 func (p *project) openLedger(ctx context.Context) (*store.Training, error) {
 	if err := p.layout.Make(); err != nil {
 		return nil, err
@@ -212,7 +212,7 @@ func (p *project) openLedger(ctx context.Context) (*store.Training, error) {
 	return training.OpenLedger(ctx, p.layout.Journal())
 }
 
-// addPlan writes a plan down, unless its very text is there.
+// addPlan records a plan unless the same text is already recorded.
 func (p *project) addPlan(ctx context.Context, d plan.Plan, text []byte) (int64, error) {
 	l, err := p.openLedger(ctx)
 	if err != nil {
@@ -243,7 +243,7 @@ func (p *project) addPlan(ctx context.Context, d plan.Plan, text []byte) (int64,
 	})
 }
 
-// reasons says in words why it is this stage.
+// reasons explains in words why a stage was or was not chosen.
 func reasons(r plan.StageReport, ranked, chosen bool) []string {
 	var out []string
 	switch {
@@ -312,7 +312,7 @@ func (a *App) showAnalysis(found plan.Analysis, why []string, out string) error 
 	return nil
 }
 
-// showLearned prints what the learning stores say, as far as they say anything.
+// showLearned prints the contents of the learning stores, if any.
 func (a *App) showLearned(l plan.Learned) error {
 	var rows [][]string
 	for _, f := range l.Failures {

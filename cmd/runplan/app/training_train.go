@@ -129,7 +129,7 @@ func (a *App) train(ctx context.Context, o trainOptions) error {
 	return nil
 }
 
-// runTrainer trains, and writes down what came of it.
+// runTrainer trains a version and records the result.
 func (a *App) runTrainer(ctx context.Context, p *project, job adapters.Job) (adapters.Version, error) {
 	if err := p.layout.Make(); err != nil {
 		return adapters.Version{}, err
@@ -163,7 +163,7 @@ func (a *App) runTrainer(ctx context.Context, p *project, job adapters.Job) (ada
 	if err != nil {
 		return v, err
 	}
-	ctx = context.WithoutCancel(ctx) // it is made
+	ctx = context.WithoutCancel(ctx) // the version exists: record it even after an interrupt
 	if err := shelf.Register(ctx, ledger, log); err != nil {
 		return v, err
 	}
@@ -181,7 +181,7 @@ func (a *App) runTrainer(ctx context.Context, p *project, job adapters.Job) (ada
 	})
 }
 
-// trainingData looks through the folder with the data of an adapter.
+// trainingData reads the folder with the data of an adapter.
 func (p *project) trainingData(given string, spec curriculum.Spec) (adapters.Data, error) {
 	dir := given
 	if dir == "" {
@@ -194,7 +194,7 @@ func (p *project) trainingData(given string, spec curriculum.Spec) (adapters.Dat
 	return adapters.ReadData(dir, filepath.ToSlash(p.rel(dir)), spec)
 }
 
-// badCurriculum makes a specification that cannot be read an error of usage, as settings are.
+// badCurriculum turns an unreadable specification into a usage error, like bad settings.
 func badCurriculum(err error) error {
 	if errors.Is(err, curriculum.ErrNone) || errors.Is(err, curriculum.ErrName) || isFull(err) {
 		return err
@@ -202,7 +202,7 @@ func badCurriculum(err error) error {
 	return usage(err, "correct the file; what it leaves out has a default")
 }
 
-// dataTrouble says what to do where there is nothing to train on.
+// dataTrouble adds a hint if there is no training data.
 func dataTrouble(ctx context.Context, err error) error {
 	var few *adapters.TooFewError
 	switch {
@@ -216,7 +216,7 @@ func dataTrouble(ctx context.Context, err error) error {
 	return fail(exitFailed, err, "make the data anew; nothing was started")
 }
 
-// trainerExecutable is the trainer, where the repository's own settings name it.
+// trainerExecutable returns the trainer if the repository's own settings name it.
 func (p *project) trainerExecutable() []trust.Executable {
 	c, file := p.config, p.layout.Config()
 	if len(c.Training.Trainer) == 0 || c.Source("training.trainer") != file && c.Source("training.pass_env") != file {

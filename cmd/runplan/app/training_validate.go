@@ -21,7 +21,7 @@ import (
 	"github.com/runplan/runplan/training/validate"
 )
 
-// validateCall is what the log calls a question of a validation.
+// validateCall is the call type of a validation question in the log.
 const validateCall = "adapter_validation"
 
 type validateOptions struct {
@@ -85,7 +85,7 @@ func (a *App) validate(ctx context.Context, o validateOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := a.trustConfig(p, o.trust); err != nil { // linters run what it names
+	if err := a.trustConfig(p, o.trust); err != nil { // linters run programs that it names
 		return err
 	}
 	out := validate.Report{Adapter: o.adapter, Validator: o.validator, At: time.Now().UTC().Truncate(time.Second), Units: []validate.Score{}, Broken: []string{}}
@@ -110,7 +110,7 @@ func (a *App) validate(ctx context.Context, o validateOptions) error {
 	return a.showValidated(out, o.json)
 }
 
-// measureUnit holds the code of a unit in a tree against its blueprint.
+// measureUnit compares the code of a unit in a tree with its blueprint.
 func (a *App) measureUnit(ctx context.Context, p *project, dir string, b *blueprint.Blueprint) (validate.Score, error) {
 	options, err := a.summaryOptions(ctx, dir)
 	if err != nil {
@@ -125,7 +125,7 @@ func (a *App) measureUnit(ctx context.Context, p *project, dir string, b *bluepr
 	return v.Validate(ctx, b)
 }
 
-// validateAdapter asks a version the examples that were held back.
+// validateAdapter asks a version the held-out examples.
 func (a *App) validateAdapter(ctx context.Context, p *project, o validateOptions, out *validate.Report) error {
 	ref, err := adapters.ParseRef(o.adapter)
 	if err != nil {
@@ -196,7 +196,7 @@ func answersMeet(ctx context.Context, trial validate.Trial, examples []training.
 	return err
 }
 
-// scratchTree is a checkout of what is committed, until remove is called.
+// scratchTree checks out HEAD into a temporary folder. remove deletes it.
 func (p *project) scratchTree(ctx context.Context) (dir string, remove func(), err error) {
 	head, _, err := p.repo.Head(ctx)
 	if err != nil {
@@ -212,7 +212,7 @@ func (p *project) scratchTree(ctx context.Context) (dir string, remove func(), e
 	}
 	tree := filepath.Join(home, "tree")
 	remove = func() {
-		_ = p.repo.RemoveWorkspace(context.WithoutCancel(ctx), tree) // what it leaves goes with the folder around it
+		_ = p.repo.RemoveWorkspace(context.WithoutCancel(ctx), tree) // leftovers are deleted with the parent folder
 		_ = os.RemoveAll(home)
 	}
 	if _, err := p.repo.AddDetached(ctx, tree, head); err != nil {

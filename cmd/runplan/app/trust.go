@@ -20,8 +20,7 @@ import (
 	"github.com/runplan/runplan/trust"
 )
 
-// executables lists what the repository's own configuration can run. What stands in the user's own file is
-// the user's, and needs no asking.
+// executables lists what the repository's own configuration can run. The user's own settings need no confirmation.
 func (p *project) executables() []trust.Executable {
 	c, file := p.config, p.layout.Config()
 	var out []trust.Executable
@@ -85,7 +84,7 @@ func (p *project) executables() []trust.Executable {
 		out = append(out, trust.Executable{Where: "notifications", What: what})
 	}
 	if c.Source("notify.webhook") == file && c.Notify.Webhook != "" {
-		// Nothing runs, but what is told leaves the machine, to where the repository says.
+		// This runs no program, but sends data to an address that the repository chooses.
 		out = append(out, trust.Executable{Where: "notifications", What: "post to " + c.Notify.Webhook})
 	}
 	out = append(out, p.modelExecutables()...)
@@ -99,7 +98,8 @@ func (p *project) executables() []trust.Executable {
 	return append(out, p.scripts(out)...)
 }
 
-// sandboxText tells what confines an agent. A repository that says none may take away what the user's own file gives.
+// sandboxText describes the sandbox of an agent. An empty sandbox in the repository can override the one in the user's
+// settings.
 func sandboxText(a config.Agent) string {
 	if a.Sandbox == "" {
 		return ""
@@ -114,7 +114,7 @@ func sandboxText(a config.Agent) string {
 	return text + "]"
 }
 
-// pins is the user's list of trusted configurations.
+// pins returns the user's list of trusted configurations.
 func (a *App) pins() (trust.Pins, error) {
 	file, err := config.UserFile(a.Getenv)
 	if err != nil {
@@ -123,8 +123,8 @@ func (a *App) pins() (trust.Pins, error) {
 	return trust.Pins{Path: filepath.Join(filepath.Dir(file), "trusted.json")}, nil
 }
 
-// trustConfig sees to it that what the repository's configuration can run was looked at by the user: pinned
-// before, named by its digest, or agreed to now. given is --trust-config.
+// trustConfig checks that the user has trusted what the repository's configuration can run: pinned earlier, named by
+// digest in given (--trust-config), or confirmed now.
 func (a *App) trustConfig(p *project, given string) error {
 	list := p.executables()
 	if len(list) == 0 {
@@ -172,7 +172,7 @@ func (a *App) showExecutables(list []trust.Executable) {
 	}
 }
 
-// yes asks on a terminal. Where there is none the answer is no.
+// yes asks a question on the terminal. Without a terminal the answer is no.
 func (a *App) yes(question string) bool {
 	in, _ := a.Stdin.(*os.File)
 	out, _ := a.Stderr.(*os.File)
@@ -245,7 +245,7 @@ RUNPLAN_TRUST=all trusts whatever there is, and says so.` + exitStatus(exitOK, e
 	return cmd
 }
 
-// rel names a file as seen from here.
+// rel returns the name of a file relative to the current folder.
 func (p *project) rel(path string) string {
 	if rel, err := filepath.Rel(mustGetwd(), path); err == nil {
 		return rel

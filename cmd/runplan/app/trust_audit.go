@@ -47,7 +47,7 @@ whenever the audit is read. --verify checks that, and that owner.toml says the s
 				fmt.Fprintf(a.Stdout, "%s, none changed or missing; %s\n", phrase.Count(len(entries), "entry", "entries"), file)
 				return nil
 			}
-			// What is there is shown even when something is wrong with it: who looks needs it then.
+			// Show the entries even if the audit fails verification, because they are needed most then.
 			var shown error
 			if asJSONFlag {
 				for i := range entries {
@@ -68,7 +68,7 @@ whenever the audit is read. --verify checks that, and that owner.toml says the s
 	return cmd
 }
 
-// cellWidth bounds a column of foreign text.
+// cellWidth is the highest width of a column with foreign text.
 const cellWidth = 60
 
 func (a *App) showAudit(entries []store.AuditEntry) error {

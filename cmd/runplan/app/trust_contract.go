@@ -19,7 +19,7 @@ import (
 	"github.com/runplan/runplan/trust"
 )
 
-// userDir is the folder of the user's own files: $RUNPLAN_HOME, or runplan in the system's folder for settings.
+// userDir returns the folder of the user's own files: $RUNPLAN_HOME, or runplan in the system's settings folder.
 func (a *App) userDir() (string, error) {
 	file, err := config.UserFile(a.Getenv)
 	if err != nil {
@@ -28,8 +28,8 @@ func (a *App) userDir() (string, error) {
 	return filepath.Dir(file), nil
 }
 
-// cacheDir is the folder for what runplan can make again: $RUNPLAN_HOME, or runplan in the system's folder for caches; ""
-// where there is none.
+// cacheDir returns the folder for data that runplan can rebuild: $RUNPLAN_HOME, or runplan in the system's cache
+// folder. It returns "" if neither exists.
 func (a *App) cacheDir() string {
 	if home, ok := a.Getenv("RUNPLAN_HOME"); ok && home != "" {
 		return home
@@ -41,7 +41,7 @@ func (a *App) cacheDir() string {
 	return filepath.Join(dir, "runplan")
 }
 
-// ofUser gives an error about the user's own files what to do about it: they are not where those of a repository are.
+// ofUser adds a hint to an error about the user's own files. Hints for files of a repository do not fit there.
 func (a *App) ofUser(err error) error {
 	var at *fs.PathError
 	dir, other := a.userDir()
@@ -51,7 +51,7 @@ func (a *App) ofUser(err error) error {
 	return fail(exitCannotRun, err, "runplan keeps your own files in %s; see that it can be written to, or set RUNPLAN_HOME to another folder", dir)
 }
 
-// keeper keeps the contract of this user.
+// keeper returns the keeper of this user's contract.
 func (a *App) keeper() (trust.Keeper, error) {
 	dir, err := a.userDir()
 	if err != nil {
@@ -60,7 +60,7 @@ func (a *App) keeper() (trust.Keeper, error) {
 	return trust.Keeper{Dir: dir, LoopVersion: runner.LoopVersion, Now: time.Now, Redact: redact.New(a.Environ).String}, nil
 }
 
-// contract is what this user allows.
+// contract returns the contract of this user.
 func (a *App) contract(ctx context.Context) (trust.Contract, error) {
 	k, err := a.keeper()
 	if err != nil {
@@ -70,7 +70,7 @@ func (a *App) contract(ctx context.Context) (trust.Contract, error) {
 	return c, trustTrouble(err)
 }
 
-// trustTrouble gives what trust refuses its exit code, and what to do about it.
+// trustTrouble adds the exit code and a hint to errors of package trust.
 func trustTrouble(err error) error {
 	var refused *trust.Error
 	if errors.As(err, &refused) {
@@ -79,7 +79,7 @@ func trustTrouble(err error) error {
 	return err
 }
 
-// rootHere is the repository around the current folder; "" where there is none.
+// rootHere returns the root of the repository around the current folder, or "" if there is none.
 func (a *App) rootHere(ctx context.Context) (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -147,7 +147,7 @@ func (a *App) bootstrap(ctx context.Context, k trust.Keeper, owner, channel stri
 	return trustTrouble(err)
 }
 
-// contractJSON is what runplan trust --json prints.
+// contractJSON is the output of runplan trust --json.
 type contractJSON struct {
 	trust.Contract
 	Allowed []trust.Rule     `json:"allowed"`
@@ -263,7 +263,7 @@ project is built. A missing document is an error.` + exitStatus(exitOK, exitUsag
 	return cmd
 }
 
-// trustPrompts are the texts of trust, with those of a project in their place.
+// trustPrompts returns the prompts of package trust. Those of the project override the built-in ones.
 func (p *project) trustPrompts() (prompt.Set, error) {
 	set, err := trust.LoadPrompts(p.prompts())
 	if err != nil {

@@ -14,12 +14,12 @@ import (
 	"github.com/runplan/runplan/trust"
 )
 
-// arming are the settings of gates that can only make them stricter, or that executables lists with their commands.
+// arming lists the gate settings that can only make gates stricter, or whose commands executables already lists.
 func arming() []string {
 	return []string{"gates.require_tests", "gates.strict_types", "gates.protected", "gates.strict_ast", "gates.min_memory_mb", "gates.format", "gates.ast_grep"}
 }
 
-// loosening are settings besides those of gates that let a run do more, look at less or cost more.
+// loosening lists settings outside of gates that let a run do more, check less or cost more.
 func loosening() []string {
 	return []string{
 		"run.land", "run.strict_checkout", "run.max_attempts", "run.max_cost_usd", "run.unknown_cost", "run.max_time", "run.agent_timeout", "run.idle_timeout",
@@ -27,8 +27,8 @@ func loosening() []string {
 	}
 }
 
-// disarming lists what the repository's own configuration turns off, lets pass or lets leave the machine. All settings of
-// gates count, but for those that can only make them stricter: a new one is listed until somebody says that it is harmless.
+// disarming lists the repository's own settings that turn off a check, relax a gate or let data leave the machine. It
+// lists all gate settings except those in [arming], so that a new setting is listed by default.
 func (p *project) disarming() []trust.Executable {
 	file := p.layout.Config()
 	var out []trust.Executable
@@ -53,10 +53,10 @@ func (p *project) disarming() []trust.Executable {
 	return out
 }
 
-// mostScript bounds what is read of a script, in bytes.
+// mostScript is the highest size of a script whose content is pinned, in bytes.
 const mostScript = 4 << 20
 
-// scripts pins the content of the repository's files that commands name: a trusted command with another script is another
+// scripts pins the contents of repository files that commands name. A trusted command with a changed script is a new
 // command.
 func (p *project) scripts(commands []trust.Executable) []trust.Executable {
 	sums := map[string]string{}

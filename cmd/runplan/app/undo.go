@@ -86,7 +86,7 @@ func (a *App) undo(ctx context.Context, p *project, name string) error {
 	return nil
 }
 
-// landedOn returns the tip of the branch that a run started from, if the commits of the run are on it.
+// landedOn returns the tip of the branch that a run started from, if that branch contains the commits of the run.
 func (p *project) landedOn(ctx context.Context, s runner.Summary) (tip string, err error) {
 	if s.BaseBranch == "" {
 		return "", usage(fmt.Errorf("run %s started from a detached HEAD, so it landed on no branch", s.Run[:8]), "its commits: git log %s..%s", short(s.Base), short(s.Commit))
@@ -103,7 +103,8 @@ func (p *project) landedOn(ctx context.Context, s runner.Summary) (tip string, e
 		"to give the run up: runplan discard %s", s.Run[:8])
 }
 
-// advance moves a branch from tip to a commit whose parent is tip. A checkout of that branch follows, and must be clean.
+// advance moves a branch from tip to a commit whose parent is tip. If the branch is checked out, that checkout is
+// updated and must be clean.
 func (p *project) advance(ctx context.Context, branch, tip, commit string) error {
 	dir, err := p.checkedOut(ctx, branch)
 	if err != nil {
@@ -132,7 +133,7 @@ func (p *project) advance(ctx context.Context, branch, tip, commit string) error
 	return nil
 }
 
-// undoMessage is the message of the commit that takes back a run.
+// undoMessage returns the message of the commit that reverts a run.
 func undoMessage(s runner.Summary) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Undo runplan run of %s\n\nThis takes back run %s, commits %s..%s:\n\n", phrase.Cut(redact.Clean(cmp.Or(s.Title, s.Plan)), 60), s.Run[:8], short(s.Base), short(s.Commit))

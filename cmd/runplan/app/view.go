@@ -15,8 +15,8 @@ import (
 	"github.com/runplan/runplan/runner/report"
 )
 
-// view shows a run: a live board on a terminal, plain lines elsewhere, JSON events on standard output when
-// asked for. All three are drawn from the same events.
+// view shows a run: a live board on a terminal, plain lines elsewhere, and with --json events on standard output. All
+// three use the same events.
 type view struct {
 	mu      sync.Mutex
 	printer report.Printer
@@ -26,12 +26,12 @@ type view struct {
 	plain   *ui.Plain
 	style   ui.Style
 	json    io.Writer
-	deaf    io.Writer // where it is told, once, that nobody gets the events of json; nil once it was
-	stop    func()    // what ^C means while the live view reads keys
+	deaf    io.Writer // receives one warning if nobody reads the events; nil after that
+	stop    func()    // action of ^C while the live view reads keys
 	closed  bool
 }
 
-// redrawEvery bounds how often a talkative agent makes the board change.
+// redrawEvery is the shortest interval at which agent output redraws the board.
 const redrawEvery = 100 * time.Millisecond
 
 func newView(a *App, o runOptions, _ runner.Info) *view {
@@ -53,7 +53,7 @@ func newView(a *App, o runOptions, _ runner.Info) *view {
 	return v
 }
 
-// OnInterrupt says what ^C does while the live view has the keyboard.
+// OnInterrupt sets the action of ^C while the live view reads the keyboard.
 func (v *view) OnInterrupt(f func()) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -88,35 +88,35 @@ func (v *view) Event(e runner.Event) {
 		v.say(l.Tone, l.Text)
 	}
 	if e.Kind == runner.Dispatched {
-		delete(v.last, e.Batch) // what was said before is about something else
+		delete(v.last, e.Batch) // the last line belongs to an earlier state
 	}
 	v.draw(true)
 }
 
-// Recall takes up an event that a resumed run has behind it. It was shown when it happened.
+// Recall replays an event of an earlier session. It was already shown then.
 func (v *view) Recall(e runner.Event) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.printer.Lines(e)
 }
 
-// Line shows a line of an agent's output, which is not in the journal.
+// Line shows a line of an agent's output. The journal does not contain these lines.
 func (v *view) Line(batch, text string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if strings.HasSuffix(text, ": "+string(gates.Skipped)) {
-		return // a gate that was skipped at once says nothing of those at work
+		return // a gate that was skipped must not replace the output of running ones
 	}
 	v.last[batch] = text
 	v.draw(false)
 }
 
-// Note tells what is worth knowing and is not an event.
+// Note shows a remark that is not an event.
 func (v *view) Note(text string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.json != nil {
-		return // the stream holds events only; notes of weight are in the journal
+		return // the stream holds only events; important notes are in the journal
 	}
 	v.say(ui.Muted, text)
 }
