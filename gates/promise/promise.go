@@ -195,7 +195,7 @@ func (o Options) files(ctx context.Context, l *gates.Look, named []planparse.Nam
 				what = "the batch changes it, and it is not there"
 			}
 		case "delete":
-			ok = !there
+			ok = !there || o.gone(n.Path, s.Changed)
 			rule, what, fix = RuleNotDeleted, "the batch deletes it, and it is still there", "delete it"
 		case "create":
 			if !ok && o.ignored(ctx, n.Path) {
@@ -218,6 +218,14 @@ func (o Options) files(ctx context.Context, l *gates.Look, named []planparse.Nam
 		l.Note("%d not decided: the plan leaves open which file is meant, or whether it changes", open)
 	}
 	return nil
+}
+
+// gone reports whether the change removed the file or folder with exactly this path. A file of the same name elsewhere,
+// where the batch moved it, is another file.
+func (o Options) gone(name string, changed []string) bool {
+	name = strings.TrimSuffix(path.Clean(strings.TrimSpace(name)), "/")
+	is := func(p string) bool { return p == name || strings.HasPrefix(p, name+"/") }
+	return slices.ContainsFunc(changed, is) && len(o.in(is)) == 0
 }
 
 // means reports whether a path of the plan refers to the path p of the tree. It may be p itself, a folder above p, a
