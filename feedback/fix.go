@@ -113,7 +113,7 @@ func (f Fixer) Fix(ctx context.Context, i Item, p Plan) (Fix, error) {
 	return out, f.branch(ctx, i, out)
 }
 
-// branch moves the branch of the feedback to the tip, only if it still is where this loop left it.
+// branch moves the branch of the feedback to the tip. If the branch is at a commit that this loop did not make, it is an error.
 func (f Fixer) branch(ctx context.Context, i Item, x Fix) error {
 	ref := "refs/heads/" + x.Branch
 	at, err := f.Repo.Resolve(ctx, ref)

@@ -26,7 +26,7 @@ import (
 type outcome int
 
 const (
-	invalid   outcome = iota // it does not build, so nobody could merge it
+	invalid   outcome = iota // it does not build
 	killed                   // a test failed, did not end in time, or could not load it
 	survived                 // all tests that could see it pass
 	uncovered                // no test runs the line

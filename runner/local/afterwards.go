@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/runner"
 )
@@ -28,10 +27,4 @@ func AppendAfterwards(ctx context.Context, j *store.Journal, ev runner.Event) er
 		return err
 	}
 	return j.Append(ctx, records...)
-}
-
-// TakeBack returns the tree of tip without what changed from base to landed, or the paths where later changes are in the
-// way.
-func TakeBack(ctx context.Context, repo *git.Repo, base, landed, tip string) (tree string, conflicts []string, err error) {
-	return repo.Rebased(ctx, landed, tip, base)
 }

@@ -308,7 +308,7 @@ func (a *App) cancel(ctx context.Context, p *project, name string) error {
 	var live []string
 	known := false
 	for _, s := range sums {
-		if name != "" && !strings.HasPrefix(s.Run, name) && s.Plan != name && s.Slug != name {
+		if !selects(name, s.Run, s.Slug, s.Plan) {
 			continue
 		}
 		known = true

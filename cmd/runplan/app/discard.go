@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -56,10 +55,11 @@ func exactlyOneRun(_ *cobra.Command, args []string) error {
 }
 
 func (a *App) discard(ctx context.Context, p *project, name string, all bool) error {
-	s, err := p.ended(ctx, name)
+	s, lock, err := a.hold(ctx, p, name)
 	if err != nil {
 		return err
 	}
+	defer lock.Release()
 	if s.Status.Over() {
 		hint := "to take back what it landed: runplan undo " + s.Run[:8]
 		if s.Status == runner.RunDiscarded {
@@ -67,11 +67,6 @@ func (a *App) discard(ctx context.Context, p *project, name string, all bool) er
 		}
 		return usage(fmt.Errorf("run %s is %s already", s.Run[:8], s.Status), "%s", hint)
 	}
-	lock, err := local.TakeLock(p.layout.Lock(s.Slug), time.Now())
-	if err != nil {
-		return err
-	}
-	defer lock.Release()
 	why := "discarded by " + p.person(ctx)
 	if err := a.writeAfterwards(ctx, p, runner.Event{Run: s.Run, Kind: runner.Discarded, Reason: why, Commit: s.Commit}); err != nil {
 		return err
@@ -103,8 +98,38 @@ func merged(s runner.Summary) int {
 	return n
 }
 
-// ended finds the run with the given name. It is an error if the run is still running.
-func (p *project) ended(ctx context.Context, name string) (runner.Summary, error) {
+// hold finds the run with the given name, locks it and verifies its journal, so that its summary can be believed. It is an
+// error if the run is running, or if the name is the beginning of several ids.
+func (a *App) hold(ctx context.Context, p *project, name string) (runner.Summary, *local.Lock, error) {
+	s, err := p.oneRun(ctx, name)
+	if err != nil {
+		return s, nil, err
+	}
+	lock, err := local.TakeLock(p.layout.Lock(s.Slug), time.Now())
+	if err != nil {
+		return s, nil, err
+	}
+	found, err := a.vouch(ctx, p, s.Run)
+	for _, text := range found {
+		fmt.Fprintf(a.Stderr, "runplan: %s\n", redact.Clean(text))
+	}
+	var verified []runner.Summary
+	if err == nil {
+		verified, err = p.summaries(ctx, runner.Filter{Run: s.Run})
+	}
+	if err == nil && len(verified) != 1 {
+		err = noSuchRun(name)
+	}
+	if err != nil {
+		lock.Release()
+		return s, nil, err
+	}
+	p.lookAlive(verified)
+	return verified[0], lock, nil
+}
+
+// oneRun finds the one run that a name selects, which must not be running.
+func (p *project) oneRun(ctx context.Context, name string) (runner.Summary, error) {
 	sums, err := p.summaries(ctx, runner.Filter{})
 	if err != nil {
 		return runner.Summary{}, err
@@ -114,31 +139,43 @@ func (p *project) ended(ctx context.Context, name string) (runner.Summary, error
 	if err != nil {
 		return runner.Summary{}, err
 	}
-	for _, s := range sums {
-		if !strings.HasPrefix(s.Run, name) && s.Plan != path && s.Slug != name {
-			continue
-		}
-		if s.Status == runner.RunActive {
-			return s, fail(exitLocked, fmt.Errorf("run %s is at work", s.Run[:8]), "stop it first: runplan cancel %s", s.Run[:8])
-		}
-		info, err := p.recall(ctx, s.Run)
-		if err == nil && info.Flags[engineFlag] != "" {
-			return s, usage(fmt.Errorf("run %s belongs to the engine %s, which this command does not reach", s.Run[:8], redact.Clean(info.Flags[engineFlag])), "stop it with: runplan cancel %s", s.Run[:8])
-		}
+	s, err := onlyRun(sums, name, path)
+	if err != nil {
 		return s, err
 	}
-	return runner.Summary{}, noSuchRun(name)
+	if s.Status == runner.RunActive {
+		return s, fail(exitLocked, fmt.Errorf("run %s is at work", s.Run[:8]), "stop it first: runplan cancel %s", s.Run[:8])
+	}
+	info, err := p.recall(ctx, s.Run)
+	if err == nil && info.Flags[engineFlag] != "" {
+		return s, usage(fmt.Errorf("run %s belongs to the engine %s, which this command does not reach", s.Run[:8], redact.Clean(info.Flags[engineFlag])), "stop it with: runplan cancel %s", s.Run[:8])
+	}
+	return s, err
 }
 
-// writeAfterwards appends an event to the journal of a run that is not running. The caller holds the lock of the run.
+// onlyRun returns the run that a name selects among sums, newest first: by plan or slug the newest, by the beginning of its
+// id the only one. path is the name as the path of a plan.
+func onlyRun(sums []runner.Summary, name, path string) (runner.Summary, error) {
+	var found []runner.Summary
+	for _, s := range sums {
+		if s.Run == name || s.Plan == path || s.Slug == name {
+			return s, nil
+		}
+		if selects(name, s.Run, s.Slug, s.Plan) {
+			found = append(found, s)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return runner.Summary{}, noSuchRun(name)
+	case 1:
+		return found[0], nil
+	}
+	return runner.Summary{}, usage(fmt.Errorf("the ids of %d runs begin with %s", len(found), redact.Clean(name)), "give more of the id; runplan status --all lists them")
+}
+
+// writeAfterwards appends an event to the journal of a run that [App.hold] returned.
 func (a *App) writeAfterwards(ctx context.Context, p *project, ev runner.Event) error {
-	found, err := a.vouch(ctx, p, ev.Run) // append only after events that verify
-	if err != nil {
-		return err
-	}
-	for _, text := range found {
-		fmt.Fprintf(a.Stderr, "runplan: %s\n", redact.Clean(text))
-	}
 	j, err := p.openJournal(ctx)
 	if err != nil {
 		return err

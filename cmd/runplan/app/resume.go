@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -177,7 +176,7 @@ func (a *App) unfinished(ctx context.Context, p *project, name string) (runner.S
 	}
 	finished := false
 	for _, s := range sums {
-		if name != "" && !strings.HasPrefix(s.Run, name) && s.Plan != path && s.Slug != name {
+		if !selects(name, s.Run, s.Slug, s.Plan) && s.Plan != path {
 			continue
 		}
 		if !s.Status.Over() || a.forgedEnd(ctx, p, s.Run) {

@@ -62,7 +62,7 @@ func TestSampleLinesTellWhatItTakes(t *testing.T) {
 	}
 }
 
-// Before the run nobody is promised candidates for which there is no memory; whether there is, is looked at again when they are due.
+// The dry run announces only candidates for which there is memory. The run checks memory again when they start.
 func TestSampleLinesTellOfShortMemory(t *testing.T) {
 	s := &sampleFlags{batches: []string{"B1=4"}, available: func() (uint64, error) { return 3 << 30, nil }}
 	info, lines := marked(t, s, "fake", 2, 1)

@@ -138,7 +138,7 @@ func (a *App) damagedRun(ctx context.Context, p *project, name string) (runner.S
 		return runner.Summary{}, false
 	}
 	for _, r := range runs {
-		if name != "" && !strings.HasPrefix(r.ID, name) && r.Plan != name && r.Slug != name {
+		if !selects(name, r.ID, r.Slug, r.Plan) {
 			continue
 		}
 		if c, err := j.Verify(ctx, r.ID); err == nil && c.Bad != nil {

@@ -99,7 +99,7 @@ func (a *App) spent(ctx context.Context, p *project, name string, all bool) (spe
 		return s, err
 	}
 	for _, r := range runs {
-		if name != "" && !strings.HasPrefix(r.ID, name) && r.Slug != name && r.Plan != name {
+		if !selects(name, r.ID, r.Slug, r.Plan) {
 			continue
 		}
 		var l ledger.Ledger

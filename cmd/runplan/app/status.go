@@ -308,6 +308,12 @@ func (p *project) gone(ctx context.Context, run string) (string, error) {
 	return sums[0].Reason, nil
 }
 
+// selects reports whether the argument RUN of a command means a run: the beginning of its id, its slug or its plan. ""
+// means every run.
+func selects(name, id, slug, plan string) bool {
+	return strings.HasPrefix(id, name) || slug == name || plan == name
+}
+
 // findRun returns the id of the selected run: by id, by a prefix of the id, by plan, or the newest.
 func findRun(ctx context.Context, j *store.Journal, name string) (string, error) {
 	runs, err := j.Runs(ctx)
@@ -315,7 +321,7 @@ func findRun(ctx context.Context, j *store.Journal, name string) (string, error)
 		return "", err
 	}
 	for _, r := range runs {
-		if name == "" || strings.HasPrefix(r.ID, name) || r.Slug == name || r.Plan == name {
+		if selects(name, r.ID, r.Slug, r.Plan) {
 			return r.ID, nil
 		}
 	}

@@ -55,7 +55,7 @@ func (t *tracing) trace(ctx context.Context, what string) error {
 	}
 	switch {
 	case len(found) == 0:
-		return usage(fmt.Errorf("%s is no run, line, commit, requirement, task or test that a run knows of", what), "runplan trace --help lists what it may be, runplan trace what the newest run has")
+		return usage(fmt.Errorf("%s: no run, line, commit, requirement, task or test of that name is known", what), "runplan trace --help lists what it may be, runplan trace what the newest run has")
 	case len(found) > 1:
 		return usage(fmt.Errorf("%s has %d meanings", what, len(found)), "write one of: %s", strings.Join(found, ", "))
 	case answers[0] == nil:
@@ -132,7 +132,7 @@ func (t *tracing) file(ctx context.Context, name string) (file, rev string, err 
 		return file, "", nil
 	}
 	if rev, err = t.project.repo.Resolve(ctx, t.options.at); err != nil || rev == "" {
-		return "", "", usage(fmt.Errorf("--at %s is no commit", t.options.at), "give a hash, a branch or a tag")
+		return "", "", usage(fmt.Errorf("--at %s: commit not found", t.options.at), "give a hash, a branch or a tag")
 	}
 	return file, rev, nil
 }

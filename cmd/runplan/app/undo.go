@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -14,7 +13,6 @@ import (
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/runner"
-	"github.com/runplan/runplan/runner/local"
 )
 
 func newUndoCommand(a *App) *cobra.Command {
@@ -43,23 +41,19 @@ run up with runplan discard RUN.` + exitStatus(exitOK, exitUsage, exitCannotRun,
 }
 
 func (a *App) undo(ctx context.Context, p *project, name string) error {
-	s, err := p.ended(ctx, name)
-	if err != nil {
-		return err
-	}
-	if s.Undone != "" {
-		return usage(fmt.Errorf("run %s was undone by commit %s", s.Run[:8], short(s.Undone)), "to have its changes again: git revert %s", short(s.Undone))
-	}
-	lock, err := local.TakeLock(p.layout.Lock(s.Slug), time.Now())
+	s, lock, err := a.hold(ctx, p, name)
 	if err != nil {
 		return err
 	}
 	defer lock.Release()
+	if s.Undone != "" {
+		return usage(fmt.Errorf("run %s was undone by commit %s", s.Run[:8], short(s.Undone)), "to have its changes again: git revert %s", short(s.Undone))
+	}
 	tip, err := p.landedOn(ctx, s)
 	if err != nil {
 		return err
 	}
-	tree, conflicts, err := local.TakeBack(ctx, p.repo, s.Base, s.Commit, tip)
+	tree, conflicts, err := p.repo.Rebased(ctx, s.Commit, tip, s.Base) // the change from what landed back to its base
 	if err != nil {
 		return fail(exitCannotRun, err, "")
 	}

@@ -26,7 +26,7 @@ type view struct {
 	plain   *ui.Plain
 	style   ui.Style
 	json    io.Writer
-	deaf    io.Writer // receives one warning if nobody reads the events; nil after that
+	deaf    io.Writer // receives one warning if the event output has no reader; nil after that
 	stop    func()    // action of ^C while the live view reads keys
 	closed  bool
 }
