@@ -17,6 +17,7 @@ import (
 const (
 	maxAnswer  = 64 << 20 // bytes of one chunk's answer; each record repeats its whole line
 	maxChunk   = 2000     // files
+	fewFiles   = 8        // files; to scan fewer of them takes less time than to start a second thread
 	emptyFile  = "emptyFile"
 	noRule     = "noRule"
 	exitFound  = 1 // of the program: a hit at severity error
@@ -120,7 +121,11 @@ func (j job) chunk(ctx context.Context, dir string, files []source, all *sight) 
 	if err != nil {
 		return err
 	}
-	args := []string{j.Path, "scan", "--config", config, "--rule", j.rules, "--json=stream", "--inspect", "entity", "--color", "never", "--"}
+	args := []string{j.Path, "scan", "--config", config, "--rule", j.rules, "--json=stream", "--inspect", "entity", "--color", "never"}
+	if len(files) < fewFiles {
+		args = append(args, "--threads=1")
+	}
+	args = append(args, "--")
 	for _, f := range files {
 		args = append(args, "./"+filepath.FromSlash(f.path)) // a name may begin with a dash
 	}
