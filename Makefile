@@ -62,7 +62,7 @@ lint: vet ## vet, then staticcheck (downloaded by Go on first use)
 generate: build ## write what is generated from the code: docs/cli.md, docs/rules.md and NOTICE
 	@mkdir -p docs
 	./$(BIN) docs docs/cli.md docs/rules.md
-	@notice="$$($(GO) run ./internal/notice)" && printf '%s\n' "$$notice" >NOTICE
+	@notice="$$($(GO) run ./tools/notice)" && printf '%s\n' "$$notice" >NOTICE
 
 fresh: ## fail where a generated file is not what the code generates
 	@mkdir -p bin/before docs; touch docs/cli.md docs/rules.md NOTICE; cp docs/cli.md docs/rules.md NOTICE bin/before
@@ -83,13 +83,13 @@ fuzz: ## run each fuzz target for FUZZTIME
 	@bash .ci/fuzz $(FUZZTIME)
 
 storm: ## kill runs N times at random moments and look what is left; N=200 SEED=1 STORM="-mode team"
-	$(GO) run ./internal/storm -kills $(N) -seed $(SEED) $(STORM)
+	$(GO) run ./tools/storm -kills $(N) -seed $(SEED) $(STORM)
 
 attack: ## run cheating and honest agents and count which changes were merged; ATTACK=-short, ATTACK="-run go_ -v"
-	$(GO) run ./internal/attack $(ATTACK)
+	$(GO) run ./tools/attack $(ATTACK)
 
 precision: ## run the static rules over commits of HISTORIES=folders and count what they say; PRECISION="-n 40 -open"
-	$(GO) run ./internal/precision -histories "$(HISTORIES)" $(PRECISION)
+	$(GO) run ./tools/precision -histories "$(HISTORIES)" $(PRECISION)
 
 test-temporal: ## test the engine for several machines, with a Temporal server that is built for it (minutes the first time)
 	@! $(GO) list -deps ./cmd/runplan | grep -q '^go.temporal.io/' || { echo "cmd/runplan links Temporal"; exit 1; }
@@ -112,10 +112,10 @@ screenshots: ## make the screenshots of docs, with Chromium
 
 retrieval: ## measure what retrieval finds of real commits; HISTORIES=folder,… of bundles and bare repositories, RETRIEVAL="-each 20 -v"
 	@test -n "$(HISTORIES)" || { echo "give HISTORIES=folder: git bundles, bare repositories or checkouts"; exit 2; }
-	$(GO) run ./internal/retrieval -from "$(HISTORIES)" $(RETRIEVAL)
+	$(GO) run ./tools/retrieval -from "$(HISTORIES)" $(RETRIEVAL)
 
 bench: ## measure against the floor on this machine; BENCH=-quick for a short one, BENCH="-only team" for one part
-	$(GO) run ./internal/bench $(BENCH)
+	$(GO) run ./tools/bench $(BENCH)
 
 clean: ## remove what was built
 	rm -rf bin dist

@@ -69,8 +69,8 @@ func (t Trees) One(ctx context.Context, commit, test string) (gates.Report, erro
 		}
 		return l.Single(ctx, gates.Single{Path: path, Only: only}, 1, func(run gates.SingleRun) bool {
 			l.Show(run.Text)
-			if run.Went != gates.WentWell {
-				l.Find(gates.Finding{Rule: "regression", Path: path, Severity: gates.Error, Message: fmt.Sprintf("it %s%s", run.Went, because(run.Why)), Test: only})
+			if run.Outcome != gates.RunPassed {
+				l.Find(gates.Finding{Rule: "regression", Path: path, Severity: gates.Error, Message: fmt.Sprintf("it %s%s", run.Outcome, because(run.Why)), Test: only})
 			}
 			return false
 		})

@@ -9,17 +9,17 @@ import (
 
 // Parts holds what the real stages are made of. Callers that only read need none of it.
 type Parts struct {
-	Store  *store.Feedbacks
-	Triage func(ctx context.Context) (Asker, error) // created on first use, because most calls ask no model
-	Plan   func(ctx context.Context) (Asker, error)
-	Cost   Envelope
-	Owner  Owner
-	Fixer  Fixer
-	Differ Differ
-	Review func(ctx context.Context, w ReviewWish) (Reviewed, error)
-	Forge  Forge
-	Memory Memory
-	Alarm  func(ctx context.Context, i Item, c Checked) error
+	Store    *store.Feedbacks
+	Triage   func(ctx context.Context) (Asker, error) // created on first use, because most calls ask no model
+	Plan     func(ctx context.Context) (Asker, error)
+	Cost     Envelope
+	Owner    Owner
+	Fixer    Fixer
+	Differ   Differ
+	Review   func(ctx context.Context, w ReviewWish) (Reviewed, error)
+	PRClient PRClient
+	Memory   Memory
+	Alarm    func(ctx context.Context, i Item, c Checked) error
 	// Critique reviews a step of an agent.
 	Critique func(ctx context.Context, t Turn) (Critique, error)
 	Now      func() time.Time
@@ -83,10 +83,10 @@ func New(p Parts) *Driver {
 			}
 			return p.Review(ctx, ReviewWish{i, plan, f, v, EarlierReviews(earlier)})
 		},
-		Publish: p.Forge.Publish,
-		Notify:  p.Forge.Notify,
+		Publish: p.PRClient.Publish,
+		Notify:  p.PRClient.Notify,
 		Merged: func(ctx context.Context, _ Item, _ Plan, f Fix, pr Published) (Merged, error) {
-			return p.Forge.Merged(ctx, f, pr)
+			return p.PRClient.Merged(ctx, f, pr)
 		},
 		Verify: func(ctx context.Context, _ Item, plan Plan, m Merged) (Checked, error) {
 			return CheckMerged(ctx, p.Differ, m.Commit, plan.Test.Path)

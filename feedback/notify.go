@@ -31,7 +31,7 @@ var threadForm = lazyre.New(`^/[\w.-]+/[\w.-]+/(pull|issues)/\d+/?$`)
 
 // Notify comments on the thread of the feedback (FIX-22), once: it finds the comment of an earlier process that was
 // killed before recording it. A failure is a warning, and the loop continues.
-func (f Forge) Notify(ctx context.Context, i Item, p Published) (Told, error) {
+func (f PRClient) Notify(ctx context.Context, i Item, p Published) (Told, error) {
 	later := func(format string, args ...any) (Told, error) {
 		return Told{Deferred: true, Why: fmt.Sprintf(format, args...)}, nil
 	}
@@ -76,7 +76,7 @@ func (f Forge) Notify(ctx context.Context, i Item, p Published) (Told, error) {
 
 // commented reports whether a thread already contains the comment. why gives the reason if that is unknown; then no
 // comment is posted.
-func (f Forge) commented(ctx context.Context, kind, where, text string) (there bool, why string, err error) {
+func (f PRClient) commented(ctx context.Context, kind, where, text string) (there bool, why string, err error) {
 	out, said, err := f.program(ctx, "gh", kind, "view", where, "--json", "comments")
 	switch {
 	case errors.Is(err, proc.ErrNotFound):

@@ -55,8 +55,8 @@ func (t Target) Check() error {
 	return nil
 }
 
-// Forge uses the remote and gh, the command line tool of GitHub.
-type Forge struct {
+// PRClient uses the remote and gh, the command line tool of GitHub.
+type PRClient struct {
 	Repo   *git.Repo
 	Env    []string
 	Reaper *proc.Reaper
@@ -69,7 +69,7 @@ type Forge struct {
 const toolTimeout = 5 * time.Minute
 
 // program runs a program. said is its error output, for people.
-func (f Forge) program(ctx context.Context, args ...string) (out, said string, err error) {
+func (f PRClient) program(ctx context.Context, args ...string) (out, said string, err error) {
 	res, err := proc.Run(ctx, proc.Cmd{
 		Args: args, Dir: f.Repo.Root, Env: f.Env, Limits: proc.Limits{Total: toolTimeout}, KeepStdout: 1 << 20, Reaper: f.Reaper, Redact: f.Redact,
 	})
@@ -95,7 +95,7 @@ func oneLine(text string) string {
 }
 
 // remote returns the remote to push to, or "" if there is none.
-func (f Forge) remote(ctx context.Context) (string, error) {
+func (f PRClient) remote(ctx context.Context) (string, error) {
 	out, err := f.Repo.Run(ctx, "remote")
 	if err != nil {
 		return "", err
@@ -115,7 +115,7 @@ func (f Forge) remote(ctx context.Context) (string, error) {
 }
 
 // DefaultBranch returns the default branch of the remote, or "" if unknown.
-func (f Forge) DefaultBranch(ctx context.Context) (string, error) {
+func (f PRClient) DefaultBranch(ctx context.Context) (string, error) {
 	remote, err := f.remote(ctx)
 	if err != nil || remote == "" {
 		return "", err
@@ -132,7 +132,7 @@ var urlForm = lazyre.New(`https?://[^\s"'<>]+/pull/\d+`)
 // Publish pushes the branch and opens a draft change request for the integration branch (FIX-20). It refuses a change
 // without a regression test, a change of another feedback, and the default branch. Without a remote or gh it says so,
 // and the branch remains for people.
-func (f Forge) Publish(ctx context.Context, i Item, c Change) (Published, error) {
+func (f PRClient) Publish(ctx context.Context, i Item, c Change) (Published, error) {
 	switch {
 	case c.Plan.Test.Path == "":
 		return Published{}, refuse("", "the change has no regression test, so it is not published")
@@ -183,13 +183,13 @@ func (f Forge) Publish(ctx context.Context, i Item, c Change) (Published, error)
 		return Published{}, blocked("put it right, then process the feedback again; the branch is pushed", "gh pr create: %s", said)
 	}
 	if out.URL = urlForm.FindString(url); out.URL == "" {
-		return Published{}, blocked("look at the forge, then: runplan self-fix record "+i.ID+" --pr URL", "gh pr create did not say where the change request is: %q", oneLine(url))
+		return Published{}, blocked("look at the change requests of the repository, then: runplan self-fix record "+i.ID+" --pr URL", "gh pr create did not say where the change request is: %q", oneLine(url))
 	}
 	return out, nil
 }
 
 // text writes a text for gh to a file, because command lines have a length limit.
-func (f Forge) text(id, name, text string) (string, error) {
+func (f PRClient) text(id, name, text string) (string, error) {
 	dir := filepath.Join(f.Dir, id)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
@@ -208,7 +208,7 @@ func Title(i Item) string {
 	return "Fix " + i.ID + ": " + line
 }
 
-// quote quotes the owner's text in a fence, so that the forge sees no mention, image or command in it. It removes only
+// quote quotes the owner's text in a fence, so that GitHub sees no mention, image or command in it. It removes only
 // control and invisible characters.
 func quote(body string) string {
 	shown := fence.Clean(body)

@@ -34,7 +34,7 @@ func TestNotPublished(t *testing.T) {
 	} {
 		c := change("one")
 		hurt(&c)
-		if _, err := (Forge{}).Publish(t.Context(), Item{ID: "one"}, c); err == nil {
+		if _, err := (PRClient{}).Publish(t.Context(), Item{ID: "one"}, c); err == nil {
 			t.Errorf("%s: published", name)
 		} else if _, ok := refused(err); !ok {
 			t.Errorf("%s: %v", name, err)
@@ -122,7 +122,7 @@ func TestTable(t *testing.T) {
 // Where nobody can be told it is a warning, and deferred (FIX-22).
 func TestNobodyIsTold(t *testing.T) {
 	for _, url := range []string{"", "https://example.org/a", "http://github.com/a/b/pull/1", "https://github.com/a/b/commit/1", "https://github.com/a/b/pull/x", "https://u@github.com/a/b/pull/1"} {
-		got, err := (Forge{}).Notify(t.Context(), Item{ID: "one", URL: url}, Published{})
+		got, err := (PRClient{}).Notify(t.Context(), Item{ID: "one", URL: url}, Published{})
 		if err != nil || !got.Deferred || !strings.HasPrefix(got.String(), "warning: ") {
 			t.Errorf("%q: %+v %v", url, got, err)
 		}

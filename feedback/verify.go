@@ -30,7 +30,7 @@ func (m Merged) String() string {
 
 // Merged checks whether a change was merged. It asks gh about the change request and git about the integration branch.
 // It fetches the remote's branch if there is one, and does not change the checkout.
-func (f Forge) Merged(ctx context.Context, x Fix, pr Published) (Merged, error) {
+func (f PRClient) Merged(ctx context.Context, x Fix, pr Published) (Merged, error) {
 	var where []string
 	if pr.Remote != "" {
 		if _, said, err := f.program(ctx, "git", "fetch", "--quiet", "--no-tags", pr.Remote, "+refs/heads/"+pr.Base+":refs/remotes/"+pr.Remote+"/"+pr.Base); err != nil {
@@ -65,7 +65,7 @@ func (f Forge) Merged(ctx context.Context, x Fix, pr Published) (Merged, error) 
 }
 
 // asked asks gh about a change request. If gh is unavailable, git decides.
-func (f Forge) asked(ctx context.Context, pr Published) (Merged, error) {
+func (f PRClient) asked(ctx context.Context, pr Published) (Merged, error) {
 	if pr.URL == "" {
 		return Merged{}, nil
 	}

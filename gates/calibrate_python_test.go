@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/runplan/runplan/gates/testout"
-	"github.com/runplan/runplan/internal/tooltest"
+	"github.com/runplan/runplan/tools/tooltest"
 )
 
 // pytestPython finds an interpreter that has pytest.

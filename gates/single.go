@@ -21,23 +21,23 @@ type Single struct {
 	Shell string // what runs it, if the project's files do not tell; bash -eu -o pipefail
 }
 
-// Went says how one run of a [Single] went.
-type Went string
+// RunOutcome says how one run of a [Single] went.
+type RunOutcome string
 
 // How a run goes. Only the first two say something of the code: a test that did not build never ran, and one that was
 // skipped did not pass.
 const (
-	WentWell  Went = "passed"
-	WentBad   Went = "failed"       // a test ran, and failed
-	WentBlind Went = "did not run"  // it did not build, load or set itself up
-	WentIdle  Went = "ran no test"  // the runner found none
-	WentPast  Went = "was skipped"  // it, or a part of it
-	WentDeaf  Went = "hid failures" // the runner tells of failures and ends with 0
+	RunPassed      RunOutcome = "passed"
+	RunFailed      RunOutcome = "failed"       // a test ran, and failed
+	RunBroken      RunOutcome = "did not run"  // it did not build, load or set itself up
+	RunEmpty       RunOutcome = "ran no test"  // the runner found none
+	RunSkipped     RunOutcome = "was skipped"  // it, or a part of it
+	RunHidFailures RunOutcome = "hid failures" // the runner tells of failures and ends with 0
 )
 
 // SingleRun is the result of one run.
 type SingleRun struct {
-	Went    Went
+	Outcome RunOutcome
 	Failed  []string // the tests that failed, as their runner calls them, sorted
 	Why     string   // the first thing that went wrong
 	Text    string   // what did not build or load, or all of the output
@@ -92,8 +92,8 @@ func (l *Look) single(ctx context.Context, s Single, prepared func() (testRun, e
 	if r.show != nil {
 		text = r.show()
 	}
-	one := SingleRun{Went: s.went(out, res), Text: text, Command: commandLine(r.dir, r.args), Known: res.Known}
-	if one.Went == WentWell {
+	one := SingleRun{Outcome: s.outcome(out, res), Text: text, Command: commandLine(r.dir, r.args), Known: res.Known}
+	if one.Outcome == RunPassed {
 		return one, nil
 	}
 	for _, f := range res.Failures {
@@ -104,7 +104,7 @@ func (l *Look) single(ctx context.Context, s Single, prepared func() (testRun, e
 			one.Failed = append(one.Failed, name)
 		}
 	}
-	if one.Why == "" && one.Went != WentPast && one.Went != WentIdle {
+	if one.Why == "" && one.Outcome != RunSkipped && one.Outcome != RunEmpty {
 		one.Why = strings.TrimSuffix(out.how()+": "+lastTelling(out.text), ": ")
 	}
 	slices.Sort(one.Failed)
@@ -120,20 +120,20 @@ func missingRunner(s Single, err error) error {
 }
 
 // went classifies one run. Where the counts do not decide, the exit status does.
-func (s Single) went(out ran, res testout.Result) Went {
+func (s Single) outcome(out ran, res testout.Result) RunOutcome {
 	switch {
 	case s.broke(out, res):
-		return WentBlind
+		return RunBroken
 	case out.ok() && res.Failed > 0:
-		return WentDeaf
+		return RunHidFailures
 	case res.Skipped > 0:
-		return WentPast
+		return RunSkipped
 	case res.Known && res.Passed+res.Failed == 0:
-		return WentIdle
+		return RunEmpty
 	case out.ok():
-		return WentWell
+		return RunPassed
 	}
-	return WentBad
+	return RunFailed
 }
 
 var (

@@ -61,13 +61,13 @@ func (q *question) answers(e Event) bool {
 // beside reports whether a person must approve t. Such a candidate is not part of the merge queue's chain: it
 // stands directly on the run branch until it may merge. No other candidate stands on it or waits for it.
 func (m *Machine) beside(t *track) bool {
-	return (t.Approve || t.doubt != "" || t.unagreed != "") && m.lane != t
+	return (t.Approve || t.doubt != "" || t.unagreed != "") && m.merging != t
 }
 
 // admit lets the first approved candidate merge next, if it still has the approved tree. A merge before it would
 // change its tree.
 func (m *Machine) admit() {
-	if m.lane != nil {
+	if m.merging != nil {
 		return
 	}
 	i := slices.IndexFunc(m.queue, func(t *track) bool {
@@ -78,7 +78,7 @@ func (m *Machine) admit() {
 	}
 	t := m.queue[i]
 	m.queue = slices.Insert(slices.Delete(m.queue, i, i+1), 0, t)
-	m.lane = t
+	m.merging = t
 	m.fire(t, OnDone)
 }
 

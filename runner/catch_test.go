@@ -32,7 +32,7 @@ func TestSimulationCatches(t *testing.T) {
 			return cmds
 		}), "are allowed"},
 		"a machine that lets two batches land at once": {with(nil, func(m *Machine, e Event) []Command {
-			m.lane = nil
+			m.merging = nil
 			if n := len(m.queue); n > 1 {
 				m.queue[0], m.queue[n-1] = m.queue[n-1], m.queue[0]
 			}

@@ -251,10 +251,10 @@ func (m *Machine) take(t *track) {
 		delete(m.out, t.out)
 		t.out = ""
 	}
-	if t.cup == nil {
+	if t.tournament == nil {
 		return
 	}
-	for _, n := range t.cup.entrants {
+	for _, n := range t.tournament.entrants {
 		if lost(n.out) {
 			delete(m.out, n.out)
 			n.out = ""

@@ -26,23 +26,23 @@ type Machine struct {
 	byKey  map[string]*track
 	out    map[string]Command // issued commands without a report
 	// maximum of concurrent agents; less than the run's workers after a failed concurrent start
-	width  int
-	single bool             // candidates could not start side by side
-	tip    string           // commit of the run branch
-	queue  []*track         // candidates waiting for the run branch, next to land first
-	chain  []*track         // part of the queue where each candidate stands on its predecessors; from the last look
-	lane   *track           // the batch that is being committed and merged
-	before *gates.TestCount // of the tip; nil while unknown
-	costs  costs
-	limits limits
-	lost   []Lost // work that the last event put back
-	stop   *Stop
-	lands  []string  // tips that were due to land, without repeats in a row
-	final  lastWord  // of the final review
-	asking *question // whether the run may land
-	agreed string    // tip that a person approved for landing
-	landed Outcome
-	why    string // reason of a refused landing
+	width   int
+	single  bool             // candidates could not start side by side
+	tip     string           // commit of the run branch
+	queue   []*track         // candidates waiting for the run branch, next to land first
+	chain   []*track         // part of the queue where each candidate stands on its predecessors; from the last look
+	merging *track           // the batch that is being committed and merged
+	before  *gates.TestCount // of the tip; nil while unknown
+	costs   costs
+	limits  limits
+	lost    []Lost // work that the last event put back
+	stop    *Stop
+	lands   []string  // tips that were due to land, without repeats in a row
+	final   lastWord  // of the final review
+	asking  *question // whether the run may land
+	agreed  string    // tip that a person approved for landing
+	landed  Outcome
+	why     string // reason of a refused landing
 
 	took func(Transition) // called for each transition; nil outside tests
 }
@@ -87,11 +87,11 @@ type track struct {
 	failure   string // tree and findings of the last failure
 	after     int    // seq of the last failure
 
-	alone bool        // its agent started while no other could
-	cup   *tournament // running tournament, nil if none
-	base  string      // base of the attempt, or the commit with the same tree that replaced it on the run branch
-	on    []string    // needs that were unmerged at the start; base holds their candidates
-	made  candidate
+	alone      bool        // its agent started while no other could
+	tournament *tournament // running tournament, nil if none
+	base       string      // base of the attempt, or the commit with the same tree that replaced it on the run branch
+	on         []string    // needs that were unmerged at the start; base holds their candidates
+	made       candidate
 
 	onto    string // commit below the candidate
 	placed  bool   // whether a candidate on onto exists, in stands
@@ -408,8 +408,8 @@ func (m *Machine) issue(t *track, c Command) Command {
 func (m *Machine) withdraw(t *track) {
 	delete(m.out, t.out)
 	t.out, t.asking = "", nil
-	if t.cup != nil {
-		for _, n := range t.cup.entrants {
+	if t.tournament != nil {
+		for _, n := range t.tournament.entrants {
 			delete(m.out, n.out)
 			n.out = ""
 		}
@@ -434,6 +434,6 @@ func (m *Machine) wait(t *track) {
 	m.leave(t)
 	t.status, t.state, t.reason = Waiting, "", ""
 	t.tries, t.rebuilt, t.waits, t.parked = 0, 0, 0, nil
-	t.failure, t.final, t.tier, t.on, t.cup, t.from, t.suspect = "", "", t.Tier, nil, nil, handed{}, nil
+	t.failure, t.final, t.tier, t.on, t.tournament, t.from, t.suspect = "", "", t.Tier, nil, nil, handed{}, nil
 	t.forget()
 }

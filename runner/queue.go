@@ -48,8 +48,8 @@ func (m *Machine) move(t *track, onto string) {
 		return
 	}
 	m.withdraw(t)
-	if m.lane == t {
-		m.lane = nil
+	if m.merging == t {
+		m.merging = nil
 	}
 	m.put(t, onto)
 	t.changes = 0
@@ -61,8 +61,8 @@ func (m *Machine) move(t *track, onto string) {
 // leave removes t from the queue.
 func (m *Machine) leave(t *track) {
 	m.queue = slices.DeleteFunc(m.queue, func(q *track) bool { return q == t })
-	if m.lane == t {
-		m.lane = nil
+	if m.merging == t {
+		m.merging = nil
 	}
 }
 
@@ -96,8 +96,8 @@ func (m *Machine) line() []Command {
 			if t.asking == nil && (t.approved == "" || t.approved != t.stands.tree) {
 				cmds = append(cmds, m.propose(t))
 			}
-		case m.lane == nil && t == head:
-			m.lane = t
+		case m.merging == nil && t == head:
+			m.merging = t
 			m.fire(t, OnDone)
 			cmds = append(cmds, m.land(t))
 		}
@@ -109,7 +109,7 @@ func (m *Machine) line() []Command {
 // Without speculation, that is at most the first.
 func (m *Machine) place() []*track {
 	for {
-		m.ground()
+		m.resetLostBases()
 		placed, settled := m.walk()
 		if settled {
 			return placed
@@ -165,7 +165,7 @@ func (m *Machine) onRed(t *track) bool {
 // shortOfTests reports whether t passed its gates while the test count below was unknown, but has fewer passed
 // tests.
 func (m *Machine) shortOfTests(t *track) bool {
-	return t.verdict == green && m.lane != t && t.before == nil && t.tests != nil && m.before != nil && t.tests.Passed < m.before.Passed
+	return t.verdict == green && m.merging != t && t.before == nil && t.tests != nil && m.before != nil && t.tests.Passed < m.before.Passed
 }
 
 // ask issues the gates of a candidate.
@@ -305,7 +305,7 @@ func (m *Machine) committed(t *track, e Event) {
 			again = "a hook of the repository has changed the files since"
 		}
 		t.forget()
-		t.again, m.lane = again, nil
+		t.again, m.merging = again, nil
 		m.put(t, t.base)
 		m.fire(t, OnChanged)
 	default:
@@ -348,8 +348,8 @@ func (m *Machine) found(tip string) {
 	}
 }
 
-// ground puts back the batches whose base holds a failed candidate.
-func (m *Machine) ground() {
+// resetLostBases puts back the batches whose base holds a failed candidate.
+func (m *Machine) resetLostBases() {
 	for again := true; again; {
 		again = false
 		for _, t := range m.tracks {
@@ -381,7 +381,7 @@ func (m *Machine) lose(t *track) {
 	}
 	doing := "its candidate is dropped"
 	switch c := m.out[t.out]; {
-	case c.Kind == Execute, t.cup != nil:
+	case c.Kind == Execute, t.tournament != nil:
 		doing = "its agent is stopped"
 	case c.Kind == Gate:
 		doing = "its gates are stopped and its candidate is dropped"

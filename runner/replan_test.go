@@ -8,7 +8,7 @@ import (
 )
 
 // replanned brings a run to where a is merged, b has a candidate that waits for its gates, and c has not begun.
-func replanned(t *testing.T) (*Scribe, *Fold) {
+func replanned(t *testing.T) (*Recorder, *Fold) {
 	t.Helper()
 	info := Info{LoopVersion: DefaultLoop().Version, Workers: 2, MaxAttempts: 2, Base: "base", Batches: []BatchInfo{
 		{Key: "a", Number: "1", Digest: "a1"}, {Key: "b", Number: "2", Digest: "b1"}, {Key: "c", Number: "3", Digest: "c1", Needs: []string{"b"}},
@@ -17,7 +17,7 @@ func replanned(t *testing.T) (*Scribe, *Fold) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	books, fold := NewScribe("r", m, func() time.Time { return time.Unix(1, 0) }), new(Fold)
+	recorder, fold := NewRecorder("r", m, func() time.Time { return time.Unix(1, 0) }), new(Fold)
 	take := func(s Step) {
 		for _, e := range s.Events {
 			if err := fold.Apply(e); err != nil {
@@ -25,8 +25,8 @@ func replanned(t *testing.T) (*Scribe, *Fold) {
 			}
 		}
 	}
-	take(books.Begin(info))
-	tell := func(e Event) { take(books.Fold(e, m.Pending())) }
+	take(recorder.Begin(info))
+	tell := func(e Event) { take(recorder.Fold(e, m.Pending())) }
 	for _, e := range []Event{
 		{Kind: Executed, Command: "a/r1-c0/execute", Batch: "a", Outcome: OutcomeOK, Commit: "ca", Tree: "ta"},
 		{Kind: Gated, Command: "a/r1-c0/gate", Batch: "a", Outcome: OutcomeOK},
@@ -40,7 +40,7 @@ func replanned(t *testing.T) (*Scribe, *Fold) {
 	if s := statuses(m); s["a"] != Passed || s["b"] != Working || s["c"] != Waiting {
 		t.Fatal(s)
 	}
-	return books, fold
+	return recorder, fold
 }
 
 func statuses(m *Machine) map[string]Status {
@@ -76,11 +76,11 @@ func TestReplan(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			books, fold := replanned(t)
-			m := books.Machine()
+			recorder, fold := replanned(t)
+			m := recorder.Machine()
 			tt.e.Kind = PlanChanged
 			for _, e := range []Event{tt.e, {Kind: RunResumed, Commit: "fa"}} {
-				for _, e := range books.Fold(e, nil).Events {
+				for _, e := range recorder.Fold(e, nil).Events {
 					if err := fold.Apply(e); err != nil {
 						t.Fatal(err)
 					}

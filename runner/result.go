@@ -119,8 +119,8 @@ func (m *Machine) view(t *track) View {
 			v.On = append(v.On, n)
 		}
 	}
-	if t.cup != nil {
-		for _, n := range t.cup.entrants {
+	if t.tournament != nil {
+		for _, n := range t.tournament.entrants {
 			v.Competing = append(v.Competing, n.slot)
 		}
 	}

@@ -56,7 +56,7 @@ func (m *Machine) reopen(e Event) []Command {
 	m.found(e.Base)
 	m.wait(t)
 	t.after = 0
-	m.ground()
+	m.resetLostBases()
 	m.unland()
 	return m.schedule()
 }
@@ -110,7 +110,7 @@ func (m *Machine) replan(e Event) []Command {
 	}
 	m.tracks = next.tracks
 	m.rank()
-	m.ground()
+	m.resetLostBases()
 	if !m.settled() {
 		m.unland()
 	}

@@ -73,7 +73,7 @@ func (m *Machine) give() []Command {
 func (m *Machine) starts() []start {
 	var starts []start
 	for _, t := range m.tracks {
-		if t.cup != nil && !m.barred(t) {
+		if t.tournament != nil && !m.barred(t) {
 			starts = append(starts, m.due(t)...)
 			continue
 		}
@@ -229,8 +229,8 @@ func (m *Machine) Pending() []Command {
 		if t.out != "" {
 			cmds = append(cmds, m.out[t.out])
 		}
-		if t.cup != nil {
-			for _, n := range t.cup.entrants {
+		if t.tournament != nil {
+			for _, n := range t.tournament.entrants {
 				if n.out != "" {
 					cmds = append(cmds, m.out[n.out])
 				}

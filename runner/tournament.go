@@ -29,14 +29,14 @@ type entrant struct {
 
 // entrant finds whose command c is, nil for one of the batch itself.
 func (t *track) entrant(c Command) *entrant {
-	if t == nil || t.cup == nil || c.Slot == nil {
+	if t == nil || t.tournament == nil || c.Slot == nil {
 		return nil
 	}
-	i := slices.IndexFunc(t.cup.entrants, func(n *entrant) bool { return n.slot.Number == c.Slot.Number })
+	i := slices.IndexFunc(t.tournament.entrants, func(n *entrant) bool { return n.slot.Number == c.Slot.Number })
 	if i < 0 {
 		return nil
 	}
-	return t.cup.entrants[i]
+	return t.tournament.entrants[i]
 }
 
 // sampled starts the chosen candidates, or a single attempt if there are none.
@@ -46,9 +46,9 @@ func (m *Machine) sampled(t *track, e Event) {
 		t.tries = m.info.MaxAttempts // there is nothing left that could help
 		m.failed(t, e)
 	case e.Outcome == OutcomeOK && len(e.Slots) > 0:
-		t.cup = &tournament{atOnce: max(1, e.AtOnce)}
+		t.tournament = &tournament{atOnce: max(1, e.AtOnce)}
 		for _, s := range e.Slots {
-			t.cup.entrants = append(t.cup.entrants, &entrant{slot: s})
+			t.tournament.entrants = append(t.tournament.entrants, &entrant{slot: s})
 		}
 	default:
 		m.fire(t, OnSkipped)
@@ -57,13 +57,13 @@ func (m *Machine) sampled(t *track, e Event) {
 
 // due lists the candidates of t that an agent may be given. All stand on what the first one was given.
 func (m *Machine) due(t *track) []start {
-	base, on, ok := t.cup.base, t.on, true
+	base, on, ok := t.tournament.base, t.on, true
 	if base == "" {
 		base, on, ok = m.startable(t)
 	}
 	var starts []start
 	atWork := 0
-	for _, n := range t.cup.entrants {
+	for _, n := range t.tournament.entrants {
 		switch {
 		case n.made != nil && !n.ended && m.info.StopAtFirst:
 			return nil // this one may be it
@@ -76,20 +76,20 @@ func (m *Machine) due(t *track) []start {
 	if !ok {
 		return nil
 	}
-	return starts[:max(0, min(len(starts), t.cup.atOnce-atWork))]
+	return starts[:max(0, min(len(starts), t.tournament.atOnce-atWork))]
 }
 
 // enter gives a candidate to an agent.
 func (m *Machine) enter(s start, agent string) Command {
 	t := s.track
-	if t.cup.base == "" {
-		t.cup.base, t.base, t.on = s.base, s.base, s.on
+	if t.tournament.base == "" {
+		t.tournament.base, t.base, t.on = s.base, s.base, s.on
 		if t.base == m.tip {
-			t.cup.before = m.before
+			t.tournament.before = m.before
 		}
 	}
 	t.alone, t.parked = max(m.width, m.crowd()) == 1, nil
-	c := Command{Kind: Execute, Base: t.cup.base, On: t.on, After: t.after, Tier: t.tier, Model: m.model(t, agent), Before: t.cup.before}
+	c := Command{Kind: Execute, Base: t.tournament.base, On: t.on, After: t.after, Tier: t.tier, Model: m.model(t, agent), Before: t.tournament.before}
 	return m.issueFor(t, s.n, c.by(agent, s.n.from))
 }
 
@@ -119,7 +119,7 @@ func (m *Machine) competed(t *track, n *entrant, e Event) {
 	default:
 		n.ended, n.passed, n.tests = true, true, e.Tests
 		if m.info.StopAtFirst {
-			for _, o := range t.cup.entrants {
+			for _, o := range t.tournament.entrants {
 				delete(m.out, o.out)
 				o.out, o.ended = "", true
 			}
@@ -134,22 +134,22 @@ func (m *Machine) compete() []Command {
 		if t.status != Working || t.out != "" || t.state != StateSample && t.state != StateSynthesize {
 			continue
 		}
-		if t.cup == nil {
+		if t.tournament == nil {
 			if t.state == StateSample {
 				cmds = append(cmds, m.issue(t, Command{Kind: Sample, After: t.after, Tier: t.tier}))
 			}
 			continue
 		}
 		ended := true
-		for _, n := range t.cup.entrants {
+		for _, n := range t.tournament.entrants {
 			ended = ended && n.ended
 			if n.made != nil && !n.ended && n.out == "" && m.gating() < m.info.Workers {
-				cmds = append(cmds, m.issueFor(t, n, Command{Kind: Gate, Base: t.cup.base, Commit: n.made.commit, Tree: n.made.tree, Before: t.cup.before, On: t.on}))
+				cmds = append(cmds, m.issueFor(t, n, Command{Kind: Gate, Base: t.tournament.base, Commit: n.made.commit, Tree: n.made.tree, Before: t.tournament.before, On: t.on}))
 			}
 		}
 		if ended {
-			t.candidate = len(t.cup.entrants)
-			cmds = append(cmds, m.issue(t, Command{Kind: Judge, Base: t.cup.base}))
+			t.candidate = len(t.tournament.entrants)
+			cmds = append(cmds, m.issue(t, Command{Kind: Judge, Base: t.tournament.base}))
 		}
 	}
 	return cmds
@@ -160,16 +160,16 @@ const SynthesisVariant = "synthesis"
 
 // judged applies the winner. Without a clear winner, it starts a synthesis of the candidates.
 func (m *Machine) judged(t *track, e Event) {
-	i := slices.IndexFunc(t.cup.entrants, func(n *entrant) bool { return n.slot.Number == e.Candidate && n.passed })
+	i := slices.IndexFunc(t.tournament.entrants, func(n *entrant) bool { return n.slot.Number == e.Candidate && n.passed })
 	switch {
 	case e.Outcome == OutcomeUndecided && t.state == StateSample:
-		number := len(t.cup.entrants) + 1
-		t.cup.entrants = append(t.cup.entrants, &entrant{slot: Slot{Number: number, Variant: SynthesisVariant, Kind: SynthesisVariant, Digest: true}})
+		number := len(t.tournament.entrants) + 1
+		t.tournament.entrants = append(t.tournament.entrants, &entrant{slot: Slot{Number: number, Variant: SynthesisVariant, Kind: SynthesisVariant, Digest: true}})
 		m.fire(t, OnUndecided)
 	case e.Outcome == OutcomeOK && i >= 0:
-		m.win(t, t.cup.entrants[i])
+		m.win(t, t.tournament.entrants[i])
 	default:
-		t.cup = nil
+		t.tournament = nil
 		t.tries = m.info.MaxAttempts // neither a candidate nor a synthesis would do, so one more attempt won't (SAMP-09)
 		m.failed(t, e)
 	}
@@ -180,8 +180,8 @@ func (m *Machine) win(t *track, n *entrant) {
 	t.made, t.changes, t.waits, t.sound = *n.made, 0, 0, true
 	m.put(t, t.base)
 	t.forget()
-	t.gated, t.tests, t.asked, t.before = true, n.tests, true, t.cup.before
-	t.cup = nil
+	t.gated, t.tests, t.asked, t.before = true, n.tests, true, t.tournament.before
+	t.tournament = nil
 	if m.shared() {
 		t.parked = nil // another candidate may have met a limit
 	}

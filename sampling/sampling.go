@@ -20,7 +20,7 @@ type Options struct {
 }
 
 // DefaultOptions are the options that hold where no setting says otherwise. How Forget was chosen is in
-// docs/sampling.md: by the simulation that internal/bench prints.
+// docs/sampling.md: by the simulation that tools/bench prints.
 func DefaultOptions() Options {
 	return Options{Close: 0.05, LearnAfter: 10, Forget: 0.01}
 }

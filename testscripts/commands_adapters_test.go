@@ -8,7 +8,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/runplan/runplan/internal/tinymodel"
+	"github.com/runplan/runplan/tools/tinymodel"
 )
 
 // adapterCommands make what a trainer would make.

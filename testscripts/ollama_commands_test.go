@@ -22,7 +22,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/runplan/runplan/internal/tinymodel"
+	"github.com/runplan/runplan/tools/tinymodel"
 )
 
 // ollamaScripts is what the scripts under testdata/ollama share. $OLLAMA is the address of the server.

@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/runplan/runplan/internal/tinymodel"
+	"github.com/runplan/runplan/tools/tinymodel"
 	"github.com/runplan/runplan/llm"
 )
 

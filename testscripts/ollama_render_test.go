@@ -10,7 +10,7 @@ import (
 
 	"github.com/ollama/ollama/api"
 
-	"github.com/runplan/runplan/internal/tinymodel"
+	"github.com/runplan/runplan/tools/tinymodel"
 	"github.com/runplan/runplan/llm"
 	"github.com/runplan/runplan/training"
 	"github.com/runplan/runplan/training/chat"

@@ -11,7 +11,7 @@ import (
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/gatetest"
 	"github.com/runplan/runplan/gates/review"
-	"github.com/runplan/runplan/internal/tinymodel"
+	"github.com/runplan/runplan/tools/tinymodel"
 	"github.com/runplan/runplan/llm"
 )
 

@@ -22,7 +22,7 @@ import (
 
 	"github.com/ollama/ollama/api"
 
-	"github.com/runplan/runplan/internal/tinymodel"
+	"github.com/runplan/runplan/tools/tinymodel"
 )
 
 // ollamaProgram is the real server, as make ollama builds it. Without one a test is skipped and says how to get it; with

@@ -15,8 +15,8 @@ import (
 	"github.com/ollama/ollama/api"
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/runplan/runplan/internal/tinymodel"
-	"github.com/runplan/runplan/internal/tooltest"
+	"github.com/runplan/runplan/tools/tinymodel"
+	"github.com/runplan/runplan/tools/tooltest"
 	"github.com/runplan/runplan/llm/llmtest"
 )
 

@@ -14,7 +14,7 @@ func (c *compared) judge(base, now side, fix []gates.File) {
 		c.Note("%s, %s", told(base), told(now))
 	}
 	c.Show(now.output)
-	if w, ok := now.went(); ok && w == gates.WentWell {
+	if w, ok := now.outcome(); ok && w == gates.RunPassed {
 		c.Show(base.output)
 	}
 	before, fine := c.usable(base, fix)
@@ -23,13 +23,13 @@ func (c *compared) judge(base, now side, fix []gates.File) {
 		return
 	}
 	switch {
-	case before == gates.WentWell && after == gates.WentWell:
+	case before == gates.RunPassed && after == gates.RunPassed:
 		c.refuse(RulePassesBoth, "the regression test passes on the base, without the fix, as well as on the candidate: it does not show what was wrong",
 			"let it fail where the bug is; a test that cannot fail proves nothing")
-	case before != gates.WentWell && after != gates.WentWell:
+	case before != gates.RunPassed && after != gates.RunPassed:
 		c.refuse(RuleFailsBoth, fmt.Sprintf("the regression test fails on the candidate as well as on the base: the fix does not put right what it tests%s", because(now.why())),
 			"put the bug right, or correct the test")
-	case before == gates.WentWell:
+	case before == gates.RunPassed:
 		c.refuse(RuleInverted, fmt.Sprintf("the regression test passes on the base and fails on the candidate: the change breaks what it tests%s", because(now.why())),
 			"put right what the change broke")
 	}
@@ -37,10 +37,10 @@ func (c *compared) judge(base, now side, fix []gates.File) {
 
 // told describes one side: "base: failed 3 of 3 runs (TestAdd)".
 func told(s side) string {
-	w, same := s.went()
+	w, same := s.outcome()
 	if !same {
 		var parts []string
-		for _, w := range []gates.Went{gates.WentWell, gates.WentBad, gates.WentBlind, gates.WentIdle, gates.WentPast, gates.WentDeaf} {
+		for _, w := range []gates.RunOutcome{gates.RunPassed, gates.RunFailed, gates.RunBroken, gates.RunEmpty, gates.RunSkipped, gates.RunHidFailures} {
 			if n := s.count(w); n > 0 {
 				parts = append(parts, fmt.Sprintf("%s %d", w, n))
 			}
@@ -60,29 +60,29 @@ func told(s side) string {
 
 // usable reports whether the result of a side is meaningful: its runs agree, and a test ran in them. Otherwise it
 // records a finding.
-func (c *compared) usable(s side, fix []gates.File) (gates.Went, bool) {
-	w, same := s.went()
-	if same && w == gates.WentBad {
+func (c *compared) usable(s side, fix []gates.File) (gates.RunOutcome, bool) {
+	w, same := s.outcome()
+	if same && w == gates.RunFailed {
 		_, same = s.always()
 	}
 	if !same {
 		c.refuse(RuleFlaky, fmt.Sprintf("the regression test is flaky on the %s: of %d runs it passed in %d and failed in %d%s",
-			s.name, len(s.runs), s.count(gates.WentWell), s.count(gates.WentBad), because(s.why())),
+			s.name, len(s.runs), s.count(gates.RunPassed), s.count(gates.RunFailed), because(s.why())),
 			"take out what depends on time, order or chance")
 		return w, false
 	}
 	switch w {
-	case gates.WentPast:
+	case gates.RunSkipped:
 		c.refuse(RuleSkipped, fmt.Sprintf("the regression test is skipped on the %s, at least in part: skipped is not passed, and not failed", s.name),
 			"let it run; of a file with other tests name the one that is meant: "+c.test.Path+"::NAME")
 		return w, false
-	case gates.WentIdle:
+	case gates.RunEmpty:
 		c.refuse(RuleIdle, fmt.Sprintf("no test of %s ran on the %s", c.test.Path, s.name), "write a test that its runner finds")
 		return w, false
-	case gates.WentDeaf:
+	case gates.RunHidFailures:
 		c.refuse(RuleHidden, fmt.Sprintf("the regression test fails on the %s, and yet its command ends with exit status 0%s", s.name, because(s.why())), "let the command fail when a test fails")
 		return w, false
-	case gates.WentBlind:
+	case gates.RunBroken:
 		return c.blind(s, fix)
 	}
 	return w, true
@@ -91,7 +91,7 @@ func (c *compared) usable(s side, fix []gates.File) (gates.Went, bool) {
 // blind decides about a test that did not build or load. That is not a failing test: its result is unknown. One cause
 // is accepted with a warning: the test misses only names that the fix itself adds, so it could never build without the
 // fix.
-func (c *compared) blind(s side, fix []gates.File) (gates.Went, bool) {
+func (c *compared) blind(s side, fix []gates.File) (gates.RunOutcome, bool) {
 	run := s.runs[0]
 	names := missing(run.Text)
 	if len(names) > 0 && len(fix) > 0 {
@@ -101,12 +101,12 @@ func (c *compared) blind(s side, fix []gates.File) (gates.Went, bool) {
 				Message: fmt.Sprintf("the regression test does not build on the base, for want of what the fix adds (%s): that it would have failed there for the right reason is not shown", strings.Join(names, ", ")),
 				Fix:     "test by what the base has already, where that is possible",
 			})
-			return gates.WentBad, true
+			return gates.RunFailed, true
 		}
 	}
 	c.refuse(RuleBlind, fmt.Sprintf("the regression test did not run on the %s, and that is not a failing test%s", s.name, because(run.Why)),
 		"write it so that it builds on both sides, and fails by what it checks")
-	return gates.WentBlind, false
+	return gates.RunBroken, false
 }
 
 // because formats the cause as the end of a sentence, on one line.

@@ -21,7 +21,7 @@ func (c *compared) side(ctx context.Context, name string, s gates.Subject) (side
 		return l.Single(ctx, c.test, c.Runs, func(one gates.SingleRun) bool {
 			out.runs = append(out.runs, one)
 			l.Show(one.Text)
-			return one.Went != gates.WentBlind || len(out.runs) > 1
+			return one.Outcome != gates.RunBroken || len(out.runs) > 1
 		})
 	})
 	rep, err := g.Check(ctx, s)
@@ -30,12 +30,12 @@ func (c *compared) side(ctx context.Context, name string, s gates.Subject) (side
 }
 
 // went returns the common result of all runs of the side; ok is false if they differ.
-func (s side) went() (w gates.Went, ok bool) {
+func (s side) outcome() (w gates.RunOutcome, ok bool) {
 	for i, r := range s.runs {
-		if i > 0 && r.Went != w {
+		if i > 0 && r.Outcome != w {
 			return w, false
 		}
-		w = r.Went
+		w = r.Outcome
 	}
 	return w, true
 }
@@ -67,10 +67,10 @@ func (s side) why() string {
 }
 
 // count formats the number of runs: "2 of 3 runs".
-func (s side) count(w gates.Went) int {
+func (s side) count(w gates.RunOutcome) int {
 	n := 0
 	for _, r := range s.runs {
-		if r.Went == w {
+		if r.Outcome == w {
 			n++
 		}
 	}

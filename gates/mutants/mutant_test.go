@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/runplan/runplan/internal/tooltest"
 	"github.com/runplan/runplan/patterns"
+	"github.com/runplan/runplan/tools/tooltest"
 )
 
 // every marks all lines of a text.

@@ -103,7 +103,7 @@ func (r *runner) run(ctx context.Context, t test) (outcome, error) {
 		defer stop()
 		what := survived
 		err := r.in.Single(ctx, gates.Single{Path: t.file}, 1, func(one gates.SingleRun) bool {
-			if one.Went != gates.WentWell {
+			if one.Outcome != gates.RunPassed {
 				what = killed
 			}
 			return false
@@ -307,7 +307,7 @@ func (r *runner) script(ctx context.Context, file string) (*target, error) {
 	for _, f := range found[:min(len(found), mostTests)] {
 		began, well := time.Now(), false
 		err := r.in.Single(ctx, gates.Single{Path: f.file}, 1, func(one gates.SingleRun) bool {
-			well = one.Went == gates.WentWell || one.Went == gates.WentPast && len(one.Failed) == 0
+			well = one.Outcome == gates.RunPassed || one.Outcome == gates.RunSkipped && len(one.Failed) == 0
 			return false
 		})
 		if err != nil {

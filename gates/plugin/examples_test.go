@@ -12,7 +12,7 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/gatetest"
-	"github.com/runplan/runplan/internal/tooltest"
+	"github.com/runplan/runplan/tools/tooltest"
 )
 
 // example is a plugin of examples/ with a tree that it passes and one that it fails.

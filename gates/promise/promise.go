@@ -296,8 +296,8 @@ func (o Options) anyRan(ctx context.Context, l *gates.Look, n planparse.Named, f
 			return false, err
 		case err != nil:
 			blind = err.Error()
-		case one.Went == gates.WentIdle || one.Went == gates.WentPast && len(one.Failed) == 0 || one.Went == gates.WentBlind:
-			why = fmt.Sprintf("it %s", one.Went)
+		case one.Outcome == gates.RunEmpty || one.Outcome == gates.RunSkipped && len(one.Failed) == 0 || one.Outcome == gates.RunBroken:
+			why = fmt.Sprintf("it %s", one.Outcome)
 			if one.Why != "" {
 				why += ": " + one.Why
 			}

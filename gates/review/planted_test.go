@@ -20,10 +20,10 @@ import (
 	"github.com/runplan/runplan/gates/review/security"
 	"github.com/runplan/runplan/gates/rules"
 	"github.com/runplan/runplan/gates/suite"
-	"github.com/runplan/runplan/internal/tooltest"
 	"github.com/runplan/runplan/lessons"
 	"github.com/runplan/runplan/llm"
 	"github.com/runplan/runplan/llm/llmtest"
+	"github.com/runplan/runplan/tools/tooltest"
 )
 
 // plant is one defect in one of the two projects: a text of the change without defects that becomes another. A file

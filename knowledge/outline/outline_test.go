@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/runplan/runplan/internal/tooltest"
+	"github.com/runplan/runplan/tools/tooltest"
 	"github.com/runplan/runplan/patterns"
 )
 

@@ -18,7 +18,7 @@ import (
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/tokens"
-	"github.com/runplan/runplan/internal/tooltest"
+	"github.com/runplan/runplan/tools/tooltest"
 	"github.com/runplan/runplan/knowledge"
 	"github.com/runplan/runplan/llm"
 	"github.com/runplan/runplan/patterns"

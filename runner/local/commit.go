@@ -51,7 +51,7 @@ func (w *work) Commit(ctx context.Context, c runner.Command, _ runner.Progress) 
 	hooks := w.shift(c, space, "the commit")
 	w.begin(hooks, false) // hooks that appeared during agents or gates do not run
 	defer w.adopt(hooks)
-	defer w.lookout.drop()
+	defer w.snapshots.drop()
 	res, err := proc.Run(ctx, proc.Cmd{
 		Args: []string{"git", "commit", "--quiet", "--allow-empty", "--cleanup=whitespace", "--file=-"},
 		Dir:  space.Dir, Env: w.marked(space.Env()), Stdin: strings.NewReader(w.message(b)),

@@ -117,32 +117,32 @@ func (e *Engine) Post(ctx context.Context, _ string, ev runner.Event) error {
 // session is one process's execution of a run; a resume is a new session.
 type session struct {
 	*Engine
-	run     string
-	machine *runner.Machine
-	fold    runner.Fold
-	work    *work
-	books   *runner.Scribe
-	heard   int64 // id of the last post read
-	results chan result
-	jobs    map[string]*job // running, by command id
-	last    map[string]*job // the last job started in each place
-	guard   guard
-	ctx     context.Context // of all jobs; cancelled to stop at once
-	cancel  context.CancelCauseFunc
-	mu      sync.Mutex
-	facts   map[string]*facts
-	merged  map[string]merge // by batch
-	tip     seen             // facts of the last merged batch
-	final   *runner.ReviewInfo
-	tests   map[string]*gates.TestCount // by commit of the run branch
-	live    bool                        // events happen now; false during replay
-	notes   []string
-	noted   chan struct{}
-	history chronicle
-	limits  limits // agent limits last written to the journal
-	config  string // settings digest last written to the journal
-	watch   failures.Observer
-	digests map[string]string // of the batches' texts, as last recorded
+	run      string
+	machine  *runner.Machine
+	fold     runner.Fold
+	work     *work
+	recorder *runner.Recorder
+	heard    int64 // id of the last post read
+	results  chan result
+	jobs     map[string]*job // running, by command id
+	last     map[string]*job // the last job started in each place
+	guard    guard
+	ctx      context.Context // of all jobs; cancelled to stop at once
+	cancel   context.CancelCauseFunc
+	mu       sync.Mutex
+	facts    map[string]*facts
+	merged   map[string]merge // by batch
+	tip      seen             // facts of the last merged batch
+	final    *runner.ReviewInfo
+	tests    map[string]*gates.TestCount // by commit of the run branch
+	live     bool                        // events happen now; false during replay
+	notes    []string
+	noted    chan struct{}
+	history  chronicle
+	limits   limits // agent limits last written to the journal
+	config   string // settings digest last written to the journal
+	watch    failures.Observer
+	digests  map[string]string // of the batches' texts, as last recorded
 
 	erred    bool           // a command failed with an error, and no command followed
 	stopping chan struct{}  // closed when no further work may begin
@@ -191,7 +191,7 @@ func (e *Engine) open(ctx context.Context, run string, info runner.Info) *sessio
 		return chronicle{slices.Clone(s.history.ended), slices.Clone(s.history.working)}
 	}
 	s.work.pool = &Pool{
-		repo: e.Repo, layout: e.Layout, slug: info.Slug, note: s.note, used: map[string]*Space{}, refs: s.work.refs, stir: s.work.lookout.drop,
+		repo: e.Repo, layout: e.Layout, slug: info.Slug, note: s.note, used: map[string]*Space{}, refs: s.work.refs, stir: s.work.snapshots.drop,
 		setup: Setup{e.Copy, e.Setup, e.SetupTime, s.work.agentEnv(e.Layout.Temp(run)), e.Reaper, e.Limits.Grace},
 	}
 	return s
@@ -365,7 +365,7 @@ func (f lines) Line(batch, text string) { f(batch, text) }
 
 // record writes an event and its consequences in one transaction, and returns the commands to start.
 func (s *session) record(ev runner.Event) ([]runner.Command, error) {
-	step := s.books.Fold(ev, s.underWay())
+	step := s.recorder.Fold(ev, s.underWay())
 	if step.Note != "" {
 		s.note(step.Note)
 	}

@@ -62,7 +62,7 @@ func (w *work) Fidelity(ctx context.Context, c runner.Command, p runner.Progress
 		}
 		heard = append(heard, o)
 	}
-	w.lookout.drop()
+	w.snapshots.drop()
 	return w.opinions(e, heard, blind, out), nil
 }
 

@@ -39,12 +39,12 @@ func TestHear(t *testing.T) {
 	open := func() *session {
 		e := New(Config{Journal: j, Plan: plan, Layout: layout, Now: time.Now, Observe: func(ev runner.Event) { seen = append(seen, ev) }})
 		s := &session{Engine: e, run: "r", machine: m, work: &work{redact: redact.New([]string{"API_TOKEN=tok-4kQ7vTz2LmW9x"})}, stopping: make(chan struct{}),
-			books: runner.NewScribe("r", m, time.Now), jobs: map[string]*job{}, facts: map[string]*facts{}}
+			recorder: runner.NewRecorder("r", m, time.Now), jobs: map[string]*job{}, facts: map[string]*facts{}}
 		for ev, err := range e.Events(ctx, "r", 0) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s.books.Recall(ev)
+			s.recorder.Recall(ev)
 			s.heard = max(s.heard, ev.Post)
 		}
 		return s

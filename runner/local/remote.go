@@ -46,7 +46,7 @@ func NewMirror(ctx context.Context, c Config, run string, info runner.Info) (*Mi
 func (m *Mirror) Seq() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.s.books.Seq()
+	return m.s.recorder.Seq()
 }
 
 // Take writes the events that follow the last known one to the journal. It skips events that the journal already
@@ -54,7 +54,7 @@ func (m *Mirror) Seq() int {
 func (m *Mirror) Take(ctx context.Context, events []runner.Event) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	known := m.s.books.Seq()
+	known := m.s.recorder.Seq()
 	events = slices.Clone(events)
 	events = slices.DeleteFunc(events, func(e runner.Event) bool { return e.Seq <= known })
 	if len(events) == 0 {
@@ -82,7 +82,7 @@ func (m *Mirror) Take(ctx context.Context, events []runner.Event) error {
 		return err
 	}
 	for _, e := range events {
-		m.s.books.Recall(e)
+		m.s.recorder.Recall(e)
 		if m.hear != nil {
 			m.hear(e)
 		}
@@ -125,27 +125,27 @@ func (m *Mirror) Result() (runner.Result, bool) {
 }
 
 // Worker performs single commands of a run that another machine drives. It uses its own clone and the same code as
-// [Engine]. Other workers serve the same run from other clones; they exchange data through a [Depot].
+// [Engine]. Other workers serve the same run from other clones; they exchange data through a [SharedRepo].
 type Worker struct {
 	*Mirror
-	depot *Depot
+	sharedRepo *SharedRepo
 
 	places sync.Map // place → *sync.Mutex: one command at a time in each place
 	runRef sync.Mutex
 
-	shared sync.Mutex // held while the run branch of the depot is read or moved
+	shared sync.Mutex // held while the run branch of the shared repository is read or moved
 	news   news
 }
 
 // NewWorker returns a worker. The configuration describes the clone; c.Observe gets each event that the worker
 // records.
-func NewWorker(ctx context.Context, c Config, run string, info runner.Info, depot *Depot) (*Worker, error) {
+func NewWorker(ctx context.Context, c Config, run string, info runner.Info, sharedRepo *SharedRepo) (*Worker, error) {
 	m, err := NewMirror(ctx, c, run, info)
 	if err != nil {
 		return nil, err
 	}
 	m.s.work.sweep()
-	w := &Worker{Mirror: m, depot: depot, news: news{orders: map[string]int{}, own: map[int]bool{}, some: true}}
+	w := &Worker{Mirror: m, sharedRepo: sharedRepo, news: news{orders: map[string]int{}, own: map[int]bool{}, some: true}}
 	for ev, err := range m.s.Events(ctx, run, 0) {
 		if err != nil {
 			return nil, err
@@ -156,7 +156,7 @@ func NewWorker(ctx context.Context, c Config, run string, info runner.Info, depo
 	return w, nil
 }
 
-// Done is the result of a command as stored in the depot. A second worker with the same command reads it from
+// Done is the result of a command as stored in the shared repository. A second worker with the same command reads it from
 // there.
 type Done struct {
 	Command string         `json:"command"`
@@ -168,7 +168,7 @@ type Done struct {
 // again reports whether the command must be performed anew: a cancelled or waiting command has no result.
 func (d Done) again() bool { return !d.Event.Outcome.Tells() }
 
-// Pushed names the last step of a run that was pushed to the depot. Others continue from it if this machine fails.
+// Pushed names the last step of a run that was pushed to the shared repository. Others continue from it if this machine fails.
 type Pushed struct {
 	Ref    string `json:"ref"`
 	Commit string `json:"commit"`
@@ -194,8 +194,8 @@ func (w *Worker) Perform(ctx context.Context, o Order, mark func(Pushed)) (Done,
 	place := lock.(*sync.Mutex)
 	place.Lock()
 	defer place.Unlock()
-	if o.Last.Ref == w.depot.doneRef(o.Seq) {
-		if d, err := w.depot.read(ctx, o.Last.Commit); err == nil && d.Command == c.ID {
+	if o.Last.Ref == w.sharedRepo.doneRef(o.Seq) {
+		if d, err := w.sharedRepo.read(ctx, o.Last.Commit); err == nil && d.Command == c.ID {
 			return d, nil
 		}
 	}
@@ -204,9 +204,9 @@ func (w *Worker) Perform(ctx context.Context, o Order, mark func(Pushed)) (Done,
 		if err := w.sync(ctx, again); err != nil {
 			return Done{}, err
 		}
-		mark(w.depot.Latest())
+		mark(w.sharedRepo.Latest())
 		if again {
-			if d, ok, err := w.depot.done(ctx, o.Seq); err != nil || ok && d.Command == c.ID {
+			if d, ok, err := w.sharedRepo.done(ctx, o.Seq); err != nil || ok && d.Command == c.ID {
 				return d, err
 			}
 		}
@@ -219,7 +219,7 @@ func (w *Worker) Perform(ctx context.Context, o Order, mark func(Pushed)) (Done,
 		}
 		err = w.keep(ctx, o, d, moves)
 		if err == nil {
-			mark(w.depot.Latest())
+			mark(w.sharedRepo.Latest())
 		}
 		if err == nil || try == pushTries || ctx.Err() != nil {
 			return d, err
@@ -231,11 +231,11 @@ func (w *Worker) Perform(ctx context.Context, o Order, mark func(Pushed)) (Done,
 // pushTries limits how often a rejected push is tried again after a new fetch.
 const pushTries = 5
 
-// keep stores the result of an order in the depot.
+// keep stores the result of an order in the shared repository.
 func (w *Worker) keep(ctx context.Context, o Order, d Done, moves []Move) error {
 	files := w.evidence(o.Command, d.Event)
 	if !builtOn(o.Command, d) && len(moves) == 0 {
-		if err := w.depot.putOff(ctx, o.Seq, d, files); err != nil {
+		if err := w.sharedRepo.putOff(ctx, o.Seq, d, files); err != nil {
 			return err
 		}
 		w.news.did(o.Seq)
@@ -246,7 +246,7 @@ func (w *Worker) keep(ctx context.Context, o Order, d Done, moves []Move) error 
 		w.shared.Lock()
 		defer w.shared.Unlock()
 	}
-	err := w.depot.keep(ctx, o.Seq, d, files, moves)
+	err := w.sharedRepo.keep(ctx, o.Seq, d, files, moves)
 	if err == nil {
 		w.news.did(o.Seq)
 	}
@@ -269,7 +269,7 @@ func (w *Worker) settle() {
 	case <-time.After(settleAfter):
 	case <-w.s.ctx.Done():
 	}
-	if err := w.depot.settle(context.WithoutCancel(w.s.ctx)); err != nil {
+	if err := w.sharedRepo.settle(context.WithoutCancel(w.s.ctx)); err != nil {
 		w.s.Note("the logs of a command could not be kept: " + err.Error())
 	}
 }
@@ -281,9 +281,9 @@ func (w *Worker) sync(ctx context.Context, certain bool) error {
 	if some := w.news.take(); !some && !certain {
 		return nil
 	}
-	err := w.depot.Fetch(ctx)
+	err := w.sharedRepo.Fetch(ctx)
 	if err == nil {
-		err = w.depot.unpack(ctx)
+		err = w.sharedRepo.unpack(ctx)
 	}
 	if err == nil {
 		err = w.runBranch(ctx)
@@ -294,11 +294,11 @@ func (w *Worker) sync(ctx context.Context, certain bool) error {
 	return err
 }
 
-// runBranch moves the run branch of this clone to its commit in the depot.
+// runBranch moves the run branch of this clone to its commit in the shared repository.
 func (w *Worker) runBranch(ctx context.Context) error {
 	w.runRef.Lock()
 	defer w.runRef.Unlock()
-	tip, err := w.depot.Tip(ctx)
+	tip, err := w.sharedRepo.Tip(ctx)
 	if err != nil || tip == "" {
 		return err
 	}
@@ -322,7 +322,7 @@ func (w *Worker) put(ctx context.Context, branch, to string) error {
 	return nil
 }
 
-// perform performs c in this clone. It also returns the branches that the depot must move.
+// perform performs c in this clone. It also returns the branches that the shared repository must move.
 func (w *Worker) perform(ctx context.Context, c runner.Command) (Done, []Move, error) {
 	s := w.s
 	var landing string
@@ -330,7 +330,7 @@ func (w *Worker) perform(ctx context.Context, c runner.Command) (Done, []Move, e
 	case runner.Merge, runner.LandRun: // the run branch must not move meanwhile
 		w.runRef.Lock()
 		defer w.runRef.Unlock()
-		tip, err := w.depot.Tip(ctx)
+		tip, err := w.sharedRepo.Tip(ctx)
 		if err == nil && tip != "" {
 			err = w.put(ctx, s.work.info.Branch, tip)
 		}
@@ -338,7 +338,7 @@ func (w *Worker) perform(ctx context.Context, c runner.Command) (Done, []Move, e
 			err = w.put(ctx, BatchBranch(s.work.info.Slug, c.Batch), c.Commit)
 		}
 		if err == nil && c.Kind == runner.LandRun && s.work.info.Land == "ff" && s.work.info.BaseBranch != "" {
-			if landing, err = w.depot.fetchBranch(ctx, s.work.info.BaseBranch); err == nil && landing != "" {
+			if landing, err = w.sharedRepo.fetchBranch(ctx, s.work.info.BaseBranch); err == nil && landing != "" {
 				err = s.Repo.UpdateRefs(ctx, git.RefUpdate{Ref: "refs/heads/" + s.work.info.BaseBranch, New: landing})
 			}
 		}
@@ -411,12 +411,12 @@ func (w *Worker) Standing(ctx context.Context) (tip string, reopened []runner.Ev
 	if err := w.sync(ctx, true); err != nil {
 		return "", nil, err
 	}
-	if tip, err = w.depot.Tip(ctx); err != nil {
+	if tip, err = w.sharedRepo.Tip(ctx); err != nil {
 		return "", nil, err
 	}
 	if tip == "" { // the branch was deleted
 		tip = w.s.machine.Tip()
-		if err := w.depot.push(ctx, []Move{{Branch: w.s.work.info.Branch, To: tip}}); err != nil {
+		if err := w.sharedRepo.push(ctx, []Move{{Branch: w.s.work.info.Branch, To: tip}}); err != nil {
 			return "", nil, err
 		}
 	}
@@ -430,7 +430,7 @@ func (w *Worker) Standing(ctx context.Context) (tip string, reopened []runner.Ev
 	return tip, reopened, nil
 }
 
-// Journal stores the known events of the run in the depot.
+// Journal stores the known events of the run in the shared repository.
 func (w *Worker) Journal(ctx context.Context) (commit string, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -441,7 +441,7 @@ func (w *Worker) Journal(ctx context.Context) (commit string, err error) {
 		}
 		events = append(events, ev)
 	}
-	return w.depot.KeepJournal(ctx, events)
+	return w.sharedRepo.KeepJournal(ctx, events)
 }
 
 // Leave cancels all running work of this worker and waits for its end.
@@ -454,5 +454,7 @@ func (w *Worker) Leave() {
 // Redacted returns text without the secrets of this machine.
 func (w *Worker) Redacted(text string) string { return w.s.work.redact.String(text) }
 
-// Recall reads the events stored in the depot.
-func (w *Worker) Recall(ctx context.Context) ([]runner.Event, error) { return w.depot.Journal(ctx) }
+// Recall reads the events stored in the shared repository.
+func (w *Worker) Recall(ctx context.Context) ([]runner.Event, error) {
+	return w.sharedRepo.Journal(ctx)
+}

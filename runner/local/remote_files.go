@@ -14,7 +14,7 @@ import (
 )
 
 // tree writes files and returns their tree.
-func (d *Depot) tree(ctx context.Context, files map[string][]byte) (string, error) {
+func (d *SharedRepo) tree(ctx context.Context, files map[string][]byte) (string, error) {
 	blobs := map[string]string{}
 	for name, data := range files {
 		blob, err := d.Repo.WriteBlob(ctx, data)
@@ -27,7 +27,7 @@ func (d *Depot) tree(ctx context.Context, files map[string][]byte) (string, erro
 }
 
 // pack makes a tree of files and folders under .runplan.
-func (d *Depot) pack(ctx context.Context, files []string) (string, error) {
+func (d *SharedRepo) pack(ctx context.Context, files []string) (string, error) {
 	blobs := map[string]string{}
 	for _, f := range files {
 		err := filepath.WalkDir(filepath.Join(d.Layout.Root, f), func(path string, e os.DirEntry, err error) error {
@@ -49,7 +49,7 @@ func (d *Depot) pack(ctx context.Context, files []string) (string, error) {
 }
 
 // unpack writes the files of what others came to, once each, in the order of their events.
-func (d *Depot) unpack(ctx context.Context) error {
+func (d *SharedRepo) unpack(ctx context.Context) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.unpacked == nil {
@@ -89,7 +89,7 @@ func (d *Depot) unpack(ctx context.Context) error {
 }
 
 // unpackDir writes the plain files of a tree, which need not be there, below a folder of .runplan.
-func (d *Depot) unpackDir(objects *git.Objects, tree, dir string) error {
+func (d *SharedRepo) unpackDir(objects *git.Objects, tree, dir string) error {
 	got, err := objects.Read([]string{tree})
 	if err != nil || got[0].Kind != "tree" {
 		return err

@@ -31,7 +31,7 @@ const (
 // SharedLeftovers lists the leftovers of runs in the shared repository. Plans, logs and journals can go some time
 // after the end of their run. Branches below runplan/ can go once their base branch contains them. Local copies
 // can go once the shared repository no longer has the originals. The run of d is ignored.
-func (d *Depot) SharedLeftovers(ctx context.Context, rules SharedRules) ([]Leftover, error) {
+func (d *SharedRepo) SharedLeftovers(ctx context.Context, rules SharedRules) ([]Leftover, error) {
 	refs, err := d.remoteRefs(ctx)
 	if err != nil {
 		return nil, err
@@ -107,7 +107,7 @@ func (r *sharedRun) canGo(ctx context.Context, rules SharedRules) (bool, string,
 }
 
 // remoteRefs lists the refs of the shared repository.
-func (d *Depot) remoteRefs(ctx context.Context) (map[string]string, error) {
+func (d *SharedRepo) remoteRefs(ctx context.Context) (map[string]string, error) {
 	out, err := d.git(ctx, "", "ls-remote", "--quiet", d.Remote)
 	if err != nil {
 		return nil, err
@@ -122,7 +122,7 @@ func (d *Depot) remoteRefs(ctx context.Context) (map[string]string, error) {
 }
 
 // bring fetches the objects of refs from the shared repository, without creating local refs.
-func (d *Depot) bring(ctx context.Context, refs []string) error {
+func (d *SharedRepo) bring(ctx context.Context, refs []string) error {
 	if len(refs) == 0 {
 		return nil
 	}
@@ -131,7 +131,7 @@ func (d *Depot) bring(ctx context.Context, refs []string) error {
 }
 
 // readShared reads the plan info and the last event of runs.
-func (d *Depot) readShared(ctx context.Context, runs map[string]*sharedRun) error {
+func (d *SharedRepo) readShared(ctx context.Context, runs map[string]*sharedRun) error {
 	var refs []string
 	for _, r := range runs {
 		if r.plan != "" {
@@ -169,7 +169,7 @@ func (d *Depot) readShared(ctx context.Context, runs map[string]*sharedRun) erro
 
 // sharedBranches lists the branches of runs in the shared repository. A branch can go once the base branch of its
 // run contains it. If the run is unknown, its base is the default branch.
-func (d *Depot) sharedBranches(ctx context.Context, refs map[string]string, newest map[string]*sharedRun) ([]Leftover, error) {
+func (d *SharedRepo) sharedBranches(ctx context.Context, refs map[string]string, newest map[string]*sharedRun) ([]Leftover, error) {
 	into := map[string]string{} // by branch: its base
 	for ref := range refs {
 		rest, ours := strings.CutPrefix(ref, "refs/heads/"+ofRuns)
@@ -210,7 +210,7 @@ func (d *Depot) sharedBranches(ctx context.Context, refs map[string]string, newe
 }
 
 // copies lists the local copies of runs that the shared repository no longer has.
-func (d *Depot) copies(ctx context.Context, runs map[string]*sharedRun) ([]Leftover, error) {
+func (d *SharedRepo) copies(ctx context.Context, runs map[string]*sharedRun) ([]Leftover, error) {
 	out, err := d.Repo.Run(ctx, "for-each-ref", "--format=%(refname)", strings.TrimSuffix(d.Prefix, "/"))
 	if err != nil {
 		return nil, err
@@ -232,8 +232,8 @@ func (d *Depot) copies(ctx context.Context, runs map[string]*sharedRun) ([]Lefto
 // pushAtOnce limits the refs deleted with one push, because the command line has a limited length.
 const pushAtOnce = 500
 
-// RemoveShared removes a leftover that [Depot.SharedLeftovers] listed for removal, if it did not change since.
-func (d *Depot) RemoveShared(ctx context.Context, x Leftover) error {
+// RemoveShared removes a leftover that [SharedRepo.SharedLeftovers] listed for removal, if it did not change since.
+func (d *SharedRepo) RemoveShared(ctx context.Context, x Leftover) error {
 	if !x.Remove {
 		return fmt.Errorf("%s %s: %s", x.Kind, x.Name, x.Why)
 	}
@@ -260,7 +260,7 @@ func (d *Depot) RemoveShared(ctx context.Context, x Leftover) error {
 
 // removeRefs deletes unchanged refs of the shared repository. The journal goes last: after an interruption it
 // still describes the remaining refs.
-func (d *Depot) removeRefs(ctx context.Context, at map[string]string, gone []string) error {
+func (d *SharedRepo) removeRefs(ctx context.Context, at map[string]string, gone []string) error {
 	slices.SortFunc(gone, func(a, b string) int { return strings.Compare(lastIsJournal(a), lastIsJournal(b)) })
 	for part := range slices.Chunk(gone, pushAtOnce) {
 		args := []string{"push", "--quiet", "--atomic", "--no-verify"}
@@ -283,7 +283,7 @@ func lastIsJournal(ref string) string {
 }
 
 // forget deletes the local refs of a run.
-func (d *Depot) forget(ctx context.Context, prefix string) error {
+func (d *SharedRepo) forget(ctx context.Context, prefix string) error {
 	tips := strings.TrimSuffix(prefix, "/") + tipSuffix + "/"
 	out, err := d.Repo.Run(ctx, "for-each-ref", "--format=%(refname) %(objectname)", prefix, tips)
 	if err != nil {

@@ -13,10 +13,10 @@ import (
 )
 
 // offered gives a run to the shared repository as a client would, with work of one command on its branch.
-func offered(t *testing.T, d *Depot, run, slug, base string) *Depot {
+func offered(t *testing.T, d *SharedRepo, run, slug, base string) *SharedRepo {
 	t.Helper()
 	ctx := t.Context()
-	r := &Depot{Repo: d.Repo, Layout: d.Layout, Remote: d.Remote, Prefix: d.Prefix, Run: run, Branch: RunBranch(slug)}
+	r := &SharedRepo{Repo: d.Repo, Layout: d.Layout, Remote: d.Remote, Prefix: d.Prefix, Run: run, Branch: RunBranch(slug)}
 	about, err := json.Marshal(runner.Info{Slug: slug, Branch: r.Branch, Base: base, BaseBranch: "main"})
 	must(t, err)
 	must(t, r.Offer(ctx, base, map[string][]byte{OfferedInfo: about}))
@@ -30,7 +30,7 @@ func offered(t *testing.T, d *Depot, run, slug, base string) *Depot {
 }
 
 // ended keeps a journal that says how a run ended.
-func ended(t *testing.T, d *Depot, at time.Time, how runner.Outcome) {
+func ended(t *testing.T, d *SharedRepo, at time.Time, how runner.Outcome) {
 	t.Helper()
 	_, err := d.KeepJournal(t.Context(), []runner.Event{{Seq: 1, Run: d.Run, Kind: runner.RunStarted, At: at}, {Seq: 2, Run: d.Run, Kind: runner.RunFinished, Outcome: how, At: at}})
 	must(t, err)
@@ -49,7 +49,7 @@ func TestWhatRunsLeaveInTheSharedRepository(t *testing.T) {
 	offered(t, one, "r-work", "work", base)
 	merged := offered(t, one, "r-merged", "merged", base)
 	ended(t, merged, lately, runner.OutcomeOK)
-	fresh := &Depot{Repo: one.Repo, Layout: one.Layout, Remote: one.Remote, Prefix: one.Prefix, Run: "r-fresh", Branch: RunBranch("fresh")}
+	fresh := &SharedRepo{Repo: one.Repo, Layout: one.Layout, Remote: one.Remote, Prefix: one.Prefix, Run: "r-fresh", Branch: RunBranch("fresh")}
 	about, err := json.Marshal(runner.Info{Slug: "fresh", Branch: fresh.Branch, Base: base, BaseBranch: "main"})
 	must(t, err)
 	must(t, fresh.Offer(ctx, base, map[string][]byte{OfferedInfo: about})) // nothing is on its branch yet
@@ -60,7 +60,7 @@ func TestWhatRunsLeaveInTheSharedRepository(t *testing.T) {
 	must(t, one.push(ctx, []Move{{Branch: "mine", To: tip}})) // no business of ours
 
 	rules := SharedRules{Keep: 30 * 24 * time.Hour, Now: now, Live: func(_ context.Context, run string) (bool, error) { return false, nil }}
-	list := func(d *Depot) (got []string, all []Leftover) {
+	list := func(d *SharedRepo) (got []string, all []Leftover) {
 		t.Helper()
 		all, err := d.SharedLeftovers(ctx, rules)
 		must(t, err)
@@ -88,7 +88,7 @@ func TestWhatRunsLeaveInTheSharedRepository(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
-	old := &Depot{Repo: two.Repo, Layout: two.Layout, Remote: two.Remote, Prefix: two.Prefix, Run: "r-old", Branch: RunBranch("old")}
+	old := &SharedRepo{Repo: two.Repo, Layout: two.Layout, Remote: two.Remote, Prefix: two.Prefix, Run: "r-old", Branch: RunBranch("old")}
 	must(t, old.Fetch(ctx)) // as one that followed the run has it
 	before, err := two.remoteRefs(ctx)
 	must(t, err)
@@ -119,10 +119,10 @@ func TestCopiesGoWithWhatTheyAreOf(t *testing.T) {
 	at := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	r := offered(t, one, "r", "p", base)
 	ended(t, r, at, runner.OutcomeOK)
-	theirs := &Depot{Repo: two.Repo, Layout: two.Layout, Remote: two.Remote, Prefix: two.Prefix, Run: "r", Branch: r.Branch}
+	theirs := &SharedRepo{Repo: two.Repo, Layout: two.Layout, Remote: two.Remote, Prefix: two.Prefix, Run: "r", Branch: r.Branch}
 	must(t, theirs.Fetch(ctx))
 	rules := SharedRules{Now: at, Live: func(context.Context, string) (bool, error) { return false, nil }}
-	remove := func(d *Depot, kind string) {
+	remove := func(d *SharedRepo, kind string) {
 		t.Helper()
 		all, err := d.SharedLeftovers(ctx, rules)
 		must(t, err)

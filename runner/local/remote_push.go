@@ -9,8 +9,8 @@ import (
 	"github.com/runplan/runplan/internal/git"
 )
 
-// push atomically moves branches and creates refs in the depot.
-func (d *Depot) push(ctx context.Context, moves []Move, made ...git.RefUpdate) error {
+// push atomically moves branches and creates refs in the shared repository.
+func (d *SharedRepo) push(ctx context.Context, moves []Move, made ...git.RefUpdate) error {
 	args := []string{"push", "--quiet", "--atomic", "--no-verify"}
 	var specs []string
 	for _, m := range moves {
@@ -38,19 +38,19 @@ type kept struct {
 	commit string
 }
 
-func (d *Depot) refOf(k kept) git.RefUpdate {
+func (d *SharedRepo) refOf(k kept) git.RefUpdate {
 	return git.RefUpdate{Ref: d.doneRef(k.seq), New: k.commit}
 }
 
-// reached records a step that is in the depot. The caller holds the lock.
-func (d *Depot) reached(k kept) {
+// reached records a step that is in the shared repository. The caller holds the lock.
+func (d *SharedRepo) reached(k kept) {
 	if k.seq >= d.latest {
 		d.latest, d.last = k.seq, Pushed{d.doneRef(k.seq), k.commit}
 	}
 }
 
 // keep pushes the result of a command, the branches that it moved and all deferred results, atomically.
-func (d *Depot) keep(ctx context.Context, seq int, done Done, files []string, moves []Move) error {
+func (d *SharedRepo) keep(ctx context.Context, seq int, done Done, files []string, moves []Move) error {
 	own, err := d.write(ctx, seq, done, files)
 	if err != nil {
 		return err
@@ -78,7 +78,7 @@ func (d *Depot) keep(ctx context.Context, seq int, done Done, files []string, mo
 }
 
 // putOff stores a result that no work builds on; the next push takes it along.
-func (d *Depot) putOff(ctx context.Context, seq int, done Done, files []string) error {
+func (d *SharedRepo) putOff(ctx context.Context, seq int, done Done, files []string) error {
 	own, err := d.write(ctx, seq, done, files)
 	if err == nil {
 		d.owe(own)
@@ -88,7 +88,7 @@ func (d *Depot) putOff(ctx context.Context, seq int, done Done, files []string) 
 
 // settle pushes the deferred results that no push has taken along. It skips those that another worker pushed
 // first.
-func (d *Depot) settle(ctx context.Context) error {
+func (d *SharedRepo) settle(ctx context.Context) error {
 	var failed error
 	for _, k := range d.takeOwed() {
 		if err := d.push(ctx, nil, d.refOf(k)); err != nil {
@@ -104,13 +104,13 @@ func (d *Depot) settle(ctx context.Context) error {
 	return failed
 }
 
-func (d *Depot) owe(k ...kept) {
+func (d *SharedRepo) owe(k ...kept) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.owed = append(d.owed, k...)
 }
 
-func (d *Depot) takeOwed() []kept {
+func (d *SharedRepo) takeOwed() []kept {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	owed := d.owed
@@ -119,7 +119,7 @@ func (d *Depot) takeOwed() []kept {
 }
 
 // write makes the commit with the result of a command.
-func (d *Depot) write(ctx context.Context, seq int, done Done, files []string) (kept, error) {
+func (d *SharedRepo) write(ctx context.Context, seq int, done Done, files []string) (kept, error) {
 	message, err := json.Marshal(done)
 	if err != nil {
 		return kept{}, err

@@ -25,7 +25,7 @@ func TestWhatIsPutOffGoesWithTheNextPush(t *testing.T) {
 			got = append(got, strings.TrimSpace(line[strings.LastIndexByte(line, '/')+1:]))
 		}
 		if strings.Join(got, " ") != want {
-			t.Errorf("the depot has %q, not %q", got, want)
+			t.Errorf("the shared repository has %q, not %q", got, want)
 		}
 	}
 	must(t, one.putOff(ctx, 1, report("a gate"), nil))

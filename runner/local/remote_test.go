@@ -13,7 +13,7 @@ import (
 )
 
 // team is a shared repository with two clones of it.
-func team(t *testing.T) (one, two *Depot, base string) {
+func team(t *testing.T) (one, two *SharedRepo, base string) {
 	t.Helper()
 	dir := t.TempDir()
 	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=t", "GIT_AUTHOR_EMAIL=t@t", "GIT_COMMITTER_NAME=t", "GIT_COMMITTER_EMAIL=t@t"}
@@ -31,7 +31,7 @@ func team(t *testing.T) (one, two *Depot, base string) {
 		t.Fatal(err)
 	}
 	run("-C", "two", "checkout", "-q", "--detach", "origin/main")
-	depot := func(name string) *Depot {
+	sharedRepo := func(name string) *SharedRepo {
 		repo, err := git.Open(t.Context(), filepath.Join(dir, name), env)
 		if err != nil {
 			t.Fatal(err)
@@ -40,9 +40,9 @@ func team(t *testing.T) (one, two *Depot, base string) {
 		if err := l.Make(); err != nil {
 			t.Fatal(err)
 		}
-		return &Depot{Repo: repo, Layout: l, Remote: "origin", Prefix: EvidencePrefix, Run: "r", Branch: RunBranch("p")}
+		return &SharedRepo{Repo: repo, Layout: l, Remote: "origin", Prefix: EvidencePrefix, Run: "r", Branch: RunBranch("p")}
 	}
-	one, two = depot("one"), depot("two")
+	one, two = sharedRepo("one"), sharedRepo("two")
 	base, _, err := one.Repo.Head(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -69,7 +69,7 @@ func TestACommandCountsOnce(t *testing.T) {
 	}
 	tree, err := two.Repo.TreeOf(ctx, base)
 	must(t, err)
-	commit := func(d *Depot, text string) string {
+	commit := func(d *SharedRepo, text string) string {
 		hash, err := d.Repo.CommitTree(ctx, tree, base, text)
 		must(t, err)
 		return hash
@@ -77,7 +77,7 @@ func TestACommandCountsOnce(t *testing.T) {
 	first, second := commit(one, "first"), commit(two, "second")
 	log := filepath.Join(one.Layout.Attempt("r", "1", 1), "agent.log")
 	must(t, writeFile(log, []byte("what it said\n")))
-	keep := func(d *Depot, to string, files ...string) error {
+	keep := func(d *SharedRepo, to string, files ...string) error {
 		e := runner.Event{Outcome: runner.OutcomeOK, Base: base, Commit: to, Tree: tree}
 		return d.keep(ctx, 7, Done{Command: "1/r1-c0/merge", Event: e}, files, []Move{{Branch: one.Branch, From: base, To: to}})
 	}

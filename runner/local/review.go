@@ -66,7 +66,7 @@ func (w *work) Review(ctx context.Context, c runner.Command, p runner.Progress) 
 	}
 	in.Observe = func(n int, name string, s gates.Status) { p.Line(c.Batch, fmt.Sprintf("review, %s: %s", name, s)) }
 	v, err := review.Run(ctx, in)
-	w.lookout.drop()
+	w.snapshots.drop()
 	if ctx.Err() != nil {
 		return e, context.Cause(ctx)
 	}

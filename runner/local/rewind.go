@@ -18,7 +18,7 @@ func UnverifiedBranch(slug, commit string) string {
 // removed commits; "" if it was already there. Call it before later events are removed: they may be the only
 // record of later merges, whose gate results would be unknown.
 func Rewind(ctx context.Context, repo *git.Repo, j *store.Journal, run string, upTo int) (kept string, err error) {
-	var books *runner.Scribe
+	var recorder *runner.Recorder
 	var info runner.Info
 	for ev, err := range events(ctx, j, run, 0) {
 		if ev.Seq > upTo {
@@ -27,7 +27,7 @@ func Rewind(ctx context.Context, repo *git.Repo, j *store.Journal, run string, u
 		if err != nil {
 			return "", err
 		}
-		if books == nil {
+		if recorder == nil {
 			if ev.Job == nil {
 				return "", fmt.Errorf("journal: the first event of run %s does not say what it is about", run)
 			}
@@ -36,14 +36,14 @@ func Rewind(ctx context.Context, repo *git.Repo, j *store.Journal, run string, u
 			if err != nil {
 				return "", err
 			}
-			books = runner.NewScribe(run, machine, nil)
+			recorder = runner.NewRecorder(run, machine, nil)
 		}
-		books.Recall(ev)
+		recorder.Recall(ev)
 	}
-	if books == nil {
+	if recorder == nil {
 		return "", nil
 	}
-	ref, tip := "refs/heads/"+info.Branch, books.Machine().Tip()
+	ref, tip := "refs/heads/"+info.Branch, recorder.Machine().Tip()
 	now, err := repo.Resolve(ctx, ref)
 	if err != nil || now == "" || now == tip {
 		return "", err

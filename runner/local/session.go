@@ -41,7 +41,7 @@ func (s *session) begin(ctx context.Context, info runner.Info) ([]runner.Command
 		return s.resume(ctx)
 	}
 	s.live = true
-	first := s.books.Begin(info)
+	first := s.recorder.Begin(info)
 	records, err := encode(first.Events)
 	if err != nil {
 		return nil, err
@@ -57,13 +57,13 @@ func (s *session) begin(ctx context.Context, info runner.Info) ([]runner.Command
 	return first.Commands, s.show(first.Events)
 }
 
-// decide makes the machine, the scribe and the fold of the run.
+// decide makes the machine, the recorder and the fold of the run.
 func (s *session) decide(info runner.Info) error {
 	machine, err := runner.New(info)
 	if err != nil {
 		return err
 	}
-	s.machine, s.books, s.fold = machine, runner.NewScribe(s.run, machine, s.Now), runner.FoldOf(machine)
+	s.machine, s.recorder, s.fold = machine, runner.NewRecorder(s.run, machine, s.Now), runner.FoldOf(machine)
 	return nil
 }
 
@@ -82,7 +82,7 @@ func (s *session) replay(ctx context.Context) (known bool, err error) {
 			return false, err
 		}
 		known = true
-		s.books.Recall(ev)
+		s.recorder.Recall(ev)
 		s.heard = max(s.heard, ev.Post)
 		if ev.Job != nil {
 			if ev.Kind != runner.PlanChanged { // the machine takes only the batches of such an event

@@ -54,7 +54,7 @@ func newBench(t *testing.T, files ...string) *bench {
 		Config: Config{Repo: repo, Layout: layout, Environ: env, Now: time.Now, Note: func(s string) { b.said = append(b.said, s) }},
 		run:    "run", info: runner.Info{Slug: "p", Branch: RunBranch("p"), Workers: 4}, redact: redact.New(nil), refs: newRefs(),
 	}
-	b.pool = &Pool{repo: repo, layout: layout, slug: "p", note: b.Note, used: map[string]*Space{}, refs: b.refs, stir: b.lookout.drop}
+	b.pool = &Pool{repo: repo, layout: layout, slug: "p", note: b.Note, used: map[string]*Space{}, refs: b.refs, stir: b.snapshots.drop}
 	if b.base, _, err = repo.Head(t.Context()); err != nil {
 		t.Fatal(err)
 	}

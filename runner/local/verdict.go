@@ -145,7 +145,7 @@ func (w *work) gateIn(ctx context.Context, rooms *rooms, c runner.Command, b *pl
 		return envOf(env, w.marked(nil)), err
 	}
 	verdict, err := gates.Run(ctx, list, s, func(r gates.Report) { p.Line(c.Batch, fmt.Sprintf("%s: %s", r.Gate, r.Status)) })
-	w.lookout.drop()
+	w.snapshots.drop()
 	w.dropUpkeepLock(idle)
 	w.told(c, at)
 	if err != nil || ctx.Err() != nil {

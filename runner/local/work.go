@@ -60,7 +60,7 @@ type work struct {
 	sights sync.Map // batch → gates.Report of its agent's changes outside
 	keeper keeper   // files that control git in all worktrees
 
-	lookout lookout // last snapshot of the surroundings of the workspaces
+	snapshots snapshotCache // last snapshot of the surroundings of the workspaces
 
 	onRunBranch sync.Once // the user was told that their current branch moves
 }
@@ -284,7 +284,7 @@ func (w *work) staged(ctx context.Context, e runner.Event, c runner.Command, b *
 			return e, err
 		}
 		f, err := gates.Format(ctx, s.Dir, changed, w.agentEnv(temp), w.GateConfig)
-		w.lookout.drop()
+		w.snapshots.drop()
 		if err != nil {
 			return e, err
 		}

@@ -36,9 +36,9 @@ type Engine struct {
 
 var _ runner.Engine = (*Engine)(nil)
 
-// depot returns the shared repository of a run.
-func (e *Engine) depot(run, branch string) *local.Depot {
-	return &local.Depot{Repo: e.Repo, Layout: e.Layout, Remote: e.Remote, Prefix: e.Prefix, Run: run, Branch: branch}
+// sharedRepo returns the shared repository of a run.
+func (e *Engine) sharedRepo(run, branch string) *local.SharedRepo {
+	return &local.SharedRepo{Repo: e.Repo, Layout: e.Layout, Remote: e.Remote, Prefix: e.Prefix, Run: run, Branch: branch}
 }
 
 // Start starts or resumes a run, and follows it until it ends or stops.
@@ -47,7 +47,7 @@ func (e *Engine) Start(ctx context.Context, run string, info runner.Info) (runne
 	if err != nil {
 		return runner.Result{}, err
 	}
-	d := e.depot(run, info.Branch)
+	d := e.sharedRepo(run, info.Branch)
 	in := flow.Input{Run: run, Options: e.Options}
 	if e.MaxTime > 0 {
 		in.Options.MaxTime = e.MaxTime
@@ -106,7 +106,7 @@ func (e *Engine) Live(ctx context.Context, run string) (bool, error) {
 }
 
 // offer pushes the plan and the configuration to the shared repository.
-func (e *Engine) offer(ctx context.Context, d *local.Depot, info runner.Info) error {
+func (e *Engine) offer(ctx context.Context, d *local.SharedRepo, info runner.Info) error {
 	about, err := json.Marshal(info)
 	if err != nil {
 		return err
@@ -153,7 +153,7 @@ func fits(in flow.Input) error {
 }
 
 // reconcile copies the longer of the local and the shared journal over the shorter one.
-func (e *Engine) reconcile(ctx context.Context, d *local.Depot, m *local.Mirror) error {
+func (e *Engine) reconcile(ctx context.Context, d *local.SharedRepo, m *local.Mirror) error {
 	kept, err := d.Journal(ctx)
 	if err != nil {
 		kept = nil // it was never stored: the workflow was ended from outside
@@ -186,7 +186,7 @@ const (
 const patience = 30 * time.Second
 
 // follow copies the events of a run into the local journal until the run ends. since is the last earlier event.
-func (e *Engine) follow(ctx context.Context, d *local.Depot, m *local.Mirror, since int) (runner.Result, error) {
+func (e *Engine) follow(ctx context.Context, d *local.SharedRepo, m *local.Mirror, since int) (runner.Result, error) {
 	free := context.WithoutCancel(ctx)
 	interrupted := ctx.Done()
 	var told string
@@ -230,7 +230,7 @@ func (e *Engine) follow(ctx context.Context, d *local.Depot, m *local.Mirror, si
 }
 
 // bring copies new events into the local journal, and returns the last one and their number.
-func (e *Engine) bring(ctx context.Context, d *local.Depot, m *local.Mirror) (last runner.Event, n int, err error) {
+func (e *Engine) bring(ctx context.Context, d *local.SharedRepo, m *local.Mirror) (last runner.Event, n int, err error) {
 	for {
 		p, err := host.Events(ctx, e.Client, d.Run, m.Seq()+1)
 		if err != nil || len(p.Events) == 0 {
@@ -331,7 +331,7 @@ func (e *Engine) Sync(ctx context.Context, run string, info runner.Info) error {
 	if err != nil {
 		return err
 	}
-	_, _, err = e.bring(ctx, e.depot(run, info.Branch), m)
+	_, _, err = e.bring(ctx, e.sharedRepo(run, info.Branch), m)
 	return err
 }
 

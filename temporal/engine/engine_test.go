@@ -198,7 +198,7 @@ func TestARunThatStoppedGoesOn(t *testing.T) {
 	if !in.Recall || !in.Resumed {
 		t.Errorf("%+v", in)
 	}
-	if kept, err := c.depot(run, c.info.Branch).Journal(t.Context()); err != nil || len(kept) != len(stopped) {
+	if kept, err := c.sharedRepo(run, c.info.Branch).Journal(t.Context()); err != nil || len(kept) != len(stopped) {
 		t.Errorf("the shared repository has %d events, not %d: %v", len(kept), len(stopped), err)
 	}
 }
@@ -313,7 +313,7 @@ func TestStoppingWithoutAWorker(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.follow(ctx, c.depot(run, c.info.Branch), m, 0); !errors.Is(err, denied) || !strings.Contains(err.Error(), "is to stop") {
+	if _, err := c.follow(ctx, c.sharedRepo(run, c.info.Branch), m, 0); !errors.Is(err, denied) || !strings.Contains(err.Error(), "is to stop") {
 		t.Errorf("%v", err)
 	}
 }
@@ -410,7 +410,7 @@ func TestSync(t *testing.T) {
 // What is left of runs is not removed while the service says, or cannot say, whether they are at work.
 func TestLeftoversAskWhetherARunIsAtWork(t *testing.T) {
 	c := newCheckout(t)
-	d := teamtest.Depot(c.Config, c.info)
+	d := teamtest.SharedRepo(c.Config, c.info)
 	if err := c.offer(t.Context(), d, c.info); err != nil {
 		t.Fatal(err)
 	}

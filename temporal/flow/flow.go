@@ -1,5 +1,5 @@
 // Package flow drives a run as a Temporal workflow. It holds no rules of a run: [runner.Machine] decides and
-// [runner.Scribe] records the events, as on one machine. Here commands become activities, and their results become
+// [runner.Recorder] records the events, as on one machine. Here commands become activities, and their results become
 // events.
 //
 // The workflow history stays small: it holds commands and events, which name commits and files. Contents are in
@@ -126,20 +126,20 @@ const (
 // run is the state of one workflow.
 type run struct {
 	Input
-	free   workflow.Context // not cancelled with the workflow: the machine decides what a cancellation means
-	books  *runner.Scribe
-	events []runner.Event
-	known  int            // number of events when this execution began
-	seqOf  map[string]int // by command: the last event that issued it
-	jobs   []*job         // running, in the order of their start
-	last   map[string]*job
-	inbox  []result
-	notes  []string
-	erred  bool
-	stops  []runner.Event // requests to stop at once
-	tired  bool           // the history is long: start nothing until the workflow continues as new
-	due    []runner.Command
-	posts  workflow.ReceiveChannel
+	free     workflow.Context // not cancelled with the workflow: the machine decides what a cancellation means
+	recorder *runner.Recorder
+	events   []runner.Event
+	known    int            // number of events when this execution began
+	seqOf    map[string]int // by command: the last event that issued it
+	jobs     []*job         // running, in the order of their start
+	last     map[string]*job
+	inbox    []result
+	notes    []string
+	erred    bool
+	stops    []runner.Event // requests to stop at once
+	tired    bool           // the history is long: start nothing until the workflow continues as new
+	due      []runner.Command
+	posts    workflow.ReceiveChannel
 }
 
 // job is a running command.
@@ -239,12 +239,12 @@ func (r *run) begin() ([]runner.Command, error) {
 	if err != nil {
 		return nil, temporal.NewNonRetryableApplicationError(err.Error(), BadInput, nil)
 	}
-	r.books = runner.NewScribe(r.Run, machine, func() time.Time { return workflow.Now(r.free) })
+	r.recorder = runner.NewRecorder(r.Run, machine, func() time.Time { return workflow.Now(r.free) })
 	if !r.Recall {
-		return r.take(r.books.Begin(*info)), nil
+		return r.take(r.recorder.Begin(*info)), nil
 	}
 	for _, e := range known {
-		r.books.Recall(e)
+		r.recorder.Recall(e)
 		r.handedOut(e)
 	}
 	r.events, r.known = known, len(known)
@@ -282,7 +282,7 @@ func (r *run) loop(cmds []runner.Command) (_ runner.Result, again bool, err erro
 			if len(r.due) > 0 {
 				return runner.Result{}, true, nil
 			}
-			res, done := r.books.Machine().Done()
+			res, done := r.recorder.Machine().Done()
 			if !done {
 				return res, false, temporal.NewNonRetryableApplicationError("run "+r.Run+": internal error: no pending command and the run is not finished; please report it", BadInput, nil)
 			}
@@ -313,7 +313,7 @@ func (r *run) loop(cmds []runner.Command) (_ runner.Result, again bool, err erro
 // wanted removes commands that were cancelled before their start.
 func (r *run) wanted(cmds []runner.Command) []runner.Command {
 	pending := map[string]bool{}
-	for _, c := range r.books.Machine().Pending() {
+	for _, c := range r.recorder.Machine().Pending() {
 		pending[c.ID] = true
 	}
 	var out []runner.Command
@@ -372,7 +372,7 @@ func (r *run) record(e runner.Event) []runner.Command {
 	for i, j := range r.jobs {
 		underWay[i] = j.Command
 	}
-	cmds := r.take(r.books.Fold(e, underWay))
+	cmds := r.take(r.recorder.Fold(e, underWay))
 	if e.Kind == runner.StopAsked {
 		r.stopWaiting()
 	}
@@ -402,7 +402,7 @@ func (r *run) hear(resuming bool) []runner.Command {
 			return cmds
 		}
 		if e.Kind.Outside() {
-			cmds = append(cmds, r.record(r.books.Machine().Heard(e, resuming))...)
+			cmds = append(cmds, r.record(r.recorder.Machine().Heard(e, resuming))...)
 		}
 	}
 }

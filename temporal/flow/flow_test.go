@@ -92,7 +92,7 @@ func reference(t *testing.T, i runner.Info, p *play) ([]runner.Event, runner.Res
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := runner.NewScribe("r", m, func() time.Time { return time.Unix(0, 0) })
+	s := runner.NewRecorder("r", m, func() time.Time { return time.Unix(0, 0) })
 	step := s.Begin(i)
 	events, queue := step.Events, step.Commands
 	for len(queue) > 0 {
@@ -222,7 +222,7 @@ func TestAnAnswerLetsARunGoOn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := runner.NewScribe("r", m, time.Now)
+	s := runner.NewRecorder("r", m, time.Now)
 	for _, e := range kept {
 		s.Recall(e)
 	}

@@ -37,15 +37,15 @@ var (
 // bench is a host with one run, whose service tells the events that the test sets.
 type bench struct {
 	*Host
-	t       *testing.T
-	team    *teamtest.Team
-	service *mocks.Client
-	config  local.Config
-	info    runner.Info
-	depot   *local.Depot
-	events  []runner.Event
-	opened  atomic.Int32
-	closed  atomic.Int32
+	t          *testing.T
+	team       *teamtest.Team
+	service    *mocks.Client
+	config     local.Config
+	info       runner.Info
+	sharedRepo *local.SharedRepo
+	events     []runner.Event
+	opened     atomic.Int32
+	closed     atomic.Int32
 }
 
 func newBench(t *testing.T) *bench {
@@ -54,14 +54,14 @@ func newBench(t *testing.T) *bench {
 	b.config, b.info = b.team.Clone(t, "worker")
 	b.info.Land = "ff"
 	b.team.Git(t, "-C", "worker", "checkout", "-q", "--detach")
-	b.depot = teamtest.Depot(b.config, b.info)
-	if err := b.depot.Offer(t.Context(), b.info.Base, nil); err != nil {
+	b.sharedRepo = teamtest.SharedRepo(b.config, b.info)
+	if err := b.sharedRepo.Offer(t.Context(), b.info.Base, nil); err != nil {
 		t.Fatal(err)
 	}
 	b.events = teamtest.Journal(t, b.info, runner.Event{Outcome: runner.OutcomeOK})
 	b.Host = &Host{Client: b.service, Queue: "q", Open: func(ctx context.Context, run string) (*local.Worker, func(), error) {
 		b.opened.Add(1)
-		w, err := local.NewWorker(context.WithoutCancel(ctx), b.config, run, b.info, b.depot)
+		w, err := local.NewWorker(context.WithoutCancel(ctx), b.config, run, b.info, b.sharedRepo)
 		return w, func() { b.closed.Add(1) }, err
 	}}
 	t.Cleanup(b.close)
@@ -144,7 +144,7 @@ func TestWhatATryIsToldOfTheOneBefore(t *testing.T) {
 	if _, err := b.call(nil, b.Perform, land(1)); err != nil {
 		t.Fatal(err)
 	}
-	last := b.depot.Latest()
+	last := b.sharedRepo.Latest()
 	if err := os.RemoveAll(b.team.URL); err != nil {
 		t.Fatal(err)
 	}
@@ -195,7 +195,7 @@ func TestWhatAnotherTryCannotCure(t *testing.T) {
 	t.Run("a remote that is gone", func(t *testing.T) {
 		b := newBench(t).answers()
 		b.config.Secrets = []string{"TOKEN=" + canary}
-		b.depot.Remote = "/nowhere/" + canary
+		b.sharedRepo.Remote = "/nowhere/" + canary
 		var app *temporal.ApplicationError
 		if _, err := b.call(nil, b.Perform, land(1)); !errors.As(err, &app) || app.NonRetryable() || strings.Contains(err.Error(), canary) {
 			t.Errorf("%v", err)

@@ -103,9 +103,9 @@ func (m *Team) Clone(t *testing.T, name string) (local.Config, runner.Info) {
 		}
 }
 
-// Depot is the shared repository as a clone reaches it.
-func Depot(c local.Config, i runner.Info) *local.Depot {
-	return &local.Depot{Repo: c.Repo, Layout: c.Layout, Remote: "origin", Prefix: local.EvidencePrefix, Run: Run, Branch: i.Branch}
+// SharedRepo is the shared repository as a clone reaches it.
+func SharedRepo(c local.Config, i runner.Info) *local.SharedRepo {
+	return &local.SharedRepo{Repo: c.Repo, Layout: c.Layout, Remote: "origin", Prefix: local.EvidencePrefix, Run: Run, Branch: i.Branch}
 }
 
 // Journal is that of a run which began and then ended so.
@@ -115,7 +115,7 @@ func Journal(t *testing.T, i runner.Info, end runner.Event) []runner.Event {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := runner.NewScribe(Run, m, func() time.Time { return Now })
+	s := runner.NewRecorder(Run, m, func() time.Time { return Now })
 	end.Kind = runner.RunFinished
 	return slices.Concat(s.Begin(i).Events, s.Fold(end, nil).Events)
 }

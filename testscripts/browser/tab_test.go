@@ -18,7 +18,7 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
-	"github.com/runplan/runplan/internal/tooltest"
+	"github.com/runplan/runplan/tools/tooltest"
 )
 
 // patience is how long a test waits for what has to happen.

@@ -16,19 +16,19 @@ import (
 	"github.com/runplan/runplan/training"
 )
 
-// Desk deploys adapters and rolls them back. It combines the shelf with the files, the server that creates the models,
+// Desk deploys adapters and rolls them back. It combines the registry with the files, the server that creates the models,
 // and the rows that assign adapters to stages.
 type Desk struct {
-	Shelf   Shelf
-	Server  string      // address of the Ollama server
-	LLM     llm.Options // options for asking it
-	Window  int         // window of the test call in tokens; 0: the model's own
-	Curated *store.Curated
-	Ledger  *store.Training
-	Log     *store.Log // of the same journal
-	Keep    int        // versions of an adapter to keep; 0: all
-	Now     func() time.Time
-	Note    func(string) // receives progress messages; may be nil
+	Registry Registry
+	Server   string      // address of the Ollama server
+	LLM      llm.Options // options for asking it
+	Window   int         // window of the test call in tokens; 0: the model's own
+	Curated  *store.Curated
+	Ledger   *store.Training
+	Log      *store.Log // of the same journal
+	Keep     int        // versions of an adapter to keep; 0: all
+	Now      func() time.Time
+	Note     func(string) // receives progress messages; may be nil
 }
 
 // BrokenError reports a model that the server creates but cannot run, or that gives an empty answer. Such a model is
@@ -222,7 +222,7 @@ func (d Desk) deployed(ctx context.Context, tag string, on bool) error {
 // next call tries again.
 func (d Desk) retain(ctx context.Context, adapter string) ([]string, error) {
 	removed := []string{}
-	all, err := d.Shelf.Versions(adapter)
+	all, err := d.Registry.Versions(adapter)
 	if err != nil || d.Keep <= 0 || len(all) <= d.Keep {
 		return removed, err
 	}

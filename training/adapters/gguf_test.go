@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/runplan/runplan/internal/tinymodel"
+	"github.com/runplan/runplan/tools/tinymodel"
 )
 
 var tiny = tinymodel.Model{Rules: []tinymodel.Rule{{When: "never said", Say: "the tuned answer"}, {Say: "the answer of the base"}}}

@@ -12,7 +12,7 @@ import (
 
 // Register writes the missing rows of versions: of the latest training, and of those whose process was killed
 // afterwards. A dataset without a plan gets a placeholder plan, because the registry requires one.
-func (s Shelf) Register(ctx context.Context, ledger *store.Training, log *store.Log) error {
+func (s Registry) Register(ctx context.Context, ledger *store.Training, log *store.Log) error {
 	all, err := s.All()
 	if err != nil {
 		return err
@@ -47,7 +47,7 @@ func registered(rows []store.TrainedAdapter, v Version) bool {
 }
 
 // absolute resolves a data path relative to the repository.
-func (s Shelf) absolute(data string) string {
+func (s Registry) absolute(data string) string {
 	if name := filepath.FromSlash(data); filepath.IsAbs(name) {
 		return name
 	}
@@ -55,7 +55,7 @@ func (s Shelf) absolute(data string) string {
 }
 
 // dataset returns the dataset row of a version: the last one for that folder before the training.
-func (s Shelf) dataset(ctx context.Context, ledger *store.Training, log *store.Log, v Version) (int64, error) {
+func (s Registry) dataset(ctx context.Context, ledger *store.Training, log *store.Log, v Version) (int64, error) {
 	sets, err := log.Datasets(ctx)
 	if err != nil {
 		return 0, err
@@ -86,7 +86,7 @@ func (s Shelf) dataset(ctx context.Context, ledger *store.Training, log *store.L
 
 // Prune removes folders of old versions that were never deployed, so that unused trainings do not fill the disk.
 // [Desk] removes deployed versions together with their models.
-func (s Shelf) Prune(adapter string, keep int, deployed func(tag string) bool) error {
+func (s Registry) Prune(adapter string, keep int, deployed func(tag string) bool) error {
 	all, err := s.Versions(adapter)
 	if err != nil || keep <= 0 || len(all) <= keep {
 		return err

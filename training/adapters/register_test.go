@@ -15,7 +15,7 @@ import (
 // know of. The next command writes the row, once, and of the dataset that it was trained on; other versions' rows are left as they are.
 func TestAMissingRowIsWrittenLater(t *testing.T) {
 	repo := t.TempDir()
-	shelf := ShelfOf(filepath.Join(repo, ".runplan"))
+	registry := RegistryOf(filepath.Join(repo, ".runplan"))
 	trained := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	keep := func(n int, data string, at time.Time) {
 		v := Version{
@@ -26,7 +26,7 @@ func TestAMissingRowIsWrittenLater(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		dir := filepath.Join(shelf.Dir, v.Adapter, "v"+string(rune('0'+n)))
+		dir := filepath.Join(registry.Dir, v.Adapter, "v"+string(rune('0'+n)))
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -60,7 +60,7 @@ func TestAMissingRowIsWrittenLater(t *testing.T) {
 	}
 	register := func(want ...int64) {
 		t.Helper()
-		if err := shelf.Register(t.Context(), ledger, log); err != nil {
+		if err := registry.Register(t.Context(), ledger, log); err != nil {
 			t.Fatal(err)
 		}
 		rows, err := log.TrainedAdapters(t.Context())

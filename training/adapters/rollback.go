@@ -63,7 +63,7 @@ func (d Desk) previous(ctx context.Context, stage training.Stage, now store.Adap
 	if err != nil {
 		return Version{}, false, err
 	}
-	all, err := d.Shelf.All()
+	all, err := d.Registry.All()
 	if err != nil {
 		return Version{}, false, err
 	}

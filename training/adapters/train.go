@@ -65,9 +65,9 @@ func (e *FailedError) Error() string {
 }
 
 // Train runs the trainer and keeps the result as the next version. A failure leaves only the trainer's log. The
-// version is complete before its row is written. If the process is killed in between, the next [Shelf.Register] writes
+// version is complete before its row is written. If the process is killed in between, the next [Registry.Register] writes
 // the row.
-func (s Shelf) Train(ctx context.Context, job Job, t Trainer) (Version, error) {
+func (s Registry) Train(ctx context.Context, job Job, t Trainer) (Version, error) {
 	if len(t.Command) == 0 {
 		return Version{}, ErrNoTrainer
 	}
@@ -116,7 +116,7 @@ func (s Shelf) Train(ctx context.Context, job Job, t Trainer) (Version, error) {
 }
 
 // next returns the next version number: above all versions of the adapter and all tags of its stage and base.
-func (s Shelf) next(job Job) (int, error) {
+func (s Registry) next(job Job) (int, error) {
 	all, err := s.All()
 	if err != nil {
 		return 0, err

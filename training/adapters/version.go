@@ -115,14 +115,14 @@ func ParseRef(text string) (Ref, error) {
 // ErrNoVersion reports that an adapter version does not exist.
 var ErrNoVersion = errors.New("there is no such version")
 
-// Shelf is the folder with all versions of all adapters.
-type Shelf struct{ Dir string }
+// Registry is the folder with all versions of all adapters.
+type Registry struct{ Dir string }
 
-// ShelfOf returns the shelf for the .runplan folder root.
-func ShelfOf(root string) Shelf { return Shelf{filepath.Join(root, "training", "adapters")} }
+// RegistryOf returns the registry for the .runplan folder root.
+func RegistryOf(root string) Registry { return Registry{filepath.Join(root, "training", "adapters")} }
 
-// make creates the folder of an adapter and hides the shelf from git.
-func (s Shelf) make(adapter string) error {
+// make creates the folder of an adapter and hides the registry from git.
+func (s Registry) make(adapter string) error {
 	dir := filepath.Join(s.Dir, adapter)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("make the folder of %s: %w", adapter, err)
@@ -135,7 +135,7 @@ func (s Shelf) make(adapter string) error {
 }
 
 // Adapters lists the adapters with a folder, sorted.
-func (s Shelf) Adapters() ([]string, error) {
+func (s Registry) Adapters() ([]string, error) {
 	entries, err := os.ReadDir(s.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -153,7 +153,7 @@ func (s Shelf) Adapters() ([]string, error) {
 }
 
 // Versions returns the versions of an adapter in ascending order.
-func (s Shelf) Versions(adapter string) ([]Version, error) {
+func (s Registry) Versions(adapter string) ([]Version, error) {
 	entries, err := os.ReadDir(filepath.Join(s.Dir, adapter))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -194,7 +194,7 @@ func readVersion(dir string) (Version, error) {
 }
 
 // All returns all versions of all adapters.
-func (s Shelf) All() ([]Version, error) {
+func (s Registry) All() ([]Version, error) {
 	names, err := s.Adapters()
 	if err != nil {
 		return nil, err
@@ -211,7 +211,7 @@ func (s Shelf) All() ([]Version, error) {
 }
 
 // Find returns one version.
-func (s Shelf) Find(r Ref) (Version, error) {
+func (s Registry) Find(r Ref) (Version, error) {
 	all, err := s.Versions(r.Adapter)
 	if err != nil {
 		return Version{}, err

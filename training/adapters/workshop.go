@@ -13,16 +13,16 @@ import (
 
 // workshop is a temporary folder for a new version. It is renamed into place at the end, or removed.
 type workshop struct {
-	shelf Shelf
-	name  string // of the adapter
-	dir   string
-	owner *os.File // locked while its process is running
+	registry Registry
+	name     string // of the adapter
+	dir      string
+	owner    *os.File // locked while its process is running
 }
 
 const workPrefix = ".new-"
 
 // workshop creates a folder, and removes folders whose process was killed.
-func (s Shelf) workshop(adapter string) (*workshop, error) {
+func (s Registry) workshop(adapter string) (*workshop, error) {
 	home := filepath.Join(s.Dir, adapter)
 	entries, err := os.ReadDir(home)
 	if err != nil {
@@ -44,7 +44,7 @@ func (s Shelf) workshop(adapter string) (*workshop, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a folder for the training: %w", err)
 	}
-	w := &workshop{shelf: s, name: adapter, dir: dir}
+	w := &workshop{registry: s, name: adapter, dir: dir}
 	if w.owner, err = os.Create(filepath.Join(dir, "owner")); err != nil {
 		w.close()
 		return nil, fmt.Errorf("make a folder for the training: %w", err)
@@ -62,7 +62,7 @@ func (w *workshop) close() {
 
 // failed keeps only the trainer's log of a failed training and returns an error with its path.
 func (w *workshop) failed(why error, now time.Time) error {
-	log := filepath.Join(w.shelf.Dir, w.name, "failed-"+now.UTC().Format("20060102T150405.000")+".log")
+	log := filepath.Join(w.registry.Dir, w.name, "failed-"+now.UTC().Format("20060102T150405.000")+".log")
 	if err := os.Rename(filepath.Join(w.dir, trainerLog), log); err != nil {
 		return why // the trainer printed nothing
 	}
@@ -80,7 +80,7 @@ func (w *workshop) keep(v *Version) error {
 	if err := os.Remove(filepath.Join(w.dir, "owner")); err != nil {
 		return fmt.Errorf("keep %s: %w", v.Name(), err)
 	}
-	to := filepath.Join(w.shelf.Dir, w.name, fmt.Sprintf("v%d", v.Number))
+	to := filepath.Join(w.registry.Dir, w.name, fmt.Sprintf("v%d", v.Number))
 	if _, err := os.Lstat(to); err == nil {
 		return fmt.Errorf("keep %s: another training made it meanwhile; train again", v.Name())
 	}

@@ -51,7 +51,7 @@ type work struct {
 type loader struct {
 	objects  *git.Objects
 	forest   *forest
-	shelf    *shelf
+	cache    *versionCache
 	sentry   sentry
 	seed     uint64
 	reverted map[string]bool
@@ -98,7 +98,7 @@ func (l *loader) begin(ctx context.Context, commits []git.Past) ([]*work, error)
 		for _, h := range revertedBy(c.Message) {
 			l.reverted[h] = true
 		}
-		if w.reason = byItself(c, l.reverted, l.shelf.reader.reads); w.reason == "" {
+		if w.reason = byItself(c, l.reverted, l.cache.reader.reads); w.reason == "" {
 			w.task = taskOf(c.Message)
 			w.keywords = keywords(w.task)
 			w.rng = rand.New(rand.NewPCG(l.seed, hashOf(c.Hash)))
@@ -152,7 +152,7 @@ func (l *loader) contents(ctx context.Context, all []*work) error {
 			}
 		}
 	}
-	have, bad, err := l.shelf.get(wants)
+	have, bad, err := l.cache.get(wants)
 	if err != nil {
 		return err
 	}

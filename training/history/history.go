@@ -162,7 +162,7 @@ func (o Options) read(ctx context.Context, b *book, span git.Span, total int) er
 // loadAll reads commits in chunks. It reads the next chunk while one is processed.
 func (o Options) loadAll(ctx context.Context, objects *git.Objects, reverted map[string]bool, span git.Span, to chan<- []*work) error {
 	l := &loader{
-		objects: objects, forest: newForest(objects), shelf: newShelf(objects, reader{o.Program, o.Repo.Root, outline.NewGoMemory()}), sentry: newSentry(o.Repo.Root, o.Redact),
+		objects: objects, forest: newForest(objects), cache: newVersionCache(objects, reader{o.Program, o.Repo.Root, outline.NewGoMemory()}), sentry: newSentry(o.Repo.Root, o.Redact),
 		seed: o.Seed, reverted: reverted,
 	}
 	ctx, stop := context.WithCancel(ctx)

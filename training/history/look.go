@@ -59,10 +59,10 @@ func (l *loader) look(ctx context.Context, all []*work) error {
 	}
 	all = open(all)
 	sides := sidesOf(all)
-	if err := l.shelf.reader.parse(ctx, sides); err != nil {
+	if err := l.cache.reader.parse(ctx, sides); err != nil {
 		return err
 	}
-	if err := l.shelf.outlined(ctx, sides); err != nil {
+	if err := l.cache.outlined(ctx, sides); err != nil {
 		return err
 	}
 	for _, w := range all {

@@ -11,9 +11,9 @@ import (
 
 	"github.com/runplan/runplan/agents/solver"
 	"github.com/runplan/runplan/internal/git"
-	"github.com/runplan/runplan/internal/tooltest"
 	"github.com/runplan/runplan/knowledge/retrieve"
 	"github.com/runplan/runplan/patterns"
+	"github.com/runplan/runplan/tools/tooltest"
 	"github.com/runplan/runplan/training"
 )
 

@@ -19,7 +19,7 @@ func (l *loader) near(ctx context.Context, all []*work) error {
 			if s == nil {
 				s = c.after
 			}
-			targets, err := l.shelf.targets(s, w.tree)
+			targets, err := l.cache.targets(s, w.tree)
 			if err != nil {
 				return err
 			}
@@ -32,7 +32,7 @@ func (l *loader) near(ctx context.Context, all []*work) error {
 			}
 		}
 	}
-	have, _, err := l.shelf.get(wants)
+	have, _, err := l.cache.get(wants)
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func (l *loader) outlineAll(ctx context.Context, have versions) error {
 	if err := l.sentry.sources(ctx, list); err != nil {
 		return err
 	}
-	return l.shelf.outlined(ctx, list)
+	return l.cache.outlined(ctx, list)
 }
 
 // mayUse reports, by words alone, whether the changed code may use a file. Outlining a file takes a hundred times as
@@ -178,7 +178,7 @@ func (l *loader) choose(ctx context.Context, all []*work) error {
 			wants = append(wants, want{f.path, f.blob})
 		}
 	}
-	have, _, err := l.shelf.get(wants)
+	have, _, err := l.cache.get(wants)
 	if err != nil {
 		return err
 	}

@@ -27,7 +27,7 @@ const mostPackage = 40
 
 // targets resolves the imports of a file by the tree alone. For a Go package it returns all files; their outlines show
 // which declare the used names.
-func (s *shelf) targets(f *source, tree *folder) ([]target, error) {
+func (s *versionCache) targets(f *source, tree *folder) ([]target, error) {
 	var out []target
 	add := func(name string, names []outline.Name, alias string) {
 		l := tree.file(name)
@@ -65,7 +65,7 @@ func (s *shelf) targets(f *source, tree *folder) ([]target, error) {
 func called(n outline.Name) string { return cmp.Or(n.As, n.Name) }
 
 // goTargets resolves imports within the file's module and adds the other files of its package.
-func (s *shelf) goTargets(f *source, tree *folder) ([]target, error) {
+func (s *versionCache) goTargets(f *source, tree *folder) ([]target, error) {
 	var out []target
 	take := func(dir string, t target) {
 		d := tree.at(dir)

@@ -37,7 +37,7 @@ type App struct {
 	Stderr  io.Writer
 	Environ []string
 
-	Engines []Elsewhere // engines that carry out runs on other machines
+	Engines []RemoteHost // engines that carry out runs on other machines
 
 	engine string // value of --engine; "" is this machine
 	dir    string // folder in which to look for the repository; "" is the current folder

@@ -40,7 +40,7 @@ warning does not, and an info is a remark.
 and in %[4]d whole trees, each as one change that adds all of it (-whole): an arguable one counts half, and "-" says that
 the rule found nothing there, or that nobody judged it. Good projects hold next to no secrets and few flaws, so that what
 these rules find there is mostly wrong however rare it is. The findings and judgements are
-in %[1]sinternal/precision/judgements.tsv%[1]s; %[1]smake precision%[1]s measures again, over any histories. An error has to be
+in %[1]stools/precision/judgements.tsv%[1]s; %[1]smake precision%[1]s measures again, over any histories. An error has to be
 right in 95 of 100 cases and a warning in 80, as soon as five findings were judged; else the rule is a remark.
 
 ## Gates

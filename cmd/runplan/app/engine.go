@@ -23,12 +23,12 @@ import (
 	"github.com/runplan/runplan/runner/local"
 )
 
-// Elsewhere is an engine that carries out runs on other machines. This program links none. A program that links one
+// RemoteHost is an engine that carries out runs on other machines. This program links none. A program that links one
 // passes it to [Main].
-type Elsewhere struct {
+type RemoteHost struct {
 	Name     string // value of --engine
 	Flags    func(*pflag.FlagSet)
-	Open     func(ctx context.Context, s Session) (Distant, error)
+	Open     func(ctx context.Context, s Session) (RemoteEngine, error)
 	Commands func(*App) []*cobra.Command
 }
 
@@ -39,8 +39,8 @@ type Session struct {
 	Getenv     func(string) (string, bool)
 }
 
-// Distant is an engine whose runs are on other machines.
-type Distant interface {
+// RemoteEngine is an engine whose runs are on other machines.
+type RemoteEngine interface {
 	runner.Engine
 	// Sync copies new events of a run into the local journal.
 	Sync(ctx context.Context, run string, info runner.Info) error
@@ -63,7 +63,7 @@ const here = "local"
 const engineFlag = "engine"
 
 // elsewhere returns the requested engine, or nil for the engine of this machine.
-func (a *App) elsewhere() (*Elsewhere, error) {
+func (a *App) remoteHost() (*RemoteHost, error) {
 	if a.engine == "" || a.engine == here {
 		return nil, nil
 	}
@@ -107,9 +107,9 @@ func (a *App) addEngines(root *cobra.Command) {
 
 // beside wraps a command of the journal so that it also covers runs on other machines. It syncs these runs first, runs
 // the command, and then calls each function in then for each of them.
-func (a *App) beside(do func(*cobra.Command, []string) error, then ...func(context.Context, distantRun, *store.Journal) error) func(*cobra.Command, []string) error {
+func (a *App) beside(do func(*cobra.Command, []string) error, then ...func(context.Context, remoteRun, *store.Journal) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
-		e, err := a.elsewhere()
+		e, err := a.remoteHost()
 		if err != nil {
 			return err
 		}
@@ -156,16 +156,16 @@ func (a *App) beside(do func(*cobra.Command, []string) error, then ...func(conte
 	}
 }
 
-// distantRun is an unfinished run of the journal that is on another engine.
-type distantRun struct {
+// remoteRun is an unfinished run of the journal that is on another engine.
+type remoteRun struct {
 	id   string
 	info runner.Info
-	Distant
+	RemoteEngine
 	lock *local.Lock // held while the run is running and no process follows it, so that others see the run as locked
 }
 
 // leave closes the engine and releases the lock.
-func (r distantRun) leave() {
+func (r remoteRun) leave() {
 	r.Close()
 	if r.lock != nil {
 		r.lock.Release()
@@ -173,12 +173,12 @@ func (r distantRun) leave() {
 }
 
 // syncRuns syncs the unfinished runs of an engine.
-func (a *App) syncRuns(ctx context.Context, e *Elsewhere, p *project, j *store.Journal) ([]distantRun, error) {
+func (a *App) syncRuns(ctx context.Context, e *RemoteHost, p *project, j *store.Journal) ([]remoteRun, error) {
 	sums, err := local.List(ctx, j, runner.Filter{})
 	if err != nil {
 		return nil, err
 	}
-	var runs []distantRun
+	var runs []remoteRun
 	for _, s := range sums {
 		if s.Status.Over() {
 			continue
@@ -191,11 +191,11 @@ func (a *App) syncRuns(ctx context.Context, e *Elsewhere, p *project, j *store.J
 		if err != nil {
 			return runs, err
 		}
-		d, err := a.openDistant(ctx, e, p, j, info, text)
+		d, err := a.openRemote(ctx, e, p, j, info, text)
 		if err != nil {
 			return runs, err
 		}
-		r := distantRun{id: s.Run, info: info, Distant: d}
+		r := remoteRun{id: s.Run, info: info, RemoteEngine: d}
 		if r.lock, err = local.TakeLock(p.layout.Lock(s.Slug), time.Now()); err == nil { // else it is followed
 			if err := d.Sync(ctx, s.Run, info); err != nil {
 				fmt.Fprintf(a.Stderr, "runplan: run %s could not be brought up to date: %v\n", s.Run[:8], err)
@@ -211,7 +211,7 @@ func (a *App) syncRuns(ctx context.Context, e *Elsewhere, p *project, j *store.J
 }
 
 // forward sends the answers that people gave here to the run.
-func (a *App) forward(ctx context.Context, r distantRun, j *store.Journal) error {
+func (a *App) forward(ctx context.Context, r remoteRun, j *store.Journal) error {
 	said, err := local.Unheard(ctx, j, r.id)
 	if err != nil {
 		return err
@@ -228,7 +228,7 @@ func (a *App) forward(ctx context.Context, r distantRun, j *store.Journal) error
 }
 
 // underWay prints the running commands of a run and their workers.
-func (a *App) underWay(ctx context.Context, r distantRun, _ *store.Journal) error {
+func (a *App) underWay(ctx context.Context, r remoteRun, _ *store.Journal) error {
 	lines, err := r.UnderWay(ctx, r.id)
 	for _, line := range lines {
 		fmt.Fprintf(a.Stderr, "run %s: %s\n", r.id[:8], line)
@@ -239,8 +239,8 @@ func (a *App) underWay(ctx context.Context, r distantRun, _ *store.Journal) erro
 	return nil
 }
 
-// openDistant opens an engine for an existing run, without the parts that only a worker needs.
-func (a *App) openDistant(ctx context.Context, e *Elsewhere, p *project, j *store.Journal, info runner.Info, text []byte) (Distant, error) {
+// openRemote opens an engine for an existing run, without the parts that only a worker needs.
+func (a *App) openRemote(ctx context.Context, e *RemoteHost, p *project, j *store.Journal, info runner.Info, text []byte) (RemoteEngine, error) {
 	plan, err := planparse.Parse(info.Plan, text)
 	if err != nil {
 		return nil, err
@@ -276,7 +276,7 @@ func (x *execution) sameEngine(ctx context.Context) error {
 
 // engineFor returns the engine for the run and a function that closes it.
 func (x *execution) engineFor(ctx context.Context, c local.Config) (runner.Engine, func(), error) {
-	e, err := x.app.elsewhere()
+	e, err := x.app.remoteHost()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -346,7 +346,7 @@ func (a *App) Host(ctx context.Context, h Hosting) (c local.Config, done func(),
 	if err != nil {
 		return c, nil, err
 	}
-	who, err := b.crewOf(p, h.Info.Plan, agent, others)
+	who, err := b.runAgentsOf(p, h.Info.Plan, agent, others)
 	if err != nil {
 		return c, nil, err
 	}
@@ -376,7 +376,7 @@ func (a *App) Host(ctx context.Context, h Hosting) (c local.Config, done func(),
 	}
 	reaper.Tag(h.Mark)
 	closers = append(closers, func() { reaper.Close() })
-	x := &execution{app: &b, project: p, plan: plan, text: h.Text, crew: who, options: o, run: h.Run, info: h.Info, journal: journal}
+	x := &execution{app: &b, project: p, plan: plan, text: h.Text, agents: who, options: o, run: h.Run, info: h.Info, journal: journal}
 	c, end, err := x.ready(ctx, self, reaper, newView(&b, o, h.Info))
 	if err != nil {
 		return c, nil, err
@@ -401,7 +401,7 @@ func (x *execution) ready(ctx context.Context, self string, reaper *proc.Reaper,
 			done()
 		}
 	}()
-	agent, closeAgent, err := x.crew.list[0].start(ctx, x, self, reaper)
+	agent, closeAgent, err := x.agents.list[0].start(ctx, x, self, reaper)
 	if err != nil {
 		return c, nil, err
 	}
@@ -425,7 +425,7 @@ func (x *execution) ready(ctx context.Context, self string, reaper *proc.Reaper,
 	if c.Critic, err = x.critic(ctx, view, x.modelOptions(reaper)); err != nil {
 		return c, nil, err
 	}
-	for _, other := range x.crew.others() {
+	for _, other := range x.agents.others() {
 		agent, closeAgent, err := other.start(ctx, x, self, reaper)
 		if err != nil {
 			return c, nil, err

@@ -39,7 +39,7 @@ type execution struct {
 	plan     *planparse.Plan
 	planFile string
 	text     []byte
-	crew     crew
+	agents   runAgents
 	options  runOptions
 	run      string
 	info     runner.Info

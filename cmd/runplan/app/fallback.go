@@ -15,8 +15,8 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// crew holds the agents of a run: its own agent, then the agents that take over in order after a limit.
-type crew struct {
+// runAgents holds the agents of a run: its own agent, then the agents that take over in order after a limit.
+type runAgents struct {
 	list []chosenAgent
 	left []string // named agents that cannot take over, with the reason
 }
@@ -28,10 +28,10 @@ type successors struct {
 	recalled bool
 }
 
-// crewOf returns the agents that can work for a run: agent, and those of others that this machine can run. Without
+// runAgentsOf returns the agents that can work for a run: agent, and those of others that this machine can run. Without
 // names there is no fallback.
-func (a *App) crewOf(p *project, path string, agent chosenAgent, others successors) (crew, error) {
-	c := crew{list: []chosenAgent{agent}}
+func (a *App) runAgentsOf(p *project, path string, agent chosenAgent, others successors) (runAgents, error) {
+	c := runAgents{list: []chosenAgent{agent}}
 	if len(others.names) == 0 || agent.name == script.Name { // the script agent has no limits
 		return c, nil
 	}
@@ -96,10 +96,10 @@ func cannotRun(err error) bool {
 }
 
 // others returns the agents that take over.
-func (c crew) others() []chosenAgent { return c.list[1:] }
+func (c runAgents) others() []chosenAgent { return c.list[1:] }
 
 // infos returns the agents in the form that the journal stores.
-func (c crew) infos(settings config.Config) []runner.AgentInfo {
+func (c runAgents) infos(settings config.Config) []runner.AgentInfo {
 	out := make([]runner.AgentInfo, len(c.list))
 	for i, x := range c.list {
 		out[i] = runner.AgentInfo{Name: x.name, Models: modelsOf(settings, x.name)}
@@ -108,7 +108,7 @@ func (c crew) infos(settings config.Config) []runner.AgentInfo {
 }
 
 // lines describes, before the run, which agents take over after a limit and what happens when all are limited.
-func (c crew) lines(onLimit string) []string {
+func (c runAgents) lines(onLimit string) []string {
 	if len(c.list) == 1 {
 		return nil
 	}
@@ -128,7 +128,7 @@ func (c crew) lines(onLimit string) []string {
 }
 
 // missed describes which agents of a resumed run can no longer take over.
-func (c crew) missed() string {
+func (c runAgents) missed() string {
 	if len(c.left) == 0 {
 		return ""
 	}

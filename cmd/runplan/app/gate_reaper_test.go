@@ -8,7 +8,7 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/cache"
-	"github.com/runplan/runplan/internal/tooltest"
+	"github.com/runplan/runplan/tools/tooltest"
 )
 
 // The reaper starts with the first gate that may start a program, and not for answers that are known.

@@ -77,7 +77,7 @@ they are merged there.` + exitStatus(exitOK, exitUsage, exitCannotRun),
 
 // gcShared lists what runs left in the repository that all machines share. Unless list is set, it removes them.
 func (a *App) gcShared(ctx context.Context, p *project, list bool) ([]local.Leftover, error) {
-	e, err := a.elsewhere()
+	e, err := a.remoteHost()
 	if err != nil || e == nil {
 		return nil, err
 	}

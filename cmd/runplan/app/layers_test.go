@@ -104,12 +104,12 @@ func layers() []layer {
 		{"testscripts/browser", nil},    // all tests: the page in Chromium
 
 		// Plumbing knows nothing of plans.
-		{"internal/attack", []string{"internal/scratch"}}, // a program
-		{"internal/notice", nil},                          // a program
+		{"tools/attack", []string{"internal/scratch"}}, // a program
+		{"tools/notice", nil},                          // a program
 		{"internal/atomicfile", nil},
 		{"internal/cells", nil},
 		{"internal/condition", []string{"internal/lazyre"}},
-		{"internal/bench", []string{"internal/scratch", "internal/git", "runner/room", "gates", "gates/plugin", "lessons", "runner", "runner/local", "sampling", "internal/store", "knowledge/outline", "patterns"}}, // a program: it times a scan and a plugin by themselves, and writes a journal to look at
+		{"tools/bench", []string{"internal/scratch", "internal/git", "runner/room", "gates", "gates/plugin", "lessons", "runner", "runner/local", "sampling", "internal/store", "knowledge/outline", "patterns"}}, // a program: it times a scan and a plugin by themselves, and writes a journal to look at
 		{"internal/config", []string{"internal/tokens"}},
 		{"internal/edit", []string{"internal/phrase"}},
 		{"internal/fence", []string{"internal/phrase", "internal/redact"}},
@@ -120,18 +120,18 @@ func layers() []layer {
 		{"internal/git", []string{"internal/proc"}},
 		{"gates/measured", nil},
 		{"internal/phrase", nil},
-		{"internal/precision", []string{"internal/scratch"}}, // a program
+		{"tools/precision", []string{"internal/scratch"}}, // a program
 		{"internal/proc", []string{"internal/atomicfile", "internal/phrase", "internal/redact"}},
 		{"internal/recent", nil},
 		{"internal/redact", []string{"internal/lazyre", "internal/literal"}},
-		{"internal/retrieval", []string{"knowledge", "knowledge/outline", "knowledge/retrieve", "llm", "patterns", "internal/git", "internal/store", "internal/tokens"}}, // a program: it measures retrieval on real histories
+		{"tools/retrieval", []string{"knowledge", "knowledge/outline", "knowledge/retrieve", "llm", "patterns", "internal/git", "internal/store", "internal/tokens"}}, // a program: it measures retrieval on real histories
 		{"internal/scratch", nil},
 		{"internal/seal", nil},
 		{"internal/store", []string{"internal/seal"}},
-		{"internal/tinymodel", nil},
+		{"tools/tinymodel", nil},
 		{"internal/tokens", nil},
-		{"internal/tooltest", nil},
-		{"internal/storm", []string{"internal/scratch"}},
+		{"tools/tooltest", nil},
+		{"tools/storm", []string{"internal/scratch"}},
 		{"internal/ui", []string{"internal/cells", "internal/phrase", "internal/redact"}},
 		{"internal/web", []string{"internal/redact"}},
 	}
@@ -146,12 +146,12 @@ type door struct {
 
 func doors() []door {
 	// Programs and helpers of tests try runplan from outside, so they bring their own hands and eyes.
-	outside := []string{"internal/scratch", "internal/notice", "internal/attack", "internal/precision", "internal/storm", "internal/bench", "internal/retrieval", "agents/agenttest", "testscripts"}
+	outside := []string{"internal/scratch", "tools/notice", "tools/attack", "tools/precision", "tools/storm", "tools/bench", "tools/retrieval", "agents/agenttest", "testscripts"}
 	return []door{
 		{"os/exec", append([]string{"internal/proc", "gates/plugin"}, outside...), "one place knows how to end a process and all of its children"},
 		{"github.com/go-cmd/cmd", []string{"internal/proc"}, "internal/proc hides its traps"},
-		{"modernc.org/sqlite", []string{"internal/store", "internal/storm"}, "one place opens and migrates; the storm looks at the file with its own eyes"},
-		{"database/sql", []string{"internal/store", "internal/storm"}, "queries live beside the schema"},
+		{"modernc.org/sqlite", []string{"internal/store", "tools/storm"}, "one place opens and migrates; the storm looks at the file with its own eyes"},
+		{"database/sql", []string{"internal/store", "tools/storm"}, "queries live beside the schema"},
 		{"github.com/spf13/cobra", []string{"cmd/runplan/app"}, "commands are flags and wiring"},
 		{"charm.land/", []string{"internal/ui"}, "one place talks to the terminal"},
 		{"github.com/charmbracelet/", []string{"internal/ui", "internal/cells"}, "one place talks to the terminal, and one measures what it shows"},
@@ -164,7 +164,7 @@ func doors() []door {
 		{"os/signal", []string{"cmd/runplan/app", "internal/proc"}, "^C means one thing, decided in one place; the reaper is deaf to it"},
 		{"log", []string{"internal/web"}, "a tool prints for people or writes to the journal; it keeps no log on the side, and the page silences that of net/http"},
 		{"math/rand", nil, "chance is seeded and handed in: math/rand/v2 with a source"},
-		{"net/http", []string{"runner/notify", "llm", "llm/llmtest", "internal/web", "runner/page", "internal/bench"}, "nothing talks to the network but a webhook and a model server that the user named, and the page that the user asked for"},
+		{"net/http", []string{"runner/notify", "llm", "llm/llmtest", "internal/web", "runner/page", "tools/bench"}, "nothing talks to the network but a webhook and a model server that the user named, and the page that the user asked for"},
 		{"github.com/ollama/ollama", []string{"llm", "llm/llmtest"}, "another provider changes one package"},
 	}
 }
@@ -333,13 +333,13 @@ type habit struct {
 
 func habits() []habit {
 	// gates/plugin is the other half of a program too: Serve is all that the main of a plugin calls.
-	programs := []string{"cmd/runplan", "cmd/runplan/app", "internal/attack", "internal/bench", "internal/notice", "internal/precision", "internal/retrieval", "internal/storm", "gates/plugin", "examples/gate-plugin-go"}
+	programs := []string{"cmd/runplan", "cmd/runplan/app", "tools/attack", "tools/bench", "tools/notice", "tools/precision", "tools/retrieval", "tools/storm", "gates/plugin", "examples/gate-plugin-go"}
 	return []habit{
 		{"os", []string{"Exit"}, programs, "the exit code is decided in one place"},
-		{"os", []string{"Getenv", "LookupEnv"}, []string{"cmd/runplan/app", "internal/attack", "internal/precision", "internal/config", "internal/scratch", "internal/tooltest", "agents/agenttest", "gates/plugin"}, "the environment is handed in"},
-		{"os", []string{"Environ"}, []string{"cmd/runplan", "cmd/runplan/app", "internal/notice", "internal/scratch", "internal/tooltest", "internal/bench", "internal/retrieval", "internal/proc", "gates", "gates/gatetest", "gates/plugin", "agents/command"}, "a nil environment means that of the process, as in os/exec"},
+		{"os", []string{"Getenv", "LookupEnv"}, []string{"cmd/runplan/app", "tools/attack", "tools/precision", "internal/config", "internal/scratch", "tools/tooltest", "agents/agenttest", "gates/plugin"}, "the environment is handed in"},
+		{"os", []string{"Environ"}, []string{"cmd/runplan", "cmd/runplan/app", "tools/notice", "internal/scratch", "tools/tooltest", "tools/bench", "tools/retrieval", "internal/proc", "gates", "gates/gatetest", "gates/plugin", "agents/command"}, "a nil environment means that of the process, as in os/exec"},
 		{"os", []string{"Stdout", "Stderr", "Stdin"}, programs, "output goes where the caller says"},
-		{"fmt", []string{"Print", "Println", "Printf"}, []string{"internal/notice", "internal/attack", "internal/bench", "internal/storm"}, "output goes where the caller says"},
+		{"fmt", []string{"Print", "Println", "Printf"}, []string{"tools/notice", "tools/attack", "tools/bench", "tools/storm"}, "output goes where the caller says"},
 		{"store", []string{"OpenTraining"}, []string{"training"}, "training data, adapters and datasets are written through one door"},
 		{"os", []string{"Chdir"}, nil, "the working directory belongs to the whole process"},
 	}

@@ -123,7 +123,7 @@ func (a *App) resumeRun(ctx context.Context, name string, o runOptions) error {
 	if err != nil {
 		return err
 	}
-	who, err := a.crewOf(p, info.Plan, agent, others)
+	who, err := a.runAgentsOf(p, info.Plan, agent, others)
 	if err != nil {
 		return err
 	}
@@ -137,7 +137,7 @@ func (a *App) resumeRun(ctx context.Context, name string, o runOptions) error {
 	if err := p.layout.Make(); err != nil {
 		return fail(exitCannotRun, err, "")
 	}
-	x := &execution{app: a, project: p, plan: plan, planFile: file, text: text, crew: who, options: o, run: sum.Run, info: info, why: why, found: found, change: change, redo: redo}
+	x := &execution{app: a, project: p, plan: plan, planFile: file, text: text, agents: who, options: o, run: sum.Run, info: info, why: why, found: found, change: change, redo: redo}
 	return x.start(ctx)
 }
 

@@ -96,7 +96,7 @@ func (a *App) runPlan(ctx context.Context, path string, o runOptions) error {
 	if err != nil {
 		return err
 	}
-	who, err := a.crewOf(p, path, agent, others)
+	who, err := a.runAgentsOf(p, path, agent, others)
 	if err != nil {
 		return err
 	}
@@ -128,7 +128,7 @@ func (a *App) runPlan(ctx context.Context, path string, o runOptions) error {
 		return err
 	}
 	defer lock.Release()
-	x := &execution{app: a, project: p, plan: plan, planFile: path, text: text, crew: who, options: o, run: uuid.NewString(), info: info, why: why}
+	x := &execution{app: a, project: p, plan: plan, planFile: path, text: text, agents: who, options: o, run: uuid.NewString(), info: info, why: why}
 	if !o.json {
 		if err := a.showRoute(ctx, a.Stderr, p, path, plan, decision, shown); err != nil {
 			return err

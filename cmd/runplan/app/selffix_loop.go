@@ -82,7 +82,7 @@ func (a *App) openLoop(ctx context.Context, p *project, o selfFixOptions) (*self
 	hide := a.redactor(p)
 	c := p.config
 	l.owner = feedback.Owner{Keeper: keeper, Prompts: own, Acks: acks, Repo: p.repo.Root, Plans: p.layout.SelfFix(), Now: time.Now}
-	forge := feedback.Forge{Repo: p.repo, Env: p.repo.Env(), Reaper: l.reaper, Redact: hide.String, Remote: c.Feedback.Remote, Dir: p.layout.SelfFix()}
+	prs := feedback.PRClient{Repo: p.repo, Env: p.repo.Env(), Reaper: l.reaper, Redact: hide.String, Remote: c.Feedback.Remote, Dir: p.layout.SelfFix()}
 	asker := func(kind string, stage llm.Stage) func(context.Context) (feedback.Asker, error) {
 		return func(ctx context.Context) (feedback.Asker, error) {
 			return l.asker(ctx, kind, stage)
@@ -96,8 +96,8 @@ func (a *App) openLoop(ctx context.Context, p *project, o selfFixOptions) (*self
 	l.parts = feedback.Parts{
 		Store: l.store, Triage: asker(triageCall, llm.Review), Plan: asker(draftCall, llm.ExecutePlan),
 		Cost:  feedback.Envelope{Attempts: attempts, MaxUSD: c.Run.MaxCostUSD},
-		Owner: l.owner, Forge: forge, Review: l.review, Now: time.Now,
-		Fixer: feedback.Fixer{Repo: p.repo, Runner: l, Plans: p.layout.SelfFix(), Base: func(ctx context.Context) (feedback.Target, error) { return l.base(ctx, forge) }},
+		Owner: l.owner, PRClient: prs, Review: l.review, Now: time.Now,
+		Fixer: feedback.Fixer{Repo: p.repo, Runner: l, Plans: p.layout.SelfFix(), Base: func(ctx context.Context) (feedback.Target, error) { return l.base(ctx, prs) }},
 		Differ: feedback.Trees{
 			Repo: p.repo, Tree: l.scratch,
 			Subject: gates.Subject{Env: a.Environ, Timeout: time.Duration(c.Gates.Timeout), Redact: hide.String, Reaper: l.reaper},
@@ -117,7 +117,7 @@ func (l *selfFix) warn(text string) {
 }
 
 // base returns the integration branch, from which a fix starts and into which it is merged.
-func (l *selfFix) base(ctx context.Context, f feedback.Forge) (feedback.Target, error) {
+func (l *selfFix) base(ctx context.Context, f feedback.PRClient) (feedback.Target, error) {
 	head, branch, err := l.project.repo.Head(ctx)
 	if err != nil {
 		return feedback.Target{}, usage(err, "make a first commit: git add -A && git commit -m start")

@@ -59,7 +59,7 @@ func (a *App) listAdapters(ctx context.Context, asJSONFlag bool) error {
 	if err != nil {
 		return curatedTrouble(err)
 	}
-	versions, err := adapters.ShelfOf(p.layout.Root).All()
+	versions, err := adapters.RegistryOf(p.layout.Root).All()
 	if err != nil {
 		return err
 	}

@@ -289,7 +289,7 @@ func (a *App) corpusStatus(ctx context.Context, o corpusOptions) error {
 
 // adapterState reports whether the last version of an adapter was trained on the present corpus.
 func (p *project) adapterState(name string) (string, error) {
-	versions, err := adapters.ShelfOf(p.layout.Root).Versions(name)
+	versions, err := adapters.RegistryOf(p.layout.Root).Versions(name)
 	if err != nil || len(versions) == 0 {
 		return corpus.Absent, err
 	}

@@ -97,7 +97,7 @@ func (a *App) deployAdapter(ctx context.Context, name string, o deployOptions) e
 	if err != nil {
 		return err
 	}
-	v, err := adapters.ShelfOf(p.layout.Root).Find(ref)
+	v, err := adapters.RegistryOf(p.layout.Root).Find(ref)
 	if err != nil {
 		return adapterTrouble(ctx, err)
 	}

@@ -83,7 +83,7 @@ func (a *App) desk(ctx context.Context, p *project, spec curriculum.Spec) (d ada
 	o := llm.OptionsOf(p.config.Models)
 	o.Environ, o.Root, o.Redact = a.Environ, p.repo.Root, a.redactor(p).String
 	d = adapters.Desk{
-		Shelf: adapters.ShelfOf(p.layout.Root), Server: p.config.Models.BaseURL, LLM: o, Keep: spec.Versioning.RetentionCount, Now: time.Now,
+		Registry: adapters.RegistryOf(p.layout.Root), Server: p.config.Models.BaseURL, LLM: o, Keep: spec.Versioning.RetentionCount, Now: time.Now,
 		Note: func(s string) { fmt.Fprintln(a.Stderr, ui.Sanitize(s)) },
 	}
 	if d.Curated, err = store.OpenCurated(ctx, curatedFile(p.repo)); err != nil {
@@ -98,7 +98,7 @@ func (a *App) desk(ctx context.Context, p *project, spec curriculum.Spec) (d ada
 		return d, nil, err
 	}
 	opened = append(opened, d.Log)
-	return d, done, d.Shelf.Register(ctx, d.Ledger, d.Log) // registers versions that a killed training did not
+	return d, done, d.Registry.Register(ctx, d.Ledger, d.Log) // registers versions that a killed training did not
 }
 
 // errUnsigned reports that a person has to sign first.

@@ -20,14 +20,14 @@ type adapterMetric struct {
 
 // adapterMetrics returns the metrics of all adapters trained in this project.
 func (p *project) adapterMetrics() ([]adapterMetric, error) {
-	shelf := adapters.ShelfOf(p.layout.Root)
-	names, err := shelf.Adapters()
+	registry := adapters.RegistryOf(p.layout.Root)
+	names, err := registry.Adapters()
 	if err != nil {
 		return nil, err
 	}
 	out := []adapterMetric{}
 	for _, name := range names {
-		versions, err := shelf.Versions(name)
+		versions, err := registry.Versions(name)
 		if err != nil {
 			return nil, err
 		}

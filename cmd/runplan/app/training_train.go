@@ -154,8 +154,8 @@ func (a *App) runTrainer(ctx context.Context, p *project, job adapters.Job) (ada
 	}
 	defer reaper.Close()
 	c := p.config.Training
-	shelf := adapters.ShelfOf(p.layout.Root)
-	v, err := shelf.Train(ctx, job, adapters.Trainer{
+	registry := adapters.RegistryOf(p.layout.Root)
+	v, err := registry.Train(ctx, job, adapters.Trainer{
 		Command: c.Trainer, Environ: a.Environ, PassEnv: c.PassEnv, Root: p.repo.Root, Timeout: time.Duration(c.Timeout),
 		Redact: a.redactor(p).String, Reaper: reaper, Now: time.Now,
 		Line: func(s string) { fmt.Fprintf(a.Stderr, "  %s\n", ui.Sanitize(redact.Clean(s))) },
@@ -164,14 +164,14 @@ func (a *App) runTrainer(ctx context.Context, p *project, job adapters.Job) (ada
 		return v, err
 	}
 	ctx = context.WithoutCancel(ctx) // the version exists: record it even after an interrupt
-	if err := shelf.Register(ctx, ledger, log); err != nil {
+	if err := registry.Register(ctx, ledger, log); err != nil {
 		return v, err
 	}
 	rows, err := p.deployedAdapters(ctx)
 	if err != nil {
 		return v, err
 	}
-	return v, shelf.Prune(job.Spec.Name, job.Spec.Versioning.RetentionCount, func(tag string) bool {
+	return v, registry.Prune(job.Spec.Name, job.Spec.Versioning.RetentionCount, func(tag string) bool {
 		for _, r := range rows {
 			if r.Tag == tag {
 				return true

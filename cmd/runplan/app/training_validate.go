@@ -135,7 +135,7 @@ func (a *App) validateAdapter(ctx context.Context, p *project, o validateOptions
 	if err != nil {
 		return badCurriculum(err)
 	}
-	v, err := adapters.ShelfOf(p.layout.Root).Find(ref)
+	v, err := adapters.RegistryOf(p.layout.Root).Find(ref)
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,6 @@ func main() {
 		Stdout:  os.Stdout,
 		Stderr:  os.Stderr,
 		Environ: os.Environ(),
-		Engines: []app.Elsewhere{new(service).elsewhere()},
+		Engines: []app.RemoteHost{new(service).remoteHost()},
 	}))
 }

@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 // call runs one command line in the current folder.
 func call(env []string, args ...string) (out string, code int) {
 	var both bytes.Buffer
-	code = app.Main(app.App{Args: args, Stdin: strings.NewReader(""), Stdout: &both, Stderr: &both, Environ: env, Engines: []app.Elsewhere{new(service).elsewhere()}})
+	code = app.Main(app.App{Args: args, Stdin: strings.NewReader(""), Stdout: &both, Stderr: &both, Environ: env, Engines: []app.RemoteHost{new(service).remoteHost()}})
 	return both.String(), code
 }
 

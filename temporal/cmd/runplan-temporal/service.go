@@ -31,8 +31,8 @@ type service struct {
 	longest   int
 }
 
-func (s *service) elsewhere() app.Elsewhere {
-	return app.Elsewhere{
+func (s *service) remoteHost() app.RemoteHost {
+	return app.RemoteHost{
 		Name: "temporal", Flags: s.flags, Open: s.open,
 		Commands: func(a *app.App) []*cobra.Command { return []*cobra.Command{newWorkerCommand(a, s)} },
 	}
@@ -71,25 +71,25 @@ func (s *service) dial(ctx context.Context, getenv func(string) (string, bool), 
 	return nil, as, app.CannotRun(err, "")
 }
 
-// distant is the engine with the connection that it works through.
-type distant struct {
+// remoteEngine is the engine with the connection that it works through.
+type remoteEngine struct {
 	*engine.Engine
 }
 
-func (s *service) open(ctx context.Context, in app.Session) (app.Distant, error) {
+func (s *service) open(ctx context.Context, in app.Session) (app.RemoteEngine, error) {
 	host, _ := os.Hostname()
 	c, as, err := s.dial(ctx, in.Getenv, fmt.Sprintf("runplan %d@%s", os.Getpid(), host), quiet())
 	if err != nil {
 		return nil, err
 	}
-	return &distant{&engine.Engine{
+	return &remoteEngine{&engine.Engine{
 		Config: in.Config, Client: c, Coding: as, Queue: s.Queue, Remote: s.remote, Prefix: s.prefix, ConfigText: in.ConfigText,
 		Options: flow.Options{Heartbeat: s.heartbeat, Deadline: s.deadline, Longest: s.longest},
 	}}, nil
 }
 
 // Start is [engine.Engine.Start]; what is wrong with what was asked for is said as such.
-func (d *distant) Start(ctx context.Context, run string, info runner.Info) (runner.Result, error) {
+func (d *remoteEngine) Start(ctx context.Context, run string, info runner.Info) (runner.Result, error) {
 	res, err := d.Engine.Start(ctx, run, info)
 	if errors.Is(err, engine.ErrTooLarge) {
 		err = app.Usage(err, "nothing was started")
@@ -97,5 +97,5 @@ func (d *distant) Start(ctx context.Context, run string, info runner.Info) (runn
 	return res, err
 }
 
-// Close implements [app.Distant].
-func (d *distant) Close() { d.Client.Close() }
+// Close implements [app.RemoteEngine].
+func (d *remoteEngine) Close() { d.Client.Close() }

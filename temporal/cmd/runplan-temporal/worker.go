@@ -118,7 +118,7 @@ func work(ctx context.Context, a *app.App, s *service, o workerOptions) error {
 		return app.CannotRun(fmt.Errorf("take the folder for clones: %w", err), "")
 	}
 	defer folder.Close()
-	w := &crew{app: a, service: s, options: o, folder: folder}
+	w := &workerProcess{app: a, service: s, options: o, folder: folder}
 	if killed > 0 {
 		w.say("killed %d processes that an earlier worker had left", killed)
 	}

@@ -16,11 +16,11 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// EvidencePrefix is the default ref prefix of the depot's refs other than branches. A normal clone does not fetch
+// EvidencePrefix is the default ref prefix of the shared repository's refs other than branches. A normal clone does not fetch
 // it.
 const EvidencePrefix = "refs/runplan/"
 
-// Depot is the remote repository through which several machines share a run. All shared data is in git:
+// SharedRepo is the remote repository through which several machines share a run. All shared data is in git:
 //
 //	refs/heads/runplan/<slug>/main    the run branch; moved by compare-and-swap only
 //	<prefix><run>/plan                the plan and the project's configuration at the start of the run
@@ -29,7 +29,7 @@ const EvidencePrefix = "refs/runplan/"
 //	<prefix><run>/journal             the events, stored when the run ends or its history grows long
 //
 // The plan and the results are written once: a second writer is rejected and uses what the first one wrote.
-type Depot struct {
+type SharedRepo struct {
 	Repo   *git.Repo
 	Layout Layout
 	Remote string // name or URL of the remote
@@ -47,29 +47,29 @@ type Depot struct {
 	owed     []kept
 }
 
-// Files that [Depot.Offer] stores for a run.
+// Files that [SharedRepo.Offer] stores for a run.
 const (
 	OfferedPlan   = "plan.md"
 	OfferedConfig = "config.toml"
 	OfferedInfo   = "info.json"
 )
 
-// journalFile is the file of the journal's events in the depot, one per line.
+// journalFile is the file of the journal's events in the shared repository, one per line.
 const journalFile = "events.jsonl"
 
-// Move is a move of a branch in the depot. From "" creates the branch.
+// Move is a move of a branch in the shared repository. From "" creates the branch.
 type Move struct{ Branch, From, To string }
 
-func (d *Depot) prefix() string { return d.Prefix + d.Run + "/" }
+func (d *SharedRepo) prefix() string { return d.Prefix + d.Run + "/" }
 
-// tipRef returns the prefix of the local refs that hold the depot's branches as last fetched.
-func (d *Depot) tipRef() string { return d.Prefix + d.Run + tipSuffix + "/" }
+// tipRef returns the prefix of the local refs that hold the shared repository's branches as last fetched.
+func (d *SharedRepo) tipRef() string { return d.Prefix + d.Run + tipSuffix + "/" }
 
-// tipSuffix separates these local refs from the run's refs in the depot.
+// tipSuffix separates these local refs from the run's refs in the shared repository.
 const tipSuffix = ".tip"
 
 // git runs git without prompts and removes secrets from its errors.
-func (d *Depot) git(ctx context.Context, stdin string, args ...string) (string, error) {
+func (d *SharedRepo) git(ctx context.Context, stdin string, args ...string) (string, error) {
 	out, err := d.Repo.Input(ctx, stdin, args...)
 	if err != nil {
 		return out, d.said(err)
@@ -82,7 +82,7 @@ type depotError struct{ text string }
 
 func (e *depotError) Error() string { return e.text }
 
-func (d *Depot) said(err error) error {
+func (d *SharedRepo) said(err error) error {
 	text := err.Error()
 	var exit *proc.ExitError
 	if errors.As(err, &exit) {
@@ -96,7 +96,7 @@ func (d *Depot) said(err error) error {
 }
 
 // Fetch fetches the refs of this run and the run branch.
-func (d *Depot) Fetch(ctx context.Context) error {
+func (d *SharedRepo) Fetch(ctx context.Context) error {
 	_, err := d.git(ctx, "", "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", d.Remote,
 		"+"+d.prefix()+"*:"+d.prefix()+"*", "+refs/heads/"+d.Branch+"*:"+d.tipRef()+"main*")
 	d.know(nil)
@@ -104,20 +104,20 @@ func (d *Depot) Fetch(ctx context.Context) error {
 }
 
 // know records the commit of the run branch; nil means unknown.
-func (d *Depot) know(tip *string) {
+func (d *SharedRepo) know(tip *string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.tip = tip
 }
 
 // FetchPlan fetches the refs of the run, including its plan.
-func (d *Depot) FetchPlan(ctx context.Context) error {
+func (d *SharedRepo) FetchPlan(ctx context.Context) error {
 	_, err := d.git(ctx, "", "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", d.Remote, "+"+d.prefix()+"*:"+d.prefix()+"*")
 	return err
 }
 
 // Tip returns the run branch as last fetched or pushed from here, "" if it does not exist.
-func (d *Depot) Tip(ctx context.Context) (string, error) {
+func (d *SharedRepo) Tip(ctx context.Context) (string, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.tip == nil {
@@ -130,8 +130,8 @@ func (d *Depot) Tip(ctx context.Context) (string, error) {
 	return *d.tip, nil
 }
 
-// fetchBranch fetches a branch of the depot and returns its commit, "" if it does not exist.
-func (d *Depot) fetchBranch(ctx context.Context, name string) (string, error) {
+// fetchBranch fetches a branch of the shared repository and returns its commit, "" if it does not exist.
+func (d *SharedRepo) fetchBranch(ctx context.Context, name string) (string, error) {
 	if _, err := d.git(ctx, "", "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", d.Remote, "+refs/heads/"+name+"*:"+d.tipRef()+"land/"+name+"*"); err != nil {
 		return "", err
 	}
@@ -139,7 +139,7 @@ func (d *Depot) fetchBranch(ctx context.Context, name string) (string, error) {
 }
 
 // Offer pushes the plan, the configuration and the branch of a new run. It never replaces an existing run.
-func (d *Depot) Offer(ctx context.Context, base string, files map[string][]byte) error {
+func (d *SharedRepo) Offer(ctx context.Context, base string, files map[string][]byte) error {
 	tree, err := d.tree(ctx, files)
 	if err != nil {
 		return err
@@ -160,8 +160,8 @@ func (d *Depot) Offer(ctx context.Context, base string, files map[string][]byte)
 	return err
 }
 
-// Offered reads one file that [Depot.Offer] stored, nil if there is none.
-func (d *Depot) Offered(ctx context.Context, name string) ([]byte, error) {
+// Offered reads one file that [SharedRepo.Offer] stored, nil if there is none.
+func (d *SharedRepo) Offered(ctx context.Context, name string) ([]byte, error) {
 	objects := d.Repo.Objects(ctx)
 	defer objects.Close()
 	got, err := objects.Read([]string{d.prefix() + "plan:" + name})
@@ -171,10 +171,10 @@ func (d *Depot) Offered(ctx context.Context, name string) ([]byte, error) {
 	return got[0].Data, nil
 }
 
-func (d *Depot) doneRef(seq int) string { return d.prefix() + "done/" + strconv.Itoa(seq) }
+func (d *SharedRepo) doneRef(seq int) string { return d.prefix() + "done/" + strconv.Itoa(seq) }
 
 // done returns the stored result of a command, and whether there is one.
-func (d *Depot) done(ctx context.Context, seq int) (Done, bool, error) {
+func (d *SharedRepo) done(ctx context.Context, seq int) (Done, bool, error) {
 	commit, err := d.Repo.Resolve(ctx, d.doneRef(seq))
 	if err != nil || commit == "" {
 		return Done{}, false, err
@@ -186,8 +186,8 @@ func (d *Depot) done(ctx context.Context, seq int) (Done, bool, error) {
 	return out, true, nil
 }
 
-// read returns the result in a commit of the depot.
-func (d *Depot) read(ctx context.Context, commit string) (Done, error) {
+// read returns the result in a commit of the shared repository.
+func (d *SharedRepo) read(ctx context.Context, commit string) (Done, error) {
 	info, err := d.Repo.ReadCommit(ctx, commit)
 	if err != nil {
 		return Done{}, err
@@ -196,15 +196,15 @@ func (d *Depot) read(ctx context.Context, commit string) (Done, error) {
 	return out, json.Unmarshal([]byte(info.Message), &out)
 }
 
-// Latest returns the last known step of the run in the depot, or the zero value.
-func (d *Depot) Latest() Pushed {
+// Latest returns the last known step of the run in the shared repository, or the zero value.
+func (d *SharedRepo) Latest() Pushed {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.last
 }
 
 // Collect fetches and unpacks the logs and receipts. It moves the local run branch, only forward.
-func (d *Depot) Collect(ctx context.Context) error {
+func (d *SharedRepo) Collect(ctx context.Context) error {
 	if err := d.Fetch(ctx); err != nil {
 		return err
 	}
@@ -228,9 +228,9 @@ func (d *Depot) Collect(ctx context.Context) error {
 	return d.Repo.UpdateRefs(ctx, git.RefUpdate{Ref: ref, New: tip, Old: now})
 }
 
-// KeepJournal stores events in the depot and replaces the journal there. The caller must have at least as many
-// events as the depot.
-func (d *Depot) KeepJournal(ctx context.Context, events []runner.Event) (string, error) {
+// KeepJournal stores events in the shared repository and replaces the journal there. The caller must have at least as many
+// events as the shared repository.
+func (d *SharedRepo) KeepJournal(ctx context.Context, events []runner.Event) (string, error) {
 	var text bytes.Buffer
 	for _, e := range events {
 		line, err := e.Encode()
@@ -251,8 +251,8 @@ func (d *Depot) KeepJournal(ctx context.Context, events []runner.Event) (string,
 	return commit, err
 }
 
-// Journal reads the stored events from the depot.
-func (d *Depot) Journal(ctx context.Context) ([]runner.Event, error) {
+// Journal reads the stored events from the shared repository.
+func (d *SharedRepo) Journal(ctx context.Context) ([]runner.Event, error) {
 	if err := d.Fetch(ctx); err != nil {
 		return nil, err
 	}

@@ -1,7 +1,7 @@
 // Command notice writes NOTICE: the modules that are linked into runplan, with their versions and licenses. It fails if
 // it does not recognise the license text of a module, because runplan must not be distributed with such a module.
 //
-// Usage: go run ./internal/notice > NOTICE
+// Usage: go run ./tools/notice > NOTICE
 package main
 
 import (

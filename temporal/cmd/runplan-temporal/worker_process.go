@@ -18,8 +18,8 @@ import (
 	"github.com/runplan/runplan/temporal/host"
 )
 
-// crew holds the state of this worker process.
-type crew struct {
+// workerProcess holds the state of this worker process.
+type workerProcess struct {
 	app     *app.App
 	service *service
 	options workerOptions
@@ -27,12 +27,12 @@ type crew struct {
 }
 
 // say prints a line for the user of the worker.
-func (w *crew) say(format string, args ...any) {
+func (w *workerProcess) say(format string, args ...any) {
 	fmt.Fprintf(w.app.Stderr, "worker: "+format+"\n", args...)
 }
 
 // prune removes the clones that can go, now and every hour, until ctx ends.
-func (w *crew) prune(ctx context.Context) {
+func (w *workerProcess) prune(ctx context.Context) {
 	tick := time.NewTicker(time.Hour)
 	defer tick.Stop()
 	for {
@@ -52,7 +52,7 @@ func (w *crew) prune(ctx context.Context) {
 }
 
 // open makes a clone ready for a run and opens a worker in it. What it returns beside that puts it away again.
-func (w *crew) open(ctx context.Context, run string) (_ *local.Worker, closed func(), err error) {
+func (w *workerProcess) open(ctx context.Context, run string) (_ *local.Worker, closed func(), err error) {
 	place, err := w.folder.Begin(run)
 	if err != nil {
 		return nil, nil, err
@@ -77,7 +77,7 @@ func (w *crew) open(ctx context.Context, run string) (_ *local.Worker, closed fu
 	if err != nil {
 		return nil, nil, errors.New(hide(err.Error()))
 	}
-	d := &local.Depot{Repo: repo, Layout: local.LayoutOf(repo.Root), Remote: "origin", Prefix: w.service.prefix, Run: run, Redact: hide}
+	d := &local.SharedRepo{Repo: repo, Layout: local.LayoutOf(repo.Root), Remote: "origin", Prefix: w.service.prefix, Run: run, Redact: hide}
 	if err := d.FetchPlan(ctx); err != nil {
 		return nil, nil, err
 	}

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-func scribeOf(t *testing.T) (*Scribe, Info) {
+func recorderOf(t *testing.T) (*Recorder, Info) {
 	t.Helper()
 	info := Info{Base: "b0", LoopVersion: LoopVersion, Workers: 2, MaxAttempts: 2, Speculate: true, Batches: []BatchInfo{
 		{Key: "1", Number: "1", Title: "one"}, {Key: "2", Number: "2", Title: "two", Needs: []string{"1"}, Early: []string{"1"}},
@@ -16,7 +16,7 @@ func scribeOf(t *testing.T) (*Scribe, Info) {
 		t.Fatal(err)
 	}
 	clock := time.Unix(1000, 0)
-	return NewScribe("run", m, func() time.Time { clock = clock.Add(time.Second); return clock }), info
+	return NewRecorder("run", m, func() time.Time { clock = clock.Add(time.Second); return clock }), info
 }
 
 func kinds(events []Event) []EventKind {
@@ -29,7 +29,7 @@ func kinds(events []Event) []EventKind {
 
 // What happens is numbered without gaps, and what readers are told stands beside it.
 func TestTheBooksAreWithoutGaps(t *testing.T) {
-	s, info := scribeOf(t)
+	s, info := recorderOf(t)
 	step := s.Begin(info)
 	if got := kinds(step.Events); !slices.Equal(got, []EventKind{RunStarted, BatchStarted, Dispatched}) {
 		t.Errorf("a run begins with %v", got)
@@ -44,15 +44,15 @@ func TestTheBooksAreWithoutGaps(t *testing.T) {
 		}
 	}
 	if s.Seq() != len(all) {
-		t.Errorf("%d events, the scribe knows %d", len(all), s.Seq())
+		t.Errorf("%d events, the recorder knows %d", len(all), s.Seq())
 	}
 }
 
 // Whoever reads the journal back goes on with the same number, and tells readers nothing twice.
 func TestAScribeGoesOnWhereAnotherStopped(t *testing.T) {
-	one, info := scribeOf(t)
+	one, info := recorderOf(t)
 	first := one.Begin(info)
-	two, _ := scribeOf(t)
+	two, _ := recorderOf(t)
 	for _, e := range first.Events {
 		two.Recall(e)
 	}
@@ -65,7 +65,7 @@ func TestAScribeGoesOnWhereAnotherStopped(t *testing.T) {
 
 // A command that lost its ground is called off, and readers are told; one that is still wanted is not.
 func TestOnlyWhatLostItsGroundIsCalledOff(t *testing.T) {
-	s, info := scribeOf(t)
+	s, info := recorderOf(t)
 	step := s.Begin(info)
 	edit := step.Commands[0]
 	step = s.Fold(edit.Report(Event{Outcome: OutcomeOK, Base: "b0", Commit: "c1", Tree: "t1"}), nil)
@@ -79,7 +79,7 @@ func TestOnlyWhatLostItsGroundIsCalledOff(t *testing.T) {
 	if len(step.CalledOff) != 1 || step.CalledOff[0].ID != other[0].ID || !slices.Contains(kinds(step.Events), Withdrawn) {
 		t.Errorf("%+v", step)
 	}
-	s, info = scribeOf(t)
+	s, info = recorderOf(t)
 	step = s.Begin(info)
 	if step = s.Fold(Event{Kind: Note, Reason: "x"}, step.Commands); len(step.CalledOff) != 0 {
 		t.Errorf("a note called off %+v", step.CalledOff)

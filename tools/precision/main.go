@@ -41,7 +41,7 @@ func main() {
 	flag.StringVar(&o.cache, "cache", "", "`folder` for clones, kept for the next time (default in the user's cache)")
 	flag.StringVar(&o.binary, "binary", "", "runplan `program` to use; empty builds one")
 	flag.StringVar(&o.only, "only", "", "use only the histories whose name contains `text`")
-	flag.StringVar(&o.judged, "judgements", "internal/precision/judgements.tsv", "`file` with the judgements")
+	flag.StringVar(&o.judged, "judgements", "tools/precision/judgements.tsv", "`file` with the judgements")
 	flag.StringVar(&o.record, "record", "", "write the measured precision of each rule to this `file`")
 	flag.StringVar(&o.commit, "commit", "", "look at this `commit` instead of a sample, and print all that is said of it; with -only")
 	flag.IntVar(&o.n, "n", 25, "commits to draw from each history")

@@ -11,10 +11,10 @@ import (
 	"github.com/runplan/runplan/gates"
 )
 
-// Scribe records a run for its driver: it numbers and dates events, applies them to the [Machine], and adds events
+// Recorder records a run for its driver: it numbers and dates events, applies them to the [Machine], and adds events
 // for readers of the journal. It is pure like the machine, so all drivers write the same journal for the same
 // outcomes. The caller supplies the clock.
-type Scribe struct {
+type Recorder struct {
 	machine *Machine
 	run     string
 	now     func() time.Time
@@ -31,19 +31,19 @@ type Step struct {
 	Note      string    // text for a separate note; "" adds none
 }
 
-// NewScribe returns the scribe of a run with an empty journal.
-func NewScribe(run string, m *Machine, now func() time.Time) *Scribe {
-	return &Scribe{machine: m, run: run, now: now, told: map[string]Status{}}
+// NewRecorder returns the recorder of a run with an empty journal.
+func NewRecorder(run string, m *Machine, now func() time.Time) *Recorder {
+	return &Recorder{machine: m, run: run, now: now, told: map[string]Status{}}
 }
 
 // Machine returns the machine of the run.
-func (s *Scribe) Machine() *Machine { return s.machine }
+func (s *Recorder) Machine() *Machine { return s.machine }
 
 // Seq returns the number of the last event.
-func (s *Scribe) Seq() int { return s.seq }
+func (s *Recorder) Seq() int { return s.seq }
 
 // Recall applies an event that is already in the journal.
-func (s *Scribe) Recall(e Event) {
+func (s *Recorder) Recall(e Event) {
 	if e.Kind == RunStarted {
 		s.machine.Start()
 	}
@@ -52,13 +52,13 @@ func (s *Scribe) Recall(e Event) {
 }
 
 // Begin starts a new run.
-func (s *Scribe) Begin(info Info) Step {
+func (s *Recorder) Begin(info Info) Step {
 	started := s.stamp(Event{Kind: RunStarted, Job: &info})
 	return s.step(started, s.machine.Start(), nil)
 }
 
 // Fold applies a fact. underWay lists the commands that the driver has started and that have no report yet.
-func (s *Scribe) Fold(e Event, underWay []Command) Step {
+func (s *Recorder) Fold(e Event, underWay []Command) Step {
 	if s.behind {
 		s.changed(func(string, Status) {})
 		s.behind = false
@@ -73,7 +73,7 @@ func (s *Scribe) Fold(e Event, underWay []Command) Step {
 }
 
 // step collects the events to write and the commands to start.
-func (s *Scribe) step(e Event, cmds []Command, underWay []Command) Step {
+func (s *Recorder) step(e Event, cmds []Command, underWay []Command) Step {
 	out := Step{Events: []Event{e}, Commands: cmds}
 	for _, l := range s.machine.Lost() {
 		out.Events = append(out.Events, s.stamp(Event{Kind: BatchPutBack, Batch: l.Batch, Attempt: l.Attempt, On: l.On, Reason: l.Doing}))
@@ -98,7 +98,7 @@ const WithdrawnReason = "called off: what it stood on is not there any more"
 
 // calledOff lists the running commands that the machine no longer waits for, sorted by id. A command that the
 // machine issues again under the same id counts as cancelled.
-func (s *Scribe) calledOff(anew, underWay []Command) []Command {
+func (s *Recorder) calledOff(anew, underWay []Command) []Command {
 	if len(underWay) == 0 {
 		return nil
 	}
@@ -117,7 +117,7 @@ func (s *Scribe) calledOff(anew, underWay []Command) []Command {
 }
 
 // changed calls f for each batch whose status differs from the one that readers know.
-func (s *Scribe) changed(f func(key string, st Status)) {
+func (s *Recorder) changed(f func(key string, st Status)) {
 	s.machine.EachStatus(func(key string, st Status) {
 		old, known := s.told[key]
 		s.told[key] = st
@@ -129,7 +129,7 @@ func (s *Scribe) changed(f func(key string, st Status)) {
 }
 
 // change returns the event that reports the new status of a batch.
-func (s *Scribe) change(key string, st Status) (Event, bool) {
+func (s *Recorder) change(key string, st Status) (Event, bool) {
 	v, _ := s.machine.Batch(key)
 	e := Event{Batch: key, Title: v.Title, Attempt: v.Attempt, Commit: v.Commit, Reason: v.Reason}
 	switch st {
@@ -147,7 +147,7 @@ func (s *Scribe) change(key string, st Status) (Event, bool) {
 	return e, true
 }
 
-func (s *Scribe) stamp(e Event) Event {
+func (s *Recorder) stamp(e Event) Event {
 	s.seq++
 	e.Seq, e.At, e.Run = s.seq, s.now().UTC(), s.run
 	return e
@@ -205,7 +205,7 @@ func (m *Machine) Heard(e Event, resuming bool) Event {
 	}
 	switch {
 	case e.Kind == StopAsked && resuming: // a resume overrides an earlier request to stop
-		e = Event{Kind: Note, Post: e.Post, Reason: "a wish to stop was heard after the run had stopped"}
+		e = Event{Kind: Note, Post: e.Post, Reason: "a request to stop arrived after the run had stopped"}
 	case e.Kind == ApprovalDenied: // the brief of the next attempt shows this report
 		e.Reports = []gates.Report{{
 			Gate: "approval", Status: gates.Fail, Note: "a person did not agree to the change",

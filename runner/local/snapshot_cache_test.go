@@ -56,12 +56,12 @@ func TestABranchThatWasPutBackIsNobodysFault(t *testing.T) {
 		if _, err := b.looking(t.Context())(); err != nil {
 			t.Fatal(err)
 		}
-		if b.lookout.began.IsZero() {
+		if b.snapshots.began.IsZero() {
 			t.Fatal("nobody looked")
 		}
 		b.lookAfter(t.Context(), s, before)
-		if !b.lookout.began.IsZero() {
-			t.Errorf("made by the agent %v: the next agent begins with what this one left, %v", made, b.lookout.last.refs)
+		if !b.snapshots.began.IsZero() {
+			t.Errorf("made by the agent %v: the next agent begins with what this one left, %v", made, b.snapshots.last.refs)
 		}
 	}
 }

@@ -106,8 +106,8 @@ func (s *summary) violation(r result) {
 		what = "left processes"
 	}
 	fmt.Printf("VIOLATION %s: %s (%s)\n", what, r.c.name, r.c.about)
-	fmt.Printf("    file: internal/attack/testdata/cases/%s\n", r.c.file)
-	fmt.Printf("    repeat: go run ./internal/attack -keep -v -run '^%s$'\n", r.c.name)
+	fmt.Printf("    file: tools/attack/testdata/cases/%s\n", r.c.file)
+	fmt.Printf("    repeat: go run ./tools/attack -keep -v -run '^%s$'\n", r.c.name)
 	fmt.Printf("    exit %d; folder %s\n", r.exit, r.dir)
 	if r.fault != "" {
 		fmt.Printf("    fault: %s\n", r.fault)

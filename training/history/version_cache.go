@@ -8,8 +8,8 @@ import (
 	"github.com/runplan/runplan/internal/recent"
 )
 
-// shelf is a bounded cache of file versions. Its versions may be requested concurrently.
-type shelf struct {
+// versionCache is a bounded cache of file versions. Its versions may be requested concurrently.
+type versionCache struct {
 	objects *git.Objects
 	reader  reader
 	mutex   sync.Mutex // guards read
@@ -20,8 +20,8 @@ type shelf struct {
 // mostHeld limits the text in the younger half of the cache. Derived data takes a few times as much.
 const mostHeld = 4 << 20
 
-func newShelf(o *git.Objects, r reader) *shelf {
-	return &shelf{objects: o, reader: r, read: recent.New[want](mostHeld, func(x *source) int { return len(x.text) + 1000 }), modules: map[string]string{}}
+func newVersionCache(o *git.Objects, r reader) *versionCache {
+	return &versionCache{objects: o, reader: r, read: recent.New[want](mostHeld, func(x *source) int { return len(x.text) + 1000 }), modules: map[string]string{}}
 }
 
 // want identifies a version of a file.
@@ -31,7 +31,7 @@ type want struct{ path, blob string }
 type versions map[want]*source
 
 // get returns file versions that are not outlined yet. For a version that cannot be used it returns a reason.
-func (s *shelf) get(wants []want) (versions, map[want]Reason, error) {
+func (s *versionCache) get(wants []want) (versions, map[want]Reason, error) {
 	have, bad := versions{}, map[want]Reason{}
 	var ask []want
 	var names []string
@@ -80,7 +80,7 @@ func (s *shelf) get(wants []want) (versions, map[want]Reason, error) {
 }
 
 // outlined outlines the sources that need it.
-func (s *shelf) outlined(ctx context.Context, all []*source) error {
+func (s *versionCache) outlined(ctx context.Context, all []*source) error {
 	var fresh []*source
 	for _, x := range all {
 		if !x.outlined {
@@ -92,7 +92,7 @@ func (s *shelf) outlined(ctx context.Context, all []*source) error {
 }
 
 // module returns the module path that a go.mod declares.
-func (s *shelf) module(blob string) (string, error) {
+func (s *versionCache) module(blob string) (string, error) {
 	if name, ok := s.modules[blob]; ok {
 		return name, nil
 	}

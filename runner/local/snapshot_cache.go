@@ -11,8 +11,8 @@ import (
 // freshLook is how long a snapshot is valid. An agent that begins as another one ends reuses that one's snapshot.
 const freshLook = 100 * time.Millisecond
 
-// lookout remembers the last look around.
-type lookout struct {
+// snapshotCache remembers the last look around.
+type snapshotCache struct {
 	mu      sync.Mutex
 	last    outside
 	began   time.Time // that look; zero for none
@@ -20,14 +20,14 @@ type lookout struct {
 }
 
 // recent returns a look that still holds.
-func (l *lookout) recent() (outside, bool) {
+func (l *snapshotCache) recent() (outside, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.last, !l.began.IsZero() && time.Since(l.began) < freshLook
 }
 
 // keep stores a snapshot that began at that time, unless drop was called since.
-func (l *lookout) keep(o outside, began time.Time) {
+func (l *snapshotCache) keep(o outside, began time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if began.After(l.dropped) {
@@ -37,7 +37,7 @@ func (l *lookout) keep(o outside, began time.Time) {
 
 // drop invalidates the last snapshot, because gates, hooks or the run itself may have changed files or branches
 // since. No agent is blamed for such changes.
-func (l *lookout) drop() {
+func (l *snapshotCache) drop() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.dropped, l.began = time.Now(), time.Time{}
@@ -45,7 +45,7 @@ func (l *lookout) drop() {
 
 // mend changes a branch that is not the run's own, to undo what an agent did to it.
 func (w *work) mend(ctx context.Context, u git.RefUpdate) error {
-	defer w.lookout.drop() // a look that began before may have seen it as the agent left it
+	defer w.snapshots.drop() // a look that began before may have seen it as the agent left it
 	return w.Repo.UpdateRefs(ctx, u)
 }
 
@@ -54,7 +54,7 @@ func (w *work) around(ctx context.Context) (outside, error) {
 	if literal(w.Agent) {
 		return outside{}, nil
 	}
-	if o, ok := w.lookout.recent(); ok {
+	if o, ok := w.snapshots.recent(); ok {
 		return o, nil
 	}
 	return w.lookOutside(ctx)
@@ -74,7 +74,7 @@ func (w *work) looking(ctx context.Context) (seen func() (outside, error)) {
 	go func() {
 		o, err := w.lookOutside(ctx)
 		if err == nil {
-			w.lookout.keep(o, began)
+			w.snapshots.keep(o, began)
 		}
 		result <- look{o, err}
 	}()
