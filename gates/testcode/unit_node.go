@@ -11,8 +11,9 @@ var (
 	jsSkip     = lazyre.New(`\.(?:skip\w*|todo|failing|fails|fixme|runIf)\b`)
 	jsSkipOpt  = lazyre.New(`^[^{(=]*\{[^}]*\b(?:skip|todo)\s*:\s*(?:true|["'\x60])`)
 	jsSkipCall = lazyre.New(`\b(?:this|t|ctx|context|test|it)\.(?:skip|todo|fixme)\(`)
-	jsAssert   = lazyre.New(`\bexpect(?:\s*\.\s*\w+)*\s*\(|\bassert(?:\s*\.\s*\w+)*\s*\(|\bt\.(?:assert\.)?(?:is|not|ok|notOk|equal\w*|deepEqual|same|strictSame|notEqual|deepStrictEqual|strictEqual|like|truthy|falsy|true|false|throws\w*|rejects|match|regex|snapshot|pass|fail|plan|matchSnapshot)\(|\.should\b|\b(?:assert|check|verify|expect)[A-Z]\w*\(|\bthrow\s+new\b|\bsinon\.assert\b|\bcy\.`)
+	jsAssert   = lazyre.New(`\bexpect(?:\s*\.\s*\w+)*\s*\(|\bassert(?:\s*\.\s*\w+)*\s*\(|\bt\.(?:assert\.)?(?:is|not|ok|notOk|equal\w*|deepEqual|same|strictSame|notEqual|deepStrictEqual|strictEqual|like|unlike|truthy|falsy|true|false|throws\w*|notThrows\w*|notDeepEqual|rejects|match|regex|notRegex|snapshot|pass|fail|plan|matchSnapshot)\(|\.should\b|\b(?:assert|check|verify|expect)[A-Z]\w*\(|\bthrow\s+new\b|\bsinon\.assert\b|\bcy\.`)
 	jsTrivial  = lazyre.New(`\bexpect\s*\(\s*(?:true|1|!false)\s*\)\s*\.(?:toBe|toEqual|toStrictEqual|to\.equal|to\.be|toBeTruthy|toBeDefined)\b|\bexpect\s*\(\s*false\s*\)\s*\.(?:toBe\s*\(\s*false|toBeFalsy)|\bassert(?:\.ok|\.equal|\.strictEqual|\.isTrue)?\s*\(\s*(?:true|1)\s*(?:,\s*(?:true|1)\s*)?[,)]|\bt\.(?:ok|true|truthy|pass)\(\s*(?:true|1)?\s*\)`)
+	jsHook     = lazyre.New(`\.(?:before|after|beforeEach|afterEach|beforeAll|afterAll|macro|use|extend|step|setTimeout|slow|configure)\b`) // of ava and Playwright
 	jsLoop     = lazyre.New(`\bfor\s*\(|\.forEach\s*\(|\.each\b|\.map\s*\(`)
 	jsDead     = lazyre.New(`(?m)^\s*(?:return|if\s*\(\s*(?:true|1|!0)\s*\)\s*return)\s*;?\s*$`)
 	jsArrow    = lazyre.New(`^[^{]*?(?:=>|function\b[^{]*)\s*\{?`)
@@ -33,6 +34,9 @@ func readNode(text string) Sheet {
 	var groups []jsGroup
 	for _, m := range jsCall.FindAllStringSubmatchIndex(code, maxUnits) {
 		word, mods := code[m[2]:m[3]], code[m[4]:m[5]]
+		if (word == "test" || word == "it") && jsHook.MatchString(mods) {
+			continue
+		}
 		open := m[1] - 1
 		table := open
 		if strings.Contains(mods, ".each") || code[open] == '`' || strings.Contains(mods, "If") || strings.Contains(mods, ".for") {
@@ -52,7 +56,7 @@ func readNode(text string) Sheet {
 			g.only = 1
 		}
 		base := strings.TrimLeft(word, "xf")
-		if (base == "describe" || base == "context" || base == "suite") && strings.Contains(body, "(") {
+		if (base == "describe" || base == "context" || base == "suite" || strings.Contains(mods, ".describe")) && strings.Contains(body, "(") {
 			groups = append(groups, g)
 			if g.only > 0 { // it holds tests, and turns off those that it does not hold
 				s.add(Unit{Name: "describe " + name, Line: LineAt(text, m[2]), Only: 1, Opaque: true})
