@@ -11,6 +11,8 @@ ATTACK   ?=
 HISTORIES ?=
 PRECISION ?=
 RETRIEVAL ?=
+VERSION  ?=
+DIST     ?=
 CROSS    ?= linux/arm64 darwin/arm64 darwin/amd64 windows/amd64
 
 export CGO_ENABLED ?= 0
@@ -22,7 +24,7 @@ endif
 
 TEMPORAL := GOFLAGS=-trimpath GOTOOLCHAIN=local $(GO)
 
-.PHONY: help tools build cross test lint vet fmt generate fresh check demo corpus fuzz storm attack precision bench retrieval test-temporal storm-temporal bench-temporal ollama browser agents-smoke screenshots clean
+.PHONY: help tools build cross test lint vet fmt generate fresh check demo corpus fuzz storm attack precision bench retrieval dist test-temporal storm-temporal bench-temporal ollama browser agents-smoke screenshots clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | while IFS="$$(printf '\t')" read -r name what; do printf '  %-13s %s\n' "$$name" "$$what"; done
@@ -49,6 +51,9 @@ vet: ## gofmt and go vet, which need no download
 tools: ## install the optional programs that tests use into bin/tools: ast-grep, and jest, vitest and mocha where there is npm
 	bash patterns/install-ast-grep.sh
 	@if command -v npm >/dev/null; then npm install --silent --no-audit --no-fund --prefix bin/tools/js jest@29.7.0 vitest@3.2.7 mocha@11.7.5; fi
+
+dist: ## build the files of a release into dist/; VERSION=v0.2.0, DIST="-targets linux/amd64"
+	$(GO) run ./tools/dist -version "$(VERSION)" $(DIST)
 
 ollama: ## build the Ollama server that tests use, into a cache outside of the clone: once, five minutes of CPU
 	@bash testscripts/ollama/build.sh

@@ -43,7 +43,7 @@ func namesTest(text, test string) bool {
 	if has(text, test) {
 		return true
 	}
-	for _, sep := range []string{"::", " > ", "#", "."} {
+	for _, sep := range []string{"::", testcode.GroupMark, " > ", "#", "."} {
 		if i := strings.LastIndex(test, sep); i >= 0 {
 			test = test[i+len(sep):]
 		}
@@ -95,6 +95,9 @@ func lastPart(test string) string {
 	if i := strings.LastIndex(test, "::"); i >= 0 {
 		test = test[i+2:]
 	}
+	if i := strings.LastIndex(test, testcode.GroupMark); i >= 0 {
+		return test[i+len(testcode.GroupMark):]
+	}
 	test, _, _ = strings.Cut(test, "/")
 	if i := strings.LastIndexAny(test, ".>"); i >= 0 && !strings.HasSuffix(test, ".") {
 		test = strings.TrimSpace(test[i+1:])
@@ -116,7 +119,8 @@ func calledIn(file string, f Finding) []string {
 	name := lastPart(f.Test)
 	var names []string
 	for _, u := range testcode.Read(f.Path, string(data)).Units {
-		if bare := u.Bare(); bare == name || bare == f.Test {
+		title := strings.ReplaceAll(u.Name, testcode.GroupMark, " ") // as mocha and RSpec print it
+		if bare := u.Bare(); bare == name || bare == f.Test || title == f.Test {
 			for _, m := range call.FindAllStringSubmatch(u.Text, -1) {
 				names = append(names, m[1])
 			}

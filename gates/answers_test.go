@@ -1,6 +1,8 @@
 package gates
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/runplan/runplan/planparse"
@@ -46,6 +48,23 @@ func TestNamesOfTests(t *testing.T) {
 	} {
 		if got := tested(test); got != want {
 			t.Errorf("tested(%q) = %q, want %q", test, got, want)
+		}
+	}
+}
+
+// A test of a group is known by the functions that it calls, in the notation of every runner.
+func TestABatchAnswersForTestsInGroups(t *testing.T) {
+	dir := t.TempDir()
+	const text = "describe('calc', () => {\n  test('gives sums', () => {\n    expect(add(2, 3)).toBe(5);\n  });\n});\n"
+	if err := os.WriteFile(filepath.Join(dir, "calc.test.js"), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []string{"calc › gives sums", "calc > gives sums", "calc gives sums", "gives sums"} {
+		red := Finding{Rule: "test", Severity: Error, Path: "calc.test.js", Test: test}
+		for title, want := range map[string]bool{"Make add right": true, "Tidy the readme": false} {
+			if got := (Subject{Dir: dir, Batch: planparse.Batch{Title: title}}).Answers(Info{Name: "tests:node"}, red); got != want {
+				t.Errorf("%s, a batch %q: %v", test, title, got)
+			}
 		}
 	}
 }

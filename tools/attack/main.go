@@ -67,7 +67,7 @@ func main() {
 
 // attack runs the cases that o selects and prints the table. It returns the exit code.
 func attack(o options) (int, error) {
-	data := filepath.Join("internal", "attack", "testdata")
+	data := filepath.Join("tools", "attack", "testdata")
 	cases, err := load(data)
 	if err != nil {
 		return 0, fmt.Errorf("%w (run attack in the root of the module)", err)

@@ -105,6 +105,7 @@ func layers() []layer {
 
 		// Plumbing knows nothing of plans.
 		{"tools/attack", []string{"internal/scratch"}}, // a program
+		{"tools/dist", nil},                            // a program
 		{"tools/notice", nil},                          // a program
 		{"internal/atomicfile", nil},
 		{"internal/cells", nil},
@@ -146,7 +147,7 @@ type door struct {
 
 func doors() []door {
 	// Programs and helpers of tests try runplan from outside, so they bring their own hands and eyes.
-	outside := []string{"internal/scratch", "tools/notice", "tools/attack", "tools/precision", "tools/storm", "tools/bench", "tools/retrieval", "agents/agenttest", "testscripts"}
+	outside := []string{"internal/scratch", "tools/notice", "tools/dist", "tools/attack", "tools/precision", "tools/storm", "tools/bench", "tools/retrieval", "agents/agenttest", "testscripts"}
 	return []door{
 		{"os/exec", append([]string{"internal/proc", "gates/plugin"}, outside...), "one place knows how to end a process and all of its children"},
 		{"github.com/go-cmd/cmd", []string{"internal/proc"}, "internal/proc hides its traps"},
@@ -161,7 +162,7 @@ func doors() []door {
 		{"github.com/hashicorp/go-plugin", []string{"gates/plugin"}, "the plugin protocol is one package's affair"},
 		{"github.com/rogpeppe/go-internal/testscript", []string{"agents/script", "testscripts", "cmd/runplan/app"}, "testscript blocks are a matter of the script agent"},
 		{"github.com/gofrs/flock", []string{"internal/atomicfile", "runner/local"}, "a lock is taken with the file that it guards, or where the order of locks is known"},
-		{"os/signal", []string{"cmd/runplan/app", "internal/proc"}, "^C means one thing, decided in one place; the reaper is deaf to it"},
+		{"os/signal", []string{"cmd/runplan/app", "internal/proc", "tools/dist"}, "^C means one thing, decided in one place; the reaper is deaf to it"},
 		{"log", []string{"internal/web"}, "a tool prints for people or writes to the journal; it keeps no log on the side, and the page silences that of net/http"},
 		{"math/rand", nil, "chance is seeded and handed in: math/rand/v2 with a source"},
 		{"net/http", []string{"runner/notify", "llm", "llm/llmtest", "internal/web", "runner/page", "tools/bench"}, "nothing talks to the network but a webhook and a model server that the user named, and the page that the user asked for"},
@@ -333,11 +334,11 @@ type habit struct {
 
 func habits() []habit {
 	// gates/plugin is the other half of a program too: Serve is all that the main of a plugin calls.
-	programs := []string{"cmd/runplan", "cmd/runplan/app", "tools/attack", "tools/bench", "tools/notice", "tools/precision", "tools/retrieval", "tools/storm", "gates/plugin", "examples/gate-plugin-go"}
+	programs := []string{"cmd/runplan", "cmd/runplan/app", "tools/attack", "tools/bench", "tools/dist", "tools/notice", "tools/precision", "tools/retrieval", "tools/storm", "gates/plugin", "examples/gate-plugin-go"}
 	return []habit{
 		{"os", []string{"Exit"}, programs, "the exit code is decided in one place"},
 		{"os", []string{"Getenv", "LookupEnv"}, []string{"cmd/runplan/app", "tools/attack", "tools/precision", "internal/config", "internal/scratch", "tools/tooltest", "agents/agenttest", "gates/plugin"}, "the environment is handed in"},
-		{"os", []string{"Environ"}, []string{"cmd/runplan", "cmd/runplan/app", "tools/notice", "internal/scratch", "tools/tooltest", "tools/bench", "tools/retrieval", "internal/proc", "gates", "gates/gatetest", "gates/plugin", "agents/command"}, "a nil environment means that of the process, as in os/exec"},
+		{"os", []string{"Environ"}, []string{"cmd/runplan", "cmd/runplan/app", "tools/dist", "tools/notice", "internal/scratch", "tools/tooltest", "tools/bench", "tools/retrieval", "internal/proc", "gates", "gates/gatetest", "gates/plugin", "agents/command"}, "a nil environment means that of the process, as in os/exec"},
 		{"os", []string{"Stdout", "Stderr", "Stdin"}, programs, "output goes where the caller says"},
 		{"fmt", []string{"Print", "Println", "Printf"}, []string{"tools/notice", "tools/attack", "tools/bench", "tools/storm"}, "output goes where the caller says"},
 		{"store", []string{"OpenTraining"}, []string{"training"}, "training data, adapters and datasets are written through one door"},

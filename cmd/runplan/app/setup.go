@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -267,20 +266,4 @@ func (a *App) examine(cmd *cobra.Command) []checked {
 		}
 	}
 	return out
-}
-
-func newVersionCommand(a *App) *cobra.Command {
-	return &cobra.Command{
-		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
-		Run: func(*cobra.Command, []string) { fmt.Fprintf(a.Stdout, "runplan %s\n", version()) },
-	}
-}
-
-// version returns the version from the build info.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
-		return "devel"
-	}
-	return info.Main.Version
 }
