@@ -82,7 +82,7 @@ func (r *release) checksums(context.Context) error {
 
 // materials writes the bill of materials in the form of CycloneDX: each module that the binary links.
 func (r *release) materials(ctx context.Context) error {
-	return command(ctx, []string{"CGO_ENABLED=0", "GOFLAGS=-mod=mod"}, tool("cyclonedx-gomod", "bin", "-json", "-noserial",
+	return command(ctx, []string{"CGO_ENABLED=0", "GOFLAGS=-mod=mod"}, tool("cyclonedx-gomod", "bin", "-json", "-noserial", "-notimestamp",
 		"-output", filepath.Join(r.out, "runplan_"+r.version+".cdx.json"), "-version", "v"+r.version, r.binary(r.targets[0]))...)
 }
 

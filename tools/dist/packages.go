@@ -1,21 +1,40 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 )
 
 const (
-	homepage = "https://github.com/runplan/runplan"
-	summary  = "carries out markdown implementation plans with coding agents"
-	about    = `runplan takes a markdown implementation plan to merged, gated and recorded code.
-It drives coding agents in worktrees, runs quality gates, and keeps a journal.`
+	homepage   = "https://github.com/runplan/runplan"
+	maintainer = "The runplan authors <authors@runplan.dev>"
+	summary    = "carries out markdown implementation plans with coding agents"
+	about      = `runplan takes a markdown implementation plan to merged, gated and recorded
+code. It drives coding agents in worktrees, runs quality gates, and keeps a
+journal.`
+
+	// debianCopyright follows https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/.
+	debianCopyright = `Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
+Upstream-Name: runplan
+Source: ` + homepage + `
+
+Files: *
+Copyright: 2026 The runplan authors
+License: Apache-2.0
+ On Debian systems the full text of the Apache License 2.0 is in
+ /usr/share/common-licenses/Apache-2.0. /usr/share/doc/runplan/NOTICE lists
+ the licenses of the modules that the program is linked with.
+`
+	// A static binary is meant: it needs no library of the system, so that one package serves every release.
+	lintianOverrides = "runplan: statically-linked-binary [usr/bin/runplan]\n"
 )
 
 // tool returns the command line of a program of release.mod.
@@ -28,11 +47,10 @@ func epoch(t time.Time) string { return strconv.FormatInt(t.Unix(), 10) }
 
 // content is a file of a package in nfpm's configuration.
 type content struct {
-	Src      string            `json:"src"`
-	Dst      string            `json:"dst"`
-	Type     string            `json:"type,omitempty"`
-	FileInfo map[string]any    `json:"file_info"`
-	Unused   map[string]string `json:"-"`
+	Src      string         `json:"src"`
+	Dst      string         `json:"dst"`
+	Packager string         `json:"packager,omitempty"` // the only kind of package that gets it; empty for all
+	FileInfo map[string]any `json:"file_info"`
 }
 
 // packages builds deb, rpm and apk for each Linux target.
@@ -67,8 +85,10 @@ func (r *release) nfpm(t target) ([]byte, error) {
 		return nil, err
 	}
 	var all []content
-	add := func(from, to string, mode int) {
-		all = append(all, content{Src: from, Dst: to, FileInfo: map[string]any{"mode": mode, "mtime": r.date}})
+	add := func(from, to string, mode int, only ...string) {
+		for _, kind := range append(only, "")[:max(1, len(only))] {
+			all = append(all, content{from, to, kind, map[string]any{"mode": mode, "mtime": r.date}})
+		}
 	}
 	add(r.binary(t), "/usr/bin/runplan", 0o755)
 	for _, i := range rest {
@@ -85,9 +105,30 @@ func (r *release) nfpm(t target) ([]byte, error) {
 			add(from, to, 0o644)
 		}
 	}
+	license, err := filepath.Abs("LICENSE")
+	if err != nil {
+		return nil, err
+	}
+	add(license, "/usr/share/licenses/runplan/LICENSE", 0o644, "rpm", "apk")
+	for to, text := range map[string]string{
+		"/usr/share/doc/runplan/copyright": debianCopyright, "/usr/share/lintian/overrides/runplan": lintianOverrides,
+	} {
+		from := filepath.Join(r.work, "deb-"+filepath.Base(to))
+		if err := os.WriteFile(from, []byte(text), 0o644); err != nil {
+			return nil, err
+		}
+		add(from, to, 0o644, "deb")
+	}
+	changes := filepath.Join(r.work, "changes.json")
+	if err := writeJSON(changes, []any{map[string]any{
+		"semver": r.version, "date": r.date, "packager": maintainer, "changes": []any{map[string]string{"note": "See " + homepage + "/releases"}},
+	}}); err != nil {
+		return nil, err
+	}
+	slices.SortFunc(all, func(a, b content) int { return cmp.Or(cmp.Compare(a.Dst, b.Dst), cmp.Compare(a.Packager, b.Packager)) })
 	return json.MarshalIndent(map[string]any{
 		"name": "runplan", "arch": t.arch, "platform": "linux", "version": "v" + r.version, "version_schema": "semver",
-		"section": "devel", "priority": "optional", "maintainer": "The runplan authors <authors@runplan.dev>",
+		"section": "devel", "priority": "optional", "maintainer": maintainer, "changelog": changes,
 		"description": summary + "\n" + about, "homepage": homepage, "license": "Apache-2.0", "mtime": r.date,
 		"depends": []string{"git"}, "recommends": []string{"bubblewrap"}, "contents": all,
 	}, "", "  ")
@@ -104,12 +145,8 @@ func installed(name string) string {
 		return "/usr/share/zsh/vendor-completions/_runplan"
 	case base == shells["fish"]:
 		return "/usr/share/fish/vendor_completions.d/runplan.fish"
-	case base == "LICENSE":
-		return "/usr/share/doc/runplan/copyright"
 	case base == "NOTICE":
 		return "/usr/share/doc/runplan/NOTICE"
-	case base == "CHANGELOG.md":
-		return "/usr/share/doc/runplan/changelog.gz"
 	}
 	return ""
 }
