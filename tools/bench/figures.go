@@ -198,8 +198,9 @@ func (b *bench) batch() error {
 func (b *bench) batches(what string, plan func(n int) string) error {
 	n := b.of(50, 20)
 	var ours, floor, ratio []float64
+	name := strings.ReplaceAll(what, " ", "-")
 	for i := range b.of(5, 2) {
-		dir, err := b.repository(fmt.Sprintf("batch-%d", i), n)
+		dir, err := b.repository(fmt.Sprintf("batch%s-%d", name, i), n)
 		if err != nil {
 			return err
 		}
@@ -209,7 +210,7 @@ func (b *bench) batches(what string, plan func(n int) string) error {
 		if _, err := b.place.Git(dir, "commit", "--all", "--quiet", "--allow-empty", "--message=plan"); err != nil {
 			return err
 		}
-		bare, err := b.repository(fmt.Sprintf("bare-%d", i), n)
+		bare, err := b.repository(fmt.Sprintf("bare%s-%d", name, i), n)
 		if err != nil {
 			return err
 		}
