@@ -189,7 +189,7 @@ func (d *Driver) triaged(ctx context.Context, i Item, s story) (Item, Waits, err
 	case s.triage == nil:
 		return i, Waits{}, fmt.Errorf("feedback %s: %w: it is triaged, and nobody says as what", i.ID, ErrHistory)
 	case s.triage.Class == OutOfScope:
-		return d.note(ctx, i, Rejected, i.Approval, StageClose, "it is out of scope: "+s.triage.RootCause, nil)
+		return d.note(ctx, i, Rejected, i.Approval, StageClose, "rejected as "+s.triage.String(), nil)
 	case s.places == nil:
 		p, err := d.Stages.Localise(ctx, i, *s.triage)
 		if err != nil {

@@ -1,6 +1,7 @@
 package feedback
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -25,9 +26,9 @@ type Triage struct {
 // String describes the triage for people.
 func (t Triage) String() string {
 	if t.Escalated {
-		return fmt.Sprintf("%s: sure to %d %% that it is %s, and %d %% are needed", t.Class, t.ConfidencePct, t.Said, MinConfidence)
+		return fmt.Sprintf("%s: the model says %s with a confidence of %d %%, below the required %d %%", t.Class, t.Said, t.ConfidencePct, MinConfidence)
 	}
-	return fmt.Sprintf("%s (%d %%): %s", t.Class, t.ConfidencePct, t.RootCause)
+	return fmt.Sprintf("%s (%d %%): %s", t.Class, t.ConfidencePct, cmp.Or(t.RootCause, "the model gives no reason"))
 }
 
 // Asker asks a model with the prompts of this package.

@@ -15,8 +15,8 @@ import (
 
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/store"
-	"github.com/runplan/runplan/tools/tooltest"
 	"github.com/runplan/runplan/patterns"
+	"github.com/runplan/runplan/tools/tooltest"
 )
 
 // program is the ast-grep that the tests run: $RUNPLAN_AST_GREP, the one in PATH, or bin/tools of the repository.

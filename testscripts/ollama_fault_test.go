@@ -17,8 +17,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/runplan/runplan/tools/tinymodel"
 	"github.com/runplan/runplan/llm"
+	"github.com/runplan/runplan/tools/tinymodel"
 )
 
 // What goes wrong with a real server in the middle of an answer is an error by its name, and never half an answer.

@@ -10,8 +10,8 @@ import (
 
 	"github.com/ollama/ollama/api"
 
-	"github.com/runplan/runplan/tools/tinymodel"
 	"github.com/runplan/runplan/llm"
+	"github.com/runplan/runplan/tools/tinymodel"
 	"github.com/runplan/runplan/training"
 	"github.com/runplan/runplan/training/chat"
 )

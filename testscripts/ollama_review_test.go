@@ -11,8 +11,8 @@ import (
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/gatetest"
 	"github.com/runplan/runplan/gates/review"
-	"github.com/runplan/runplan/tools/tinymodel"
 	"github.com/runplan/runplan/llm"
+	"github.com/runplan/runplan/tools/tinymodel"
 )
 
 // Against the real server: the schema holds a model to an answer that is read, each of 50 times, whether it talks at

@@ -15,9 +15,9 @@ import (
 	"github.com/ollama/ollama/api"
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/runplan/runplan/llm/llmtest"
 	"github.com/runplan/runplan/tools/tinymodel"
 	"github.com/runplan/runplan/tools/tooltest"
-	"github.com/runplan/runplan/llm/llmtest"
 )
 
 // TestOllama is all that is tried with the real Ollama server: one for all, with models that are made here.

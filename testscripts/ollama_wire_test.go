@@ -14,8 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/runplan/runplan/tools/tinymodel"
 	"github.com/runplan/runplan/llm/llmtest"
+	"github.com/runplan/runplan/tools/tinymodel"
 )
 
 // The server that unit tests talk to is held against the real one: what it answers has the same form, to the names and

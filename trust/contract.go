@@ -120,11 +120,11 @@ func (c Contract) AutoMerge(root string, confidence *int) error {
 	case c.MergeBar == 0:
 		return &Error{"merging without a signature is off", c.promotion(c.Tier, " --auto-merge PERCENT") + "; or " + sign}
 	case confidence == nil:
-		return &Error{"no review told how sure it is", "have it reviewed; or " + sign}
+		return &Error{"the confidence of a review is missing", "pass it with --confidence, or have the change reviewed; or " + sign}
 	case *confidence < 0 || *confidence > 100:
-		return &Error{fmt.Sprintf("a confidence of %d is none: they go from 0 to 100", *confidence), sign}
+		return &Error{fmt.Sprintf("a confidence of %d is out of range: it goes from 0 to 100", *confidence), sign}
 	case *confidence < c.MergeBar:
-		return &Error{fmt.Sprintf("the review is sure to %d %%, and the bar is %d %%", *confidence, c.MergeBar), sign}
+		return &Error{fmt.Sprintf("the confidence of the review is %d %%, and the bar is %d %%", *confidence, c.MergeBar), sign}
 	}
 	return nil
 }

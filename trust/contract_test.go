@@ -112,13 +112,13 @@ func TestAutoMergeAtItsBorders(t *testing.T) {
 		confidence *int
 		want       string // "" merges
 	}{
-		"one below the bar":        {full, at(79), "sure to 79 %, and the bar is 80 %"},
+		"one below the bar":        {full, at(79), "confidence of the review is 79 %, and the bar is 80 %"},
 		"at the bar":               {full, at(80), ""},
 		"above it":                 {full, at(81), ""},
 		"as sure as can be":        {full, at(100), ""},
-		"surer than that":          {full, at(101), "is none"},
-		"less than nothing":        {full, at(-1), "is none"},
-		"unknown is not zero":      {full, nil, "no review told"},
+		"surer than that":          {full, at(101), "is out of range"},
+		"less than nothing":        {full, at(-1), "is out of range"},
+		"unknown is not zero":      {full, nil, "confidence of a review is missing"},
 		"off, however sure":        {Contract{Owner: "ada", Tier: 5}, at(100), "is off"},
 		"one tier below":           {Contract{Owner: "ada", Tier: 4, MergeBar: 80}, at(100), "needs tier 5"},
 		"no owner":                 {Contract{Tier: 5, MergeBar: 80}, at(100), "no owner"},

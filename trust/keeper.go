@@ -145,13 +145,13 @@ func (k Keeper) Promote(ctx context.Context, p Promotion) (Contract, error) {
 	if err := s.HumanGate(GatePromotion, p.Signed); err != nil {
 		return Contract{}, err
 	}
+	if p.To.Valid() && p.To < s.Tier {
+		return Contract{}, &Error{fmt.Sprintf("tier %d is below the present tier %d", p.To, s.Tier), fmt.Sprintf("runplan demote --to-tier %d --reason WHY", p.To)}
+	}
 	if err := to.file(strings.Repeat("0", 64)).check(); err != nil {
 		return Contract{}, &Error{err.Error(), "runplan trust lists the tiers; see runplan promote --help"}
 	}
-	switch same := to.SelfEdit == s.SelfEdit && to.MergeBar == s.MergeBar; {
-	case p.To < s.Tier:
-		return Contract{}, &Error{fmt.Sprintf("tier %d is below tier %d, at which it is", p.To, s.Tier), fmt.Sprintf("runplan demote --to-tier %d --reason WHY", p.To)}
-	case p.To == s.Tier && same:
+	if p.To == s.Tier && to.SelfEdit == s.SelfEdit && to.MergeBar == s.MergeBar {
 		return Contract{}, &Error{fmt.Sprintf("it is at tier %d already, with all that was asked for", s.Tier), "nothing was changed"}
 	}
 	return to, k.change(ctx, s, to, store.AuditEntry{Action: promoted, Reason: p.Reason, Signature: p.Name})

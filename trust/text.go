@@ -72,6 +72,9 @@ func ruleLines(rules []Rule, withTier bool) string {
 			}
 			l += ")"
 		}
+		if r.UsedBy == "" {
+			l += " [no command does this yet]"
+		}
 		lines = append(lines, l)
 	}
 	return strings.Join(lines, "\n")

@@ -37,18 +37,19 @@ type Rule struct {
 	Tier   Tier   `json:"tier"` // lowest tier that allows it
 	What   string `json:"what"`
 	OptIn  bool   `json:"opt_in,omitempty"` // a higher tier does not include it
+	UsedBy string `json:"used_by"`          // the commands that ask for it; empty if no command does yet
 }
 
 // Table returns the tier that each action needs. The contract, the checks and the documents all use this table.
 func Table() []Rule {
 	return []Rule{
-		{Action: Read, Tier: 0, What: "read the repository and the journal, and report"},
+		{Action: Read, Tier: 0, What: "read the repository and the journal, and report", UsedBy: "every command"},
 		{Action: Draft, Tier: 1, What: "draft plans, reviews and answers, as files under .runplan"},
-		{Action: Branch, Tier: 2, What: "work on branches of its own, and merge gated batches into its run branch"},
-		{Action: DraftChange, Tier: 2, What: "push a branch and open a draft change request"},
+		{Action: Branch, Tier: 2, What: "work on branches of its own, and merge gated batches into its run branch", UsedBy: "self-fix"},
+		{Action: DraftChange, Tier: 2, What: "push a branch and open a draft change request", UsedBy: "self-fix"},
 		{Action: KeepGreen, Tier: 3, What: "push to its own open change requests until their checks pass"},
 		{Action: EditSelf, Tier: 4, What: "edit its own prompts and loop", OptIn: true},
-		{Action: Merge, Tier: 5, What: "merge change requests into the protected branch"},
+		{Action: Merge, Tier: 5, What: "merge change requests into the protected branch", UsedBy: "run --land"},
 	}
 }
 

@@ -194,3 +194,24 @@ func TestDraft(t *testing.T) {
 		t.Errorf("%+v", c.Findings)
 	}
 }
+
+// A draft declares no test as an interface: neither TestMain nor an example.
+func TestDraftLeavesTestsOut(t *testing.T) {
+	root := t.TempDir()
+	for name, text := range map[string]string{
+		"a.go":      "package a\n\n// Add adds.\nfunc Add(a, b int) int { return a + b }\n",
+		"a_test.go": "package a\n\nimport \"testing\"\n\nfunc TestMain(m *testing.M) { m.Run() }\n\nfunc ExampleAdd() {}\n",
+	} {
+		if err := os.WriteFile(root+"/"+name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	files, unseen, err := summary.Files(context.Background(), summary.Options{Root: root}, []string{"a.go", "a_test.go"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(Draft("a", files, unseen).YAML())
+	if !strings.Contains(text, "- Add\n") || strings.Contains(text, "TestMain") || strings.Contains(text, "ExampleAdd") {
+		t.Error(text)
+	}
+}

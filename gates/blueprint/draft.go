@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/knowledge/summary"
 	"github.com/runplan/runplan/patterns"
 )
@@ -66,6 +67,9 @@ func draftInterfaces(b *Blueprint, files []summary.Summary) {
 	http := &HTTPRest{}
 	var library []string
 	for _, f := range files {
+		if language.IsTest(f.Path) {
+			continue // TestMain and examples are no interfaces
+		}
 		for _, e := range f.Endpoints {
 			p := summary.NormalPath(e.Path)
 			if e.Method == "WEBSOCKET" {

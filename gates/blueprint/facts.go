@@ -152,7 +152,7 @@ func (c *checker) dependencies() {
 				continue
 			}
 			used[i] = true
-			if s := c.b.Dependencies.Services[i]; len(s.Calls) > 0 && !slices.Contains(s.Calls, call.Method) {
+			if s := c.b.Dependencies.Services[i]; len(s.Calls) > 0 && call.Method != call.Target && !slices.Contains(s.Calls, call.Method) {
 				c.code(RuleCall, f.Path, call.Line, gates.Warning, "declare the call in the blueprint", "%s of %s is none of the calls that the blueprint declares: %s", call.Method, s.Name, strings.Join(s.Calls, ", "))
 			}
 		}

@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/runplan/runplan/tools/tooltest"
 	"github.com/runplan/runplan/patterns"
+	"github.com/runplan/runplan/tools/tooltest"
 )
 
 // program is the ast-grep that the tests run: $RUNPLAN_AST_GREP, the one in PATH, or bin/tools of the repository.

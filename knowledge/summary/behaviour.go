@@ -277,7 +277,18 @@ func (m *maker) call(c outline.CallSite) (Call, bool) {
 		return m.http(c, owner, what)
 	}
 	if owner == "" {
-		return Call{}, false
+		if !m.fromClients(what) || notACall.MatchString(what) || what[0] >= 'A' && what[0] <= 'Z' && m.l != outline.Go {
+			return Call{}, false // a class of a client is called when its methods are
+		}
+		return Call{Method: what, Target: what, Kind: Client}, true
+	}
+	if t := m.holds(c.Symbol, owner); t != "" {
+		if m.library(t) != "" {
+			return m.http(c, owner, what)
+		}
+		if m.isClientType(t) {
+			return Call{Method: what, Target: clientName(t), Kind: Client}, true
+		}
 	}
 	parts := strings.Split(owner, ".")
 	if slices.ContainsFunc(m.Clients, func(client string) bool {

@@ -243,6 +243,7 @@ type maker struct {
 	d      outline.Detail
 	values map[int]outline.Value
 	docs   map[int]string
+	bound  map[binding]string // types of variables, see bind
 	s      Summary
 }
 
@@ -269,6 +270,7 @@ func (o Options) make(path string, l outline.Language, text []byte, made outline
 	m.imports()
 	m.endpoints()
 	m.handlers()
+	m.bind(text)
 	m.calls()
 	return m.s
 }

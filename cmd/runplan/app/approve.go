@@ -148,6 +148,17 @@ func checkpointLines(batch string, list []planparse.Checkpoint) []string {
 	return lines
 }
 
+// what names what waits, in a few words.
+func (w waitingItem) what() string {
+	switch {
+	case w.Kind == approveLargeJob:
+		return "large job: " + ui.Sanitize(ui.Cut(w.Title, 40, "…"))
+	case w.Batch != "":
+		return ui.Sanitize(fmt.Sprintf("batch %s: %s", w.Number, ui.Cut(w.Title, 40, "…")))
+	}
+	return "landing of " + ui.Sanitize(w.Branch)
+}
+
 func (a *App) listWaiting(ctx context.Context, p *project, asJSONFlag bool) error {
 	list, err := a.waiting(ctx, p)
 	if err != nil {
@@ -167,18 +178,11 @@ func (a *App) listWaiting(ctx context.Context, p *project, asJSONFlag bool) erro
 	}
 	var rows [][]string
 	for _, w := range list {
-		what := "landing of " + w.Branch
-		switch {
-		case w.Kind == approveLargeJob:
-			what = "large job: " + ui.Cut(w.Title, 40, "…")
-		case w.Batch != "":
-			what = fmt.Sprintf("batch %s: %s", w.Number, ui.Cut(w.Title, 40, "…"))
-		}
 		state := "waits"
 		if w.Answered != "" {
 			state = w.Answered + ", not taken up"
 		}
-		rows = append(rows, []string{w.ID, ui.Sanitize(w.Plan), ui.Sanitize(what), state, w.Since.Local().Format("2006-01-02 15:04"), ui.Sanitize(w.Question)})
+		rows = append(rows, []string{w.ID, ui.Sanitize(w.Plan), w.what(), state, w.Since.Local().Format("2006-01-02 15:04"), ui.Sanitize(w.Question)})
 	}
 	if err := table(a.Stdout, []string{"id", "plan", "what", "state", "since", "question"}, rows); err != nil {
 		return err
@@ -189,11 +193,14 @@ func (a *App) listWaiting(ctx context.Context, p *project, asJSONFlag bool) erro
 		}
 	}
 	w := list[0]
+	look, signed := "git diff "+w.Diff(), ""
 	if w.Kind == approveLargeJob {
-		fmt.Fprintf(a.Stdout, "\nlook at it: %s\nagree:      runplan approve %s --signature NAME --reason WHY\ndo not:     runplan approve %s --deny --reason TEXT\n", ui.Sanitize(w.Plan), w.ID, w.ID)
-		return nil
+		look = ui.Sanitize(w.Plan)
 	}
-	fmt.Fprintf(a.Stdout, "\nlook at it: git diff %s\nagree:      runplan approve %s\ndo not:     runplan approve %s --deny --reason TEXT\n", w.Diff(), w.ID, w.ID)
+	if w.Batch == "" { // a landing and a large job need the owner's signature
+		signed = " --signature NAME --reason WHY"
+	}
+	fmt.Fprintf(a.Stdout, "\nlook at it: %s\nagree:      runplan approve %s%s\ndo not:     runplan approve %s --deny --reason TEXT\n", look, w.ID, signed, w.ID)
 	return nil
 }
 

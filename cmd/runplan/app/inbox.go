@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -164,10 +165,18 @@ func (a *App) showInbox(items []store.InboxItem) error {
 	var rows [][]string
 	for _, i := range items {
 		rows = append(rows, []string{
-			strconv.FormatInt(i.ID, 10), i.Kind, i.At.Local().Format("2006-01-02 15:04"), i.Status, cmp.Or(ui.Sanitize(i.Intent), "-"), ui.Cut(ui.Sanitize(i.Body), cellWidth, "…"),
+			strconv.FormatInt(i.ID, 10), i.Kind, i.At.Local().Format("2006-01-02 15:04"), i.Status, cmp.Or(ui.Sanitize(i.Intent), "-"), repoName(i), ui.Cut(ui.Sanitize(i.Body), cellWidth, "…"),
 		})
 	}
-	return table(a.Stdout, []string{">id", "kind", "at", "status", "intent", "text"}, rows)
+	return table(a.Stdout, []string{">id", "kind", "at", "status", "intent", "repository", "text"}, rows)
+}
+
+// repoName is the name of the repository in which an item was written, "-" outside of one.
+func repoName(i store.InboxItem) string {
+	if i.Repo == "" {
+		return "-"
+	}
+	return ui.Sanitize(filepath.Base(i.Repo))
 }
 
 // itemID parses the number of an item.

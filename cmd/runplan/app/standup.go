@@ -87,12 +87,21 @@ func (a *App) standup(ctx context.Context, p *project, from, to time.Time) (trus
 	if len(lines) > 0 {
 		s.Spent = ledger.Add(lines).String()
 	}
+	waiting, err := a.waiting(ctx, p)
+	if err != nil {
+		return s, err
+	}
+	for _, w := range waiting {
+		if w.Answered == "" {
+			s.Inbox = append(s.Inbox, fmt.Sprintf("%s: %s of %s waits for approval: runplan approve %s", s.Repository, w.what(), ui.Sanitize(w.Plan), w.ID))
+		}
+	}
 	items, err := a.inboxItems(ctx, false)
 	if err != nil {
 		return s, err
 	}
 	for _, i := range items {
-		s.Inbox = append(s.Inbox, fmt.Sprintf("%s %d: %s", i.Kind, i.ID, ui.Cut(ui.Sanitize(i.Body), 2*cellWidth, "…")))
+		s.Inbox = append(s.Inbox, fmt.Sprintf("%s %d (%s): %s", i.Kind, i.ID, repoName(i), ui.Cut(ui.Sanitize(i.Body), 2*cellWidth, "…")))
 	}
 	k, err := a.keeper()
 	if err != nil {

@@ -184,8 +184,8 @@ func newTrustCheckCommand(a *App) *cobra.Command {
 		Long: `Tell whether the contract lets runplan take an action by itself, in the repository around the current
 folder. Where it does not, it says what would change that. The actions are those that runplan trust lists.
 
-With --confidence, the action merge is checked as an automatic merge is: the tier, the bar that the owner
-set, and the confidence of the review.` + exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun),
+The action merge also needs the bar that the owner set, and the confidence of the review (--confidence): without
+both a merge is refused.` + exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun),
 		Args: exactlyOne("the action"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			action, err := trust.ParseAction(args[0])
@@ -203,10 +203,13 @@ set, and the confidence of the review.` + exitStatus(exitOK, exitFailed, exitUsa
 			if err != nil {
 				return err
 			}
-			if cmd.Flags().Changed("confidence") {
-				err = c.AutoMerge(root, &confidence)
-			} else {
+			switch {
+			case action != trust.Merge:
 				err = c.Check(action, root)
+			case cmd.Flags().Changed("confidence"):
+				err = c.AutoMerge(root, &confidence)
+			default:
+				err = c.AutoMerge(root, nil)
 			}
 			if err == nil {
 				fmt.Fprintf(a.Stdout, "%s: allowed at tier %d\n", action, c.TierIn(root))
@@ -217,7 +220,7 @@ set, and the confidence of the review.` + exitStatus(exitOK, exitFailed, exitUsa
 	for _, r := range trust.Table() {
 		cmd.ValidArgs = append(cmd.ValidArgs, string(r.Action))
 	}
-	cmd.Flags().IntVar(&confidence, "confidence", -1, "what the review is sure of, in percent")
+	cmd.Flags().IntVar(&confidence, "confidence", -1, "confidence of the review, in percent")
 	return cmd
 }
 
