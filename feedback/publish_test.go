@@ -2,6 +2,8 @@ package feedback
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 
@@ -163,4 +165,40 @@ func TestTools(t *testing.T) {
 	if got := strings.Join(names, " "); got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
+}
+
+// Each operation that needs no repository does its work when it is called as a tool (FIX-26).
+func TestToolsSucceed(t *testing.T) {
+	b := newBench(t)
+	plan := b.Stages.Plan
+	b.Stages.Plan = func(context.Context, Item, PlanWish) (Plan, error) { return Plan{}, errors.New("no model") }
+	if _, err := b.Process(t.Context(), ""); err == nil {
+		t.Fatal("it went on without a plan")
+	}
+	b.Stages.Plan = plan
+	parts := Parts{
+		Fixer:    Fixer{Plans: t.TempDir()},
+		Critique: func(context.Context, Turn) (Critique, error) { return Critique{Looked: true, Note: "looked"}, nil },
+	}
+	call := func(name, in, want string) {
+		t.Helper()
+		tool, ok := ToolNamed(name)
+		if !ok {
+			t.Fatalf("%s is no tool", name)
+		}
+		out, err := tool.Do(t.Context(), b.Driver, parts, []byte(in))
+		text, _ := json.Marshal(out)
+		if err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("%s: %s, %v; want %s", name, text, err, want)
+		}
+	}
+	call("triage_feedback", `{"body":"it is wrong"}`, `"confidence_pct":90`)
+	call("localise_feedback", `{"body":"it is wrong","candidate_files":["a.go"]}`, `"b"`)
+	call("draft_fix_plan", `{"id":"one"}`, `"a.go"`)
+	call("is_plan_large_job", `{"fix_class":"tool","proposed_change":"c","files":["a.go"],"line_estimate":5}`, `false`)
+	call("critique_turn_output", `{"task":"t","tool":"edit","input":{}}`, `"looked"`)
+	b.process(PROpen)
+	call("write_self_fix_regression_test", `{"id":"one"}`, `a_test.go`)
+	call("apply_self_fix", `{"id":"one"}`, `tip1`)
+	call("publish_self_fix_pr", `{"id":"one"}`, `https://x/pull/1`)
 }

@@ -35,6 +35,15 @@ type Item struct {
 	ClosedBy string     `json:"closed_by,omitempty"`
 	Reason   string     `json:"reason,omitempty"`
 	ClosedAt time.Time  `json:"closed_at,omitzero"`
+	Before   []Closing  `json:"closed_before,omitempty"` // oldest first, of an item that was opened again
+}
+
+// Closing is the record of how an item was closed before it was opened again.
+type Closing struct {
+	Status ItemStatus `json:"status"`
+	By     string     `json:"closed_by"`
+	Reason string     `json:"reason"`
+	At     time.Time  `json:"closed_at"`
 }
 
 // ItemStatus is the status of an item.
@@ -52,8 +61,9 @@ func queueFolder() string { return path.Join(Folder, "queue") }
 // ErrNoItem says that the queue does not have the item.
 var ErrNoItem = errors.New("the queue has no such item")
 
-// Enqueue puts the critical discrepancies of a review into the queue. One that waits already is not put there twice; one
-// that was closed and is found again is open again.
+// Enqueue puts the critical discrepancies of a review into the queue. An open item is not added twice. An acknowledged
+// item with the same evidence stays closed: the owner knows of it. With other evidence, or if it was said to be fixed,
+// a closed item is opened again and keeps the record of how it was closed.
 func Enqueue(root string, r Record, review string) (added []Item, err error) {
 	for _, d := range r.Discrepancies {
 		if d.Severity != Critical {
@@ -66,8 +76,11 @@ func Enqueue(root string, r Record, review string) (added []Item, err error) {
 			Review: review, Status: Open,
 		}
 		old, err := item(root, i.ID)
-		if err == nil && old.Status == Open {
+		if err == nil && (old.Status == Open || old.Status == Acknowledged && sameEvidence(old, i)) {
 			continue
+		}
+		if err == nil {
+			i.Before = append(old.Before, Closing{old.Status, old.ClosedBy, old.Reason, old.ClosedAt})
 		}
 		if err != nil && !errors.Is(err, ErrNoItem) {
 			return added, err
@@ -78,6 +91,10 @@ func Enqueue(root string, r Record, review string) (added []Item, err error) {
 		added = append(added, i)
 	}
 	return added, nil
+}
+
+func sameEvidence(a, b Item) bool {
+	return strings.EqualFold(phrase.Line(a.Evidence), phrase.Line(b.Evidence))
 }
 
 func (i Item) save(root string) error {

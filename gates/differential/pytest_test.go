@@ -1,15 +1,12 @@
 package differential_test
 
 import (
-	"context"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/differential"
-	"github.com/runplan/runplan/gates/review"
 )
 
 // fakePytest runs plain test functions as pytest does, as far as the gate can see: one node id, a JUnit report, its exit
@@ -86,16 +83,5 @@ func TestPytest(t *testing.T) {
 		if err != nil || rep.Status != c.status || c.rule != "" && rep.Findings[0].Rule != c.rule {
 			t.Errorf("%s: %v %s, want %s %s: %+v\n%s", name, err, rep.Status, c.status, c.rule, rep.Findings, rep.Output)
 		}
-	}
-}
-
-// Pass 7 of a review asks the gate as it is (REV-05).
-func TestReviewAsksForIt(t *testing.T) {
-	base := files{"greet.sh": "echo hullo\n"}
-	k := check(t, differential.Options{Files: []string{"test-greet.sh"}, Runs: 1}, base, base.with(files{"greet.sh": "echo hello\n", "test-greet.sh": "sh greet.sh\n"}))
-	in := review.Input{Differential: func(ctx context.Context) (gates.Report, error) { return k.gate.Check(ctx, k.subject) }}
-	rep, err := in.Differential(context.Background())
-	if err != nil || rep.Gate != differential.Name || rep.Status != gates.Fail || !strings.Contains(rep.Findings[0].Message, "does not show what was wrong") {
-		t.Errorf("%v %+v", err, rep)
 	}
 }
