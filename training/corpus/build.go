@@ -35,6 +35,15 @@ type Refused struct {
 	Reason string `json:"reason"`
 }
 
+// subject is what a review is about. Several reviews of one subject teach the same code and count as one pair, so that
+// repeated reviews of unchanged code do not fill the corpus.
+type subject struct {
+	kind            training.Kind
+	service, scope  string
+	outcome         Outcome
+	code, blueprint string
+}
+
 // Pairs reads the reviews of units and of files (C-23), and returns the pairs sorted by id. An unreadable review is an
 // error. A review without its code or without a decision is refused with a reason.
 func (b Builder) Pairs(ctx context.Context, adapter string) ([]Pair, []Refused, error) {
@@ -49,6 +58,7 @@ func (b Builder) Pairs(ctx context.Context, adapter string) ([]Pair, []Refused, 
 	var pairs []Pair
 	refused := []Refused{}
 	seen := map[string]bool{} // reviews are stored twice
+	same := map[subject]int{} // index of the pair of a subject
 	for _, f := range files {
 		if ctx.Err() != nil {
 			return nil, nil, ctx.Err()
@@ -75,6 +85,15 @@ func (b Builder) Pairs(ctx context.Context, adapter string) ([]Pair, []Refused, 
 			refused = append(refused, Refused{f, why})
 			continue
 		}
+		about := subject{p.Type, p.Service, rec.Scope, p.Outcome, rec.SourcesSHA256, rec.BlueprintSHA256}
+		if i, ok := same[about]; ok {
+			if p.CreatedAt.After(pairs[i].CreatedAt) {
+				p, pairs[i] = pairs[i], p
+			}
+			refused = append(refused, Refused{p.ReviewFile, "a newer review of the same code and blueprint counts: " + pairs[i].ReviewFile})
+			continue
+		}
+		same[about] = len(pairs)
 		pairs = append(pairs, p)
 	}
 	slices.SortFunc(pairs, func(a, b Pair) int { return cmp.Compare(a.ID, b.ID) })
