@@ -52,6 +52,10 @@ type Limits struct {
 	Total time.Duration // from start to end
 	Idle  time.Duration // without a byte of output
 	Grace time.Duration // between the signal that ends a process group and the kill
+
+	MaxRepeats int     // tool calls in a row that were all made before
+	MaxTokens  int64   // input, output and cache tokens together
+	MaxCostUSD float64 // US dollars, where the cost is known while the agent works
 }
 
 // Outcome is how an attempt ended according to the agent's process. It is never a verdict on the code.
@@ -92,6 +96,7 @@ const (
 	KindBackground   Kind = "background" // ended before its background work finished
 	KindIdle         Kind = "idle"       // Limits.Idle
 	KindTotal        Kind = "total"      // Limits.Total
+	KindRunaway      Kind = "runaway"    // Limits.MaxRepeats, Limits.MaxTokens or Limits.MaxCostUSD
 	KindCancelled    Kind = "cancelled"
 	KindExit         Kind = "exit" // a non-zero exit status without further information
 	KindUnchanged    Kind = "unchanged"
@@ -99,6 +104,10 @@ const (
 
 // Outage reports whether the provider failed or could not be reached. Such failures end without a change here.
 func (k Kind) Outage() bool { return k == KindOverloaded || k == KindNetwork || k == KindServer }
+
+// Hopeless reports whether the same work is likely to end in the same way, also with a stronger model: the model
+// refuses it, or it is too long for the model.
+func (k Kind) Hopeless() bool { return k == KindRefused || k == KindContext }
 
 // Another reports whether another try, prompt or candidate can help. It cannot where the account, the settings or
 // the provider are the cause.
@@ -174,6 +183,7 @@ type Source string
 const (
 	SourceReported Source = "reported" // by the agent
 	SourceComputed Source = "computed" // tokens times the price table
+	SourceSummed   Source = "summed"   // of an attempt that was stopped: the tokens of its messages times the price table
 	SourcePlan     Source = "plan"     // reported at list prices; a subscription pays it
 	SourceLocal    Source = "local"    // local model, without cost
 	SourceUnknown  Source = "unknown"

@@ -22,17 +22,22 @@ func (m *Machine) failed(t *track, e Event) {
 	} else {
 		m.fire(t, OnFailed)
 	}
+	if e.Hopeless && t.hopeless {
+		t.reason = "not tried again, because it ended in the same way twice: " + e.Reason
+		t.tries = m.info.MaxAttempts
+	}
+	t.hopeless = e.Hopeless
 	if t.tries >= m.info.MaxAttempts {
 		t.status = Failed
 		m.fire(t, OnExhausted)
 		return
 	}
-	if next, ok := routing.NextTier(t.tier); ok && m.info.Escalate {
+	if next, ok := routing.NextTier(t.tier); ok && m.info.Escalate && !e.Hopeless {
 		t.tier = next // MODEL-10
 	}
 	t.tries++
 	m.nextAttempt(t)
-	if m.info.Resample && (e.Kind == Executed || e.Kind == Gated || e.Kind == Tried || e.Kind == Judged) {
+	if m.info.Resample && !e.Hopeless && (e.Kind == Executed || e.Kind == Gated || e.Kind == Tried || e.Kind == Judged) {
 		m.fire(t, OnSample)
 	} else {
 		m.fire(t, OnAgain)
@@ -114,6 +119,14 @@ func (c *costs) next() float64 {
 		return 0
 	}
 	return c.known[len(c.known)/2]
+}
+
+// costLeft is what the cost limit of the run leaves to the next attempt, in US dollars; 0 without a limit.
+func (m *Machine) costLeft() float64 {
+	if m.info.MaxCostUSD <= 0 {
+		return 0
+	}
+	return max(m.info.MaxCostUSD-m.costs.sum, 0.01)
 }
 
 // feelsItsWay reports whether the next agent must wait until the cost of the running one is known. Under a cost

@@ -152,7 +152,8 @@ type Event struct {
 	Log        string    `json:"log,omitempty"`     // file, relative to .runplan
 	Receipt    string    `json:"receipt,omitempty"` // file, relative to .runplan
 	RetryAt    time.Time `json:"retry_at,omitzero"`
-	Outage     bool      `json:"outage,omitempty"` // with outcome limited: the provider failed or could not be reached
+	Hopeless   bool      `json:"hopeless,omitempty"` // the model refuses the work, or it is too long for the model
+	Outage     bool      `json:"outage,omitempty"`   // with outcome limited: the provider failed or could not be reached
 
 	Job  *Info    `json:"job,omitempty"`  // with run.started, run.resumed and plan.changed
 	Anew []string `json:"anew,omitempty"` // with plan.changed: started batches that begin again
@@ -376,6 +377,8 @@ type Command struct {
 	Why string `json:"why,omitempty"` // with ask: the question
 
 	Before *gates.TestCount `json:"before,omitempty"` // test count of the commit below the candidate
+
+	Left float64 `json:"left,omitempty"` // with execute: what the run's cost limit leaves, in US dollars; 0 is no limit
 }
 
 // Place returns the name of the command's workspace. Each batch has one, and so has each competing candidate.

@@ -85,6 +85,7 @@ type track struct {
 	waits     int    // number of waits of this batch alone for a limit
 	from      handed // the agent that met a limit in this attempt
 	failure   string // tree and findings of the last failure
+	hopeless  bool   // the last attempt failed in a way that a repetition does not change
 	after     int    // seq of the last failure
 
 	alone      bool        // its agent started while no other could
@@ -434,6 +435,7 @@ func (m *Machine) wait(t *track) {
 	m.leave(t)
 	t.status, t.state, t.reason = Waiting, "", ""
 	t.tries, t.rebuilt, t.waits, t.parked = 0, 0, 0, nil
+	t.hopeless = false
 	t.failure, t.final, t.tier, t.on, t.tournament, t.from, t.suspect = "", "", t.Tier, nil, nil, handed{}, nil
 	t.forget()
 }

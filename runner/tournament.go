@@ -89,7 +89,7 @@ func (m *Machine) enter(s start, agent string) Command {
 		}
 	}
 	t.alone, t.parked = max(m.width, m.crowd()) == 1, nil
-	c := Command{Kind: Execute, Base: t.tournament.base, On: t.on, After: t.after, Tier: t.tier, Model: m.model(t, agent), Before: t.tournament.before}
+	c := Command{Kind: Execute, Base: t.tournament.base, On: t.on, After: t.after, Tier: t.tier, Model: m.model(t, agent), Before: t.tournament.before, Left: m.costLeft()}
 	return m.issueFor(t, s.n, c.by(agent, s.n.from))
 }
 

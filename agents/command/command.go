@@ -105,7 +105,7 @@ func (a *Agent) run(ctx context.Context, t agents.Task, obs agents.Observer) (ag
 	if err != nil {
 		return agents.Result{}, err
 	}
-	w := a.watch(ctx, obs)
+	w := a.watch(ctx, t, args, obs)
 	w.hide = t.Redact
 	defer w.stop()
 	c := proc.Cmd{
@@ -251,9 +251,13 @@ func (a *Agent) result(t agents.Task, args, env []string, w *watcher, res proc.R
 	if a.format() != stream.Plain {
 		out.Detail = agents.Tail(strings.Join(w.shown, "\n"))
 	}
+	runaway := ""
+	if errors.Is(res.Cause, errRunaway) {
+		runaway = res.Cause.Error()
+	}
 	v := outcome.Decide(outcome.Evidence{
 		Name: a.cfg.Name, Format: a.format(), Result: res, Limits: t.Limits, Totals: totals,
-		Last: out.Detail[strings.LastIndexByte(out.Detail, '\n')+1:], Lingered: errors.Is(res.Cause, errLingers), Waits: errors.Is(res.Cause, errWaits), Now: a.cfg.Now(),
+		Last: out.Detail[strings.LastIndexByte(out.Detail, '\n')+1:], Lingered: errors.Is(res.Cause, errLingers), Waits: errors.Is(res.Cause, errWaits), Runaway: runaway, Now: a.cfg.Now(),
 	})
 	out.Outcome, out.Kind, out.Rule, out.Summary, out.RetryAt = v.Outcome, v.Kind, v.Rule, v.Summary, v.RetryAt
 	out.Usage = a.usage(totals, out.Model, args)

@@ -275,7 +275,8 @@ func TestUsageSaysWhereItsCostComesFrom(t *testing.T) {
 	}{
 		"reported":                  {stream.Totals{Tokens: tokens, CostUSD: &cost}, "priced", nil, agents.SourceReported, 0.25},
 		"at list price":             {stream.Totals{Tokens: tokens, CostUSD: &cost, OnPlan: true}, "priced", nil, agents.SourcePlan, 0.25},
-		"computed":                  {stream.Totals{Tokens: tokens}, "priced", nil, agents.SourceComputed, 4},
+		"computed":                  {stream.Totals{Tokens: tokens, Ended: true}, "priced", nil, agents.SourceComputed, 4},
+		"stopped before its end":    {stream.Totals{Tokens: tokens}, "priced", nil, agents.SourceSummed, 4},
 		"no price":                  {stream.Totals{Tokens: tokens}, "other", nil, agents.SourceUnknown, -1},
 		"no tokens":                 {stream.Totals{}, "priced", nil, agents.SourceUnknown, -1},
 		"tokens, and none used":     {stream.Totals{Tokens: stream.Tokens{Input: new(int64), Output: new(int64)}}, "other", nil, agents.SourceComputed, 0},

@@ -8,8 +8,8 @@ import (
 	"github.com/runplan/runplan/agents/stream"
 )
 
-// usage returns the usage of a run with the source of its cost: the CLI's report, else the price table, else
-// unknown. Only a local model is free.
+// usage returns the usage of a run with the source of its cost: the CLI's report, else the price table (of the tokens
+// so far, if the attempt was stopped), else unknown. Only a local model is free.
 func (a *Agent) usage(t stream.Totals, model string, args []string) agents.Usage {
 	u := agents.Usage{
 		InputTokens: t.Tokens.Input, OutputTokens: t.Tokens.Output, CacheReadTokens: t.Tokens.CacheRead,
@@ -24,6 +24,8 @@ func (a *Agent) usage(t stream.Totals, model string, args []string) agents.Usage
 		u.CostUSD, u.Source = t.CostUSD, agents.SourceReported
 	case u.InputTokens != nil && u.OutputTokens != nil && !t.Tokens.Any():
 		u.CostUSD, u.Source = new(float64), agents.SourceComputed // no tokens cost nothing at any price
+	case known && !t.Ended && a.format().Terminal():
+		u.CostUSD, u.Source = &cost, agents.SourceSummed
 	case known:
 		u.CostUSD, u.Source = &cost, agents.SourceComputed
 	}

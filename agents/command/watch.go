@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -41,18 +42,22 @@ type watcher struct {
 	live   *stream.Parser      // for the lines of both outputs, for display
 	whole  counter             // for every byte of standard output
 	shown  []string
+	brake  *brake
 
 	mu   sync.Mutex
 	done *time.Timer
 }
 
-func (a *Agent) watch(ctx context.Context, obs agents.Observer) *watcher {
+func (a *Agent) watch(ctx context.Context, t agents.Task, args []string, obs agents.Observer) *watcher {
 	w := &watcher{obs: obs, format: a.format(), now: a.cfg.Now}
 	if a.cfg.Preset != nil {
 		w.tries = a.cfg.Preset.Tries
 	}
 	w.ctx, w.cancel = context.WithCancelCause(ctx)
-	w.live, w.whole = stream.New(w.format, w.now), counter{stream.New(w.format, w.now), w.expectEnd}
+	w.brake = &brake{limits: t.Limits, stop: w.cancel, seen: map[string]bool{}, cost: func(totals stream.Totals) *float64 {
+		return a.usage(totals, cmp.Or(totals.Model, t.Model), args).CostUSD
+	}}
+	w.live, w.whole = stream.New(w.format, w.now), counter{stream.New(w.format, w.now), w.progress}
 	return w
 }
 
@@ -60,14 +65,14 @@ func (a *Agent) watch(ctx context.Context, obs agents.Observer) *watcher {
 // event may be longer than a shown line.
 type counter struct {
 	*stream.Parser
-	ended func(bool)
+	progress func(stream.Totals) // called with the totals so far
 }
 
 // Write parses a chunk of output.
 func (c counter) Write(b []byte) (int, error) {
 	n, err := c.Parser.Write(b)
 	c.Take()
-	c.ended(c.Totals().Ended)
+	c.progress(c.Totals())
 	return n, err
 }
 
@@ -107,6 +112,9 @@ func (w *watcher) show() {
 		if w.hide != nil { // a secret may be split over several events
 			e.Text, e.Input = w.hide(e.Text), w.hide(e.Input)
 		}
+		if e.Kind == stream.Tool {
+			w.brake.call(e)
+		}
 		if steps != nil && e.Kind == stream.Tool {
 			steps.Step(agents.Step{Tool: e.Tool, Text: e.Text, Input: e.Input, Cut: e.Cut})
 		}
@@ -123,6 +131,12 @@ func (w *watcher) show() {
 			}
 		}
 	}
+}
+
+// progress looks at the totals while the CLI works.
+func (w *watcher) progress(t stream.Totals) {
+	w.brake.used(t)
+	w.expectEnd(t.Ended)
 }
 
 // expectEnd starts or stops the timer for a finished CLI to exit.

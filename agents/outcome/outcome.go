@@ -28,7 +28,8 @@ type Evidence struct {
 	Changed *bool  // whether the workspace changed; nil if unchecked
 	// Lingered means that the program reported its end but did not exit, and was stopped.
 	Lingered bool
-	Waits    bool // the program kept retrying against a limit and was stopped
+	Waits    bool   // the program kept retrying against a limit and was stopped
+	Runaway  string // why the program was stopped as a runaway, "" if it was not
 	Now      time.Time
 }
 
@@ -63,6 +64,9 @@ func Decide(e Evidence) Verdict {
 }
 
 func decide(e Evidence) Verdict {
+	if e.Runaway != "" {
+		return Verdict{Outcome: agents.GaveUp, Kind: agents.KindRunaway, Rule: "ended by runplan", Summary: "stopped: " + e.Runaway}
+	}
 	if f := e.Totals.Passing; e.Waits && f != nil {
 		return fault(e, f, "ended by runplan")
 	}
@@ -129,13 +133,13 @@ func fault(e Evidence, f *stream.Fault, rule string) Verdict {
 	case stream.Server:
 		v.Outcome, v.Kind, v.Summary = agents.RateLimited, agents.KindServer, "the provider failed: "+f.Message
 	case stream.Refused:
-		v.Outcome, v.Kind, v.Summary = agents.GaveUp, agents.KindRefused, "it refused: "+f.Message
+		v.Outcome, v.Kind, v.Summary = agents.GaveUp, agents.KindRefused, "the model refused: "+f.Message+"; reword the batch or give it to another agent, a stronger model is not tried"
 	case stream.Turns:
 		v.Outcome, v.Kind, v.Summary = agents.GaveUp, agents.KindTurns, "its limit of turns was reached: "+f.Message
 	case stream.Budget:
 		v.Outcome, v.Kind, v.Summary = agents.GaveUp, agents.KindBudget, "its own limit of money was reached: "+f.Message
 	case stream.Context:
-		v.Outcome, v.Kind, v.Summary = agents.GaveUp, agents.KindContext, "too long for the model: "+f.Message
+		v.Outcome, v.Kind, v.Summary = agents.GaveUp, agents.KindContext, "too long for the context of the model: "+f.Message+"; split the batch, or choose a model with a larger context"
 	default:
 		v.Outcome, v.Kind, v.Summary = agents.GaveUp, agents.KindExit, "it ended in an error: "+f.Message
 	}

@@ -20,6 +20,9 @@ type claude struct {
 	errWord string // of the CLI's own message
 	ended   bool
 
+	message string // id of the last message with a usage
+	before  Tokens // those of the messages before it
+
 	rejected bool // by the limit of the plan, which opens again at the end of the window
 }
 
@@ -34,8 +37,10 @@ type claudeLine struct {
 	KeySource     string `json:"apiKeySource"`
 
 	Message struct {
+		ID      string
 		Model   string
 		Content json.RawMessage
+		Usage   *claudeUsage
 	}
 	Error json.RawMessage // a word, of qwen an object
 
@@ -59,16 +64,7 @@ type claudeLine struct {
 	Errors     []string
 	StopReason string   `json:"stop_reason"`
 	Cost       *float64 `json:"total_cost_usd"`
-	Usage      *struct {
-		In    *int64 `json:"input_tokens"`
-		Write *int64 `json:"cache_creation_input_tokens"`
-		Read  *int64 `json:"cache_read_input_tokens"`
-		Out   *int64 `json:"output_tokens"`
-
-		Details struct {
-			Thought *int64 `json:"thinking_tokens"`
-		} `json:"output_tokens_details"`
-	}
+	Usage      *claudeUsage
 	ModelUsage map[string]struct {
 		In    *int64 `json:"inputTokens"`
 		Out   *int64 `json:"outputTokens"`
@@ -81,6 +77,17 @@ type claudeLine struct {
 		Name  string          `json:"tool_name"`
 		Input json.RawMessage `json:"tool_input"`
 	} `json:"permission_denials"`
+}
+
+type claudeUsage struct {
+	In    *int64 `json:"input_tokens"`
+	Write *int64 `json:"cache_creation_input_tokens"`
+	Read  *int64 `json:"cache_read_input_tokens"`
+	Out   *int64 `json:"output_tokens"`
+
+	Details struct {
+		Thought *int64 `json:"thinking_tokens"`
+	} `json:"output_tokens_details"`
 }
 
 type claudePart struct {
@@ -153,6 +160,7 @@ func (c *claude) assistant(p *Parser, l *claudeLine) {
 	if p.t.Model == "" {
 		p.t.Model = phrase.CutBytes(l.Message.Model, 100)
 	}
+	c.sum(p, l)
 	var parts []claudePart
 	decode(l.Message.Content, &parts)
 	for _, part := range parts {
@@ -225,13 +233,31 @@ func (c *claude) count(p *Parser, l *claudeLine) {
 	if len(l.ModelUsage) > 0 || l.Usage == nil {
 		return
 	}
-	add(&t.Output, l.Usage.Out)
-	add(&t.CacheRead, l.Usage.Read)
-	add(&t.CacheWrite, l.Usage.Write)
-	add(&t.Reasoning, l.Usage.Details.Thought)
-	in := l.Usage.In
+	c.addUsage(t, l.Usage)
+}
+
+func (c *claude) addUsage(t *Tokens, u *claudeUsage) {
+	add(&t.Output, u.Out)
+	add(&t.CacheRead, u.Read)
+	add(&t.CacheWrite, u.Write)
+	add(&t.Reasoning, u.Details.Thought)
+	in := u.In
 	if c.qwen {
-		in = less(in, l.Usage.Read) // which it counts in
+		in = less(in, u.Read) // qwen includes cache reads
 	}
 	add(&t.Input, in)
+}
+
+// sum keeps the tokens of the messages so far. They count if the final event does not arrive. A message comes in several
+// events with one id, and its last usage holds for all of it.
+func (c *claude) sum(p *Parser, l *claudeLine) {
+	u := l.Message.Usage
+	if u == nil || c.ended {
+		return
+	}
+	if l.Message.ID == "" || l.Message.ID != c.message {
+		c.before, c.message = p.t.Tokens.clone(), l.Message.ID
+	}
+	p.t.Tokens = c.before.clone()
+	c.addUsage(&p.t.Tokens, u)
 }

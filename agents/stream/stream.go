@@ -102,6 +102,27 @@ func (t Tokens) Any() bool {
 	return false
 }
 
+// clone returns a copy that shares no counts with t.
+func (t Tokens) clone() Tokens {
+	for _, n := range []**int64{&t.Input, &t.Output, &t.CacheRead, &t.CacheWrite, &t.Reasoning} {
+		if *n != nil {
+			v := **n
+			*n = &v
+		}
+	}
+	return t
+}
+
+// Sum returns the number of known tokens: input, output, cache reads and cache writes.
+func (t Tokens) Sum() (sum int64) {
+	for _, n := range []*int64{t.Input, t.Output, t.CacheRead, t.CacheWrite} {
+		if n != nil {
+			sum += *n
+		}
+	}
+	return sum
+}
+
 // Denial is a tool call that was not allowed.
 type Denial struct {
 	Tool string `json:"tool"`

@@ -33,6 +33,9 @@ type Run struct {
 	MaxAttempts    int      `toml:"max_attempts" doc:"attempts at a batch before it counts as failed; where the work of others got in its way it is built anew, as often again"`
 	AgentTimeout   Duration `toml:"agent_timeout" doc:"time limit of one attempt"`
 	IdleTimeout    Duration `toml:"idle_timeout" doc:"an agent that prints nothing for so long is stopped"`
+	MaxRepeats     int      `toml:"max_repeats" doc:"an attempt whose last tool calls, this many in a row, were all made before is stopped; 0 is no limit"`
+	MaxTokens      int      `toml:"max_attempt_tokens" doc:"an attempt that used more tokens (input, output and cache) is stopped; 0 is no limit"`
+	MaxAttemptUSD  float64  `toml:"max_attempt_cost_usd" doc:"an attempt that cost more US dollars is stopped; 0 is no limit"`
 	Grace          Duration `toml:"grace" doc:"time between asking a program to end and killing it"`
 	StrictCheckout bool     `toml:"strict_checkout" doc:"a change of your checkout while an agent works fails its attempt, instead of a warning"`
 	MinFreeMB      int      `toml:"min_free_mb" doc:"free disk space that a run asks for, in MiB"`
@@ -217,7 +220,7 @@ func Default() Config {
 	return Config{
 		Run: Run{
 			Land: "branch", MaxAttempts: 3, MinFreeMB: 200, KeepEvidence: Duration(30 * 24 * time.Hour),
-			AgentTimeout: Duration(time.Hour), IdleTimeout: Duration(15 * time.Minute), Grace: Duration(2 * time.Second),
+			AgentTimeout: Duration(time.Hour), IdleTimeout: Duration(15 * time.Minute), MaxRepeats: 100, Grace: Duration(2 * time.Second),
 			UnknownCost: "stop", OnLimit: "exit", Backoff: Duration(30 * time.Second), MaxBackoff: Duration(30 * time.Minute),
 		},
 		Routing: Routing{

@@ -236,9 +236,18 @@ func (w *work) task(ctx context.Context, c runner.Command, b *planparse.Batch, s
 	}
 	return agents.Task{
 		Dir: s.Dir, Brief: brief, Run: w.run, Attempt: c.Attempt, Variant: variant, Failure: composed.Failure, Model: w.model(c), Batch: *b,
-		Limits: w.Limits, Env: w.agentEnv(temp), LogPath: filepath.Join(dir, "agent.log"), TempDir: temp,
+		Limits: w.limits(c), Env: w.agentEnv(temp), LogPath: filepath.Join(dir, "agent.log"), TempDir: temp,
 		Redact: w.redact.String,
 	}, composed, nil
+}
+
+// limits returns the limits of an attempt. It may cost what the run's cost limit leaves.
+func (w *work) limits(c runner.Command) agents.Limits {
+	l := w.Limits
+	if c.Left > 0 && (l.MaxCostUSD <= 0 || c.Left < l.MaxCostUSD) {
+		l.MaxCostUSD = c.Left
+	}
+	return l
 }
 
 // temp returns the temporary folder of a batch, outside its workspace. Each batch has its own, because batches run
@@ -305,7 +314,7 @@ func (w *work) staged(ctx context.Context, e runner.Event, c runner.Command, b *
 	}
 	if e.Outcome != runner.OutcomeOK {
 		e.Reason = w.redact.String(e.Reason)
-		e.RetryAt, e.Outage = res.RetryAt, res.Kind.Outage()
+		e.RetryAt, e.Outage, e.Hopeless = res.RetryAt, res.Kind.Outage(), res.Kind.Hopeless()
 		e.Reports = []gates.Report{agentReport(e.Reason, res, b)}
 		e.Fingerprint = fingerprint(e.Reason)
 		w.keepPatch(ctx, c, tree)

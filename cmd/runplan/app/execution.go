@@ -152,6 +152,8 @@ func (x *execution) config(settings gates.Settings, journal *store.Journal, agen
 			Total: cmp.Or(x.options.agentTimeout, time.Duration(c.Run.AgentTimeout)),
 			Idle:  cmp.Or(x.options.idleTimeout, time.Duration(c.Run.IdleTimeout)),
 			Grace: time.Duration(c.Run.Grace),
+
+			MaxRepeats: c.Run.MaxRepeats, MaxTokens: int64(c.Run.MaxTokens), MaxCostUSD: c.Run.MaxAttemptUSD,
 		},
 		GateConfig: settings, Baseline: c.Gates.Baseline, GateTimeout: time.Duration(c.Gates.Timeout), Format: c.Gates.Format,
 		Copy: c.Workspace.Copy, Setup: c.Workspace.Setup, SetupTime: time.Duration(c.Workspace.SetupTimeout),

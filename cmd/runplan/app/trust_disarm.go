@@ -22,7 +22,7 @@ func arming() []string {
 // loosening lists settings outside of gates that let a run do more, check less or cost more.
 func loosening() []string {
 	return []string{
-		"run.land", "run.strict_checkout", "run.max_attempts", "run.max_cost_usd", "run.unknown_cost", "run.max_time", "run.agent_timeout", "run.idle_timeout",
+		"run.land", "run.strict_checkout", "run.max_attempts", "run.max_cost_usd", "run.unknown_cost", "run.max_time", "run.agent_timeout", "run.idle_timeout", "run.max_repeats", "run.max_attempt_tokens", "run.max_attempt_cost_usd",
 		"run.on_limit", "run.fallback", "workspace.copy", "review.batches", "review.final",
 	}
 }

@@ -1,0 +1,58 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/runplan/runplan/agents"
+	"github.com/runplan/runplan/agents/stream"
+)
+
+// errRunaway is the cause when an attempt was stopped because it got nowhere or used too much. The text after it says
+// which limit was reached.
+var errRunaway = errors.New("runaway attempt")
+
+// maxCalls bounds the memory of a brake. An agent that makes more different calls than this is not in a loop.
+const maxCalls = 50_000
+
+// brake stops an attempt while it runs: when it makes only calls that it made before, or when it used more tokens or
+// money than one attempt may.
+type brake struct {
+	limits  agents.Limits
+	stop    func(error)
+	cost    func(stream.Totals) *float64 // US dollars so far; nil if unknown
+	seen    map[string]bool
+	repeats int
+}
+
+// call records a tool call.
+func (b *brake) call(e stream.Event) {
+	if b.limits.MaxRepeats <= 0 || e.Cut {
+		b.repeats = 0 // two calls that were cut may differ
+		return
+	}
+	key := e.Tool + "\x00" + e.Text + "\x00" + e.Input
+	if !b.seen[key] {
+		b.repeats = 0
+		if len(b.seen) < maxCalls {
+			b.seen[key] = true
+		}
+		return
+	}
+	if b.repeats++; b.repeats >= b.limits.MaxRepeats {
+		b.stop(fmt.Errorf("%w: its last %d tool calls were all repetitions, most recently %s; run.max_repeats sets the limit", errRunaway, b.repeats, e.Tool))
+	}
+}
+
+// used checks the tokens and the cost so far.
+func (b *brake) used(t stream.Totals) {
+	if sum := t.Tokens.Sum(); b.limits.MaxTokens > 0 && sum > b.limits.MaxTokens {
+		b.stop(fmt.Errorf("%w: it used %d tokens, and one attempt may use %d; run.max_attempt_tokens sets the limit", errRunaway, sum, b.limits.MaxTokens))
+	}
+	if b.limits.MaxCostUSD <= 0 {
+		return
+	}
+	if cost := b.cost(t); cost != nil && *cost > b.limits.MaxCostUSD {
+		b.stop(fmt.Errorf("%w: it cost $%.2f, and it may cost $%.2f; run.max_attempt_cost_usd and --max-cost set the limit", errRunaway, *cost, b.limits.MaxCostUSD))
+	}
+}
