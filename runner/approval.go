@@ -101,6 +101,9 @@ func (m *Machine) propose(t *track) Command {
 	} else if t.unagreed != "" {
 		why = "the gates leave it to a person: " + t.unagreed
 	}
+	if t.denied.Tree != "" && t.denied.Tree == t.stands.tree {
+		why += fmt.Sprintf("; the change is the same that %s denied before: %s", cmp.Or(t.denied.By, "somebody"), t.denied.Reason)
+	}
 	if t.again != "" {
 		why += "; asked again: " + t.again
 	}
@@ -125,6 +128,7 @@ func (m *Machine) answered(e Event) []Command {
 	}
 	t.asking = nil
 	if e.Kind == ApprovalDenied {
+		t.denied = e
 		m.leave(t)
 		m.failed(t, e)
 		return m.schedule()

@@ -109,6 +109,7 @@ type track struct {
 	asking   *question // the question whether it may be merged
 	approved string    // tree that a person approved
 	again    string    // why the question is asked again
+	denied   Event     // the last denial; zero if there was none
 
 	asked   bool // whether gates ran on this candidate, with before
 	before  *gates.TestCount

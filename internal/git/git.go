@@ -13,6 +13,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/runplan/runplan/internal/proc"
@@ -214,6 +215,22 @@ func (r *Repo) under(ctx context.Context, kind, prefix string) (map[string]strin
 		}
 	}
 	return refs, nil
+}
+
+// PushRemote returns the remote to push to: origin, else the first one; "" if there is none.
+func (r *Repo) PushRemote(ctx context.Context) (string, error) {
+	out, err := r.Run(ctx, "remote")
+	if err != nil {
+		return "", err
+	}
+	switch names := strings.Fields(out); {
+	case len(names) == 0:
+		return "", nil
+	case slices.Contains(names, "origin"):
+		return "origin", nil
+	default:
+		return names[0], nil
+	}
 }
 
 // Ident checks that git knows a committer and an author.

@@ -122,19 +122,12 @@ func (w *work) pullRequestBody() string {
 }
 
 func (w *work) pullRequest(ctx context.Context) (url, refused string, err error) {
-	remote, err := w.Repo.Run(ctx, "remote")
+	to, err := w.Repo.PushRemote(ctx)
 	if err != nil {
 		return "", "", err
 	}
-	names := strings.Fields(remote)
-	if len(names) == 0 {
+	if to == "" {
 		return "", "the repository has no remote to push to; the work is on " + w.info.Branch, nil
-	}
-	to := names[0]
-	for _, n := range names {
-		if n == "origin" {
-			to = n
-		}
 	}
 	run := func(args ...string) (string, string, error) {
 		res, err := proc.Run(ctx, proc.Cmd{Args: args, Dir: w.Repo.Root, Env: w.marked(w.Repo.Env()), Limits: proc.Limits{Total: pushTimeout}, KeepStdout: 64 << 10, Reaper: w.Reaper})

@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/runner"
 )
@@ -38,8 +39,10 @@ func (a *App) preflight(ctx context.Context, p *project, plan string, info runne
 	if len(changed) > 0 && info.Land == "ff" && !o.json {
 		fmt.Fprintf(a.Stderr, "commit or stash what you changed before the run ends: it lands on %s only where the checkout has no changes\n", info.BaseBranch)
 	}
-	if _, err := a.onPath("gh"); err != nil && info.Land == "pr" && !o.json {
-		fmt.Fprintln(a.Stderr, "gh is not installed, so the branch is pushed and the pull request is left to you")
+	if info.Land == "pr" {
+		if err := a.canOpenRequest(ctx, p, o.json); err != nil {
+			return err
+		}
 	}
 	if n := len(without(untracked, name)); n > 0 && !o.json {
 		fmt.Fprintf(a.Stderr, "%d untracked file(s) are not part of the run\n", n)
@@ -73,6 +76,30 @@ func canLand(ctx context.Context, p *project, info runner.Info) error {
 			return usage(errors.New("the repository has no remote, so a pull request cannot be opened"),
 				"add one: git remote add origin URL; or leave the work on a branch of its own: --land branch")
 		}
+	}
+	return nil
+}
+
+// canOpenRequest asks the remote and gh for what landing by pull request needs at the end: a remote that can be
+// reached, the right to push, and a signed-in gh. Without this a run would fail after all its work was paid for.
+func (a *App) canOpenRequest(ctx context.Context, p *project, quiet bool) error {
+	to, err := p.repo.PushRemote(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err := p.repo.Run(ctx, "push", "--dry-run", "--quiet", "--no-verify", to, "HEAD:refs/heads/runplan/preflight"); err != nil {
+		return fail(exitCannotRun, fmt.Errorf("--land pr needs a remote to push to, and %s refuses: %w", to, err),
+			"see to the remote and your rights: git push --dry-run %s; or leave the work on a branch of its own: --land branch", to)
+	}
+	if _, err := a.onPath("gh"); err != nil {
+		if !quiet {
+			fmt.Fprintln(a.Stderr, "gh is not installed, so the branch is pushed and the pull request is left to you")
+		}
+		return nil
+	}
+	if _, err := proc.Output(ctx, proc.Cmd{Args: []string{"gh", "auth", "status"}, Dir: p.repo.Root, Env: p.repo.Env()}); err != nil {
+		return fail(exitCannotRun, fmt.Errorf("--land pr needs gh to be signed in: %w", err),
+			"sign in: gh auth login; or leave the work on a branch of its own: --land branch")
 	}
 	return nil
 }
