@@ -52,8 +52,8 @@ func TestSevenBatches(t *testing.T) {
 		Files:   31,
 		Score:   73,
 		Routes: []string{
-			"1 sonnet implementation true", "2 sonnet implementation true", "3 haiku verification true", "4 sonnet implementation true",
-			"5 sonnet implementation true", "6 haiku wiring true", "7 haiku verification true",
+			"1 medium implementation true", "2 medium implementation true", "3 small verification true", "4 medium implementation true",
+			"5 medium implementation true", "6 small wiring true", "7 small verification true",
 		},
 		Starts: []string{"2 on 1 at 0 %: true", "3 on 2 at 0 %: true", "4 on 1 at 0 %: true", "5 on 4 at 72.7 %: false"},
 		Path:   []string{"1", "4", "5", "7"},

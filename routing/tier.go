@@ -18,7 +18,7 @@ const (
 	Large  = "large"  // opus
 )
 
-const tierNames = "small (haiku), medium (sonnet) and large (opus)"
+const tierNames = "small, medium and large; haiku, sonnet and opus are older names of them"
 
 // TierOf returns the tier with a name or an alias.
 func TierOf(name string) (string, bool) {
@@ -57,7 +57,7 @@ func NextTier(tier string) (string, bool) {
 	return "", false
 }
 
-// ParseOverrides reads what --model-override was given, once or more often: "B3=opus", or several with commas between
+// ParseOverrides reads what --model-override was given, once or more often: "B3=large", or several with commas between
 // them. What the names mean is found out with the plan, see [Options].
 func ParseOverrides(texts []string) (map[string]string, error) {
 	out := map[string]string{}
@@ -66,7 +66,7 @@ func ParseOverrides(texts []string) (map[string]string, error) {
 			batch, value, ok := strings.Cut(part, "=")
 			batch, value = strings.TrimSpace(batch), strings.TrimSpace(value)
 			if !ok || batch == "" || value == "" {
-				return nil, fmt.Errorf("--model-override %q: write BATCH=TIER, such as B3=opus", part)
+				return nil, fmt.Errorf("--model-override %q: write BATCH=TIER, such as B3=large", part)
 			}
 			if old, twice := out[batch]; twice && old != value {
 				return nil, fmt.Errorf("--model-override: batch %s is given both %s and %s", batch, old, value)

@@ -30,7 +30,7 @@ Run: ` + "`go test ./...`" + `
 - Create: ` + "`b.go`" + `
 `
 
-// tiered writes the choice of models: "1 medium=sonnet(m)+", where + means that it escalates.
+// tiered writes the choice of models: "1 medium=medium(m)+", where + means that it escalates.
 func tiered(t *testing.T, o Options) (string, error) {
 	t.Helper()
 	p := parsed(t, fourKinds)
@@ -61,15 +61,15 @@ func TestTiers(t *testing.T) {
 		o    Options
 		want string
 	}{
-		"the defaults": {Options{Rules: DefaultRules()}, "1 medium=sonnet()+; 2 small=haiku()+; 3 small=haiku()+; 4 large=opus()"},
-		"with models":  {Options{Rules: DefaultRules(), Models: models}, "1 medium=sonnet(m-1)+; 2 small=haiku(s-1)+; 3 small=haiku(s-1)+; 4 large=opus(l-1)"},
+		"the defaults": {Options{Rules: DefaultRules()}, "1 medium=medium()+; 2 small=small()+; 3 small=small()+; 4 large=large()"},
+		"with models":  {Options{Rules: DefaultRules(), Models: models}, "1 medium=medium(m-1)+; 2 small=small(s-1)+; 3 small=small(s-1)+; 4 large=large(l-1)"},
 		"other tiers": {Options{Rules: rules(func(r *Rules) { r.ModelImplementation, r.ModelWiring = "Large", "medium" })},
-			"1 large=Large(); 2 medium=medium()+; 3 small=haiku()+; 4 large=opus()"},
-		"no escalation": {Options{Rules: rules(func(r *Rules) { r.Escalate = false })}, "1 medium=sonnet(); 2 small=haiku(); 3 small=haiku(); 4 large=opus()"},
+			"1 large=Large(); 2 medium=medium()+; 3 small=small()+; 4 large=large()"},
+		"no escalation": {Options{Rules: rules(func(r *Rules) { r.Escalate = false })}, "1 medium=medium(); 2 small=small(); 3 small=small(); 4 large=large()"},
 		"overrides by alias, tier and model": {Options{Rules: DefaultRules(), Models: models, ModelOverride: map[string]string{"B1": "opus", "2": "medium", "b3": "l-1"}},
-			"1 large=opus(l-1); 2 medium=medium(m-1)+; 3 large=l-1(l-1); 4 large=opus(l-1)"},
+			"1 large=opus(l-1); 2 medium=medium(m-1)+; 3 large=l-1(l-1); 4 large=large(l-1)"},
 		"a model of two tiers": {Options{Rules: DefaultRules(), Models: map[string]string{"small": "one", "large": "one"}, ModelOverride: map[string]string{"1": "one"}},
-			"1 large=one(one); 2 small=haiku(one)+; 3 small=haiku(one)+; 4 large=opus(one)"},
+			"1 large=one(one); 2 small=small(one)+; 3 small=small(one)+; 4 large=large(one)"},
 	} {
 		if got, err := tiered(t, c.o); got != c.want || err != nil {
 			t.Errorf("%s: %s %v\nwant %s", name, got, err, c.want)
@@ -85,13 +85,13 @@ func TestTierErrors(t *testing.T) {
 		want             string
 	}{
 		"no such tier": {override: map[string]string{"B3": "gpt"},
-			want: "--model-override B3=gpt: there is no such tier, and the agent has no models in the settings; tiers are small (haiku), medium (sonnet) and large (opus)"},
+			want: "--model-override B3=gpt: there is no such tier, and the agent has no models in the settings; tiers are small, medium and large; haiku, sonnet and opus are older names of them"},
 		"no such model": {override: map[string]string{"B3": "gpt"}, models: map[string]string{"large": "l-1", "small": "s-1"},
-			want: "--model-override B3=gpt: there is no such tier or model; tiers are small (haiku), medium (sonnet) and large (opus), models of the agent l-1, s-1"},
+			want: "--model-override B3=gpt: there is no such tier or model; tiers are small, medium and large; haiku, sonnet and opus are older names of them, models of the agent l-1, s-1"},
 		"no value":          {override: map[string]string{"B3": ""}, want: "there is no such tier"},
 		"no such batch":     {override: map[string]string{"B9": "opus"}, want: "--model-override B9: the plan has no such batch; it has 1, 2, 3, 4"},
 		"a batch twice":     {override: map[string]string{"B3": "opus", "3": "haiku"}, want: "--model-override: 3 and B3 are the same batch"},
-		"a rule of nothing": {rule: "turbo", want: `routing.model_implementation = "turbo": there is no such tier; tiers are small (haiku)`},
+		"a rule of nothing": {rule: "turbo", want: `routing.model_implementation = "turbo": there is no such tier; tiers are small, medium and large`},
 	} {
 		o := Options{Rules: DefaultRules(), Models: c.models, ModelOverride: c.override}
 		if c.rule != "" {
@@ -138,7 +138,7 @@ func TestParseOverrides(t *testing.T) {
 		t.Error(got, err)
 	}
 	for text, want := range map[string]string{
-		"B3": `--model-override "B3": write BATCH=TIER, such as B3=opus`, "=opus": "write BATCH=TIER", "B3=": "write BATCH=TIER",
+		"B3": `--model-override "B3": write BATCH=TIER, such as B3=large`, "=opus": "write BATCH=TIER", "B3=": "write BATCH=TIER",
 		"B3=opus,": "write BATCH=TIER", "": "write BATCH=TIER", "B3=opus,B3=haiku": "batch B3 is given both opus and haiku",
 	} {
 		if got, err := ParseOverrides([]string{text}); err == nil || !strings.Contains(err.Error(), want) || got != nil {

@@ -585,8 +585,8 @@ func TestDefaultsAreThoseOfTheTables(t *testing.T) {
 		}
 	}
 	for key, want := range map[string]string{
-		"routing.parallel_score_threshold": "60", "routing.speculate_max_overlap": "20", "routing.model_implementation": "sonnet",
-		"routing.model_verification": "haiku", "routing.model_architecture": "opus", "routing.model_escalate_on_fail": "true",
+		"routing.parallel_score_threshold": "60", "routing.speculate_max_overlap": "20", "routing.model_implementation": "medium",
+		"routing.model_verification": "small", "routing.model_architecture": "large", "routing.model_escalate_on_fail": "true",
 		"routing.worker_mem_threshold_gb": "8", "routing.max_workers": "3",
 		"sampling.sample_on_retry": "true", "sampling.sample_on_critical": "true", "sampling.sample_count": "3", "sampling.sample_max_count": "5",
 		"sampling.sample_min_memory_per_gb": "4",

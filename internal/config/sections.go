@@ -58,7 +58,7 @@ type Routing struct {
 	Speculate              bool    `toml:"speculate" doc:"whether work may start on what is not yet gated"`
 	WorkerMemThresholdGB   float64 `toml:"worker_mem_threshold_gb" doc:"memory that one worker is given, in GB"`
 	MaxWorkers             int     `toml:"max_workers" doc:"batches that agents may work on at the same time"`
-	ModelImplementation    string  `toml:"model_implementation" doc:"tier for batches that create or change code: small (haiku), medium (sonnet) or large (opus)"`
+	ModelImplementation    string  `toml:"model_implementation" doc:"tier for batches that create or change code: small, medium or large (the older names haiku, sonnet and opus are read as well)"`
 	ModelVerification      string  `toml:"model_verification" doc:"tier for batches that only run commands"`
 	ModelArchitecture      string  `toml:"model_architecture" doc:"tier for batches that design"`
 	ModelWiring            string  `toml:"model_wiring" doc:"tier for batches that connect what is there"`
@@ -225,7 +225,7 @@ func Default() Config {
 		},
 		Routing: Routing{
 			Mode: "auto", ParallelScoreThreshold: 60, SpeculateMaxOverlap: 20, Speculate: true, WorkerMemThresholdGB: 8, MaxWorkers: 3,
-			ModelImplementation: "sonnet", ModelVerification: "haiku", ModelArchitecture: "opus", ModelWiring: "haiku", ModelEscalateOnFail: true,
+			ModelImplementation: "medium", ModelVerification: "small", ModelArchitecture: "large", ModelWiring: "small", ModelEscalateOnFail: true,
 		},
 		Context:   Context{Tokens: 1500, RefLines: 100, RefLinesLeast: 50, Commits: 5, ProgressLines: 20, Similarity: 0.6},
 		Sampling:  Sampling{OnRetry: true, OnCritical: true, Count: 3, MaxCount: 5, MinMemoryPerGB: 4, Close: 0.05, LearnAfter: 10},

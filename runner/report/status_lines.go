@@ -14,7 +14,7 @@ import (
 // StatusLines writes a run for programs that read lines, and for logs: the routing decision of each batch next to
 // what came of it, and the totals (RUN-08).
 //
-//	Batch 6: haiku-->sonnet (escalated) --> PASSED (45s, 3 tests added)
+//	Batch 6: small-->medium (escalated) --> PASSED (45s, 3 tests added)
 func StatusLines(w io.Writer, runs []Standing) error {
 	var b strings.Builder
 	for _, s := range runs {

@@ -37,7 +37,7 @@ func (r *routeFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&r.mode, "mode", "", "auto, headless (one batch after the other) or team (several at a time)")
 	f.Var(&r.workers, "workers", "batches that agents may work on at the same time")
-	f.StringArrayVar(&r.overrides, "model-override", nil, "BATCH=TIER, such as B3=opus: tier or model for one batch; may be given more than once")
+	f.StringArrayVar(&r.overrides, "model-override", nil, "BATCH=TIER, such as B3=large: tier or model for one batch; may be given more than once")
 	f.BoolVar(&r.noSpeculate, "no-speculate", false, "start no batch on what is not gated yet")
 	f.StringVar(&r.sequentialAfter, "sequential-after", "", "last batch beside which others may run; after it, one at a time")
 	cmd.RegisterFlagCompletionFunc("mode", cobra.FixedCompletions([]string{"auto", "headless", "team"}, cobra.ShellCompDirectiveNoFileComp))
@@ -137,7 +137,7 @@ func (a *App) routeOptions(ctx context.Context, p *project, path string, plan *p
 		}
 	}
 	if o, err = r.options(c, agent, sums, a.env()); err != nil {
-		return o, "", "", usage(err, "write it as --model-override B3=opus")
+		return o, "", "", usage(err, "write it as --model-override B3=large")
 	}
 	return o, agent, why, nil
 }

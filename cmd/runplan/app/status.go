@@ -31,7 +31,7 @@ of that. It reads the journal and disturbs nothing.
 
 With --lines each batch is one line, for logs and for programs that read lines:
 
-  Batch 6: haiku-->sonnet (escalated) --> PASSED (45s, 3 tests added)
+  Batch 6: small-->medium (escalated) --> PASSED (45s, 3 tests added)
 
 With --metrics it tells, over all runs or the given one, how well the decisions were: predicted and
 real speed-up, attempts, escalations, and what sampling is worth against a plain retry. What
