@@ -34,10 +34,7 @@ A plan is parsed into batches. Each batch gets a fresh agent in a git worktree o
 what the agent leaves is judged by gates that it cannot touch, and lands as one commit on
 a run branch. Everything that happens is in a journal, from which a killed run goes on.
 
-  runplan PLAN.md            run a plan (short for: runplan run PLAN.md)
-  runplan resume             go on with the last run
-  runplan status             how the runs stand
-  runplan check PLAN.md      judge a plan without running it`,
+  runplan PLAN.md            run a plan (short for: runplan run PLAN.md)`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Version:       version(),
@@ -73,6 +70,8 @@ a run branch. Everything that happens is in a journal, from which a killed run g
 	knownTopics(root)
 	knownShells(root)
 	argumentsAreUsage(root)
+	addExamples(root)
+	shortHelp(root)
 	return root
 }
 

@@ -1,0 +1,61 @@
+package app
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// everyday lists the commands that the short help shows, in the order in which a day needs them.
+var everyday = []string{"init", "check", "run", "status", "log", "resume", "approve", "gate", "review", "doctor"}
+
+// shortHelp makes the help of the root command short: the commands of a day, and where the others are. The topic all
+// lists every command by group.
+func shortHelp(root *cobra.Command) {
+	standard := root.HelpFunc()
+	root.SetHelpFunc(func(c *cobra.Command, args []string) {
+		if c != root {
+			standard(c, args)
+			return
+		}
+		writeShortHelp(c.OutOrStdout(), root)
+	})
+	all := &cobra.Command{Use: "all", Short: "All commands, by topic", Hidden: true}
+	all.SetHelpFunc(func(c *cobra.Command, _ []string) { writeAllHelp(c.OutOrStdout(), root) })
+	root.AddCommand(all)
+}
+
+func writeShortHelp(w io.Writer, root *cobra.Command) {
+	fmt.Fprintf(w, "%s\n\nThe commands of a day:\n", root.Long)
+	for _, name := range everyday {
+		if c, _, err := root.Find([]string{name}); err == nil {
+			fmt.Fprintf(w, "  %-10s  %s\n", c.Name(), c.Short)
+		}
+	}
+	var topics []string
+	for _, g := range root.Groups() {
+		topics = append(topics, strings.ToLower(strings.TrimSuffix(g.Title, ":")))
+	}
+	fmt.Fprintf(w, "\nrunplan help COMMAND     an example, what it does, and its flags\n"+
+		"runplan help all         all commands by topic:\n                         %s\n"+
+		"runplan help exit-codes  what the exit codes mean\nrunplan --version        the version\n",
+		strings.Join(topics[:len(topics)/2], ", ")+",\n                         "+strings.Join(topics[len(topics)/2:], ", "))
+}
+
+func writeAllHelp(w io.Writer, root *cobra.Command) {
+	for _, g := range root.Groups() {
+		fmt.Fprintf(w, "%s\n", g.Title)
+		commands := slices.Clone(root.Commands())
+		slices.SortFunc(commands, func(a, b *cobra.Command) int { return strings.Compare(a.Name(), b.Name()) })
+		for _, c := range commands {
+			if c.GroupID == g.ID && !c.Hidden {
+				fmt.Fprintf(w, "  %-10s  %s\n", c.Name(), c.Short)
+			}
+		}
+		fmt.Fprintln(w)
+	}
+	fmt.Fprintln(w, "runplan help COMMAND says more about one of them.")
+}
