@@ -26,6 +26,8 @@ completion fish           runplan completion fish >~/.config/fish/completions/ru
 completion powershell     runplan completion powershell | Out-String | Invoke-Expression
 completion zsh            runplan completion zsh >"${fpath[1]}/_runplan"
 config                    runplan config --keys
+config set                runplan config set run.max_attempts 5
+config unset              runplan config unset run.max_attempts
 context                   runplan context plan.md 2
 critical                  runplan critical "the release branch is broken"
 demote                    runplan demote --to-tier 0 --reason "it pushed to the wrong branch"

@@ -111,7 +111,7 @@ func layers() []layer {
 		{"internal/cells", nil},
 		{"internal/condition", []string{"internal/lazyre"}},
 		{"tools/bench", []string{"internal/scratch", "internal/git", "runner/room", "gates", "gates/plugin", "lessons", "runner", "runner/local", "sampling", "internal/store", "knowledge/outline", "patterns"}}, // a program: it times a scan and a plugin by themselves, and writes a journal to look at
-		{"internal/config", []string{"internal/tokens"}},
+		{"internal/config", []string{"internal/lazyre", "internal/tokens"}},
 		{"internal/edit", []string{"internal/phrase"}},
 		{"internal/fence", []string{"internal/phrase", "internal/redact"}},
 		{"internal/layered", nil},

@@ -140,6 +140,7 @@ The command line wins over variables, those over .runplan/config.toml, that over
 	}
 	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON array")
 	cmd.Flags().BoolVar(&keys, "keys", false, "list what can be set, with a word on each")
+	cmd.AddCommand(newConfigSetCommand(a), newConfigUnsetCommand(a))
 	return cmd
 }
 

@@ -1,0 +1,60 @@
+package config
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+// One key changes and all else stays, comments included (CONF-01).
+func TestEdit(t *testing.T) {
+	const file = "# ours\n[run]\nland = \"pr\" # not ff\nmax_attempts = 2\n\n[gates]\n# slow\ndisable = [\n  \"lint\",\n]\n"
+	text := func(s string) *string { return &s }
+	for name, c := range map[string]struct {
+		in, key string
+		value   *string
+		want    string
+		err     string
+	}{
+		"a value":             {file, "run.land", text("ff"), strings.Replace(file, "\"pr\"", "\"ff\"", 1), ""},
+		"a number":            {file, "run.max_attempts", text("5"), strings.Replace(file, "= 2", "= 5", 1), ""},
+		"a new key":           {file, "run.agent_timeout", text("30m"), strings.Replace(file, "[run]\n", "[run]\nagent_timeout = \"30m\"\n", 1), ""},
+		"a new table":         {file, "routing.max_workers", text("4"), file + "\n[routing]\nmax_workers = 4\n", ""},
+		"an empty file":       {"", "run.land", text("ff"), "[run]\nland = \"ff\"\n", ""},
+		"of an agent":         {"", "agents.mine.command", text(`["x", "y"]`), "[agents.mine]\ncommand = [\"x\", \"y\"]\n", ""},
+		"a dotted key":        {"run.land = \"pr\"\n", "run.land", text("ff"), "run.land = \"ff\"\n", ""},
+		"away":                {file, "run.max_attempts", nil, strings.Replace(file, "max_attempts = 2\n", "", 1), ""},
+		"away, not there":     {file, "run.agent", nil, file, ""},
+		"no such key":         {file, "run.lnd", text("ff"), "", "there is no setting"},
+		"no number":           {file, "run.max_attempts", text("many"), "", "not a number"},
+		"over several lines":  {file, "gates.disable", text(`["a"]`), "", "by hand"},
+		"in an inline table":  {"run = {land = \"pr\"}\n", "run.land", text("ff"), "", "by hand"},
+		"a file that is torn": {"[run\n", "run.land", text("ff"), "", "not valid"},
+	} {
+		got, err := Edit([]byte(c.in), c.key, c.value)
+		switch {
+		case c.err != "":
+			if err == nil || !strings.Contains(err.Error(), c.err) {
+				t.Errorf("%s: %v", name, err)
+			}
+		case err != nil || string(got) != c.want:
+			t.Errorf("%s: %v\n%s\nwant\n%s", name, err, got, c.want)
+		}
+	}
+}
+
+func FuzzEdit(f *testing.F) {
+	f.Add("[run]\nland = \"pr\"\n", "run.land", "ff")
+	f.Fuzz(func(t *testing.T, text, key, value string) {
+		out, err := Edit([]byte(text), key, &value)
+		if err != nil {
+			if out != nil && !errors.Is(err, ErrByHand) && !strings.Contains(err.Error(), "not valid") {
+				t.Errorf("%v with a result", err)
+			}
+			return
+		}
+		if _, ok := keysIn(out)[key]; !ok {
+			t.Errorf("%q is not set in %q", key, out)
+		}
+	})
+}
