@@ -27,9 +27,10 @@ func newInitCommand(a *App) *cobra.Command {
 	var models modelFlags
 	cmd := &cobra.Command{
 		Use:   "init",
-		Short: "Write .runplan/config.toml from what you say",
-		Long: `Write .runplan/config.toml with the values you give, and none that you do not give.
-An existing file is never changed.` + exitStatus(exitOK, exitUsage, exitCannotRun),
+		Short: "Look at the project and write .runplan/config.toml",
+		Long: `Look at the project and write .runplan/config.toml: the values you give, and as comments what was found (agents,
+linters, tests) with the settings that are changed most. Nothing that you do not give is set. An existing file is never
+changed; runplan config set changes one setting of it.` + exitStatus(exitOK, exitUsage, exitCannotRun),
 		Example: `  runplan init --agent claude
   runplan init --agent mine --command ./agent.sh --command --fast
   runplan init --ollama http://localhost:11434 --coding-model qwen2.5-coder:3b-instruct --reasoning-model qwen3:4b-instruct-2507
@@ -49,7 +50,7 @@ An existing file is never changed.` + exitStatus(exitOK, exitUsage, exitCannotRu
 			}
 			path := p.layout.Config()
 			if _, err := os.Stat(path); err == nil {
-				return usage(fmt.Errorf("%s is there already", path), "change it with an editor; runplan config shows what holds")
+				return usage(fmt.Errorf("%s is there already", path), "change it with runplan config set KEY VALUE, or with an editor; runplan config shows what holds")
 			}
 			doc := map[string]any{}
 			if agent != "" {
@@ -69,7 +70,8 @@ An existing file is never changed.` + exitStatus(exitOK, exitUsage, exitCannotRu
 			if err := p.layout.Make(); err != nil {
 				return fail(exitCannotRun, err, "")
 			}
-			text := "# Settings of runplan for this repository. runplan config --keys lists what can be set.\n\n" + string(data) + section
+			found := a.foundHere(cmd.Context(), p)
+			text := "# Settings of runplan for this repository. runplan config --keys lists what can be set.\n\n" + string(data) + section + found.comments(agent != "")
 			// Report an error before the file is written.
 			if err := config.Check(path, []byte(text)); err != nil {
 				return usage(err, "nothing was written")
@@ -82,6 +84,7 @@ An existing file is never changed.` + exitStatus(exitOK, exitUsage, exitCannotRu
 				rel = path
 			}
 			fmt.Fprintf(a.Stdout, "wrote %s\n", rel)
+			found.print(a.Stdout)
 			return a.trustOwn(p)
 		},
 	}
