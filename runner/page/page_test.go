@@ -307,3 +307,11 @@ func TestEmpty(t *testing.T) {
 		t.Error("looking made a journal")
 	}
 }
+
+// A note needs no answer, so that it does not count as something that waits.
+func TestNotesDoNotWait(t *testing.T) {
+	w := Waiting{Jobs: []Job{{}}, Queue: []QueueItem{{}}, Inbox: []Said{{Kind: "ask"}, {Kind: "note"}, {Kind: "critical"}}}
+	if got := w.count(); got != 4 {
+		t.Errorf("%d items wait, want 4", got)
+	}
+}

@@ -49,7 +49,19 @@ type Said struct {
 	At                            time.Time
 }
 
-func (w Waiting) count() int { return len(w.Jobs) + len(w.Queue) + len(w.Inbox) }
+// count is the number of items that need an answer. A note needs none.
+func (w Waiting) count() int {
+	n := len(w.Jobs) + len(w.Queue)
+	for _, s := range w.Inbox {
+		if s.Kind != noteKind {
+			n++
+		}
+	}
+	return n
+}
+
+// noteKind is the kind of inbox messages that need no answer.
+const noteKind = "note"
 
 // approval is a run's request to a person.
 type approval struct {
@@ -59,6 +71,9 @@ type approval struct {
 	Answered                             string // given or denied, but not yet read by the run
 	Diff                                 diff
 }
+
+// ShortRun is the id of the run as commands take it.
+func (a approval) ShortRun() string { return short(a.Run) }
 
 type waitingView struct {
 	Waiting
