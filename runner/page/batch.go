@@ -110,6 +110,7 @@ func (s *site) batchView(ctx context.Context, run, key string, q url.Values) (ba
 	}
 	attempt, _ := strconv.Atoi(q.Get("a"))
 	candidate, _ := strconv.Atoi(q.Get("c"))
+	first := opened(tries)
 	for n := range tries {
 		t := &tries[n]
 		t.Name = t.name()
@@ -120,7 +121,7 @@ func (s *site) batchView(ctx context.Context, run, key string, q url.Values) (ba
 		if t.Candidate > 0 {
 			t.Href += fmt.Sprintf("&c=%d", t.Candidate)
 		}
-		if attempt == 0 && n == len(tries)-1 || attempt == t.Number && candidate == t.Candidate {
+		if attempt == 0 && n == first || attempt == t.Number && candidate == t.Candidate {
 			t.On, v.At = true, t
 		}
 	}
@@ -135,6 +136,19 @@ func (s *site) batchView(ctx context.Context, run, key string, q url.Values) (ba
 		s.receipt(&v, f.sum)
 	}
 	return v, nil
+}
+
+// opened returns the index of the attempt that the page of a batch opens on: what was merged, else the winner of the
+// tournament, else the last one.
+func opened(tries []try) int {
+	for _, word := range []string{"merged", "won"} {
+		for n := len(tries) - 1; n >= 0; n-- {
+			if tries[n].Word == word {
+				return n
+			}
+		}
+	}
+	return len(tries) - 1
 }
 
 func (v *batchView) facts(b runner.BatchSummary, lines []ledger.Line) {

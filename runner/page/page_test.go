@@ -315,3 +315,23 @@ func TestNotesDoNotWait(t *testing.T) {
 		t.Errorf("%d items wait, want 4", got)
 	}
 }
+
+// The page of a batch opens on what was merged, not on a candidate that lost.
+func TestABatchOpensOnWhatWasMerged(t *testing.T) {
+	words := func(list ...string) (out []try) {
+		for _, w := range list {
+			out = append(out, try{Word: w})
+		}
+		return out
+	}
+	for want, tries := range map[int][]try{
+		-1: nil,
+		0:  words("merged", "passed", "failed"),
+		1:  words("failed", "won", "passed"),
+		2:  words("failed", "failed", "editing"),
+	} {
+		if got := opened(tries); got != want {
+			t.Errorf("%d, want %d", got, want)
+		}
+	}
+}
