@@ -15,7 +15,7 @@ import (
 
 const (
 	homepage   = "https://github.com/runplan/runplan"
-	maintainer = "The runplan authors <authors@runplan.dev>"
+	maintainer = "The runplan authors <runplan@users.noreply.github.com>"
 	summary    = "carries out markdown implementation plans with coding agents"
 	about      = `runplan takes a markdown implementation plan to merged, gated and recorded
 code. It drives coding agents in worktrees, runs quality gates, and keeps a
