@@ -58,7 +58,7 @@ type Limits struct {
 	MaxCostUSD float64 // US dollars, where the cost is known while the agent works
 }
 
-// Outcome is how an attempt ended according to the agent's process. It is never a verdict on the code.
+// Outcome says how an attempt ended according to the agent's process. It is never a verdict on the code.
 type Outcome string
 
 // The outcomes.
@@ -87,7 +87,7 @@ const (
 	KindNetwork      Kind = "network"
 	KindServer       Kind = "server" // the provider failed
 	KindCrash        Kind = "crash"  // the program crashed or was killed
-	KindCut          Kind = "cut"    // the last event is missing: the result is unknown
+	KindCut          Kind = "cut"    // its last event is missing: the result is unknown
 	KindNoAnswer     Kind = "no_answer"
 	KindRefused      Kind = "refused"
 	KindTurns        Kind = "turns"      // the CLI's own limit of turns
@@ -144,7 +144,7 @@ type UnusableError struct {
 func (e *UnusableError) Error() string { return e.Err.Error() }
 func (e *UnusableError) Unwrap() error { return e.Err }
 
-// End is how a batch ended.
+// End says how a batch ended.
 type End struct {
 	Run     string
 	Batch   string // key

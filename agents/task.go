@@ -48,7 +48,7 @@ func (t Task) CheckDir() error {
 	case err != nil:
 		return fmt.Errorf("workspace: %w", err)
 	case !fi.IsDir():
-		return fmt.Errorf("workspace %s is not a directory", t.Dir)
+		return fmt.Errorf("workspace %s is not a folder", t.Dir)
 	}
 	return nil
 }

@@ -91,6 +91,9 @@ func (a *Agent) run(ctx context.Context, t agents.Task, obs agents.Observer) (ag
 		return agents.Result{}, fmt.Errorf("write the brief: %w", err)
 	}
 	defer tidy()
+	if err := a.writeFiles(filepath.Dir(brief)); err != nil {
+		return agents.Result{}, err
+	}
 	args, err := a.arguments(t, brief)
 	if err != nil {
 		return agents.Result{}, err
@@ -213,13 +216,26 @@ func writeBrief(t agents.Task) (path string, tidy func(), err error) {
 	return path, tidy, nil
 }
 
+// writeFiles writes the files of the preset.
+func (a *Agent) writeFiles(temp string) error {
+	if a.cfg.Preset == nil {
+		return nil
+	}
+	for name, text := range a.cfg.Preset.Files {
+		if err := os.WriteFile(filepath.Join(temp, name), []byte(text), 0o600); err != nil {
+			return fmt.Errorf("write the settings of the CLI: %w", err)
+		}
+	}
+	return nil
+}
+
 // environ returns the task's environment, with the variables of the preset, the configuration and this attempt.
 func (a *Agent) environ(t agents.Task, brief string) []string {
 	pass := slices.Clone(a.cfg.PassEnv)
 	var set []string
 	if p := a.cfg.Preset; p != nil {
 		pass = append(pass, p.PassEnv...)
-		set = p.environ(a.cfg.Permission)
+		set = p.environ(a.cfg.Permission, filepath.Dir(brief))
 	}
 	from := a.cfg.Environ
 	if from == nil {

@@ -1,6 +1,7 @@
 package command
 
 import (
+	_ "embed"
 	"fmt"
 	"maps"
 	"os"
@@ -20,7 +21,7 @@ const (
 // Preset says how to run a CLI without a terminal: its arguments, environment and output format.
 //
 // Arguments may contain {brief} and {temp}: the brief's file, and a folder outside the workspace. Arguments with
-// {model} are omitted if no model is set.
+// {model} are omitted if no model is set. Variables may contain {temp} too.
 type Preset struct {
 	Name    string
 	Format  stream.Format
@@ -32,6 +33,7 @@ type Preset struct {
 	Permissions   map[string][]string          // arguments by permission; a missing permission is not supported
 	PermissionEnv map[string]map[string]string // variables by permission
 	Env           map[string]string
+	Files         map[string]string // files in {temp}, by name
 	PassEnv       []string          // user variables that the CLI needs to sign in; exact names
 	Models        map[string]string // tier → model, if the CLI has stable names
 	// retries against a limit before runplan ends the CLI and waits itself; 0 sets no maximum
@@ -107,7 +109,8 @@ func Presets() []Preset {
 		},
 		{
 			Name: "opencode", Format: stream.OpenCode, Program: "opencode",
-			Args: []string{"run", "--format", "json"}, Model: []string{"-m", "{model}"},
+			// Only its log says that it retries.
+			Args: []string{"run", "--format", "json", "--print-logs", "--log-level", "WARN"}, Model: []string{"-m", "{model}"},
 			Permissions: map[string][]string{Workspace: nil, Ask: nil, Full: {"--auto"}},
 			PermissionEnv: map[string]map[string]string{
 				// The default runs commands without asking.
@@ -155,13 +158,21 @@ func Presets() []Preset {
 				Workspace: {"--approval-mode", "auto-edit"}, Ask: {"--approval-mode", "default"}, Full: {"--approval-mode", "yolo"},
 			},
 			// It reports a limit only after seven tries, and would wait over a minute ten times.
-			Tries:   1,
-			PassEnv: []string{"OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL", "DASHSCOPE_API_KEY", "QWEN_HOME"},
+			Tries: 1,
+			// Its HTTP library would wait silently for the time of a Retry-After header.
+			Files: map[string]string{"qwen.json": `{"model": {"generationConfig": {"maxRetries": 0}}}`},
+			Env:   map[string]string{"QWEN_CODE_SYSTEM_DEFAULTS_PATH": "{temp}/qwen.json", "QWEN_CODE_UNATTENDED_RETRY": "1"},
+			PassEnv: []string{
+				"OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL", "DASHSCOPE_API_KEY", "QWEN_HOME", "QWEN_CODE_SYSTEM_DEFAULTS_PATH",
+				"QWEN_CODE_UNATTENDED_RETRY",
+			},
 			Version: version, Seen: "0.24.4", Install: "npm install -g @qwen-code/qwen-code",
 		},
 		{
 			Name: "pi", Format: stream.Pi, Program: "pi",
-			Args: []string{"--mode", "json", "-p", "--no-session"}, Model: []string{"--model", "{model}"},
+			Args:  []string{"--mode", "json", "-p", "--no-session", "-e", "{temp}/pi.mjs"},
+			Model: []string{"--model", "{model}"},
+			Files: map[string]string{"pi.mjs": piExtension},
 			// It never asks: its permissions are its list of tools.
 			Permissions: map[string][]string{
 				Workspace: {"--tools", "read,edit,write,grep,find,ls"}, Ask: {"--tools", "read,grep,find,ls"}, Full: nil,
@@ -171,6 +182,12 @@ func Presets() []Preset {
 		},
 	}
 }
+
+// piExtension keeps pi's HTTP libraries from waiting silently for the time of a Retry-After header: pi itself retries a
+// few times and reports each. Only this prints the header.
+//
+//go:embed pi.mjs
+var piExtension string
 
 // PresetOf returns the preset with a name.
 func PresetOf(name string) (Preset, bool) {
@@ -207,15 +224,15 @@ func (p *Preset) arguments(permission, model, brief, temp string) ([]string, err
 	return list, nil
 }
 
-// environ returns the variables of the preset, as KEY=VALUE.
-func (p *Preset) environ(permission string) []string {
+// environ returns the variables of the preset, as KEY=VALUE. temp is the folder of its files.
+func (p *Preset) environ(permission, temp string) []string {
 	if permission == "" {
 		permission = Workspace
 	}
 	var out []string
 	for _, m := range []map[string]string{p.Env, p.PermissionEnv[permission]} {
 		for _, name := range slices.Sorted(maps.Keys(m)) {
-			out = append(out, name+"="+m[name])
+			out = append(out, name+"="+strings.ReplaceAll(m[name], "{temp}", temp))
 		}
 	}
 	return out

@@ -20,7 +20,7 @@ import (
 	"github.com/runplan/runplan/internal/redact"
 )
 
-// How each CLI is called, to the letter: whoever changes one of these has looked at that CLI's documentation.
+// How each CLI is called, to the letter: anyone who changes one of these has looked at that CLI's documentation.
 func TestArguments(t *testing.T) {
 	tests := []struct {
 		preset, permission, model string
@@ -34,14 +34,14 @@ func TestArguments(t *testing.T) {
 		{"codex", "full", "", "exec --json -s danger-full-access -"},
 		{"gemini", "", "gemini-2.5-pro", "-p " + readStdin + " -o stream-json --skip-trust --approval-mode auto_edit -m gemini-2.5-pro"},
 		{"gemini", "full", "", "-p " + readStdin + " -o stream-json --skip-trust --approval-mode yolo"},
-		{"opencode", "", "acme/large", "run --format json -m acme/large"},
-		{"opencode", "full", "", "run --format json --auto"},
+		{"opencode", "", "acme/large", "run --format json --print-logs --log-level WARN -m acme/large"},
+		{"opencode", "full", "", "run --format json --print-logs --log-level WARN --auto"},
 		{"aider", "", "m", "--message-file /t/brief.md --yes-always --no-stream --no-pretty --no-check-update --no-show-release-notes --analytics-disable --no-auto-commits --no-dirty-commits --no-gitignore --chat-history-file /t/aider.chat.md --input-history-file /t/aider.input --no-suggest-shell-commands --model m"},
 		{"goose", "", "m", "run -i /t/brief.md --no-session --output-format stream-json --model m"},
 		{"crush", "", "m", "run --quiet --model m"},
 		{"qwen", "", "m", "-p " + readStdin + " --output-format stream-json --approval-mode auto-edit --model m"},
-		{"pi", "", "m", "--mode json -p --no-session --tools read,edit,write,grep,find,ls --model m"},
-		{"pi", "full", "", "--mode json -p --no-session"},
+		{"pi", "", "m", "--mode json -p --no-session -e /t/pi.mjs --tools read,edit,write,grep,find,ls --model m"},
+		{"pi", "full", "", "--mode json -p --no-session -e /t/pi.mjs"},
 	}
 	for _, tt := range tests {
 		p, ok := PresetOf(tt.preset)
@@ -202,7 +202,7 @@ func TestACLIThatIsDoneAndDoesNotGoIsEnded(t *testing.T) {
 	a := play(t, "claude", `echo '{"type":"result","subtype":"success","is_error":false,"result":"all done","usage":{}}'; sleep 60`)
 	began := time.Now()
 	res, err := a.Run(t.Context(), task(t), nil)
-	if err != nil || res.Outcome != agents.Done || !strings.Contains(res.Summary, "all done; it did not end after its last event") {
+	if err != nil || res.Outcome != agents.Done || !strings.Contains(res.Summary, "all done; it did not exit after its last event") {
 		t.Errorf("got %+v, %v", res, err)
 	}
 	if d := time.Since(began); d > 10*time.Second {
@@ -234,6 +234,54 @@ func TestACLIThatKeepsTryingAgainstALimitIsEnded(t *testing.T) {
 echo '{"type":"message","role":"assistant","content":"It works again."}'; sleep 0.2; echo "Attempt 1 failed: rate limit" >&2
 echo '{"type":"result","status":"success"}'`).Run(t.Context(), task(t), nil)
 	if err != nil || res.Outcome != agents.Done {
+		t.Errorf("got %+v, %v", res, err)
+	}
+}
+
+// TestRetriesEndWithPatience covers CLIs that retry for long, or wait without a word after one retry.
+func TestRetriesEndWithPatience(t *testing.T) {
+	defer func(d time.Duration) { patience = d }(patience)
+	patience = 300 * time.Millisecond
+	for preset, tt := range map[string]struct {
+		script string
+		kind   agents.Kind
+		words  string
+	}{
+		"codex":    {`echo '{"type":"error","message":"Reconnecting... waiting for network (Connection failed: error sending request)"}'; sleep 60`, agents.KindNetwork, "no connection"},
+		"opencode": {`echo 'timestamp=t level=ERROR message="stream error" small=false agent=build error.error="AI_APICallError: Rate limit reached."' >&2; sleep 60`, agents.KindLimit, "rate limit"},
+		"qwen":     {`echo '{"type":"system","subtype":"retry"}'; sleep 60`, agents.KindServer, "does not report why"},
+	} {
+		began := time.Now()
+		res, err := play(t, preset, tt.script).Run(t.Context(), task(t), nil)
+		if err != nil || res.Outcome != agents.RateLimited || res.Kind != tt.kind || !strings.Contains(res.Summary, tt.words) {
+			t.Errorf("%s: %+v, %v", preset, res, err)
+		}
+		if d := time.Since(began); d > 20*time.Second {
+			t.Errorf("%s: it took %s", preset, d)
+		}
+	}
+	// Progress stops the clock.
+	res, err := play(t, "codex", `echo '{"type":"error","message":"Reconnecting... 1/5 (stream disconnected)"}'
+echo '{"type":"item.completed","item":{"type":"agent_message","text":"It works again."}}'; sleep 1; echo '{"type":"turn.completed","usage":{}}'`).Run(t.Context(), task(t), nil)
+	if err != nil || res.Outcome != agents.Done {
+		t.Errorf("got %+v, %v", res, err)
+	}
+}
+
+// TestPresetFilesReachTheCLI checks the file and the variable that names it; a variable of the user goes first.
+func TestPresetFilesReachTheCLI(t *testing.T) {
+	say := `printf '{"type":"result","subtype":"success","result":"%s"}\n' "$(tr -d '"{} ' <"$QWEN_CODE_SYSTEM_DEFAULTS_PATH")"`
+	res, err := play(t, "qwen", say).Run(t.Context(), task(t), nil)
+	if err != nil || res.Summary != "model:generationConfig:maxRetries:0" {
+		t.Errorf("got %+v, %v", res, err)
+	}
+	own := filepath.Join(t.TempDir(), "own.json")
+	if err := os.WriteFile(own, []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a := play(t, "qwen", say)
+	a.cfg.Environ = append(os.Environ(), "QWEN_CODE_SYSTEM_DEFAULTS_PATH="+own)
+	if res, err = a.Run(t.Context(), task(t), nil); err != nil || res.Summary != "mine" {
 		t.Errorf("got %+v, %v", res, err)
 	}
 }

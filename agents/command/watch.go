@@ -22,12 +22,16 @@ const maxShown = 60
 // linger is the time that a CLI gets to exit after its final event. Some never exit.
 var linger = 30 * time.Second
 
+// patience is the time that a CLI gets for retries in a row against limits and outages. It starts with the first of
+// them; while there is no work to lose, it starts with the CLI.
+var patience = time.Minute
+
 // errLingers is the cause when a finished CLI did not exit in time.
 var errLingers = errors.New("it finished, but its process did not exit")
 
 // errWaits is the cause when a CLI keeps retrying against a limit. runplan waits better: once, until the reported
 // time, and in a way that survives a restart.
-var errWaits = errors.New("it kept trying against a limit")
+var errWaits = errors.New("it kept retrying after it met a limit")
 
 // watcher follows a running CLI and shows its events to the observer. The shown lines are redacted and shortened,
 // so the totals come from the original output.
@@ -44,12 +48,14 @@ type watcher struct {
 	shown  []string
 	brake  *brake
 
-	mu   sync.Mutex
-	done *time.Timer
+	mu      sync.Mutex
+	done    *time.Timer
+	began   time.Time
+	retries *time.Timer // runs while the CLI retries; see patience
 }
 
 func (a *Agent) watch(ctx context.Context, t agents.Task, args []string, obs agents.Observer) *watcher {
-	w := &watcher{obs: obs, format: a.format(), now: a.cfg.Now}
+	w := &watcher{obs: obs, format: a.format(), now: a.cfg.Now, began: time.Now()}
 	if a.cfg.Preset != nil {
 		w.tries = a.cfg.Preset.Tries
 	}
@@ -79,8 +85,10 @@ func (c counter) Write(b []byte) (int, error) {
 func (w *watcher) stop() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.done != nil {
-		w.done.Stop()
+	for _, timer := range []*time.Timer{w.done, w.retries} {
+		if timer != nil {
+			timer.Stop()
+		}
 	}
 	w.cancel(nil)
 }
@@ -101,8 +109,27 @@ func (w *watcher) line(text string) {
 	}
 	w.live.Line(whole, cut)
 	w.show()
-	if n := w.live.Totals().Tries; w.tries > 0 && n >= w.tries {
+	t := w.live.Totals()
+	if w.tries > 0 && t.Tries >= w.tries {
 		w.cancel(errWaits)
+	}
+	w.endRetries(t)
+}
+
+// endRetries starts the timer that ends a CLI which only retries, or stops it when the CLI makes progress.
+func (w *watcher) endRetries(t stream.Totals) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case t.Again == 0 && w.retries != nil:
+		w.retries.Stop()
+		w.retries = nil
+	case t.Again > 0 && w.retries == nil:
+		left := patience
+		if t.Tools == 0 && t.Text == "" {
+			left = max(0, patience-time.Since(w.began))
+		}
+		w.retries = time.AfterFunc(left, func() { w.cancel(errWaits) })
 	}
 }
 

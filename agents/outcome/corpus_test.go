@@ -26,7 +26,7 @@ import (
 var update = flag.Bool("update", false, "write the results beside the streams")
 
 // corpus is a folder for each CLI with a file for each situation: what it is about, how the program ended, what it
-// printed; and beside it, in .want, what is to be made of that. Whoever has seen a CLI do something new adds a file.
+// printed; and beside it, in .want, what is to be made of that. Anyone who has seen a CLI do something new adds a file.
 const corpus = "../testdata/agents"
 
 // now is when all of it happened.
@@ -114,7 +114,7 @@ func (s situation) parse(size int) (stream.Totals, []string) {
 	return p.Totals(), said
 }
 
-// wanted is what a .want file says.
+// wanted holds the content of a .want file.
 type wanted struct {
 	Outcome agents.Outcome `json:"outcome"`
 	Kind    agents.Kind    `json:"kind,omitempty"`
@@ -195,6 +195,13 @@ func TestNoSituationIsTakenForAnother(t *testing.T) {
 		"crash": {agents.KindCrash}, "killed": {agents.KindCrash}, "truncated": {agents.KindCut, agents.KindLimit}, "interrupted": {agents.KindCut, agents.KindCrash}, "cut_answer": {agents.KindContext}, "context_full": {agents.KindContext}, "cut_before_retry": {agents.KindOverloaded}, "auth_expired_on_a_plan": {agents.KindAuth},
 		"auth_retried": {agents.KindAuth}, "auth_in_error": {agents.KindAuth}, "limit_retried": {agents.KindLimit}, "limit_waits": {agents.KindLimit},
 	}
+	for name, kind := range map[string][]agents.Kind{
+		"cut": {agents.KindNetwork}, "network_waits": {agents.KindNetwork}, "server_error": {agents.KindServer, agents.KindOverloaded},
+		"garbage": {agents.KindServer}, "limit_header": {agents.KindLimit}, "forbidden": {agents.KindAuth}, "loop": {agents.KindRunaway},
+		"refused_safeguards": {agents.KindRefused}, "unsaid_retry": {agents.KindServer},
+	} {
+		kinds[name] = kind
+	}
 	kinds["terminated"], kinds["hung_up"], kinds["silent"], kinds["overloaded_waits"] = kinds["crash"], kinds["crash"], []agents.Kind{agents.KindIdle}, kinds["overloaded"]
 	timed := []string{"limit_with_time", "limit_in_text", "limit_today"}
 	files, _ := filepath.Glob(corpus + "/*/*.txt")
@@ -232,15 +239,15 @@ func TestOwnEndGoesFirst(t *testing.T) {
 		has     []string
 	}{
 		"total":     {Evidence{Format: stream.Claude, Result: proc.Result{Ended: proc.Total}, Limits: agents.Limits{Total: time.Minute}}, agents.TimedOut, []string{"time limit reached: 1m0s"}},
-		"idle":      {Evidence{Format: stream.OpenCode, Result: proc.Result{Ended: proc.Idle}, Limits: agents.Limits{Idle: time.Minute}, Totals: stream.Totals{Passing: limit}}, agents.TimedOut, []string{"idle limit reached", "trying to get over: 429"}},
+		"idle":      {Evidence{Format: stream.OpenCode, Result: proc.Result{Ended: proc.Idle}, Limits: agents.Limits{Idle: time.Minute}, Totals: stream.Totals{Passing: limit}}, agents.TimedOut, []string{"idle limit reached", "retrying after: 429"}},
 		"cancelled": {Evidence{Format: stream.Pi, Result: proc.Result{Ended: proc.Cancelled, Cause: errors.New("enough")}, Totals: stream.Totals{Fault: limit}}, agents.GaveUp, []string{"stopped: enough"}},
 		"lingered": {Evidence{Format: stream.Claude, Result: proc.Result{Ended: proc.Cancelled, Exit: -1}, Lingered: true, Totals: stream.Totals{Ended: true, Text: "all done"}},
-			agents.Done, []string{"all done", "did not end after its last event"}},
+			agents.Done, []string{"all done", "did not exit after its last event"}},
 		"swept":          {Evidence{Format: stream.Claude, Result: proc.Result{Ended: proc.Exited, Swept: 2}, Totals: stream.Totals{Ended: true, Text: "x"}}, agents.Done, []string{"2 processes left in the background were killed"}},
 		"swept, named":   {Evidence{Format: stream.Plain, Result: proc.Result{Ended: proc.Exited, Swept: 2, Left: []string{"sleep 600", "npm run dev"}}}, agents.Done, []string{"2 processes left in the background were killed: sleep 600, npm run dev"}},
 		"plain":          {Evidence{Result: proc.Result{Ended: proc.Exited}, Last: "said so"}, agents.Done, []string{"said so"}},
 		"plain, failed":  {Evidence{Result: proc.Result{Ended: proc.Exited, Exit: 3}, Totals: stream.Totals{Stray: []string{"429"}}}, agents.GaveUp, []string{"exited with status 3"}},
-		"plain, no word": {Evidence{Result: proc.Result{Ended: proc.Exited}}, agents.Done, []string{"ended without a word"}},
+		"plain, no word": {Evidence{Result: proc.Result{Ended: proc.Exited}}, agents.Done, []string{"exited without output"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

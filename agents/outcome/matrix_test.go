@@ -13,7 +13,7 @@ import (
 	"github.com/runplan/runplan/agents/stream"
 )
 
-// cell is what has to come of one situation with one CLI. The file is one of the corpus; what it has to mean is
+// cell holds the expected outcome of one situation with one CLI. The file is one of the corpus; its meaning is
 // written here by hand, so that a wrong .want file is found out.
 type cell struct {
 	file    string
@@ -36,7 +36,7 @@ func limited(file string, k agents.Kind) cell {
 func silent(file string) cell { return cell{file, agents.TimedOut, agents.KindIdle, false} }
 func until(file string) cell  { return cell{file, agents.RateLimited, agents.KindLimit, true} }
 
-// situations are what can become of a call, and of which CLI it was seen: every cell that was measured, and those that
+// situations lists the possible outcomes of a call, and the CLIs that showed them: every measured cell, and those that
 // are known from a CLI's documentation. A CLI that is not named was not seen in that situation.
 func situations() []struct {
 	name  string
@@ -85,8 +85,48 @@ func situations() []struct {
 			stream.Claude: {limited("network_down", agents.KindNetwork)}, stream.Codex: {limited("network_down", agents.KindNetwork)},
 			stream.Gemini: {limited("network_down", agents.KindNetwork)}, stream.OpenCode: {silent("network_down")}, stream.Pi: {limited("network_down", agents.KindNetwork)},
 		}},
+		{"stream cut, after a start", m{
+			stream.Claude: {limited("cut", agents.KindNetwork)}, stream.Gemini: {limited("cut", agents.KindNetwork)},
+			stream.Qwen: {limited("cut", agents.KindNetwork)},
+		}},
+		{"no connection, retried without an end", m{
+			stream.Codex: {limited("network_waits", agents.KindNetwork)}, stream.Gemini: {limited("network_waits", agents.KindNetwork)},
+			stream.OpenCode: {limited("network_waits", agents.KindNetwork)}, stream.Qwen: {limited("unsaid_retry", agents.KindServer)},
+		}},
+		{"500", m{
+			stream.Claude: {limited("server_error", agents.KindServer)}, stream.Codex: {limited("server_error", agents.KindOverloaded)},
+			stream.Gemini: {limited("server_error", agents.KindServer)}, stream.OpenCode: {limited("server_error", agents.KindServer)},
+			stream.Pi: {limited("server_error", agents.KindServer)},
+		}},
+		{"answer that is no JSON", m{
+			stream.Claude: {limited("garbage", agents.KindServer)}, stream.Gemini: {limited("garbage", agents.KindServer)},
+			stream.OpenCode: {limited("garbage", agents.KindServer)}, stream.Qwen: {limited("garbage", agents.KindServer)},
+		}},
+		{"429 with Retry-After", m{
+			stream.Codex: {limited("limit_header", agents.KindLimit)}, stream.OpenCode: {limited("limit_header", agents.KindLimit)},
+			stream.Qwen: {until("limit_header")}, stream.Pi: {until("limit_header")},
+		}},
+		{"403", m{stream.Claude: {human("forbidden", agents.KindAuth)}, stream.Codex: {human("forbidden", agents.KindAuth)}}},
+		{"refused by the model", m{
+			stream.Claude: {gaveUp("refused", agents.KindRefused), gaveUp("refused_safeguards", agents.KindRefused)},
+			stream.Codex:  {gaveUp("refused", agents.KindRefused)}, stream.OpenCode: {gaveUp("refused", agents.KindRefused)},
+			stream.Pi: {gaveUp("refused", agents.KindRefused)},
+		}},
+		{"too long for the context", m{
+			stream.Claude: {gaveUp("context_full", agents.KindContext)}, stream.Codex: {gaveUp("context_full", agents.KindContext)},
+			stream.Gemini: {gaveUp("context_full", agents.KindContext)}, stream.OpenCode: {gaveUp("context_full", agents.KindContext)},
+			stream.Qwen: {gaveUp("context_full", agents.KindContext)}, stream.Pi: {gaveUp("context_full", agents.KindContext)},
+		}},
+		{"answer cut at its length", m{
+			stream.Codex: {gaveUp("cut_answer", agents.KindContext)}, stream.OpenCode: {gaveUp("cut_answer", agents.KindContext)},
+			stream.Pi: {gaveUp("cut_answer", agents.KindContext)},
+		}},
+		{"stopped by itself in a loop", m{
+			stream.Gemini: {gaveUp("loop", agents.KindRunaway)}, stream.Qwen: {gaveUp("loop", agents.KindRunaway)},
+		}},
 		{"empty reply", m{
 			stream.Claude: {gaveUp("empty_answer", agents.KindNoAnswer)}, stream.Codex: {gaveUp("empty_answer", agents.KindNoAnswer)},
+			stream.Gemini: {gaveUp("empty_answer", agents.KindNoAnswer)}, stream.Qwen: {gaveUp("empty_answer", agents.KindNoAnswer)},
 		}},
 		{"tool denied", m{
 			stream.Claude: {human("denied", agents.KindDenied)}, stream.Codex: {human("declined", agents.KindDenied)}, stream.Gemini: {human("denied", agents.KindDenied)},
@@ -109,8 +149,8 @@ func situations() []struct {
 	}
 }
 
-// cells is how many there are, so that none gets lost.
-const cells = 86
+// cells counts them, so that none gets lost.
+const cells = 126
 
 // The table of what becomes of which CLI in which situation: go test -v -run TestMatrix ./agents/outcome prints it.
 func TestMatrix(t *testing.T) {

@@ -55,10 +55,10 @@ func Decide(e Evidence) Verdict {
 		}
 	}
 	if e.Lingered {
-		v.Summary += "; it did not end after its last event and was stopped"
+		v.Summary += "; it did not exit after its last event and was stopped"
 	}
 	if e.Result.LogErr != nil {
-		v.Summary += "; its log is not complete: " + redact.Clean(e.Result.LogErr.Error())
+		v.Summary += "; its log is incomplete: " + redact.Clean(e.Result.LogErr.Error())
 	}
 	return v
 }
@@ -76,7 +76,7 @@ func decide(e Evidence) Verdict {
 		}
 	}
 	if f := e.Totals.Fault; f != nil {
-		return fault(e, f, "the error it reported")
+		return fault(e, f, "the reported error")
 	}
 	if e.Format.Terminal() && !e.Totals.Ended {
 		return unfinished(e)
@@ -102,7 +102,7 @@ func own(e Evidence) (Verdict, bool) {
 		return v, false
 	}
 	if f := e.Totals.Passing; f != nil && !e.Totals.Ended {
-		v.Summary += "; it was trying to get over: " + f.Message
+		v.Summary += "; it was retrying after: " + f.Message
 	}
 	return v, true
 }
@@ -115,13 +115,17 @@ func fault(e Evidence, f *stream.Fault, rule string) Verdict {
 	}
 	switch f.Kind {
 	case stream.Auth:
-		human(agents.KindAuth, "not signed in", signIn(e.Format))
+		text := "not signed in"
+		if f.Status == 403 {
+			text = "no access with this sign-in"
+		}
+		human(agents.KindAuth, text, signIn(e.Format))
 	case stream.Quota:
-		human(agents.KindQuota, "the account has nothing left", "see to its plan or billing")
+		human(agents.KindQuota, "the account has no credit left", "check its plan or billing")
 	case stream.MissingModel:
-		human(agents.KindMissingModel, "the model is not to be had", "name another in [agents."+nameOf(e)+".models]")
+		human(agents.KindMissingModel, "the model does not exist or is not available", "name another in [agents."+nameOf(e)+".models]")
 	case stream.Usage:
-		human(agents.KindSettings, "it does not take its arguments", "see which version is installed: runplan doctor")
+		human(agents.KindSettings, "it refused its arguments", "check the installed version: runplan doctor")
 	case stream.Limit:
 		v.Outcome, v.Kind, v.RetryAt = agents.RateLimited, agents.KindLimit, retryAt(e, f)
 		v.Summary = "rate limit: " + f.Message + when(v.RetryAt, e.Now)
@@ -134,14 +138,18 @@ func fault(e Evidence, f *stream.Fault, rule string) Verdict {
 		v.Outcome, v.Kind, v.Summary = agents.RateLimited, agents.KindServer, "the provider failed: "+f.Message
 	case stream.Refused:
 		v.Outcome, v.Kind, v.Summary = agents.GaveUp, agents.KindRefused, "the model refused: "+f.Message+"; reword the batch or give it to another agent, a stronger model is not tried"
+	case stream.Loop:
+		v.Outcome, v.Kind, v.Summary = agents.GaveUp, agents.KindRunaway, "runaway attempt: "+f.Message
+	case stream.Empty:
+		v.Outcome, v.Kind, v.Summary = agents.GaveUp, agents.KindNoAnswer, "it ended without a word: "+f.Message
 	case stream.Turns:
-		v.Outcome, v.Kind, v.Summary = agents.GaveUp, agents.KindTurns, "its limit of turns was reached: "+f.Message
+		v.Outcome, v.Kind, v.Summary = agents.GaveUp, agents.KindTurns, "its turn limit was reached: "+f.Message
 	case stream.Budget:
-		v.Outcome, v.Kind, v.Summary = agents.GaveUp, agents.KindBudget, "its own limit of money was reached: "+f.Message
+		v.Outcome, v.Kind, v.Summary = agents.GaveUp, agents.KindBudget, "its own cost limit was reached: "+f.Message
 	case stream.Context:
-		v.Outcome, v.Kind, v.Summary = agents.GaveUp, agents.KindContext, "too long for the context of the model: "+f.Message+"; split the batch, or choose a model with a larger context"
+		v.Outcome, v.Kind, v.Summary = agents.GaveUp, agents.KindContext, "too long for the model's context: "+f.Message+"; split the batch, or choose a model with a larger context"
 	default:
-		v.Outcome, v.Kind, v.Summary = agents.GaveUp, agents.KindExit, "it ended in an error: "+f.Message
+		v.Outcome, v.Kind, v.Summary = agents.GaveUp, agents.KindExit, "it ended with an error: "+f.Message
 	}
 	return v
 }
@@ -178,10 +186,10 @@ func unfinished(e Evidence) Verdict {
 	if f := stream.FaultInText(e.Totals.Stray, e.Now); f != nil {
 		return fault(e, f, "its standard error")
 	}
-	v := Verdict{Outcome: agents.Failed, Kind: agents.KindCut, Rule: "the last event is missing"}
-	v.Summary = "it exited with status 0 but without its last event, so what it did may be half of it"
+	v := Verdict{Outcome: agents.Failed, Kind: agents.KindCut, Rule: "its last event is missing"}
+	v.Summary = "it exited with status 0 but without its last event, so its work may be incomplete"
 	if e.Totals.Events == 0 {
-		v.Summary = "it exited with status 0 and printed not one event"
+		v.Summary = "it exited with status 0 without printing an event"
 	}
 	if f := e.Totals.Passing; f != nil {
 		v.Summary += "; before that: " + f.Message
@@ -281,11 +289,11 @@ func finished(e Evidence) Verdict {
 		return denied(e)
 	case len(t.Pending) > 0:
 		v.Outcome, v.Kind, v.Rule = agents.GaveUp, agents.KindBackground, "work in the background"
-		v.Summary = "it ended while work that it had put into the background was not finished, and that was killed: " + strings.Join(t.Pending, ", ")
+		v.Summary = "it exited while its background work was still running, which was killed: " + strings.Join(t.Pending, ", ")
 		return v
 	case t.Text == "" && t.Tools == 0 && (e.Changed == nil || !*e.Changed):
-		v.Outcome, v.Kind, v.Rule = agents.GaveUp, agents.KindNoAnswer, "nothing was said and nothing done"
-		v.Summary = "it ended without a word and without doing anything"
+		v.Outcome, v.Kind, v.Rule = agents.GaveUp, agents.KindNoAnswer, "it printed nothing and changed nothing"
+		v.Summary = "it exited without output and without a change"
 		return v
 	case e.Changed != nil && !*e.Changed:
 		v.Kind = agents.KindUnchanged // the batch decides whether that is correct
@@ -306,7 +314,7 @@ func denied(e Evidence) Verdict {
 	}
 	return Verdict{
 		Outcome: agents.NeedsHuman, Kind: agents.KindDenied, Rule: "a tool was not allowed",
-		Summary: fmt.Sprintf("it was not allowed to use %s; %s", what, allow(e, d)),
+		Summary: fmt.Sprintf("it had no permission to use %s; %s", what, allow(e, d)),
 	}
 }
 
@@ -325,7 +333,7 @@ func lastLine(s string) string {
 // word returns a program's last line, cut to 200 bytes: for most agents it is a summary.
 func word(last string) string {
 	if last == "" {
-		return "ended without a word"
+		return "exited without output"
 	}
 	if len(last) > 200 {
 		last = strings.ToValidUTF8(last[:200], "") + "…"

@@ -68,7 +68,7 @@ func (t *Table) read(name string, data []byte) error {
 		p := more.Models[model]
 		for _, v := range []*float64{p.Input, p.Output, p.CacheRead, p.CacheWrite} {
 			if v != nil && (*v < 0 || math.IsNaN(*v) || math.IsInf(*v, 0)) {
-				return fmt.Errorf("%s: a price of %s is %v", name, model, *v)
+				return fmt.Errorf("%s: the price %s is %v", name, model, *v)
 			}
 		}
 		t.Models[model] = p

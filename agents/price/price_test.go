@@ -73,8 +73,8 @@ func TestBuiltInTableIsDatedAndUsersMayHaveNone(t *testing.T) {
 func TestWrongTablesAreRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		"[models.m]\nimput = 1.0\n":  "prices.toml:2: unknown key",
-		"[models.m]\ninput = -1.0\n": "a price of m is -1",
-		"[models.m]\ninput = inf\n":  "a price of m",
+		"[models.m]\ninput = -1.0\n": "the price m is -1",
+		"[models.m]\ninput = inf\n":  "the price m",
 		"[models":                    "prices.toml",
 	} {
 		if _, err := Load(write(t, text)); err == nil || !strings.Contains(err.Error(), want) {

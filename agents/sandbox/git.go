@@ -45,7 +45,7 @@ func GitOf(dir string) (Git, error) {
 	}
 	line, ok := strings.CutPrefix(string(text), "gitdir: ")
 	if !ok {
-		return Git{}, fmt.Errorf("find the repository of %s: its .git is not git's", dir)
+		return Git{}, fmt.Errorf("find the repository of %s: its .git was not made by git", dir)
 	}
 	var g Git
 	if g.Private, err = rel(dir, line); err != nil {
@@ -75,11 +75,11 @@ const ours = "refs/heads/runplan/"
 // prepare makes the folders that are mounted.
 func (g Git) prepare(objects string) error {
 	if err := os.RemoveAll(objects); err != nil {
-		return fmt.Errorf("make room for new objects: %w", err)
+		return fmt.Errorf("create a folder for new objects: %w", err)
 	}
 	for _, dir := range append([]string{objects}, g.branches()...) {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return fmt.Errorf("make room for new objects: %w", err)
+			return fmt.Errorf("create a folder for new objects: %w", err)
 		}
 	}
 	return nil
@@ -177,7 +177,7 @@ func verify(path, id string) error {
 	case n == maxObject:
 		return wrong(errors.New("it is too large"))
 	case hex.EncodeToString(sum.Sum(nil)) != id:
-		return wrong(errors.New("it is not what its name says"))
+		return wrong(errors.New("its content does not match its hash"))
 	}
 	return nil
 }

@@ -106,7 +106,7 @@ func (b *Box) try(ctx context.Context, program string) error {
 	case res.Ended == proc.Cancelled:
 		return res.Cause
 	case res.Ended == proc.Exited && res.Exit == unseen:
-		return fmt.Errorf("%w: %s: %s is not there inside; install it elsewhere than in /tmp or /run, or name its folder in sandbox_write", ErrUnusable, b.spec.Kind, program)
+		return fmt.Errorf("%w: %s: %s does not exist in the sandbox; install it outside /tmp and /run, or name its folder in sandbox_write", ErrUnusable, b.spec.Kind, program)
 	case !res.OK():
 		return fmt.Errorf("%w: %s: %s", ErrUnusable, b.spec.Kind, strings.TrimSpace(res.Tail))
 	}
@@ -171,7 +171,7 @@ func (b *Box) Close(ctx context.Context) error {
 	}
 	if b.objects != "" {
 		if err := b.git.collect(ctx, b.objects, b.env); err != nil {
-			errs = append(errs, fmt.Errorf("take over what git made in the sandbox: %w", err))
+			errs = append(errs, fmt.Errorf("copy git objects from the sandbox: %w", err))
 		}
 		if err := os.RemoveAll(b.objects); err != nil {
 			errs = append(errs, err)

@@ -205,7 +205,7 @@ func TestObjectsAreTakenOverOnlyIfTheyAreWhatTheyAreCalled(t *testing.T) {
 	p.check(os.Remove(filepath.Join(b.objects, victim[:2], victim[2:])))
 	p.check(os.WriteFile(filepath.Join(b.objects, victim[:2], victim[2:]), text[:len(text)-6], 0o644))
 	err = b.git.collect(t.Context(), b.objects, p.env())
-	if err == nil || !strings.Contains(err.Error(), forged+" is damaged: it is not what its name says") || !strings.Contains(err.Error(), victim+" is damaged") || strings.Contains(err.Error(), "README") {
+	if err == nil || !strings.Contains(err.Error(), forged+" is damaged: its content does not match its hash") || !strings.Contains(err.Error(), victim+" is damaged") || strings.Contains(err.Error(), "README") {
 		t.Errorf("got %v", err)
 	}
 	if got := p.git(p.root, "cat-file", "-p", good); got != "good" {
@@ -327,7 +327,7 @@ func TestAProgramInTmpIsNotThereInside(t *testing.T) {
 	defer os.RemoveAll(dir)
 	agent := filepath.Join(dir, "agent")
 	p.check(os.WriteFile(agent, []byte("#!/bin/sh\n"), 0o755))
-	if _, err := Open(t.Context(), Spec{Kind: "bwrap"}, p.places(), agent, p.env()); !errors.Is(err, ErrUnusable) || !strings.Contains(err.Error(), "is not there inside") {
+	if _, err := Open(t.Context(), Spec{Kind: "bwrap"}, p.places(), agent, p.env()); !errors.Is(err, ErrUnusable) || !strings.Contains(err.Error(), "does not exist in the sandbox") {
 		t.Errorf("got %v", err)
 	}
 	b, err := Open(t.Context(), Spec{Kind: "bwrap", Write: []string{dir}}, p.places(), agent, p.env())

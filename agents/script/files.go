@@ -44,7 +44,7 @@ func (w *work) remove(b planparse.Block) error {
 		return err
 	}
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
-		w.say("delete " + b.Path + ": it is not there")
+		w.say("delete " + b.Path + ": it does not exist")
 		return nil
 	}
 	w.say("delete " + b.Path)
@@ -71,7 +71,7 @@ func (w *work) edit(b planparse.Block) error {
 	return err
 }
 
-// diff has git apply a patch, after its paths have been looked at.
+// diff has git apply a patch, after its paths have been checked.
 func (w *work) diff(ctx context.Context, b planparse.Block) error {
 	text := b.Text
 	if !strings.HasSuffix(text, "\n") {
@@ -82,7 +82,7 @@ func (w *work) diff(ctx context.Context, b planparse.Block) error {
 		return fmt.Errorf("read the diff: %w", err)
 	}
 	if len(files) == 0 {
-		return errors.New("the diff changes no file; it begins with diff --git, or with --- and +++")
+		return errors.New("the diff changes no file; it must begin with diff --git, or with --- and +++")
 	}
 	strip, cut := stripLevel(text)
 	for _, f := range files {

@@ -72,8 +72,8 @@ func (a *Agent) refuse(b planparse.Batch) (agents.Result, bool) {
 	if len(b.Tasks) == 0 && len(b.Blocks) == 0 {
 		return agents.Result{
 			Outcome:  agents.GaveUp,
-			Summary:  fmt.Sprintf("batch %s spells out nothing that could be carried out literally; %s", b.Key, configure),
-			Findings: []agents.Finding{{Path: a.planPath, Line: b.StartLine, Message: "nothing here is literal"}},
+			Summary:  fmt.Sprintf("batch %s has nothing that can be executed literally; %s", b.Key, configure),
+			Findings: []agents.Finding{{Path: a.planPath, Line: b.StartLine, Message: "the batch has no literal block"}},
 		}, true
 	}
 	literal := map[string]bool{} // parents of literal tasks: their subtasks contain the instructions
@@ -103,12 +103,12 @@ func (a *Agent) refuse(b planparse.Batch) (agents.Result, bool) {
 	}
 	return agents.Result{
 		Outcome:  agents.GaveUp,
-		Summary:  what + ": the script agent carries out only what the plan spells out literally; " + configure,
+		Summary:  what + ": the script agent only executes what the plan spells out literally; " + configure,
 		Findings: findings,
 	}, true
 }
 
-const configure = "to have an agent write it, put [agents.NAME] command = [\"PROGRAM\", \"ARG\"] into .runplan/config.toml and give --agent NAME"
+const configure = "to have an agent write it, set [agents.NAME] command = [\"PROGRAM\", \"ARG\"] into .runplan/config.toml and give --agent NAME"
 
 // work is one attempt.
 type work struct {
@@ -138,7 +138,7 @@ func (w *work) all(ctx context.Context) (agents.Result, error) {
 		if w.ticked(b.Task) {
 			if !skipped[b.Task] {
 				skipped[b.Task] = true
-				w.say("skip task " + w.task.Batch.Tasks[b.Task].Number + ": the plan has it ticked off")
+				w.say("skip task " + w.task.Batch.Tasks[b.Task].Number + ": ticked in the plan")
 			}
 			continue
 		}
@@ -158,12 +158,12 @@ func (w *work) all(ctx context.Context) (agents.Result, error) {
 			return w.failed(b, &failure{message: err.Error()}), nil
 		}
 	}
-	sum := fmt.Sprintf("carried out %d blocks of the plan", w.done)
+	sum := fmt.Sprintf("executed %d blocks of the plan", w.done)
 	switch {
 	case w.done == 0:
-		sum = "nothing left to do: the plan has all of it ticked off"
+		sum = "nothing to do: everything is ticked in the plan"
 	case w.done == 1:
-		sum = "carried out 1 block of the plan"
+		sum = "executed 1 block of the plan"
 	}
 	return agents.Result{Outcome: agents.Done, Summary: strings.Join(append([]string{sum}, w.notes...), "; ")}, nil
 }

@@ -88,13 +88,13 @@ func TestBlocksAreCarriedOutInOrder(t *testing.T) {
 		planparse.Block{Kind: del, Path: "never-was"},
 	))
 	res, lines := run(t, tk, nil)
-	if res.Outcome != agents.Done || res.Summary != "carried out 10 blocks of the plan" {
+	if res.Outcome != agents.Done || res.Summary != "executed 10 blocks of the plan" {
 		t.Fatalf("got %+v", res)
 	}
 	want := []string{
 		"write dir/a.txt", "write run.sh", "edit dir/a.txt", "apply the diff of dir/a.txt", "apply the diff of dir/a.txt",
 		"apply the diff of new.txt", "shell: ./run.sh >ran.txt …", "run cat ran.txt", "ran", "world", "delete run.sh",
-		"delete never-was: it is not there",
+		"delete never-was: it does not exist",
 	}
 	if d := cmp.Diff(want, lines); d != "" {
 		t.Error(d)
@@ -118,7 +118,7 @@ func TestFirstFailingBlockEndsTheAttempt(t *testing.T) {
 		"so is the left side of a pipe":  {planparse.Block{Kind: shell, Text: "false | true\n"}, 20, "status 1"},
 		"expected to pass":               {planparse.Block{Kind: runs, Text: "exit 2", Expected: "PASS"}, 20, "exit 2: exited with status 2, expected to pass"},
 		"expected to fail":               {planparse.Block{Kind: runs, Text: "true", Expected: "FAIL"}, 20, "true: passed, expected to fail"},
-		"expected another output":        {planparse.Block{Kind: runs, Text: "echo a", Expected: "b"}, 20, `does not hold the expected "b"`},
+		"expected another output":        {planparse.Block{Kind: runs, Text: "echo a", Expected: "b"}, 20, `does not contain the expected "b"`},
 		"a path outside":                 {planparse.Block{Kind: file, Path: "../x", Text: ""}, 20, "leads upwards"},
 		"delete outside":                 {planparse.Block{Kind: del, Path: "/etc/x"}, 20, "is absolute"},
 		"a diff outside":                 {planparse.Block{Kind: diff, Text: "--- a/../x\n+++ b/../x\n@@ -0,0 +1 @@\n+x\n"}, 20, "leads upwards"},
@@ -128,8 +128,8 @@ func TestFirstFailingBlockEndsTheAttempt(t *testing.T) {
 		"no diff":                        {planparse.Block{Kind: diff, Text: "hello\n"}, 20, "changes no file"},
 		"an edit without a match":        {planparse.Block{Kind: edits, Path: "kept", Text: "\n<<<<<<< SEARCH\nnope\n=======\n>>>>>>> REPLACE\n"}, 22, "search text was not found"},
 		"testscript":                     {planparse.Block{Kind: txtars, Text: "exec true\n\nexec false\n"}, 23, "testscript: exec false: unexpected command failure"},
-		"testscript writes outside":      {planparse.Block{Kind: txtars, Text: "-- ../x --\n"}, 20, "does not lie in"},
-		"testscript writes through env":  {planparse.Block{Kind: txtars, Text: "-- $HOME/x --\n"}, 20, "does not lie in"},
+		"testscript writes outside":      {planparse.Block{Kind: txtars, Text: "-- ../x --\n"}, 20, "is outside the script"},
+		"testscript writes through env":  {planparse.Block{Kind: txtars, Text: "-- $HOME/x --\n"}, 20, "is outside the script"},
 		"an unknown block":               {planparse.Block{Kind: "magic"}, 20, `does not know "magic"`},
 	}
 	for name, tt := range tests {
@@ -163,7 +163,7 @@ func TestProseIsNotGuessedAt(t *testing.T) {
 	)
 	tk := task(t, b)
 	res, _ := run(t, tk, nil)
-	if res.Outcome != agents.GaveUp || !strings.HasPrefix(res.Summary, "task 2 is prose only: the script agent carries out only what the plan spells out literally; ") ||
+	if res.Outcome != agents.GaveUp || !strings.HasPrefix(res.Summary, "task 2 is prose only: the script agent only executes what the plan spells out literally; ") ||
 		!strings.Contains(res.Summary, "[agents.NAME] command") || !strings.Contains(res.Summary, "--agent NAME") {
 		t.Errorf("got %+v", res)
 	}
@@ -188,7 +188,7 @@ func TestTickedTasksAreSkipped(t *testing.T) {
 	b.Tasks = append(b.Tasks, planparse.Task{Number: "2", Literal: true})
 	tk := task(t, b)
 	_, lines := run(t, tk, nil)
-	if d := cmp.Diff([]string{"skip task 1: the plan has it ticked off", "write b", "write c"}, lines); d != "" {
+	if d := cmp.Diff([]string{"skip task 1: ticked in the plan", "write b", "write c"}, lines); d != "" {
 		t.Error(d)
 	}
 }

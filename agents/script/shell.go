@@ -28,12 +28,12 @@ func (w *work) shell(ctx context.Context, b planparse.Block) error {
 	if len(script) > maxArgument {
 		dir, err := os.MkdirTemp(w.task.TempDir, "block-")
 		if err != nil {
-			return fmt.Errorf("make room for the script: %w", err)
+			return fmt.Errorf("create a folder for the script: %w", err)
 		}
 		defer func() { _ = os.RemoveAll(dir) }()
 		path := filepath.Join(dir, "block.sh")
 		if err := os.WriteFile(path, []byte(script), 0o600); err != nil {
-			return fmt.Errorf("make room for the script: %w", err)
+			return fmt.Errorf("create a folder for the script: %w", err)
 		}
 		args = []string{"bash", "-eu", "-o", "pipefail", path}
 	}
@@ -83,7 +83,7 @@ func (w *work) command(ctx context.Context, b planparse.Block) error {
 	}
 	for _, text := range want.texts {
 		if !holds(res.Tail, text) {
-			return &failure{message: fmt.Sprintf("%s: its output does not hold the expected %q", name, text), output: res.Tail}
+			return &failure{message: fmt.Sprintf("%s: its output does not contain the expected %q", name, text), output: res.Tail}
 		}
 	}
 	return nil

@@ -30,17 +30,17 @@ func (w *work) testscript(ctx context.Context, b planparse.Block) error {
 	text := strings.Repeat("\n", b.Line) + b.Text
 	for _, f := range txtar.Parse([]byte(text)).Files {
 		if !filepath.IsLocal(f.Name) || strings.ContainsAny(f.Name, `$\`) {
-			return fmt.Errorf("the archive's file %q does not lie in the script's own folder", f.Name)
+			return fmt.Errorf("the archive's file %q is outside the script's folder", f.Name)
 		}
 	}
 	dir, err := os.MkdirTemp(w.task.TempDir, "testscript-")
 	if err != nil {
-		return fmt.Errorf("make room for the script: %w", err)
+		return fmt.Errorf("create a folder for the script: %w", err)
 	}
 	defer removeAll(dir)
 	file := filepath.Join(dir, "plan.txtar")
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		return fmt.Errorf("make room for the script: %w", err)
+		return fmt.Errorf("create a folder for the script: %w", err)
 	}
 	var rep engineReport
 	if len(w.agent.Engine) > 0 {
@@ -188,7 +188,7 @@ func runEngine(file, workspace string, own bool, env []string, deadline time.Tim
 	wg.Go(func() {
 		defer func() {
 			if r := recover(); r != nil {
-				t.Log(fmt.Sprintf("the engine gave up: %v", r))
+				t.Log(fmt.Sprintf("the script engine failed: %v", r))
 				t.mark(true, "")
 			}
 		}()

@@ -34,7 +34,7 @@ func ParseAnswer(text string) (Answer, error) {
 	}
 	block, ok := jsonBlock(text)
 	if !ok {
-		return Answer{}, &Fault{Class: NoEdits, Err: errors.New("the answer has neither an edit block nor a request for more context")}
+		return Answer{}, &Fault{Class: NoEdits, Err: errors.New("the answer contains neither an edit block nor a request for more context")}
 	}
 	needs, err := parseRequest(block)
 	if err != nil {
@@ -85,13 +85,13 @@ func parseRequest(block string) (retrieve.Refinement, error) {
 	err := dec.Decode(&r)
 	if err == nil {
 		if _, more := dec.Token(); more != io.EOF {
-			err = errors.New("there is more behind it")
+			err = errors.New("text follows it")
 		} else if r.Request == nil {
-			err = fmt.Errorf("there is no %q in it", requestKey)
+			err = fmt.Errorf("it has no %q", requestKey)
 		}
 	}
 	if err != nil {
-		return retrieve.Refinement{}, fmt.Errorf("the json block is no request for more context: %w", err)
+		return retrieve.Refinement{}, fmt.Errorf("the json block is not a request for more context: %w", err)
 	}
 	return *r.Request, nil
 }

@@ -64,11 +64,11 @@ func TestParseAnswerFaults(t *testing.T) {
 		"no divider":           {"a.go\n<<<<<<< SEARCH\na\n>>>>>>> REPLACE\n", BadEdit, "has no line ======="},
 		"no file":              {"<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n", BadEdit, "without a file"},
 		"json that is cut off": {"```json\n{\"refinement_request\": {\"reason\": \"", BadJSON, "unexpected EOF"},
-		"json with more":       {"```json\n{\"refinement_request\": {\"reason\": \"x\"}} {}\n```", BadJSON, "more behind it"},
+		"json with more":       {"```json\n{\"refinement_request\": {\"reason\": \"x\"}} {}\n```", BadJSON, "text follows it"},
 		"another field":        {"{\"refinement_request\": {\"reason\": \"x\", \"files\": [\"a\"]}}", BadJSON, `unknown field "files"`},
 		"another type":         {"{\"refinement_request\": {\"reason\": 1}}", BadJSON, "cannot unmarshal number"},
 		"another object":       {"```json\n{\"edits\": []}\n```", BadJSON, `unknown field "edits"`},
-		"an empty object":      {"{}", BadJSON, `no "refinement_request" in it`},
+		"an empty object":      {"{}", BadJSON, `it has no "refinement_request"`},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -34,31 +34,31 @@ const (
 func (c Class) Advice() string {
 	switch c {
 	case NoMatch:
-		return "copy the lines to search for from the context, with their tabs and spaces, and quote only lines that are there"
+		return "copy the lines to search for from the context, with their tabs and spaces, and quote only existing lines"
 	case TwoMatches:
-		return "quote more of the lines around the change, so that the text is there only once"
+		return "quote more of the lines around the change, so that the text occurs only once"
 	case MissingFile:
-		return "edit only files that are there; a new file has nothing between SEARCH and ======="
+		return "edit only existing files; a new file has nothing between SEARCH and ======="
 	case FileExists:
-		return "the file is there: quote the lines of it that are to be replaced"
+		return "the file exists: quote the lines to replace"
 	case NoChange:
-		return "the lines that take the place have to differ from those that are there"
+		return "the new lines must differ from the old lines"
 	case UnsafePath:
-		return "name files by their path from the top of the repository, and none outside of it"
+		return "name files by their path from the top of the repository, not outside it"
 	case BadEdit:
 		return "each block has the lines SEARCH, ======= and REPLACE, and the path on the line before"
 	case NoEdits:
 		return "answer with edit blocks, or with one refinement request"
 	case BadJSON:
-		return "a request is one json block with the fields that are given, and nothing else"
+		return "a request is one json block with only the given fields"
 	case InsufficientContext:
-		return "work with what there is, or name the files and symbols that are missing"
+		return "work with the given context, or name the missing files and symbols"
 	case CutOff:
 		return "answer with the edits alone, and quote fewer lines"
 	case NoAnswer:
 		return ""
 	case Gates:
-		return "the edits were carried out, and the checks refused what came of them; start from the same files again"
+		return "the edits were applied, and the checks refused the result; start from the same files again"
 	}
 	return ""
 }

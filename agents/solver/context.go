@@ -75,7 +75,7 @@ func (w *work) more(ctx context.Context, needs retrieve.Refinement, before histo
 		p.Added = unseen(p, have) // another candidate or a killed try asked for the same
 	}
 	if len(p.Added) == 0 {
-		return p, &Fault{Class: InsufficientContext, Err: fmt.Errorf("it asks for %s, and nothing of that is new to be had", wish(needs))}
+		return p, &Fault{Class: InsufficientContext, Err: fmt.Errorf("it asks for %s, which is not new", wish(needs))}
 	}
 	w.say("more context: " + strings.Join(p.Added, ", "))
 	return p, w.session.Set(ctx, contextKey, p)
@@ -148,7 +148,7 @@ func wish(r retrieve.Refinement) string {
 func granted(r retrieve.Refinement, p retrieve.Package) string {
 	text := fmt.Sprintf("You asked for more context: %s. The context above has it now: %s.", wish(r), fence.Line(strings.Join(p.Added, ", ")))
 	if len(p.NotFound) > 0 {
-		text += fmt.Sprintf(" Not to be had: %s.", fence.Line(strings.Join(p.NotFound, ", ")))
+		text += fmt.Sprintf(" Not available: %s.", fence.Line(strings.Join(p.NotFound, ", ")))
 	}
 	return text
 }

@@ -270,7 +270,7 @@ func TestTheNextAttemptKnows(t *testing.T) {
 	if len(b.requests) != 1 {
 		t.Errorf("retrieved %d times", len(b.requests))
 	}
-	for _, want := range []string{"- attempt 1: no_edits (the answer has neither", "This time: " + NoEdits.Advice(), "no: details of s3cret"} {
+	for _, want := range []string{"- attempt 1: no_edits (the answer contains neither", "This time: " + NoEdits.Advice(), "no: details of s3cret"} {
 		if !strings.Contains(b.asked[1].Prompt, want) {
 			t.Errorf("attempt 2 lacks %q:\n%s", want, b.asked[1].Prompt)
 		}
@@ -306,7 +306,7 @@ func TestRefinement(t *testing.T) {
 	if res := b.run(1); res.Outcome != agents.Done || *res.Usage.InputTokens != 200 {
 		t.Fatalf("%+v", res)
 	}
-	if !strings.Contains(b.asked[1].Prompt, "You asked for more context: b.go, B. The context above has it now: b.go. Not to be had: B.") {
+	if !strings.Contains(b.asked[1].Prompt, "You asked for more context: b.go, B. The context above has it now: b.go. Not available: B.") {
 		t.Errorf("%s", b.asked[1].Prompt)
 	}
 	if !strings.Contains(b.session[store.KeyRefinementRequest], "who calls A") || b.session[store.KeyAttemptSummary] != `["attempt 1: insufficient_context"]` {
@@ -330,7 +330,7 @@ func TestRefinement(t *testing.T) {
 
 	b = newBench(t, ask)
 	b.refined = b.pack
-	if res := b.run(1); res.Rule != string(InsufficientContext) || !strings.Contains(res.Summary, "nothing of that is new") {
+	if res := b.run(1); res.Rule != string(InsufficientContext) || !strings.Contains(res.Summary, "which is not new") {
 		t.Errorf("nothing new: %+v", res)
 	}
 }

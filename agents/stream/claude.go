@@ -144,7 +144,8 @@ func (c *claude) system(p *Parser, l *claudeLine) bool {
 		if !c.ended && (status == "completed" || status == "failed" || status == "killed" || status == "stopped") {
 			c.pending = slices.DeleteFunc(c.pending, func(t task) bool { return t.id == l.TaskID })
 		}
-	case "retry": // of qwen; why is told on standard error
+	case "retry": // of qwen
+		p.again()
 	case "model_refusal_no_fallback", "hook_started", "hook_response", "compact_boundary", "status", "task_progress":
 	default:
 		return false
@@ -194,11 +195,11 @@ func (c *claude) result(p *Parser, l *claudeLine) {
 	switch failed := c.qwen && strings.HasPrefix(l.Result, "[API Error:"); {
 	case l.IsError || failed:
 		word := c.errWord
-		if word == "" && l.Subtype != "success" {
-			word = l.Subtype
-		}
-		if word == "" && l.StopReason == "refusal" {
+		switch {
+		case l.StopReason == "refusal":
 			word = l.StopReason
+		case word == "" && l.Subtype != "success":
+			word = l.Subtype
 		}
 		if message == "" {
 			message = object.Message

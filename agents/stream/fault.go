@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"encoding/json"
 	"strconv"
 	"strings"
 	"time"
@@ -26,6 +27,8 @@ const (
 	Budget       FaultKind = "budget"  // the CLI's own limit of money
 	Context      FaultKind = "context" // too long for the model's window
 	Usage        FaultKind = "usage"   // wrong arguments or settings
+	Empty        FaultKind = "empty"   // the model's answer has no text and no tool call
+	Loop         FaultKind = "loop"    // the CLI stopped a model that repeated itself
 	Other        FaultKind = "other"
 )
 
@@ -40,7 +43,7 @@ type Fault struct {
 // faultOf classifies an error. Fields count before its text. It is called only for text that a CLI reports as an
 // error.
 func (p *Parser) faultOf(status int, code, message string) *Fault {
-	f := &Fault{Status: status, Message: phrase.CutBytes(phrase.Line(message), 500), Kind: Other}
+	f := &Fault{Status: status, Message: phrase.CutBytes(phrase.Line(unwrap(message)), 500), Kind: Other}
 	if f.Message == "" {
 		f.Message = phrase.Line(code)
 	}
@@ -48,8 +51,22 @@ func (p *Parser) faultOf(status int, code, message string) *Fault {
 		f.Status = statusIn(message)
 	}
 	f.Kind = kindOf(f.Status, code, message)
+	// The HTTP library of Node calls a connection that was cut "terminated".
+	if f.Kind == Other && strings.TrimSuffix(strings.TrimPrefix(message, "[API Error: "), "]") == "terminated" {
+		f.Kind, f.Message = Network, "the connection was cut (terminated)"
+	}
 	f.readTime(message, p.now())
 	return f
+}
+
+// unwrap returns the text of an error that a CLI prints as the provider's JSON, and any other message as it is.
+func unwrap(message string) string {
+	i, j := strings.IndexByte(message, '{'), strings.LastIndexByte(message, '}')
+	var body struct{ Error struct{ Message string } }
+	if i < 0 || j < i || json.Unmarshal([]byte(message[i:j+1]), &body) != nil || body.Error.Message == "" {
+		return message
+	}
+	return message[:i] + body.Error.Message + message[j+1:]
 }
 
 // readTime finds the time to try again. A quota with a reset time is a limit.
@@ -73,7 +90,7 @@ var codes = map[string]FaultKind{
 	"overloaded": Overloaded, "overloaded_error": Overloaded, "unavailable": Overloaded,
 	"model_not_found": MissingModel, "not_found_error": MissingModel, "providermodelnotfounderror": MissingModel,
 	"server_error": Server, "api_error": Server,
-	"refusal": Refused, "content_filter": Refused,
+	"refusal": Refused, "content_filter": Refused, "safety": Refused,
 	"error_max_turns": Turns, "error_max_budget_usd": Budget, "max_output_tokens": Context, "context_length_exceeded": Context,
 }
 
@@ -122,13 +139,15 @@ var words = []struct {
 	{Auth, []string{"not logged in", "please run /login", "invalid api key", "incorrect api key", "invalid authentication", "invalid auth method", "authentication", "unauthenticated", "unauthorized", "api key not valid", "api key not found", "bad key", "no api key", "missing api key", "api_key", "token has expired", "token expired", "login required", "please log in", "please sign in", "no providers configured", "set an auth method"}},
 	{MissingModel, []string{"model not found", "model_not_found", "selected model", "unknown model", "no such model", "model does not exist", "does not exist or you do not have access", "is not a valid model", "invalid model", "not found for api version"}},
 	{Overloaded, []string{"overloaded", "service unavailable", "at capacity", "high demand"}},
-	{Context, []string{"context length", "context window", "context_length", "prompt is too long", "maximum context", "output token maximum", "too many tokens"}},
-	{Refused, []string{"usage policy", "refusal", "unable to respond to this request", "content policy", "blocked by safety"}},
+	{Context, []string{"context length", "context window", "context_length", "prompt is too long", "maximum context", "output token maximum", "max_output_tokens", "maximum number of tokens", "too many tokens"}},
+	{Refused, []string{"usage policy", "refusal", "unable to respond to this request", "content policy", "content filter", "content_filter", "blocked by safety", "safeguards flagged", "safety filter", "content management policy"}},
+	{Loop, []string{"loop detected", "loop detection"}},
+	{Empty, []string{"empty response", "response was empty"}},
 	{Turns, []string{"maximum number of turns", "max session turns", "max turns", "turn limit"}},
 	{Budget, []string{"maximum budget", "budget exceeded"}},
-	{Network, []string{"econnreset", "econnrefused", "enotfound", "etimedout", "eai_again", "connection refused", "connection reset", "connection error", "connection to the api", "could not connect", "network error", "network is unreachable", "stream disconnected", "fetch failed", "socket hang up", "no such host", "dns error", "timed out"}},
+	{Network, []string{"econnreset", "econnrefused", "enotfound", "etimedout", "eai_again", "connection refused", "connection reset", "connection error", "connection to the api", "could not connect", "network error", "network is unreachable", "stream disconnected", "fetch failed", "socket hang up", "no such host", "dns error", "timed out", "cannot connect to", "connection closed", "connection was closed", "connection lost", "connection was cut", "other side closed", "premature close", "error decoding response body", "error sending request"}},
 	{Usage, []string{"unknown option", "unknown argument", "unexpected argument", "unrecognized arguments", "unknown flag", "invalid value"}},
-	{Server, []string{"internal server error", "bad gateway", "gateway timeout", "server error"}},
+	{Server, []string{"internal server error", "bad gateway", "gateway timeout", "server error", "in json at position", "unexpected end of json", "is not valid json", "json parse error", "json parsing failed", "invalid json response"}},
 }
 
 // kindOfText classifies folded text.

@@ -45,7 +45,11 @@ func (g *gemini) event(p *Parser, line []byte) bool {
 			p.denied(l.ToolName, phrase.CutBytes(phrase.Line(l.Error.Message), 160))
 		}
 	case "error":
-		p.pass(p.faultOf(0, "", l.Message))
+		if f := p.faultOf(0, "", l.Message); f.Kind == Loop {
+			p.fail(f)
+		} else {
+			p.pass(f)
+		}
 	case "result":
 		g.result(p, &l)
 	default:
@@ -79,8 +83,13 @@ func (g *gemini) result(p *Parser, l *geminiLine) {
 		}
 	}
 	if l.Status == "success" {
-		p.t.Fault = nil
+		if p.t.Fault != nil && p.t.Fault.Kind != Loop { // it reports success after it stopped a loop
+			p.t.Fault = nil
+		}
 		return
+	}
+	if l.Error.Message == "" && p.t.Passing != nil {
+		l.Error.Message = p.t.Passing.Message
 	}
 	p.fail(p.faultOf(0, l.Error.Type, l.Error.Message))
 }

@@ -66,8 +66,11 @@ func (o *openCode) event(p *Parser, line []byte) bool {
 }
 
 func (o *openCode) finish(p *Parser, l *openCodeLine) {
-	if p.t.Ended = l.Part.Reason == "stop"; p.t.Ended {
+	switch p.t.Ended = l.Part.Reason == "stop"; l.Part.Reason {
+	case "stop":
 		p.t.Fault = nil
+	case "length":
+		p.fail(&Fault{Kind: Context, Message: "the answer was cut at the model's limit"})
 	}
 	if u := l.Part.Tokens; u != nil {
 		t := &p.t.Tokens

@@ -165,11 +165,18 @@ func (p *Parser) stray(line string) {
 	if line == "" || p.format == Codex && line == codexGreeting {
 		return
 	}
+	why := waitsFor(p.format, line)
+	if p.format == OpenCode && strings.HasPrefix(line, "timestamp=") { // its log, with times that are not of a limit
+		if why != "" {
+			p.pass(p.faultOf(0, "", why))
+		}
+		return
+	}
 	if len(p.t.Stray) == maxStray {
 		p.t.Stray = append(p.t.Stray[:0], p.t.Stray[1:]...)
 	}
 	p.t.Stray = append(p.t.Stray, line)
-	if why := waitsFor(p.format, line); why != "" {
+	if why != "" {
 		p.pass(p.faultOf(0, "", why))
 		return
 	}
@@ -190,13 +197,13 @@ func (p *Parser) text(s string) {
 	if strings.TrimSpace(s) == "" {
 		return
 	}
-	p.t.Text, p.t.Tries = lastOf(s), 0
+	p.t.Text, p.t.Tries, p.t.Again = lastOf(s), 0, 0
 	p.emit(Event{Kind: Text, Text: phrase.CutBytes(s, 64<<10)})
 }
 
 // piece records a part of a message. It emits complete lines at once.
 func (p *Parser) piece(s string) {
-	p.t.Tries = 0
+	p.t.Tries, p.t.Again = 0, 0
 	p.said.WriteString(s)
 	text := p.said.String()
 	i := strings.LastIndexByte(text, '\n')
@@ -220,7 +227,7 @@ func (p *Parser) endText() {
 
 func (p *Parser) say(s string) {
 	if s = strings.TrimRight(s, "\n"); strings.TrimSpace(s) != "" {
-		p.t.Text, p.t.Tries = lastOf(s), 0
+		p.t.Text, p.t.Tries, p.t.Again = lastOf(s), 0, 0
 		p.emit(Event{Kind: Text, Text: phrase.CutBytes(s, 64<<10)})
 	}
 }
@@ -228,7 +235,7 @@ func (p *Parser) say(s string) {
 func (p *Parser) tool(name string, args json.RawMessage) {
 	p.endText()
 	p.t.Tools++
-	p.t.Tries = 0
+	p.t.Tries, p.t.Again = 0, 0
 	e := Event{Kind: Tool, Tool: phrase.CutBytes(name, 100), Text: shortArgs(args), Input: string(args), Cut: p.cut}
 	if len(args) > maxInput {
 		e.Input, e.Cut = string(mend(args[:maxInput])), true
@@ -259,9 +266,22 @@ func (p *Parser) pass(f *Fault) {
 		f.RetryAt = old.RetryAt
 	}
 	p.t.Passing = f
-	if f.Kind == Limit || f.Kind == Overloaded {
+	switch f.Kind {
+	case Limit, Overloaded, Network, Server:
 		p.t.Tries++
+		p.t.Again++
 	}
+	p.emit(Event{Kind: Retry, Text: f.Message})
+}
+
+// again records a retry whose reason the CLI does not report.
+func (p *Parser) again() {
+	p.endText()
+	f := &Fault{Kind: Server, Message: "it asks the provider again, and does not report why"}
+	if p.t.Passing == nil {
+		p.t.Passing = f
+	}
+	p.t.Again++
 	p.emit(Event{Kind: Retry, Text: f.Message})
 }
 

@@ -143,8 +143,9 @@ type Totals struct {
 	Ended   bool   `json:"ended,omitempty"`   // the CLI's final event arrived
 	Fault   *Fault `json:"fault,omitempty"`   // the error that ended the work, if any
 	Passing *Fault `json:"passing,omitempty"` // the last error that the CLI planned to retry
-	// successive errors of a limit or an overloaded provider that it planned to retry
+	// successive errors of a limit, the provider or the connection that it planned to retry
 	Tries   int      `json:"tries,omitempty"`
+	Again   int      `json:"again,omitempty"` // as Tries, with retries whose reason is unknown
 	Denials []Denial `json:"denials,omitempty"`
 	Pending []string `json:"pending,omitempty"` // background work still unfinished at the agent's end
 	// Window is when the limit that the CLI reports resets. It does not say whether the limit was met.

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// cli is one of versions.txt.
+// cli is one line of versions.txt.
 type cli struct {
 	name, version string
 	bin           string // folder with its program
@@ -39,11 +39,14 @@ func clis(t *testing.T, cache string) []cli {
 }
 
 // settings are the files in its home and the variables that make a CLI ask the server at url, and nobody else: each by
-// the settings that its documentation names.
-func settings(name, url string) (files map[string]string, env []string) {
+// the settings that its documentation names. plan signs in with a subscription in place of a key.
+func settings(name, url string, plan bool) (files map[string]string, env []string) {
 	const key = "sk-of-the-loopback"
 	switch name {
 	case "claude":
+		if plan {
+			return nil, []string{"ANTHROPIC_BASE_URL=" + url, "CLAUDE_CODE_OAUTH_TOKEN=" + key}
+		}
 		return nil, []string{"ANTHROPIC_BASE_URL=" + url, "ANTHROPIC_API_KEY=" + key}
 	case "codex":
 		return map[string]string{".codex/config.toml": fmt.Sprintf(`

@@ -28,15 +28,8 @@ func (m *model) generate(w http.ResponseWriter, r *http.Request) {
 	}
 	name, call, _ := strings.Cut(r.PathValue("call"), ":")
 	m.note(call)
-	switch status := m.status(); status {
-	case 0:
-	case http.StatusTooManyRequests:
-		reply(w, status, geminiError(status, "RESOURCE_EXHAUSTED", "Resource has been exhausted (e.g. check quota).", []any{
-			map[string]any{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "1s"},
-		}))
-		return
-	default:
-		reply(w, status, geminiError(status, "UNAUTHENTICATED", "API key not valid. Please pass a valid API key.", []any{}))
+	t := m.turn()
+	if m.trouble(w, r, t, google) {
 		return
 	}
 	if call == "countTokens" {
@@ -44,8 +37,8 @@ func (m *model) generate(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	ask := question{body: body}
-	for _, t := range q.Tools {
-		for _, f := range t.Functions {
+	for _, o := range q.Tools {
+		for _, f := range o.Functions {
 			ask.tools = append(ask.tools, tool{f.Name, append(f.Parameters, f.JSONSchema...)})
 		}
 	}
@@ -54,7 +47,7 @@ func (m *model) generate(w http.ResponseWriter, r *http.Request) {
 			ask.answered = ask.answered || p["functionResponse"] != nil
 		}
 	}
-	a := m.answer(ask)
+	a := m.answer(ask, t)
 	// It asks first how hard the task is, and wants that in a form.
 	if form := append(q.Config.Schema, q.Config.JSONSchema...); len(form) > 0 {
 		a = answer{text: filled(form)}
@@ -63,8 +56,19 @@ func (m *model) generate(w http.ResponseWriter, r *http.Request) {
 	if a.tool != "" {
 		part = map[string]any{"functionCall": map[string]any{"name": a.tool, "args": a.args}}
 	}
+	stop := "STOP"
+	switch a.stop {
+	case lengthStop:
+		stop = "MAX_TOKENS"
+	case refusalStop:
+		stop = "SAFETY"
+	}
+	content := map[string]any{"role": "model", "parts": []any{part}}
+	if a.tool == "" && a.text == "" {
+		content = map[string]any{"role": "model"}
+	}
 	response := map[string]any{
-		"candidates": []any{map[string]any{"index": 0, "finishReason": "STOP", "content": map[string]any{"role": "model", "parts": []any{part}}}},
+		"candidates": []any{map[string]any{"index": 0, "finishReason": stop, "content": content}},
 		"usageMetadata": map[string]any{
 			"promptTokenCount": tokensIn, "cachedContentTokenCount": tokensCached, "candidatesTokenCount": tokensOut - tokensThink,
 			"thoughtsTokenCount": tokensThink, "totalTokenCount": tokensIn + tokensOut,
@@ -72,15 +76,10 @@ func (m *model) generate(w http.ResponseWriter, r *http.Request) {
 		"modelVersion": name, "responseId": "r1",
 	}
 	if call != "streamGenerateContent" {
-		reply(w, http.StatusOK, response)
+		m.whole(w, t, response)
 		return
 	}
-	streaming(w)
-	stream(w, "", response)
-}
-
-func geminiError(code int, status, message string, details []any) any {
-	return map[string]any{"error": map[string]any{"code": code, "status": status, "message": message, "details": details}}
+	m.stream(w, t, []any{response})
 }
 
 // filled is the shortest text that has the form.

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Put the CLIs of versions.txt into a folder outside of the repository, each in one of its own, and print nothing but
-# what is new: install.sh DIR. What is there already stays. A CLI that cannot be had does not keep the others away;
+# what is new: install.sh DIR. What already exists stays. A CLI that cannot be had does not keep the others away;
 # the tests then say which it is.
 set -uo pipefail
 

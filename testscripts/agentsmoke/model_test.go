@@ -4,8 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log"
+	"net"
 	"net/http"
-	"net/http/httptest"
 	"path"
 	"regexp"
 	"slices"
@@ -14,17 +15,22 @@ import (
 	"testing"
 )
 
-// written is what the model lets an agent write into a file, and what the gate looks for.
+// written is the text that the model has an agent write into a file and that the gate expects.
 const written = "written by a tool"
 
-// model stands for the providers: a server that speaks their four ways to stream an answer. In a conversation without
-// the result of a tool it asks for a file to be written; after that it says that it is done.
+// model stands for the providers: a server that speaks their four ways to stream an answer. What it answers is a
+// [turn] of its script; without a script it asks for a file to be written, and then says that it is done.
 type model struct {
 	URL string
 
+	at   string // the address, which stays the same over stop and start
+	mux  *http.ServeMux
+	over chan struct{} // closed at the end: ends the answers that hang
+
 	mu     sync.Mutex
-	refuse int  // status of HTTP for all that is asked; 0 answers
-	shell  bool // a command is asked for instead of a file
+	server *http.Server
+	script func(n int) turn // of the n-th request, from 1; nil works
+	n      int
 	asked  []string
 	calls  []string // the tools that were asked for
 }
@@ -37,7 +43,7 @@ const (
 	tokensThink  = 10 // of tokensOut
 )
 
-// tool is what a CLI offers, in the parts that matter here.
+// tool describes a tool that a CLI offers to its model.
 type tool struct {
 	Name   string
 	Schema json.RawMessage
@@ -53,46 +59,91 @@ type question struct {
 // answer is a text, or a tool to call.
 type answer struct {
 	text string
+	stop string // why it ends, as a turn has it
 	tool string
+	id   string // of the call
 	args map[string]any
 }
 
 func startModel(t *testing.T) *model {
 	t.Helper()
-	m := &model{}
-	mux := http.NewServeMux()
-	mux.HandleFunc("POST /v1/messages", m.messages)
-	mux.HandleFunc("POST /v1/messages/count_tokens", func(w http.ResponseWriter, _ *http.Request) {
+	m := &model{mux: http.NewServeMux(), over: make(chan struct{})}
+	m.mux.HandleFunc("POST /v1/messages", m.messages)
+	m.mux.HandleFunc("POST /v1/messages/count_tokens", func(w http.ResponseWriter, _ *http.Request) {
 		m.note("count_tokens")
 		reply(w, http.StatusOK, map[string]any{"input_tokens": tokensIn})
 	})
-	mux.HandleFunc("POST /v1/chat/completions", m.completions)
-	mux.HandleFunc("POST /v1/responses", m.responses)
-	mux.HandleFunc("POST /v1beta/models/{call}", m.generate)
-	mux.HandleFunc("GET /v1/models", func(w http.ResponseWriter, _ *http.Request) {
+	m.mux.HandleFunc("POST /v1/chat/completions", m.completions)
+	m.mux.HandleFunc("POST /v1/responses", m.responses)
+	m.mux.HandleFunc("POST /v1beta/models/{call}", m.generate)
+	m.mux.HandleFunc("GET /v1/models", func(w http.ResponseWriter, _ *http.Request) {
 		reply(w, http.StatusOK, map[string]any{"object": "list", "data": []any{map[string]any{"id": "loop-1", "object": "model"}}})
 	})
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+	m.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		m.note("unknown: " + r.Method + " " + r.URL.Path)
 		reply(w, http.StatusNotFound, map[string]any{"error": map[string]any{"message": "there is no " + r.URL.Path}})
 	})
-	s := httptest.NewServer(mux)
-	t.Cleanup(s.Close)
-	m.URL = s.URL
+	m.at = "127.0.0.1:0"
+	m.listen(t)
+	m.URL = "http://" + m.at
+	t.Cleanup(func() { close(m.over); m.hangUp() })
 	return m
+}
+
+// listen takes connections, at the address of before where there was one.
+func (m *model) listen(t *testing.T) {
+	t.Helper()
+	l, err := net.Listen("tcp", m.at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.at = l.Addr().String()
+	s := &http.Server{Handler: m.mux, ErrorLog: log.New(io.Discard, "", 0)}
+	m.server = s
+	go func() { _ = s.Serve(l) }()
+}
+
+// hangUp refuses connections from now on.
+func (m *model) hangUp() {
+	m.mu.Lock()
+	s := m.server
+	m.server = nil
+	m.mu.Unlock()
+	if s != nil {
+		_ = s.Close()
+	}
+}
+
+// mend ends all trouble.
+func (m *model) mend(t *testing.T) {
+	m.mu.Lock()
+	m.script = nil
+	down := m.server == nil
+	m.mu.Unlock()
+	if down {
+		m.listen(t)
+	}
+}
+
+// turn returns the script's answer to the next request.
+func (m *model) turn() turn {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.n++
+	if m.script == nil {
+		return turn{}
+	}
+	t := m.script(m.n)
+	t.n = m.n
+	return t
 }
 
 func (m *model) note(what string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.asked = append(m.asked, what)
-}
-
-// status is what every request is refused with, or 0.
-func (m *model) status() int {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.refuse
 }
 
 // seen counts what was asked, in the order in which it came first.
@@ -112,19 +163,19 @@ func (m *model) seen() string {
 	return strings.Join(out, ", ")
 }
 
-// workspace is how a CLI tells its model where it works.
+// workspace finds the path in which a CLI tells its model to work.
 var workspace = regexp.MustCompile(`/[^\s"'\\<>]*/\.runplan/worktrees/[\w.-]+`)
 
 // writers are the tools with which one of the CLIs writes a file, the better ones first, with what they are given.
-func writers(dir string) []answer {
-	file := func(name string) map[string]any {
-		return map[string]any{name: path.Join(dir, "hello.txt"), "content": written + "\n"}
+func writers(dir, file string) []answer {
+	args := func(name string) map[string]any {
+		return map[string]any{name: path.Join(dir, file), "content": written + "\n"}
 	}
-	shell := "echo " + written + " > hello.txt"
+	shell := "echo " + written + " > " + file
 	return []answer{
-		{tool: "Write", args: file("file_path")},      // claude
-		{tool: "write_file", args: file("file_path")}, // gemini, qwen
-		{tool: "write", args: file("path")},           // opencode, pi, crush
+		{tool: "Write", args: args("file_path")},      // claude
+		{tool: "write_file", args: args("file_path")}, // gemini, qwen
+		{tool: "write", args: args("path")},           // opencode, pi, crush
 		{tool: "exec_command", args: map[string]any{"cmd": shell}},
 		{tool: "shell_command", args: map[string]any{"command": shell}},
 	}
@@ -139,14 +190,24 @@ func shells() []answer {
 	return append(all, answer{tool: "exec_command", args: map[string]any{"cmd": "make all"}})
 }
 
-// answer decides what is said to q.
-func (m *model) answer(q question) answer {
-	if q.answered {
+// answer decides what is said to q. Only a question that offers tools is of the work itself: CLIs ask for titles too.
+func (m *model) answer(q question, t turn) answer {
+	if len(q.tools) == 0 || q.answered && (t.does == "" || t.does == "shell") {
 		return answer{text: "Wrote hello.txt."}
 	}
+	if t.does == "say" {
+		return answer{text: t.text, stop: t.stop}
+	}
 	// Some take no path but a whole one, so the model reads where it is, as a real one does.
-	tools := writers(string(workspace.Find(q.body)))
-	if m.shell {
+	name := "hello.txt"
+	switch t.does {
+	case "more":
+		name = fmt.Sprintf("note-%d.txt", t.n)
+	case "loop":
+		name = "again.txt"
+	}
+	tools := writers(string(workspace.Find(q.body)), name)
+	if t.does == "shell" {
 		tools = shells()
 	}
 	for _, w := range tools {
@@ -165,6 +226,7 @@ func (m *model) answer(q question) answer {
 		m.mu.Lock()
 		m.calls = append(m.calls, w.tool)
 		m.mu.Unlock()
+		w.id = fmt.Sprint(t.n)
 		return w
 	}
 	return answer{text: "hello"}
@@ -187,20 +249,6 @@ func reply(w http.ResponseWriter, status int, v any) {
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(v)
 }
-
-// stream writes one event of server-sent events, with its name where there is one.
-func stream(w http.ResponseWriter, name string, v any) {
-	b, _ := json.Marshal(v)
-	if name != "" {
-		fmt.Fprintf(w, "event: %s\n", name)
-	}
-	fmt.Fprintf(w, "data: %s\n\n", b)
-	if f, ok := w.(http.Flusher); ok {
-		f.Flush()
-	}
-}
-
-func streaming(w http.ResponseWriter) { w.Header().Set("Content-Type", "text/event-stream") }
 
 // argsText is the arguments of a call as one string.
 func (a answer) argsText() string {

@@ -4,25 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 )
-
-// openAIError answers with a refusal as OpenAI words it; false where there is none.
-func (m *model) openAIError(w http.ResponseWriter) bool {
-	e := map[string]any{}
-	status := m.status()
-	switch status {
-	case 0:
-		return false
-	case http.StatusTooManyRequests:
-		w.Header().Set("Retry-After", "1")
-		e["message"], e["type"], e["code"] = "Rate limit reached for loop-1. Please try again in 1s.", "rate_limit_exceeded", "rate_limit_exceeded"
-	default:
-		e["message"], e["type"], e["code"] = "Incorrect API key provided", "invalid_request_error", "invalid_api_key"
-	}
-	reply(w, status, map[string]any{"error": e})
-	return true
-}
 
 // completions is the Chat Completions API of OpenAI, which most others speak too.
 func (m *model) completions(w http.ResponseWriter, r *http.Request) {
@@ -42,17 +26,18 @@ func (m *model) completions(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	m.note("chat/completions")
-	if m.openAIError(w) {
+	t := m.turn()
+	if m.trouble(w, r, t, chat) {
 		return
 	}
 	ask := question{body: body}
-	for _, t := range q.Tools {
-		ask.tools = append(ask.tools, tool{t.Function.Name, t.Function.Parameters})
+	for _, o := range q.Tools {
+		ask.tools = append(ask.tools, tool{o.Function.Name, o.Function.Parameters})
 	}
 	for _, c := range q.Messages {
 		ask.answered = ask.answered || c.Role == "tool"
 	}
-	a := m.answer(ask)
+	a := m.answer(ask, t)
 	usage := map[string]any{
 		"prompt_tokens": tokensIn, "completion_tokens": tokensOut, "total_tokens": tokensIn + tokensOut,
 		"prompt_tokens_details":     map[string]any{"cached_tokens": tokensCached},
@@ -60,28 +45,33 @@ func (m *model) completions(w http.ResponseWriter, r *http.Request) {
 	}
 	said, stop := map[string]any{"role": "assistant", "content": a.text}, "stop"
 	if a.tool != "" {
-		call := map[string]any{"index": 0, "id": "call_1", "type": "function", "function": map[string]any{"name": a.tool, "arguments": a.argsText()}}
+		call := map[string]any{"index": 0, "id": "call_" + a.id, "type": "function", "function": map[string]any{"name": a.tool, "arguments": a.argsText()}}
 		said, stop = map[string]any{"role": "assistant", "content": nil, "tool_calls": []any{call}}, "tool_calls"
 	}
+	switch a.stop {
+	case lengthStop:
+		stop = "length"
+	case refusalStop:
+		stop = "content_filter"
+	}
 	if !q.Stream {
-		reply(w, http.StatusOK, map[string]any{
+		m.whole(w, t, map[string]any{
 			"id": "c1", "object": "chat.completion", "created": 1, "model": q.Model, "usage": usage,
 			"choices": []any{map[string]any{"index": 0, "message": said, "finish_reason": stop}},
 		})
 		return
 	}
-	streaming(w)
 	chunk := func(delta map[string]any, stop any) map[string]any {
 		return map[string]any{
 			"id": "c1", "object": "chat.completion.chunk", "created": 1, "model": q.Model,
 			"choices": []any{map[string]any{"index": 0, "delta": delta, "finish_reason": stop}},
 		}
 	}
-	stream(w, "", chunk(said, nil))
 	last := chunk(map[string]any{}, stop)
 	last["usage"] = usage
-	stream(w, "", last)
-	fmt.Fprint(w, "data: [DONE]\n\n")
+	if m.stream(w, t, []any{chunk(said, nil), last}) {
+		fmt.Fprint(w, "data: [DONE]\n\n")
+	}
 }
 
 // responses is the Responses API of OpenAI.
@@ -100,18 +90,19 @@ func (m *model) responses(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	m.note("responses")
-	if m.openAIError(w) {
+	t := m.turn()
+	if m.trouble(w, r, t, responsesAPI) {
 		return
 	}
 	ask := question{body: body}
-	for _, t := range q.Tools {
-		ask.tools = append(ask.tools, tool{t.Name, t.Parameters})
+	for _, o := range q.Tools {
+		ask.tools = append(ask.tools, tool{o.Name, o.Parameters})
 	}
 	ask.answered = strings.Contains(string(q.Input), `"function_call_output"`)
-	a := m.answer(ask)
+	a := m.answer(ask, t)
 	item := map[string]any{"type": "message", "role": "assistant", "id": "msg_1", "status": "completed", "content": []any{map[string]any{"type": "output_text", "text": a.text, "annotations": []any{}}}}
 	if a.tool != "" {
-		item = map[string]any{"type": "function_call", "id": "fc_1", "call_id": "call_1", "status": "completed", "name": a.tool, "arguments": a.argsText()}
+		item = map[string]any{"type": "function_call", "id": "fc_" + a.id, "call_id": "call_" + a.id, "status": "completed", "name": a.tool, "arguments": a.argsText()}
 	}
 	response := map[string]any{
 		"id": "resp_1", "object": "response", "created_at": 1, "model": q.Model, "status": "completed", "output": []any{item},
@@ -121,16 +112,25 @@ func (m *model) responses(w http.ResponseWriter, r *http.Request) {
 		},
 	}
 	if !q.Stream {
-		reply(w, http.StatusOK, response)
+		m.whole(w, t, response)
 		return
 	}
-	streaming(w)
-	for _, e := range []map[string]any{
-		{"type": "response.created", "response": map[string]any{"id": "resp_1", "object": "response", "status": "in_progress", "output": []any{}}},
-		{"type": "response.output_item.added", "output_index": 0, "item": item},
-		{"type": "response.output_item.done", "output_index": 0, "item": item},
-		{"type": "response.completed", "response": response},
-	} {
-		stream(w, e["type"].(string), e)
+	ended := "response.completed"
+	why := map[string]string{lengthStop: "max_output_tokens", refusalStop: "content_filter"}[a.stop]
+	if why != "" {
+		ended, response["status"] = "response.incomplete", "incomplete"
+		response["incomplete_details"] = map[string]any{"reason": why}
 	}
+	begun := map[string]any{"id": "resp_1", "object": "response", "status": "in_progress", "output": []any{}}
+	events := []any{
+		map[string]any{"type": "response.created", "response": begun},
+		map[string]any{"type": "response.output_item.added", "output_index": 0, "item": item},
+		map[string]any{"type": "response.output_item.done", "output_index": 0, "item": item},
+		map[string]any{"type": ended, "response": response},
+	}
+	if a.tool == "" && a.text == "" {
+		response["output"] = []any{}
+		events = slices.Delete(events, 1, 3)
+	}
+	m.stream(w, t, events)
 }

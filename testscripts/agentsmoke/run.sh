@@ -15,4 +15,4 @@ else
   echo "no network namespace can be made here: the CLIs are told to ask nobody but the loopback, and not kept from it" >&2
   alone=()
 fi
-exec ${alone[@]+"${alone[@]}"} go test -count=1 -timeout 30m -v -run '^TestRealAgents$' "$@" .
+exec ${alone[@]+"${alone[@]}"} go test -count=1 -timeout 45m -parallel 6 -v -run '^TestRealAgents$' "$@" .

@@ -3,26 +3,17 @@ package agentsmoke
 import (
 	"fmt"
 	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"text/tabwriter"
 	"time"
 )
 
-// row is what the table at the end says of one CLI.
-type row struct {
-	cli                               cli
-	ran, outcome, tokens, cost, limit string
-	auth, denied                      string
-}
-
-// Every CLI of versions.txt writes a file through runplan, which gates and merges it and knows what it used; refused
-// by its provider it is parked, or its user is told to sign in.
+// Every CLI of versions.txt is brought into every situation through runplan, with its preset as it ships. runplan has
+// to tell what happened, with the right exit status and within the time; afterwards the run goes on.
 func TestRealAgents(t *testing.T) {
 	cache := os.Getenv("RUNPLAN_AGENTS_SMOKE")
 	if cache == "" {
@@ -39,17 +30,22 @@ func TestRealAgents(t *testing.T) {
 	if os.Getenv("RUNPLAN_AGENTS_SMOKE_ALONE") != "" {
 		alone(t)
 	}
-	var rows []*row
-	for _, c := range clis(t, cache) {
-		r := &row{cli: c, ran: "no: " + c.not}
-		rows = append(rows, r)
-		if c.not != "" {
-			continue
+	all := clis(t, cache)
+	m := newMatrix(all)
+	began := time.Now()
+	t.Run("all", func(t *testing.T) {
+		for _, s := range situations() {
+			for _, c := range all {
+				if c.not == "" {
+					t.Run(strings.ReplaceAll(s.name, " ", "_")+"/"+c.name, func(t *testing.T) {
+						t.Parallel()
+						m.set(s, c, try(t, runplan, c, s))
+					})
+				}
+			}
 		}
-		r.ran = "no: it is not installed"
-		t.Run(c.name, func(t *testing.T) { smoke(t, runplan, c, r) })
-	}
-	t.Log("\n" + table(rows))
+	})
+	t.Logf("in %s\n%s", time.Since(began).Round(time.Second), m)
 }
 
 // alone checks that there is no network but the loopback.
@@ -67,135 +63,112 @@ func alone(t *testing.T) {
 	t.Log("no network but the loopback: nothing can leave this machine")
 }
 
-func smoke(t *testing.T, runplan string, c cli, r *row) {
-	program := filepath.Join(c.bin, c.name)
-	if _, err := os.Stat(program); err != nil {
-		t.Fatalf("%s %s could not be installed: %v", c.name, c.version, err)
+// try brings a CLI into a situation, and then lets all be well and the run go on.
+func try(t *testing.T, runplan string, c cli, s situation) (got cell) {
+	if why := s.not[c.name]; why != "" {
+		return cell{not: why}
 	}
-	r.ran = "yes"
-	t.Run("works", func(t *testing.T) {
-		m := startModel(t)
-		p := newPlace(t, runplan, c, m)
-		o := p.run(t, c.name)
-		r.outcome = fmt.Sprintf("%s in %s", o.last.Outcome, o.took.Round(time.Second))
-		r.tokens, r.cost = spent(o.purpose)
-		t.Logf("asked: %s; tools: %v; model %q", m.seen(), m.calls, o.last.Model)
-		if o.exit != 0 || o.last.Outcome != "ok" || o.gated != "pass" || o.file != written+"\n" {
-			t.Errorf("exit %d, agent %q (%s), gate %q, file %q", o.exit, o.last.Outcome, o.last.Reason, o.gated, o.file)
+	if _, err := os.Stat(filepath.Join(c.bin, c.name)); err != nil {
+		t.Errorf("%s %s could not be installed: %v", c.name, c.version, err)
+		return cell{}
+	}
+	m := startModel(t)
+	m.script = s.script
+	p := newPlace(t, runplan, c, m, s)
+	if s.down {
+		m.hangUp()
+	}
+	o := p.run(t, c.name, s)
+	got = cell{ran: true, first: o}
+	t.Logf("asked: %s; tools: %d", m.seen(), len(m.calls))
+	want := s.want
+	if w, ok := s.except[c.name]; ok {
+		want = w
+	}
+	check(t, p, o, s, want)
+	got.after = -1
+	if want.exit != 0 {
+		m.mend(t)
+		got.after, got.resumed = p.do(t, 3*time.Minute, append([]string{runplan, "resume"}, s.resume...)...)
+		if got.after != want.resume {
+			t.Errorf("resume: exit %d, not %d\n%s", got.after, want.resume, got.resumed)
 		}
-		if len(o.purpose) != 1 || o.purpose[0].In == nil || o.purpose[0].Out == nil || *o.purpose[0].In <= 0 || *o.purpose[0].Out <= 0 {
-			t.Errorf("the ledger has no tokens: %s", r.tokens)
-		}
-		p.explain(t, o)
-	})
-	t.Run("limit", func(t *testing.T) {
-		m := startModel(t)
-		m.refuse = http.StatusTooManyRequests
-		p := newPlace(t, runplan, c, m)
-		o := p.run(t, c.name)
-		r.limit = refusal(o)
-		if o.exit != 4 || o.last.Outcome != "limited" {
-			t.Errorf("exit %d, agent %q: %s", o.exit, o.last.Outcome, o.last.Reason)
-		}
-		// It goes on once the limit is over.
-		m.mu.Lock()
-		m.refuse = 0
-		m.mu.Unlock()
-		if code, out := p.do(t, 3*time.Minute, runplan, "resume"); code != 0 {
-			t.Errorf("resume: exit %d\n%s", code, out)
-		}
-		t.Logf("asked: %s", m.seen())
-		p.explain(t, o)
-	})
-	t.Run("sign-in", func(t *testing.T) {
-		m := startModel(t)
-		m.refuse = http.StatusUnauthorized
-		p := newPlace(t, runplan, c, m)
-		o := p.run(t, c.name)
-		r.auth = refusal(o)
-		if o.exit != 3 || o.last.Outcome != "needs_human" || !strings.Contains(o.last.Reason, "not signed in") {
-			t.Errorf("exit %d, agent %q: %s", o.exit, o.last.Outcome, o.last.Reason)
-		}
-		t.Logf("asked: %s", m.seen())
-		p.explain(t, o)
-	})
-	t.Run("denied", func(t *testing.T) { denied(t, runplan, c, r) })
+		p.read(t, &o)
+	}
+	if got.after <= 0 && (o.gated != "pass" || o.file != written+"\n") && want.resume == 0 {
+		t.Errorf("in the end the gate says %q of the file %q", o.gated, o.file)
+	}
+	got.told = !t.Failed()
+	p.explain(t, got)
+	return got
 }
 
-// A command that writes outside of the workspace does not get to do so with the permission that runplan gives by itself.
-// A CLI that says that it was refused lets the run wait for a person, whatever its status; others do not offer a shell to
-// their model, or have a sandbox of their own.
-func denied(t *testing.T, runplan string, c cli, r *row) {
-	m := startModel(t)
-	m.shell = true
-	p := newPlace(t, runplan, c, m)
-	o := p.run(t, c.name)
-	r.denied = refusal(o)
+// check compares what became of the run with what has to.
+func check(t *testing.T, p place, o outcome, s situation, want want) {
+	t.Helper()
+	if o.exit != want.exit || o.last.Outcome != want.outcome {
+		t.Errorf("exit %d, agent %q, not %d, %q: %s", o.exit, o.last.Outcome, want.exit, want.outcome, o.last.Reason)
+	}
+	for _, text := range want.words {
+		if !strings.Contains(o.out, text) {
+			t.Errorf("runplan does not say %q", text)
+		}
+	}
+	if want.timed != !o.last.RetryAt.IsZero() {
+		t.Errorf("the time to try again is %v; known has to be %v", o.last.RetryAt, want.timed)
+	}
+	if n := o.spent(); n != want.tries {
+		t.Errorf("%d attempts are used up, not %d", n, want.tries)
+	}
+	for _, e := range o.ends {
+		if !want.climbs && e.Tier != o.ends[0].Tier {
+			t.Errorf("attempt %d was given to tier %s, after %s", e.Attempt, e.Tier, o.ends[0].Tier)
+		}
+	}
+	if want.tokens && !o.counted() {
+		t.Errorf("the ledger does not know the tokens: %s", spent(o.purpose))
+	}
+	within := s.within
+	if within == 0 {
+		within = bound
+	}
+	if o.took > within {
+		t.Errorf("it took %s, and may take %s", o.took.Round(time.Second), within)
+	}
 	if _, err := os.Stat(p.ran()); err == nil {
-		r.denied = "RAN"
-		t.Error("the command was run, and wrote outside of the workspace")
+		t.Error("a command was run that wrote outside of the workspace")
 	}
-	if o.last.Outcome == "ok" {
-		t.Errorf("it passes for done: %s", o.last.Reason)
+}
+
+// spent counts the attempts that the batch has used up. Limits, outages and requests for a person use none.
+func (o outcome) spent() (n int) {
+	for _, e := range o.ends {
+		if slices.Contains([]string{"failed", "unchanged", "timed_out"}, e.Outcome) {
+			n++
+		}
 	}
-	says := slices.Contains([]string{"claude", "opencode"}, c.name)
-	if says && (o.exit != 3 || o.last.Outcome != "needs_human" || !strings.Contains(o.last.Reason, "not allowed")) {
-		t.Errorf("exit %d, agent %q: %s", o.exit, o.last.Outcome, o.last.Reason)
-	}
-	t.Logf("asked: %s; tools: %v; %s", m.seen(), m.calls, o.last.Reason)
-	p.explain(t, o)
+	return n
+}
+
+// counted reports whether the tokens of all attempts are known.
+func (o outcome) counted() bool {
+	return len(o.purpose) > 0 && !slices.ContainsFunc(o.purpose, func(l line) bool { return l.In == nil || l.Out == nil })
 }
 
 // explain prints what the CLI said where something is wrong, and keeps it where RUNPLAN_AGENTS_SMOKE_LOGS is a folder.
-func (p place) explain(t *testing.T, o outcome) {
+func (p place) explain(t *testing.T, c cell) {
 	t.Helper()
+	text := fmt.Sprintf("runplan said:\n%s\nand to resume:\n%s\n%s", c.first.out, c.resumed, p.logs())
 	if t.Failed() {
-		t.Logf("runplan said:\n%s\n%s", o.out, p.logs())
+		t.Log(text[max(0, len(text)-8000):])
 	}
 	if dir := os.Getenv("RUNPLAN_AGENTS_SMOKE_LOGS"); dir != "" {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
-		name := strings.ReplaceAll(strings.TrimPrefix(t.Name(), "TestRealAgents/"), "/", "-") + ".txt"
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(o.out+"\n"+p.logs()), 0o644); err != nil {
+		name := strings.ReplaceAll(strings.TrimPrefix(t.Name(), "TestRealAgents/all/"), "/", "-") + ".txt"
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-}
-
-// refusal is what is known of a run that the provider refused.
-func refusal(o outcome) string {
-	s := fmt.Sprintf("exit %d, %s in %s", o.exit, o.last.Outcome, o.took.Round(time.Second))
-	if !o.last.RetryAt.IsZero() {
-		s += ", with the time to try again"
-	}
-	return s
-}
-
-func spent(lines []line) (tokens, cost string) {
-	n := func(p *int64) string {
-		if p == nil {
-			return "?"
-		}
-		return fmt.Sprint(*p)
-	}
-	for _, l := range lines {
-		tokens += fmt.Sprintf("%s in, %s cached, %s out", n(l.In), n(l.Cached), n(l.Out))
-		cost += l.Source
-		if l.Cost != nil {
-			cost += fmt.Sprintf(" $%.6f", *l.Cost)
-		}
-	}
-	return tokens, cost
-}
-
-func table(rows []*row) string {
-	var b strings.Builder
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "CLI\tversion\tran\toutcome\ttokens\tcost\t429\t401\tshell")
-	for _, r := range rows {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.cli.name, r.cli.version, r.ran, r.outcome, r.tokens, r.cost, r.limit, r.auth, r.denied)
-	}
-	w.Flush()
-	return b.String()
 }
