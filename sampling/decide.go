@@ -34,6 +34,13 @@ func (c Candidate) name() string {
 	return fmt.Sprintf("candidate %d (%s)", c.Number, c.Slot.Variant.Name)
 }
 
+// alike reports whether two candidates with close scores were seen to do the same: both have tests that fail without a
+// change, and both pass all tests of all others.
+func (c Candidate) alike(other Candidate) bool {
+	sure := func(e *Evidence) bool { return e != nil && e.Own > 0 && e.Others > 0 && e.Agreed == 100 }
+	return sure(c.Measure.Evidence) && sure(other.Measure.Evidence)
+}
+
 // Step is the next step of a tournament.
 type Step string
 
@@ -97,9 +104,14 @@ func Decide(cands []Candidate, o Options) Decision {
 	} else {
 		d.say("%s scores %d, %s %d", best.name(), best.Score, second.name(), second.Score)
 	}
+	if e := best.Measure.Evidence; e != nil {
+		d.say("%s has %s", best.name(), e.words())
+	}
 	switch near := isClose(best.Score, second.Score, o.Close); {
 	case near && o.StopAtFirst:
 		d.say("the scores are close; no synthesis, as the first one that passes is good enough ([sampling] stop_at_first)")
+	case near && best.alike(second):
+		d.say("that is close, but each of the two passes all tests of the other, so there is nothing to combine")
 	case near:
 		d.Next = Synthesize
 		d.say("that is close: they differ by %s, the limit is %s %% of the best; a synthesis combines them, and %s is used if it fails", distance(best.Score, second.Score), percent(o.Close), best.name())

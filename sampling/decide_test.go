@@ -121,3 +121,16 @@ func TestAfterSynthesis(t *testing.T) {
 		}
 	}
 }
+
+func TestNoSynthesisOfCandidatesThatPassEachOthersTests(t *testing.T) {
+	cand := func(n, diff, agreed int) Candidate {
+		m := Measure{Passed: true, DiffLines: diff, Evidence: &Evidence{Own: 1, Agreed: agreed, Others: 1}}
+		return Candidate{Number: n, Measure: m, Score: Score(m), Tree: string(rune('a' + n))}
+	}
+	if d := Decide([]Candidate{cand(1, 30, 100), cand(2, 20, 100)}, DefaultOptions()); d.Next != Use || d.Leader != 2 {
+		t.Errorf("%+v", d)
+	}
+	if d := Decide([]Candidate{cand(1, 30, 50), cand(2, 20, 50)}, DefaultOptions()); d.Next != Synthesize {
+		t.Errorf("they disagree, and nobody looks further: %+v", d)
+	}
+}

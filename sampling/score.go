@@ -21,6 +21,9 @@ type Measure struct {
 	// Unknown names the inputs that no gate could measure, by the names of the score expression. They count as 0, which
 	// is alike for all candidates of a batch; the explanation says so.
 	Unknown []string `json:"unknown,omitempty"`
+
+	// Evidence is what the tests of the other candidates say; nil where none could be tried.
+	Evidence *Evidence `json:"evidence,omitempty"`
 }
 
 // inputs are the names that a score expression may use.
@@ -30,15 +33,39 @@ type inputs struct {
 	Lint    int `expr:"lint"`
 	Lessons int `expr:"lessons"`
 	AST     int `expr:"ast"`
+	Own     int `expr:"own"`
+	Agreed  int `expr:"agreed"`
+	Held    int `expr:"held"`
+
+	Compared int `expr:"compared"` // 1 if there is evidence
 }
 
 // in returns the inputs of a score. Negative counts become 0.
 func (m Measure) in() inputs {
-	return inputs{max(m.Tests, 0), max(m.DiffLines, 0), max(m.LintWarnings, 0), max(m.LessonViolations, 0), max(m.ASTViolations, 0)}
+	in := inputs{
+		Tests: max(m.Tests, 0), Diff: max(m.DiffLines, 0), Lint: max(m.LintWarnings, 0),
+		Lessons: max(m.LessonViolations, 0), AST: max(m.ASTViolations, 0),
+	}
+	if e := m.Evidence; e != nil {
+		in.Own, in.Agreed, in.Held = max(e.Own, 0), min(max(e.Agreed, 0), 100), min(max(e.Held, 0), 100)
+		in.Compared = 1
+	}
+	return in
 }
 
-// DefaultScore is SAMP-04 as an expression: what [Score] computes, for settings that want to start from it.
-const DefaultScore = "10*tests + 10000/(diff + 1) + 1000/(lint + 1) - 200*lessons - 100*ast"
+// The points where candidates' tests ran on each other. They were fitted on fix commits of real projects:
+// docs/sampling.md. What counts most elsewhere, many tests and a small diff, is what a change that does nothing has.
+const (
+	pointsOwn    = 5000 // for any own test that fails without the change
+	pointsAgreed = 50   // for each percent of the other candidates' tests that pass
+	pointsHeld   = 600  // for each percent of the held-out tests that pass
+	pointsLine   = 10   // for each changed line, up to mostLines: to break ties
+	mostLines    = 10
+)
+
+// DefaultScore is SAMP-04 with the evidence as an expression: what [Score] computes, for settings that want to start from it.
+const DefaultScore = "(compared > 0 ? 5000*min(own, 1) + 50*agreed + 600*held + 10*min(diff, 10) : 10*tests + 10000/(diff + 1))" +
+	" + 1000/(lint + 1) - 200*lessons - 100*ast"
 
 // Score rates a candidate (SAMP-04): tests count most, small and clean changes are better than large ones. What did not
 // pass its gates has 0, which is no rank: it is not eligible, even against a passer with less than 0. Divisions round
@@ -48,7 +75,7 @@ func Score(m Measure) int {
 		return 0
 	}
 	sum := 0
-	for _, t := range terms(m.in()) {
+	for _, t := range m.terms() {
 		sum = condition.Add(sum, t.Points)
 	}
 	return sum
@@ -62,29 +89,81 @@ type Term struct {
 	Text   string `json:"text"`   // "12 tests: 10 × 12"
 }
 
+// terms are those of SAMP-04 or, where candidates were compared, those of the evidence besides lint and violations.
+func (m Measure) terms() []Term {
+	in := m.in()
+	list := terms(in)
+	e := m.Evidence
+	if e == nil {
+		return list
+	}
+	lines := min(in.Diff, mostLines)
+	list[0].Points, list[0].Text = 0, phrase.Count(in.Tests, "passing test")+": no points, as candidates were compared"
+	list[1].Points, list[1].Text = pointsLine*lines, fmt.Sprintf("%s: %d × %d", phrase.Count(in.Diff, "changed line"), pointsLine, lines)
+	list = append(list, Term{"own", in.Own, pointsOwn * min(in.Own, 1),
+		fmt.Sprintf("%s without its change: %d", phrase.Count(in.Own, "own test that fails", "own tests that fail"), pointsOwn*min(in.Own, 1))})
+	if e.Others > 0 {
+		list = append(list, Term{"agreed", in.Agreed, pointsAgreed * in.Agreed,
+			fmt.Sprintf("passes %d %% of %s of other candidates: %d × %d", in.Agreed, phrase.Count(e.Others, "test"), pointsAgreed, in.Agreed)})
+	}
+	if e.Kept > 0 {
+		list = append(list, Term{"held", in.Held, pointsHeld * in.Held,
+			fmt.Sprintf("passes %d %% of %s: %d × %d", in.Held, phrase.Count(e.Kept, "held-out test"), pointsHeld, in.Held)})
+	}
+	return list
+}
+
 func terms(in inputs) []Term {
 	per := func(n int) int { return condition.Add(n, 1) }
+	count := func(name string, n int) string { return phrase.Count(n, MeaningOf(name).One, MeaningOf(name).Many) }
 	return []Term{
-		{"tests", in.Tests, condition.Mul(10, in.Tests), fmt.Sprintf("%s: 10 × %d", phrase.Count(in.Tests, "passing test"), in.Tests)},
-		{"diff", in.Diff, condition.FloorDiv(10000, per(in.Diff)), fmt.Sprintf("%s: 10000 / %d", phrase.Count(in.Diff, "changed line"), per(in.Diff))},
-		{"lint", in.Lint, condition.FloorDiv(1000, per(in.Lint)), fmt.Sprintf("%s: 1000 / %d", phrase.Count(in.Lint, "lint warning"), per(in.Lint))},
-		{"lessons", in.Lessons, condition.Mul(-200, in.Lessons), fmt.Sprintf("%s: -200 × %d", phrase.Count(in.Lessons, "violation of lessons", "violations of lessons"), in.Lessons)},
-		{"ast", in.AST, condition.Mul(-100, in.AST), fmt.Sprintf("%s: -100 × %d", phrase.Count(in.AST, "violation of patterns", "violations of patterns"), in.AST)},
+		{"tests", in.Tests, condition.Mul(10, in.Tests), fmt.Sprintf("%s: 10 × %d", count("tests", in.Tests), in.Tests)},
+		{"diff", in.Diff, condition.FloorDiv(10000, per(in.Diff)), fmt.Sprintf("%s: 10000 / %d", count("diff", in.Diff), per(in.Diff))},
+		{"lint", in.Lint, condition.FloorDiv(1000, per(in.Lint)), fmt.Sprintf("%s: 1000 / %d", count("lint", in.Lint), per(in.Lint))},
+		{"lessons", in.Lessons, condition.Mul(-200, in.Lessons), fmt.Sprintf("%s: -200 × %d", count("lessons", in.Lessons), in.Lessons)},
+		{"ast", in.AST, condition.Mul(-100, in.AST), fmt.Sprintf("%s: -100 × %d", count("ast", in.AST), in.AST)},
 	}
+}
+
+// Meaning describes a term of [Scorer.Explain] for people.
+type Meaning struct {
+	One, Many string // what it counts; One is "" for a term that counts nothing
+	Worth     string // what one of it is worth in the built-in score
+}
+
+// MeaningOf returns the meaning of the term with the given name. Of an unknown term it is the name.
+func MeaningOf(name string) Meaning {
+	switch name {
+	case "tests":
+		return Meaning{"passing test", "passing tests", "10 points each"}
+	case "diff":
+		return Meaning{"changed line", "changed lines", "10000 points, divided by the lines plus 1: a small change is worth more"}
+	case "lint":
+		return Meaning{"lint warning", "lint warnings", "1000 points, divided by the warnings plus 1"}
+	case "lessons":
+		return Meaning{"violation of lessons", "violations of lessons", "200 points less each"}
+	case "ast":
+		return Meaning{"violation of patterns", "violations of patterns", "100 points less each"}
+	case "score":
+		return Meaning{"", "score of the settings", "the expression under [sampling] score, of the figures below"}
+	case "gates":
+		return Meaning{"", "gates", "a gate failed: 0 points, and not eligible"}
+	}
+	return Meaning{"", name, ""}
 }
 
 // Scorer rates candidates by the built-in score or by an expression of the settings. Its zero value is the built-in.
 type Scorer struct{ own *condition.Integer[inputs] }
 
 // NewScorer compiles [sampling] score. An empty text means the built-in score. The names are tests, diff, lint,
-// lessons and ast; integer division rounds down. Errors name the column.
+// lessons, ast, own, agreed, held and compared; integer division rounds down. Errors name the column.
 func NewScorer(text string) (Scorer, error) {
 	if squeeze(text) == "" || squeeze(text) == squeeze(DefaultScore) {
 		return Scorer{}, nil
 	}
 	own, err := condition.ParseInteger[inputs](text)
 	if err != nil {
-		return Scorer{}, fmt.Errorf("[sampling] score: %w; the names are tests, diff, lint, lessons and ast", err)
+		return Scorer{}, fmt.Errorf("[sampling] score: %w", err)
 	}
 	// A candidate without lint warnings is no surprise, and a tournament is a bad place to find out.
 	if _, err := own.Value(inputs{}); err != nil {
@@ -121,7 +200,7 @@ func (s Scorer) Explain(m Measure) []Term {
 	if !m.Passed {
 		return []Term{{Name: "gates", Text: "a gate failed: 0 points, and not eligible"}}
 	}
-	out := terms(m.in())
+	out := m.terms()
 	if s.own != nil {
 		v, err := s.Score(m)
 		whole := Term{Name: "score", Value: v, Points: v, Text: s.String()}

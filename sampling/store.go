@@ -56,7 +56,7 @@ func (s Store) load() ([]json.RawMessage, []Outcome, error) {
 }
 
 func (s Store) broken(err error) error {
-	return fmt.Errorf("%w: %s: %w; mend it, or move it away to start anew", ErrBroken, s.Path, err)
+	return fmt.Errorf("%w: %s: %w; mend it, or move it away to start again", ErrBroken, s.Path, err)
 }
 
 // Append adds outcomes. Those of a candidate that is in the file already are left out, so that it may be called again

@@ -120,7 +120,7 @@ func TestAppendChecks(t *testing.T) {
 	}
 }
 
-// After a crash the same tournament is reported again, and counts once. The next attempt counts anew.
+// After a crash the same tournament is reported again, and counts once. The next attempt counts again.
 func TestAppendTwice(t *testing.T) {
 	s := store(t)
 	next := outcome("r", 1)

@@ -143,3 +143,28 @@ func FuzzOf(f *testing.F) {
 		}
 	})
 }
+
+func TestTakeBack(t *testing.T) {
+	const before = "package p\n\nfunc f() int {\n\treturn 1\n}\n\nfunc g() {\n\th()\n}\n"
+	const after = "package p\n\n// f is new.\nfunc f() int {\n\tx := 2\n\treturn x\n}\n\nfunc g() {\n}\n"
+	list := TakeBack("a.go", before, after)
+	var got []string
+	for _, m := range list {
+		got = append(got, m.describeBack())
+		if text := m.Apply(after); text == after || strings.Count(text, "func") != 2 {
+			t.Errorf("%s makes %q", m.describeBack(), text)
+		}
+	}
+	want := []string{"lines 5 to 6 are taken back", "the lines removed before line 10 are put back"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+	whole := TakeBack("a.go", before, strings.ReplaceAll(after, "// f is new.\n", ""))
+	text := strings.ReplaceAll(after, "// f is new.\n", "")
+	for _, m := range slices.Backward(whole) {
+		text = m.Apply(text)
+	}
+	if text != before {
+		t.Errorf("all parts taken back make %q", text)
+	}
+}

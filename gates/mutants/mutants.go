@@ -29,6 +29,7 @@ const (
 	RuleSurvived = "mutant-survived" // the tests pass on a wrong version
 	RuleUntested = "line-untested"   // no test runs the line
 	RuleTooFew   = "mutants-killed"  // the share of killed mutants is below the bar
+	RuleBack     = "part-untested"   // the tests pass although a part of the change is taken back
 )
 
 // Tree makes a scratch copy of the candidate's tree, which the gate writes mutants into. env is the environment of what
@@ -51,6 +52,8 @@ type Score struct {
 	Untested int // changed lines of code that no test runs
 	Covered  int // changed lines of code that a test runs
 	Left     int // mutants that the budget left no time for
+	Back     int // parts of the change that were taken back; they are not in Tried
+	Noticed  int // of these, how many the tests noticed
 }
 
 // New makes the gate. Its answer is never kept: it depends on how much time there was.
@@ -74,7 +77,13 @@ func (o Options) look(ctx context.Context, l *gates.Look) error {
 	if err != nil {
 		return err
 	}
-	if len(list) == 0 {
+	var back []Mutant
+	for _, f := range files {
+		if f.Status == gates.Modified {
+			back = append(back, TakeBack(f.Path, f.Before, f.After)...)
+		}
+	}
+	if len(list)+len(back) == 0 {
 		l.Skip("no changed line of code can be made wrong")
 		return nil
 	}
@@ -96,7 +105,7 @@ func (o Options) look(ctx context.Context, l *gates.Look) error {
 	}
 	g := gates.New(gates.Info{Name: Name}, func(ctx context.Context, in *gates.Look) error {
 		r := &runner{look: l, in: in, dir: dir, texts: texts, until: time.Now().Add(o.Budget)}
-		return r.judge(ctx, o, Spread(list))
+		return r.judge(ctx, o, slices.Concat(Spread(back), Spread(list)))
 	})
 	_, err = g.Check(ctx, s)
 	return err
@@ -124,7 +133,7 @@ func (o Options) mutants(ctx context.Context, l *gates.Look, files []gates.File)
 		more, err := o.script(ctx, l.Subject().Dir, others, lines)
 		switch {
 		case errors.Is(err, patterns.ErrMissing):
-			l.Note("files in other languages than Go are not looked at: ast-grep is not installed")
+			l.Note("files in other languages than Go are not checked: ast-grep is not installed")
 		case err != nil:
 			return nil, nil, err
 		}
@@ -165,6 +174,17 @@ func (r *runner) judge(ctx context.Context, o Options, list []Mutant) error {
 		if err != nil {
 			return err
 		}
+		if m.Kind == TakenBack {
+			switch what {
+			case killed:
+				score.Back++
+				score.Noticed++
+			case survived:
+				score.Back++
+				left = append(left, m)
+			}
+			continue
+		}
 		switch what {
 		case killed:
 			score.Tried++
@@ -189,6 +209,14 @@ func (r *runner) judge(ctx context.Context, o Options, list []Mutant) error {
 
 func (r *runner) report(o Options, score Score, left []Mutant, untested map[string]map[int]bool) error {
 	for _, m := range left {
+		if m.Kind == TakenBack {
+			r.look.Find(gates.Finding{
+				Rule: RuleBack, Path: m.Path, Line: m.Line, Severity: gates.Warning,
+				Message: "no test notices when " + m.describeBack(),
+				Fix:     "test what this part of the change is for, or leave it out",
+			})
+			continue
+		}
 		r.look.Find(gates.Finding{
 			Rule: RuleSurvived, Path: m.Path, Line: m.Line, Severity: gates.Warning,
 			Message: fmt.Sprintf("no test notices that %s (%s)", m.describe(), m.Kind),
@@ -204,11 +232,14 @@ func (r *runner) report(o Options, score Score, left []Mutant, untested map[stri
 		})
 	}
 	switch {
-	case score.Tried == 0 && score.Untested == 0:
+	case score.Tried == 0 && score.Untested == 0 && score.Back == 0:
 		r.look.Skip("no mutant could be tried%s", r.because())
 		return nil
 	case score.Tried > 0:
 		r.look.Note("%d of %s killed", score.Killed, phrase.Count(score.Tried, "mutant"))
+	}
+	if score.Back > 0 {
+		r.look.Note("%d of %s noticed when taken back", score.Noticed, phrase.Count(score.Back, "part of the change is", "parts of the change are"))
 	}
 	if score.Left > 0 {
 		r.look.Note("%s not tried: the budget of %s is spent", phrase.Count(score.Left, "mutant"), o.Budget)

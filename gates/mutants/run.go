@@ -79,7 +79,11 @@ func (r *runner) try(ctx context.Context, m Mutant) (what outcome, err error) {
 	if err != nil || t == nil {
 		return invalid, err
 	}
-	if t.covers && !t.lines[m.Line] || len(t.tests) == 0 {
+	if m.Kind == TakenBack {
+		if len(t.tests) == 0 {
+			return invalid, nil
+		}
+	} else if t.covers && !t.lines[m.Line] || len(t.tests) == 0 {
 		return uncovered, nil
 	}
 	if err := r.write(m.Path, m.Apply(r.texts[m.Path])); err != nil {

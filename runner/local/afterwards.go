@@ -9,7 +9,7 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// AppendAfterwards writes what a person did to a run that is not under way, as its last event. The caller holds the lock of
+// AppendAfterwards writes what a person did to a run that is not in progress, as its last event. The caller holds the lock of
 // the run.
 func AppendAfterwards(ctx context.Context, j *store.Journal, ev runner.Event) error {
 	if !ev.Kind.Afterwards() {

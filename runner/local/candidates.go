@@ -89,7 +89,7 @@ func (w *work) measured(ctx context.Context, base string, s runner.Slot, r round
 	made, done := r.executed[s.Number]
 	checked, gated := r.gated[s.Number]
 	if !done || made.Outcome == runner.OutcomeOK && !gated {
-		out.Void = "it was called off, as another one had passed"
+		out.Void = "it was cancelled: another candidate had passed"
 		return out, nil
 	}
 	out.Tree = made.Tree

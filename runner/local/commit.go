@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/gates/mutants"
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/proc"
@@ -39,7 +40,7 @@ func (w *work) Commit(ctx context.Context, c runner.Command, _ runner.Progress) 
 	if below == c.Tree && literal(w.Agent) {
 		// The repository already contains all that the plan spells out: usually the plan was merged before. The
 		// existing commit is the proof of the batch.
-		e.Commit, e.Outcome, e.Reason = c.Base, runner.OutcomeOK, "what it asks for is there already, so there is nothing to commit"
+		e.Commit, e.Outcome, e.Reason = c.Base, runner.OutcomeOK, "what it asks for already exists, so there is nothing to commit"
 		return e, nil
 	}
 	space, err := w.restore(ctx, c)
@@ -54,7 +55,7 @@ func (w *work) Commit(ctx context.Context, c runner.Command, _ runner.Progress) 
 	defer w.snapshots.drop()
 	res, err := proc.Run(ctx, proc.Cmd{
 		Args: []string{"git", "commit", "--quiet", "--allow-empty", "--cleanup=whitespace", "--file=-"},
-		Dir:  space.Dir, Env: w.marked(space.Env()), Stdin: strings.NewReader(w.message(b)),
+		Dir:  space.Dir, Env: w.marked(space.Env()), Stdin: strings.NewReader(w.message(b, w.factsOf(c.Batch, c.Base).gates)),
 		Limits: proc.Limits{Total: commitTimeout, Grace: w.Limits.Grace}, Reaper: w.Reaper,
 	})
 	if err != nil {
@@ -116,7 +117,7 @@ func (w *work) committed(ctx context.Context, branch string, b *planparse.Batch,
 }
 
 // message is the commit message: what the plan calls the batch, and the trailers that tie it to the run.
-func (w *work) message(b *planparse.Batch) string {
+func (w *work) message(b *planparse.Batch, seen []GateReceipt) string {
 	title := phrase.Cut(phrase.Line(redact.Clean(b.Title)), 72)
 	if title == "" {
 		title = "Batch " + b.Number
@@ -124,7 +125,36 @@ func (w *work) message(b *planparse.Batch) string {
 	var m strings.Builder
 	fmt.Fprintf(&m, "%s\n\nBatch %s of %s\n", title, b.Number, w.info.Plan)
 	fmt.Fprintf(&m, "\nRunplan-Run: %s\nRunplan-Batch: %s\nRunplan-Agent: %s\n", w.run, b.Key, w.worker(b.Key))
+	if proof := proofOf(seen); proof != "" {
+		fmt.Fprintf(&m, "Runplan-Proof: %s\n", proof)
+	}
 	return m.String()
+}
+
+// proofOf says on one line what the gates' answers are worth: which suites were calibrated, which tests of the base held,
+// and what of the wrong versions was noticed. It returns "" if nothing is known of that.
+func proofOf(seen []GateReceipt) string {
+	var parts []string
+	for _, g := range seen {
+		text := ""
+		switch {
+		case g.Status == gates.Skipped:
+		case g.Gate == mutants.Name:
+			text = g.Note
+		case g.Proof != nil:
+			text = string(g.Proof.Calibration)
+			if h := g.Proof.Held; h != nil && h.Why == "" {
+				text += fmt.Sprintf(", held %d of %d", h.Passed, h.Ran)
+			}
+			if g.Tests != nil {
+				text += fmt.Sprintf(", %d passed", g.Tests.Passed)
+			}
+		}
+		if text != "" {
+			parts = append(parts, g.Gate+" "+text)
+		}
+	}
+	return phrase.Cut(phrase.Line(redact.Clean(strings.Join(parts, "; "))), 300)
 }
 
 // Merge moves the run branch to the commit and writes the receipt.

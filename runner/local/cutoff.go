@@ -102,7 +102,7 @@ func (w *work) lookAfterCutOff(ctx context.Context, tip string, pending []runner
 		w.dropUpkeepLock(g.Idle)
 		ws, err := w.Repo.OpenWorkspace(g.Dir)
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, git.ErrBroken) {
-			continue // open makes the workspace anew
+			continue // open makes the workspace again
 		}
 		if err != nil {
 			return err

@@ -293,14 +293,14 @@ func (s *session) do(ctx context.Context, c runner.Command) (ev runner.Event, lo
 	start := s.Now()
 	ev, lost, err := s.tries(ctx, c)
 	ev = c.Report(ev)
-	ev.DurationMS = since(start, s.Now())
+	ev.DurationMS = max(0, since(start, s.Now())-ev.DurationMS) // less the time that its agent waited for the base
 	if err != nil {
 		ev.Outcome, ev.Reason = runner.OutcomeError, s.work.redact.String(err.Error())
 		if unstarted := (*agentError)(nil); errors.As(err, &unstarted) {
 			ev.Outcome = runner.OutcomeUnstarted
 		}
 		if errors.Is(err, errStopped) || ctx.Err() != nil {
-			ev.Outcome, ev.Reason = runner.OutcomeCancelled, "stopped while it was under way"
+			ev.Outcome, ev.Reason = runner.OutcomeCancelled, "stopped while it was in progress"
 		}
 	}
 	return ev, lost

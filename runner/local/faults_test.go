@@ -16,7 +16,7 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// What nobody can put right within a run is not tried again.
+// What nobody can fix within a run is not tried again.
 func TestInfrastructure(t *testing.T) {
 	for err, want := range map[error]bool{
 		fmt.Errorf("agent claude: %w: bwrap: no namespaces", sandbox.ErrUnusable): true,
@@ -55,7 +55,7 @@ func (n named) Run(context.Context, agents.Task, agents.Observer) (agents.Result
 
 // That a batch has failed for good is kept, however it came about: by its last attempt, or as nobody won a tournament.
 func TestAFailedTournamentIsTheEndOfItsTask(t *testing.T) {
-	c := newCup(t, "vanilla", "minimal-change")
+	c := newTournament(t, "vanilla", "minimal-change")
 	info := runner.Info{Slug: "p", Base: c.base, LoopVersion: runner.LoopVersion, Workers: 1, MaxAttempts: 1, Batches: []runner.BatchInfo{{Key: "1", Number: "1", Title: "a word", Sample: 2}}}
 	m, err := runner.New(info)
 	if err != nil {

@@ -68,7 +68,7 @@ func (w *work) Fidelity(ctx context.Context, c runner.Command, p runner.Progress
 
 // mechanical returns the result of the blueprint gate for the candidate.
 func (w *work) mechanical(c runner.Command) runner.Event {
-	e := runner.Event{Base: c.Base, Tree: c.Tree, Outcome: runner.OutcomeSkipped, Reason: "the blueprint gate did not look"}
+	e := runner.Event{Base: c.Base, Tree: c.Tree, Outcome: runner.OutcomeSkipped, Reason: "the blueprint gate did not run"}
 	for _, r := range w.factsOf(c.Batch, c.Base).last.reports {
 		if r.Gate != "blueprint" {
 			continue

@@ -18,7 +18,7 @@ func RoomLeftovers(home string, repo *git.Repo, l Layout) []Leftover {
 		x := Leftover{Kind: "room", Name: dir, Bytes: Size(dir), Remove: true, Why: "a gate that was killed left it"}
 		lock, err := TakeLock(dir+".lock", time.Now())
 		if err != nil {
-			x.Remove, x.Why = false, "a gate is at work in it"
+			x.Remove, x.Why = false, "a gate is running in it"
 		} else {
 			lock.Release()
 		}

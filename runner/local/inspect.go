@@ -15,7 +15,7 @@ import (
 // does not check files: the agent's own commits count as its work.
 func (w *work) inspect(ctx context.Context, s *Space, g glance) string {
 	if err := s.Check(); err != nil {
-		os.Remove(markerOf(s.Dir)) // the next attempt makes it anew
+		os.Remove(markerOf(s.Dir)) // the next attempt makes it again
 		gone := os.RemoveAll(s.Dir)
 		w.pool.Release(g.Batch) // only now, because another batch may take the folder
 		if gone != nil {

@@ -22,7 +22,7 @@ type job struct {
 	stale  bool // cancelled; its result is ignored
 }
 
-// result is how a job ended.
+// result holds the end of a job.
 type result struct {
 	*job
 	event runner.Event
@@ -172,7 +172,7 @@ func (s *session) wait(ctx context.Context, c runner.Command) (runner.Event, err
 	}
 }
 
-// waitLook is how often wait reads the clock.
+// waitLook sets how often wait reads the clock.
 const waitLook = 10 * time.Second
 
 // guard delays agents that would run beside others while memory is short. It always admits one, so that the run
@@ -187,7 +187,7 @@ type guard struct {
 	short  bool // the user was told
 }
 
-// guardPause is how often the guard checks memory again.
+// guardPause sets how often the guard checks memory again.
 const guardPause = time.Second
 
 func (g *guard) enter(ctx context.Context, stopping <-chan struct{}) (leave func(), err error) {

@@ -55,7 +55,7 @@ func (w *work) fastForward(ctx context.Context, c runner.Command) (refused strin
 		return "", nil // landed before
 	}
 	if tip != w.info.Base {
-		return fmt.Sprintf("%s moved from %s to %s while the run was at work; merge it yourself: %s", w.info.BaseBranch, short(w.info.Base), short(tip), by), nil
+		return fmt.Sprintf("%s moved from %s to %s during the run; merge it yourself: %s", w.info.BaseBranch, short(w.info.Base), short(tip), by), nil
 	}
 	_, branch, err := w.Repo.Head(ctx)
 	if err != nil {
@@ -149,7 +149,7 @@ func (w *work) pullRequest(ctx context.Context) (url, refused string, err error)
 		return "", fmt.Sprintf("%s was pushed to %s, but gh is not installed; open the pull request yourself", w.info.Branch, to), nil
 	}
 	if strings.Contains(refused, "already exists") {
-		return "the pull request was there already", "", nil
+		return "the pull request already existed", "", nil
 	}
 	return url, refused, err
 }

@@ -45,7 +45,7 @@ func TestRebaseOfWhatIsThereAlready(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e.Outcome != runner.OutcomeOK || e.Tree != tree || !strings.Contains(e.Reason, "nothing is left of it: what it did is there already") {
+	if e.Outcome != runner.OutcomeOK || e.Tree != tree || !strings.Contains(e.Reason, "nothing is left of it: what it did already exists") {
 		t.Errorf("%s, tree %s of %s: %q", e.Outcome, e.Tree, tree, e.Reason)
 	}
 	// A batch that needed no change in the first place has lost none.

@@ -12,7 +12,7 @@ import (
 )
 
 // ErrLocked means that another run holds the lock.
-var ErrLocked = errors.New("another runplan is at work")
+var ErrLocked = errors.New("another runplan is running")
 
 // Owner is the process that holds a lock.
 type Owner struct {

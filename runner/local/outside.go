@@ -249,7 +249,7 @@ func (w *work) reveal(ctx context.Context, s *Space) error {
 		}
 	}
 	if n := len(assumed) + len(skipped); n > 0 {
-		w.Note(fmt.Sprintf("the agent told git not to look at %d file(s), such as %s; they are looked at all the same", n, slices.Concat(assumed, skipped)[0]))
+		w.Note(fmt.Sprintf("the agent told git not to look at %d file(s), such as %s; they are checked all the same", n, slices.Concat(assumed, skipped)[0]))
 	}
 	return nil
 }

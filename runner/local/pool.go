@@ -169,7 +169,7 @@ func (p *Pool) resting() string {
 	return longest
 }
 
-// open opens the workspace in dir, or makes it anew if it is missing or broken.
+// open opens the workspace in dir, or makes it again if it is missing or broken.
 func (p *Pool) open(ctx context.Context, dir, base string) (*git.Workspace, error) {
 	if _, err := os.Stat(markerOf(dir)); err == nil {
 		if ws, err := p.repo.OpenWorkspace(dir); err == nil {
@@ -180,7 +180,7 @@ func (p *Pool) open(ctx context.Context, dir, base string) (*git.Workspace, erro
 		// folders, but a user's file would be lost. So the folder must be a worktree of this repository, empty, or
 		// half made.
 		if _, err := p.repo.OpenWorkspace(dir); err != nil && !emptyDir(dir) && !halfMade(dir) {
-			return nil, fmt.Errorf("make a workspace: %s is in the way and is not a worktree of runplan; move it away", dir)
+			return nil, fmt.Errorf("make a workspace: %s exists and is not a worktree of runplan; move it away", dir)
 		}
 	}
 	var ws *git.Workspace
@@ -324,7 +324,7 @@ func (p *Pool) DetachLost(ctx context.Context, at string) error {
 	for _, dir := range dirs {
 		ws, err := p.repo.OpenWorkspace(dir)
 		if err != nil {
-			continue // open makes it anew
+			continue // open makes it again
 		}
 		head, err := ws.HeadRef()
 		if err != nil || !strings.HasPrefix(head, "refs/heads/") {

@@ -12,7 +12,7 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// postLook is how often a run reads its posts.
+// postLook sets how often a run reads its posts.
 const postLook = 500 * time.Millisecond
 
 // mostSaidInPost bounds the text of a post, in bytes.

@@ -64,7 +64,7 @@ func TestHear(t *testing.T) {
 	if waiting, err := Unheard(ctx, j, "r"); err != nil || len(waiting) != 2 {
 		t.Errorf("%d wait, %v", len(waiting), err)
 	}
-	if _, err := open().hear(ctx, true); err != nil { // a run goes on: whoever wanted it to stop did so before
+	if _, err := open().hear(ctx, true); err != nil { // a run goes on: anyone who wanted it to stop did so before
 		t.Fatal(err)
 	}
 	if len(seen) != 2 || seen[0].Kind != runner.ApprovalDenied || seen[1].Kind != runner.Note || seen[0].Post == 0 || seen[1].Post <= seen[0].Post {

@@ -34,6 +34,22 @@ func (w *work) commandsOf(dir string) func() []string {
 	}
 }
 
+// redBefore returns a function that reports whether a test gate of a tree failed on the base. Without gates.baseline old
+// failures count, so that it is nil.
+func (w *work) redBefore(base *Baseline, dir string) func(context.Context) bool {
+	if !w.Baseline {
+		return nil
+	}
+	return func(ctx context.Context) bool {
+		for _, g := range w.suitesOf(dir) {
+			if rep, err := base.look(ctx, g.Info()); err == nil && rep.Status == gates.Fail {
+				return true
+			}
+		}
+		return false
+	}
+}
+
 // apart returns a function that takes a room of the candidate for the commands of the plan, once, when it is first called. They may
 // write to the tree, which no other gate should see. leave gives the room back.
 func (w *work) apart(c runner.Command) (take func(context.Context, gates.Subject) (string, []string, error), leave func()) {

@@ -131,11 +131,18 @@ func (w *work) roomOf(s gates.Subject) held.Room {
 }
 
 // learnBase finds the tests of a commit while an agent works on it, because its gates need them. The first agent
-// of a run waits for the result, so that the user learns of failures at the base before any cost.
-func (w *work) learnBase(ctx context.Context, commit string, say func(string)) {
+// of a run waits for the result, so that the user learns of failures at the base before any cost. It returns how long
+// the agent waited.
+func (w *work) learnBase(ctx context.Context, commit string) time.Duration {
 	if commit == "" || literal(w.Agent) {
-		return
+		return 0
 	}
+	begun := w.Now()
+	w.awaitBase(ctx, commit)
+	return w.Now().Sub(begun)
+}
+
+func (w *work) awaitBase(ctx context.Context, commit string) {
 	ended := make(chan struct{})
 	was, begun := w.learning.LoadOrStore(commit, ended)
 	if !begun {
@@ -157,7 +164,7 @@ func (w *work) learnBase(ctx context.Context, commit string, say func(string)) {
 	case <-was.(chan struct{}):
 		return
 	case <-time.After(patience):
-		say("waiting for the tests of the base: what is red there is said before the agent begins")
+		w.Note("testing the base first: the agent starts when it is known what fails without its change")
 	case <-ctx.Done():
 		return
 	}
@@ -167,7 +174,7 @@ func (w *work) learnBase(ctx context.Context, commit string, say func(string)) {
 	}
 }
 
-// patience is how long the first agent waits without a message.
+// patience limits how long the first agent waits without a message.
 const patience = 3 * time.Second
 
 // learn runs the suites on a commit. With tell, it notes the failures.
@@ -187,7 +194,10 @@ func (w *work) learn(ctx context.Context, rooms *rooms, commit string, tell bool
 		if ctx.Err() != nil {
 			return
 		}
-		rep, err := base.look(ctx, g.Info()) // after an error, the gates run it again and report why
+		rep, err := base.look(ctx, g.Info())
+		if err != nil && tell && ctx.Err() == nil { // the gates run it again, and stop the run
+			w.Note(fmt.Sprintf("no batch can pass until this is corrected: %v", err))
+		}
 		if err != nil || rep.Status != gates.Fail {
 			continue
 		}
@@ -210,7 +220,7 @@ type redAt struct {
 
 // redWords describes the failures at the base and the batches that must correct them.
 func (w *work) redWords(at string, red []redAt) string {
-	name := func(f gates.Finding) string { return cmp.Or(f.Test, f.Path, f.Rule) }
+	name := func(f gates.Finding) string { return cmp.Or(f.Test, f.Path, phrase.Fit(f.Message, 200)) }
 	list := func(found []redAt) string {
 		var names []string
 		for _, r := range found {
@@ -227,6 +237,9 @@ func (w *work) redWords(at string, red []redAt) string {
 	text := fmt.Sprintf("%s at the base, %s, before any change; ", phrase.Count(len(red), "failure", "failures"), at)
 	all := ": " + list(red)
 	var answers []string
+	if nameless := slices.DeleteFunc(slices.Clone(red), func(r redAt) bool { return baseline.Tells(r.finding) }); len(nameless) > 0 {
+		return text + "each batch fails on it until it is corrected, because it names no test: " + list(nameless)
+	}
 	for _, info := range w.info.Batches {
 		b, ok := w.Plan.Batch(info.Key)
 		if !ok || info.Skip != "" {

@@ -51,9 +51,9 @@ func (w *work) swallowed(ctx context.Context, c runner.Command, tree string) (st
 		return "", err
 	}
 	if literal(w.Agent) {
-		return "nothing is left of it: what it did is there already", nil
+		return "nothing is left of it: what it did already exists", nil
 	}
-	return "nothing is left of it: what it did is there already, so its commit is empty", nil
+	return "nothing is left of it: what it did already exists, so its commit is empty", nil
 }
 
 // candidate makes a commit of a tree for other batches to build on. It makes none if the run has one worker and no

@@ -27,7 +27,7 @@ type Receipt struct {
 	Title       string           `json:"title"`
 	Digest      string           `json:"digest"` // of the batch's text in the plan
 	Base        string           `json:"base"`
-	Head        string           `json:"head"` // the batch's one commit; the same as base where all of it was there already
+	Head        string           `json:"head"` // the batch's one commit; the same as base where all of it already existed
 	Tree        string           `json:"tree"`
 	Gates       []GateReceipt    `json:"gates"`
 	TestsBefore *gates.TestCount `json:"tests_before"`

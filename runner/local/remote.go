@@ -165,7 +165,7 @@ type Done struct {
 	Notes   []string       `json:"notes,omitempty"` // for the journal
 }
 
-// again reports whether the command must be performed anew: a cancelled or waiting command has no result.
+// again reports whether the command must be performed again: a cancelled or waiting command has no result.
 func (d Done) again() bool { return !d.Event.Outcome.Tells() }
 
 // Pushed names the last step of a run that was pushed to the shared repository. Others continue from it if this machine fails.
@@ -260,7 +260,7 @@ func builtOn(c runner.Command, d Done) bool {
 	return e.Outcome != runner.OutcomeOK || e.Commit != "" || e.Tree != c.Tree || c.Kind == runner.LandRun
 }
 
-// settleAfter is how long deferred files wait for the next push of the batch, which takes them along.
+// settleAfter limits how long deferred files wait for the next push of the batch, which takes them along.
 const settleAfter = 500 * time.Millisecond
 
 // settle pushes the deferred files that no other push has taken along.

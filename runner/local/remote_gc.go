@@ -97,7 +97,7 @@ func (r *sharedRun) canGo(ctx context.Context, rules SharedRules) (bool, string,
 		return false, "its run is not finished", nil
 	}
 	if live, err := rules.Live(ctx, r.id); err != nil || live {
-		return false, "its run is at work", err
+		return false, "its run is active", err
 	}
 	until := r.last.At.Add(rules.Keep)
 	if rules.Now.Before(until) {

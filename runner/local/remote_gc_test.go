@@ -37,7 +37,7 @@ func ended(t *testing.T, d *SharedRepo, at time.Time, how runner.Outcome) {
 }
 
 // What runs leave in the shared repository goes when nobody needs it: logs and reports a while after the run is done, its
-// branch once it is merged. What is at work, can be resumed, or is kept by the settings stays, with the reason.
+// branch once it is merged. What is running, can be resumed, or is kept by the settings stays, with the reason.
 func TestWhatRunsLeaveInTheSharedRepository(t *testing.T) {
 	one, two, base := team(t)
 	ctx := t.Context()
@@ -144,7 +144,7 @@ func TestCopiesGoWithWhatTheyAreOf(t *testing.T) {
 	}
 }
 
-// A run that its engine says is at work keeps all it has, whatever its journal says.
+// A run that its engine says is running keeps all it has, whatever its journal says.
 func TestARunAtWorkKeepsAll(t *testing.T) {
 	one, _, base := team(t)
 	at := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)

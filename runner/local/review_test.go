@@ -60,7 +60,7 @@ func TestWhatAReviewAsksFor(t *testing.T) {
 	blind.Passes[5].Status, blind.Passes[5].Note = gates.Errored, "the answer is no JSON"
 	_, err := b.verdict(runner.Event{}, blind)
 	if known := (*reviewError)(nil); !errors.As(err, &known) || !infrastructure(err) || !strings.Contains(err.Error(), "p6: the answer is no JSON") {
-		t.Errorf("who could not look is neither for nor against it, and is not asked three times: %v", err)
+		t.Errorf("who could not run is neither for nor against it, and is not asked three times: %v", err)
 	}
 	// A finding of an earlier round that nobody looked at since is still to be corrected.
 	open := passes(review.RequestChanges, nil, false)

@@ -58,7 +58,7 @@ func blocking(v review.Review) (reports []gates.Report, ids []string, again bool
 		reports = append(reports, r)
 	}
 	if len(v.Open) > 0 {
-		r := gates.Report{Gate: "review:earlier", Status: gates.Fail, Note: "found by an earlier review, and not looked at since"}
+		r := gates.Report{Gate: "review:earlier", Status: gates.Fail, Note: "found by an earlier review, and not checked since"}
 		for _, f := range v.Open {
 			again = true
 			ids = append(ids, f.ID)

@@ -128,6 +128,11 @@ func (w *work) begin(s *shift, fresh bool) {
 // record stores the current state as the expected one. The caller holds the lock.
 func (w *work) record(s *shift) {
 	w.keeper.ref = w.readShared(s.own)
+	w.takeSettings()
+}
+
+// takeSettings records the settings outside the repository. The caller holds the lock.
+func (w *work) takeSettings() {
 	if w.keeper.watch == nil {
 		dirs := []string{w.Layout.Workspace(w.info.Slug, 1)}
 		if r := w.rooms.made; r != nil {
@@ -137,6 +142,23 @@ func (w *work) record(s *shift) {
 		w.keeper.watch = stamps.New(redact.AgentEnv(w.Environ, nil), w.Repo.Root, dirs, filepath.Join(w.Repo.Common, "config"))
 	}
 	w.keeper.watch.Take()
+}
+
+// readAhead reads the settings in the background while the first workspaces are made. Later records read only files
+// that changed since.
+func (w *work) readAhead() {
+	if literal(w.Agent) {
+		return
+	}
+	w.ahead.Do(func() {
+		w.background.Go(func() {
+			w.keeper.mu.Lock()
+			defer w.keeper.mu.Unlock()
+			if w.keeper.watch == nil {
+				w.takeSettings()
+			}
+		})
+	})
 }
 
 // end ends a shift and restores changed files. It returns the changes of this shift and reports the others as
@@ -172,7 +194,7 @@ func (w *work) adopt(s *shift) {
 // tell notes changes that no single program can be blamed for.
 func (w *work) tell(s *shift, changes []change) {
 	for _, c := range changes {
-		who := "several programs were at work, so nobody is blamed"
+		who := "several programs were running, so nobody is blamed"
 		if !s.beside {
 			who = "it was found before " + s.of
 		}

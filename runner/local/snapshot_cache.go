@@ -8,7 +8,7 @@ import (
 	"github.com/runplan/runplan/internal/git"
 )
 
-// freshLook is how long a snapshot is valid. An agent that begins as another one ends reuses that one's snapshot.
+// freshLook limits how long a snapshot is valid. An agent that begins as another one ends reuses that one's snapshot.
 const freshLook = 100 * time.Millisecond
 
 // snapshotCache remembers the last look around.

@@ -66,7 +66,7 @@ func TestABranchThatWasPutBackIsNobodysFault(t *testing.T) {
 	}
 }
 
-// The same, as it comes about: an agent that was at work right before has moved a branch.
+// The same, as it comes about: an agent that was running right before has moved a branch.
 func TestNobodyIsBlamedForTheAgentBefore(t *testing.T) {
 	b := newBench(t)
 	b.atWork()
@@ -132,7 +132,7 @@ func TestAnAgentIsNotRunAgainForWhatFailsAfterIt(t *testing.T) {
 		sum += *l.Usage.CostUSD
 	}
 	if len(lost) != 0 || sum != 1 {
-		t.Errorf("it was at work once for a dollar; %d are told beside that, %.2f in all", len(lost), sum)
+		t.Errorf("it was running once for a dollar; %d are told beside that, %.2f in all", len(lost), sum)
 	}
 }
 

@@ -26,7 +26,7 @@ func (w *work) variantOf(ctx context.Context, c runner.Command, brief string) (t
 	}
 	v, ok := sampling.Named(c.Slot.Variant)
 	if !ok {
-		return "", "", fmt.Errorf("batch %s: candidate %d: there is no variant %q", c.Batch, c.Slot.Number, c.Slot.Variant)
+		return "", "", fmt.Errorf("batch %s: candidate %d: unknown variant %q", c.Batch, c.Slot.Number, c.Slot.Variant)
 	}
 	if v.Prompt == "" {
 		return brief, v.Name, nil

@@ -408,7 +408,7 @@ func TestRebaseConflict(t *testing.T) {
 		t.Fatalf("%+v: %v", e, err)
 	}
 	if e.Tree != tree || e.Fingerprint == "" {
-		t.Error("two conflicts of different candidates cannot be told apart")
+		t.Error("two conflicts of different candidates cannot be distinguished")
 	}
 	if !strings.Contains(e.Reason, "shared") || len(e.Reports) != 1 || e.Reports[0].Findings[0].Path != "shared" || e.Reports[0].Findings[0].Rule != "merge/conflict" {
 		t.Errorf("the files are not told: %+v", e)

@@ -171,6 +171,11 @@ func (w *work) Judge(ctx context.Context, c runner.Command, _ runner.Progress) (
 			return e, err
 		}
 	}
+	if !w.Sampling.Options.StopAtFirst {
+		if err := w.cross(ctx, c, cands); err != nil {
+			return e, err
+		}
+	}
 	held := sampling.Held{
 		BatchType: string(planparse.TypeOf(*b)), Run: w.run, Batch: c.Batch, Attempt: c.Attempt, Trigger: r.trigger, Seed: w.info.Seed,
 		Tier: r.tier(), Agent: r.agent(w.Agent.Name()), At: w.Now(), Round1: cands,

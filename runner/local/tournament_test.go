@@ -22,16 +22,16 @@ type someAgent struct{ agents.Agent }
 
 func (someAgent) Name() string { return "some" }
 
-// cup is a tournament of batch 1 in the journal, of which tests write what happened.
-type cup struct {
+// tournament is a tournament of batch 1 in the journal, of which tests write what happened.
+type tournament struct {
 	*bench
 	seq   int
 	judge runner.Command
 }
 
-func newCup(t *testing.T, variants ...string) *cup {
+func newTournament(t *testing.T, variants ...string) *tournament {
 	t.Helper()
-	c := &cup{bench: newBench(t)}
+	c := &tournament{bench: newBench(t)}
 	text := []byte("# p\n\n## Batch 1: a word\n\n- Create: `word.txt`\n")
 	var err error
 	if c.Plan, err = planparse.Parse("plan.md", text); err != nil {
@@ -59,7 +59,7 @@ func newCup(t *testing.T, variants ...string) *cup {
 	return c
 }
 
-func (c *cup) stamp(e runner.Event) runner.Event {
+func (c *tournament) stamp(e runner.Event) runner.Event {
 	c.seq++
 	e.Seq, e.Run, e.At = c.seq, c.run, time.Now()
 	if e.Kind != runner.RunStarted {
@@ -68,7 +68,7 @@ func (c *cup) stamp(e runner.Event) runner.Event {
 	return e
 }
 
-func (c *cup) happened(events ...runner.Event) {
+func (c *tournament) happened(events ...runner.Event) {
 	c.t.Helper()
 	for i := range events {
 		events[i] = c.stamp(events[i])
@@ -83,7 +83,7 @@ func (c *cup) happened(events ...runner.Event) {
 }
 
 // made writes that a candidate left text in word.txt, and what the gates said of it.
-func (c *cup) made(number int, text string, said runner.Outcome) {
+func (c *tournament) made(number int, text string, said runner.Outcome) {
 	c.t.Helper()
 	_, tree := c.change("1.c"+string(rune('0'+number)), c.base, "word.txt", text)
 	c.happened(runner.Event{Kind: runner.Executed, Candidate: number, Outcome: runner.OutcomeOK, Tree: tree})
@@ -98,7 +98,7 @@ func (c *cup) made(number int, text string, said runner.Outcome) {
 	c.happened(g)
 }
 
-func (c *cup) judged() runner.Event {
+func (c *tournament) judged() runner.Event {
 	c.t.Helper()
 	e, err := c.Judge(c.t.Context(), c.judge, nil)
 	if err != nil {
@@ -107,7 +107,7 @@ func (c *cup) judged() runner.Event {
 	return e
 }
 
-func (c *cup) outcomes() []sampling.Outcome {
+func (c *tournament) outcomes() []sampling.Outcome {
 	c.t.Helper()
 	out, err := c.Sampling.Outcomes.Read()
 	if err != nil {
@@ -117,7 +117,7 @@ func (c *cup) outcomes() []sampling.Outcome {
 }
 
 func TestJudgeSaysTheSameWhenItIsAskedAgain(t *testing.T) {
-	c := newCup(t, sampling.Vanilla, sampling.MinimalChange)
+	c := newTournament(t, sampling.Vanilla, sampling.MinimalChange)
 	c.made(1, "wrong\n", runner.OutcomeFailed)
 	c.made(2, "right\n", runner.OutcomeOK)
 	first := c.judged()
@@ -134,7 +134,7 @@ func TestJudgeSaysTheSameWhenItIsAskedAgain(t *testing.T) {
 
 // A judge that was stopped has not decided that the round was without a winner.
 func TestJudgeThatWasStoppedBeginsAnew(t *testing.T) {
-	c := newCup(t, sampling.Vanilla, sampling.MinimalChange)
+	c := newTournament(t, sampling.Vanilla, sampling.MinimalChange)
 	c.made(1, "wrong\n", runner.OutcomeFailed)
 	c.made(2, "bad\n", runner.OutcomeFailed)
 	c.happened(runner.Event{Kind: runner.Judged, Outcome: runner.OutcomeCancelled})
@@ -149,7 +149,7 @@ func TestJudgeThatWasStoppedBeginsAnew(t *testing.T) {
 // What was stopped, or waits for something, has no verdict and has not lost.
 func TestJudgeCountsOnlyWhatHasAVerdict(t *testing.T) {
 	for _, o := range []runner.Outcome{runner.OutcomeCancelled, runner.OutcomeError, runner.OutcomeUnstarted, runner.OutcomeLimited, runner.OutcomeHuman} {
-		c := newCup(t, sampling.Vanilla, sampling.MinimalChange)
+		c := newTournament(t, sampling.Vanilla, sampling.MinimalChange)
 		c.happened(runner.Event{Kind: runner.Executed, Candidate: 1, Outcome: o})
 		c.made(2, "right\n", runner.OutcomeOK)
 		if e := c.judged(); e.Scores[0].Void == "" || e.Scores[0].Passed {
@@ -162,7 +162,7 @@ func TestJudgeCountsOnlyWhatHasAVerdict(t *testing.T) {
 }
 
 func TestJudgeKeepsWhatEachCandidateChanged(t *testing.T) {
-	c := newCup(t, sampling.Vanilla, sampling.MinimalChange)
+	c := newTournament(t, sampling.Vanilla, sampling.MinimalChange)
 	c.made(1, "right\n", runner.OutcomeOK)
 	c.made(2, "wrong\n", runner.OutcomeFailed)
 	c.judged()
@@ -175,7 +175,7 @@ func TestJudgeKeepsWhatEachCandidateChanged(t *testing.T) {
 }
 
 func TestATournamentThatNobodyWonTellsTheNextAttemptWhatWasSaidLast(t *testing.T) {
-	c := newCup(t, sampling.Vanilla, sampling.MinimalChange)
+	c := newTournament(t, sampling.Vanilla, sampling.MinimalChange)
 	c.made(1, "wrong\n", runner.OutcomeFailed)
 	c.made(2, "bad\n", runner.OutcomeFailed)
 	c.happened(runner.Event{Kind: runner.Judged, Outcome: runner.OutcomeUndecided})
@@ -221,7 +221,7 @@ func TestCandidatesDoNotReadOfEachOtherInTheProgress(t *testing.T) {
 	}
 }
 
-// What a batch cost is what all of its candidates cost, also those that were called off.
+// What a batch cost is what all of its candidates cost, also those that were cancelled.
 func TestTheReceiptCountsEachCandidate(t *testing.T) {
 	var f facts
 	for _, k := range []runner.EventKind{runner.Executed, runner.Executed, runner.Spent} {
@@ -248,7 +248,7 @@ func TestTidyKnowsTheBranchesOfCandidates(t *testing.T) {
 
 // The synthesis is given the changes of candidates that passed, too.
 func TestSynthesisReadsWhatPassed(t *testing.T) {
-	c := newCup(t, sampling.Vanilla, sampling.MinimalChange)
+	c := newTournament(t, sampling.Vanilla, sampling.MinimalChange)
 	c.made(1, "right\n", runner.OutcomeOK)
 	c.made(2, "fine\n", runner.OutcomeOK)
 	if e := c.judged(); e.Outcome != runner.OutcomeUndecided || e.Candidate != 1 {
@@ -266,9 +266,9 @@ func TestSynthesisReadsWhatPassed(t *testing.T) {
 	}
 }
 
-// Tests are told apart by their names.
+// Tests are distinguished by their names.
 func TestSynthesisIsToldWhichTestsFailInWhichAttempt(t *testing.T) {
-	c := newCup(t, sampling.Vanilla, sampling.MinimalChange)
+	c := newTournament(t, sampling.Vanilla, sampling.MinimalChange)
 	for n, failing := range [][]string{{"TestOne", "TestBoth"}, {"TestBoth"}} {
 		_, tree := c.change("1.c1", c.base, "word.txt", failing[0])
 		r := gates.Report{Gate: "tests:go", Status: gates.Fail, Tests: &gates.TestCount{Failed: len(failing)}}
@@ -292,9 +292,9 @@ func TestSynthesisIsToldWhichTestsFailInWhichAttempt(t *testing.T) {
 	}
 }
 
-// Where the gates looked at nothing, it is the agents of which there is something to say.
+// Where the gates looked at nothing, it is the agents that the reason is about.
 func TestATournamentWithoutCandidatesNamesTheCause(t *testing.T) {
-	c := newCup(t, sampling.Vanilla, sampling.MinimalChange)
+	c := newTournament(t, sampling.Vanilla, sampling.MinimalChange)
 	_, half := c.change("1.c1", c.base, "word.txt", "half a word\n")
 	c.happened(
 		runner.Event{Kind: runner.Executed, Candidate: 1, Outcome: runner.OutcomeFailed, Tree: half, Reason: "the agent exited with status 3"},
@@ -314,7 +314,7 @@ func TestATournamentWithoutCandidatesNamesTheCause(t *testing.T) {
 
 // Of nothing nothing can be made: where no candidate left a change, no agent is paid for a synthesis.
 func TestATournamentWithoutChangesEndsWithoutASynthesis(t *testing.T) {
-	c := newCup(t, sampling.Vanilla, sampling.MinimalChange)
+	c := newTournament(t, sampling.Vanilla, sampling.MinimalChange)
 	below, err := c.Repo.TreeOf(t.Context(), c.base)
 	if err != nil {
 		t.Fatal(err)
@@ -330,9 +330,9 @@ func TestATournamentWithoutChangesEndsWithoutASynthesis(t *testing.T) {
 	}
 }
 
-// A candidate that the gates refused was looked at.
+// A candidate that the gates refused was checked.
 func TestATournamentThatTheGatesEndedSaysSo(t *testing.T) {
-	c := newCup(t, sampling.Vanilla, sampling.MinimalChange)
+	c := newTournament(t, sampling.Vanilla, sampling.MinimalChange)
 	c.made(1, "wrong\n", runner.OutcomeFailed)
 	c.happened(runner.Event{Kind: runner.Executed, Candidate: 2, Outcome: runner.OutcomeFailed, Reason: "the agent exited with status 3"},
 		runner.Event{Kind: runner.Judged, Outcome: runner.OutcomeUndecided})
@@ -346,7 +346,7 @@ func TestATournamentThatTheGatesEndedSaysSo(t *testing.T) {
 
 // What a candidate changed is kept, and read by others; its secrets are not.
 func TestTheChangesOfACandidateAreKeptWithoutSecrets(t *testing.T) {
-	c := newCup(t, sampling.Vanilla, sampling.MinimalChange)
+	c := newTournament(t, sampling.Vanilla, sampling.MinimalChange)
 	key := "ghp_" + strings.Repeat("Ab1", 12)
 	c.made(1, key+"\n", runner.OutcomeFailed)
 	c.made(2, "wrong\n", runner.OutcomeFailed)

@@ -21,14 +21,14 @@ func (w *work) dropUpkeepLock(idle bool) {
 	case open:
 		return
 	case !known:
-		w.Note("git's lock .git/objects/maintenance.lock came while this run was at work; whether a git holds it cannot be told here. If none is at work, remove it: rm " + path)
+		w.Note("git's lock .git/objects/maintenance.lock came during the run; whether a git holds it cannot be told here. If none is running, remove it: rm " + path)
 		return
 	}
 	if err := os.Remove(path); err != nil {
-		w.Note("git's upkeep was cut off while this run was at work, and its lock cannot be removed: " + err.Error())
+		w.Note("git's upkeep was cut off during the run, and its lock cannot be removed: " + err.Error())
 		return
 	}
-	w.Note("git's upkeep was cut off while this run was at work; its lock .git/objects/maintenance.lock was removed")
+	w.Note("git's upkeep was cut off during the run; its lock .git/objects/maintenance.lock was removed")
 }
 
 // dropRefLocks removes the ref locks that a killed git of an agent left. With such a lock, neither the run nor the

@@ -74,7 +74,7 @@ func (w *work) Gates(ctx context.Context, c runner.Command, p runner.Progress) (
 	}
 	verdict, d, err := w.gateIn(ctx, rooms, c, b, p)
 	if err == nil && !d.Empty() && !w.alone(c) {
-		w.Note(fmt.Sprintf("the gates of batch %s run again: %s changed in their room while others were at work", c.Place(), firstOf(d)))
+		w.Note(fmt.Sprintf("the gates of batch %s run again: %s changed in their room while others were running", c.Place(), firstOf(d)))
 		verdict, d, err = w.gateIn(ctx, rooms, c, b, p)
 	}
 	if ctx.Err() != nil {
@@ -126,7 +126,7 @@ func (w *work) gateIn(ctx context.Context, rooms *rooms, c runner.Command, b *pl
 	}()
 	apart, leave := w.apart(c)
 	defer leave()
-	list := suite.All(rm.Dir, w.promising(b, promise.Options{Tree: rm, Room: apart, Suites: w.commandsOf(rm.Dir)}))
+	list := suite.All(rm.Dir, w.promising(b, promise.Options{Tree: rm, Room: apart, Suites: w.commandsOf(rm.Dir), RedBefore: w.redBefore(base, rm.Dir)}))
 	if w.Baseline {
 		list = base.Around(list)
 	}

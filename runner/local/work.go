@@ -57,8 +57,10 @@ type work struct {
 	tidying sync.Mutex // only one agent is cleaned up after at a time
 	holding sync.Mutex // only one candidate is added to the log at a time
 
-	sights sync.Map // batch → gates.Report of its agent's changes outside
-	keeper keeper   // files that control git in all worktrees
+	crossed sync.Map // batch and attempt → map[int]sampling.Evidence
+	sights  sync.Map // batch → gates.Report of its agent's changes outside
+	keeper  keeper   // files that control git in all worktrees
+	ahead   sync.Once
 
 	snapshots snapshotCache // last snapshot of the surroundings of the workspaces
 
@@ -79,6 +81,7 @@ func (w *work) execute(ctx context.Context, c runner.Command, p runner.Progress)
 	if _, err := w.sealed(ctx); err != nil { // before an agent can change the inputs of rooms
 		return e, err
 	}
+	w.readAhead()
 	found := w.gathering(ctx, c, b)
 	w.crowd() // the setup of a workspace may make changes that others would be blamed for
 	space, err := w.pool.Acquire(ctx, c.Place(), c.Base)
@@ -111,7 +114,7 @@ func (w *work) execute(ctx context.Context, c runner.Command, p runner.Progress)
 			return e, err
 		}
 	}
-	w.learnBase(ctx, c.Base, func(text string) { p.Line(c.Batch, text) })
+	e.DurationMS = w.learnBase(ctx, c.Base).Milliseconds()
 	at := w.shift(c, space, "the agent")
 	w.begin(at, true)
 	steps := w.critic(ctx, space.Dir, b, agent, agents.ObserverFunc(func(line string) { p.Line(c.Batch, line) }))

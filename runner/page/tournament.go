@@ -7,11 +7,13 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/sampling"
 )
 
-// cupView is a tournament: its candidates side by side.
-type cupView struct {
+// tournamentView is a tournament: its candidates side by side.
+type tournamentView struct {
 	Run, RunTitle, Key, Number, Title, BatchHref, Verdict string
 	Attempts                                              []pageLink
 	Candidates                                            []contestant
@@ -26,16 +28,19 @@ type contestant struct {
 
 // term is a line of the table of scores: what one part of the score gave each candidate.
 type term struct {
-	Name  string
-	Cells []string
+	Counts, Worth string
+	Cells         []termCell
 }
 
+// termCell holds the points of a candidate for a term, and the measured figure.
+type termCell struct{ Points, Measured string }
+
 func (s *site) showCandidates(w http.ResponseWriter, r *http.Request) {
-	var v cupView
+	var v tournamentView
 	ctx, key := r.Context(), r.PathValue("batch")
 	run, err := s.hub.find(ctx, r.PathValue("run"))
 	if err == nil {
-		err = s.cup(ctx, &v, run, key, r.URL.Query().Get("a"))
+		err = s.tournament(ctx, &v, run, key, r.URL.Query().Get("a"))
 	}
 	if err != nil {
 		s.missing(w, r, err)
@@ -47,13 +52,13 @@ func (s *site) showCandidates(w http.ResponseWriter, r *http.Request) {
 	s.show(w, r, "candidates", sheet{Title: "Candidates of " + v.Number + " " + v.Title, Section: "runs", View: v}, nil)
 }
 
-// cup fills in the tournament of a batch.
-func (s *site) cup(ctx context.Context, v *cupView, run, key, attempt string) error {
+// tournament fills in the tournament of a batch.
+func (s *site) tournament(ctx context.Context, v *tournamentView, run, key, attempt string) error {
 	f, b, err := s.frame(ctx, run, key)
 	if err != nil {
 		return err
 	}
-	*v = cupView{Run: run, RunTitle: b.RunTitle, Key: key, Number: b.Number, Title: b.Title, BatchHref: "../" + batchHref(key), Verdict: f.sum.Sampling}
+	*v = tournamentView{Run: run, RunTitle: b.RunTitle, Key: key, Number: b.Number, Title: b.Title, BatchHref: "../" + batchHref(key), Verdict: f.sum.Sampling}
 	tries, _, err := s.tries(ctx, f)
 	if err != nil {
 		return err
@@ -63,7 +68,7 @@ func (s *site) cup(ctx context.Context, v *cupView, run, key, attempt string) er
 }
 
 // of picks the candidates of one attempt: the given one, or the last that had some.
-func (v *cupView) of(tries []try, attempt string) {
+func (v *tournamentView) of(tries []try, attempt string) {
 	var numbers []int
 	for _, t := range tries {
 		if t.Candidate > 0 && !slices.Contains(numbers, t.Number) {
@@ -92,7 +97,7 @@ func (v *cupView) of(tries []try, attempt string) {
 	v.terms()
 }
 
-func (v *cupView) terms() {
+func (v *tournamentView) terms() {
 	var names []string
 	for _, c := range v.Candidates {
 		for _, t := range c.Terms {
@@ -101,17 +106,33 @@ func (v *cupView) terms() {
 			}
 		}
 	}
+	own := slices.Contains(names, "score") // an expression of the settings, which the other terms only feed
 	for _, name := range names {
-		row := term{Name: name}
+		row := term{Counts: sampling.MeaningOf(name).Many, Worth: sampling.MeaningOf(name).Worth}
+		if own && name != "score" {
+			row.Worth = "counted; the score of the settings weighs it"
+		}
 		for _, c := range v.Candidates {
-			cell := none
+			cell := termCell{Points: none}
 			if i := slices.IndexFunc(c.Terms, func(t runner.ScoreTerm) bool { return t.Name == name }); i >= 0 {
-				cell = signed(c.Terms[i].Points) + " (" + strconv.Itoa(c.Terms[i].Value) + ")"
+				cell = cellOf(c.Terms[i], own)
 			}
 			row.Cells = append(row.Cells, cell)
 		}
 		v.Terms = append(v.Terms, row)
 	}
+}
+
+// cellOf returns the figures of a term. own means that an expression of the settings gives the points.
+func cellOf(t runner.ScoreTerm, own bool) termCell {
+	m := sampling.MeaningOf(t.Name)
+	switch {
+	case m.One == "":
+		return termCell{Points: signed(t.Points)}
+	case own:
+		return termCell{Points: strconv.Itoa(t.Value)}
+	}
+	return termCell{signed(t.Points), phrase.Count(t.Value, m.One, m.Many)}
 }
 
 func signed(n int) string {

@@ -8,26 +8,26 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// cup is a tournament, ready to be shown.
-type cup struct {
+// tournament is a tournament, ready to be shown.
+type tournament struct {
 	Batch      string
 	Verdict    string
-	Candidates []cupRow
+	Candidates []contestRow
 }
 
-type cupRow struct{ Batch, Number, Variant, State, Tone, Icon, Points, Why string }
+type contestRow struct{ Batch, Number, Variant, State, Tone, Icon, Points, Why string }
 
-// cups returns the last tournament of each batch that had one.
-func cups(s runner.Summary) []cup {
-	var out []cup
+// tournaments returns the last tournament of each batch that had one.
+func tournaments(s runner.Summary) []tournament {
+	var out []tournament
 	for _, b := range s.Batches {
 		if len(b.Candidates) == 0 {
 			continue
 		}
-		x := cup{Batch: ui.Sanitize(b.Number), Verdict: ui.Sanitize(b.Sampling)}
+		x := tournament{Batch: ui.Sanitize(b.Number), Verdict: ui.Sanitize(b.Sampling)}
 		for _, c := range b.Candidates {
 			f := candidateFace(c, false)
-			row := cupRow{
+			row := contestRow{
 				Batch: x.Batch, Number: fmt.Sprint(c.Number), Variant: ui.Sanitize(c.Variant), State: f.word, Tone: string(f.tone), Icon: ui.Style{}.Icon(f.tone),
 				Points: none, Why: candidateWhy(c),
 			}
@@ -42,8 +42,8 @@ func cups(s runner.Summary) []cup {
 	return out
 }
 
-func markdownCups(b *strings.Builder, s runner.Summary) {
-	all := cups(s)
+func markdownTournaments(b *strings.Builder, s runner.Summary) {
+	all := tournaments(s)
 	if len(all) == 0 {
 		return
 	}

@@ -1,0 +1,213 @@
+package local
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/gates/held"
+	"github.com/runplan/runplan/gates/testout"
+	"github.com/runplan/runplan/internal/language"
+	"github.com/runplan/runplan/internal/phrase"
+	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/sampling"
+)
+
+// crossBudget limits the time for running candidates' tests on each other. An author whose tests did not run
+// everywhere by then is left out as a whole, so that no candidate is judged by a part.
+const crossBudget = 10 * time.Minute
+
+// crossing runs the tests of each candidate that passed on the code of the others and of the base.
+type crossing struct {
+	w     *work
+	c     runner.Command
+	base  string // tree
+	cands []sampling.Candidate
+	until time.Time
+	tests []sampling.CrossTest
+}
+
+// cross adds evidence to the candidates that passed, if at least two of them left different files and one changed tests.
+// The next round of the same tournament gets the same evidence.
+func (w *work) cross(ctx context.Context, c runner.Command, cands []sampling.Candidate) error {
+	key := fmt.Sprintf("%s %d", c.Batch, c.Attempt)
+	var evidence map[int]sampling.Evidence
+	if known, ok := w.crossed.Load(key); ok {
+		evidence = known.(map[int]sampling.Evidence)
+	} else {
+		var err error
+		if evidence, err = w.evidence(ctx, c, cands); err != nil {
+			return err
+		}
+		w.crossed.Store(key, evidence)
+	}
+	for i := range cands {
+		e, ok := evidence[cands[i].Number]
+		if !ok {
+			continue
+		}
+		cands[i].Measure.Evidence = &e
+		var err error
+		if cands[i].Score, err = w.Sampling.Scorer.Score(cands[i].Measure); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *work) evidence(ctx context.Context, c runner.Command, cands []sampling.Candidate) (map[int]sampling.Evidence, error) {
+	x := &crossing{w: w, c: c, until: w.Now().Add(crossBudget)}
+	var numbers []int
+	for _, cand := range cands {
+		if cand.Void == "" && cand.Measure.Passed && cand.Tree != "" {
+			x.cands, numbers = append(x.cands, cand), append(numbers, cand.Number)
+		}
+	}
+	trees := map[string]bool{}
+	for _, cand := range x.cands {
+		trees[cand.Tree] = true
+	}
+	if len(trees) < 2 {
+		return nil, nil
+	}
+	var err error
+	if x.base, err = w.Repo.TreeOf(ctx, c.Base); err != nil {
+		return nil, fmt.Errorf("compare the candidates of batch %s: %w", c.Batch, err)
+	}
+	done := 0
+	for _, author := range x.cands {
+		tested, err := x.changesTests(ctx, author)
+		if err != nil {
+			return nil, err
+		}
+		if !tested {
+			continue
+		}
+		whole, err := x.author(ctx, author)
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if err != nil {
+			w.Note(fmt.Sprintf("the tests of candidate %d of batch %s have no say: %s", author.Number, c.Batch, phrase.Line(err.Error())))
+			continue
+		}
+		if !whole {
+			w.Note(fmt.Sprintf("the tests of candidate %d of batch %s have no say: %s were not enough to run them on the others", author.Number, c.Batch, crossBudget))
+			continue
+		}
+		done++
+	}
+	if done == 0 {
+		return nil, nil
+	}
+	return sampling.Weigh(numbers, x.tests), nil
+}
+
+// changesTests reports whether a candidate added or changed a test file.
+func (x *crossing) changesTests(ctx context.Context, author sampling.Candidate) (bool, error) {
+	entries, err := x.w.Repo.Compare(x.c.Base, author.Tree).Entries(ctx)
+	if err != nil {
+		return false, fmt.Errorf("look for the tests of candidate %d: %w", author.Number, err)
+	}
+	for _, e := range entries {
+		if _, now := e.Blobs(); now != "" && language.IsTest(e.Path) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// author runs one candidate's tests on the base and on the others. whole is false if there was no time for all of it.
+func (x *crossing) author(ctx context.Context, author sampling.Candidate) (whole bool, err error) {
+	var found []sampling.CrossTest
+	for _, g := range x.w.suitesOf(x.w.Repo.Root) {
+		gate := g.Info().Name
+		own, err := x.cases(ctx, author, gate)
+		if err != nil {
+			return false, err
+		}
+		if len(own) == 0 {
+			continue
+		}
+		before, late, err := x.run(ctx, author, x.base, gate)
+		if err != nil || late {
+			return false, err
+		}
+		red := slices.DeleteFunc(own, func(c testout.Case) bool { return c.Status != testout.Passed || before[c.Key()] })
+		at := len(found)
+		for _, c := range red {
+			found = append(found, sampling.CrossTest{Author: author.Number, Name: strings.TrimSpace(c.Group + " " + c.Name), Passes: []int{author.Number}})
+		}
+		if len(red) == 0 {
+			continue
+		}
+		for _, other := range x.cands {
+			if other.Number == author.Number {
+				continue
+			}
+			passed := map[string]bool{}
+			if other.Tree != author.Tree {
+				if passed, late, err = x.run(ctx, author, other.Tree, gate); err != nil || late {
+					return false, err
+				}
+			}
+			for i, c := range red {
+				if other.Tree == author.Tree || passed[c.Key()] {
+					found[at+i].Passes = append(found[at+i].Passes, other.Number)
+				}
+			}
+		}
+	}
+	x.tests = append(x.tests, found...)
+	return true, nil
+}
+
+// cases returns the tests of a suite that ran when the gates looked at a candidate.
+func (x *crossing) cases(ctx context.Context, author sampling.Candidate, gate string) ([]testout.Case, error) {
+	if known, ok := x.w.proofs.of(author.Tree); ok {
+		return slices.Clone(known[gate]), nil
+	}
+	base := x.w.baseline(gates.Subject{Base: x.c.Base, Env: x.w.marked(nil), Timeout: x.w.GateTimeout, Redact: x.w.redact.String, Reaper: x.w.Reaper})
+	base.tree = author.Tree
+	defer base.Close(context.WithoutCancel(ctx))
+	rep, err := base.look(ctx, gates.Info{Name: gate})
+	return slices.Clone(rep.BaseCases()), err
+}
+
+// run runs a candidate's tests on the code of another tree, and returns the tests that passed. A test file that does not
+// build there has not passed.
+func (x *crossing) run(ctx context.Context, author sampling.Candidate, tree, gate string) (passed map[string]bool, late bool, err error) {
+	if x.w.Now().After(x.until) {
+		return nil, true, nil
+	}
+	s := gates.Subject{
+		Base: author.Tree, Tree: tree, Sealed: true, Env: x.w.marked(nil), Timeout: x.w.GateTimeout, Redact: x.w.redact.String, Reaper: x.w.Reaper,
+	}
+	room := x.w.roomOf(gates.Subject{Base: x.c.Base, Env: s.Env})
+	runner := held.New(held.Options{Repo: x.w.Repo, Room: room, Gates: x.w.suitesOf}, s)
+	defer runner.Close()
+	out, err := runner.Run(ctx, gate)
+	if err != nil {
+		return nil, false, err
+	}
+	passed = map[string]bool{}
+	if out.Nothing { // both have the same tests, and that tree passes its own
+		known, err := x.cases(ctx, sampling.Candidate{Tree: tree}, gate)
+		out.Cases = known
+		if err != nil {
+			return nil, false, err
+		}
+	}
+	if len(out.Left) > 0 && tree != x.base {
+		return passed, false, nil
+	}
+	for _, c := range out.Cases {
+		if c.Status == testout.Passed {
+			passed[c.Key()] = true
+		}
+	}
+	return passed, false, nil
+}
