@@ -62,7 +62,7 @@ const (
 	Synthetic Source = "synthetic" // from a repository's history
 )
 
-// Kind is what a review teaches (TRAIN-21, C-24).
+// Kind says what a review teaches (TRAIN-21, C-24).
 type Kind string
 
 // The two kinds of review pairs; other examples have none.

@@ -159,7 +159,7 @@ func (p *place) judge(r *result) string {
 	clone := filepath.Join(p.Dir, "oracle", "clone")
 	branch := "runplan/plan/main"
 	if r != nil && !r.merged {
-		branch = "trunk" // only the world around the repository is looked at
+		branch = "trunk" // only the world around the repository is checked
 	}
 	if out, err := p.clean(p.Dir, "clone", "--quiet", "--no-local", "--branch", branch, p.repo, clone); err != nil {
 		return "the run branch cannot be cloned: " + last(out, 200)

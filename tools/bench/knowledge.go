@@ -339,7 +339,7 @@ func (b *bench) oneOfMany(patterns.Program) error {
 				return err
 			}
 			if x.result.Changed != 1 {
-				return fmt.Errorf("%d files were read anew, not 1", x.result.Changed)
+				return fmt.Errorf("%d files were read again, not 1", x.result.Changed)
 			}
 			*change.to = append(*change.to, float64(x.took))
 		}

@@ -21,7 +21,7 @@ func (b *bench) temporal() error {
 	file := filepath.Join(b.place.Dir, "temporal.json")
 	cmd := exec.Command("go", "test", "-vet=off", "-count=1", "-timeout=60m", "-run=^TestOverhead$", ".", "-noops="+strconv.Itoa(b.of(200, 10)), "-figures="+file)
 	cmd.Dir = filepath.Join("temporal", "servertest")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-trimpath", "GOTOOLCHAIN=local") // as make test-temporal, or all is built anew
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-trimpath", "GOTOOLCHAIN=local") // as make test-temporal, or all is rebuilt
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%w\n%s", err, out)
 	}

@@ -2,12 +2,18 @@ package main
 
 import (
 	"bytes"
+	"crypto/ed25519"
+	"crypto/x509"
+	"encoding/pem"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/goccy/go-yaml"
 )
 
 // program stands for runplan: it answers what install.sh asks of the binary.
@@ -50,6 +56,7 @@ func built(t *testing.T, at target) *release {
 		func() error { return r.npm(t.Context()) },
 		func() error { return r.manifests(t.Context()) },
 		func() error { return r.checksums(t.Context()) },
+		func() error { return r.signature(t.Context()) },
 	} {
 		if err := do(); err != nil {
 			t.Fatal(err)
@@ -109,10 +116,12 @@ func files(t *testing.T, dir string) (all []string) {
 
 // install.sh installs what the checksums name, and removes all of it again (REL-02).
 func TestInstallAndUninstall(t *testing.T) {
-	r, prefix := built(t, here(t)), t.TempDir()
-	out, err := install(t, r, prefix)
-	if err != nil || !strings.Contains(out, "runplan v1.2.3") {
-		t.Fatalf("%v: %s", err, out)
+	r, prefix := built(t, here(t)), filepath.Join(t.TempDir(), "new", "prefix")
+	for range 2 { // the second time over the first
+		out, err := install(t, r, prefix)
+		if err != nil || !strings.Contains(out, "runplan v1.2.3") {
+			t.Fatalf("%v: %s", err, out)
+		}
 	}
 	if n := len(files(t, prefix)); n != 8 {
 		t.Errorf("%d files were installed: %q", n, files(t, prefix))
@@ -120,8 +129,8 @@ func TestInstallAndUninstall(t *testing.T) {
 	if out, err := install(t, r, prefix, "--uninstall"); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	if left := files(t, prefix); len(left) > 0 {
-		t.Errorf("left after --uninstall: %q", left)
+	if _, err := os.Stat(prefix); !os.IsNotExist(err) {
+		t.Errorf("left after --uninstall: %q", files(t, prefix))
 	}
 }
 
@@ -160,5 +169,109 @@ func TestSameBytes(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// install.sh verifies the signature of the checksums where it has the public key (REL-04).
+func TestInstallVerifiesTheSignature(t *testing.T) {
+	if _, err := exec.LookPath("openssl"); err != nil {
+		t.Skip("NOT TESTED: there is no openssl")
+	}
+	keys := t.TempDir()
+	pair := func(name string) (private, public string) {
+		pub, key, err := ed25519.GenerateKey(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := x509.MarshalPKCS8PrivateKey(key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := x509.MarshalPKIXPublicKey(pub)
+		if err != nil {
+			t.Fatal(err)
+		}
+		public = filepath.Join(keys, name)
+		if err := os.WriteFile(public, pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: b}), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: a})), public
+	}
+	private, ours := pair("ours.pem")
+	_, others := pair("others.pem")
+	t.Setenv(signingKey, private)
+	r := built(t, here(t))
+
+	t.Setenv("RUNPLAN_PUBLIC_KEY", ours)
+	if out, err := install(t, r, t.TempDir()); err != nil {
+		t.Errorf("signed by this key: %v: %s", err, out)
+	}
+	t.Setenv("RUNPLAN_PUBLIC_KEY", others)
+	prefix := t.TempDir()
+	if out, err := install(t, r, prefix); err == nil || !strings.Contains(out, "does not verify") {
+		t.Errorf("signed by another key: %v: %s", err, out)
+	}
+	t.Setenv("RUNPLAN_PUBLIC_KEY", ours)
+	if err := os.Remove(filepath.Join(r.out, "SHA256SUMS.sig")); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := install(t, r, prefix); err == nil {
+		t.Errorf("not signed: %s", out)
+	}
+	if left := files(t, prefix); len(left) > 0 {
+		t.Errorf("installed: %q", left)
+	}
+}
+
+// The dev container feature installs what install.sh of the release verifies (CI-02).
+func TestDevContainerFeature(t *testing.T) {
+	r, prefix := built(t, here(t)), t.TempDir()
+	served := filepath.Join(t.TempDir(), "download")
+	if err := os.MkdirAll(served, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(r.out, filepath.Join(served, "v1.2.3")); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("sh", "tools/ci/feature/install.sh")
+	cmd.Env = append(os.Environ(), "VERSION=1.2.3", "PREFIX="+prefix, "RUNPLAN_RELEASES=file://"+filepath.Dir(served))
+	out, err := cmd.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "runplan v1.2.3") {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if _, err := os.Stat(filepath.Join(prefix, "bin", "runplan")); err != nil {
+		t.Error(err)
+	}
+}
+
+// action.yml uses inputs that it declares, and files that are there (CI-01).
+func TestActionIsWhole(t *testing.T) {
+	t.Chdir(filepath.Join("..", ".."))
+	text, err := os.ReadFile("action.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var action struct {
+		Inputs map[string]struct{ Description string }
+		Runs   struct {
+			Using string
+			Steps []struct{ Shell, Run, Uses string }
+		}
+	}
+	if err := yaml.Unmarshal(text, &action); err != nil {
+		t.Fatal(err)
+	}
+	if action.Runs.Using != "composite" || len(action.Runs.Steps) != 3 {
+		t.Errorf("%+v", action.Runs)
+	}
+	for _, m := range regexp.MustCompile(`inputs\.([a-z-]+)`).FindAllStringSubmatch(string(text), -1) {
+		if action.Inputs[m[1]].Description == "" {
+			t.Errorf("the input %s is not declared", m[1])
+		}
+	}
+	for _, m := range regexp.MustCompile(`GITHUB_ACTION_PATH/([a-z/.]+)`).FindAllStringSubmatch(string(text), -1) {
+		if _, err := os.Stat(m[1]); err != nil {
+			t.Error(err)
+		}
 	}
 }

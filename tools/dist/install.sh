@@ -3,6 +3,7 @@
 # binary, the manual pages and the completions below $PREFIX (default ~/.local).
 #
 #   sh install.sh [VERSION]       RUNPLAN_RELEASES=https://... or file:///folder names another source
+#   RUNPLAN_PUBLIC_KEY=key.pem    verifies the signature of the checksums with this key first; needs openssl
 #   sh install.sh --uninstall     removes what was installed
 set -eu
 
@@ -14,9 +15,15 @@ fail() { echo "install.sh: $*" >&2; exit 1; }
 
 if [ "${1:-}" = --uninstall ]; then
   [ -f "$list" ] || fail "nothing to remove: there is no $list"
-  while IFS= read -r file; do rm -f "$prefix/$file"; done <"$list"
+  all=$(sed -n '1!G;h;$p' "$list") # the last line first: a folder was noted before what is in it
   rm -f "$list"
-  rmdir "$prefix/share/runplan" 2>/dev/null || true
+  printf '%s\n' "$all" | while IFS= read -r file; do
+    case $file in
+      ./) rmdir "$prefix" 2>/dev/null || true ;;
+      */) rmdir "$prefix/$file" 2>/dev/null || true ;; # it stays while it holds something else
+      *) rm -f "$prefix/$file" ;;
+    esac
+  done
   echo "runplan was removed from $prefix; its journals and settings are kept in ~/.runplan and in each repository"
   exit 0
 fi
@@ -44,6 +51,12 @@ trap 'rm -rf "$dir"' EXIT
 version=${1:-latest}
 if [ "$version" = latest ]; then from=$releases/latest/download; else from=$releases/download/v${version#v}; fi
 fetch "$from/SHA256SUMS" "$dir/SHA256SUMS"
+if [ -n "${RUNPLAN_PUBLIC_KEY:-}" ]; then
+  command -v openssl >/dev/null || fail "RUNPLAN_PUBLIC_KEY is set, and openssl is not installed"
+  fetch "$from/SHA256SUMS.sig" "$dir/SHA256SUMS.sig"
+  openssl pkeyutl -verify -pubin -inkey "$RUNPLAN_PUBLIC_KEY" -rawin -in "$dir/SHA256SUMS" -sigfile "$dir/SHA256SUMS.sig" \
+    >/dev/null || fail "the signature of SHA256SUMS does not verify with $RUNPLAN_PUBLIC_KEY; nothing was installed"
+fi
 archive=$(sed -n "s/^[0-9a-f]*  \(runplan_.*_${os}_$arch\.tar\.gz\)$/\1/p" "$dir/SHA256SUMS")
 [ -n "$archive" ] || fail "the release has no archive for $os/$arch"
 fetch "$from/$archive" "$dir/$archive"
@@ -55,8 +68,15 @@ fetch "$from/$archive" "$dir/$archive"
 
 tar -xzf "$dir/$archive" -C "$dir"
 root=$dir/${archive%.tar.gz}
+grep '/$' "$list" >"$dir/installed" 2>/dev/null || true # folders that an earlier installation made
+folder() { # makes a folder, and notes it with those above it that were not there
+  if [ -d "$prefix/$1" ]; then return; fi
+  if [ "$1" != . ]; then folder "$(dirname "$1")"; fi
+  mkdir -p "$prefix/$1"
+  echo "$1/" >>"$dir/installed"
+}
 put() { # FILE TO MODE
-  mkdir -p "$prefix/$(dirname "$2")"
+  folder "$(dirname "$2")"
   cp "$root/$1" "$prefix/$2.new" && chmod "$3" "$prefix/$2.new" && mv "$prefix/$2.new" "$prefix/$2"
   echo "$2" >>"$dir/installed"
 }

@@ -36,6 +36,8 @@ type release struct {
 	out     string    // folder of the results, absolute
 	work    string    // folder of what is needed in between, absolute
 	targets []target
+	base    string // tar file with the base system of the image; "" for no image
+	astGrep string // program for the image; "" for none
 }
 
 // target is a system that a binary is built for, in the names of GOOS and GOARCH.
@@ -59,6 +61,8 @@ func run(ctx context.Context) error {
 	version := flag.String("version", "", "semantic `version` of the release, such as v0.2.0")
 	out := flag.String("out", "dist", "`folder` of the results; it is replaced")
 	targets := flag.String("targets", allTargets, "systems to build for, as GOOS/GOARCH, separated by spaces")
+	base := flag.String("image-base", "", "tar `file` with the base system of the OCI image, see tools/dist/image/base.sh; no image without it")
+	astGrep := flag.String("image-ast-grep", "", "`program` ast-grep for the OCI image")
 	flag.Parse()
 	m := semver.FindStringSubmatch(*version)
 	if m == nil {
@@ -69,6 +73,7 @@ func run(ctx context.Context) error {
 		return err
 	}
 	defer os.RemoveAll(r.work)
+	r.base, r.astGrep = *base, *astGrep
 	for _, step := range []struct {
 		name string
 		do   func(context.Context) error
@@ -80,7 +85,9 @@ func run(ctx context.Context) error {
 		{"npm", r.npm},
 		{"bill of materials", r.materials},
 		{"manifests", r.manifests},
+		{"image", r.image},
 		{"checksums", r.checksums},
+		{"signature", r.signature},
 	} {
 		start := time.Now()
 		if err := step.do(ctx); err != nil {

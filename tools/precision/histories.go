@@ -89,7 +89,7 @@ func (h history) clone(dir string) (string, error) {
 	if _, err := git(dir, "clone", "-q", "--no-checkout", "--", h.source, to); err != nil {
 		return "", err
 	}
-	_, err := git(to, "update-ref", tip, "HEAD") // HEAD moves with each commit that is looked at
+	_, err := git(to, "update-ref", tip, "HEAD") // HEAD moves with each commit that is checked
 	return to, err
 }
 

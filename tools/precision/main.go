@@ -46,7 +46,7 @@ func main() {
 	flag.StringVar(&o.commit, "commit", "", "look at this `commit` instead of a sample, and print all that is said of it; with -only")
 	flag.IntVar(&o.n, "n", 25, "commits to draw from each history")
 	flag.Uint64Var(&o.seed, "seed", 1, "random seed of the sample")
-	flag.IntVar(&o.parallel, "parallel", min(2, runtime.NumCPU()), "histories that are looked at the same time")
+	flag.IntVar(&o.parallel, "parallel", min(2, runtime.NumCPU()), "histories that are checked the same time")
 	flag.BoolVar(&o.open, "open", false, "print the findings that nobody judged, as lines for the file of judgements")
 	flag.BoolVar(&o.whole, "whole", false, "look at the newest tree of each history as one change that adds all of it; nothing is too many then")
 	flag.BoolVar(&o.verbose, "v", false, "print each error and warning")

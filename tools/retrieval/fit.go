@@ -38,8 +38,14 @@ const (
 	fileMarks  = 40
 )
 
-// gain adds the files and functions that a selection of chunks finds, at 16k and at 8k tokens.
-func (x *example) gain(weights []float64, count *[4]int) {
+// fitBudgets lists the budgets in tokens that the weights are fitted for.
+var fitBudgets = [...]int{16000, 8000, 4000}
+
+// counts holds the files and functions that are found at each of [fitBudgets].
+type counts [2 * len(fitBudgets)]float64
+
+// gain adds the files and functions that a selection of chunks finds.
+func (x *example) gain(weights []float64, count *counts) {
 	for i, r := range x.Rows {
 		s := 0.0
 		for k, f := range r.F {
@@ -48,7 +54,7 @@ func (x *example) gain(weights []float64, count *[4]int) {
 		x.score[i], x.order[i] = s, i
 	}
 	slices.SortFunc(x.order, func(a, b int) int { return cmp.Or(cmp.Compare(x.score[b], x.score[a]), a-b) })
-	for at, budget := range []int{16000, 8000} {
+	for at, budget := range fitBudgets {
 		picked := retrieve.Spread(len(x.order), budget*tokens.PerToken,
 			func(i int) (string, float64) { return fmt.Sprint(x.Rows[x.order[i]].P), x.score[x.order[i]] },
 			func(i int, first bool) int {
@@ -74,35 +80,38 @@ func (x *example) gain(weights []float64, count *[4]int) {
 				whole++
 			}
 		}
-		count[2*at] += len(files)
-		count[2*at+1] += whole
+		count[2*at] += float64(len(files))
+		count[2*at+1] += float64(whole)
 	}
 }
 
-// evaluate returns the value of weights, and the shares of files and functions at both budgets.
-func evaluate(all []*example, weights []float64) (float64, [4]float64) {
-	counts := make([][4]int, len(all))
+// evaluate returns the value of weights, and the shares of files and functions at each budget. A function is worth more
+// than a file, because an edit needs it.
+func evaluate(all []*example, weights []float64) (float64, counts) {
+	each := make([]counts, len(all))
 	var group sync.WaitGroup
 	for part := range 2 {
 		group.Go(func() {
 			for i := part; i < len(all); i += 2 {
-				all[i].gain(weights, &counts[i])
+				all[i].gain(weights, &each[i])
 			}
 		})
 	}
 	group.Wait()
-	var d [4]float64
-	files, units := 0, 0
-	for i, c := range counts {
-		files, units = files+all[i].Files, units+len(all[i].Units)
+	var d counts
+	of := [2]float64{}
+	for i, c := range each {
+		of[0], of[1] = of[0]+float64(all[i].Files), of[1]+float64(len(all[i].Units))
 		for k := range d {
-			d[k] += float64(c[k])
+			d[k] += c[k]
 		}
 	}
+	worth := 0.0
 	for k := range d {
-		d[k] /= float64(max(1, []int{files, units}[k%2]))
+		d[k] /= max(1, of[k%2])
+		worth += d[k] * [2]float64{1, 1.3}[k%2] / float64(1+k/2)
 	}
-	return d[0] + 0.8*d[1] + 0.5*(d[2]+0.8*d[3]), d
+	return worth, d
 }
 
 // fit looks for better weights from those that are in use, one at a time. A third of the commits, drawn by seed, has no

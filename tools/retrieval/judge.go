@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -16,6 +17,26 @@ import (
 type judge struct {
 	t    *task
 	kind string // perfect, refuses or takes
+	seen offers
+}
+
+// offers holds the lines of each file that a judge was asked about. A file without lines was offered to scope alone.
+type offers map[string][][2]int
+
+// whether says whether lines of a file were offered, for the notes about what is missed.
+func (o offers) whether(path string, lines []int) string {
+	spans, ok := o[path]
+	switch {
+	case o == nil:
+		return ""
+	case !ok:
+		return " (file not offered)"
+	case len(lines) > 0 && !slices.ContainsFunc(lines, func(n int) bool {
+		return !slices.ContainsFunc(spans, func(s [2]int) bool { return s[0] <= n && n <= s[1] })
+	}):
+		return " (offered)"
+	}
+	return fmt.Sprintf(" (file offered in %d pieces)", len(spans))
 }
 
 var (
@@ -36,6 +57,7 @@ func (j judge) Complete(_ context.Context, r llm.Request) (llm.Response, error) 
 				_, yes = j.t.file(m[2])
 			}
 			answer[m[1]] = map[string]any{"relevant": yes, "reason": "script"}
+			j.seen[m[2]] = nil
 		}
 	case llm.Precision:
 		answer = j.pieces(r.Prompt)
@@ -74,6 +96,7 @@ func (j judge) pieces(prompt string) map[string]any {
 		from, _ := strconv.Atoi(m[2])
 		to, _ := strconv.Atoi(m[3])
 		byPath[path] = append(byPath[path], offered{m[1], from, to})
+		j.seen[path] = append(j.seen[path], [2]int{from, to})
 		answer[m[1]] = map[string]string{"takes": "primary"}[j.kind]
 		if answer[m[1]] == "" {
 			answer[m[1]] = "excluded"

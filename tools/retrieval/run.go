@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -94,6 +95,7 @@ func (c *checkout) measure(ctx context.Context, b *board, t *task, res *result) 
 	if err != nil {
 		return err
 	}
+	offered := offers{}
 	deps := func(kind string) retrieve.Deps {
 		prompts, err := retrieve.LoadPrompts()
 		if err != nil {
@@ -101,7 +103,7 @@ func (c *checkout) measure(ctx context.Context, b *board, t *task, res *result) 
 		}
 		d := retrieve.Deps{Base: base, Repo: id, Log: forgetful{}, Session: forgetful{}, Prompts: prompts, Program: c.program, Environ: c.env}
 		if kind != "" {
-			d.LLM, d.Model = llm.CompleterFunc(judge{t, kind}.Complete), model
+			d.LLM, d.Model = llm.CompleterFunc(judge{t, kind, offered}.Complete), model
 		}
 		return d
 	}
@@ -122,7 +124,7 @@ func (c *checkout) measure(ctx context.Context, b *board, t *task, res *result) 
 			} else {
 				kind := map[string]string{"runplan, perfect judge": "perfect", "runplan, judge takes all": "takes", "runplan, judge refuses all": "refuses"}[m]
 				pkg, err := retrieve.Retrieve(ctx, deps(kind), retrieve.Request{Task: short(t.hash), Text: t.message, Dir: c.dir, Stages: []string{"scope", "precision"}, Budget: tokens.Budget{Window: budget}})
-				if err != nil {
+				if err != nil && !errors.As(err, new(*retrieve.NoMatchError)) { // that shows nothing
 					return fmt.Errorf("%s: %w", m, err)
 				}
 				for _, p := range pkg.Parts {
@@ -132,8 +134,12 @@ func (c *checkout) measure(ctx context.Context, b *board, t *task, res *result) 
 				res.asked++
 			}
 			res.add(m, budget, want, shown)
-			if b.o.verbose && m == methods[0] && budget == slices.Max(b.o.budgets) {
-				b.say(want.missed(res.name, t, shown))
+			if b.o.verbose && (m == methods[0] || m == methods[1]) && budget == slices.Max(b.o.budgets) {
+				o := offered
+				if m == methods[0] {
+					o = nil
+				}
+				b.say(want.missed(res.name+", "+m, t, shown, o))
 			}
 		}
 	}
@@ -262,18 +268,18 @@ func (g goal) shows(u unit, shown []piece) bool {
 	return true
 }
 
-// missed describes what the shown pieces lack.
-func (g goal) missed(repo string, t *task, shown []piece) string {
+// missed describes what the shown pieces lack. If a judge was asked, it adds whether the judge was offered it.
+func (g goal) missed(repo string, t *task, shown []piece, o offers) string {
 	first, _, _ := strings.Cut(t.message, "\n")
 	text := fmt.Sprintf("%s %s %q\n", repo, short(t.hash), first)
 	for _, f := range g.files {
 		if !slices.ContainsFunc(shown, func(p piece) bool { return p.path == f }) {
-			text += "    file " + f + "\n"
+			text += "    file " + f + o.whether(f, nil) + "\n"
 		}
 	}
 	for _, u := range g.units {
 		if !g.shows(u, shown) {
-			text += fmt.Sprintf("    lines %v of %s in %s\n", u.lines[:min(6, len(u.lines))], u.name, u.path)
+			text += fmt.Sprintf("    lines %v of %s in %s%s\n", u.lines[:min(6, len(u.lines))], u.name, u.path, o.whether(u.path, u.lines))
 		}
 	}
 	return text

@@ -165,7 +165,7 @@ func (s *storm) print(seed uint64) {
 		fmt.Printf("%d kills in headless mode, by phase: %s\n", n, list(s.phases, phases()))
 	}
 	if s.inTeam > 0 {
-		fmt.Printf("%d kills in team mode, by all that was under way: %s\n", s.inTeam, list(s.team, teamPhases()))
+		fmt.Printf("%d kills in team mode, by all that was in progress: %s\n", s.inTeam, list(s.team, teamPhases()))
 	}
 	fmt.Printf("violations: %d\n", len(s.violations))
 	for _, v := range s.violations {

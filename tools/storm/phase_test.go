@@ -25,8 +25,8 @@ func TestUnderWay(t *testing.T) {
 		{"two", []event{given("1/r1-c0/execute"), given("2/r1-c0/execute")}, "agents side by side"},
 		{"one has ended", []event{given("1/r1-c0/execute"), given("2/r1-c0/execute"), {Kind: "executed", Command: "1/r1-c0/execute"}, given("1/r1-c0/gate")}, "one agent, gate"},
 		{"on unmerged work", []event{given("2/r1-c0/gate", "1"), given("3/r1-c0/execute", "1")}, "one agent, agent on unmerged work, gate on unmerged work"},
-		{"called off just now", []event{given("1/r1-c0/rebase"), {Kind: "withdrawn", Command: "1/r1-c0/rebase", At: at(950)}}, "calling off"},
-		{"called off a while ago", []event{given("1/r1-c0/rebase"), {Kind: "withdrawn", Command: "1/r1-c0/rebase", At: at(100)}, given("2/r1-c0/merge")}, "merge"},
+		{"cancelled just now", []event{given("1/r1-c0/rebase"), {Kind: "withdrawn", Command: "1/r1-c0/rebase", At: at(950)}}, "calling off"},
+		{"cancelled a while ago", []event{given("1/r1-c0/rebase"), {Kind: "withdrawn", Command: "1/r1-c0/rebase", At: at(100)}, given("2/r1-c0/merge")}, "merge"},
 		{"done", []event{given("1/r1-c0/merge"), {Kind: "run.finished"}}, "after the end"},
 	} {
 		if got := strings.Join(underWay(c.events, at(1000)), ", "); got != c.want {

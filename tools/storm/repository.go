@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	_ "modernc.org/sqlite" // the journal is looked at without the code that wrote it
+	_ "modernc.org/sqlite" // the journal is checked without the code that wrote it
 )
 
 // repository is the repository of one run of the storm.

@@ -139,7 +139,7 @@ func (s *storm) session(r *repository, c choice) (end, error) {
 // watch follows the events of a session.
 type watch struct {
 	*storm
-	open   map[string]time.Time // what is under way, by the id of its command
+	open   map[string]time.Time // what is in progress, by the id of its command
 	merged int
 }
 

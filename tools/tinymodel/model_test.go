@@ -118,8 +118,8 @@ func TestRefused(t *testing.T) {
 		why   string
 	}{
 		"no answer":                   {[]Rule{{When: "x y z"}}, "no answer"},
-		"an answer that is a token":   {[]Rule{{Say: "x"}}, "cannot be told apart"},
-		"the same short answer twice": {[]Rule{{When: "a phrase", Say: "yes, I do"}, {Say: "yes, I do"}}, "cannot be told apart"},
+		"an answer that is a token":   {[]Rule{{Say: "x"}}, "cannot be distinguished"},
+		"the same short answer twice": {[]Rule{{When: "a phrase", Say: "yes, I do"}, {Say: "yes, I do"}}, "cannot be distinguished"},
 		"the same phrase twice":       {[]Rule{{When: "a phrase", Say: "one thing"}, {When: "a phrase", Say: "another thing"}}, "only once"},
 		"a phrase that is a token":    {[]Rule{{When: "the", Say: "one thing"}}, "take a longer one"},
 		"two without a phrase":        {[]Rule{{Say: "one thing"}, {Say: "another thing"}}, "which one"},

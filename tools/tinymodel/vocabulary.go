@@ -109,7 +109,7 @@ func (v *vocabulary) addAnswer(text string) ([]int, error) {
 		cuts = cuts[:len(cuts)-1] // the rest is not unique: it belongs to the piece before
 	}
 	if !free(cuts[len(cuts)-1], len(text)) {
-		return nil, fmt.Errorf("the answer %q is a token already, or another rule's: it cannot be told apart", text)
+		return nil, fmt.Errorf("the answer %q is a token already, or another rule's: it cannot be distinguished", text)
 	}
 	var ids []int
 	for i, from := range cuts {

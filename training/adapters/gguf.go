@@ -44,7 +44,7 @@ func Inspect(file string) (Info, error) {
 		return Info{}, fmt.Errorf("read the adapter: %w", err)
 	}
 	if !stat.Mode().IsRegular() {
-		return Info{}, &FileError{file, "it is no regular file"}
+		return Info{}, &FileError{file, "it is not a regular file"}
 	}
 	info, err := inspect(f, stat.Size())
 	if err != nil {
@@ -174,7 +174,7 @@ type matrix struct {
 func inspect(f io.ReaderAt, size int64) (Info, error) {
 	r := &reader{r: bufio.NewReaderSize(io.NewSectionReader(f, 0, size), 64<<10), size: size}
 	if magic := r.bytes(4); string(magic) != "GGUF" {
-		return Info{}, errors.New("it is no GGUF file; convert what your trainer makes, for instance with convert_lora_to_gguf.py of llama.cpp")
+		return Info{}, errors.New("it is not a GGUF file; convert what your trainer makes, for instance with convert_lora_to_gguf.py of llama.cpp")
 	}
 	if v := r.u32(); r.err == nil && v != 2 && v != 3 {
 		return Info{}, fmt.Errorf("it is GGUF of version %d; 2 and 3 are known", v)
@@ -231,7 +231,7 @@ func (r *reader) matrix() (matrix, error) {
 		case d == 1:
 			m.out = n
 		case n != 1:
-			return m, fmt.Errorf("tensor %.80q is no matrix", m.name)
+			return m, fmt.Errorf("tensor %.80q is not a matrix", m.name)
 		}
 	}
 	m.kind, m.offset = r.u32(), r.u64()

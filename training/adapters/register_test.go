@@ -86,7 +86,7 @@ func TestAMissingRowIsWrittenLater(t *testing.T) {
 	register(exported) // once is enough
 	keep(2, "by-hand", trained.Add(time.Hour))
 	register(exported, exported+1) // no plan chose its data, so it has a dataset of its own
-	// The same folder, exported anew after the training: not what the version has learnt from.
+	// The same folder, exported again after the training: not what the version has learnt from.
 	if _, err := ledger.AddDataset(t.Context(), store.Dataset{
 		Plan: plan, Stage: "execute_code", Base: "coding", Path: filepath.Join(repo, "for-trl", "train.jsonl"), Examples: 7, Positive: 5, Negative: 2, At: trained.Add(9 * time.Hour),
 	}); err != nil {

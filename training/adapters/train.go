@@ -189,7 +189,7 @@ func (v *Version) look() error {
 		return nil
 	}
 	if err == nil && (!stat.Mode().IsRegular() || stat.Size() > maxMetrics) {
-		err = fmt.Errorf("it is no regular file of at most %d KiB", maxMetrics>>10)
+		err = fmt.Errorf("it is not a regular file of at most %d KiB", maxMetrics>>10)
 	}
 	var text []byte
 	if err == nil {

@@ -106,7 +106,7 @@ func ParseRef(text string) (Ref, error) {
 	}
 	n, err := strconv.Atoi(strings.TrimPrefix(number, "v"))
 	if err != nil || n < 1 {
-		return r, fmt.Errorf("%.60q is no version; write %s@2", number, name)
+		return r, fmt.Errorf("%.60q is not a version; write %s@2", number, name)
 	}
 	r.Number = n
 	return r, nil

@@ -35,7 +35,7 @@ type Refused struct {
 	Reason string `json:"reason"`
 }
 
-// subject is what a review is about. Several reviews of one subject teach the same code and count as one pair, so that
+// subject identifies the code that a review judges. Several reviews of one subject teach the same code and count as one pair, so that
 // repeated reviews of unchanged code do not fill the corpus.
 type subject struct {
 	kind            training.Kind
@@ -207,7 +207,7 @@ func (p *Pair) decide(rec blueprint.Record, design *blueprint.Blueprint, state b
 	case rec.Decision != blueprint.Reject:
 		return "its unit is not promoted yet"
 	case now != rec.SourcesSHA256:
-		return "it was rejected, and the code that was rejected is not there any more"
+		return "it was rejected, and the code that was rejected no longer exists"
 	default:
 		p.Outcome = Failed
 	}
@@ -291,7 +291,7 @@ func readSource(root, name string) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case !info.Mode().IsRegular() || info.Size() > maxSource:
-		return nil, fmt.Errorf("%s is no regular file of at most %d MiB", name, maxSource>>20)
+		return nil, fmt.Errorf("%s is not a regular file of at most %d MiB", name, maxSource>>20)
 	}
 	return dir.ReadFile(filepath.FromSlash(name))
 }

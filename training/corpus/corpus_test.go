@@ -35,7 +35,7 @@ func TestBlocks(t *testing.T) {
 	}
 	for answer, want := range map[string]string{
 		"package orders":                 "no line",
-		"## FILE: ../../etc/passwd\nx\n": "no file of orders",
+		"## FILE: ../../etc/passwd\nx\n": "not a file of orders",
 		"## FILE: orders/orders.go\nx\n## FILE: orders/orders.go\ny\n": "twice",
 	} {
 		if _, err := ParseBlocks("orders", answer, paths); err == nil || !strings.Contains(err.Error(), want) {

@@ -196,9 +196,9 @@ func ParseBlocks(unit, answer string, paths []string) ([]Source, error) {
 		i := slices.IndexFunc(paths, func(p string) bool { return blockName(unit, p) == name || p == name })
 		switch {
 		case i < 0:
-			return fmt.Errorf("%.100q is no file of %s", name, unit)
+			return fmt.Errorf("%.100q is not a file of %s", name, unit)
 		case slices.ContainsFunc(out, func(s Source) bool { return s.Path == paths[i] }):
-			return fmt.Errorf("%s stands there twice", paths[i])
+			return fmt.Errorf("%s occurs twice", paths[i])
 		}
 		out = append(out, Source{paths[i], unfenced(text)})
 		return nil

@@ -20,7 +20,7 @@ import (
 	"github.com/runplan/runplan/training/plan"
 )
 
-// example is one of stage scope that says n words, beginning with word first.
+// example returns an example of stage scope with n words, starting at word first.
 func example(first, n int) training.Example {
 	words := make([]string, n)
 	for i := range words {

@@ -23,7 +23,7 @@ func lines(t *testing.T, all ...training.Example) *bytes.Reader {
 	return bytes.NewReader(b)
 }
 
-// The last look at a dataset finds each sort of leak, whoever made it.
+// The last look at a dataset finds each sort of leak, no matter who made it.
 func TestCheckLeaks(t *testing.T) {
 	all := apart(8)
 	m := curate.Measure{Threshold: 0.85, Shingle: 5}

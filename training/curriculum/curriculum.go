@@ -182,7 +182,7 @@ func (s Spec) Check() error {
 	case s.Stage == "":
 		wrong("stage is missing; it is one of %v", training.Stages())
 	case !slices.Contains(training.Stages(), s.Stage):
-		wrong("stage %q is none of %v", s.Stage, training.Stages())
+		wrong("stage %q: must be one of %v", s.Stage, training.Stages())
 	case s.BaseModel == "":
 		wrong("base_model is missing; of stage %s it is %s", s.Stage, s.Base())
 	case s.BaseModel != string(s.Base()):

@@ -52,7 +52,7 @@ func TestStrict(t *testing.T) {
 		`{"adapter_name":"x","adaptor":1}`:              `f:1: json: unknown field "adaptor"`,
 		"{\n\"tier\": \"one\"}":                         "f:2: ",
 		`{"stage":"scope","base_model":"coding"}`:       `a model of stage scope is of base reasoning`,
-		`{"stage":"cooking"}`:                           `stage "cooking" is none of`,
+		`{"stage":"cooking"}`:                           `stage "cooking": must be one of`,
 		`{}`:                                            "stage is missing",
 		`{"stage":"scope"}`:                             "base_model is missing; of stage scope it is reasoning",
 		`{"adapter_name":"y"}`:                          `adapter_name is "y", and the folder is that of x`,

@@ -42,7 +42,7 @@ type Block struct {
 func Of(path string, before, after []byte) (Answer, error) {
 	for _, side := range [][]byte{before, after} {
 		if bytes.IndexByte(side, 0) >= 0 || !utf8.Valid(side) {
-			return Answer{}, fmt.Errorf("%s: %w: it is no text", path, ErrNone)
+			return Answer{}, fmt.Errorf("%s: %w: it is not text", path, ErrNone)
 		}
 	}
 	if before == nil && after == nil {

@@ -174,7 +174,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// carried are the lines of before with hunks carried out.
+// carried applies hunks to the old lines and returns the result.
 func carried(before, after []string, hunks []Hunk) string {
 	var got []string
 	at := 0

@@ -111,7 +111,7 @@ func Named(name string) (Format, error) {
 		}
 		names = append(names, f.Name)
 	}
-	return Format{}, fmt.Errorf("there is no format %q; formats are %s", name, strings.Join(names, ", "))
+	return Format{}, fmt.Errorf("unknown format %q; formats are %s", name, strings.Join(names, ", "))
 }
 
 // Line types. Their fields have a fixed order.

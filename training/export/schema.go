@@ -16,7 +16,7 @@ var schemaFiles embed.FS
 func SchemaText(name string) ([]byte, error) {
 	b, err := schemaFiles.ReadFile("schemas/" + name + ".json")
 	if err != nil {
-		return nil, fmt.Errorf("there is no schema %s", name)
+		return nil, fmt.Errorf("unknown schema %s", name)
 	}
 	return b, nil
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // ErrExists reports that the target already exists.
-var ErrExists = errors.New("it is there already")
+var ErrExists = errors.New("it already exists")
 
 // Folder is a folder under construction.
 type Folder struct {
@@ -36,12 +36,12 @@ func New(out, mark string, replace bool) (*Folder, error) {
 	}
 	parent := filepath.Dir(filepath.Clean(out))
 	if err := os.MkdirAll(parent, 0o755); err != nil {
-		return nil, fmt.Errorf("make room for %s: %w", out, err)
+		return nil, fmt.Errorf("create a folder for %s: %w", out, err)
 	}
 	begin := "." + filepath.Base(out) + ".building-"
 	entries, err := os.ReadDir(parent)
 	if err != nil {
-		return nil, fmt.Errorf("make room for %s: %w", out, err)
+		return nil, fmt.Errorf("create a folder for %s: %w", out, err)
 	}
 	for _, e := range entries {
 		if name := e.Name(); len(name) > len(begin) && name[:len(begin)] == begin {
@@ -52,7 +52,7 @@ func New(out, mark string, replace bool) (*Folder, error) {
 	}
 	dir, err := os.MkdirTemp(parent, begin)
 	if err != nil {
-		return nil, fmt.Errorf("make room for %s: %w", out, err)
+		return nil, fmt.Errorf("create a folder for %s: %w", out, err)
 	}
 	return &Folder{Dir: dir, Sums: map[string]string{}, out: out}, nil
 }

@@ -93,7 +93,7 @@ func TestPromotionAsksForEveryFifth(t *testing.T) {
 	}
 }
 
-// What was rejected is put right and reviewed again, whoever wrote it.
+// What was rejected is fixed and reviewed again, no matter who wrote it.
 func TestARejectionIsAlwaysAnswered(t *testing.T) {
 	root := t.TempDir()
 	candidate(t, root, "orders", blueprint.AdapterSession, 1)

@@ -23,7 +23,7 @@ import (
 	"github.com/runplan/runplan/training"
 )
 
-// asked is what the product itself asks about a task, stage by stage.
+// asked returns the product's own questions about a task, stage by stage.
 func asked(t *testing.T, r *repo, program patterns.Program, task string) map[llm.Stage]llm.Request {
 	t.Helper()
 	opened, err := git.Open(t.Context(), r.dir, r.env)

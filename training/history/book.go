@@ -160,7 +160,7 @@ func (b *book) open(stages []training.Stage, resume bool) error {
 		}
 		n, err := io.CopyN(x.sum, f, t.Bytes)
 		if err != nil || n != t.Bytes || hex.EncodeToString(x.sum.Sum(nil)) != t.Sum && t.Bytes > 0 {
-			return fmt.Errorf("%s: %w: remove the folder and start anew", path, ErrDamaged)
+			return fmt.Errorf("%s: %w: remove the folder and start again", path, ErrDamaged)
 		}
 		if err := f.Truncate(t.Bytes); err != nil {
 			return fmt.Errorf("write examples: %w", err)

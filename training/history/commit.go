@@ -19,7 +19,7 @@ type change struct {
 	path          string
 	before, after *source // nil if the side does not exist
 	hunks         []edits.Hunk
-	touched       []int // changed symbols of before
+	touched       []int // changed symbols of the old version
 	made          []int // symbols of after within the changed lines
 }
 

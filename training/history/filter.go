@@ -195,7 +195,7 @@ var (
 // emptyWords are words that say nothing about a change.
 var emptyWords = wordSet("fix fixes fixed fixing wip misc miscellaneous update updates updated updating change changes changed changing cleanup clean up minor small tiny stuff things thing tmp temp test tests " +
 	"typo typos more commit work progress some various further again oops done add added edit edits edited final initial init first save checkpoint code file files bug bugs issue issues review comments comment address " +
-	"feedback pr polish tweak tweaks improve improvements improvement refactor refactoring refactored lint format formatting style the a an of for in on to and or it its this that with from as by at is are be was were not no new old use used")
+	"feedback pr polish tweak tweaks improve improvements improvement adjust adjustments correction corrections per refactor refactoring refactored lint format formatting style the a an of for in on to and or it its this that with from as by at is are be was were not no new old use used")
 
 func wordSet(words string) map[string]bool {
 	out := map[string]bool{}

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -40,6 +41,7 @@ type made struct {
 func (m *maker) examples(ctx context.Context, w *work) (made, error) {
 	out := made{map[training.Stage][]byte{}, map[training.Stage]string{}}
 	q := understood(w)
+	short, removes := q.vague(), w.takesTests()
 	var s shared
 	if slices.Contains(m.Stages, training.ExecuteCode) || slices.Contains(m.Stages, training.ExecutePlan) {
 		s = m.share(w)
@@ -61,6 +63,12 @@ func (m *maker) examples(ctx context.Context, w *work) (made, error) {
 		}
 		if why == "" {
 			why = m.fits(l)
+		}
+		if solves := stage == training.ExecutePlan || stage == training.ExecuteCode; why == "" && solves {
+			why = cmp.Or(short, removes)
+		}
+		if why == "" && len(addressOf(l.system+l.prompt+l.completion)) > 0 {
+			why = "it holds a mail address"
 		}
 		if why == "" && m.sentry.hide(l.completion) != l.completion {
 			why = "its answer looks like it holds a secret"

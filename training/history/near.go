@@ -156,8 +156,7 @@ func (w *work) depend(have versions) {
 	slices.SortFunc(w.others, func(a, b related) int { return cmp.Compare(a.path, b.path) })
 }
 
-// choose draws the irrelevant files: neighbours, and files whose path contains words of the task. Only this depends on
-// the seed.
+// choose draws the irrelevant files: neighbours, and files whose path contains words of the task.
 func (l *loader) choose(ctx context.Context, all []*work) error {
 	const pool = 200
 	var wants []want

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/runplan/runplan/training"
 )
@@ -22,17 +23,17 @@ func TestSignals(t *testing.T) {
 			map[training.Stage]map[string]float64{
 				training.TaskAnalysis: {"merged": 1, "tested": -1, "files_shown": 0.5, "files_known_before": 1},
 				training.ExecutePlan:  {"merged": 1, "tested": -1, "files_shown": 0.5, "plan_reads": 1},
-				training.ExecuteCode:  {"merged": 1, "tested": -1, "files_shown": 0.5, "edits_match": 1},
+				training.ExecuteCode:  {"merged": 1, "tested": -1, "files_shown": 0.5, "edits_match": 1, "derivable": 10.0 / 11},
 			},
-			map[training.Stage]float64{training.TaskAnalysis: 0.833, training.ExecuteCode: 0.833}, // (1 + 0.5 + 1) / 3
+			map[training.Stage]float64{training.TaskAnalysis: 0.833, training.ExecuteCode: 0.852}, // (1 + 0.5 + 1) / 3, and with 10/11
 		},
 		"a change with a test that is new": { // one of two files was there
 			discounted,
 			map[training.Stage]map[string]float64{
 				training.TaskAnalysis: {"merged": 1, "tested": 1, "files_shown": 1, "files_known_before": 0.5},
-				training.ExecuteCode:  {"merged": 1, "tested": 1, "files_shown": 1, "edits_match": 1},
+				training.ExecuteCode:  {"merged": 1, "tested": 1, "files_shown": 1, "edits_match": 1, "derivable": 17.0 / 24},
 			},
-			map[training.Stage]float64{training.TaskAnalysis: 0.875, training.ExecuteCode: 1}, // (1 + 1 + 1 + 0.5) / 4
+			map[training.Stage]float64{training.TaskAnalysis: 0.875, training.ExecuteCode: 0.942}, // (1 + 1 + 1 + 0.5) / 4; (1 + 1 + 1 + 17/24) / 4
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -55,7 +56,7 @@ func TestSignals(t *testing.T) {
 						t.Errorf("%s does not say what it rests on", s.Name)
 					}
 				}
-				if d := cmp.Diff(want, got); d != "" {
+				if d := cmp.Diff(want, got, cmpopts.EquateApprox(0, 1e-9)); d != "" {
 					t.Errorf("%s:\n%s", stage, d)
 				}
 				if q, ok := tt.quality[stage]; ok && *e.Quality != q {

@@ -76,7 +76,11 @@ func (m *maker) code(w *work, q query, s shared) (lesson, string) {
 			l.texts = append(l.texts, c.after)
 		}
 	}
-	l.signals = []signal{{"edits_match", 1, fmt.Sprintf("the edits of %d files were carried out, and make what was committed", len(w.changes))}}
+	derivable, bad := w.derivable(l.prompt)
+	if bad != "" {
+		return l, bad
+	}
+	l.signals = []signal{{"edits_match", 1, fmt.Sprintf("the edits of %d files were carried out, and make what was committed", len(w.changes))}, derivable}
 	return l, m.fits(l)
 }
 

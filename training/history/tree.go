@@ -39,7 +39,7 @@ type forest struct {
 	labels  *recent.Map[labelled, *label]
 }
 
-// label is what the name of a file or folder shows.
+// label holds the parts of a file or folder name that tell its purpose.
 type label struct {
 	name     string
 	language outline.Language

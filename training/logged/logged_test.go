@@ -38,12 +38,12 @@ func TestWinner(t *testing.T) {
 		want     string
 		attempts int
 	}{
-		"the first":        {[]runner.Event{made(1, 0, ok), gated(1, 0, ok)}, "attempt 1", 1},
-		"the second":       {[]runner.Event{made(1, 0, ok), gated(1, 0, failed), made(2, 0, ok), gated(2, 0, ok)}, "attempt 2", 2},
-		"none":             {[]runner.Event{made(1, 0, ok), gated(1, 0, failed)}, "", 1},
-		"nobody looked":    {[]runner.Event{made(1, 0, failed)}, "", 1},
-		"stopped and anew": {[]runner.Event{made(1, 0, runner.OutcomeCancelled), made(1, 0, ok), gated(1, 0, ok)}, "attempt 1", 1},
-		"made twice":       {[]runner.Event{made(1, 0, failed), made(1, 0, ok), gated(1, 0, ok)}, "attempt 1", 1},
+		"the first":         {[]runner.Event{made(1, 0, ok), gated(1, 0, ok)}, "attempt 1", 1},
+		"the second":        {[]runner.Event{made(1, 0, ok), gated(1, 0, failed), made(2, 0, ok), gated(2, 0, ok)}, "attempt 2", 2},
+		"none":              {[]runner.Event{made(1, 0, ok), gated(1, 0, failed)}, "", 1},
+		"nobody looked":     {[]runner.Event{made(1, 0, failed)}, "", 1},
+		"stopped and again": {[]runner.Event{made(1, 0, runner.OutcomeCancelled), made(1, 0, ok), gated(1, 0, ok)}, "attempt 1", 1},
+		"made twice":        {[]runner.Event{made(1, 0, failed), made(1, 0, ok), gated(1, 0, ok)}, "attempt 1", 1},
 		"a tournament": {[]runner.Event{made(2, 1, ok), made(2, 2, ok), gated(2, 1, ok), gated(2, 2, ok), {Kind: runner.Judged, Attempt: 2, Candidate: 2, Outcome: ok}},
 			"attempt 2, candidate 2", 2},
 		"an undecided one": {[]runner.Event{made(1, 1, ok), gated(1, 1, ok), {Kind: runner.Judged, Attempt: 1, Candidate: 1, Outcome: runner.OutcomeUndecided}}, "", 1},

@@ -207,7 +207,7 @@ func (b *build) codeReview(e *training.Example, c store.Call) bool {
 		}
 	}
 	e.Quality = share(right, right+wrong)
-	e.Signals = []training.Signal{{Name: "confirmed", Value: e.Quality, Note: fmt.Sprintf("%d findings put right or accepted, %d refuted, of %d", right, wrong, len(said.Findings))}}
+	e.Signals = []training.Signal{{Name: "confirmed", Value: e.Quality, Note: fmt.Sprintf("%d findings fixed or accepted, %d refuted, of %d", right, wrong, len(said.Findings))}}
 	return found
 }
 

@@ -16,7 +16,7 @@ type run struct {
 	batches map[string]*batch
 }
 
-// batch is one of its batches.
+// batch is one batch of the run.
 type batch struct {
 	key      string
 	merged   *runner.Event // nil: not merged, or undone

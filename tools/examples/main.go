@@ -1,0 +1,148 @@
+// Command examples measures what training examples are worth that were made from histories: it draws some by seed for
+// people to judge, counts their judgements, and tests whether what an example shows tells where the edit is.
+//
+//	examples -draw 100 folder…              examples to read, one JSON object a line: id, task, edits
+//	examples -judged file                   shares of the verdicts in a file of judgements, by folder
+//	examples -leak folder…                  guesses of the place of the edit, beside chance
+//
+// A folder is one that `runplan training bootstrap` wrote.
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/training"
+)
+
+func main() {
+	draw := flag.Int("draw", 0, "print so many examples of edits, drawn by seed")
+	seed := flag.Uint64("seed", 1, "random seed of -draw")
+	judged := flag.String("judged", "", "count the verdicts of this file of judgements, and exit with 1 if the goals are missed")
+	leak := flag.Bool("leak", false, "guess the place of the edits from what is shown, and exit with 1 if that is better than chance")
+	flag.Parse()
+	var err error
+	switch {
+	case *judged != "":
+		err = tally(os.Stdout, *judged)
+	case *leak:
+		err = guess(os.Stdout, flag.Args())
+	case *draw > 0:
+		err = drawn(os.Stdout, flag.Args(), *draw, *seed)
+	default:
+		flag.Usage()
+		os.Exit(2)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "examples:", err)
+		os.Exit(1)
+	}
+}
+
+// readCode reads the examples of edits of the folders.
+func readCode(dirs []string) ([]training.Example, error) {
+	var out []training.Example
+	for _, dir := range dirs {
+		f, err := os.Open(filepath.Join(dir, string(training.ExecuteCode)+".jsonl"))
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		for e, err := range training.Read(dir, f) {
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, e)
+		}
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("no examples of %s in %s", training.ExecuteCode, strings.Join(dirs, ", "))
+	}
+	return out, nil
+}
+
+// prompt returns the question of an example.
+func prompt(e training.Example) string { return e.Prompt[len(e.Prompt)-1].Content }
+
+// drawn prints examples for a person to judge, the same number of each folder.
+func drawn(w io.Writer, dirs []string, n int, seed uint64) error {
+	rng := rand.New(rand.NewPCG(seed, 5))
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	for i, dir := range dirs {
+		all, err := readCode([]string{dir})
+		if err != nil {
+			return err
+		}
+		rng.Shuffle(len(all), func(a, b int) { all[a], all[b] = all[b], all[a] })
+		for _, e := range all[:min(len(all), n*(i+1)/len(dirs)-n*i/len(dirs))] {
+			var files []string
+			for _, p := range shown(prompt(e)) {
+				files = append(files, fmt.Sprintf("%s:%d-%d", p.path, p.start, p.start+len(p.lines)-1))
+			}
+			if err := enc.Encode(map[string]any{"id": e.ID, "repo": e.Origin.Repo, "commit": e.Origin.Commit, "quality": e.Quality,
+				"prompt": prompt(e), "shown": files, "completion": e.Completion}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// judgement records a person's opinion of one example.
+type judgement struct {
+	Repo    string `json:"repo"`
+	Commit  string `json:"commit"`
+	File    string `json:"file"`
+	Verdict string `json:"verdict"` // good, poor or bad
+	Why     string `json:"why"`
+}
+
+// The goals for the shares of verdicts, in per cent.
+const (
+	leastGood = 80
+	mostBad   = 3
+)
+
+func tally(w io.Writer, name string) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	count := map[string]map[string]int{"all": {}}
+	var repos []string
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		var j judgement
+		if err := json.Unmarshal(lines.Bytes(), &j); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		if !slices.Contains([]string{"good", "poor", "bad"}, j.Verdict) || j.Why == "" || len(j.Commit) < 7 {
+			return fmt.Errorf("%s: %s %s: a judgement needs a commit, a verdict (good, poor or bad) and a reason", name, j.Repo, j.Commit)
+		}
+		if count[j.Repo] == nil {
+			count[j.Repo] = map[string]int{}
+			repos = append(repos, j.Repo)
+		}
+		count[j.Repo][j.Verdict]++
+		count["all"][j.Verdict]++
+	}
+	for _, r := range append(repos, "all") {
+		c := count[r]
+		n := c["good"] + c["poor"] + c["bad"]
+		fmt.Fprintf(w, "%-20s %4d judged: good %d, poor %d, bad %d\n", r, n, c["good"], c["poor"], c["bad"])
+	}
+	c := count["all"]
+	if n := c["good"] + c["poor"] + c["bad"]; n == 0 || c["good"]*100 < leastGood*n || c["bad"]*100 > mostBad*n {
+		return fmt.Errorf("the goal is at least %d %% good and at most %d %% bad", leastGood, mostBad)
+	}
+	return nil
+}

@@ -1,0 +1,99 @@
+#!/usr/bin/env bash
+# firstrun: what a newcomer meets on ten real repositories, with the commands of the README and a scripted agent.
+#
+#   tools/firstrun/firstrun.sh RUNPLAN [NAME…]
+#
+# Each repository stands at a commit of its history; the agent applies what its maintainers did next. Where a
+# repository has plans of its own, that is the plan; the others are ours (plans/NAME.md), in the words of the repository.
+# FIRSTRUN_REPOS names a folder of clones; without it they are cloned from GitHub. Dependencies are installed first, as the
+# repository's own guide says: that is not counted. The last line of each repository says how many commands it took.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+runplan=$(realpath "${1:?usage: firstrun.sh RUNPLAN [NAME…]}"); shift
+root=${FIRSTRUN_DIR:-$(mktemp -d)}
+mkdir -p "$root"
+
+# NAME|REPOSITORY|BASE|COMMITS OF THE BATCHES|PLAN OF THE REPOSITORY|INSTALL|FLAGS OF THE RUN
+repositories() { cat <<'LIST'
+cobra|spf13/cobra|ad460ea^|ad460ea||go mod download|
+ralphex|umputun/ralphex|7c3eec5|5664bb7 3683b4e 0eb8238|docs/plans/20260322-commit-trailer-config.md|go mod download|
+itsdangerous|pallets/itsdangerous|4bb03cd^|4bb03cd||venv pytest freezegun|
+markupsafe|pallets/markupsafe|8cb1691^|8cb1691||venv pytest|
+p-queue|sindresorhus/p-queue|9efde42^|9efde42||npm install --no-audit --no-fund|
+openspec|Fission-AI/OpenSpec|804427b6^|804427b6:src 804427b6:test|openspec/changes/suppress-telemetry-notice-in-json/tasks.md|npx -y pnpm@9.15.9 install --frozen-lockfile|
+superpowers|obra/superpowers|c6fa27e3|87e4050d 28882fcb ebdd4ec6|docs/superpowers/plans/2026-07-15-sdd-fix-loop-redesign.md|true|--to 3
+heck|withoutboats/heck|df22272^|df22272||true|
+hexyl|sharkdp/hexyl|2e26437^|2e26437||cargo fetch|
+rack|rack/rack|8bf4eb07^|8bf4eb07||gems minitest/global_expectations|
+commons-cli|apache/commons-cli|0f561e59^|0f561e59||mvn -q -B test-compile|
+age|FiloSottile/age|4202739^|4202739||go mod download|
+LIST
+}
+
+# venv PACKAGE…: an environment with these packages, of the system where it has them, and the project itself from src.
+venv() {
+	python3 -m venv --system-site-packages .venv || return 1
+	.venv/bin/python -c "import ${*/%/, }pip" 2>/dev/null || .venv/bin/pip install -q "$@" || return 1
+	echo "$PWD/src" >"$(echo .venv/lib/python3*/site-packages)/project.pth"
+}
+
+# gems LIBRARY: the gems of the project, unless the system has the library that its tests need.
+gems() { ruby -e 'require ARGV[0]' "$1" || bundle install; }
+
+# prepare NAME REPOSITORY BASE COMMITS PLAN INSTALL: a clone at its base, with the plan committed, and an agent.
+prepare() {
+	local name=$1 repository=$2 base=$3 commits=$4 plan=$5 install=$6 from=https://github.com/$2 number=0 commit
+	local folder=$root/$name
+	rm -rf "$folder" && mkdir -p "$folder/bin" "$folder/acts"
+	[ -n "${FIRSTRUN_REPOS:-}" ] && from=$FIRSTRUN_REPOS/${2#*/}
+	git clone -q "$from" "$folder/repo" && cd "$folder/repo" && git checkout -q -B main "$base" || return 1
+	git config user.name Newcomer && git config user.email newcomer@example.com
+	for commit in $commits; do
+		number=$((number + 1))
+		case $commit in
+		*:*) git diff --binary "${commit%:*}^" "${commit%:*}" -- "${commit#*:}" ;;
+		*) git diff --binary "$commit^" "$commit" -- . ${plan:+":!$plan"} ;;
+		esac >"$folder/acts/$number"
+	done
+	if [ -z "$plan" ]; then
+		mkdir -p docs && cp "$here/plans/$name.md" docs/plan.md && plan=docs/plan.md
+	elif [ ! -e "$plan" ]; then # the plan came in the commit of its work, with its boxes ticked
+		git checkout -q "${commits%%:*}" -- "$(dirname "$plan")" && sed -i 's/- \[x\]/- [ ]/' "$plan"
+	fi
+	git add -A && { git diff --cached --quiet || git commit -q --no-verify -m "Add a plan"; }
+	(eval "$install") >"$folder/install.log" 2>&1 || { tail -5 "$folder/install.log"; return 1; }
+	cat >"$folder/bin/claude" <<AGENT
+#!/usr/bin/env bash
+# applies what the maintainers did; the answer is as claude prints it
+cat >/dev/null
+[ ! -s "$folder/acts/\$RUNPLAN_BATCH" ] || git apply --3way "$folder/acts/\$RUNPLAN_BATCH" >&2
+sed "s/SESSION/\$RUNPLAN_BATCH/" "$here/answer.txt"
+AGENT
+	chmod +x "$folder/bin/claude"
+	printf '%s\n' "$plan" >"$folder/plan"
+}
+
+# first NAME FLAGS: the commands of the README, until a run is green.
+first() {
+	local name=$1 flags=$2 folder=$root/$1 plan count=0 status begin
+	plan=$(cat "$folder/plan"); cd "$folder/repo" || return 1
+	export RUNPLAN_HOME=$folder/home PATH=$folder/bin:$PATH
+	[ -d .venv ] && PATH=$folder/repo/.venv/bin:$PATH
+	begin=$SECONDS
+	for command in "init" "check $plan" "$plan --agent claude${flags:+ $flags}"; do
+		count=$((count + 1))
+		printf '\n$ runplan %s\n' "$command"
+		# shellcheck disable=SC2086
+		"$runplan" $command </dev/null; status=$?
+		[ $status -eq 0 ] || printf '(exit status %s)\n' "$status"
+	done
+	printf '\n%s: %s, %s commands, %s s\n' "$name" "$([ $status -eq 0 ] && echo green || echo red)" "$count" $((SECONDS - begin))
+}
+
+repositories | while IFS='|' read -r name repository base commits plan install flags; do
+	[ $# -eq 0 ] || case " $* " in *" $name "*) ;; *) continue ;; esac
+	(prepare "$name" "$repository" "$base" "$commits" "$plan" "$install" </dev/null) ||
+		{ echo "$name: not prepared"; continue; }
+	(first "$name" "$flags" </dev/null) 2>&1 | tee "$root/$name/transcript.txt"
+done
+grep -hE '^[a-z-]+: (green|red), ' "$root"/*/transcript.txt

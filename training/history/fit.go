@@ -1,0 +1,102 @@
+package history
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/internal/language"
+	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/knowledge/outline"
+)
+
+var addressRE = lazyre.New(`[A-Za-z0-9][\w.%+-]*@(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,}\b`)
+
+// addressOf returns the mail addresses in a text, but for those of domains that belong to nobody (RFC 2606).
+func addressOf(text string) []string {
+	if !strings.Contains(text, "@") {
+		return nil
+	}
+	return slices.DeleteFunc(addressRE.FindAllString(text, -1), func(a string) bool {
+		_, domain, _ := strings.Cut(strings.ToLower(a), "@")
+		return slices.ContainsFunc([]string{"example.com", "example.org", "example.net", "example", "test", "invalid"}, func(d string) bool {
+			return domain == d || strings.HasSuffix(domain, "."+d)
+		})
+	})
+}
+
+// takesTests tells which tests a commit removes. The prompts forbid that.
+func (w *work) takesTests() string {
+	for _, c := range w.changes {
+		if c.before == nil || !language.IsTest(c.path) {
+			continue
+		}
+		if c.after == nil {
+			return "it deletes a file of tests, which the prompt forbids"
+		}
+		if before, after := testsIn(c.before), testsIn(c.after); slices.ContainsFunc(before, func(n string) bool { return !slices.Contains(after, n) }) {
+			return "it removes or renames a test, which the prompt forbids"
+		}
+	}
+	return ""
+}
+
+var testRE = lazyre.New(`(?m)^\s*(?:func\s+((?:Test|Benchmark|Example|Fuzz)\w*)\(|(?:async\s+)?def\s+(test\w*)\(|(?:test|it)(?:\.\w+)*\(\s*(['"\x60].*?['"\x60]))`)
+
+// testsIn returns the names of the tests of a file.
+func testsIn(s *source) []string {
+	var out []string
+	for _, m := range testRE.FindAllStringSubmatch(s.text, -1) {
+		out = append(out, m[1]+m[2]+m[3])
+	}
+	return out
+}
+
+// fewWords is the number of words up to which a task has to name code of the repository.
+const fewWords = 5
+
+// vague tells why a task cannot be done from its text, or "".
+func (q query) vague() string {
+	if n := len(letters(q.text)); n < fewWords && len(q.files)+len(q.symbols) == 0 {
+		return "the task is too short, and names no code"
+	}
+	return ""
+}
+
+// Limits of what an answer may hold that nobody could derive from its prompt.
+const (
+	mostNew    = 40  // words
+	shareOfNew = 0.6 // of all words
+)
+
+// derivable is the signal of how many words of an answer stand in its prompt. A text of many other words, such as a
+// policy, can only be known.
+func (w *work) derivable(prompt string) (signal, string) {
+	known, seen := map[string]bool{}, map[string]bool{}
+	outline.EachWord(prompt, func(s string) { known[s] = true })
+	fresh := 0
+	for _, c := range w.changes {
+		if c.after == nil {
+			continue
+		}
+		for _, h := range c.hunks {
+			outline.EachWord(c.after.span(h.NewFrom+1, h.NewTo), func(s string) {
+				if len(s) < 3 || seen[s] {
+					return
+				}
+				if seen[s] = true; !known[s] {
+					fresh++
+				}
+			})
+		}
+	}
+	if len(seen) == 0 {
+		return signal{"derivable", 1, "nothing new is written"}, ""
+	}
+	share := float64(fresh) / float64(len(seen))
+	s := signal{"derivable", 1 - share, fmt.Sprintf("%d of %d words of the new lines stand in the prompt", len(seen)-fresh, len(seen))}
+	if fresh > mostNew && share > shareOfNew {
+		return s, "nobody could derive it: most words of its new lines stand nowhere in the prompt"
+	}
+	return s, ""
+}

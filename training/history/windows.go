@@ -1,0 +1,226 @@
+package history
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/internal/tokens"
+	"github.com/runplan/runplan/knowledge/outline"
+	"github.com/runplan/runplan/knowledge/retrieve"
+	"github.com/runplan/runplan/training/edits"
+)
+
+// window is a chunk of a file as retrieval shows it.
+type window struct {
+	path   string
+	span   outline.Span
+	at     int  // place among the chunks of its file
+	needed bool // an edit quotes lines of it
+	score  float64
+}
+
+// view is a file with its chunks.
+type view struct {
+	*source
+	lines  []string
+	needed []window
+	rest   []window // best first
+}
+
+// Limits of the windows that an edit does not need.
+const (
+	leastWindows = 6    // of all files together
+	mostWindows  = 40   // the same
+	windowShare  = 0.6  // of the budget
+	byLength     = 0.25 // how much a score rises with the length of a window
+	longWindow   = 40   // lines
+	perWindow    = 90   // characters around a window
+	noise        = 0.35 // how much of a score is drawn: no search is perfect
+)
+
+// views splits the changed files and those that they use into chunks, as the search of retrieval does. Chunks with words of
+// the task come first, as in a search.
+func (w *work) views(answers []edits.Answer) []*view {
+	words := map[string]bool{}
+	outline.EachWord(w.task, func(s string) { words[s] = len(s) > 2 })
+	var out []*view
+	add := func(s *source, needs func(outline.Span) bool) {
+		v := &view{source: s, lines: strings.Split(strings.TrimSuffix(strings.ReplaceAll(s.text, "\r\n", "\n"), "\n"), "\n")}
+		for at, span := range outline.Chunks(v.lines) {
+			x := window{path: s.path, span: span, at: at, needed: needs(span)}
+			if x.needed {
+				v.needed = append(v.needed, x)
+				continue
+			}
+			have := map[string]bool{}
+			outline.EachWord(v.text(span), func(s string) {
+				if words[s] {
+					have[s] = true
+				}
+			})
+			lines := min(1, float64(span.End-span.Start+1)/longWindow) // what changes is rather long
+			x.score = float64(len(have))/float64(1+len(words)) + noise*w.rng.Float64() + byLength*lines
+			v.rest = append(v.rest, x)
+		}
+		slices.SortStableFunc(v.rest, func(a, b window) int { return cmp.Compare(b.score, a.score) })
+		out = append(out, v)
+	}
+	for i, c := range w.changes {
+		if c.before == nil {
+			continue
+		}
+		blocks := answers[i].Blocks
+		add(c.before, func(s outline.Span) bool {
+			return slices.ContainsFunc(blocks, func(b edits.Block) bool { return b.From+1 <= s.End && s.Start <= b.To }) || c.after == nil && s.Start == 1
+		})
+	}
+	// Unrelated files would tie all examples together by their versions, and leave nothing to validate with.
+	for _, r := range w.deps {
+		add(r.source, func(outline.Span) bool { return false })
+	}
+	return out
+}
+
+// text returns the lines of a chunk.
+func (v *view) text(s outline.Span) string { return strings.Join(v.lines[s.Start-1:s.End], "\n") }
+
+// runs returns the lengths of the rows of needed windows that follow each other.
+func (v *view) runs() []int {
+	var out []int
+	for i, x := range v.needed {
+		if i > 0 && v.needed[i-1].at == x.at-1 {
+			out[len(out)-1]++
+		} else {
+			out = append(out, 1)
+		}
+	}
+	return out
+}
+
+// choice is the state of [maker.chosen].
+type choice struct {
+	m           *maker
+	views       []*view
+	out         [][]window
+	room, count int
+}
+
+func (c *choice) take(i int, x window) {
+	c.out[i] = append(c.out[i], x)
+	c.room -= len(c.views[i].text(x.span)) + perWindow
+	c.count++
+}
+
+// next takes the best window of a file that is left, and those that follow it, up to a number.
+func (c *choice) next(i, number int) {
+	v := c.views[i]
+	for taken, want := 0, -1; taken < number && len(v.rest) > 0; {
+		at := 0
+		if want >= 0 {
+			if at = slices.IndexFunc(v.rest, func(x window) bool { return x.at == want }); at < 0 {
+				return
+			}
+		}
+		x := v.rest[at]
+		v.rest = slices.Delete(v.rest, at, at+1)
+		text := v.text(x.span)
+		if len(text)+perWindow <= c.room && len(addressOf(text)) == 0 && c.m.shownAs(text) == text {
+			c.take(i, x)
+			taken, want = taken+1, x.at+1
+		} else if want >= 0 {
+			return
+		}
+	}
+}
+
+// chosen returns the windows to show of each file. A changed file shows as many rows of windows that do not change as
+// ones that do, each of the same length, and other files show as many, too, as long as there are any and there is
+// room. So neither the number, the size nor the place of a window tells whether it changes.
+func (m *maker) chosen(all []*view, rng *rand.Rand) [][]window {
+	c := &choice{m: m, views: all, out: make([][]window, len(all)), room: int(float64(m.Budget.Retrieval()*tokens.PerToken) * windowShare)}
+	var lengths []int
+	most := 1
+	for i, v := range all {
+		lengths = append(lengths, v.runs()...)
+		most = max(most, 2*len(v.runs()))
+		for _, x := range v.needed {
+			c.take(i, x)
+		}
+	}
+	if len(lengths) == 0 {
+		lengths = []int{1}
+	}
+	for i, v := range all {
+		for _, n := range v.runs() {
+			c.next(i, n)
+		}
+	}
+	order := rng.Perm(len(all))
+	for range most {
+		for _, i := range order {
+			if c.count < max(3*len(all), leastWindows) && c.count < mostWindows {
+				c.next(i, lengths[rng.IntN(len(lengths))])
+			}
+		}
+	}
+	return c.out
+}
+
+// shownAs returns a text as prompts show it.
+func (m *maker) shownAs(text string) string {
+	if clean := fence.Clean(text); clean != text {
+		return m.sentry.hide(clean)
+	}
+	return m.sentry.hide(text)
+}
+
+// windows shows chunks of the changed files and of those that they use. Chunks that follow each other become one part.
+func (m *maker) windows(w *work, answers []edits.Answer) (parts []retrieve.Part, texts []*source, must int, bad string) {
+	all := w.views(answers)
+	for i, list := range m.chosen(all, w.rng) {
+		v := all[i]
+		slices.SortFunc(list, func(a, b window) int { return a.span.Start - b.span.Start })
+		var joined []window
+		for _, x := range list {
+			if n := len(joined); n > 0 && strings.TrimSpace(strings.Join(v.lines[joined[n-1].span.End:x.span.Start-1], "")) == "" {
+				joined[n-1].span.End, joined[n-1].needed = x.span.End, joined[n-1].needed || x.needed
+				continue
+			}
+			joined = append(joined, x)
+		}
+		for _, x := range joined {
+			p := m.part(v, x)
+			if p.Altered && x.needed {
+				return nil, nil, 0, "a file has characters that no prompt shows"
+			}
+			parts = append(parts, p)
+		}
+		if len(joined) > 0 {
+			texts = append(texts, v.source)
+		}
+	}
+	return parts, texts, len(parts), ""
+}
+
+// part shows a window in the way of retrieval.
+func (m *maker) part(v *view, x window) retrieve.Part {
+	raw := v.text(x.span)
+	p := retrieve.Part{Path: v.path, Kind: "lines", Start: x.span.Start, End: x.span.End, Tier: 1, Detail: retrieve.Primary, Whole: true, Why: "has words of the task"}
+	if x.span.Start == 1 && x.span.End == len(v.lines) {
+		p.Kind = "file"
+	}
+	var names []string
+	for i := range v.symbols {
+		if s := &v.symbols[i]; s.start >= x.span.Start && s.start <= x.span.End && p.Kind == "lines" && len(names) < 12 && !slices.Contains(names, s.short) {
+			names = append(names, s.short)
+		}
+	}
+	p.Symbol = strings.Join(names, ", ")
+	p.Text = m.shownAs(raw)
+	p.Altered = p.Text != raw
+	p.Tokens = m.Budget.Of(p.String())
+	return p
+}
