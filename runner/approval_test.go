@@ -53,7 +53,7 @@ func TestApproval(t *testing.T) {
 			waiting
 			approve a/r1-c0/ask ->
 			a/r1-c0/rebase ok commit=e tree=tu -> a/r1-c1/gate base=k tree=tu
-			a/r1-c1/gate ok -> a/r1-c1/ask tree=tu why=the_plan_asks_for_a_person's_approval;_asked_again:_the_run_branch_has_moved,_which_makes_another_tree_of_it
+			a/r1-c1/gate ok -> a/r1-c1/ask tree=tu why=the_plan_asks_for_a_person's_approval;_asked_again:_the_run_branch_has_moved,_so_other_code_would_be_merged
 			a/r1-c1/ask ok ->
 			approve a/r1-c1/ask -> a/r1-c1/commit base=k tree=tu
 			a/r1-c1/commit ok commit=l -> a/r1-c1/merge
@@ -207,7 +207,7 @@ func TestFindApproval(t *testing.T) {
 	}
 }
 
-// Whoever is asked at a checkpoint reads what it asks wherever the question is told.
+// Anyone who is asked at a checkpoint reads what it asks wherever the question is told.
 func TestTheQuestionSaysWhatACheckpointAsks(t *testing.T) {
 	info := plans(Info{Workers: 1, MaxAttempts: 1}, "a?")
 	info.Batches[0].Asks = "open the page"

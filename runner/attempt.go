@@ -121,7 +121,7 @@ func (c *costs) next() float64 {
 	return c.known[len(c.known)/2]
 }
 
-// costLeft is what the cost limit of the run leaves to the next attempt, in US dollars; 0 without a limit.
+// costLeft returns the cost limit of the run minus its cost, in US dollars; 0 without a limit.
 func (m *Machine) costLeft() float64 {
 	if m.info.MaxCostUSD <= 0 {
 		return 0

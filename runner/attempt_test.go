@@ -171,7 +171,7 @@ func TestCostLimit(t *testing.T) {
 		"before any cost is known one agent works, however many could": {plan: "a b c", info: Info{Workers: 3, MaxCostUSD: 9}, script: `
 			start                                  -> a/r1-c0/execute
 			a/r1-c0/execute ok cost=1              -> a/r1-c0/gate b/r1-c0/execute c/r1-c0/execute`},
-		"agents that are at work are counted as well": {plan: "a b c d", info: Info{Workers: 3, MaxCostUSD: 3}, script: `
+		"agents that are running are counted as well": {plan: "a b c d", info: Info{Workers: 3, MaxCostUSD: 3}, script: `
 			start                                  -> a/r1-c0/execute
 			a/r1-c0/execute ok cost=1 commit=a1    -> a/r1-c0/gate b/r1-c0/execute c/r1-c0/execute
 			status a=working b=working c=working d=waiting`},
@@ -214,7 +214,7 @@ func TestCostLimit(t *testing.T) {
 			a/r1-c0/commit ok commit=a9            -> a/r1-c0/merge
 			a/r1-c0/merge ok                       ->
 			end done`},
-		"what an agent cost whose command was called off counts": {plan: "a b:a*", info: Info{Workers: 2, Speculate: true, MaxCostUSD: 3}, script: `
+		"what an agent cost whose command was cancelled counts": {plan: "a b:a*", info: Info{Workers: 2, Speculate: true, MaxCostUSD: 3}, script: `
 			start                                  -> a/r1-c0/execute
 			a/r1-c0/execute ok cost=1 commit=a1    -> a/r1-c0/gate b/r1-c0/execute
 			a/r1-c0/gate failed                    -> a/r2-c0/execute

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// decider is what the simulation drives: the machine, or a broken one that it has to catch.
+// decider is driven by the simulation: the machine, or a broken one that the simulation must catch.
 type decider interface {
 	Start() []Command
 	Apply(Event) []Command
@@ -61,7 +61,7 @@ func (a *audit) took(t Transition) {
 	}
 }
 
-// due tells whether e answers a command that is under way. Any other report has to change nothing.
+// due tells whether e answers a command that is in progress. Any other report has to change nothing.
 func (a *audit) due(e Event) bool {
 	c, ok := a.out[e.Command]
 	return ok && reportOf(c.Kind) == e.Kind && answers(c.Kind, e.Outcome)
@@ -103,7 +103,7 @@ func (a *audit) apply(d decider, e Event) ([]Command, error) {
 	return cmds, nil
 }
 
-// withdraw forgets what was called off, which needs a reason: what it stood on is not there any more.
+// withdraw forgets what was cancelled, which needs a reason: its base no longer exists.
 func (a *audit) withdraw(d decider, e Event) error {
 	pending := map[string]bool{}
 	for _, c := range d.Pending() {
@@ -119,14 +119,14 @@ func (a *audit) withdraw(d decider, e Event) error {
 		case Rebase, Gate, Wait, Sample, Judge, Ask: // the queue before it changed
 		case Review, Fidelity: // of what a batch changes, wherever it stands
 			if c.Batch != "" && !slices.ContainsFunc(d.Batches(), func(v View) bool { return v.Key == c.Batch && v.Status == Waiting }) && !lost {
-				return fmt.Errorf("%s was called off for no reason", id)
+				return fmt.Errorf("%s was cancelled for no reason", id)
 			}
 		case Execute:
 			lost = lost || len(c.On) > 0 || c.Slot != nil && a.info.StopAtFirst && e.Kind == Gated
 			fallthrough
 		default:
 			if !lost {
-				return fmt.Errorf("%s was called off for no reason", id)
+				return fmt.Errorf("%s was cancelled for no reason", id)
 			}
 		}
 	}
@@ -189,11 +189,11 @@ func (a *audit) look(d decider, cmds []Command) error {
 	return a.pending(d)
 }
 
-// pending checks that d knows what is under way, in plan order.
+// pending checks that d knows what is in progress, in plan order.
 func (a *audit) pending(d decider) error {
 	pending := d.Pending()
 	if len(pending) != len(a.out) {
-		return fmt.Errorf("%d commands are under way, but %d are pending", len(a.out), len(pending))
+		return fmt.Errorf("%d commands are in progress, but %d are pending", len(a.out), len(pending))
 	}
 	landing, last := 0, -1
 	for _, c := range pending {

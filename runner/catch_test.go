@@ -235,7 +235,7 @@ func with(bend func(*Info), apply func(*Machine, Event) []Command) build {
 	}
 }
 
-// forgetful builds machines of which each second one counts attempts differently.
+// forgetful builds machines; every second one counts attempts differently.
 func forgetful(info Info, took func(Transition)) (decider, error) {
 	m, err := New(info)
 	if err != nil {

@@ -70,7 +70,7 @@ func (k EventKind) Afterwards() bool { return k == Discarded || k == Undone }
 // FallbackNote is the prefix of notes about fewer workers than planned (TEAM-10).
 const FallbackNote = "fewer workers: "
 
-// Outcome is how a command ended. A failure of the work is an outcome of its own; an infrastructure error is
+// Outcome says how a command ended. A failure of the work is an outcome of its own; an infrastructure error is
 // [OutcomeError].
 type Outcome string
 

@@ -115,7 +115,7 @@ func TestLimits(t *testing.T) {
 			start                                  -> a/r1-c0/execute
 			a/r1-c0/execute limited reason=429     ->
 			end stopped limited`},
-		"a time that is told later holds, whoever was told none before": {plan: "a b", info: one("wait"), script: `
+		"a reset time that is reported later counts, also for batches that had none before": {plan: "a b", info: one("wait"), script: `
 			start                                  -> a/r1-c0/execute b/r1-c0/execute
 			a/r1-c0/execute limited reason=429     ->
 			b/r1-c0/execute limited retry=9        -> run/l2/wait until=9
@@ -156,7 +156,7 @@ func TestLimits(t *testing.T) {
 			start                                  -> a/r1-c0/execute agent=x base=base
 			a/r1-c0/execute limited retry=9 reason=five_hours -> a/r1-c1/execute agent=y base=base model=y-mini instead=x_met_a_limit:_five_hours
 			a/r1-c1/execute ok commit=a1           -> a/r1-c1/gate commit=a1`},
-		"those that are at work go on, and those to come get another agent": {plan: "a b c", info: two("exit"), script: `
+		"those that are running go on, and those to come get another agent": {plan: "a b c", info: two("exit"), script: `
 			start                                  -> a/r1-c0/execute agent=x b/r1-c0/execute agent=x
 			a/r1-c0/execute limited retry=9        -> a/r1-c1/execute agent=y
 			b/r1-c0/execute ok commit=b1           -> b/r1-c0/gate c/r1-c0/execute agent=y instead=`},
@@ -198,7 +198,7 @@ func TestLimits(t *testing.T) {
 			a/r1-c0/execute limited                ->
 			a/r1-c1/execute limited                ->
 			end stopped limited`},
-		"a failure moves a batch one tier up, whoever it was": {plan: "a@small", info: Info{Escalate: true, Agents: agentsOf("x,y"), Models: map[string]string{"medium": "m"}}, script: `
+		"a failure moves a batch one tier up, no matter who it was": {plan: "a@small", info: Info{Escalate: true, Agents: agentsOf("x,y"), Models: map[string]string{"medium": "m"}}, script: `
 			start                                  -> a/r1-c0/execute agent=x tier=small
 			a/r1-c0/execute limited retry=9        -> a/r1-c1/execute agent=y tier=small model=y-mini
 			a/r1-c1/execute failed                 -> a/r2-c0/execute agent=y tier=medium model= instead=
@@ -219,7 +219,7 @@ func TestLimits(t *testing.T) {
 			a/r1-c0/execute limited cost=1 retry=9 ->
 			end stopped limited
 			because the cost limit of $1.00: $1.00 is spent, and the next attempt is likely to cost $1.00`},
-		"a run of before waits on, for all": {plan: "a", info: Info{OnLimit: "wait"}, script: `
+		"an earlier run waits on, for all": {plan: "a", info: Info{OnLimit: "wait"}, script: `
 			start                                  -> a/r1-c0/execute
 			a/r1-c0/execute limited retry=9        -> a/r1-c0/wait
 			resume agents=x                        -> run/l1/wait until=9

@@ -122,7 +122,7 @@ type track struct {
 // candidates.
 type candidate struct{ commit, tree string }
 
-// verdict is what is known of a candidate on its current base.
+// verdict records the gates' result for a candidate on its current base.
 type verdict string
 
 const (
@@ -138,7 +138,7 @@ func New(info Info) (*Machine, error) {
 		byKey: map[string]*track{}, out: map[string]Command{},
 	}
 	if info.LoopVersion < oldestLoop || info.LoopVersion > m.loop.Version {
-		return nil, fmt.Errorf("%w: the run is of version %d, this runplan knows versions %d to %d; finish it with the runplan that started it, or start it anew",
+		return nil, fmt.Errorf("%w: the run is of version %d, this runplan knows versions %d to %d; finish it with the runplan that started it, or start it again",
 			ErrLoopVersion, info.LoopVersion, oldestLoop, m.loop.Version)
 	}
 	if info.Workers < 1 || info.MaxAttempts < 1 {

@@ -229,7 +229,7 @@ func TestNew(t *testing.T) {
 		},
 		"a run of another version of the loop is not mixed with this one": {
 			plan: "a", bend: func(i *Info) { i.LoopVersion = 7 },
-			want: []string{"loop version: the run is of version 7, this runplan knows versions 3 to 4; finish it with the runplan that started it, or start it anew"},
+			want: []string{"loop version: the run is of version 7, this runplan knows versions 3 to 4; finish it with the runplan that started it, or start it again"},
 		},
 	}
 	for name, tt := range tests {

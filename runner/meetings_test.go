@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// meetings is what somebody who reads along knows of the limits of agents.
+// meetings holds a reader's knowledge of the limits of agents.
 type meetings struct {
 	until map[string]time.Time // of each agent that is limited; zero where nobody knows
 	hits  map[string]int       // by agent, since it last did something

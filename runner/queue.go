@@ -40,7 +40,7 @@ func (m *Machine) put(t *track, onto string) {
 func (m *Machine) move(t *track, onto string) {
 	if t.asking != nil || t.approved != "" {
 		t.approved = ""
-		t.again = "the run branch has moved, which makes another tree of it"
+		t.again = "the run branch has moved, so other code would be merged"
 	}
 	if reviewing(t) { // the review is of its change, which is the same on every base
 		m.put(t, onto)

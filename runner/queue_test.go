@@ -74,7 +74,7 @@ func TestQueue(t *testing.T) {
 			a/r1-c0/merge ok                       -> b/r1-c0/trial base=base commit=b1
 			queue
 			b/r1-c0/trial ok                        -> b/r2-c0/execute base=a9 after=5`},
-		"a run of version 3 goes on as it began: what is red together is built anew at once": {plan: "a b", info: Info{Workers: 2, Speculate: true, LoopVersion: 3}, script: `
+		"a run of version 3 goes on as it began: what is red together is rebuilt at once": {plan: "a b", info: Info{Workers: 2, Speculate: true, LoopVersion: 3}, script: `
 			start                                  -> a/r1-c0/execute b/r1-c0/execute
 			a/r1-c0/execute ok commit=a1           -> a/r1-c0/gate
 			b/r1-c0/execute ok commit=b1           -> b/r1-c0/rebase base=a1
@@ -193,7 +193,7 @@ func TestQueue(t *testing.T) {
 			queue a b=red c
 			a/r1-c0/gate failed                    -> b/r1-c0/gate base=base commit=b1 c/r1-c1/rebase base=b1 a/r2-c0/execute
 			queue b c`},
-		"a conflict with what is merged is built anew on top of that": {plan: "a b", info: Info{Workers: 2, Speculate: true, MaxAttempts: 1}, script: `
+		"a conflict with what is merged is rebuilt on top of that": {plan: "a b", info: Info{Workers: 2, Speculate: true, MaxAttempts: 1}, script: `
 			start                                  -> a/r1-c0/execute b/r1-c0/execute
 			a/r1-c0/execute ok commit=a1           -> a/r1-c0/gate
 			b/r1-c0/execute ok commit=b1           -> b/r1-c0/rebase base=a1

@@ -94,17 +94,17 @@ func (s *Recorder) step(e Event, cmds []Command, underWay []Command) Step {
 }
 
 // WithdrawnReason is the reason that the journal gives for a cancelled command.
-const WithdrawnReason = "called off: what it stood on is not there any more"
+const WithdrawnReason = "cancelled: its base no longer exists"
 
 // calledOff lists the running commands that the machine no longer waits for, sorted by id. A command that the
 // machine issues again under the same id counts as cancelled.
-func (s *Recorder) calledOff(anew, underWay []Command) []Command {
+func (s *Recorder) calledOff(next, underWay []Command) []Command {
 	if len(underWay) == 0 {
 		return nil
 	}
 	pending := map[string]bool{}
 	for _, c := range s.machine.Pending() {
-		pending[c.ID] = !slices.ContainsFunc(anew, func(a Command) bool { return a.ID == c.ID })
+		pending[c.ID] = !slices.ContainsFunc(next, func(a Command) bool { return a.ID == c.ID })
 	}
 	var out []Command
 	for _, c := range underWay {

@@ -48,7 +48,7 @@ func TestTheBooksAreWithoutGaps(t *testing.T) {
 	}
 }
 
-// Whoever reads the journal back goes on with the same number, and tells readers nothing twice.
+// Anyone who reads the journal back goes on with the same number, and tells readers nothing twice.
 func TestAScribeGoesOnWhereAnotherStopped(t *testing.T) {
 	one, info := recorderOf(t)
 	first := one.Begin(info)
@@ -63,7 +63,7 @@ func TestAScribeGoesOnWhereAnotherStopped(t *testing.T) {
 	}
 }
 
-// A command that lost its ground is called off, and readers are told; one that is still wanted is not.
+// A command that lost its ground is cancelled, and readers are told; one that is still wanted is not.
 func TestOnlyWhatLostItsGroundIsCalledOff(t *testing.T) {
 	s, info := recorderOf(t)
 	step := s.Begin(info)
@@ -82,6 +82,6 @@ func TestOnlyWhatLostItsGroundIsCalledOff(t *testing.T) {
 	s, info = recorderOf(t)
 	step = s.Begin(info)
 	if step = s.Fold(Event{Kind: Note, Reason: "x"}, step.Commands); len(step.CalledOff) != 0 {
-		t.Errorf("a note called off %+v", step.CalledOff)
+		t.Errorf("a note cancelled %+v", step.CalledOff)
 	}
 }

@@ -55,7 +55,7 @@ func TestReplan(t *testing.T) {
 	}
 	a, b, c := BatchInfo{Key: "a", Number: "1", Digest: "a2"}, BatchInfo{Key: "b", Number: "3", Digest: "b2"}, BatchInfo{Key: "c", Number: "4", Digest: "c1", Needs: []string{"b"}}
 	gone := c
-	gone.Skip = "it is not in the plan any more"
+	gone.Skip = "it is no longer in the plan"
 	for name, tt := range map[string]struct {
 		e        Event
 		want     map[string]Status
@@ -65,7 +65,7 @@ func TestReplan(t *testing.T) {
 		"a merged batch stays merged, what is begun goes on, and a new one is due": {
 			Event{Job: job(a, BatchInfo{Key: "d", Number: "2"}, b, c)}, map[string]Status{"a": Passed, "b": Working, "c": Waiting, "d": Working}, 1, []string{"a", "d", "b", "c"},
 		},
-		"what was made from another text is begun anew": {
+		"what was made from another text is started again": {
 			Event{Job: job(a, b, c), Anew: []string{"b"}}, map[string]Status{"a": Passed, "b": Working, "c": Waiting}, 2, []string{"a", "b", "c"},
 		},
 		"what was removed is skipped": {

@@ -63,7 +63,7 @@ func (r *repo) commitTree(parent, tree, batch string) string {
 	return id
 }
 
-// change is what a commit did to its parent; all of its tree where the two have nothing to do with each other.
+// change returns the difference of a commit to its parent, or its whole tree if the two are unrelated.
 func (r *repo) change(id string) string {
 	c := r.commits[id]
 	return strings.TrimPrefix(c.tree, r.commits[c.parent].tree+"+")

@@ -4,7 +4,7 @@ import "testing"
 
 func TestMachineStopAndResume(t *testing.T) {
 	tell(t, map[string]scenario{
-		"a stopping run finishes what is under way and holds what comes next": {plan: "a b", script: `
+		"a stopping run finishes what is in progress and holds what comes next": {plan: "a b", script: `
 			start                                  -> a/r1-c0/execute
 			stop cancelled                         ->
 			end running
@@ -44,7 +44,7 @@ func TestMachineStopAndResume(t *testing.T) {
 			start                                  -> a/r1-c0/execute
 			a/r1-c0/execute needs_human            ->
 			end stopped needs_human`},
-		"a gate that could not look is no failure of the code": {plan: "a", info: Info{MaxAttempts: 1}, script: `
+		"a gate that could not run is no failure of the code": {plan: "a", info: Info{MaxAttempts: 1}, script: `
 			start                                  -> a/r1-c0/execute
 			a/r1-c0/execute ok                     -> a/r1-c0/gate
 			a/r1-c0/gate error                     ->
@@ -118,7 +118,7 @@ func TestMachineStopAndResume(t *testing.T) {
 			reopen a base=base                     -> a/r2-c0/execute base=base
 			b/r1-c0/execute ok                     ->
 			status a=working b=waiting`},
-		"a merge that is under way when its ground is lost is decided by the run branch": {plan: "a b:a", script: `
+		"a merge that is in progress when its ground is lost is decided by the run branch": {plan: "a b:a", script: `
 			start                                  -> a/r1-c0/execute
 			a/r1-c0/execute ok                     -> a/r1-c0/gate
 			a/r1-c0/gate ok                        -> a/r1-c0/commit

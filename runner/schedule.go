@@ -158,7 +158,7 @@ func (m *Machine) holds(t *track) bool {
 	return t.verdict != red && !m.beside(t) && t.stands.commit != "" && slices.Contains(m.chain, t)
 }
 
-// atWork counts the commands of a kind that are under way.
+// atWork counts the commands of a kind that are in progress.
 func (m *Machine) atWork(k CommandKind) int {
 	n := 0
 	for _, c := range m.out {

@@ -35,7 +35,7 @@ func TestOrderOfWork(t *testing.T) {
 			a/r1-c0/execute ok commit=a1           -> a/r1-c0/gate d/r1-c0/execute
 			b/r1-c0/execute ok commit=b1           -> b/r1-c0/rebase base=a1
 			b/r1-c0/rebase conflict                -> e/r1-c0/execute`},
-		"no more agents are at work than there are workers": {plan: "a b c d", info: Info{Workers: 3}, script: `
+		"no more agents are running than there are workers": {plan: "a b c d", info: Info{Workers: 3}, script: `
 			start                                  -> a/r1-c0/execute b/r1-c0/execute c/r1-c0/execute
 			b/r1-c0/execute failed                 -> b/r2-c0/execute
 			b/r2-c0/execute timed_out              -> b/r3-c0/execute
@@ -43,7 +43,7 @@ func TestOrderOfWork(t *testing.T) {
 		"a resumed run may have more workers": {plan: "a b c", script: `
 			start                                  -> a/r1-c0/execute
 			resume workers=3                       -> b/r1-c0/execute c/r1-c0/execute`},
-		"or fewer: what is at work ends first": {plan: "a b c", info: Info{Workers: 2}, script: `
+		"or fewer: what is running ends first": {plan: "a b c", info: Info{Workers: 2}, script: `
 			start                                  -> a/r1-c0/execute b/r1-c0/execute
 			resume workers=1                       ->
 			a/r1-c0/execute failed                 ->
@@ -177,7 +177,7 @@ func TestWhatBeganOnARedCandidateIsPutBack(t *testing.T) {
 			a/r1-c0/execute ok commit=a1           -> a/r1-c0/gate b/r1-c0/execute base=a1 on=a
 `
 	tell(t, map[string]scenario{
-		"its agent is at work": {plan: "a b:a*", info: team, script: begin + `
+		"its agent is running": {plan: "a b:a*", info: team, script: begin + `
 			a/r1-c0/gate failed                    -> a/r2-c0/execute
 			lost b/r1 on=a its agent is stopped
 			status a=working b=waiting`},

@@ -278,7 +278,7 @@ func (s *script) event(fact []string) Event {
 	return e
 }
 
-// job is what a resumed run goes on with: what it had, but for what the line says.
+// job returns the job of a resumed run: the earlier job with the changes of the line.
 func (s *script) job(e *Event) *Info {
 	if e.Job == nil {
 		job := s.m.info

@@ -110,11 +110,11 @@ func randomInfo(r *rand.Rand) Info {
 		Resample: r.IntN(3) == 0, StopAtFirst: r.IntN(2) == 0,
 		OnLimit: []string{"exit", "wait"}[r.IntN(2)], UnknownCost: []string{"stop", "allow"}[r.IntN(2)],
 	}
-	if r.IntN(2) == 0 { // reviews and people change the course of so much that runs without them are looked at as well
+	if r.IntN(2) == 0 { // reviews and people change the course of so much that runs without them are checked as well
 		info.Review, info.FinalReview = []string{"", "programs", "all"}[r.IntN(3)], []string{"", "all"}[r.IntN(2)]
 		info.Fidelity, info.LandBar = r.IntN(3) == 0, []int{0, 60}[r.IntN(2)]
 	}
-	for i := range r.IntN(4) { // none is a run of before, when agents were not listed
+	for i := range r.IntN(4) { // none is an earlier run, when agents were not listed
 		info.Agents = append(info.Agents, AgentInfo{Name: fmt.Sprint("agent", i)})
 	}
 	if r.IntN(4) == 0 {
@@ -170,7 +170,7 @@ func (s *sim) step() error {
 	return s.finishOne()
 }
 
-// answer is what a person says to one of the questions: yes, no, or something about another tree.
+// answer has a person answer one of the questions: yes, no, or something about another tree.
 func (s *sim) answer() error {
 	asked := s.d.Waiting()
 	a := asked[s.rand.IntN(len(asked))]
@@ -184,7 +184,7 @@ func (s *sim) answer() error {
 	return s.post(a.Yes("ada", ""))
 }
 
-// finishOne ends a command that is under way and tells of it.
+// finishOne ends a command that is in progress and tells of it.
 func (s *sim) finishOne() error {
 	i := s.rand.IntN(len(s.running))
 	c := s.running[i]
@@ -227,7 +227,7 @@ func (s *sim) post(e Event) error {
 	}
 	s.replies = append(s.replies, cmds)
 	s.running = append(s.running, cmds...)
-	// What was called off may have been done all the same; nobody hears of it.
+	// What was cancelled may have been done all the same; nobody hears of it.
 	s.running = slices.DeleteFunc(s.running, func(c Command) bool {
 		_, on := s.out[c.ID]
 		if !on && s.chance(50) {
@@ -276,7 +276,7 @@ func (s *sim) vouched(c Command) error {
 // resume lets the run go on, most often with a look at where its branch is.
 func (s *sim) resume() error {
 	e := Event{Kind: RunResumed}
-	if s.honest { // whoever wants it done lifts the limit
+	if s.honest { // anyone who wants it done lifts the limit
 		job := s.info
 		job.MaxCostUSD = 0
 		e.Job = &job
@@ -449,7 +449,7 @@ func (s *sim) crash() error {
 	return nil
 }
 
-// replay builds the machine anew from the journal. It has to be the machine that was lost.
+// replay builds the machine again from the journal. It has to be the machine that was lost.
 func (s *sim) replay() (decider, error) {
 	d, err := s.build(s.info, nil)
 	if err != nil {
@@ -538,7 +538,7 @@ func (s *sim) ended() error {
 	return err
 }
 
-// String is what happened, for a person who has to find out why.
+// String describes the run for a person who has to find out what happened.
 func (s *sim) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "workers %d, attempts %d, land %s, speculate %v, clash %v\n", s.info.Workers, s.info.MaxAttempts, s.info.Land, s.info.Speculate, s.clash)

@@ -41,7 +41,7 @@ func folded(t *testing.T, plan string, events ...Event) Summary {
 
 func cost(usd float64) *agents.Usage { return &agents.Usage{CostUSD: &usd} }
 
-// merged is how a batch goes well, with so many tests in the end.
+// merged returns the events of a batch that succeeds, with the given number of tests at the end.
 func merged(batch string, tests int) []Event {
 	id := batch + "/r1-c0/"
 	return []Event{
@@ -88,7 +88,7 @@ func TestSummaryOfBatches(t *testing.T) {
 		check  func(s Summary) any
 		value  any
 	}{
-		"a batch at work is in a state of the loop": {
+		"a batch running is in a state of the loop": {
 			plan:   "a b",
 			events: merged("a", 1)[:3],
 			want:   []string{"commit", "edit"},
@@ -98,7 +98,7 @@ func TestSummaryOfBatches(t *testing.T) {
 			events: merged("a", 1),
 			want:   []string{"merged", "edit"},
 		},
-		"a failed batch is at work again after a resume": {
+		"a failed batch is running again after a resume": {
 			plan: "a",
 			events: []Event{
 				executed("a/r1-c0/execute", OutcomeUnchanged, nil), executed("a/r2-c0/execute", OutcomeUnchanged, nil),
@@ -198,9 +198,9 @@ func TestFold(t *testing.T) {
 		event Event
 		fails bool
 	}{
-		"what comes before the start is not looked at": {Event{Kind: Merged, Batch: "a"}, false},
-		"a start without its job is an error":          {Event{Kind: RunStarted}, true},
-		"a run of another loop is an error":            {Event{Kind: RunStarted, Job: &Info{LoopVersion: 7}}, true},
+		"what comes before the start is not checked": {Event{Kind: Merged, Batch: "a"}, false},
+		"a start without its job is an error":        {Event{Kind: RunStarted}, true},
+		"a run of another loop is an error":          {Event{Kind: RunStarted, Job: &Info{LoopVersion: 7}}, true},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -19,7 +19,7 @@ type tournament struct {
 // entrant is one candidate.
 type entrant struct {
 	slot   Slot
-	out    string // id of its command that is under way, "" while there is none
+	out    string // id of its command that is in progress, "" while there is none
 	made   *candidate
 	ended  bool
 	passed bool

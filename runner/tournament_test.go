@@ -221,7 +221,7 @@ func TestTournament(t *testing.T) {
 			b/r1-c2/execute failed                 ->
 			b/r1-c1/gate ok                        -> b/r1-c2/judge
 			b/r1-c2/judge ok candidate=1           -> b/r1-c2/commit base=a9 commit=c1`},
-		"a tournament on what did not hold is called off, and held again on what does": {plan: "a b+2:a*", info: Info{Workers: 3, Speculate: true}, script: `
+		"a tournament on what did not hold is cancelled, and held again on what does": {plan: "a b+2:a*", info: Info{Workers: 3, Speculate: true}, script: `
 			start                                  -> a/r1-c0/execute
 			a/r1-c0/execute ok commit=a1           -> a/r1-c0/gate b/r1-c0/sample
 			b/r1-c0/sample ok slots=x,y atonce=2   -> b/r1-c1/execute base=a1 on=a b/r1-c2/execute base=a1

@@ -110,7 +110,7 @@ func filesOf(list []Commit, batch string) []string {
 	return slices.Compact(out)
 }
 
-// mostCommits bounds how far back a run is looked at.
+// mostCommits bounds how far back a run is checked.
 const mostCommits = 400
 
 // The marks between commits and between fields in what git is asked to print.

@@ -84,7 +84,7 @@ func (r Ref) render(n, wanted int) (part, trimmed string) {
 const maxRefs = 40
 
 // ReadRefs reads what paths mean at a commit, the first so many lines of each. Paths use slashes and are relative to
-// the root of the repository. The user's checkout is not looked at. What cannot be shown says why.
+// the root of the repository. The user's checkout is not checked. What cannot be shown says why.
 func ReadRefs(ctx context.Context, repo *git.Repo, commit string, paths []string, lines int) ([]Ref, error) {
 	if len(paths) == 0 {
 		return nil, nil

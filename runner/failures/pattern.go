@@ -1,7 +1,7 @@
-// Package failures remembers across runs what goes wrong in batches of a kind, and what put it right.
+// Package failures remembers across runs what goes wrong in batches of a kind, and what fixed it.
 //
 // The store is a JSON array in a file that people can read, and edit: .runplan/logs/failure-patterns.json. It is
-// merged and never replaced: each change reads the file anew under a lock, changes one row and puts the file back in
+// merged and never replaced: each change reads the file again under a lock, changes one row and puts the file back in
 // one step. What a row has beyond the fields known here stays in it. A file that cannot be read is never written over:
 // it is set aside under another name, and that is said.
 package failures
@@ -92,7 +92,7 @@ func (p *Pattern) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	if fields == nil {
-		return errors.New("null is no failure pattern")
+		return errors.New("null is not a failure pattern")
 	}
 	*p = Pattern{}
 	for _, f := range []struct {

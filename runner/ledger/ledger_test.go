@@ -38,7 +38,7 @@ func TestEachAttemptIsALineWithItsPurpose(t *testing.T) {
 	off := used(runner.Spent, "k1", 3, agents.SourceReported, usd(1))
 	off.Reason = "k1/r3-c4/execute"
 	late := used(runner.Spent, "k2", 1, agents.SourceReported, usd(1))
-	late.Reason = "k2/r1-c1/execute" // built anew, but no tournament
+	late.Reason = "k2/r1-c1/execute" // rebuilt, but no tournament
 	var got []string
 	for _, l := range ledgerOf(
 		used(runner.Executed, "k1", 1, agents.SourceReported, usd(1)), used(runner.Executed, "k1", 2, agents.SourceReported, usd(1)), sampled, candidate, off, late,
@@ -52,7 +52,7 @@ func TestEachAttemptIsALineWithItsPurpose(t *testing.T) {
 	}
 }
 
-// A line is for an agent that was at work, whether it told its cost or not.
+// A line is for an agent that was running, whether it told its cost or not.
 func TestWhoWasNotAtWorkHasNoLine(t *testing.T) {
 	for _, tt := range []struct {
 		name  string

@@ -37,7 +37,7 @@ func (h Hook) Send(m Message) error {
 }
 
 // errHurry ends a message because the run is over.
-var errHurry = errors.New("the run is over, and it was still being told")
+var errHurry = errors.New("the run ended before the message was delivered")
 
 func (h Hook) send(stop <-chan struct{}, m Message) error {
 	body, err := json.Marshal(m)

@@ -120,7 +120,7 @@ func TestWhatIsTold(t *testing.T) {
 		"a limit of the provider":            {[]runner.Event{limit, ended(runner.OutcomeLimited, "batch 1: rate limit: five hours")}, nil, "paused 1"},
 		"a limit of the run":                 {[]runner.Event{ended(runner.OutcomeLimited, "the cost limit of $10.00")}, nil, "paused"},
 		"four fifths of the money, once":     {[]runner.Event{executed("k1", runner.OutcomeOK, "", usd(7.9)), executed("k2", runner.OutcomeOK, "", usd(0.1)), executed("k2", runner.OutcomeOK, "", usd(0.5))}, nil, "budget"},
-		"what was called off costs as well":  {[]runner.Event{{Kind: runner.Spent, Batch: "k1", Usage: &agents.Usage{CostUSD: usd(9)}}}, nil, "budget"},
+		"what was cancelled costs as well":   {[]runner.Event{{Kind: runner.Spent, Batch: "k1", Usage: &agents.Usage{CostUSD: usd(9)}}}, nil, "budget"},
 		"a batch that failed, and its run":   {[]runner.Event{{Kind: runner.BatchFailed, Batch: "k1", Attempt: 3, Reason: "tests"}, ended(runner.OutcomeFailed, "batch 1: tests")}, nil, "failed 1, failed"},
 		"a tool that broke":                  {[]runner.Event{ended(runner.OutcomeError, "disk full")}, nil, "failed"},
 		"who stopped the run knows":          {[]runner.Event{ended(runner.OutcomeCancelled, "interrupted")}, nil, ""},
@@ -254,7 +254,7 @@ func TestAResumedRunDoesNotRepeatItself(t *testing.T) {
 	}
 }
 
-// What goes wrong with a hook is noted, once, and holds nobody up.
+// What fails in a hook is noted, once, and holds nobody up.
 func TestAHookThatFails(t *testing.T) {
 	for name, tt := range map[string]struct {
 		command string

@@ -13,6 +13,7 @@ import (
 
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/internal/web"
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/ledger"
@@ -43,6 +44,7 @@ type batchView struct {
 	Diff                              diff
 	Receipt                           *local.Receipt
 	ReceiptFile, ReceiptNote          string
+	Retry                             string // page of the action; "" if the batch cannot be tried again now
 }
 
 type needed struct{ Number, Title, Href, Word string }
@@ -84,11 +86,15 @@ func (s *site) frame(ctx context.Context, run, key string) (f frame, v batchView
 		b := sum.Batches[i]
 		board := report.Board(standing, nil, s.Now())
 		v = batchView{Run: w.run, RunTitle: cmp.Or(sum.Title, sum.Plan), Key: key, Number: b.Number, Title: b.Title, Row: rowOf(i, b, board.Rows[i]), Reason: b.Reason}
+		if groupOf(b) == "failed" && !sum.Status.Live() && !sum.Status.Over() {
+			v.Retry = "../do/" + ActRetry + "?" + url.Values{"batch": {key}}.Encode()
+		}
 		for _, need := range b.Needs {
 			if j := find(sum, need); j >= 0 {
 				v.Needs = append(v.Needs, needed{sum.Batches[j].Number, sum.Batches[j].Title, "../" + batchHref(need), board.Rows[j].State})
 			}
 		}
+		v.times(w.clocks, key)
 		f = frame{run: w.run, key: key, journal: s.hub.journal, ended: w.ended, sum: b}
 		if m := w.marks[key]; m != nil {
 			f.first, f.last = m.first, m.last
@@ -151,6 +157,18 @@ func opened(tries []try) int {
 	return len(tries) - 1
 }
 
+// times adds how long was worked for the batch and how long it waited.
+func (v *batchView) times(c clocks, key string) {
+	b := c.of[key]
+	if b == nil || b.last == b.first {
+		return
+	}
+	v.Facts = append(v.Facts, fact{"worked", millis(b.working) + ", work side by side counted once"})
+	if w := c.waited(key); w > 0 {
+		v.Facts = append(v.Facts, fact{"waited", ui.Duration(w) + " for a free worker, its turn, a limit or a person"})
+	}
+}
+
 func (v *batchView) facts(b runner.BatchSummary, lines []ledger.Line) {
 	var sp spending
 	sp.add(lines)
@@ -186,6 +204,9 @@ func (s *site) texts(ctx context.Context, v *batchView) {
 		v.critique(s.hub, dir)
 		s.says(v)
 	}
+	if t.Log == "" && len(v.Tries) > 1 && t.Candidate == 0 && v.Row.Candidates > 0 {
+		v.LogNote = "This attempt merges the candidate that won; what its agent said is with that candidate."
+	}
 	v.Diff = s.diffOf(ctx, t)
 }
 
@@ -202,7 +223,7 @@ func (s *site) receipt(v *batchView, b runner.BatchSummary) {
 			return
 		}
 	}
-	v.ReceiptNote = "The receipt cannot be read: it is not there any more."
+	v.ReceiptNote = "The receipt cannot be read: it no longer exists."
 	if err != nil {
 		v.ReceiptNote = "The receipt cannot be read: " + err.Error()
 	}

@@ -128,7 +128,7 @@ func (h *hub) with(ctx context.Context, run string, do func(*watch) error) error
 	}
 	if w.next == 0 {
 		delete(h.watches, run)
-		return fmt.Errorf("no run is called %s", run)
+		return fmt.Errorf("run %s not found", run)
 	}
 	return do(w)
 }
@@ -149,7 +149,7 @@ func (h *hub) find(ctx context.Context, name string) (string, error) {
 			return r.ID, nil
 		}
 	}
-	return "", fmt.Errorf("no run is called %s", name)
+	return "", fmt.Errorf("run %s not found", name)
 }
 
 // standing corrects the status of a run whose process is gone.

@@ -14,14 +14,14 @@ import (
 
 // lanes builds the timeline: a lane per worker, and lanes for checks and merges.
 type lanes struct {
-	spans []span           // that are over, the oldest first
-	open  map[string]span  // under way, by the id of their command
-	busy  map[string]bool  // lanes in which something is under way
-	cups  map[string]bool  // batches for which candidates compete
-	now   int64            // milliseconds of the run's own time, in which the pauses between its sessions do not count
-	last  time.Time        // of the last event
-	left  int              // spans that are not kept any more
-	most  map[laneKind]int // lanes that there were of each kind
+	spans       []span           // that are over, the oldest first
+	open        map[string]span  // in progress, by the id of their command
+	busy        map[string]bool  // lanes in which something is in progress
+	tournaments map[string]bool  // batches for which candidates compete
+	now         int64            // milliseconds of the run's own time, in which the pauses between its sessions do not count
+	last        time.Time        // of the last event
+	left        int              // spans that are not kept any more
+	most        map[laneKind]int // lanes that there were of each kind
 }
 
 // span is a time in which something was done for a batch.
@@ -48,7 +48,7 @@ const (
 const maxSpans = 400
 
 func newLanes() lanes {
-	return lanes{open: map[string]span{}, busy: map[string]bool{}, cups: map[string]bool{}, most: map[laneKind]int{}}
+	return lanes{open: map[string]span{}, busy: map[string]bool{}, tournaments: map[string]bool{}, most: map[laneKind]int{}}
 }
 
 func laneKindOf(e runner.Event) laneKind {
@@ -80,9 +80,9 @@ func (l *lanes) apply(e runner.Event) {
 	}
 	switch e.Kind {
 	case runner.Sampled:
-		l.cups[e.Batch] = e.Outcome == runner.OutcomeOK
+		l.tournaments[e.Batch] = e.Outcome == runner.OutcomeOK
 	case runner.Judged:
-		l.cups[e.Batch] = e.Outcome == runner.OutcomeUndecided
+		l.tournaments[e.Batch] = e.Outcome == runner.OutcomeUndecided
 	}
 	kind := laneKindOf(e)
 	if kind == "" || e.Batch == "" || e.Command == "" {
@@ -117,7 +117,7 @@ func (l *lanes) begin(e runner.Event, kind laneKind) {
 		n++
 	}
 	s := span{lane: laneName(kind, n), kind: kind, number: n, batch: e.Batch, from: l.now}
-	if l.cups[e.Batch] {
+	if l.tournaments[e.Batch] {
 		s.candidate = runner.CandidateOf(e.Command)
 	}
 	l.busy[s.lane], l.open[e.Command], l.most[kind] = true, s, max(l.most[kind], n)
@@ -132,7 +132,7 @@ func (l *lanes) keep(s span) {
 	}
 }
 
-// cut ends what is under way: its process is gone.
+// cut ends what is in progress: its process is gone.
 func (l *lanes) cut() {
 	var ids []string
 	for id := range l.open {
@@ -166,7 +166,7 @@ func (k laneKind) word(n, of int) string {
 	return w
 }
 
-// picture draws the lanes. more is the time since the last event, in which what is under way goes on. It is empty where nothing
+// picture draws the lanes. more is the time since the last event, in which what is in progress goes on. It is empty where nothing
 // was done yet.
 func (l *lanes) picture(numbers map[string]string, more time.Duration) template.HTML {
 	all := slices.Clone(l.spans)

@@ -35,8 +35,10 @@ type Options struct {
 	Repo    *git.Repo
 	Alive   func([]runner.Summary) // corrects runs whose process is gone
 	Waiting func(context.Context) (Waiting, error)
-	Acts    map[string]Act                   // by the name that forms send them to
-	Format  func(agent string) stream.Format // how the program of an agent prints what it says
+	Acts    map[string]Act                                                 // by the name that forms send them to
+	Preview func(ctx context.Context, act, run string) (Outcome, error)    // an error is why the command would refuse
+	Trace   func(ctx context.Context, run string) (html string, err error) // what a run proved of its plan
+	Format  func(agent string) stream.Format                               // how the program of an agent prints what it says
 	Now     func() time.Time
 	Zone    *time.Location
 }
@@ -98,9 +100,15 @@ func New(o Options) (http.Handler, error) {
 	mux.HandleFunc("GET /run/{run}/batch/{batch}/review", s.showBatchReview)
 	mux.HandleFunc("GET /run/{run}/review", s.showRunReview)
 	mux.HandleFunc("GET /run/{run}/candidates/{batch}", s.showCandidates)
+	mux.HandleFunc("GET /run/{run}/log", s.showRecord)
+	mux.HandleFunc("GET /live/run/{run}/log", s.liveRecord)
+	mux.HandleFunc("GET /run/{run}/search", s.showSearch)
+	mux.HandleFunc("GET /run/{run}/report", s.showReport)
+	mux.HandleFunc("GET /run/{run}/trace", s.showTrace)
 	mux.HandleFunc("GET /waiting", s.showWaiting)
 	mux.HandleFunc("GET /live/waiting", s.liveWaiting)
 	mux.HandleFunc("GET /learning", s.showLearning)
+	mux.HandleFunc("GET /run/{run}/do/{act}", s.showConfirmation)
 	mux.HandleFunc("POST /act/{act}", s.act)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, r, http.StatusNotFound, "Not there", "There is no such page.")

@@ -202,7 +202,7 @@ func TestMemoryIsFlat(t *testing.T) {
 	runtime.KeepAlive(w)
 }
 
-// nasty is what nobody may be made to see, run or overlook.
+// nasty holds text that a page must neither run nor show as markup.
 const nasty = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>\x1b]0;t\x07\x1b[2J\u202eexe.gnp\x00\x9b"
 
 func harmless(t *testing.T, what, html string) {

@@ -36,6 +36,8 @@ type runView struct {
 	Final                   *reviewView
 	Story                   []told
 	Asks                    int
+	Actions                 []action
+	Query                   string // none: the search form begins empty
 }
 
 type tile struct {
@@ -50,9 +52,10 @@ type row struct {
 	ID, Href, Number, Title, Word, Tone, Detail string
 	Attempts                                    int
 	Took, Tests, Cost                           string
+	Waited                                      string // besides the time of its work
 	Since                                       time.Time
 	Candidates                                  int
-	CupHref                                     string
+	TournamentHref                              string
 }
 
 type filter struct {
@@ -71,7 +74,7 @@ const rowsOnPage = 100
 
 // filters are the groups that batches are shown by.
 func filters() []struct{ key, name string } {
-	return []struct{ key, name string }{{"", "all"}, {"work", "at work"}, {"failed", "failed"}, {"waiting", "waiting"}, {"merged", "merged"}, {"skipped", "skipped"}}
+	return []struct{ key, name string }{{"", "all"}, {"work", "running"}, {"failed", "failed"}, {"waiting", "waiting"}, {"merged", "merged"}, {"skipped", "skipped"}}
 }
 
 func groupOf(b runner.BatchSummary) string {
@@ -102,7 +105,7 @@ func (s *site) runView(w *watch, q url.Values) runView {
 	}
 	v := runView{
 		Run: w.run, Short: short(w.run), Title: cmp.Or(sum.Title, sum.Plan, w.run), Plan: sum.Plan, Face: faceOfRun(sum), Reason: sum.Reason,
-		Story: slices.Clone(w.story), Cut: w.lanes.left > 0, Asks: asks(sum),
+		Story: slices.Clone(w.story), Cut: w.lanes.left > 0, Asks: asks(sum), Actions: runActions(sum),
 	}
 	slices.Reverse(v.Story)
 	if w.plot == nil || len(w.plot.spots) != len(sum.Batches) {
@@ -131,7 +134,7 @@ func (s *site) runView(w *watch, q url.Values) runView {
 	}
 	v.Lanes = w.lanes.picture(numbers, more)
 	s.figures(&v, sum, w)
-	s.table(&v, sum, board, q)
+	s.table(&v, sum, w.clocks, board, q)
 	if r := sum.Review; r != nil {
 		if w.final == nil || w.finalOf != r {
 			final := s.reviewView("Final review", *r)
@@ -147,6 +150,7 @@ func (s *site) runParts(w *watch, q url.Values) (runView, []web.Part, error) {
 	v := s.runView(w, q)
 	k := sketch{site: s}
 	k.add("head", "run-head", "", v)
+	k.add("acts", "run-acts", "", v)
 	k.add("edges", "run-edges", "", v)
 	k.add("path", "run-path", "", v)
 	for _, n := range v.Nodes {

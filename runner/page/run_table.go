@@ -18,7 +18,11 @@ func (s *site) figures(v *runView, sum runner.Summary, w *watch) {
 	attempts := 0
 	var tests, before *int
 	for _, b := range sum.Batches {
-		counts[groupOf(b)]++
+		if group := groupOf(b); group == "work" && asked(sum, b.Key) {
+			counts["asked"]++
+		} else {
+			counts[group]++
+		}
 		attempts += b.Attempts
 		if b.TestsAfter != nil && b.State == string(runner.Passed) && (tests == nil || *b.TestsAfter > *tests) {
 			tests = b.TestsAfter
@@ -40,9 +44,12 @@ func (s *site) figures(v *runView, sum runner.Summary, w *watch) {
 		v.Tiles = append(v.Tiles, tile{Name: "failed", Value: strconv.Itoa(counts["failed"])})
 	}
 	if n := counts["work"]; n > 0 && sum.Status.Live() {
-		v.Tiles = append(v.Tiles, tile{Name: "at work", Value: strconv.Itoa(n), Note: "up to " + phrase.Count(max(1, sum.Workers), "worker")})
+		v.Tiles = append(v.Tiles, tile{Name: "running", Value: strconv.Itoa(n), Note: "up to " + phrase.Count(max(1, sum.Workers), "worker")})
 	}
-	clock := tile{Name: "time", Value: millis(sum.DurationMS)}
+	if n := counts["asked"]; n > 0 {
+		v.Tiles = append(v.Tiles, tile{Name: "needs you", Value: strconv.Itoa(n)})
+	}
+	clock := tile{Name: "time", Value: millis(sum.DurationMS), Note: waitedNote(atLeastSecond(w.lanes.now - w.clocks.working))}
 	if sum.Status == runner.RunActive {
 		clock.Since = sum.Updated.Add(-time.Duration(sum.DurationMS) * time.Millisecond)
 	}
@@ -68,7 +75,7 @@ func (s *site) figures(v *runView, sum runner.Summary, w *watch) {
 }
 
 // table is the part of the batches that was asked for.
-func (s *site) table(v *runView, sum runner.Summary, board ui.Board, q url.Values) {
+func (s *site) table(v *runView, sum runner.Summary, clocks clocks, board ui.Board, q url.Values) {
 	state := q.Get("state")
 	counts := map[string]int{"": len(sum.Batches)}
 	var shown []int
@@ -105,7 +112,9 @@ func (s *site) table(v *runView, sum runner.Summary, board ui.Board, q url.Value
 		shown = shown[(at-1)*rowsOnPage : min(at*rowsOnPage, len(shown))]
 	}
 	for _, i := range shown {
-		v.Rows = append(v.Rows, rowOf(i, sum.Batches[i], board.Rows[i]))
+		r := rowOf(i, sum.Batches[i], board.Rows[i])
+		r.Waited = waitedNote(clocks.waited(sum.Batches[i].Key))
+		v.Rows = append(v.Rows, r)
 	}
 }
 
@@ -115,7 +124,7 @@ func rowOf(i int, b runner.BatchSummary, r ui.Row) row {
 		Attempts: b.Attempts, Tests: none, Cost: none, Candidates: len(b.Candidates),
 	}
 	if len(b.Candidates) > 0 {
-		out.CupHref = "candidates/" + url.PathEscape(b.Key)
+		out.TournamentHref = "candidates/" + url.PathEscape(b.Key)
 	}
 	switch {
 	case r.Tone == ui.Busy && !b.Started.IsZero():

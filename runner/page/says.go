@@ -99,7 +99,7 @@ func (t *talks) forget() {
 }
 
 // errRewritten means that a log is shorter than before.
-var errRewritten = errors.New("the log was written anew")
+var errRewritten = errors.New("the log was rewritten")
 
 // read parses the new part of the log.
 func (k *talk) read(dir, name string) error {
@@ -196,7 +196,7 @@ func (s *site) says(v *batchView) {
 		v.LogNote = "The agent has not said anything yet."
 		return
 	case errors.Is(err, fs.ErrNotExist):
-		v.LogNote = "There is no text of the agent: .runplan/" + path.Clean(t.Log) + " is not there any more."
+		v.LogNote = "There is no text of the agent: .runplan/" + path.Clean(t.Log) + " no longer exists."
 		return
 	case err != nil:
 		v.LogNote = "What the agent says cannot be read: " + err.Error()

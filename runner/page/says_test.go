@@ -67,7 +67,7 @@ func TestTalkIsReadAsItGrows(t *testing.T) {
 	}
 }
 
-// What is kept of a talk is bounded, however much is said, and a log that is written anew is an error, not a mixture.
+// What is kept of a talk is bounded, however much is said, and a log that is rewritten is an error, not a mixture.
 func TestTalkIsBounded(t *testing.T) {
 	b := newBook(t, team(1))
 	h := newHub(Options{Layout: b.layout, Now: time.Now})
@@ -96,7 +96,7 @@ func TestTalkIsBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := h.hear("x.log", stream.Claude, true); err == nil {
-		t.Error("a log that was written anew was read on")
+		t.Error("a log that was rewritten was read on")
 	}
 	if got, err = h.hear("x.log", stream.Claude, true); err != nil || len(got.chunks) != 1 || len(got.chunks[0].Lines) != 2 {
 		t.Errorf("and then it is read from its beginning: %v, %v", got.chunks, err)
@@ -115,7 +115,7 @@ func TestTalkIsBounded(t *testing.T) {
 	}
 }
 
-// The line that a run's table shows of an agent at work is what it says, not the JSON around it.
+// The line that a run's table shows of a running agent is what it says, not the JSON around it.
 func TestLastLineIsInWords(t *testing.T) {
 	b := newBook(t, team(1))
 	h := newHub(Options{Layout: b.layout, Now: time.Now})

@@ -43,12 +43,12 @@ func (s *site) tries(ctx context.Context, f frame) ([]try, []ledger.Line, error)
 	at := func(e runner.Event, candidate int) *try {
 		i := slices.IndexFunc(out, func(t try) bool { return t.Number == e.Attempt && t.Candidate == candidate })
 		if i < 0 {
-			out = append(out, try{Number: e.Attempt, Candidate: candidate, Word: "at work", Tone: "busy", Cost: none, Tokens: none})
+			out = append(out, try{Number: e.Attempt, Candidate: candidate, Word: "running", Tone: "busy", Cost: none, Tokens: none})
 			i = len(out) - 1
 		}
 		return &out[i]
 	}
-	cup := false
+	tournament := false
 	for e, err := range local.Events(ctx, f.journal, f.run, f.first) {
 		if err != nil {
 			return nil, nil, err
@@ -62,13 +62,13 @@ func (s *site) tries(ctx context.Context, f frame) ([]try, []ledger.Line, error)
 		book.Event(e)
 		switch e.Kind {
 		case runner.Sampled:
-			cup = e.Outcome == runner.OutcomeOK
+			tournament = e.Outcome == runner.OutcomeOK
 			for _, slot := range e.Slots {
 				t := at(e, slot.Number)
 				t.Variant, t.Word, t.Tone = slot.Variant, "waiting", "idle"
 			}
 		case runner.Judged:
-			cup = e.Outcome == runner.OutcomeUndecided
+			tournament = e.Outcome == runner.OutcomeUndecided
 			for _, score := range e.Scores {
 				t := at(e, score.Candidate)
 				t.scored(score, e)
@@ -76,7 +76,7 @@ func (s *site) tries(ctx context.Context, f frame) ([]try, []ledger.Line, error)
 		case runner.Dispatched:
 			if runner.KindOf(e.Command) == runner.Execute {
 				n := 0
-				if cup {
+				if tournament {
 					n = runner.CandidateOf(e.Command)
 				}
 				at(e, n).begun(e, s.Layout, f.run)

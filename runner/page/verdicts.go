@@ -168,7 +168,7 @@ func (s *site) reviewView(title string, info runner.ReviewInfo) reviewView {
 	case err != nil:
 		v.Trouble = "The review cannot be read: " + err.Error()
 	case text == "":
-		v.Trouble = "The review is not there any more."
+		v.Trouble = "The review no longer exists."
 	case cut:
 		v.Trouble = "The review is too long to be shown here."
 	default:
@@ -284,7 +284,7 @@ func (s *site) kept(w http.ResponseWriter, r *http.Request, name string) {
 	case err != nil:
 		s.missing(w, r, err)
 	case text == "":
-		s.refuse(w, r, http.StatusNotFound, "Not there", "The file .runplan/"+name+" is not there any more.")
+		s.refuse(w, r, http.StatusNotFound, "Not there", "The file .runplan/"+name+" no longer exists.")
 	default:
 		if cut {
 			text += "\n[…] the rest is in .runplan/" + name + "\n"

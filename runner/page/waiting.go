@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -89,6 +90,11 @@ func asks(s runner.Summary) int {
 	return len(s.Waiting)
 }
 
+// asked reports whether a batch waits for a person.
+func asked(s runner.Summary, batch string) bool {
+	return slices.ContainsFunc(s.Waiting, func(a runner.Approval) bool { return a.Batch == batch })
+}
+
 // approvals lists the requests of all runs, newest run first.
 func (h *hub) approvals(ctx context.Context) ([]approval, error) {
 	list, _, err := h.runs(ctx)
@@ -165,7 +171,7 @@ func (s *site) showWaiting(w http.ResponseWriter, r *http.Request) {
 	s.show(w, r, "waiting", sheet{Title: "Needs you", Section: "waiting", Live: live(r), View: v}, parts)
 }
 
-// waitingEvery is how often an open page reads the files with waiting items.
+// waitingEvery sets how often an open page reads the files with waiting items.
 const waitingEvery = time.Second
 
 func (s *site) liveWaiting(w http.ResponseWriter, r *http.Request) {
@@ -194,6 +200,10 @@ func (s *site) act(w http.ResponseWriter, r *http.Request) {
 	do, ok := s.Acts[name]
 	if !ok {
 		s.refuse(w, r, http.StatusNotFound, "Not there", "There is nothing to do under this name.")
+		return
+	}
+	if isRunAct(name) {
+		s.actOnRun(w, r, name, do)
 		return
 	}
 	done, err := do(r.Context(), r.PostForm)
@@ -227,14 +237,22 @@ const (
 	DoneAcknowledged = "acknowledged"
 	DoneFixed        = "fixed"
 	DoneInbox        = "inbox"
+	DoneCancelled    = "cancelled"
+	DoneResumed      = "resumed"
+	DoneStarted      = "started"
+	DoneDiscarded    = "discarded"
 )
 
 func doneText(word string) string {
 	return map[string]string{
-		DoneApproved:     "Approved. A run that is at work goes on by itself; one that has stopped, with runplan resume; a feedback, with runplan self-fix process.",
+		DoneApproved:     "Approved. An active run continues by itself; one that has stopped, from its page or with runplan resume; a feedback, with runplan self-fix process.",
 		DoneDenied:       "Denied. The next attempt is told why.",
 		DoneAcknowledged: "Closed without a fix: the discrepancy is acknowledged.",
 		DoneFixed:        "Closed with a fix: the unit goes through a new review and promotion.",
 		DoneInbox:        "Marked as done.",
+		DoneCancelled:    "The run was asked to stop. It finishes the running steps, and begins nothing else.",
+		DoneResumed:      "The run goes on, in a process of its own.",
+		DoneStarted:      "A process was started to go on with the run; it has not taken the run up yet.",
+		DoneDiscarded:    "The run is discarded.",
 	}[word]
 }

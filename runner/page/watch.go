@@ -21,6 +21,7 @@ type watch struct {
 	printer report.Printer
 	info    runner.Info
 	lanes   lanes
+	clocks  clocks
 	queue   []string // keys of the batches in the merge queue, in order
 	story   []told
 	spent   spending
@@ -45,7 +46,7 @@ const maxStory = 60
 // mark holds the events of a batch and its running agents.
 type mark struct {
 	first, last int
-	cup         bool
+	tournament  bool
 	agent       string         // the last agent started
 	logs        map[int]string // logs of running agents, by candidate, relative to .runplan
 }
@@ -77,7 +78,7 @@ func (s *spending) add(lines []ledger.Line) {
 }
 
 func newWatch(run string, zone *time.Location) *watch {
-	return &watch{run: run, printer: report.Printer{Zone: zone}, marks: map[string]*mark{}, lanes: newLanes()}
+	return &watch{run: run, printer: report.Printer{Zone: zone}, marks: map[string]*mark{}, lanes: newLanes(), clocks: newClocks()}
 }
 
 // apply adds one event, in journal order.
@@ -96,7 +97,9 @@ func (w *watch) apply(e runner.Event, layout local.Layout) {
 	w.ledger.Event(e)
 	w.spent.add(w.ledger.Lines)
 	w.ledger.Lines = w.ledger.Lines[:0]
+	before := w.lanes.now
 	w.lanes.apply(e)
+	w.clocks.apply(e, w.lanes.now-before, w.lanes.now)
 	w.line(e)
 	if e.Batch != "" {
 		w.mark(e, layout)
@@ -131,15 +134,15 @@ func (w *watch) mark(e runner.Event, layout local.Layout) {
 	m.last = e.Seq
 	switch e.Kind {
 	case runner.Sampled:
-		m.cup = e.Outcome == runner.OutcomeOK
+		m.tournament = e.Outcome == runner.OutcomeOK
 	case runner.Judged:
-		m.cup = e.Outcome == runner.OutcomeUndecided
+		m.tournament = e.Outcome == runner.OutcomeUndecided
 	}
 	if runner.KindOf(e.Command) != runner.Execute {
 		return
 	}
 	number := 0
-	if m.cup {
+	if m.tournament {
 		number = runner.CandidateOf(e.Command)
 	}
 	delete(m.logs, number)

@@ -131,7 +131,7 @@ func winner(b runner.BatchSummary) *runner.CandidateSummary {
 	return nil
 }
 
-// candidates are the marks of a tournament that is under way: "✓ c1 1 312", "● c2", "✗ c3".
+// candidates are the marks of a tournament that is in progress: "✓ c1 1 312", "● c2", "✗ c3".
 func (s Standing) candidates(b runner.BatchSummary) []ui.Mark {
 	st := runner.State(b.State)
 	if st != runner.StateSample && st != runner.StateSynthesize {

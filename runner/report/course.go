@@ -31,7 +31,7 @@ type ending string
 const (
 	ended     ending = "ended"
 	wentBad   ending = "failed"
-	calledOff ending = "called off"
+	calledOff ending = "cancelled"
 	cutShort  ending = "cut short" // by a limit, or by the end of a session
 )
 
@@ -56,17 +56,17 @@ func spanKind(k runner.CommandKind) string {
 
 // course collects the spans of a run from its events, in the order of their start.
 type course struct {
-	spans []span
-	total int64
-	now   int64
-	last  time.Time
-	open  map[string]span  // by command id
-	cups  map[string]bool  // batches with a running tournament
-	held  map[string]int64 // batches whose agent met a limit, and the time
+	spans       []span
+	total       int64
+	now         int64
+	last        time.Time
+	open        map[string]span  // by command id
+	tournaments map[string]bool  // batches with a running tournament
+	held        map[string]int64 // batches whose agent met a limit, and the time
 }
 
 func newCourse() course {
-	return course{open: map[string]span{}, cups: map[string]bool{}, held: map[string]int64{}}
+	return course{open: map[string]span{}, tournaments: map[string]bool{}, held: map[string]int64{}}
 }
 
 // end completes the spans after the last event.
@@ -93,9 +93,9 @@ func (c *course) apply(e runner.Event) {
 	}
 	switch e.Kind {
 	case runner.Sampled:
-		c.cups[e.Batch] = e.Outcome == runner.OutcomeOK
+		c.tournaments[e.Batch] = e.Outcome == runner.OutcomeOK
 	case runner.Judged:
-		c.cups[e.Batch] = e.Outcome == runner.OutcomeUndecided
+		c.tournaments[e.Batch] = e.Outcome == runner.OutcomeUndecided
 	}
 	kind := spanKind(runner.KindOf(e.Command))
 	if kind == "" || e.Batch == "" || e.Command == "" {
@@ -110,7 +110,7 @@ func (c *course) apply(e runner.Event) {
 	switch {
 	case kind == "wait":
 		delete(c.held, e.Batch) // the batch waits on its own, with a span of its own
-	case kind == "edit" && !c.cups[e.Batch]:
+	case kind == "edit" && !c.tournaments[e.Batch]:
 		c.waited(e.Batch, s.from)
 	}
 	if e.Kind == runner.Dispatched {
@@ -118,7 +118,7 @@ func (c *course) apply(e runner.Event) {
 		if kind == "edit" {
 			s.early = e.On
 		}
-		if c.cups[e.Batch] {
+		if c.tournaments[e.Batch] {
 			s.candidate = runner.CandidateOf(e.Command)
 		}
 		c.open[e.Command] = s
@@ -221,6 +221,32 @@ func (c course) lanes(s runner.Summary) []lane {
 	return out
 }
 
+// waitedFor returns the time in which nothing worked for a batch, between its first and its last step; for "", the same of
+// the whole run. Less than a second is 0.
+func (c course) waitedFor(batch string) time.Duration {
+	var work []span
+	for _, s := range c.spans {
+		if s.kind != "wait" && (batch == "" || s.batch == batch) {
+			work = append(work, s)
+		}
+	}
+	slices.SortFunc(work, func(a, b span) int { return cmp.Compare(a.from, b.from) })
+	waited, until := int64(0), int64(0)
+	for i, s := range work {
+		if i > 0 || batch == "" {
+			waited += max(0, s.from-until)
+		}
+		until = max(until, s.to)
+	}
+	if batch == "" {
+		waited += max(0, c.total-until)
+	}
+	if waited < shortWait {
+		return 0
+	}
+	return millis(waited)
+}
+
 // textTimeline draws the timeline as text. It returns "" if fewer than two rows exist.
 func textTimeline(s runner.Summary, past *Past) string {
 	lanes, total := past.lanes(s)
@@ -238,7 +264,7 @@ func textTimeline(s runner.Summary, past *Past) string {
 	}
 	end := ui.Duration(millis(total))
 	fmt.Fprintf(&b, "%s  0%s%s\n", ui.Pad("", names), strings.Repeat(" ", cells-1-ui.Width(end)), end)
-	b.WriteString("\n█ editing  ▒ checking  ▪ merging  ░ waiting for a limit  ~ called off, or cut short  ✗ failed, or a conflict  ✓ merged  ▸ early start\n")
+	b.WriteString("\n█ editing  ▒ checking  ▪ merging  ░ waiting for a limit  ~ cancelled, cut short or not ended  ✗ failed, or a conflict  ✓ merged  ▸ early start\n")
 	return b.String()
 }
 

@@ -23,7 +23,7 @@ type play struct {
 	answer  func(runner.Command, runner.Event) runner.Event
 }
 
-// job is a command that is under way.
+// job is a command that is in progress.
 type job struct {
 	cmd    runner.Command
 	report runner.Event
@@ -35,7 +35,7 @@ func (p *play) add(e runner.Event) {
 	p.events = append(p.events, e)
 }
 
-// record adds a fact and what follows from it, as the driver does: what was called off, which batches began or ended,
+// record adds a fact and what follows from it, as the driver does: what was cancelled, which batches began or ended,
 // what is handed out.
 func (p *play) record(e runner.Event) {
 	cmds := p.machine.Start()
@@ -46,11 +46,11 @@ func (p *play) record(e runner.Event) {
 	}
 	pending := map[string]bool{}
 	for _, c := range p.machine.Pending() {
-		pending[c.ID] = !slices.ContainsFunc(cmds, func(anew runner.Command) bool { return anew.ID == c.ID })
+		pending[c.ID] = !slices.ContainsFunc(cmds, func(next runner.Command) bool { return next.ID == c.ID })
 	}
 	p.jobs = slices.DeleteFunc(p.jobs, func(j job) bool {
 		if !pending[j.cmd.ID] {
-			p.add(runner.Event{Kind: runner.Withdrawn, Command: j.cmd.ID, Batch: j.cmd.Batch, Attempt: j.cmd.Attempt, On: j.cmd.On, Reason: "called off: what it stood on is not there any more"})
+			p.add(runner.Event{Kind: runner.Withdrawn, Command: j.cmd.ID, Batch: j.cmd.Batch, Attempt: j.cmd.Attempt, On: j.cmd.On, Reason: "cancelled: its base no longer exists"})
 		}
 		return !pending[j.cmd.ID]
 	})
@@ -215,7 +215,7 @@ func fold(t *testing.T, events []runner.Event) runner.Summary {
 	return f.Summary()
 }
 
-// chain is a run of n batches one after the other, of which done are merged and the next is at work.
+// chain is a run of n batches one after the other, of which done are merged and the next is running.
 func chain(t *testing.T, n, done int, needs func(i int) []int) runner.Summary {
 	t.Helper()
 	info := runner.Info{

@@ -133,7 +133,7 @@ func candidateFace(c *runner.CandidateSummary, atWork bool) face {
 	case "failed":
 		return face{"failed", ui.Bad}
 	case "void":
-		return face{"called off", ui.Muted}
+		return face{"cancelled", ui.Muted}
 	case "edited":
 		return face{"checking", ui.Busy}
 	}

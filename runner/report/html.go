@@ -43,7 +43,7 @@ type view struct {
 	Tiles                      []tile
 	Facts                      []fact
 	Graph, Timeline            template.HTML
-	Cups                       []cup
+	Tournaments                []tournament
 	Skipped                    []string
 	Batches                    []batchView
 	Totals                     string
@@ -63,7 +63,7 @@ type tile struct{ Name, Value, Note, Tone string }
 
 type batchView struct {
 	Anchor, Number, Title, State, Tone, Icon string
-	Tries, Tier, Agent, Time                 string
+	Tries, Tier, Agent, Time, Waited         string
 	Tests, Commit, Cost                      string
 	Reason                                   string
 	Gates                                    []gateView
@@ -95,15 +95,16 @@ func viewOf(s runner.Summary, past *Past) view {
 	f, o := figuresOf(s), outcomeOf(s)
 	v := view{
 		Title: titleOf(s), Outcome: o.word, Tone: string(o.tone), Icon: ui.Style{}.Icon(o.tone), Reason: ui.Sanitize(s.Reason),
-		About: about(s, decisionOf(s)), Tiles: tiles(s, f), Facts: facts(s, f), Totals: totals(s), Steps: nextSteps(s),
+		About: about(s, decisionOf(s)), Tiles: tiles(s, f, past.waited("")), Facts: facts(s, f), Totals: totals(s), Steps: nextSteps(s),
 	}
 	if len(s.Batches) > 0 {
 		v.Graph = template.HTML(SVG(s)) // SVG escapes all that it is given
 	}
 	v.Timeline = template.HTML(Timeline(s, past)) // so does Timeline
-	v.Cups, v.Skipped = cups(s), gateNotes(s)
+	v.Tournaments, v.Skipped = tournaments(s), gateNotes(s)
 	for i, x := range s.Batches {
 		b := batchOf(s, x, i)
+		b.Waited = past.waited(x.Key)
 		if list := failures(x, past.of(x.Key)); len(list) > 0 {
 			b.Troubled = true
 			v.Troubles = append(v.Troubles, troubles{b, list})
@@ -128,7 +129,7 @@ func viewOf(s runner.Summary, past *Past) view {
 	return v
 }
 
-func tiles(s runner.Summary, f figures) []tile {
+func tiles(s runner.Summary, f figures, waited string) []tile {
 	out := []tile{{"merged", fmt.Sprintf("%d of %d", f.merged, f.total), "", string(ui.Idle)}}
 	t := &out[0]
 	if f.merged > 0 && f.merged+f.skipped == f.total {
@@ -143,7 +144,7 @@ func tiles(s runner.Summary, f figures) []tile {
 	if n := f.waiting + f.working; n > 0 {
 		out = append(out, tile{"to go", fmt.Sprint(n), "", string(ui.Idle)})
 	}
-	out = append(out, tile{"wall time", ui.Duration(millis(s.DurationMS)), "", string(ui.Idle)})
+	out = append(out, tile{"wall time", ui.Duration(millis(s.DurationMS)), waited, string(ui.Idle)})
 	cost := tile{"cost", f.money(), "", string(ui.Idle)}
 	if f.priced > 0 && f.unpriced > 0 {
 		cost.Value, cost.Note = "≥ "+phrase.Money(f.cost), "unknown for "+phrase.Count(f.unpriced, "batch")

@@ -37,6 +37,22 @@ func limited(t *testing.T) []runner.Event {
 	return events
 }
 
+// TestOutageIsNoRateLimit checks the word for each end of an agent that waits for its provider.
+func TestOutageIsNoRateLimit(t *testing.T) {
+	at := time.Date(2026, 5, 4, 14, 5, 0, 0, time.UTC)
+	for want, e := range map[string]runner.Event{
+		"parked (outage): no route":             {Outage: true, Reason: "no route"},
+		"parked until 14:05 UTC (outage): busy": {Outage: true, Reason: "busy", RetryAt: at},
+		"parked (rate limit): 429":              {Reason: "429"},
+		"parked (rate limit)":                   {},
+	} {
+		e.Kind, e.Outcome, e.At = runner.Executed, runner.OutcomeLimited, at.Add(-time.Minute)
+		if got := (&Printer{}).wentWrong(e); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
 // Who takes over, that a run is paused, and until when, is told where people look.
 func TestLimitsAreTold(t *testing.T) {
 	events := limited(t)

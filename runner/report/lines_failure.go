@@ -24,11 +24,18 @@ func (p *Printer) wentWrong(e runner.Event) string {
 	case runner.OutcomeTimedOut:
 		s = fmt.Sprintf("failed attempt %d: timed out", e.Attempt)
 	case runner.OutcomeLimited, runner.OutcomeHuman:
-		s = parking(e.Outcome, e.RetryAt, e.At, p.Zone, ui.Sanitize(e.Reason))
-		if e.Outcome == runner.OutcomeLimited {
-			s = "parked " + s
+		s = parking(e, e.At, p.Zone, ui.Sanitize(e.Reason))
+		if e.Outcome == runner.OutcomeLimited && e.RetryAt.IsZero() {
+			what, why, told := strings.Cut(s, ":")
+			if s = "parked (" + what + ")"; told {
+				s += ":" + why
+			}
+			return s
 		}
-		return strings.Replace(s, "parked rate limit", "parked (rate limit)", 1)
+		if e.Outcome == runner.OutcomeLimited {
+			return "parked " + s
+		}
+		return s
 	case runner.OutcomeCancelled:
 		return "interrupted, resumable"
 	case runner.OutcomeError:

@@ -74,7 +74,7 @@ func (p *Printer) withdrawn(e runner.Event, b runner.BatchSummary, say say) {
 	switch {
 	case competing(b):
 		if n := runner.CandidateOf(e.Command); n > 0 && p.once(fmt.Sprintf("off %s %d %d", e.Batch, e.Attempt, n)) {
-			say(ui.Muted, "candidate %d is called off, as another one has passed", n)
+			say(ui.Muted, "candidate %d is cancelled: another candidate has passed", n)
 		}
 	case runner.KindOf(e.Command) == runner.Execute || b.State == string(runner.Waiting):
 		p.putBack(e, say)
@@ -86,11 +86,11 @@ func (p *Printer) putBack(e runner.Event, say say) {
 	if !p.once(fmt.Sprintf("back %s %d", e.Batch, e.Attempt)) {
 		return
 	}
-	why := "what it stood on is not there any more"
+	why := "its base no longer exists"
 	if on := p.Standing().unmerged(e.On); len(on) > 0 {
 		why = fmt.Sprintf("the candidate of %s did not hold", batches(on))
 	}
-	say(ui.Warn, "called off and put back: %s", why)
+	say(ui.Warn, "cancelled and put back: %s", why)
 }
 
 func (p *Printer) rebased(e runner.Event, say say) {

@@ -41,7 +41,7 @@ func Markdown(s runner.Summary, past *Past) string {
 		fence := fenceFor(text)
 		b.WriteString("\n## Timeline\n\n" + fence + "text\n" + text + fence + "\n")
 	}
-	markdownCups(&b, s)
+	markdownTournaments(&b, s)
 	head := "\n## What went wrong\n"
 	for _, x := range s.Batches {
 		for _, f := range failures(x, past.of(x.Key)) {

@@ -104,7 +104,7 @@ func (m *Metrics) Add(s runner.Summary, events []runner.Event) {
 		}
 		m.SpeedUps = append(m.SpeedUps, x)
 	}
-	r := retries{failed: map[string]bool{}, moved: map[string]bool{}, seen: map[string]int{}, open: map[string]bool{}, cups: map[string]bool{}}
+	r := retries{failed: map[string]bool{}, moved: map[string]bool{}, seen: map[string]int{}, open: map[string]bool{}, tournaments: map[string]bool{}}
 	for _, e := range events {
 		r.apply(e)
 		m.Context.apply(e)
@@ -131,7 +131,7 @@ type retries struct {
 	moved            map[string]bool // its candidate was rebased on others' work
 	seen             map[string]int  // the last attempt started
 	open             map[string]bool // that attempt is a retry without a known result
-	cups             map[string]bool
+	tournaments      map[string]bool
 }
 
 func (r *retries) apply(e runner.Event) {
@@ -147,13 +147,13 @@ func (r *retries) apply(e runner.Event) {
 		clear(r.failed) // the user may have corrected the cause
 	case e.Candidate > 0:
 	case e.Kind == runner.Sampled:
-		r.cups[b] = e.Outcome == runner.OutcomeOK
-		if r.cups[b] {
+		r.tournaments[b] = e.Outcome == runner.OutcomeOK
+		if r.tournaments[b] {
 			r.failed[b] = false
 		}
 	case e.Kind == runner.Judged:
-		r.cups[b] = e.Outcome == runner.OutcomeUndecided
-	case e.Kind == runner.Dispatched && runner.KindOf(e.Command) == runner.Execute && !r.cups[b] && e.Attempt > r.seen[b]:
+		r.tournaments[b] = e.Outcome == runner.OutcomeUndecided
+	case e.Kind == runner.Dispatched && runner.KindOf(e.Command) == runner.Execute && !r.tournaments[b] && e.Attempt > r.seen[b]:
 		r.seen[b], r.open[b], r.failed[b] = e.Attempt, r.failed[b], false
 	case e.Kind == runner.Executed && e.Outcome == runner.OutcomeOK:
 		r.moved[b] = false

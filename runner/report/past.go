@@ -6,6 +6,7 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/phrase"
+	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/runner"
 )
 
@@ -36,6 +37,17 @@ func (p *Past) of(batch string) []attempt {
 		return nil
 	}
 	return p.attempts[batch]
+}
+
+// waited formats the time that a batch waited, or with "" the run; "" where it did not, or without events.
+func (p *Past) waited(batch string) string {
+	if p == nil {
+		return ""
+	}
+	if d := p.course.waitedFor(batch); d > 0 {
+		return "waited " + ui.Duration(d)
+	}
+	return ""
 }
 
 // lanes returns the rows of the timeline, or none without events.

@@ -20,7 +20,7 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "write the golden files again")
 
 func golden(t *testing.T, name, got string) {
 	t.Helper()
@@ -38,7 +38,7 @@ func golden(t *testing.T, name, got string) {
 		t.Fatal(err)
 	}
 	if d := cmp.Diff(strings.ReplaceAll(string(want), "\r\n", "\n"), got); d != "" {
-		t.Errorf("%s (-want +got), -update writes it anew:\n%s", name, d)
+		t.Errorf("%s (-want +got), -update rewrites it:\n%s", name, d)
 	}
 }
 

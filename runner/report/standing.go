@@ -54,8 +54,7 @@ type pulse struct {
 	early  []string                // batches on whose candidates its agent was started
 	red    bool                    // its candidate failed on its current base
 	moved  bool                    // its candidate stands on a base that its agent did not know
-	parked runner.Outcome          // reason of its agent's wait
-	until  time.Time
+	parked runner.Event            // the end of its agent that it waits after
 }
 
 func (p *pulse) apply(e runner.Event) {
@@ -65,7 +64,7 @@ func (p *pulse) apply(e runner.Event) {
 		p.doing[e.Command] = e
 		switch runner.KindOf(e.Command) {
 		case runner.Execute:
-			p.early, p.red, p.parked, p.until = e.On, false, "", time.Time{}
+			p.early, p.red, p.parked = e.On, false, runner.Event{}
 		case runner.Gate:
 			p.asked, p.red = e, false
 		case runner.Rebase:
@@ -74,13 +73,13 @@ func (p *pulse) apply(e runner.Event) {
 	case runner.Executed:
 		p.moved = false
 		if e.Outcome == runner.OutcomeLimited || e.Outcome == runner.OutcomeHuman {
-			p.parked, p.until = e.Outcome, e.RetryAt
+			p.parked = e
 		}
 	case runner.Gated, runner.Rebased:
 		p.moved = p.moved || e.Kind == runner.Rebased
 		p.red = e.Candidate == 0 && (e.Outcome == runner.OutcomeFailed || e.Outcome == runner.OutcomeConflict)
 	case runner.Waited:
-		p.parked, p.until = "", time.Time{}
+		p.parked = runner.Event{}
 	}
 }
 
@@ -103,7 +102,7 @@ func (s Standing) face(b runner.BatchSummary) (f face, still bool) {
 	if f.tone != ui.Busy || p == nil {
 		return f, false
 	}
-	if p.parked != "" {
+	if p.parked.Outcome != "" {
 		return face{"parked", ui.Warn}, true
 	}
 	switch runner.State(b.State) {
@@ -130,8 +129,8 @@ func (s Standing) now(b runner.BatchSummary) string {
 	gate, gating := p.at(runner.Gate)
 	_, rebasing := p.at(runner.Rebase)
 	switch st := runner.State(b.State); {
-	case p.parked != "":
-		return parking(p.parked, p.until, s.Updated, s.zone, ui.Sanitize(b.Reason))
+	case p.parked.Outcome != "":
+		return parking(p.parked, s.Updated, s.zone, ui.Sanitize(b.Reason))
 	case st == runner.StateEdit && len(p.early) > 0:
 		if on := s.unmerged(p.early); len(on) > 0 {
 			return "on the candidate of " + strings.Join(on, ", ")
@@ -192,13 +191,16 @@ func (s Standing) agents() int {
 	return n
 }
 
-// parking says what a parked batch waits for.
-func parking(o runner.Outcome, until, now time.Time, zone *time.Location, why string) string {
+// parking says what a batch waits for whose agent ended with e.
+func parking(e runner.Event, now time.Time, zone *time.Location, why string) string {
 	text := "waits for a person"
-	if o == runner.OutcomeLimited {
+	if e.Outcome == runner.OutcomeLimited {
 		text = "rate limit"
-		if !until.IsZero() {
-			text = "until " + clock(until, now, zone) + " (rate limit)"
+		if e.Outage {
+			text = "outage"
+		}
+		if !e.RetryAt.IsZero() {
+			text = "until " + clock(e.RetryAt, now, zone) + " (" + text + ")"
 		}
 	}
 	if why != "" {

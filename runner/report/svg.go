@@ -59,7 +59,7 @@ const graphStyle = `
 .g{--g-paper:#fff;--g-ink:#1c2430;--g-faint:#68727f;--g-line:#d5dae1;--g-edge:#b3bbc6;--g-done:#6f9f86;
 --g-good:#1a7f4b;--g-goodbg:#f0f8f3;--g-bad:#c22f3d;--g-badbg:#fdf1f1;--g-busy:#2563c9;--g-busybg:#eff5fe;--g-warn:#a15c00;--g-warnbg:#fdf6ea;
 font-family:system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",sans-serif;max-width:100%;height:auto}
-@media (prefers-color-scheme:dark){.g{--g-paper:#171c24;--g-ink:#e4e8ee;--g-faint:#8d98a7;--g-line:#333c49;--g-edge:#4b5665;--g-done:#3f7a5b;
+@media screen and (prefers-color-scheme:dark){.g{--g-paper:#171c24;--g-ink:#e4e8ee;--g-faint:#8d98a7;--g-line:#333c49;--g-edge:#4b5665;--g-done:#3f7a5b;
 --g-good:#4cc38a;--g-goodbg:#13241c;--g-bad:#ff7b7f;--g-badbg:#2b181b;--g-busy:#79aaff;--g-busybg:#15213a;--g-warn:#e6a649;--g-warnbg:#2a2113}}
 .g-edge{fill:none;stroke:var(--g-edge);stroke-width:1.5}
 .g-tip{fill:var(--g-faint)}

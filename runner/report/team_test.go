@@ -317,6 +317,7 @@ func TestWhatABatchWaitsFor(t *testing.T) {
 		"queued, checked, waits to be merged": {runner.StatePublish, []runner.Event{gate, {Kind: runner.Gated, Batch: "b", Command: gate.Command, Outcome: runner.OutcomeOK}}},
 		"queued, red on top of 3, 4, waits for what becomes of that": {runner.StateGate, []runner.Event{gate, {Kind: runner.Gated, Batch: "b", Command: gate.Command, Outcome: runner.OutcomeFailed}}},
 		"parked, until 14:05 UTC (rate limit): 429":                  {runner.StateEdit, []runner.Event{{Kind: runner.Executed, Batch: "b", Outcome: runner.OutcomeLimited, RetryAt: at}}},
+		"parked, outage: 429":                                        {runner.StateEdit, []runner.Event{{Kind: runner.Executed, Batch: "b", Outcome: runner.OutcomeLimited, Outage: true}}},
 		"parked, waits for a person: 429":                            {runner.StateEdit, []runner.Event{{Kind: runner.Executed, Batch: "b", Outcome: runner.OutcomeHuman}}},
 		"editing, on the candidate of 3":                             {runner.StateEdit, []runner.Event{{Kind: runner.Dispatched, Batch: "b", Command: "b/r1-c0/execute", On: []string{"x", "done"}}}},
 	} {
@@ -336,7 +337,7 @@ func TestWhatABatchWaitsFor(t *testing.T) {
 	}
 }
 
-// The first candidate that passes ends a tournament that wants no more; the others are called off.
+// The first candidate that passes ends a tournament that wants no more; the others are cancelled.
 func TestCandidatesAreCalledOff(t *testing.T) {
 	info := runner.Info{
 		Plan: "p.md", Mode: "team", Workers: 3, MaxAttempts: 1, LoopVersion: runner.LoopVersion, Base: "3f2c1a9", StopAtFirst: true, Agent: "claude",
@@ -351,12 +352,12 @@ func TestCandidatesAreCalledOff(t *testing.T) {
 			e.DurationMS = 60_000
 		case c.Kind == runner.Judge:
 			e.Candidate, e.Reason = 2, "it passed first"
-			e.Scores = []runner.CandScore{{Candidate: 2, Variant: "minimal-change", Passed: true, Score: 7}, {Candidate: 3, Variant: "test-first", Void: "it was called off, as another one had passed"}}
+			e.Scores = []runner.CandScore{{Candidate: 2, Variant: "minimal-change", Passed: true, Score: 7}, {Candidate: 3, Variant: "test-first", Void: "it was cancelled: another candidate had passed"}}
 		}
 		return e
 	}))
 	for _, want := range []string{
-		"muted batch 1 (One): candidate 1 is called off, as another one has passed\n", "muted batch 1 (One): candidate 3 is called off", "good  batch 1 (One): candidate 2 wins: it passed first\n",
+		"muted batch 1 (One): candidate 1 is cancelled: another candidate has passed\n", "muted batch 1 (One): candidate 3 is cancelled", "good  batch 1 (One): candidate 2 wins: it passed first\n",
 		"muted batch 1 (One): candidate 3 (test-first) has no verdict: ",
 	} {
 		if !strings.Contains(text, want) {
@@ -364,6 +365,6 @@ func TestCandidatesAreCalledOff(t *testing.T) {
 		}
 	}
 	if strings.Contains(text, "put back") {
-		t.Errorf("a batch whose candidates are called off is not put back:\n%s", text)
+		t.Errorf("a batch whose candidates are cancelled is not put back:\n%s", text)
 	}
 }

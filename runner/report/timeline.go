@@ -139,7 +139,7 @@ func legend(b *strings.Builder, y int) {
 		text(k.word)
 	}
 	fmt.Fprintf(b, `<rect class="tl-edit tl-off" x="%d" y="%d" width="12" height="10" rx="2"/>`, x, y-9)
-	text("called off, or cut short")
+	text("cancelled, cut short or not ended")
 	fmt.Fprintf(b, `<path class="tl-bad" d="M%d %dv14"/>`, x+6, y-11)
 	text("failed, or a conflict")
 	fmt.Fprintf(b, `<path class="tl-merged" d="M%d %dl5 5-5 5-5-5z"/>`, x+6, y-9)
@@ -181,7 +181,7 @@ func numbersOf(s runner.Summary, keys []string) []string {
 const timelineStyle = `
 .tl{--t-ink:#1c2430;--t-faint:#68727f;--t-grid:#e6e9ee;--t-edit:#5b8def;--t-check:#c9a227;--t-land:#1a7f4b;--t-wait:#c3cad4;--t-bad:#c22f3d;--t-early:#7a4fd0;--t-paper:#fff;
 font-family:system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",sans-serif;max-width:100%;height:auto}
-@media (prefers-color-scheme:dark){.tl{--t-ink:#e4e8ee;--t-faint:#8d98a7;--t-grid:#262e39;--t-edit:#5f93f5;--t-check:#c79a2b;--t-land:#4cc38a;--t-wait:#4b5665;--t-bad:#ff7b7f;--t-early:#b195f5;--t-paper:#171c24}}
+@media screen and (prefers-color-scheme:dark){.tl{--t-ink:#e4e8ee;--t-faint:#8d98a7;--t-grid:#262e39;--t-edit:#5f93f5;--t-check:#c79a2b;--t-land:#4cc38a;--t-wait:#4b5665;--t-bad:#ff7b7f;--t-early:#b195f5;--t-paper:#171c24}}
 .tl-grid{fill:none;stroke:var(--t-grid);stroke-width:1}
 .tl-tick{font-size:11px;fill:var(--t-faint)}
 .tl-name{font-size:12.5px;fill:var(--t-ink)}

@@ -64,7 +64,7 @@ func TestChangedFilesLeaveTheBuildCache(t *testing.T) {
 	check(0)
 }
 
-// An output that is being written when it is looked at stays.
+// An output that is being written when it is checked stays.
 func TestAnOutputThatIsBeingWrittenStays(t *testing.T) {
 	dir := t.TempDir()
 	sum := sha256.Sum256([]byte("right"))

@@ -42,7 +42,7 @@ type Config struct {
 	Prepare func(ctx context.Context, ws *git.Workspace, env []string) error
 	// Note gets messages for the user; nil drops them.
 	Note func(string)
-	// Key returns the identity of Prepare's inputs in a tree. A room with another key is made anew. nil gives all
+	// Key returns the identity of Prepare's inputs in a tree. A room with another key is made again. nil gives all
 	// trees the same key.
 	Key func(ctx context.Context, tree string) (string, error)
 }
@@ -95,7 +95,7 @@ type Room struct {
 	made    map[string]stamp // files that Prepare added to the tree
 	kept    map[string]bool  // folders with files of the tree or of Prepare; nil if unknown
 	litter  bool             // the last look found other files
-	looked  bool             // the room was looked at after the gates
+	looked  bool             // the room was checked after the gates
 	atHome  map[string]stamp // stamps of the home when it was made
 	ready   chan struct{}    // closed once the room is cleared
 	broken  error            // why the room cannot be reused
@@ -175,7 +175,7 @@ func (rm *Room) Ignored(ctx context.Context, paths []string) (map[string]bool, e
 	return rm.ws.Ignored(ctx, paths)
 }
 
-// move brings the room to tree. It makes the worktree anew if the room is broken, has another key, or changed.
+// move brings the room to tree. It makes the worktree again if the room is broken, has another key, or changed.
 func (rm *Room) move(ctx context.Context, key, base, tree string) error {
 	spoilt := rm.broken != nil || rm.ws == nil || rm.key != key || rm.ws.Check() != nil
 	same := false
@@ -259,7 +259,7 @@ func (rm *Room) Fresh() ([]string, error) {
 	return out, nil
 }
 
-// renew makes the room's worktree anew.
+// renew makes the room's worktree again.
 func (rm *Room) renew(ctx context.Context, base string) error {
 	tie := rm.pool.Tie
 	if tie == nil {

@@ -19,7 +19,7 @@ type stamp struct {
 func stampOf(info fs.FileInfo) stamp {
 	s := stamp{mode: info.Mode(), size: info.Size(), mtime: info.ModTime().UnixNano()}
 	if s.mode.IsDir() {
-		return stamp{mode: s.mode} // entries come and go in a folder; each of them is looked at
+		return stamp{mode: s.mode} // entries come and go in a folder; each of them is checked
 	}
 	s.change, s.inode = systemStamp(info)
 	return s

@@ -15,3 +15,6 @@ func statOf(path string) string {
 	}
 	return fmt.Sprint(fi.Mode(), fi.Size(), fi.ModTime().UnixNano())
 }
+
+// writable reports whether this user may change what is at path. Here that is not known, so it returns true.
+func writable(string) bool { return true }

@@ -4,6 +4,7 @@ package stamps
 
 import (
 	"fmt"
+	"path/filepath"
 
 	"golang.org/x/sys/unix"
 )
@@ -16,4 +17,9 @@ func statOf(path string) string {
 		return ""
 	}
 	return fmt.Sprint(st.Dev, st.Ino, st.Mode, st.Size, st.Mtim, st.Ctim)
+}
+
+// writable reports whether this user may change what is at path: the file, or the folder that it is in.
+func writable(path string) bool {
+	return unix.Access(path, unix.W_OK) == nil || unix.Access(filepath.Dir(path), unix.W_OK) == nil
 }

@@ -31,8 +31,9 @@ type Watch struct {
 	more   []string // git configurations besides those of the user
 
 	seen  map[string]record
-	files []string // that configurations of git name, as of the last Take
-	hooks []string // folders that they name
+	may   func(path string) bool // see [writable]; a test replaces it
+	files []string               // that configurations of git name, as of the last Take
+	hooks []string               // folders that they name
 }
 
 // record is the recorded state of one file.
@@ -62,7 +63,7 @@ type Change struct {
 // New returns a watch for programs that run with env in the folders dirs, which are absolute. The checkout at root is
 // left out, but for the folders on the way to dirs. configs are configurations of git besides those of the user.
 func New(env []string, root string, dirs []string, configs ...string) *Watch {
-	w := &Watch{env: map[string]string{}, except: root, more: configs, seen: map[string]record{}}
+	w := &Watch{env: map[string]string{}, except: root, more: configs, seen: map[string]record{}, may: writable}
 	for _, kv := range env {
 		name, value, _ := strings.Cut(kv, "=")
 		w.env[name] = value
@@ -116,7 +117,11 @@ func (w *Watch) Changes() []Change {
 			w.seen[path] = is // rewritten with the same content
 			return
 		}
-		changes = append(changes, change(path, p, was, is))
+		c := change(path, p, was, is)
+		if !w.may(path) {
+			c.Told, c.Mild = true, true // another user made it, such as an administrator who installs a program
+		}
+		changes = append(changes, c)
 	}
 	w.each(compare)
 	for path, r := range w.seen { // what no glob finds any more

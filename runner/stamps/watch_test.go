@@ -29,3 +29,17 @@ func TestProgramsOnThePathAreWatched(t *testing.T) {
 		t.Errorf("changes are %v, want that of go and the new python3", got)
 	}
 }
+
+// A program that this user cannot have installed stays, and nobody is blamed for it.
+func TestProgramsOfAnotherUserStay(t *testing.T) {
+	bin := t.TempDir()
+	w := New([]string{"HOME=" + t.TempDir(), "PATH=" + bin}, t.TempDir(), nil)
+	w.may = func(path string) bool { return filepath.Dir(path) != bin }
+	w.Take()
+	if err := os.WriteFile(filepath.Join(bin, "pytest"), []byte("#!/bin/sh\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.Changes(); len(got) != 1 || !got[0].Told || !got[0].Mild {
+		t.Errorf("changes are %+v, want one that is only reported", got)
+	}
+}

@@ -1,0 +1,49 @@
+package page
+
+import (
+	"testing"
+	"time"
+
+	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/local"
+)
+
+// Waiting time is told from working time; work side by side counts once, and the pause between two sessions is neither.
+func TestWaitingIsNotWorking(t *testing.T) {
+	w := newWatch("r", time.UTC)
+	begin := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for n, e := range []struct {
+		at      int // seconds
+		kind    runner.EventKind
+		command string
+		batch   string
+	}{
+		{0, runner.RunStarted, "", ""},
+		{1, runner.Dispatched, "a/r1-c1/execute", "a"},
+		{1, runner.Dispatched, "b/r1-c2/execute", "b"},
+		{5, runner.Executed, "a/r1-c1/execute", "a"},
+		{7, runner.Executed, "b/r1-c2/execute", "b"},
+		{7, runner.Dispatched, "run/r1-c3/wait", ""},
+		{17, runner.Waited, "run/r1-c3/wait", ""},
+		{17, runner.Dispatched, "a/r1-c4/gate", "a"},
+		{18, runner.RunFinished, "", ""},
+		{900, runner.RunResumed, "", ""},
+		{901, runner.Dispatched, "a/r2-c1/gate", "a"},
+		{903, runner.Gated, "a/r2-c1/gate", "a"},
+	} {
+		w.apply(runner.Event{Seq: n, At: begin.Add(time.Duration(e.at) * time.Second), Kind: e.kind, Command: e.command, Batch: e.batch}, local.Layout{})
+	}
+	seconds := func(ms int64) int64 { return ms / 1000 }
+	if got := seconds(w.clocks.working); got != 6+1+2 {
+		t.Errorf("the run worked for %d s, want 9", got)
+	}
+	if got := w.clocks.of["a"].working; seconds(got) != 4+1+2 {
+		t.Errorf("a worked for %d ms, want 7 s", got)
+	}
+	if got := w.clocks.waited("a"); got != 13*time.Second { // from 5 to 17, and from 900 to 901
+		t.Errorf("a waited %v, want 13s", got)
+	}
+	if got := w.clocks.waited("b"); got != 0 {
+		t.Errorf("b waited %v, want none", got)
+	}
+}

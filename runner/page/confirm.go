@@ -1,0 +1,245 @@
+package page
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/internal/phrase"
+	"github.com/runplan/runplan/runner"
+)
+
+// Names of the actions on a run. Each is a command that a person could type.
+const (
+	ActCancel  = "cancel"
+	ActResume  = "resume"
+	ActRetry   = "retry"
+	ActDiscard = "discard"
+)
+
+// Outcome says what an action would do, as its command found out without doing it.
+type Outcome struct {
+	Lines   []string
+	Changed bool // resume: the plan was changed, and has to be accepted as it is now
+}
+
+// confirmation is an action on a run, told in words before a person confirms it.
+type confirmation struct {
+	Act, Run, Batch          string
+	RunTitle, Title, Command string
+	Will                     []string
+	Outcome
+	Refused string // why the command would refuse
+	Button  string
+	Back    string
+}
+
+// action is a link to the page that tells what an action will do.
+type action struct{ Text, Href string }
+
+// runActions lists the actions that the state of a run allows.
+func runActions(sum runner.Summary) []action {
+	switch {
+	case sum.Status.Live():
+		return []action{{"Stop the run…", "do/" + ActCancel}}
+	case sum.Status.Over() || sum.Status == "":
+		return nil
+	}
+	return []action{{"Go on with the run…", "do/" + ActResume}, {"Discard the run…", "do/" + ActDiscard}}
+}
+
+// confirmationOf describes an action on a run. It is an error if there is no such action, run or batch.
+func (s *site) confirmationOf(ctx context.Context, act, run, batch string) (confirmation, error) {
+	var d confirmation
+	err := s.hub.with(ctx, run, func(w *watch) error {
+		sum := w.printer.Standing().Summary
+		s.hub.standing(&sum)
+		d = confirmation{Act: act, Run: run, Batch: batch, RunTitle: cmp.Or(sum.Title, sum.Plan, run), Back: "/run/" + run + "/"}
+		switch act {
+		case ActCancel:
+			d.cancel(sum)
+		case ActResume:
+			d.resume(sum, w.info)
+		case ActRetry:
+			return d.retry(sum, w.info)
+		case ActDiscard:
+			d.discard(sum)
+		default:
+			return fmt.Errorf("there is no action %s", act)
+		}
+		return nil
+	})
+	if err != nil || d.Refused != "" || s.Preview == nil {
+		return d, err
+	}
+	if d.Outcome, err = s.Preview(ctx, act, run); err != nil {
+		d.Refused = err.Error()
+	}
+	if d.Changed {
+		d.Command += " --accept-changes"
+	}
+	return d, nil
+}
+
+func (d *confirmation) cancel(sum runner.Summary) {
+	d.Title, d.Button, d.Command = "Stop the run", "Stop the run", "runplan cancel "+short(d.Run)
+	work := slices.DeleteFunc(batchesIn(sum, "work"), func(b runner.BatchSummary) bool { return asked(sum, b.Key) })
+	if len(work) > 0 {
+		d.Will = append(d.Will, "The running steps are finished: "+batchNames(work)+".")
+	}
+	d.Will = append(d.Will,
+		"Nothing else is begun.",
+		mergedOf(sum)+" merged, and stay merged.",
+		"The run can go on later, from this page or with runplan resume "+short(d.Run)+".")
+}
+
+func (d *confirmation) resume(sum runner.Summary, info runner.Info) {
+	d.Title, d.Button, d.Command = "Go on with the run", "Go on", "runplan resume "+short(d.Run)
+	if failed := batchesIn(sum, "failed"); len(failed) > 0 {
+		d.Will = append(d.Will, fmt.Sprintf("Tried again, up to %s each: %s.", phrase.Count(max(1, info.MaxAttempts), "attempt"), batchNames(failed)))
+	}
+	d.rest(sum)
+}
+
+// rest tells what a resume does besides failed batches.
+func (d *confirmation) rest(sum runner.Summary) {
+	if rest := append(batchesIn(sum, "work"), batchesIn(sum, "waiting")...); len(rest) > 0 {
+		d.Will = append(d.Will, "Begun or continued: "+batchNames(rest)+".")
+	}
+	d.Will = append(d.Will, mergedOf(sum)+" merged, and are skipped while their receipts verify.")
+	if n := asks(sum); n > 0 {
+		d.Will = append(d.Will, fmt.Sprintf("The run asks for %s; without them it stops there again.", phrase.Count(n, "answer")))
+	}
+	d.Will = append(d.Will, "The run works in a process of its own. It goes on when this page ends; stop it from here or with runplan cancel "+short(d.Run)+".")
+}
+
+func (d *confirmation) retry(sum runner.Summary, info runner.Info) error {
+	i := find(sum, d.Batch)
+	if i < 0 {
+		return fmt.Errorf("the run has no batch %s", d.Batch)
+	}
+	b := sum.Batches[i]
+	d.Title, d.Button, d.Command = "Try batch "+b.Number+" again", "Try again", "runplan resume "+short(d.Run)
+	d.Back += batchHref(b.Key)
+	if g := groupOf(b); g != "failed" {
+		d.Refused = fmt.Sprintf("batch %s has not failed: it is %s", b.Number, cmp.Or(b.State, g))
+		return nil
+	}
+	d.Will = append(d.Will, fmt.Sprintf("Batch %s, %s, gets up to %s.", b.Number, b.Title, phrase.Count(max(1, info.MaxAttempts), "new attempt")))
+	others := slices.DeleteFunc(batchesIn(sum, "failed"), func(o runner.BatchSummary) bool { return o.Key == b.Key })
+	if len(others) > 0 {
+		d.Will = append(d.Will, "The run goes on as a whole, so these are tried again as well: "+batchNames(others)+".")
+	}
+	d.rest(sum)
+	return nil
+}
+
+func (d *confirmation) discard(sum runner.Summary) {
+	d.Title, d.Button, d.Command = "Discard the run", "Discard the run for good", "runplan discard "+short(d.Run)
+	d.Will = append(d.Will, "The run is given up for good: nothing continues it.")
+	if n := asks(sum); n > 0 {
+		d.Will = append(d.Will, phrase.Count(n, "question")+" of the run "+map[bool]string{true: "is", false: "are"}[n == 1]+" withdrawn.")
+	}
+	d.Will = append(d.Will,
+		"A new run of "+sum.Plan+" begins afresh.",
+		"The journal, the logs and the receipts stay.")
+}
+
+// batchesIn returns the batches of a group, see [groupOf].
+func batchesIn(sum runner.Summary, group string) []runner.BatchSummary {
+	return slices.DeleteFunc(slices.Clone(sum.Batches), func(b runner.BatchSummary) bool { return groupOf(b) != group })
+}
+
+func mergedOf(sum runner.Summary) string {
+	return fmt.Sprintf("%d of %s are", len(batchesIn(sum, "merged")), phrase.Count(len(sum.Batches), "batch", "batches"))
+}
+
+// maxNames bounds the batches that a sentence names.
+const maxNames = 8
+
+func batchNames(list []runner.BatchSummary) string {
+	var names []string
+	for _, b := range list[:min(len(list), maxNames)] {
+		names = append(names, b.Number+" "+b.Title)
+	}
+	if more := len(list) - maxNames; more > 0 {
+		names = append(names, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(names, ", ")
+}
+
+// showConfirmation tells what an action will do, with the button that does it.
+func (s *site) showConfirmation(w http.ResponseWriter, r *http.Request) {
+	run, err := s.hub.find(r.Context(), r.PathValue("run"))
+	if err != nil {
+		s.missing(w, r, err)
+		return
+	}
+	s.confirm(w, r, r.PathValue("act"), run, r.URL.Query().Get("batch"), nil)
+}
+
+// confirm shows an action with the error of an attempt to perform it, if there was one.
+func (s *site) confirm(w http.ResponseWriter, r *http.Request, act, run, batch string, failed error) {
+	d, err := s.confirmationOf(r.Context(), act, run, batch)
+	if err != nil {
+		s.missing(w, r, cmp.Or(failed, err))
+		return
+	}
+	sh := sheet{Title: d.Title, Section: "runs", View: d}
+	if failed != nil {
+		sh.Failed = failed.Error()
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		w.WriteHeader(http.StatusUnprocessableEntity)
+	}
+	s.show(w, r, "confirm", sh, nil)
+}
+
+// actOnRun performs a confirmed action on a run and redirects to the page of the run.
+func (s *site) actOnRun(w http.ResponseWriter, r *http.Request, act string, do Act) {
+	form := r.PostForm
+	run, err := s.hub.find(r.Context(), form.Get("run"))
+	if err != nil {
+		s.missing(w, r, err)
+		return
+	}
+	if act == ActRetry { // the command has no such refusal, because it tries all failed batches
+		d, err := s.confirmationOf(r.Context(), act, run, form.Get("batch"))
+		if err != nil {
+			s.missing(w, r, err)
+			return
+		}
+		if d.Refused != "" {
+			s.confirm(w, r, act, run, form.Get("batch"), fmt.Errorf("%s", d.Refused))
+			return
+		}
+	}
+	form.Set("run", run)
+	done, err := do(context.WithoutCancel(r.Context()), form) // a closed browser leaves nothing half done
+	s.stale()
+	if err != nil {
+		s.confirm(w, r, act, run, form.Get("batch"), err)
+		return
+	}
+	http.Redirect(w, r, "/run/"+run+"/?"+url.Values{"done": {done}}.Encode(), http.StatusSeeOther)
+}
+
+// Fields returns the hidden fields of the form that confirms the action.
+func (d confirmation) Fields() []fact {
+	out := []fact{{"run", d.Run}}
+	if d.Batch != "" {
+		out = append(out, fact{"batch", d.Batch})
+	}
+	if d.Changed {
+		out = append(out, fact{"accept", "yes"})
+	}
+	return out
+}
+
+// isRunAct reports whether an action is about a run.
+func isRunAct(name string) bool {
+	return slices.Contains([]string{ActCancel, ActResume, ActRetry, ActDiscard}, name)
+}

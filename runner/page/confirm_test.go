@@ -1,0 +1,117 @@
+package page
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/sampling"
+)
+
+// What an action will do is told for the run as it stands.
+func TestActionsAreExplained(t *testing.T) {
+	sum := runner.Summary{Run: "0a1b2c3d-0", Plan: "plan.md", Status: runner.RunFailed, Waiting: []runner.Approval{{Batch: "d"}}, Batches: []runner.BatchSummary{
+		{Key: "a", Number: "1", Title: "one", State: string(runner.Passed)},
+		{Key: "b", Number: "2", Title: "two", State: string(runner.Failed)},
+		{Key: "c", Number: "3", Title: "three", State: string(runner.Failed)},
+		{Key: "d", Number: "4", Title: "four", State: string(runner.Waiting)},
+	}}
+	info := runner.Info{MaxAttempts: 3}
+	made := func(do func(*confirmation)) confirmation {
+		d := confirmation{Run: sum.Run}
+		do(&d)
+		return d
+	}
+	for name, x := range map[string]struct {
+		made confirmation
+		want []string
+	}{
+		"resume": {made(func(d *confirmation) { d.resume(sum, info) }), []string{
+			"Tried again, up to 3 attempts each: 2 two, 3 three.", "Begun or continued: 4 four.", "1 of 4 batches are merged", "The run asks for 1 answer",
+		}},
+		"retry": {made(func(d *confirmation) { d.Batch = "b"; d.retry(sum, info) }), []string{
+			"Batch 2, two, gets up to 3 new attempts.", "these are tried again as well: 3 three.",
+		}},
+		"discard": {made(func(d *confirmation) { d.discard(sum) }), []string{"1 question of the run is withdrawn.", "A new run of plan.md begins afresh."}},
+		"cancel":  {made(func(d *confirmation) { d.cancel(sum) }), []string{"Nothing else is begun.", "1 of 4 batches are merged, and stay merged."}},
+	} {
+		for _, want := range x.want {
+			if text := strings.Join(x.made.Will, "\n"); !strings.Contains(text, want) {
+				t.Errorf("%s does not tell %q:\n%s", name, want, text)
+			}
+		}
+	}
+	if d := made(func(d *confirmation) { d.Batch = "a"; d.retry(sum, info) }); d.Refused == "" {
+		t.Error("a merged batch may be tried again")
+	}
+}
+
+// Each term of a score is told in words: what it counts, what that is worth, and what was measured.
+func TestScoreTermsInWords(t *testing.T) {
+	var scorer sampling.Scorer
+	var v tournamentView
+	var c contestant
+	for _, x := range scorer.Explain(sampling.Measure{Passed: true, Tests: 12, DiffLines: 1}) {
+		c.Terms = append(c.Terms, runner.ScoreTerm{Name: x.Name, Value: x.Value, Points: x.Points})
+		if sampling.MeaningOf(x.Name).Worth == "" {
+			t.Errorf("the term %s has no meaning", x.Name)
+		}
+	}
+	v.Candidates = []contestant{c}
+	v.terms()
+	want := []string{
+		"passing tests: +120 (12 passing tests)", "changed lines: +5000 (1 changed line)", "lint warnings: +1000 (0 lint warnings)",
+		"violations of lessons: 0 (0 violations of lessons)", "violations of patterns: 0 (0 violations of patterns)",
+	}
+	var got []string
+	for _, x := range v.Terms {
+		got = append(got, fmt.Sprintf("%s: %s (%s)", x.Counts, x.Cells[0].Points, x.Cells[0].Measured))
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
+	}
+}
+
+// A search reads a bounded part of the logs, whatever lies there, and says what it left out.
+func TestSearchIsBounded(t *testing.T) {
+	b := newBook(t, runner.Info{Plan: "plan.md", Slug: "s", Batches: []runner.BatchInfo{{Key: "1", Number: "1", Title: "one"}}})
+	write := func(name, text string) {
+		path := filepath.Join(b.layout.Logs(b.run), name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	outside := filepath.Join(b.layout.Root, "outside.txt")
+	if err := os.WriteFile(outside, []byte("needle outside\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	write("1-a1/agent.log", strings.Repeat("a needle here\n", maxHits+50))
+	if err := os.Symlink(outside, filepath.Join(b.layout.Logs(b.run), "1-a1", "link.log")); err != nil {
+		t.Fatal(err)
+	}
+	search := func(want string) searchView {
+		var v searchView
+		if err := v.logs(t.Context(), b.layout, b.run, batchesOf{"1": "1"}, want); err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	v := search("needle")
+	if len(v.Lines) != maxHits || len(v.Notes) != 1 || v.Lines[0].Where != "batch 1, attempt 1" || v.Lines[0].Href != "batch/1?a=1" {
+		t.Errorf("%d lines, notes %q, first %+v", len(v.Lines), v.Notes, v.Lines[0])
+	}
+	if v := search("outside"); len(v.Lines) != 0 {
+		t.Errorf("a link led out of the logs: %+v", v.Lines)
+	}
+	write("1-a2/c3/agent.log", strings.Repeat("x", maxLogLine+1)+"\nneedle\n")
+	if v := search("no such text"); len(v.Notes) != 1 || !strings.Contains(v.Notes[0], "1-a2/c3/agent.log has a line") {
+		t.Errorf("notes %q", v.Notes)
+	}
+}

@@ -1,0 +1,191 @@
+package page
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/internal/web"
+	"github.com/runplan/runplan/runner/local"
+	"github.com/runplan/runplan/runner/report"
+)
+
+// recordView is the whole log of a run, as runplan log prints it.
+type recordView struct {
+	Run, RunTitle, Query string // Query is empty: it is what the search form begins with
+	Live                 bool
+	Left                 int // lines that are left out at the beginning
+}
+
+// Limits of the lines on the page of a log, which is shown from its end.
+const (
+	recordChunk = 50
+	maxRecord   = 3000
+)
+
+// tail reads the log of a run as it grows.
+type tail struct {
+	printer report.Printer
+	next    int
+	lines   []told
+	left    int // lines that were dropped, a multiple of recordChunk
+}
+
+// recordChunkView is a part of a log. A full one never changes.
+type recordChunkView struct {
+	ID    string
+	Lines []told
+}
+
+// read applies new events. The caller holds no lock.
+func (t *tail) read(ctx context.Context, s *site, run string) error {
+	for e, err := range local.Events(ctx, s.hub.journal, run, t.next) {
+		if err != nil {
+			return err
+		}
+		t.next = e.Seq + 1
+		for _, l := range t.printer.Lines(e) {
+			t.lines = append(t.lines, told{e.At, l.Tone, l.Text})
+		}
+		if len(t.lines) > maxRecord+recordChunk {
+			t.lines = append([]told(nil), t.lines[recordChunk:]...)
+			t.left += recordChunk
+		}
+	}
+	return nil
+}
+
+func (s *site) recordParts(t *tail, v recordView) ([]web.Part, error) {
+	k := sketch{site: s}
+	v.Left = t.left
+	k.add("rhead", "record-head", "", v)
+	for i := 0; i < len(t.lines); i += recordChunk {
+		c := recordChunkView{fmt.Sprintf("rec-%d", (t.left+i)/recordChunk), t.lines[i:min(i+recordChunk, len(t.lines))]}
+		k.add(c.ID, "record-chunk", "record", c)
+	}
+	return k.parts, k.err
+}
+
+// recordOf returns the title of a run and whether it is running.
+func (s *site) recordOf(ctx context.Context, run string) (v recordView, err error) {
+	err = s.hub.with(ctx, run, func(w *watch) error {
+		sum := w.printer.Standing().Summary
+		s.hub.standing(&sum)
+		v = recordView{Run: run, RunTitle: cmp.Or(sum.Title, sum.Plan, run), Live: sum.Status.Live()}
+		return nil
+	})
+	return v, err
+}
+
+func (s *site) showRecord(w http.ResponseWriter, r *http.Request) {
+	var v recordView
+	var parts []web.Part
+	run, err := s.hub.find(r.Context(), r.PathValue("run"))
+	if err == nil {
+		v, err = s.recordOf(r.Context(), run)
+	}
+	t := tail{printer: report.Printer{Zone: s.Zone}}
+	if err == nil {
+		err = t.read(r.Context(), s, run)
+	}
+	if err == nil {
+		parts, err = s.recordParts(&t, v)
+	}
+	if err != nil {
+		s.missing(w, r, err)
+		return
+	}
+	s.show(w, r, "record", sheet{Title: "Log of " + v.RunTitle, Section: "runs", Live: live(r), View: v}, parts)
+}
+
+func (s *site) liveRecord(w http.ResponseWriter, r *http.Request) {
+	run, err := s.hub.find(r.Context(), r.PathValue("run"))
+	if err != nil {
+		s.missing(w, r, err)
+		return
+	}
+	t := tail{printer: report.Printer{Zone: s.Zone}}
+	s.stream(w, r, func(ctx context.Context, last string) (look web.Look, err error) {
+		before := len(t.lines) + t.left
+		if err := t.read(ctx, s, run); err != nil {
+			return look, err
+		}
+		v, err := s.recordOf(ctx, run)
+		if err != nil {
+			return look, err
+		}
+		if look.Stamp = fmt.Sprint(t.next, v.Live); look.Stamp == last {
+			return look, nil
+		}
+		if last != "" {
+			look.Said = loudest(t.lines[max(0, before-t.left):])
+		}
+		look.Parts, err = s.recordParts(&t, v)
+		return look, err
+	})
+}
+
+// loudest returns the last line that says something important; "" for none.
+func loudest(lines []told) string {
+	for _, l := range slices.Backward(lines) {
+		if l.Tone == ui.Good || l.Tone == ui.Bad || l.Tone == ui.Warn {
+			return l.Text
+		}
+	}
+	return ""
+}
+
+// documentPolicy is the Content-Security-Policy of pages that are files to send: their style is in them, and they have no script.
+const documentPolicy = "default-src 'none'; style-src 'unsafe-inline'; form-action 'none'; frame-ancestors 'none'; base-uri 'none'"
+
+// document answers with a page that needs nothing else.
+func (s *site) document(w http.ResponseWriter, html []byte) {
+	w.Header().Set("Content-Security-Policy", documentPolicy)
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Write(html)
+}
+
+// showReport serves the report of a run, as it stands now.
+func (s *site) showReport(w http.ResponseWriter, r *http.Request) {
+	var b bytes.Buffer
+	run, err := s.hub.find(r.Context(), r.PathValue("run"))
+	if err == nil {
+		err = s.report(r.Context(), &b, run)
+	}
+	if err != nil {
+		s.missing(w, r, err)
+		return
+	}
+	s.document(w, b.Bytes())
+}
+
+func (s *site) report(ctx context.Context, b *bytes.Buffer, run string) error {
+	past, err := report.PastOf(local.Events(ctx, s.hub.journal, run, 0))
+	if err != nil {
+		return err
+	}
+	return s.hub.with(ctx, run, func(w *watch) error {
+		sum := w.printer.Standing().Summary
+		s.hub.standing(&sum)
+		return report.WriteHTML(b, sum, past)
+	})
+}
+
+// showTrace serves what a run proved of its plan.
+func (s *site) showTrace(w http.ResponseWriter, r *http.Request) {
+	run, err := s.hub.find(r.Context(), r.PathValue("run"))
+	if err != nil || s.Trace == nil {
+		s.missing(w, r, cmp.Or(err, fmt.Errorf("there is no trace")))
+		return
+	}
+	html, err := s.Trace(r.Context(), run)
+	if err != nil {
+		s.missing(w, r, err)
+		return
+	}
+	s.document(w, []byte(html))
+}
