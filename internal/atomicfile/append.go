@@ -12,7 +12,7 @@ func Append(path string, perm fs.FileMode) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_RDWR|noFollow, perm)
 	if err != nil {
 		if fi, lerr := os.Lstat(path); lerr == nil && !fi.Mode().IsRegular() {
-			err = fmt.Errorf("%s is no regular file but %s; remove it", path, fi.Mode().Type())
+			err = fmt.Errorf("%s is not a regular file but %s; remove it", path, fi.Mode().Type())
 		}
 		return nil, err
 	}
@@ -20,7 +20,7 @@ func Append(path string, perm fs.FileMode) (*os.File, error) {
 	case err != nil:
 	case !fi.Mode().IsRegular():
 		f.Close()
-		return nil, fmt.Errorf("%s is no regular file but %s; remove it", path, fi.Mode().Type())
+		return nil, fmt.Errorf("%s is not a regular file but %s; remove it", path, fi.Mode().Type())
 	}
 	return f, nil
 }

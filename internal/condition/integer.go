@@ -69,7 +69,7 @@ func (c *Integer[E]) Value(facts E) (int, error) {
 	case n.CanFloat() && !math.IsNaN(n.Float()) && !math.IsInf(n.Float(), 0):
 		return whole(n.Float()), nil
 	}
-	return 0, fmt.Errorf("expression %q: %v is no number; look for a division by zero", c.text, v)
+	return 0, fmt.Errorf("expression %q: %v is not a number; look for a division by zero", c.text, v)
 }
 
 // whole rounds down, within the bounds of an int.

@@ -31,7 +31,7 @@ func (c *Number[E]) Value(facts E) (float64, error) {
 	}
 	f, ok := v.(float64)
 	if !ok || math.IsNaN(f) || math.IsInf(f, 0) {
-		return 0, fmt.Errorf("expression %q: %v is no number; look for a division by zero", c.text, v)
+		return 0, fmt.Errorf("expression %q: %v is not a number; look for a division by zero", c.text, v)
 	}
 	return f, nil
 }

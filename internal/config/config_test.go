@@ -39,7 +39,7 @@ func env(pairs ...string) func(string) (string, bool) {
 	}
 }
 
-// source is where a value came from, without the folder.
+// source names the file that a value came from, without the folder.
 func source(l *Loaded, key string) string { return filepath.Base(l.Source(key)) }
 
 func TestLaterSourcesWin(t *testing.T) {
@@ -340,7 +340,7 @@ func leaves(t reflect.Type, prefix string) []string {
 	return out
 }
 
-// Whoever adds a setting need not think of the lists: it is in all of them, and says what it is for.
+// Anyone who adds a setting need not think of the lists: it is in all of them, and says what it is for.
 func TestEverySettingIsListed(t *testing.T) {
 	l, err := Load(files(t, `
 [agents.NAME]
@@ -599,7 +599,7 @@ func TestDefaultsAreThoseOfTheTables(t *testing.T) {
 	}
 }
 
-// Whoever wrote a value of the wrong kind is told of the key, what it takes and what it has, and not of Go.
+// Anyone who wrote a value of the wrong kind is told of the key, what it takes and what it has, and not of Go.
 func TestAValueOfTheWrongKindIsToldInTheWordsOfTheFile(t *testing.T) {
 	for text, want := range map[string]string{
 		"run.max_attempts = 'three'":                   `run.max_attempts takes a whole number, and is set to the text "three"`,

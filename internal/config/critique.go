@@ -14,7 +14,7 @@ type Critique struct {
 	Enabled  bool     `toml:"enabled" doc:"a model looks at each step of an agent that changes something, while it works; it advises and blocks nothing"`
 	Reviewer string   `toml:"reviewer" doc:"name of the reviewer of [review] that is asked; empty is the model of [models] for the stage critique"`
 	MaxCalls int      `toml:"max_calls" doc:"most questions in one attempt"`
-	Queue    int      `toml:"queue" doc:"steps that may wait to be looked at; more are left out, which is told"`
+	Queue    int      `toml:"queue" doc:"steps that may wait to be checked; more are left out, which is told"`
 	Wait     Duration `toml:"wait" doc:"how long steps that wait are still looked at once the agent is done"`
 }
 

@@ -47,7 +47,7 @@ func literalOf(key, value string) (string, error) {
 	v, ok := flatten(reflect.ValueOf(&c).Elem(), "")[key]
 	switch {
 	case !ok && !slices.ContainsFunc(Describe(), func(k Key) bool { return sameKey(k.Key, key) }):
-		return "", fmt.Errorf("there is no setting %q", key)
+		return "", fmt.Errorf("unknown setting %q", key)
 	case ok:
 		if err := set(v, value); err != nil {
 			return "", fmt.Errorf("%s = %q: %w", key, value, err)

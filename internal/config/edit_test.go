@@ -25,7 +25,7 @@ func TestEdit(t *testing.T) {
 		"a dotted key":        {"run.land = \"pr\"\n", "run.land", text("ff"), "run.land = \"ff\"\n", ""},
 		"away":                {file, "run.max_attempts", nil, strings.Replace(file, "max_attempts = 2\n", "", 1), ""},
 		"away, not there":     {file, "run.agent", nil, file, ""},
-		"no such key":         {file, "run.lnd", text("ff"), "", "there is no setting"},
+		"no such key":         {file, "run.lnd", text("ff"), "", "unknown setting"},
 		"no number":           {file, "run.max_attempts", text("many"), "", "not a number"},
 		"over several lines":  {file, "gates.disable", text(`["a"]`), "", "by hand"},
 		"in an inline table":  {"run = {land = \"pr\"}\n", "run.land", text("ff"), "", "by hand"},

@@ -46,8 +46,8 @@ func ModelStages() []string {
 
 // Budget is the size limit of a prompt, in tokens (BUD-01). 0 means "not set": there is no default (C-03).
 type Budget struct {
-	ContextWindow  int `toml:"context_window" doc:"tokens that a prompt and its answer may have together"`
-	ReservedTokens int `toml:"reserved_tokens" doc:"of these, for instructions, the task, retries and the answer; the rest is for context"`
+	ContextWindow  int `toml:"context_window" doc:"context window: tokens of a prompt and its answer together"`
+	ReservedTokens int `toml:"reserved_tokens" doc:"tokens of the window reserved for instructions, task, retries and answer; the rest is for context"`
 }
 
 // Solve holds the settings for solving a task. They have no defaults (C-03).

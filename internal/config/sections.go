@@ -30,7 +30,7 @@ type Config struct {
 type Run struct {
 	Agent          string   `toml:"agent" doc:"agent to use: script, solver, or a name under [agents]; empty picks script for a literal plan"`
 	Land           string   `toml:"land" doc:"branch, ff or pr: what happens with the run branch at the end"`
-	MaxAttempts    int      `toml:"max_attempts" doc:"attempts at a batch before it counts as failed; where the work of others got in its way it is built anew, as often again"`
+	MaxAttempts    int      `toml:"max_attempts" doc:"attempts at a batch before it counts as failed; where the work of others got in its way it is rebuilt, as often again"`
 	AgentTimeout   Duration `toml:"agent_timeout" doc:"time limit of one attempt"`
 	IdleTimeout    Duration `toml:"idle_timeout" doc:"an agent that prints nothing for so long is stopped"`
 	MaxRepeats     int      `toml:"max_repeats" doc:"an attempt whose last tool calls, this many in a row, were all made before is stopped; 0 is no limit"`
@@ -57,7 +57,7 @@ type Routing struct {
 	SpeculateMaxOverlap    int     `toml:"speculate_max_overlap" doc:"a batch starts on a candidate whose gates still run only when fewer of their files are shared, in percent"`
 	Speculate              bool    `toml:"speculate" doc:"whether work may start on what is not yet gated"`
 	WorkerMemThresholdGB   float64 `toml:"worker_mem_threshold_gb" doc:"memory that one worker is given, in GB"`
-	MaxWorkers             int     `toml:"max_workers" doc:"batches that agents may work on at the same time"`
+	MaxWorkers             int     `toml:"max_workers" doc:"maximum number of batches in progress at the same time"`
 	ModelImplementation    string  `toml:"model_implementation" doc:"tier for batches that create or change code: small, medium or large (the older names haiku, sonnet and opus are read as well)"`
 	ModelVerification      string  `toml:"model_verification" doc:"tier for batches that only run commands"`
 	ModelArchitecture      string  `toml:"model_architecture" doc:"tier for batches that design"`
@@ -133,7 +133,7 @@ type Promises struct {
 // Gates configures the checks after each batch.
 type Gates struct {
 	Detect       bool     `toml:"detect" doc:"find linters and test runners by the project's files"`
-	RequireTests bool     `toml:"require_tests" doc:"a project without tests fails instead of being skipped"`
+	RequireTests bool     `toml:"require_tests" doc:"fail a project without tests instead of skipping its test gate"`
 	Format       bool     `toml:"format" doc:"run the project's formatter on changed files before the gates"`
 	Disable      []string `toml:"disable" doc:"gates to leave out, by name"`
 	Timeout      Duration `toml:"timeout" doc:"time limit of one gate"`

@@ -54,7 +54,7 @@ func TestDeleteAndMake(t *testing.T) {
 		want  string // of file a; "-" is none
 		err   error
 	}{
-		"made anew":             {[]Edit{del("a"), make("a")}, "new\n", nil},
+		"made again":            {[]Edit{del("a"), make("a")}, "new\n", nil},
 		"made and deleted":      {[]Edit{make("b"), del("b")}, "a\n", nil},
 		"changed after it went": {[]Edit{del("a"), change}, "a\n", fs.ErrNotExist},
 		"changed, then deleted": {[]Edit{change, del("a")}, "-", nil},

@@ -98,7 +98,7 @@ func checkLinks(root string, parts []string) string {
 			return "" // what does not exist is no link
 		}
 		if err != nil {
-			return "cannot be looked at: " + err.Error()
+			return "cannot be checked: " + err.Error()
 		}
 		if fi.Mode()&fs.ModeSymlink == 0 {
 			if i < len(parts)-1 && !fi.IsDir() {

@@ -22,7 +22,7 @@ const MaxBlob = 2 << 20
 const maxBlobs = 256 << 20
 
 // ErrBlobTooLarge says that a file, or all files together, are too large to read.
-var ErrBlobTooLarge = errors.New("the file is too large to be looked at")
+var ErrBlobTooLarge = errors.New("the file is too large to check")
 
 // Compared is two trees, side by side. It asks git when it is first asked itself: for the names that differ, for the
 // sizes and for all contents, one process each, however many files there are.

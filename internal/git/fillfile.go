@@ -3,13 +3,10 @@ package git
 import (
 	"bytes"
 	"context"
-	"crypto/sha1"
-	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"io/fs"
 	"os"
 	"path"
@@ -127,7 +124,7 @@ func (r *Repo) plainCheckout(ctx context.Context) bool {
 }
 
 // errInTheWay says that something is not as Refill needs it.
-var errInTheWay = errors.New("something is in the way")
+var errInTheWay = errors.New("a file or folder is in its place")
 
 // rewrite writes the files of a change and then the index, whose entries for them get the state of what was written.
 func (w *Workspace) rewrite(root *os.Root, ix *indexFile, list []Entry, size int) error {
@@ -181,7 +178,7 @@ func (w *Workspace) rewrite(root *os.Root, ix *indexFile, list []Entry, size int
 	}
 	entries = append(entries, added...)
 	slices.SortFunc(entries, func(a, b indexLine) int { return strings.Compare(a.path, b.path) })
-	data, err := writeIndex(entries, size)
+	data, err := writeIndex(entries, hashTrees(entries, "", size), size)
 	if err != nil {
 		return err
 	}
@@ -233,8 +230,9 @@ func (w *Workspace) put(root *os.Root, e Entry) (indexLine, error) {
 	return indexLine{stat: is, hash: e.newBlob, flags: uint16(min(len(e.Path), 0xfff)), path: e.Path}, nil
 }
 
-// writeIndex returns an index of version 2. size is the length of an object's name in bytes.
-func writeIndex(entries []indexLine, size int) ([]byte, error) {
+// writeIndex returns an index of version 2 with a tree cache, nil for none. size is the length of an object's name in
+// bytes.
+func writeIndex(entries []indexLine, cache *cachedTree, size int) ([]byte, error) {
 	var b bytes.Buffer
 	b.Grow(len(entries)*(entryStat+size+40) + indexHead + size)
 	b.WriteString("DIRC")
@@ -257,13 +255,14 @@ func writeIndex(entries []indexLine, size int) ([]byte, error) {
 		b.WriteString(e.path)
 		b.Write(make([]byte, 8-(b.Len()-start)%8))
 	}
-	var sum hash.Hash
-	switch size {
-	case sha1.Size:
-		sum = sha1.New()
-	case sha256.Size:
-		sum = sha256.New()
-	default:
+	if cache != nil {
+		body := cache.append(nil, "")
+		b.WriteString("TREE")
+		word(uint32(len(body)))
+		b.Write(body)
+	}
+	sum := hashOfSize(size)
+	if sum == nil {
 		return nil, ErrIndexFormat
 	}
 	sum.Write(b.Bytes())

@@ -46,7 +46,7 @@ func TestGrep(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(r.Common, "objects", "pack", "pack-1.promisor"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Grep(t.Context(), head, []string{"limit"}, func(Hit) { t.Error("it was looked at") }); !errors.Is(err, ErrPartial) {
+	if err := r.Grep(t.Context(), head, []string{"limit"}, func(Hit) { t.Error("it was checked") }); !errors.Is(err, ErrPartial) {
 		t.Errorf("a partial clone: %v", err)
 	}
 }

@@ -360,7 +360,7 @@ func ParseTree(data []byte, hash string) ([]TreeEntry, error) {
 		head, rest, ok := bytes.Cut(data, []byte{0})
 		mode, name, ok2 := strings.Cut(string(head), " ")
 		if !ok || !ok2 || name == "" || len(rest) < size || size == 0 {
-			return nil, errors.New("a tree of git that cannot be read")
+			return nil, errors.New("git wrote a tree object that cannot be parsed")
 		}
 		out = append(out, TreeEntry{Name: name, Mode: mode, Hash: hex.EncodeToString(rest[:size])})
 		data = rest[size:]

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 )
@@ -37,6 +38,88 @@ func (r *Repo) MergeTree(ctx context.Context, ours, theirs string) (tree string,
 		return "", nil, fmt.Errorf("merge %s with %s: git reports a conflict and names no file", ours, theirs)
 	}
 	return tree, conflicts, nil
+}
+
+// mergeDisjoint is [Repo.Rebased] without a process, for sides that changed different files and can have renamed none.
+func (r *Repo) mergeDisjoint(ctx context.Context, base, onto, tree string) (newTree string, ok bool) {
+	ours, ok := r.diffTrees(base, onto)
+	if !ok || mayRename(ours) {
+		return "", false
+	}
+	theirs, ok := r.diffTrees(base, tree)
+	if !ok || mayRename(theirs) || meet(ours, theirs) || meet(theirs, ours) || !r.plainFiles(ctx) {
+		return "", false
+	}
+	newTree, ok = r.graft(ctx, onto, theirs)
+	return newTree, ok && newTree != ""
+}
+
+// mayRename reports whether git could take one of the changes for a rename: a file went and another one came.
+func mayRename(changes []Entry) bool {
+	is := func(status byte) func(Entry) bool { return func(e Entry) bool { return e.Status == status } }
+	return slices.ContainsFunc(changes, is('A')) && slices.ContainsFunc(changes, is('D'))
+}
+
+// meet reports whether a path of a is also in b, or a folder of a path in b.
+func meet(a, b []Entry) bool {
+	paths := make(map[string]bool, len(a))
+	for _, e := range a {
+		paths[e.Path] = true
+	}
+	return slices.ContainsFunc(b, func(e Entry) bool {
+		for at := e.Path; at != "."; at = path.Dir(at) {
+			if paths[at] {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// graft stores a copy of tree with changes, whose files it has as they were before. It returns "" for a folder without
+// files, and false if git has to do it.
+func (r *Repo) graft(ctx context.Context, tree string, changes []Entry) (string, bool) {
+	entries, ok := r.readTree(tree)
+	if !ok {
+		return "", false
+	}
+	if entries == nil {
+		entries = map[string]treeEntry{}
+	}
+	below := map[string][]Entry{}
+	for _, e := range changes {
+		name, rest, folder := strings.Cut(e.Path, "/")
+		switch {
+		case folder:
+			e.Path = rest
+			below[name] = append(below[name], e)
+		case e.NewMode == modeNone:
+			delete(entries, name)
+		default:
+			entries[name] = treeEntry{e.NewMode, e.newBlob}
+		}
+	}
+	for name, of := range below {
+		if was, there := entries[name]; there && was.mode != modeTree {
+			return "", false
+		}
+		sub, ok := r.graft(ctx, treeHash(entries[name]), of)
+		if !ok {
+			return "", false
+		}
+		if entries[name] = (treeEntry{modeTree, sub}); sub == "" {
+			delete(entries, name)
+		}
+	}
+	if len(entries) == 0 {
+		return "", true
+	}
+	lines := make([]treeLine, 0, len(entries))
+	for name, e := range entries {
+		lines = append(lines, treeLine{e, name})
+	}
+	hash, err := r.writeTree(ctx, lines)
+	return hash, err == nil
 }
 
 // conflicted parses what follows the tree: paths, an empty field, and then messages. Each message has a count, that
@@ -86,6 +169,9 @@ func (r *Repo) Rebased(ctx context.Context, base, onto, tree string) (newTree st
 		return trees[2], nil, nil
 	case trees[0] == trees[2]:
 		return trees[1], nil, nil
+	}
+	if newTree, ok := r.mergeDisjoint(ctx, trees[0], trees[1], trees[2]); ok {
+		return newTree, nil, nil
 	}
 	// The first git that takes a base by name is 2.40. A common parent says the same to older ones.
 	root, err := r.CommitTree(ctx, trees[0], "", "base")

@@ -2,6 +2,8 @@ package git
 
 import (
 	"errors"
+	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -279,6 +281,50 @@ func TestMergeBaseOfCommits(t *testing.T) {
 }
 
 // Where nothing changed on a side, the other side's tree comes out as it is.
+// Where sides that changed different files are merged without a process, the tree is the one that git makes.
+func TestMergeDisjointIsGits(t *testing.T) {
+	names := []string{"a", "b", "d/a", "d/b", "d/e/c", "d/e/f", "d.x", "d-y/z", "x/y", "x/z/w", "x"}
+	random := rand.New(rand.NewPCG(1, 2))
+	dir := made(t, map[string]string{"a": "1", "d/a": "2", "d/e/c": "3", "x/y": "4", "d-y/z": "5"})
+	r := opened(t, dir)
+	commit := func(from string) string {
+		run(t, dir, "checkout", "--quiet", "--force", "--detach", from)
+		for range 1 + random.IntN(3) {
+			path := filepath.Join(dir, names[random.IntN(len(names))])
+			if random.IntN(3) == 0 {
+				os.RemoveAll(path)
+			} else if info, err := os.Stat(path); err != nil || !info.IsDir() {
+				if os.MkdirAll(filepath.Dir(path), 0o755) == nil {
+					os.WriteFile(path, fmt.Appendf(nil, "%d\n", random.IntN(5)), 0o644)
+				}
+			}
+		}
+		run(t, dir, "add", "--all")
+		run(t, dir, "commit", "--quiet", "--allow-empty", "--message=x")
+		return run(t, dir, "rev-parse", "HEAD")
+	}
+	base, alone := run(t, dir, "rev-parse", "HEAD"), 0
+	tree := func(c string) string { return run(t, dir, "rev-parse", c+"^{tree}") }
+	for range 60 {
+		ours, theirs := commit(base), commit(base)
+		got, ok := r.mergeDisjoint(t.Context(), tree(base), tree(ours), tree(theirs))
+		if !ok {
+			continue
+		}
+		alone++
+		want, conflicts, err := r.MergeTree(t.Context(), ours, theirs)
+		if err != nil || len(conflicts) > 0 || got != want {
+			t.Errorf("it made %s of %s and %s; git makes %s, %v, %v", got, ours, theirs, want, conflicts, err)
+		}
+		if random.IntN(4) == 0 {
+			base = ours
+		}
+	}
+	if alone < 10 {
+		t.Errorf("only %d of 60 merges were made without git", alone)
+	}
+}
+
 func TestRebasedOverNothing(t *testing.T) {
 	dir, start, ours, theirs := mergeCases["the same line"].build(t)
 	r := opened(t, dir)
@@ -360,7 +406,7 @@ func gitProgram(t *testing.T) string {
 	return ""
 }
 
-// The same commit has the same name everywhere, whoever makes it, whenever, and however git is set up.
+// The same commit has the same name everywhere, no matter who makes it, whenever, and however git is set up.
 func TestCommitTree(t *testing.T) {
 	made1, made2 := made(t, map[string]string{"a": "1"}), made(t, map[string]string{"a": "1"})
 	run(t, made2, "config", "i18n.commitEncoding", "ISO-8859-1")

@@ -79,7 +79,7 @@ func TestCommitTreeWithoutGit(t *testing.T) {
 	}
 }
 
-// A commit that is there already is made young, so that no upkeep removes it, and one of which nothing is left is mended.
+// An existing commit is touched, so that git gc keeps it; one whose object is damaged is written again.
 func TestCommitTreeThatIsThere(t *testing.T) {
 	dir := made(t, map[string]string{"a": "1"})
 	r := opened(t, dir)

@@ -258,7 +258,7 @@ func TestReadCommit(t *testing.T) {
 		}
 		for _, hash := range []string{tree, strings.Repeat("1", 40), "", "x"} {
 			if got, err := r.ReadCommit(t.Context(), hash); err == nil {
-				t.Errorf("%s %q is no commit, but reads as %v", where, hash, got)
+				t.Errorf("%s %q is not a commit, but reads as %v", where, hash, got)
 			}
 		}
 	}

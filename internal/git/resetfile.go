@@ -1,7 +1,9 @@
 package git
 
 import (
+	"bytes"
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,9 +14,8 @@ import (
 	"time"
 )
 
-// resetFile is [Workspace.Reset] for the case that only HEAD and the branch have to move: the index holds the files of
-// base, and each file is as the index has it. It writes neither files nor index. done reports whether it did the reset,
-// untracked whether files unknown to git may be left.
+// resetFile is [Workspace.Reset] without a process, see [Workspace.moveTo] for what it can do. done reports whether it
+// did the reset, untracked whether files unknown to git may be left.
 func (w *Workspace) resetFile(ctx context.Context, branch, base string) (done, untracked bool) {
 	if !isHash(base) || w.repo.reftable() || !w.repo.plainFiles(ctx) || w.repo.objects.unlogged {
 		return false, false
@@ -27,8 +28,8 @@ func (w *Workspace) resetFile(ctx context.Context, branch, base string) (done, u
 	if err != nil {
 		return false, false
 	}
-	same, untracked := w.asIndexed(tree)
-	if !same {
+	moved, untracked := w.moveTo(ctx, tree)
+	if !moved {
 		return false, false
 	}
 	was := head
@@ -43,39 +44,88 @@ func (w *Workspace) resetFile(ctx context.Context, branch, base string) (done, u
 	return w.switchFile(head, was, branch, base), untracked
 }
 
-// asIndexed reports whether it is certain that the index holds tree and that no file changed since git recorded it. It
-// also reports whether the workspace contains anything else.
-func (w *Workspace) asIndexed(tree string) (same, untracked bool) {
+// moveTo brings files and index to tree without a process. It does so only if each file is as the index records it,
+// and if git would only copy bytes. done reports whether files and index are those of tree, untracked whether the
+// workspace contains anything else.
+func (w *Workspace) moveTo(ctx context.Context, tree string) (done, untracked bool) {
+	ix, untracked := w.asIndexed()
+	if ix == nil || len(ix.entries) == 0 {
+		return false, false
+	}
+	size := len(tree) / 2
+	now := hashTrees(ix.entries, "", size)
+	if now == nil {
+		return false, false
+	}
+	if now.hash == tree && ix.root != nil && bytes.Equal(ix.root.append(nil, ""), now.append(nil, "")) {
+		return true, untracked
+	}
+	list, ok := w.repo.diffTrees(now.hash, tree) // none where only the tree cache is wrong
+	if !ok || len(list) > maxRefill || !w.copiesBytes(ctx, ix, list) {
+		return false, false
+	}
+	root, err := os.OpenRoot(w.Dir) // a link in the way leads nowhere
+	if err != nil {
+		return false, false
+	}
+	defer root.Close()
+	return w.rewrite(root, ix, list, size) == nil, untracked
+}
+
+// asIndexed returns the index if it is certain that no file changed since git recorded it, else nil. It also reports
+// whether the workspace contains anything else.
+func (w *Workspace) asIndexed() (_ *indexFile, untracked bool) {
 	file := filepath.Join(w.GitDir, "index")
 	info, err := os.Stat(file)
 	if err != nil {
-		return false, false
+		return nil, false
 	}
 	data, err := os.ReadFile(file)
 	if err != nil {
-		return false, false
+		return nil, false
 	}
 	ix, err := parseIndex(data, 0)
-	if err != nil || ix.root == nil || ix.root.hash != tree || ix.root.count != len(ix.entries) {
-		return false, false
+	if err != nil {
+		return nil, false
 	}
-	// git reads files again that are as new as the index: they may have changed since without a different stat.
-	young := info.ModTime()
+	// Files that are as new as the index may have changed since without a different stat, so they are read.
+	young, read := info.ModTime(), 0
 	folder := make(map[string]bool, len(ix.entries)) // of each path whether it is a folder or a file
 	for _, e := range ix.entries {
 		is, ok := statFile(filepath.Join(w.Dir, filepath.FromSlash(e.path)))
 		if !ok || e.flags&(flagAssumed|flagExtended|flagStage) != 0 || is != e.stat {
-			return false, false
+			return nil, false
 		}
 		if !time.Unix(int64(is.sec), int64(is.nano)).Before(young) || !time.Unix(int64(is.changeSec), int64(is.changeNano)).Before(young) {
-			return false, false
+			if read++; read > maxRefill || !w.holdsBlob(e) {
+				return nil, false
+			}
 		}
 		folder[e.path] = false
 		for dir := path.Dir(e.path); dir != "." && !folder[dir]; dir = path.Dir(dir) {
 			folder[dir] = true
 		}
 	}
-	return w.holds("", folder)
+	same, untracked := w.holds("", folder)
+	if !same {
+		return nil, false
+	}
+	return ix, untracked
+}
+
+// holdsBlob reports whether a plain file holds exactly the bytes of its entry.
+func (w *Workspace) holdsBlob(e indexLine) bool {
+	sum := hashOfSize(len(e.hash) / 2)
+	if sum == nil || e.stat.mode&0o170000 != 0o100000 || e.stat.size > maxRefillFile {
+		return false
+	}
+	data, err := os.ReadFile(filepath.Join(w.Dir, filepath.FromSlash(e.path)))
+	if err != nil {
+		return false
+	}
+	fmt.Fprintf(sum, "blob %d\x00", len(data))
+	sum.Write(data)
+	return hex.EncodeToString(sum.Sum(nil)) == e.hash
 }
 
 // holds reports whether the folders of the workspace are folders, and whether there is something that is not known in

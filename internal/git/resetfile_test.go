@@ -64,6 +64,87 @@ func TestResetWithoutGit(t *testing.T) {
 	}
 }
 
+// A workspace whose files are as git recorded them moves to another commit without git, with its tree cache.
+func TestResetToAnotherCommitWithoutGit(t *testing.T) {
+	dir, w, base, calls := worked(t)
+	w.repo.plainCheckout(t.Context())
+	write(t, dir, map[string]string{"d/b": "other", "d/new/x": "1", "z": "2"})
+	os.RemoveAll(filepath.Join(dir, "d/e"))
+	run(t, dir, "add", "--all")
+	run(t, dir, "commit", "--quiet", "--message=other")
+	other := run(t, dir, "rev-parse", "HEAD")
+	for i, to := range []string{other, base, other} {
+		write(t, w.Dir, map[string]string{"z": "an agent's", "by-agent": "x"})
+		run(t, w.Dir, "add", "--all")
+		run(t, w.Dir, "write-tree") // as Stage does
+		calls()
+		if err := w.Reset(t.Context(), "runplan/p/b2", to); err != nil {
+			t.Fatal(err)
+		}
+		if got := calls(); len(got) > 0 {
+			t.Errorf("reset %d asked git: %q", i, got)
+		}
+		if got := run(t, w.Dir, "status", "--porcelain"); got != "" {
+			t.Errorf("reset %d left %s", i, got)
+		}
+		if got, want := run(t, w.Dir, "write-tree"), run(t, dir, "rev-parse", to+"^{tree}"); got != want {
+			t.Errorf("reset %d: the index holds %s, want %s", i, got, want)
+		}
+		data, err := os.ReadFile(filepath.Join(w.GitDir, "index"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ix, err := parseIndex(data, 0); err != nil || ix.root == nil || ix.root.count != len(ix.entries) {
+			t.Errorf("reset %d: the index has no complete tree cache: %v", i, err)
+		}
+		if exists(filepath.Join(w.Dir, "d/e")) != (to == base) {
+			t.Errorf("reset %d: folder d/e", i)
+		}
+	}
+	if out := run(t, dir, "fsck", "--no-dangling"); out != "" {
+		t.Error(out)
+	}
+}
+
+// A tree cache that names another tree than the entries does not get that tree into the next batch.
+func TestResetIgnoresAForgedTreeCache(t *testing.T) {
+	_, w, base, _ := worked(t)
+	file := filepath.Join(w.GitDir, "index")
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ix, err := parseIndex(data, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, w.Dir, map[string]string{"d/evil": "x"})
+	run(t, w.Dir, "add", "--all")
+	forged := hashTrees(ix.entries, "", 20)
+	forged.below["d"].hash = run(t, w.Dir, "rev-parse", run(t, w.Dir, "write-tree")+":d")
+	run(t, w.Dir, "rm", "-q", "--cached", "d/evil")
+	os.Remove(filepath.Join(w.Dir, "d/evil"))
+	if data, err = writeIndex(ix.entries, forged, 20); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Reset(t.Context(), "runplan/p/b2", base); err != nil {
+		t.Fatal(err)
+	}
+	if data, err = os.ReadFile(file); err != nil {
+		t.Fatal(err)
+	}
+	if ix, err := parseIndex(data, 0); err != nil || ix.root.below["d"].hash == forged.below["d"].hash {
+		t.Errorf("the index still has the forged tree, %v", err)
+	}
+	write(t, w.Dir, map[string]string{"a": "honest"})
+	if _, changed, err := w.Stage(t.Context(), base, nil); err != nil || !slices.Equal(changed, []string{"a"}) {
+		t.Errorf("the next batch changed %q, %v", changed, err)
+	}
+}
+
 // Whatever an agent left, it is gone after a reset.
 func TestResetSeesWhatChanged(t *testing.T) {
 	for name, spoil := range map[string]func(t *testing.T, w *Workspace){

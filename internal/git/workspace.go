@@ -229,6 +229,15 @@ func (w *Workspace) Checkout(ctx context.Context, branch, base, tree string) err
 
 // fill brings the files and the index to tree.
 func (w *Workspace) fill(ctx context.Context, tree string) error {
+	if name, err := w.repo.TreeOf(ctx, tree); err == nil && w.repo.plainFiles(ctx) {
+		if done, untracked := w.moveTo(ctx, name); done {
+			w.knowIndex(name)
+			if untracked {
+				return w.cleaned(ctx)
+			}
+			return nil
+		}
+	}
 	if err := w.force(ctx, "read-tree", "--reset", "-u", tree); err != nil {
 		return fmt.Errorf("check out tree %s: %w", tree, err)
 	}

@@ -27,7 +27,7 @@ func worktree(t *testing.T, files map[string]string) (*Repo, *Workspace, string)
 	return r, w, base
 }
 
-// listing is what lies in a folder: mode and content by path, without .git.
+// listing returns the content of a folder: mode and content by path, without .git.
 func listing(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -62,7 +62,7 @@ func listing(t *testing.T, dir string) map[string]string {
 	return out
 }
 
-// treeOf is what a tree holds, by path, as git tells it.
+// treeOf returns the entries of a tree by path, read with git.
 func treeOf(t *testing.T, r *Repo, tree string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -110,7 +110,7 @@ func TestAddWorkspace(t *testing.T) {
 	}
 }
 
-// Whatever lies in the way of a workspace of ours, it can be made anew.
+// A workspace can be made again, no matter what lies in its place.
 func TestAddWorkspaceAnew(t *testing.T) {
 	for name, before := range map[string]func(t *testing.T, r *Repo, w *Workspace){
 		"after its folder was deleted":         func(t *testing.T, _ *Repo, w *Workspace) { os.RemoveAll(w.Dir) },

@@ -80,24 +80,35 @@ func (l treeLine) sorted() string {
 	return l.name
 }
 
-func (r *Repo) writeTree(ctx context.Context, entries []treeLine) (string, error) {
+// treeBody sorts the entries of a tree and returns the content of its object.
+func treeBody(entries []treeLine) ([]byte, error) {
 	slices.SortFunc(entries, func(a, b treeLine) int { return strings.Compare(a.sorted(), b.sorted()) })
 	var body bytes.Buffer
-	var lines strings.Builder
 	for _, e := range entries {
 		raw, err := hex.DecodeString(e.hash)
 		if err != nil {
-			return "", fmt.Errorf("store a tree: %s is named %q", e.name, e.hash)
+			return nil, fmt.Errorf("store a tree: %s has the invalid object name %q", e.name, e.hash)
 		}
 		fmt.Fprintf(&body, "%s %s\x00%s", strings.TrimPrefix(e.mode, "0"), e.name, raw)
+	}
+	return body.Bytes(), nil
+}
+
+func (r *Repo) writeTree(ctx context.Context, entries []treeLine) (string, error) {
+	body, err := treeBody(entries)
+	if err != nil {
+		return "", err
+	}
+	if name, ok := r.writeLoose(ctx, "tree", body, r.nameSize(ctx)); ok {
+		return name, nil
+	}
+	var lines strings.Builder
+	for _, e := range entries {
 		kind := "blob"
 		if e.mode == modeTree {
 			kind = "tree"
 		}
 		fmt.Fprintf(&lines, "%s %s %s\t%s\x00", e.mode, kind, e.hash, e.name)
-	}
-	if name, ok := r.writeLoose(ctx, "tree", body.Bytes(), r.nameSize(ctx)); ok {
-		return name, nil
 	}
 	name, err := r.Input(ctx, lines.String(), "mktree", "-z")
 	if err != nil {

@@ -50,7 +50,7 @@ type keepers struct {
 	gone    chan struct{}            // closed when the connection to the reaper is
 }
 
-// startTime is how long the reaper and its keepers have to answer; it allows for a very busy machine.
+// startTime limits the wait for an answer of the reaper and its keepers; it allows for a very busy machine.
 const startTime = 30 * time.Second
 
 // open begins to listen to the reaper, and has it start the first keeper: most runs need one soon.

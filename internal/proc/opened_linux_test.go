@@ -26,7 +26,7 @@ func TestOpened(t *testing.T) {
 	}
 }
 
-// Whoever asks from a container learns of a process that he does not see.
+// A caller in a container learns of a process that it cannot see.
 func TestOpenedOutsideOfTheContainer(t *testing.T) {
 	if path := os.Getenv("RUNPLAN_TEST_OPENED"); path != "" { // this is the one in the container
 		if open, known := Opened(path); !open || !known {

@@ -389,7 +389,7 @@ func TestStdoutIsHandedOnAsItComes(t *testing.T) {
 
 type writerFunc func([]byte)
 
-func (f writerFunc) Write(p []byte) (int, error) { f(p); return 0, errors.New("not looked at") }
+func (f writerFunc) Write(p []byte) (int, error) { f(p); return 0, errors.New("not checked") }
 
 // What was left in the background is named, without its secrets and control codes.
 func TestWhatIsSweptIsNamed(t *testing.T) {

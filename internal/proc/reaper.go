@@ -27,7 +27,7 @@ type Reaper struct {
 var ErrReaperLost = errors.New("the process that ends what runplan starts was killed from outside; " +
 	"look for programs that are still running, then start again")
 
-// closeTime is how long Close waits for the reaper process to end what is left.
+// closeTime limits how long Close waits for the reaper to kill the remaining processes.
 const closeTime = 15 * time.Second
 
 // StartReaper starts the reaper. args is this program with the command that calls [ReapMain]. The reaper runs in its

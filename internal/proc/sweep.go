@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// endTime is how long killed processes have to disappear. A process in an uninterruptible call to a disk or a
+	// endTime limits the wait for killed processes to disappear. A process in an uninterruptible call to a disk or a
 	// network stays until the call returns.
 	endTime = 10 * time.Second
 	pause   = 10 * time.Millisecond

@@ -48,7 +48,7 @@ func namesOf(ms []member, hide func(string) string) []string {
 // NewTag returns an environment entry for [Cmd.Sweep] that nothing else has.
 func NewTag() string { return "RUNPLAN_TAG=" + rand.Text() }
 
-// sweepTime is how long a sweep waits for killed processes to disappear. On a busy machine that takes time, and until
+// sweepTime limits how long a sweep waits for killed processes to disappear. On a busy machine that takes time, and until
 // then a process may finish its present call.
 const sweepTime = 5 * time.Second
 

@@ -192,7 +192,7 @@ func (s Set) Names() []string { return slices.Sorted(maps.Keys(s.byName)) }
 func (s Set) Get(name string) (Template, error) {
 	t, ok := s.byName[name]
 	if !ok {
-		return Template{}, fmt.Errorf("there is no prompt %q; there are %s", name, listed(s.Names()))
+		return Template{}, fmt.Errorf("unknown prompt %q; prompts are %s", name, listed(s.Names()))
 	}
 	return t, nil
 }

@@ -92,7 +92,7 @@ func TestLayers(t *testing.T) {
 	if got, err := s.Render("a", map[string]string{"x": "1"}); err != nil || got != "mine 1" {
 		t.Errorf("%q (%v)", got, err)
 	}
-	if _, err := s.Render("c", nil); err == nil || err.Error() != `there is no prompt "c"; there are a, b` {
+	if _, err := s.Render("c", nil); err == nil || err.Error() != `unknown prompt "c"; prompts are a, b` {
 		t.Error(err)
 	}
 }

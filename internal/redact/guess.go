@@ -114,7 +114,7 @@ func wordy(v string) bool {
 
 var (
 	uuidText    = lazyre.New(`^` + uuid + `$`)
-	elsewhere   = lazyre.New(`(?i)^(?:\$|%|\{\{|<|@|!|env[.:(]|os\.|process\.|secrets?[./:]|vault[:/]|arn:|ssm:|op://|file:|https?://[^:@]*$|/|\./|~/|getenv|config\.|settings\.|self\.|this\.|sha256[-:]|sha512[-:])|\$\{|\(\)|\[\]`)
+	indirect    = lazyre.New(`(?i)^(?:\$|%|\{\{|<|@|!|env[.:(]|os\.|process\.|secrets?[./:]|vault[:/]|arn:|ssm:|op://|file:|https?://[^:@]*$|/|\./|~/|getenv|config\.|settings\.|self\.|this\.|sha256[-:]|sha512[-:])|\$\{|\(\)|\[\]`)
 	publicNames = lazyre.New(`(?i)public|_id$|_name$|_url$|_uri$|_path$|_file$|_type$|_length$|_field$|_header$|_expir|_ttl|_count|_limit|max_?tokens|tokeniz|pad_token|eos_token|bos_token|unk_token|csrf_?token_?name|secret_?name|token_?endpoint|password_?hint|_regex$|_pattern$|checksum|integrity|digest|hash`)
 	fakeWords   = lazyre.New(`(?i)example|changeme|change[_-]me|placeholder|your[_-]|_here|dummy|redacted|insert[_-]|replace[_-]?me|not[_-]?a[_-]?(?:real|secret)|fake|sample|xxxx|\*\*\*|\.\.\.|1234567890|abcdefghij|0123456789|deadbeef|todo|foobar|lorem|hunter2|correct[_-]?horse`)
 	zeros       = lazyre.New(`^[0-]+$`)
@@ -155,7 +155,7 @@ func Weak(v string) bool {
 }
 
 // Reference reports whether a value refers to a secret instead of being one.
-func Reference(v string) bool { return elsewhere.MatchString(v) }
+func Reference(v string) bool { return indirect.MatchString(v) }
 
 // PublicName reports whether a name is that of something public although it speaks of secrets.
 func PublicName(name string) bool { return publicNames.MatchString(name) }

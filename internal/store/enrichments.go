@@ -50,7 +50,7 @@ func (m Metadata) check() error {
 	for what, text := range map[string]string{"concepts": m.Concepts, "the public interface": m.API} {
 		var list []any
 		if text != "" && json.Unmarshal([]byte(text), &list) != nil {
-			return fmt.Errorf("%s of file %d are no JSON array: %.60q", what, m.File, text)
+			return fmt.Errorf("%s of file %d are not a JSON array: %.60q", what, m.File, text)
 		}
 	}
 	return nil

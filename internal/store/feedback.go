@@ -23,7 +23,7 @@ type Feedback struct {
 	Updated    time.Time
 }
 
-// The reasons why a row of feedback cannot be had or changed.
+// The errors of reading and changing a row of feedback.
 var (
 	ErrNoFeedback    = errors.New("there is no such feedback")
 	ErrFeedbackThere = errors.New("there is another feedback with that id")
@@ -114,7 +114,7 @@ func (f *Feedbacks) Note(ctx context.Context, before Feedback, status, approval,
 	after := before
 	head, isArray := strings.CutSuffix(before.Notes, "]")
 	if !isArray {
-		return before, fmt.Errorf("feedback %s: its history is no array", before.ID)
+		return before, fmt.Errorf("feedback %s: its history is not an array", before.ID)
 	}
 	if head != "[" {
 		head += ","

@@ -105,7 +105,7 @@ func killed(t *testing.T, self, job, path string, words int) int {
 			break // the last word was cut short
 		}
 		if n == words {
-			// Not right behind a word, where nothing is under way.
+			// Not right behind a word, where nothing is in progress.
 			time.AfterFunc(time.Duration(words)*37*time.Microsecond, func() { cmd.Process.Kill() })
 		}
 	}

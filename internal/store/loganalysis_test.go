@@ -82,7 +82,7 @@ func TestLogOfTasks(t *testing.T) {
 	}
 }
 
-// Attempts come back as they went in, with what was not judged told apart from what failed.
+// Attempts come back as they went in, with what was not judged distinguished from what failed.
 func TestLogOfAttempts(t *testing.T) {
 	l, _ := told(t)
 	in := int64(7)

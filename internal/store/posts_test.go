@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// What is posted to a run is there for whoever opens the journal next, in order, and stays as it is.
+// What is posted to a run is there for anyone who opens the journal next, in order, and stays as it is.
 func TestPosts(t *testing.T) {
 	ctx := context.Background()
 	path := filepath.Join(t.TempDir(), "raw.sqlite")

@@ -35,8 +35,8 @@ func sealedRun(t *testing.T) (j *Journal, path, home string) {
 	return j, path, home
 }
 
-// forge changes a journal as somebody would who has no key, and no respect for triggers either.
-func forge(t *testing.T, j *Journal, sql string) {
+// tamper changes a journal as another program would: without the key, and with the triggers switched off.
+func tamper(t *testing.T, j *Journal, sql string) {
 	t.Helper()
 	for _, q := range append([]string{"DROP TRIGGER IF EXISTS events_stay", "DROP TRIGGER IF EXISTS events_are_facts", "DROP TRIGGER IF EXISTS runs_are_facts", "DROP TRIGGER IF EXISTS posts_are_facts"}, strings.Split(sql, ";")...) {
 		if _, err := j.db.ExecContext(t.Context(), q); err != nil {
@@ -69,7 +69,7 @@ func TestForgedEventsAreNoticed(t *testing.T) {
 		"one seal stripped":   {"UPDATE events SET seal = '' WHERE seq = 6", 5, 6, 0},
 	} {
 		j, path, home := sealedRun(t)
-		forge(t, j, c.sql)
+		tamper(t, j, c.sql)
 		got, err := signing(t, path, home).Verify(t.Context(), "r")
 		if err != nil {
 			t.Fatal(name, err)
@@ -88,7 +88,7 @@ func TestForgedEventsAreNoticed(t *testing.T) {
 		if err := signing(t, path, home).VerifyEnd(t.Context(), "r"); errors.Is(err, ErrForged) != endBad {
 			t.Errorf("%s: the end: %v", name, err)
 		}
-		// The process at work and the next one notice before they add to it.
+		// The process running and the next one notice before they add to it.
 		for who, w := range map[string]*Journal{"the same process": j, "the next": signing(t, path, home)} {
 			err := w.Append(t.Context(), event("r", 50))
 			if forged := name != "nothing" && !(who == "the next" && c.bad == 0) && !(who == "the same process" && c.bad > 0 && c.bad < 6); forged && !errors.Is(err, ErrForged) {
@@ -101,7 +101,7 @@ func TestForgedEventsAreNoticed(t *testing.T) {
 // Rows that do not verify are kept, and count for nothing; the chain goes on before them.
 func TestSetAside(t *testing.T) {
 	j, path, home := sealedRun(t)
-	forge(t, j, "INSERT INTO events (run, seq, at, kind, batch, body) VALUES ('r', 7, 'x', 'gated', '1', '{}'), ('r', 8, 'x', 'merged', '1', 'not json')")
+	tamper(t, j, "INSERT INTO events (run, seq, at, kind, batch, body) VALUES ('r', 7, 'x', 'gated', '1', '{}'), ('r', 8, 'x', 'merged', '1', 'not json')")
 	next := signing(t, path, home)
 	claims, err := next.SetAside(t.Context(), "r", 7, "forged", at(9))
 	if err != nil || strings.Join(claims, ", ") != "gated 1, merged 1" {
@@ -155,7 +155,7 @@ func TestForgedPostsAreNoticed(t *testing.T) {
 	if _, err := j.AddPost(t.Context(), Post{Run: "r", At: at(1), Body: []byte(`{"by":"Ada"}`)}); err != nil {
 		t.Fatal(err)
 	}
-	forge(t, j, `INSERT INTO posts (run, at, body) VALUES ('r', '2026-01-01T00:00:00.000000000Z', '{}');
+	tamper(t, j, `INSERT INTO posts (run, at, body) VALUES ('r', '2026-01-01T00:00:00.000000000Z', '{}');
 		INSERT INTO posts (run, at, body, seal) SELECT run, at, body, seal FROM posts WHERE id = 1`)
 	posts, err := j.Posts(t.Context(), "r", 0)
 	if err != nil || len(posts) != 3 {
@@ -166,7 +166,7 @@ func TestForgedPostsAreNoticed(t *testing.T) {
 			t.Errorf("post %d: %v", posts[i].ID, !want)
 		}
 	}
-	forge(t, j, `UPDATE posts SET body = '{"by":"Eve"}' WHERE id = 1`)
+	tamper(t, j, `UPDATE posts SET body = '{"by":"Eve"}' WHERE id = 1`)
 	if posts, _ = j.Posts(t.Context(), "r", 0); j.Vouches(posts[0]) {
 		t.Error("an edited post is believed")
 	}

@@ -139,7 +139,7 @@ func TestSessionPath(t *testing.T) {
 	}
 }
 
-// unsafe is what no name may hold, on any file system.
+// unsafe lists the characters that no file name may hold, on any file system.
 const unsafe = "/\\:*?\"<>|\x00\n ABCDEFGHIJKLMNOPQRSTUVWXYZ%"
 
 func FuzzSessionPath(f *testing.F) {

@@ -49,7 +49,7 @@ func start(ctx context.Context, tx *sql.Tx, t Task) (int64, error) {
 	}
 	for _, s := range t.Stages {
 		if s == "" || strings.Contains(s, ",") {
-			return 0, fmt.Errorf("%q is no name of a stage", s)
+			return 0, fmt.Errorf("unknown stage %q", s)
 		}
 	}
 	if _, err := tx.ExecContext(ctx, `INSERT INTO task_runs (task_id, repo_path, mode, execute_model, context_window, reserved_tokens, stages, plan_artifact, timestamp)

@@ -10,7 +10,7 @@ import (
 
 func count(n int) *int { return &n }
 
-// call is one that tells its tokens.
+// call returns a call with known token counts.
 func call(task, kind, stage string, seconds, in, out int) Call {
 	return Call{Task: task, Type: kind, Stage: stage, Role: "reasoning", Model: "qwen3", Prompt: "p", Response: "{}", PromptTokens: count(in), CompletionTokens: count(out), Latency: 250 * time.Millisecond, At: at(seconds)}
 }

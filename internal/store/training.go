@@ -102,7 +102,7 @@ func (t *Training) AddTrainedAdapter(ctx context.Context, a TrainedAdapter) (int
 		case a.Tag == "":
 			return errors.New("an adapter needs the tag of its model")
 		case a.Loss != nil && (math.IsNaN(*a.Loss) || math.IsInf(*a.Loss, 0)):
-			return fmt.Errorf("a loss of %v is no number; leave it unknown", *a.Loss)
+			return fmt.Errorf("the loss %v is not a number; leave it unknown", *a.Loss)
 		}
 		return errors.Join(ofStage(a.Stage, a.Base, ""), isJSON("metrics", a.Metrics, false))
 	}, "INSERT INTO adapter_registry (dataset_id, stage_name, base_model, model_tag, training_loss, eval_metrics, trained_at) VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -156,5 +156,5 @@ func isJSON(what, text string, needed bool) error {
 	if text == "" && !needed || json.Valid([]byte(text)) {
 		return nil
 	}
-	return fmt.Errorf("%s are no JSON: %.60q", what, text)
+	return fmt.Errorf("%s are not JSON: %.60q", what, text)
 }

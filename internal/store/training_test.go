@@ -108,8 +108,8 @@ func TestTrainingRefusals(t *testing.T) {
 		"no stage":         {plan(func(p *TrainingPlan) { p.Stage = "" }), "stage is missing"},
 		"another base":     {plan(func(p *TrainingPlan) { p.Base = "vision" }), "neither coding nor reasoning"},
 		"another source":   {plan(func(p *TrainingPlan) { p.Source = "bought" }), "neither logged nor synthetic"},
-		"criteria no JSON": {plan(func(p *TrainingPlan) { p.Criteria = "all" }), "data criteria are no JSON"},
-		"no criteria":      {plan(func(p *TrainingPlan) { p.Criteria = "" }), "data criteria are no JSON"},
+		"criteria no JSON": {plan(func(p *TrainingPlan) { p.Criteria = "all" }), "data criteria are not JSON"},
+		"no criteria":      {plan(func(p *TrainingPlan) { p.Criteria = "" }), "data criteria are not JSON"},
 		"no text":          {plan(func(p *TrainingPlan) { p.Raw = "" }), "its text"},
 		"dataset of no plan": {func() error {
 			_, err := tr.AddDataset(ctx, Dataset{Plan: 9, Stage: "s", Base: "coding", Path: "p"})
@@ -126,7 +126,7 @@ func TestTrainingRefusals(t *testing.T) {
 		"loss no number": {func() error {
 			_, err := tr.AddTrainedAdapter(ctx, TrainedAdapter{Dataset: 1, Stage: "s", Base: "coding", Tag: "m", Loss: &nan})
 			return err
-		}, "is no number"},
+		}, "is not a number"},
 		"deploy nothing":   {func() error { return tr.AddDeployment(ctx, 9, true, at(1)) }, "FOREIGN KEY"},
 		"signal above one": {func() error { return signalOf(t, tr, 1.5) }, "not between 0 and 1"},
 		"signal no number": {func() error { return signalOf(t, tr, nan) }, "not between 0 and 1"},

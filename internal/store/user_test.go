@@ -72,13 +72,13 @@ func TestTamperedChainsAreNoticed(t *testing.T) {
 				e.Owner = "ad"
 			}
 		},
-		"digest made anew": func(e *AuditEntry) { e.Reason += "x"; e.Digest = e.Sum() }, // the next entry does not follow, or the number does not
+		"digest made again": func(e *AuditEntry) { e.Reason += "x"; e.Digest = e.Sum() }, // the next entry does not follow, or the number does not
 	}
 	for name, edit := range edits {
 		for range 20 {
 			bad := append([]AuditEntry(nil), all...)
 			at := r.IntN(len(bad))
-			if name == "digest made anew" {
+			if name == "digest made again" {
 				at = r.IntN(len(bad) - 1) // of the last one only the owner file knows
 			}
 			edit(&bad[at])

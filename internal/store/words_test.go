@@ -66,7 +66,7 @@ func TestTextIsNeverSQL(t *testing.T) {
 	}
 }
 
-// spoilt is what SQLite says of SQL that somebody's text has changed.
+// spoilt matches the errors of SQLite for SQL that injected text has broken.
 var spoilt = regexp.MustCompile(`syntax error|unrecognized token|incomplete input|no such (?:column|table|function)|You can only execute one statement`)
 
 // arguments are hostile texts in all places that take text; false where a function or an interface is wanted.

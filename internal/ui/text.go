@@ -3,6 +3,7 @@ package ui
 import (
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"time"
 
@@ -53,7 +54,8 @@ func Duration(d time.Duration) string {
 }
 
 // Table writes rows in aligned columns. A header that begins with > aligns its column to the right; a nil header writes
-// none. Cells may contain colours; external text must be cleaned first.
+// none. Cells may contain colours; external text must be cleaned first. On a terminal, cells wrap in their columns so
+// that the table fits; elsewhere each row is one line.
 func Table(w io.Writer, header []string, rows [][]string) error {
 	var right []bool
 	var all [][]string
@@ -78,23 +80,91 @@ func Table(w io.Writer, header []string, rows [][]string) error {
 			width[i] = max(width[i], Width(cell))
 		}
 	}
+	if room := columnsOf(w); room > 0 {
+		narrow(width, room)
+	}
 	var b strings.Builder
 	for _, row := range all {
+		writeRow(&b, row, width, right)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// columnGap is the space between columns, and leastColumn the width below which a column is not narrowed.
+const (
+	columnGap   = "  "
+	leastColumn = 12
+)
+
+// narrow reduces the widest columns until a row fits into room cells, if it can.
+func narrow(width []int, room int) {
+	total := len(columnGap) * (len(width) - 1)
+	for _, n := range width {
+		total += n
+	}
+	for ; total > room; total-- {
+		widest := 0
+		for i := range width {
+			if width[i] >= width[widest] {
+				widest = i
+			}
+		}
+		if width[widest] <= leastColumn {
+			return
+		}
+		width[widest]--
+	}
+}
+
+// writeRow writes a row. Cells that are wider than their column continue on the next lines.
+func writeRow(b *strings.Builder, row []string, width []int, right []bool) {
+	cells, tall := make([][]string, len(row)), 1
+	for i, cell := range row {
+		cells[i] = []string{cell}
+		if Width(cell) > width[i] {
+			cells[i] = strings.Split(ansi.Wrap(cell, width[i], ""), "\n")
+		}
+		tall = max(tall, len(cells[i]))
+	}
+	for n := range tall {
 		var line strings.Builder
-		for i, cell := range row {
+		for i := range row {
+			cell := ""
+			if n < len(cells[i]) {
+				cell = cells[i][n]
+			}
 			if i > 0 {
-				line.WriteString("  ")
+				line.WriteString(columnGap)
 			}
 			if i < len(right) && right[i] {
-				cell = PadLeft(cell, width[i])
+				line.WriteString(PadLeft(cell, width[i]))
 			} else {
-				cell = Pad(cell, width[i])
+				line.WriteString(Pad(cell, width[i]))
 			}
-			line.WriteString(cell)
 		}
 		b.WriteString(strings.TrimRight(line.String(), " "))
 		b.WriteByte('\n')
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+}
+
+// columnsOf returns the width of the terminal that w writes to, or 0 if it is none. A writer around a file has the
+// method Columns.
+func columnsOf(w io.Writer) int {
+	switch w := w.(type) {
+	case interface{ Columns() int }:
+		return w.Columns()
+	case *os.File:
+		return Columns(w)
+	}
+	return 0
+}
+
+// Columns returns the width of the terminal f, or 0 if it is none.
+func Columns(f *os.File) int {
+	if !IsTerminal(f) {
+		return 0
+	}
+	width, _ := Size(f)
+	return width
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "write the golden files again")
 
 func golden(t *testing.T, name, got string) {
 	t.Helper()
@@ -30,7 +30,7 @@ func golden(t *testing.T, name, got string) {
 		t.Fatal(err)
 	}
 	if d := cmp.Diff(strings.ReplaceAll(string(want), "\r\n", "\n"), got); d != "" {
-		t.Errorf("%s (-want +got), -update writes it anew:\n%s", name, d)
+		t.Errorf("%s (-want +got), -update rewrites it:\n%s", name, d)
 	}
 }
 
@@ -123,7 +123,7 @@ func TestBusyRowsAreShownFirst(t *testing.T) {
 	}
 }
 
-// What waits for something is not done, and gives way to what is at work.
+// What waits for something is not done, and gives way to what is running.
 func TestStillRowsAreNotSettled(t *testing.T) {
 	text := strings.Join(queue().lines(frame{now: start(), width: 90}), "\n")
 	if !strings.Contains(text, "  0/5") {
@@ -136,7 +136,7 @@ func TestStillRowsAreNotSettled(t *testing.T) {
 		}
 	}
 	if strings.Contains(text, "Docs") {
-		t.Errorf("a row that waits takes the place of one at work:\n%s", text)
+		t.Errorf("a row that waits takes the place of one running:\n%s", text)
 	}
 }
 

@@ -33,7 +33,7 @@ type guard struct {
 	now      func() time.Time
 }
 
-// stay is how long a browser's cookie is valid.
+// stay limits the validity of a browser's cookie.
 const stay = 30 * 24 * time.Hour
 
 // maxForm bounds what a form may send.

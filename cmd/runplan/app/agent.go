@@ -97,16 +97,16 @@ func (a *App) anyAgent(p *project, plan *planparse.Plan, d routing.Decision) (na
 	case 0:
 		for _, preset := range command.Presets() {
 			if path, err := a.onPath(preset.Program); err == nil {
-				return preset.Name, "none is configured, and the first that is installed is " + path, nil
+				return preset.Name, "none is configured; the first installed one is " + path, nil
 			}
 		}
 	case 1:
 		for n := range p.config.Agents {
-			return n, "the only one that is configured", nil
+			return n, "the only configured one", nil
 		}
 	}
-	return "", "", usage(fmt.Errorf("the plan needs an agent: %s", prose[0]),
-		"name one: --agent NAME, or run.agent in .runplan/config.toml, with [agents.NAME] command = [\"program\", \"argument\"] or preset = \"claude\"; runplan doctor shows what is installed")
+	return "", "", usage(fmt.Errorf("this plan needs an agent: %s", prose[0]),
+		"choose one: --agent NAME, or run.agent in .runplan/config.toml, with [agents.NAME] command = [\"program\", \"argument\"] or preset = \"claude\"; runplan doctor lists the installed ones")
 }
 
 // commandAgent returns the settings of the named agent. Without settings it uses the preset of that name, if its CLI
@@ -141,7 +141,7 @@ func (a *App) commandAgent(p *project, name string) (command.Config, error) {
 }
 
 // errNoAgent reports a name that is neither a configured agent nor a built-in one.
-var errNoAgent = errors.New("there is no agent")
+var errNoAgent = errors.New("unknown agent")
 
 func (a *App) unknownAgent(p *project, name string) error {
 	known := []string{script.Name, solver.Name}

@@ -61,14 +61,21 @@ func Main(a App) int {
 	ballast := make([]byte, 28<<20)
 	defer runtime.KeepAlive(ballast)
 	debug.SetGCPercent(20)
+	return a.execute(context.Background(), withRun(newRootCommand(&a), a.Args)...)
+}
+
+// execute runs one command, prints its error and returns its exit code.
+func (a App) execute(ctx context.Context, args ...string) int {
 	out := &output{to: a.Stdout}
 	a.Stdout = out
+	dir := a.dir
 	root := newRootCommand(&a)
-	root.SetArgs(withRun(root, a.Args))
+	a.dir = dir // the flag --repo has reset it
+	root.SetArgs(args)
 	root.SetIn(a.Stdin)
 	root.SetOut(a.Stdout)
 	root.SetErr(a.Stderr)
-	err := out.outcome(root.ExecuteContext(context.Background()))
+	err := out.outcome(root.ExecuteContext(ctx))
 	if err == nil {
 		return exitOK
 	}
@@ -80,6 +87,9 @@ func Main(a App) int {
 	}
 	if hint != "" {
 		fmt.Fprintf(a.Stderr, "  → %s\n", redact.Clean(hint))
+	}
+	if page := explainable(err); page != "" {
+		fmt.Fprintf(a.Stderr, "  → more: runplan explain %s\n", page)
 	}
 	return code
 }
@@ -131,7 +141,7 @@ func (a *App) openProject(ctx context.Context) (*project, error) {
 		return nil, noRepo(err, "give the path of a git repository")
 	}
 	if errors.Is(err, git.ErrNotRepo) {
-		return nil, noRepo(err, "run it inside a repository, or make one: git init && git add -A && git commit -m start")
+		return nil, noRepo(err, "run it inside a repository, or create one: git init && git add -A && git commit -m start")
 	}
 	if err != nil {
 		return nil, err
@@ -141,7 +151,7 @@ func (a *App) openProject(ctx context.Context) (*project, error) {
 		return nil, err
 	}
 	if info, err := os.Stat(p.layout.Root); err == nil && !info.IsDir() {
-		return nil, fail(exitCannotRun, fmt.Errorf("%s is not a folder", p.layout.Root), "runplan keeps its files in a folder of that name; move the file away")
+		return nil, fail(exitCannotRun, fmt.Errorf("%s is not a folder", p.layout.Root), "runplan needs a folder of that name; move the file")
 	}
 	if p.config, err = a.loadConfig(p.layout.Config()); err != nil {
 		return nil, err
@@ -154,7 +164,7 @@ func noLinks(l local.Layout) error {
 	err := l.CheckLinks()
 	var link *local.LinkError
 	if errors.As(err, &link) {
-		return usage(err, "look at where it leads; then remove it, or put a copy in its place: a repository may hold such a link to have your own files written to")
+		return usage(err, "check its target; then remove it, or replace it with a copy: such a link in a repository could make runplan write to your own files")
 	}
 	return err
 }
@@ -163,9 +173,9 @@ func noLinks(l local.Layout) error {
 func noRepo(err error, otherwise string) error {
 	switch {
 	case errors.Is(err, git.ErrBare):
-		return usage(err, "work in a checkout of it: git clone it, or git worktree add")
+		return usage(err, "work in a checkout: git clone, or git worktree add")
 	case errors.Is(err, git.ErrForeign):
-		return usage(err, "if you trust it, that command lets git work in it")
+		return usage(err, "if you trust it, run that command")
 	}
 	return usage(err, "%s", otherwise)
 }
@@ -213,9 +223,9 @@ func (a *App) loadConfig(projectFile string) (*config.Loaded, error) {
 	var unread *fs.PathError
 	if errors.As(err, &unread) {
 		if unread.Path == user && errors.Is(err, syscall.ENOTDIR) {
-			return nil, usage(err, "a part of that path is a file and no folder; set RUNPLAN_HOME to a folder of your own")
+			return nil, usage(err, "a part of that path is a file, not a folder; set RUNPLAN_HOME to a folder of your own")
 		}
-		return nil, usage(err, "see that it is a file that you can read")
+		return nil, usage(err, "check that it is a readable file")
 	}
 	if err != nil {
 		return nil, usage(err, "runplan config --keys lists what can be set")
@@ -228,13 +238,13 @@ func readPlan(path string) (*planparse.Plan, []byte, error) {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil, usage(fmt.Errorf("there is no plan %s", path), "give the path of a markdown file")
+		return nil, nil, usage(fmt.Errorf("plan %s not found", path), "give the path of a markdown file")
 	case err != nil:
 		return nil, nil, usage(fmt.Errorf("read the plan: %w", err), "")
 	case info.IsDir():
 		return nil, nil, usage(fmt.Errorf("%s is a folder, not a plan", path), "give the path of a markdown file")
 	case !info.Mode().IsRegular() && !isDescriptor(path): // opening a pipe blocks until somebody writes to it
-		return nil, nil, usage(fmt.Errorf("%s is no file but a %s", path, kindOf(info.Mode())), "give the path of a markdown file")
+		return nil, nil, usage(fmt.Errorf("%s is a %s, not a file", path, kindOf(info.Mode())), "give the path of a markdown file")
 	case info.Size() > planparse.MaxSize:
 		return nil, nil, usage(fmt.Errorf("%s: %w: %d MiB, at most %d MiB are read", path, planparse.ErrTooBig, info.Size()>>20, planparse.MaxSize>>20), "split the plan")
 	}
@@ -278,7 +288,7 @@ func invalid(path string, p *planparse.Plan) error {
 		}
 		fmt.Fprintf(&b, "%s:%d: %s", path, d.Line, d.Message)
 	}
-	return usage(errors.New(b.String()), "nothing was run; runplan check %s tells more", path)
+	return usage(errors.New(b.String()), "nothing was run; details: runplan check %s", path)
 }
 
 // mostWarnings is the highest number of warnings of a plan that a run shows before it begins.
@@ -307,7 +317,7 @@ func (a *App) warnOfPlan(path string, p *planparse.Plan) {
 func (p *project) openJournal(ctx context.Context) (*store.Journal, error) {
 	j, err := store.OpenExistingJournal(ctx, p.layout.Journal())
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fail(exitUsage, fmt.Errorf("%s has no runs yet", p.repo.Root), "start one: runplan PLAN.md")
+		return nil, fail(exitUsage, fmt.Errorf("%s has no runs", p.repo.Root), "start one: runplan PLAN.md")
 	}
 	return j, err
 }

@@ -37,7 +37,7 @@ func newApproveCommand(a *App) *cobra.Command {
 	var by trust.Signed
 	cmd := &cobra.Command{
 		Use:   "approve [ID]",
-		Short: "Agree to what a run waits for, or list what waits",
+		Short: "Approve what a run waits for, or list what waits",
 		Long: `List what waits for a person, over all runs and all feedback of the repository; or agree to the one that is
 named, or with --deny do not. The id of a run's question may be cut short as long as it is clear.
 
@@ -49,7 +49,7 @@ the next attempt.
 A run waits before it lands if the final review is below the owner's bar; then the owner signs. So does the plan of
 a feedback that is a large job: approve feedback/ID is self-fix approve ID.
 
-A run that is at work goes on by itself; one that has stopped (exit status 3) with runplan resume.` + exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun),
+An active run continues by itself; one that has stopped (exit status 3) with runplan resume.` + exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun),
 		Example: `  runplan approve
   runplan approve 1f0c2a7b/2
   runplan approve 1f0c2a7b/2 --deny --reason "the old endpoint has to stay"`,
@@ -69,7 +69,7 @@ A run that is at work goes on by itself; one that has stopped (exit status 3) wi
 				return err
 			}
 			if deny && strings.TrimSpace(by.Reason) == "" {
-				return usage(errors.New("--deny needs a reason: the next attempt is told"), "say what has to change with --reason")
+				return usage(errors.New("--deny needs a reason: the next attempt gets it"), "say what must change: --reason TEXT")
 			}
 			if id, ok := strings.CutPrefix(args[0], "feedback/"); ok {
 				return a.signFeedback(cmd.Context(), id, deny, by)
@@ -78,9 +78,9 @@ A run that is at work goes on by itself; one that has stopped (exit status 3) wi
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVar(&deny, "deny", false, "do not agree; with --reason")
+	f.BoolVar(&deny, "deny", false, "deny; needs --reason")
 	f.StringVar(&by.Reason, "reason", "", "why")
-	f.StringVar(&by.Name, "signature", "", "the owner's name, where the owner has to sign")
+	f.StringVar(&by.Name, "signature", "", "the owner's name, if the owner must sign")
 	f.BoolVar(&asJSONFlag, "json", false, "print a JSON array of what waits")
 	return cmd
 }
@@ -180,7 +180,7 @@ func (a *App) listWaiting(ctx context.Context, p *project, asJSONFlag bool) erro
 	for _, w := range list {
 		state := "waits"
 		if w.Answered != "" {
-			state = w.Answered + ", not taken up"
+			state = w.Answered + ", not yet read by the run"
 		}
 		rows = append(rows, []string{w.ID, ui.Sanitize(w.Plan), w.what(), state, w.Since.Local().Format("2006-01-02 15:04"), ui.Sanitize(w.Question)})
 	}
@@ -221,7 +221,7 @@ func (a *App) answer(cmd *cobra.Command, p *project, id string, deny bool, by tr
 	}
 	w := list[slices.IndexFunc(list, func(w waitingItem) bool { return w.ID == found.ID })]
 	if w.Answered != "" {
-		return usage(fmt.Errorf("%s was answered already: %s", w.ID, w.Answered), "it counts once the run takes it up: runplan resume %s", w.Run[:8])
+		return usage(fmt.Errorf("%s was answered already: %s", w.ID, w.Answered), "it takes effect when the run continues: runplan resume %s", w.Run[:8])
 	}
 	if w.Gate != "" && !deny {
 		if err := a.agree(cmd, trust.Gate(w.Gate), fmt.Sprintf("run %s, commit %s", w.Run, w.Commit), by); err != nil {
@@ -247,9 +247,9 @@ func (a *App) answer(cmd *cobra.Command, p *project, id string, deny bool, by tr
 	}
 	fmt.Fprintf(a.Stdout, "%s: %s by %s\n", w.ID, word, ui.Sanitize(who))
 	if w.Live {
-		fmt.Fprintln(a.Stderr, "its run is at work and goes on by itself")
+		fmt.Fprintln(a.Stderr, "its run is active and continues by itself")
 	} else {
-		fmt.Fprintf(a.Stderr, "go on: runplan resume %s\n", w.Run[:8])
+		fmt.Fprintf(a.Stderr, "continue: runplan resume %s\n", w.Run[:8])
 	}
 	return nil
 }
@@ -273,7 +273,7 @@ func (p *project) person(ctx context.Context) string {
 func (x *execution) whatToAnswer() string {
 	sums, err := x.project.summaries(context.Background(), runner.Filter{Run: x.run})
 	if err != nil || len(sums) == 0 || len(sums[0].Waiting) == 0 {
-		return "then go on: runplan resume " + x.run[:8]
+		return "then continue: runplan resume " + x.run[:8]
 	}
 	var lines []string
 	for _, w := range sums[0].Waiting {
@@ -282,16 +282,16 @@ func (x *execution) whatToAnswer() string {
 		}
 		lines = append(lines, fmt.Sprintf("look: git diff %s; then: runplan approve %s, or runplan approve %s --deny --reason TEXT", w.Diff(), w.ID, w.ID))
 	}
-	return strings.Join(append(lines, "then go on: runplan resume "+x.run[:8]), "\n")
+	return strings.Join(append(lines, "then continue: runplan resume "+x.run[:8]), "\n")
 }
 
 func newCancelCommand(a *App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "cancel [RUN]",
-		Short: "Stop a run that is at work in another terminal",
-		Long: `Ask a run that is at work to stop, as Ctrl-C in its terminal does: what is under way is finished, nothing
-else is begun. It stops with exit status 130, and runplan resume goes on with it. The run may be left out
-where only one is at work.` + exitStatus(exitOK, exitUsage, exitCannotRun),
+		Short: "Stop an active run in another terminal",
+		Long: `Ask an active run to stop, as Ctrl-C in its terminal does: what is in progress is finished, nothing
+else is begun. It stops with exit status 130, and runplan resume continues it. The run may be left out
+where only one is active.` + exitStatus(exitOK, exitUsage, exitCannotRun),
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := a.notAnAgent("stopping a run"); err != nil {
@@ -327,9 +327,9 @@ func (a *App) cancel(ctx context.Context, p *project, name string) error {
 	case !known && name != "":
 		return noSuchRun(name)
 	case len(live) == 0:
-		return usage(errors.New("no run is at work"), "runplan status tells how they stand")
+		return usage(errors.New("no run is active"), "runplan status shows the runs")
 	case len(live) > 1:
-		return usage(fmt.Errorf("%d runs are at work: %s", len(live), strings.Join(live, ", ")), "name one: runplan cancel RUN")
+		return usage(fmt.Errorf("%d runs are active: %s", len(live), strings.Join(live, ", ")), "name one: runplan cancel RUN")
 	}
 	j, err := store.OpenExistingJournal(ctx, p.layout.Journal())
 	if err != nil {
@@ -343,6 +343,6 @@ func (a *App) cancel(ctx context.Context, p *project, name string) error {
 	if err := local.Post(ctx, j, live[0], said); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.Stdout, "run %s stops after the step at work; then: runplan resume %s\n", live[0][:8], live[0][:8])
+	fmt.Fprintf(a.Stdout, "run %s stops after the current step; then: runplan resume %s\n", live[0][:8], live[0][:8])
 	return nil
 }

@@ -22,7 +22,7 @@ import (
 func newBlueprintCommand(a *App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "blueprint",
-		Short: "Hold units of code against their design",
+		Short: "Compare units of code with their design",
 		Long: `A blueprint says in YAML what a unit of code promises: its interfaces, what it depends on, how it fails, what it is for.
 The code is held against it by a mechanical check and by a cold review, which sees summaries and never how the code came
 about. Candidates are in knowledge/blueprints/candidates, live blueprints in knowledge/blueprints.
@@ -44,7 +44,7 @@ func newBlueprintSummarizeCommand(a *App) *cobra.Command {
 	var asJSONFlag bool
 	cmd := &cobra.Command{
 		Use:   "summarize FILE|DIR...",
-		Short: "Print what a reviewer gets to see of source files",
+		Short: "Print the summary of source files that a reviewer gets",
 		Long: `Print the summary of each file: its declarations with their signatures, routes, enumerations, constants, imports of the
 project's own packages, what is done about failures, and the calls that leave the unit. No bodies, no comments.
 Go is read by itself; Python, TypeScript and JavaScript need ast-grep.` + exitStatus(exitOK, exitUsage, exitCannotRun),
@@ -53,7 +53,7 @@ Go is read by itself; Python, TypeScript and JavaScript need ast-grep.` + exitSt
 			return a.summarize(cmd.Context(), args, asJSONFlag)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print one JSON object")
+	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
 	return cmd
 }
 
@@ -87,12 +87,12 @@ func (a *App) summarize(ctx context.Context, args []string, asJSONFlag bool) err
 		}
 		rel, err := filepath.Rel(root, full)
 		if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
-			return usage(fmt.Errorf("%s is not below %s", arg, root), "go to the folder that it is in")
+			return usage(fmt.Errorf("%s is not below %s", arg, root), "change to its folder")
 		}
 		info, err := os.Stat(full)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return usage(fmt.Errorf("there is no %s", arg), "give the path of a file or a folder")
+			return usage(fmt.Errorf("%s not found", arg), "give the path of a file or a folder")
 		case err != nil:
 			return err
 		case !info.IsDir():

@@ -26,7 +26,7 @@ func newBlueprintInitCommand(a *App) *cobra.Command {
 	var print bool
 	cmd := &cobra.Command{
 		Use:   "init UNIT --source GLOB",
-		Short: "Draft a candidate from code that is there",
+		Short: "Draft a candidate from existing code",
 		Long: `Draft the blueprint of a unit from its source files: interfaces from routes, dependencies from calls, failure modes from what
 is caught. What code cannot tell is an open question. The draft is a candidate; a blueprint that is there is not replaced.` +
 			exitStatus(exitOK, exitUsage, exitCannotRun),
@@ -36,7 +36,7 @@ is caught. What code cannot tell is an open question. The draft is a candidate; 
 			return a.blueprintInit(cmd.Context(), args[0], sources, print)
 		},
 	}
-	cmd.Flags().StringArrayVar(&sources, "source", nil, "files of the unit: a path or a glob below the root of the repository; may be given again")
+	cmd.Flags().StringArrayVar(&sources, "source", nil, "files of the unit: a path or glob below the repository root (repeatable)")
 	cmd.Flags().BoolVar(&print, "print", false, "print the draft and write nothing")
 	return cmd
 }
@@ -90,7 +90,7 @@ func (a *App) sourceFiles(ctx context.Context, p *project, globs []string) ([]st
 	for _, g := range globs {
 		g = strings.TrimPrefix(filepath.ToSlash(g), "./")
 		if !doublestar.ValidatePattern(g) {
-			return nil, usage(fmt.Errorf("--source %q is no glob", g), "such as 'services/orders/**/*.py'")
+			return nil, usage(fmt.Errorf("--source %q: not a valid glob", g), "such as 'services/orders/**/*.py'")
 		}
 		n := 0
 		for _, f := range all {
@@ -117,7 +117,7 @@ func newBlueprintCheckCommand(a *App) *cobra.Command {
 	var o blueprintCheckOptions
 	cmd := &cobra.Command{
 		Use:   "check UNIT...",
-		Short: "Hold the source of units against their blueprints, mechanically",
+		Short: "Compare the source of units with their blueprints, without a model",
 		Long: `Check what a program can check: endpoints exact, interfaces, enumerations, constants and models there, dependencies only
 through declared clients and never by raw HTTP, no imports of undeclared units, each failure mode handled with its documented
 status, public functions typed and documented. No model is asked.
@@ -174,7 +174,7 @@ func (a *App) blueprintCheck(ctx context.Context, units []string, o blueprintChe
 	case failed > 0:
 		return fail(exitFailed, fmt.Errorf("%d of %d units differ from their blueprints", failed, len(all)), "correct the code; where a blueprint is wrong, correct that")
 	case unseen > 0:
-		return fail(exitCannotRun, fmt.Errorf("%d source files could not be read, so nobody knows about them", unseen), "see above why; Python, TypeScript and JavaScript need ast-grep")
+		return fail(exitCannotRun, fmt.Errorf("%d source files could not be read and were not checked", unseen), "see above why; Python, TypeScript and JavaScript need ast-grep")
 	}
 	return nil
 }
@@ -186,7 +186,7 @@ func (a *App) showChecked(all []blueprint.Checked) {
 			fmt.Fprintf(a.Stdout, "%s:%d: %s: %s (%s)\n", clean(f.Path), f.Line, f.Severity, clean(f.Message), f.Rule)
 		}
 		for _, s := range c.Unseen {
-			fmt.Fprintf(a.Stdout, "%s: not looked at: %s\n", clean(s.Path), clean(s.Reason))
+			fmt.Fprintf(a.Stdout, "%s: not checked: %s\n", clean(s.Path), clean(s.Reason))
 		}
 		if c.Note != "" {
 			fmt.Fprintf(a.Stdout, "%s: note: %s\n", c.Unit, c.Note)
@@ -209,11 +209,11 @@ func newBlueprintGenerateCommand(a *App) *cobra.Command {
 	var session, out string
 	cmd := &cobra.Command{
 		Use:   "generate UNIT",
-		Short: "Print what whoever writes the code of a candidate gets",
+		Short: "Print the context for writing the code of a candidate",
 		Long: `Print the context for writing the code of a candidate: its blueprint, all live blueprints, the source of the three units that
 were promoted last, the shared libraries, and the rubric. With --fix the list that the last review sent back is attached.
 
-That it was handed out is written down: whoever got it, under --session, cannot review the unit. A trained adapter's session is
+That it was handed out is written down: anyone who got it, under --session, cannot review the unit. A trained adapter's session is
 adapter: by it, runplan training graduation tells its generations from those of others.` + exitStatus(exitOK, exitUsage, exitCannotRun),
 		Args: exactlyOne("the name of a unit"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -228,7 +228,7 @@ adapter: by it, runplan training graduation tells its generations from those of 
 			brief, err := blueprint.Generate(p.repo.Root, args[0], session, fix, d.Prompts, d.Now(), d.NewID())
 			switch {
 			case errors.Is(err, blueprint.ErrNoReview):
-				return usage(err, "without a review there is nothing to put right; leave out --fix")
+				return usage(err, "without a review there is nothing to fix; leave out --fix")
 			case err != nil:
 				return noBlueprint(err)
 			case out != "":
@@ -244,9 +244,9 @@ adapter: by it, runplan training graduation tells its generations from those of 
 			return err
 		},
 	}
-	cmd.Flags().BoolVar(&fix, "fix", false, "attach what the last review rejected")
-	cmd.Flags().StringVar(&session, "session", "", "the session that writes the code; adapter is the trained one")
+	cmd.Flags().BoolVar(&fix, "fix", false, "attach the list of the last review's rejections")
+	cmd.Flags().StringVar(&session, "session", "", "the session that writes the code; adapter means the trained one")
 	cmd.Flags().StringVar(&out, "out", "", "write it into a file")
-	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print one JSON object")
+	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
 	return cmd
 }

@@ -25,7 +25,7 @@ func newMaintainCommand(a *App) *cobra.Command {
 	var o maintainOptions
 	cmd := &cobra.Command{
 		Use:   "maintain",
-		Short: "Do what can be done while nothing else is to be done",
+		Short: "Do the maintenance tasks of this repository",
 		Long: `Do the maintenance of this repository, in the order of its priorities: the mechanical check of all live blueprints, then a cold
 review of each live unit that changed since its last one, where [models] is configured. What a review finds critical or major
 becomes an open question of the blueprint, and what is critical waits in the queue. The journal gets a line for each task.
@@ -41,7 +41,7 @@ It can be interrupted at any time; what was done stays, and is not done again.` 
 	f := cmd.Flags()
 	f.BoolVar(&o.list, "list", false, "list the tasks and do nothing")
 	f.StringVar(&o.only, "task", "", "do one task only")
-	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it unasked")
+	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it without a question")
 	f.BoolVar(&o.json, "json", false, "print a JSON array")
 	return cmd
 }
@@ -49,7 +49,7 @@ It can be interrupted at any time; what was done stays, and is not done again.` 
 func (a *App) maintain(ctx context.Context, o maintainOptions) error {
 	tasks := slices.DeleteFunc(blueprint.Tasks(), func(t blueprint.Task) bool { return o.only != "" && t.ID != o.only })
 	if len(tasks) == 0 {
-		return usage(fmt.Errorf("there is no task %q", o.only), "runplan maintain --list")
+		return usage(fmt.Errorf("unknown task %q", o.only), "runplan maintain --list")
 	}
 	if o.list {
 		return a.listTasks(tasks, o.json)
@@ -84,7 +84,7 @@ func (a *App) maintain(ctx context.Context, o maintainOptions) error {
 	}
 	switch {
 	case problems > 0:
-		return fail(exitCannotRun, fmt.Errorf("%d units could not be looked at", problems), "see above why")
+		return fail(exitCannotRun, fmt.Errorf("%d units could not be checked", problems), "see above why")
 	case found > 0:
 		return fail(exitFailed, fmt.Errorf("%d places differ from the live blueprints", found), "runplan blueprint queue, runplan blueprint check UNIT --live")
 	}
@@ -146,11 +146,11 @@ func (a *App) showMaintained(m blueprint.Maintained) {
 		fmt.Fprintf(a.Stdout, "%s  skipped: %s\n", m.Task, m.Skipped)
 		return
 	}
-	fmt.Fprintf(a.Stdout, "%s  %d units looked at, %d unchanged, %d found\n", m.Task, len(m.Units), len(m.Current), m.Found)
+	fmt.Fprintf(a.Stdout, "%s  %d units checked, %d unchanged, %d found\n", m.Task, len(m.Units), len(m.Current), m.Found)
 	if m.Top != "" {
 		fmt.Fprintf(a.Stdout, "  first: %s\n", clean(m.Top))
 	}
 	for _, p := range m.Problems {
-		fmt.Fprintf(a.Stdout, "  not looked at: %s\n", clean(p))
+		fmt.Fprintf(a.Stdout, "  not checked: %s\n", clean(p))
 	}
 }

@@ -33,7 +33,7 @@ func newBlueprintPromoteCommand(a *App) *cobra.Command {
 	var o blueprintPromoteOptions
 	cmd := &cobra.Command{
 		Use:   "promote UNIT",
-		Short: "Take a candidate through the stages that make it live",
+		Short: "Promote a candidate to a live blueprint, stage by stage",
 		Long: `Take a candidate through nine stages: 1 blueprint (it can be read), 2 check (the mechanical check), 3 validation (the gates lint,
 types and tests), 4 smoke (a gate of your own named smoke), 5 review (the last one is about this blueprint and this source, and does
 not reject; of what a graduated adapter wrote, every fifth has to have one), 6 journal, 7 approval (the owner signs), 8 promote (the candidate becomes live), 9 verify. It ends at the first that does
@@ -51,8 +51,8 @@ Promotion is never automatic: without --signature it waits at stage 7, and exits
 	f := cmd.Flags()
 	f.StringVar(&o.by.Name, "signature", "", "the owner's name")
 	f.StringVar(&o.by.Reason, "reason", "", "why")
-	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it unasked")
-	f.BoolVar(&o.json, "json", false, "print one JSON object")
+	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it without a question")
+	f.BoolVar(&o.json, "json", false, "print a JSON object")
 	return cmd
 }
 
@@ -145,7 +145,7 @@ func (a *App) stageGates(ctx context.Context, p *project) (run func(ctx context.
 func (a *App) stageGatesIn(ctx context.Context, p *project, dir string) (run func(ctx context.Context, families ...string) (gates.Verdict, error), done func(), err error) {
 	self, err := os.Executable()
 	if err != nil {
-		return nil, nil, fail(exitCannotRun, fmt.Errorf("find runplan's own program: %w", err), "")
+		return nil, nil, fail(exitCannotRun, fmt.Errorf("find the runplan executable: %w", err), "")
 	}
 	reaper, err := startReaper(self)
 	if err != nil {

@@ -38,7 +38,7 @@ closes one: runplan blueprint queue close.` + exitStatus(exitOK, exitUsage, exit
 		},
 	}
 	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON array")
-	cmd.Flags().BoolVar(&all, "all", false, "those that are closed, too")
+	cmd.Flags().BoolVar(&all, "all", false, "include closed items")
 	cmd.AddCommand(newBlueprintCloseCommand(a))
 	return cmd
 }
@@ -68,7 +68,7 @@ through a new cycle: review and promotion. It is never automatic: the owner sign
 		Args: exactlyOne("the id of an item"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !approve {
-				return usage(errors.New("closing an item is approving what was found"), "add --approve, with --fixed where the code was corrected")
+				return usage(errors.New("closing an item approves the discrepancy"), "add --approve, with --fixed where the code was corrected")
 			}
 			if err := a.notAnAgent("closing an item of the review queue"); err != nil {
 				return err

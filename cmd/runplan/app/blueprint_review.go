@@ -35,7 +35,7 @@ func newBlueprintReviewCommand(a *App) *cobra.Command {
 	var o blueprintReviewOptions
 	cmd := &cobra.Command{
 		Use:   "review UNIT",
-		Short: "Have a cold reviewer hold a unit against its blueprint",
+		Short: "Have a cold reviewer compare a unit with its blueprint",
 		Long: `Summarise the source files of a unit and ask a cold reviewer whether they keep what the blueprint promises. The reviewer gets
 the blueprint, the summaries and the form of the answer: no source, nothing of how the code came about.
 
@@ -57,13 +57,13 @@ critical waits in the queue for a person: runplan blueprint queue.` + exitStatus
 	f := cmd.Flags()
 	f.BoolVar(&o.live, "live", false, "review the live blueprint, for the retroactive corpus")
 	f.StringVar(&o.answer, "answer", "", "file with the answer of a reviewer; - is standard input")
-	f.StringVar(&o.session, "session", "", "with --answer: the reviewer's session, which may not be one that wrote the code")
-	f.StringVar(&o.scope, "file", "", "review one source file, against what its role answers for")
-	f.StringVar(&o.reviewer, "reviewer", "", "who reviews: agent (as without it), adapter or human")
+	f.StringVar(&o.session, "session", "", "with --answer: the reviewer's session; it must not have written the code")
+	f.StringVar(&o.scope, "file", "", "review one source file against the duties of its role")
+	f.StringVar(&o.reviewer, "reviewer", "", "who reviews: agent (default), adapter or human")
 	f.BoolVar(&o.yaml, "yaml", false, "show the blueprint as YAML, not as tables")
 	f.BoolVar(&o.byHand, "by-hand", false, "ask no model; write the prompt and wait for --answer")
-	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it unasked")
-	f.BoolVar(&o.json, "json", false, "print one JSON object")
+	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it without a question")
+	f.BoolVar(&o.json, "json", false, "print a JSON object")
 	return cmd
 }
 
@@ -93,7 +93,7 @@ func (a *App) reviewModel(ctx context.Context, p *project, kind string) (llm.Com
 func (a *App) blueprintReview(ctx context.Context, unit string, o blueprintReviewOptions) error {
 	switch {
 	case o.reviewer != "" && o.reviewer != "agent" && o.reviewer != "adapter" && o.reviewer != "human":
-		return usage(fmt.Errorf("--reviewer %s is nobody", o.reviewer), "it is agent, adapter or human")
+		return usage(fmt.Errorf("--reviewer %s is nobody", o.reviewer), "use agent, adapter or human")
 	case o.session != "" && o.answer == "":
 		return usage(errors.New("--session goes with --answer"), "a model that runplan asks has a session of its own")
 	}
@@ -133,7 +133,7 @@ func (a *App) blueprintReview(ctx context.Context, unit string, o blueprintRevie
 		if keepErr != nil {
 			return errors.Join(err, keepErr)
 		}
-		return fail(exitFailed, err, "what it said is in %s; a larger model may keep to the form", kept)
+		return fail(exitFailed, err, "its answer is in %s; a larger model may keep to the format", kept)
 	case errors.Is(err, blueprint.ErrAnswer):
 		return blueprintTrouble(err)
 	case err != nil:
@@ -146,7 +146,7 @@ func (a *App) blueprintReview(ctx context.Context, unit string, o blueprintRevie
 func (a *App) blueprintDeps(ctx context.Context, p *project) (blueprint.Deps, error) {
 	prompts, err := blueprint.LoadPrompts(p.prompts())
 	if err != nil {
-		return blueprint.Deps{}, usage(err, "correct the prompts of the project, or take them away")
+		return blueprint.Deps{}, usage(err, "correct the project's prompts, or remove them")
 	}
 	o, err := a.summaryOptions(ctx, p.repo.Root)
 	if err != nil {
@@ -191,7 +191,7 @@ func (a *App) blueprintAnswer(p *project, unit string, o blueprintReviewOptions)
 	r, rec, err := blueprint.Answered(p.repo.Root, unit, o.state(), text, o.session, time.Now())
 	switch {
 	case errors.Is(err, blueprint.ErrNotCold):
-		return fail(exitFailed, err, "have a session review it that did not write it")
+		return fail(exitFailed, err, "have it reviewed by a session that did not write it")
 	case errors.Is(err, blueprint.ErrStale):
 		return fail(exitFailed, err, "ask again: runplan blueprint review %s --by-hand", unit)
 	case err != nil:
@@ -209,7 +209,7 @@ func (a *App) readAnswer(name string) (string, error) {
 	if name != "-" {
 		f, err := os.Open(filepath.Clean(name))
 		if err != nil {
-			return "", usage(fmt.Errorf("read the answer: %w", err), "give the file in which the reviewer's JSON is")
+			return "", usage(fmt.Errorf("read the answer: %w", err), "give the file with the reviewer's JSON")
 		}
 		defer f.Close()
 		from = f
@@ -274,7 +274,7 @@ func blueprintTrouble(err error) error {
 	case errors.Is(err, blueprint.ErrNoQuestion):
 		return usage(err, "ask first: runplan blueprint review UNIT --by-hand")
 	case errors.As(err, &answer), errors.Is(err, blueprint.ErrAnswer):
-		return fail(exitFailed, err, "the answer has to be one JSON object as the prompt asks for")
+		return fail(exitFailed, err, "the answer must be one JSON object, as the prompt says")
 	case errors.Is(err, blueprint.ErrNothingSeen):
 		return fail(exitCannotRun, err, "a reviewer that sees nothing cannot judge; Python, TypeScript and JavaScript need ast-grep")
 	}

@@ -39,7 +39,7 @@ func (a *App) logged(p *project, c llm.Completer, task, kind string) llm.Complet
 		at := time.Now()
 		res, err := c.Complete(ctx, r)
 		if kept := p.addCall(context.WithoutCancel(ctx), callRow(task, kind, r, res, at, hide, err)); kept != nil {
-			fmt.Fprintf(a.Stderr, "note: a call of %s is not in the log: %s\n", ui.Sanitize(r.Model.Label()), ui.Sanitize(kept.Error()))
+			fmt.Fprintf(a.Stderr, "note: a call of %s was not logged: %s\n", ui.Sanitize(r.Model.Label()), ui.Sanitize(kept.Error()))
 		}
 		return res, err
 	})

@@ -36,7 +36,7 @@ type proved struct {
 func (a *App) provedOf(ctx context.Context, path string) *proved {
 	r, err := a.tracedPlan(ctx, path)
 	if err != nil {
-		fmt.Fprintf(a.Stderr, "runplan: what runs proved of %s is not known: %s\n", path, ui.Sanitize(a.redactor(nil).String(err.Error())))
+		fmt.Fprintf(a.Stderr, "runplan: cannot read what runs proved of %s: %s\n", path, ui.Sanitize(a.redactor(nil).String(err.Error())))
 	}
 	if r == nil {
 		return nil

@@ -1,33 +1,61 @@
 package app
 
 import (
+	_ "embed"
+	"io"
 	"maps"
+	"os"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/runplan/runplan/agents/command"
 	"github.com/runplan/runplan/agents/script"
 	"github.com/runplan/runplan/agents/solver"
+	"github.com/runplan/runplan/gates/suite"
+	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/planparse"
+	"github.com/runplan/runplan/routing"
 	"github.com/runplan/runplan/runner"
 )
 
 // addCompletions registers shell completion for arguments and flag values.
 func addCompletions(a *App, root *cobra.Command) {
-	for _, name := range []string{"run", "resume", "parse", "check"} {
+	for _, name := range []string{"run", "parse", "check", "route", "serve"} {
+		if cmd, _, err := root.Find([]string{name}); err == nil {
+			cmd.ValidArgsFunction = completePlan
+		}
+	}
+	a.completeRuns(root)
+	for path, complete := range map[string]cobra.CompletionFunc{
+		"context": a.completePlanBatch, "lessons show": a.completeLesson,
+	} {
+		if cmd, _, err := root.Find(strings.Fields(path)); err == nil {
+			cmd.ValidArgsFunction = complete
+		}
+	}
+	flags := map[string]cobra.CompletionFunc{
+		"agent": a.completeAgent, "from": a.completeBatch, "to": a.completeBatch, "redo": a.completeBatch,
+		"sequential-after": a.completeBatch, "sample-batch": a.completeBatchValue, "model-override": a.completeBatchValue,
+		"land": cobra.FixedCompletions([]string{"branch", "ff", "pr"}, cobra.ShellCompDirectiveNoFileComp),
+	}
+	for _, name := range []string{"run", "resume", "route", "solve", "init", "doctor"} {
 		cmd, _, err := root.Find([]string{name})
 		if err != nil {
 			continue
 		}
-		cmd.ValidArgsFunction = completePlan
-		if cmd.Flags().Lookup("land") != nil {
-			cmd.RegisterFlagCompletionFunc("land", cobra.FixedCompletions([]string{"branch", "ff", "pr"}, cobra.ShellCompDirectiveNoFileComp))
-		}
-		if cmd.Flags().Lookup("agent") != nil {
-			cmd.RegisterFlagCompletionFunc("agent", a.completeAgent)
+		for flag, complete := range flags {
+			if cmd.Flags().Lookup(flag) != nil {
+				cmd.RegisterFlagCompletionFunc(flag, complete)
+			}
 		}
 	}
-	a.completeRuns(root)
+	if cmd, _, err := root.Find([]string{"gate"}); err == nil {
+		cmd.RegisterFlagCompletionFunc("only", a.completeGate)
+	}
+	plainBash(root)
 }
 
 // completeRuns registers the completion of run ids, each with its plan and status.
@@ -81,12 +109,159 @@ func completePlan(_ *cobra.Command, args []string, _ string) ([]string, cobra.Sh
 	return []string{"md"}, cobra.ShellCompDirectiveFilterFileExt
 }
 
-// completeAgent completes the names of agents. If the settings cannot be read it offers nothing, because the command
-// itself reports the error.
+// completeAgent completes the names of agents: those that are built in, those of the settings, and the known CLIs. If the
+// settings cannot be read it leaves theirs out, because the command itself reports the error.
 func (a *App) completeAgent(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	names := []string{script.Name, solver.Name}
+	names := []string{
+		cobra.CompletionWithDesc(script.Name, "built in: carries out literal plans"),
+		cobra.CompletionWithDesc(solver.Name, "built in: asks a local model"),
+	}
+	var own []string
 	if p, err := a.openProject(cmd.Context()); err == nil {
-		names = append(names, slices.Sorted(maps.Keys(p.config.Agents))...)
+		own = slices.Sorted(maps.Keys(p.config.Agents))
+	}
+	for _, name := range own {
+		names = append(names, cobra.CompletionWithDesc(name, "of the configuration"))
+	}
+	for _, preset := range command.Presets() {
+		if slices.Contains(own, preset.Name) {
+			continue
+		}
+		state := "not installed"
+		if _, err := proc.LookPath(preset.Program, a.Environ); err == nil {
+			state = "installed"
+		}
+		names = append(names, cobra.CompletionWithDesc(preset.Name, state))
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completePlanBatch completes a plan, then the number of one of its batches.
+func (a *App) completePlanBatch(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+	if len(args) == 1 {
+		return a.completeBatch(cmd, args, word)
+	}
+	return completePlan(cmd, args, word)
+}
+
+// completeBatch completes the numbers of batches, each with its title, after a comma too.
+func (a *App) completeBatch(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+	before := word[:strings.LastIndexByte(word, ',')+1]
+	var found []string
+	for _, b := range a.batchesFor(cmd, args) {
+		found = append(found, cobra.CompletionWithDesc(before+b.Key, ui.Sanitize(b.Title)))
+	}
+	return found, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeBatchValue completes the values of --model-override and --sample-batch: B3=large, B4=5.
+func (a *App) completeBatchValue(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+	batch, _, value := strings.Cut(word, "=")
+	var found []string
+	if value && cmd.Flags().Lookup("model-override") != nil {
+		for _, tier := range []string{routing.Small, routing.Medium, routing.Large} {
+			found = append(found, batch+"="+tier)
+		}
+		return found, cobra.ShellCompDirectiveNoFileComp
+	}
+	for _, b := range a.batchesFor(cmd, args) {
+		found = append(found, cobra.CompletionWithDesc("B"+b.Key+"=", ui.Sanitize(b.Title)))
+	}
+	return found, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+}
+
+// batchesFor returns the batches of the plan or the run that args name, or those of the run that resume would take.
+func (a *App) batchesFor(cmd *cobra.Command, args []string) []planparse.Batch {
+	if len(args) > 0 {
+		if plan, _, err := readPlan(args[0]); err == nil {
+			return plan.Batches
+		}
+	}
+	p, err := a.openProject(cmd.Context())
+	if err != nil {
+		return nil
+	}
+	sums, _ := p.summaries(cmd.Context(), runner.Filter{})
+	for _, s := range sums {
+		if len(args) > 0 && !strings.HasPrefix(s.Run, args[0]) || len(args) == 0 && s.Status.Over() {
+			continue
+		}
+		if plan, _, err := readPlan(p.planFileOf(s.Plan)); err == nil {
+			return plan.Batches
+		}
+	}
+	return nil
+}
+
+// completeGate completes the names of the gates of this tree, and of their families, after a comma too.
+func (a *App) completeGate(cmd *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
+	p, err := a.openProject(cmd.Context())
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	self, _ := os.Executable()
+	settings, done := a.suiteOf(p, self, false, a.ruleBooks(cmd.Context(), p))
+	defer done()
+	before := word[:strings.LastIndexByte(word, ',')+1]
+	var found []string
+	for _, g := range suite.All(p.repo.Root, settings) {
+		i := g.Info()
+		found = append(found, cobra.CompletionWithDesc(before+i.Name, ui.Sanitize(i.Command)))
+		if family, _, ok := strings.Cut(i.Name, ":"); ok && !slices.Contains(found, before+family) {
+			found = append(found, before+family)
+		}
+	}
+	return found, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeLesson completes the ids of lessons, each with its title.
+func (a *App) completeLesson(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	lib, _, err := a.lessonLibrary(cmd.Context())
+	if err != nil || len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var found []string
+	for _, l := range lib.Lessons {
+		found = append(found, cobra.CompletionWithDesc(l.ID, ui.Sanitize(l.Title)))
+	}
+	return found, cobra.ShellCompDirectiveNoFileComp
+}
+
+// cobra's script compares the escaped answer with what was typed, so that nothing would follow "1,".
+const (
+	bashMatch      = `[[ $comp == "$cur"* ]] || continue`
+	bashMatchPlain = `[[ $comp == "$cur"* || ${compline%%$tab*} == "$cur"* ]] || continue`
+)
+
+//go:embed complete.bash
+var bashFunctions string
+
+// plainBash makes the completion for bash work without the package bash-completion, three of whose functions cobra's
+// script calls.
+func plainBash(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	cmd, _, err := root.Find([]string{"completion", "bash"})
+	if err != nil || cmd.Name() != "bash" {
+		return
+	}
+	cmd.Long = `Write the completion script for bash to standard output. It works with and without the package
+bash-completion.
+
+For this shell:
+
+	source <(runplan completion bash)
+
+For every new shell:
+
+	echo 'source <(runplan completion bash)' >> ~/.bashrc
+`
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		bare, _ := cmd.Flags().GetBool("no-descriptions")
+		var text strings.Builder
+		if err := root.GenBashCompletionV2(&text, !bare); err != nil {
+			return err
+		}
+		_, err := io.WriteString(root.OutOrStdout(), bashFunctions+strings.Replace(text.String(), bashMatch, bashMatchPlain, 1))
+		return err
+	}
 }

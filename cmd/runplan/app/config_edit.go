@@ -19,7 +19,7 @@ func newConfigSetCommand(a *App) *cobra.Command {
 	var user bool
 	c := &cobra.Command{
 		Use:   "set KEY VALUE",
-		Short: "Change a setting in a file, and leave the rest of it as it is",
+		Short: "Change one setting in a file",
 		Long: `Set a key in .runplan/config.toml, or in your own file with --user. Comments and the order of the file stay.
 A value that is not valid is refused, and nothing is written. Lists are written as in TOML: '["lint", "tests"]'.` + exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun),
 		Args:              cobra.ExactArgs(2),
@@ -28,7 +28,7 @@ A value that is not valid is refused, and nothing is written. Lists are written 
 			return a.editConfig(cmd.Context(), args[0], &args[1], user)
 		},
 	}
-	c.Flags().BoolVar(&user, "user", false, "in your own file, for all repositories")
+	c.Flags().BoolVar(&user, "user", false, "in your user configuration, for all repositories")
 	return c
 }
 
@@ -36,7 +36,7 @@ func newConfigUnsetCommand(a *App) *cobra.Command {
 	var user bool
 	c := &cobra.Command{
 		Use:               "unset KEY",
-		Short:             "Remove a setting from a file, so that its default holds",
+		Short:             "Remove a setting from a file; the default applies again",
 		Long:              `Remove a key from .runplan/config.toml, or from your own file with --user.` + exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun),
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeKeys,
@@ -44,7 +44,7 @@ func newConfigUnsetCommand(a *App) *cobra.Command {
 			return a.editConfig(cmd.Context(), args[0], nil, user)
 		},
 	}
-	c.Flags().BoolVar(&user, "user", false, "in your own file, for all repositories")
+	c.Flags().BoolVar(&user, "user", false, "in your user configuration, for all repositories")
 	return c
 }
 
@@ -75,7 +75,7 @@ func (a *App) editConfig(ctx context.Context, key string, value *string, user bo
 			return err
 		}
 		if root == "" {
-			return usage(errors.New("there is no repository here"), "change into one, or set it for all repositories: --user")
+			return usage(errors.New("not inside a git repository"), "change into one, or set it for all repositories: --user")
 		}
 		file = filepath.Join(root, ".runplan", "config.toml")
 		files = append(files, file)
@@ -98,7 +98,7 @@ func (a *App) editConfig(ctx context.Context, key string, value *string, user bo
 		return fmt.Errorf("write the settings: %w", err)
 	}
 	if value == nil {
-		fmt.Fprintf(a.Stdout, "%s: %s is not set any more\n", a.shown(file), key)
+		fmt.Fprintf(a.Stdout, "%s: %s is no longer set\n", a.shown(file), key)
 		return nil
 	}
 	fmt.Fprintf(a.Stdout, "%s: %s = %s\n", a.shown(file), key, *value)

@@ -36,7 +36,7 @@ func newContextCommand(a *App) *cobra.Command {
 	var o contextOptions
 	cmd := &cobra.Command{
 		Use:   "context PLAN.md BATCH",
-		Short: "Show the context that a batch's agent would get now",
+		Short: "Show the context that the agent of a batch would get now",
 		Long: `Show the context block of a batch's brief, as a run would write it now, and what became of its
 parts: what was trimmed to keep to the budget, and why. Nothing is run and nothing is changed.
 
@@ -59,8 +59,8 @@ has the figures: tokens, ref_lines, ref_lines_least, commits, progress_lines, si
 		ValidArgsFunction: completePlan,
 	}
 	f := cmd.Flags()
-	f.BoolVar(&o.json, "json", false, "print one JSON object, with the whole brief")
-	f.StringVar(&o.base, "base", "", "commit or branch that the batch would start from")
+	f.BoolVar(&o.json, "json", false, "print a JSON object with the whole brief")
+	f.StringVar(&o.base, "base", "", "commit or branch to start the batch from")
 	return cmd
 }
 
@@ -144,13 +144,13 @@ func (a *App) showParts(c briefing.Composed, base string, h past) error {
 	if err := table(a.Stderr, []string{"part", "characters", "tokens", ""}, rows); err != nil {
 		return err
 	}
-	run := "no run of this plan is under way"
+	run := "no run of this plan is active"
 	if h.sum.Run != "" {
 		run = "run " + h.sum.Run[:min(8, len(h.sum.Run))]
 	}
 	fmt.Fprintf(a.Stderr, "%d of %d tokens; at commit %s, %s\n", c.Tokens, c.Budget, base[:min(10, len(base))], run)
 	if c.Over {
-		fmt.Fprintln(a.Stderr, "over budget: what is left is never trimmed; give it more room with [context] tokens, or name fewer files")
+		fmt.Fprintln(a.Stderr, "over budget: the rest is never trimmed; raise [context] tokens, or name fewer files")
 	}
 	return nil
 }
@@ -278,11 +278,11 @@ func (h past) input(l local.Layout, plan *planparse.Plan, b *planparse.Batch, fi
 func (p *project) baseOf(ctx context.Context, h past, given string) (string, error) {
 	if given != "" {
 		if strings.HasPrefix(given, "-") {
-			return "", usage(fmt.Errorf("%q is no commit", ui.Sanitize(given)), "")
+			return "", usage(fmt.Errorf("%q is not a commit", ui.Sanitize(given)), "")
 		}
 		commit, err := p.repo.Resolve(ctx, given)
 		if err != nil || commit == "" {
-			return "", usage(fmt.Errorf("there is no commit or branch %q", ui.Sanitize(given)), "")
+			return "", usage(fmt.Errorf("commit or branch %q not found", ui.Sanitize(given)), "")
 		}
 		return commit, nil
 	}
@@ -310,7 +310,7 @@ func (a *App) lookAtTree(ctx context.Context, p *project, base string, in *brief
 	defer done()
 	self, err := os.Executable()
 	if err != nil {
-		return fail(exitCannotRun, fmt.Errorf("find runplan's own program: %w", err), "")
+		return fail(exitCannotRun, fmt.Errorf("find the runplan executable: %w", err), "")
 	}
 	settings, closeGates, err := a.gateSuite(ctx, p, self, false, nil, func(string) bool { return false })
 	if err != nil {
@@ -352,7 +352,7 @@ func (p *project) failures(note func(string)) *failures.Store {
 // treeAt returns a folder with the files of a commit.
 func (p *project) treeAt(ctx context.Context, commit string) (dir string, done func(), err error) {
 	cannot := func(err error) (string, func(), error) {
-		return "", nil, fail(exitCannotRun, fmt.Errorf("write the files of %s to look at them: %w", commit[:min(10, len(commit))], err), "")
+		return "", nil, fail(exitCannotRun, fmt.Errorf("write the files of %s to inspect them: %w", commit[:min(10, len(commit))], err), "")
 	}
 	head, _, _ := p.repo.Head(ctx) // "" before the first commit
 	changed, untracked, err := p.repo.Dirty(ctx)

@@ -31,16 +31,16 @@ func (x *execution) critic(ctx context.Context, view *view, options llm.Options)
 	}
 	model, options, err := x.criticModel(ctx, options)
 	if err != nil {
-		view.Note("critique is on, and there is nobody to ask: " + ui.Sanitize(err.Error()) + "; the steps of agents are not looked at")
+		view.Note("critique is on, but no reviewer can be asked: " + ui.Sanitize(err.Error()) + "; the steps of agents are not checked")
 		return nil, nil
 	}
 	prompts, err := critique.LoadPrompts(x.project.prompts())
 	if err != nil {
-		return nil, usage(err, "correct the prompts of the project, or take them away")
+		return nil, usage(err, "correct the project's prompts, or remove them")
 	}
 	prices, priceErr := price.Load(x.app.priceFile())
 	if priceErr != nil {
-		view.Note("what a critique costs is not known: " + ui.Sanitize(priceErr.Error()))
+		view.Note("the cost of a critique is unknown: " + ui.Sanitize(priceErr.Error()))
 	}
 	o := critique.Options{
 		LLM: x.noted(llm.New(options), view), Model: model, Prompts: prompts, MaxCalls: c.MaxCalls, Queue: c.Queue, Wait: time.Duration(c.Wait), Redact: options.Redact,
@@ -144,7 +144,7 @@ func (p *project) critiqueOutlet(ctx context.Context) []outlet {
 	}
 	w := outlet{What: "critic", Name: m.Label(), Data: "the task of a batch, steps of its agent, and files that it edits", When: "each step of an agent"}
 	if m.Provider == llm.Command {
-		w.To = "wherever it sends it"
+		w.To = "anywhere: the program decides"
 		return []outlet{w}
 	}
 	here := loopbackURL(m.BaseURL)

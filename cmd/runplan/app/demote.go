@@ -13,7 +13,7 @@ func newDemoteCommand(a *App) *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
 		Use:   "demote --to-tier N --reason TEXT",
-		Short: "Lower what runplan may do without asking, at once",
+		Short: "Lower the trust tier",
 		Long: `Lower the tier. It holds at once and needs no signature: less trust is for anybody to ask for. What was
 opted in to at a higher tier is gone with it. What was decided is in the audit: runplan trust audit.` + exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun),
 		Example: `  runplan demote --to-tier 0 --reason "it pushed to the wrong branch"`,
@@ -34,7 +34,7 @@ opted in to at a higher tier is gone with it. What was decided is in the audit: 
 			return nil
 		},
 	}
-	cmd.Flags().IntVar(&to, "to-tier", 0, "the tier to fall to")
+	cmd.Flags().IntVar(&to, "to-tier", 0, "new tier")
 	cmd.Flags().StringVar(&reason, "reason", "", "why")
 	return cmd
 }

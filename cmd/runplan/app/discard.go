@@ -21,14 +21,14 @@ func newDiscardCommand(a *App) *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
 		Use:   "discard RUN",
-		Short: "Give up a run that is not finished",
+		Short: "Give up an unfinished run",
 		Example: `  runplan discard 1f0c2a7b
   runplan discard 1f0c2a7b --all`,
 		Long: `Give up a run for good: resume does not continue it, its questions are withdrawn, and a new run of the
 plan starts without --new. The worktrees and branches of the run are removed, except those that hold
-work which is nowhere else; the command lists what it keeps and why. With --all these go as well.
+work that exists nowhere else; the command lists what it keeps and why. With --all these go as well.
 
-The journal, the logs and the receipts of the run stay. A run that is at work has to be stopped first:
+The journal, the logs and the receipts of the run stay. An active run has to be stopped first:
 runplan cancel RUN. What a finished run landed is taken back by runplan undo RUN.` + exitStatus(exitOK, exitUsage, exitCannotRun, exitLocked),
 		Args: exactlyOneRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -42,7 +42,7 @@ runplan cancel RUN. What a finished run landed is taken back by runplan undo RUN
 			return a.discard(cmd.Context(), p, args[0], all)
 		},
 	}
-	cmd.Flags().BoolVar(&all, "all", false, "also remove worktrees and branches that hold work which is nowhere else")
+	cmd.Flags().BoolVar(&all, "all", false, "also remove worktrees and branches with work that exists nowhere else")
 	return cmd
 }
 
@@ -73,7 +73,7 @@ func (a *App) discard(ctx context.Context, p *project, name string, all bool) er
 	}
 	left, err := p.clearAfter(ctx, s.Slug, all)
 	if err != nil {
-		return fail(exitCannotRun, fmt.Errorf("run %s is discarded, but not all that it left could be removed: %w", s.Run[:8], err), "runplan gc tries again")
+		return fail(exitCannotRun, fmt.Errorf("run %s is discarded, but some of its files could not be removed: %w", s.Run[:8], err), "runplan gc tries again")
 	}
 	fmt.Fprintf(a.Stdout, "run %s of %s is discarded: %s of %s merged on %s\n", s.Run[:8], ui.Sanitize(s.Plan), phrase.Count(merged(s), "batch", "batches"), fmt.Sprint(len(s.Batches)), ui.Sanitize(s.Branch))
 	for _, x := range left {
@@ -144,7 +144,7 @@ func (p *project) oneRun(ctx context.Context, name string) (runner.Summary, erro
 		return s, err
 	}
 	if s.Status == runner.RunActive {
-		return s, fail(exitLocked, fmt.Errorf("run %s is at work", s.Run[:8]), "stop it first: runplan cancel %s", s.Run[:8])
+		return s, fail(exitLocked, fmt.Errorf("run %s is active", s.Run[:8]), "stop it first: runplan cancel %s", s.Run[:8])
 	}
 	info, err := p.recall(ctx, s.Run)
 	if err == nil && info.Flags[engineFlag] != "" {
@@ -193,11 +193,27 @@ func (a *App) writeAfterwards(ctx context.Context, p *project, ev runner.Event) 
 // clearAfter removes the worktrees and branches of a slug whose runs are over. It returns what it removed and what it
 // kept.
 func (p *project) clearAfter(ctx context.Context, slug string, all bool) ([]local.Leftover, error) {
+	found, err := p.leftAfter(ctx, slug, all)
+	if err != nil {
+		return nil, err
+	}
+	var out []local.Leftover
+	for _, x := range found {
+		if err := p.removeLeftover(ctx, x); err != nil {
+			return out, err
+		}
+		out = append(out, x)
+	}
+	return out, nil
+}
+
+// leftAfter lists the worktrees and branches of a slug, as if its runs were over.
+func (p *project) leftAfter(ctx context.Context, slug string, all bool) ([]local.Leftover, error) {
 	active, err := p.active(ctx)
 	if err != nil {
 		return nil, err
 	}
-	delete(active, slug) // the caller holds the lock
+	delete(active, slug) // the caller holds the lock, or only looks
 	found, err := local.Leftovers(ctx, p.repo, p.layout, active)
 	if err != nil {
 		return nil, err
@@ -210,9 +226,6 @@ func (p *project) clearAfter(ctx context.Context, slug string, all bool) ([]loca
 		}
 		if all && !x.Remove {
 			x.Remove, x.Why = true, "although "+x.Why
-		}
-		if err := p.removeLeftover(ctx, x); err != nil {
-			return out, err
 		}
 		out = append(out, x)
 	}

@@ -27,7 +27,7 @@ func newDocsCommand() *cobra.Command {
 				return manuals(cmd.Root(), man)
 			}
 			if len(args) == 0 {
-				return usage(errors.New("docs: no file is named"), "name a FILE, or --man FOLDER")
+				return usage(errors.New("docs: no file given"), "name a FILE, or --man FOLDER")
 			}
 			text, err := reference(cmd.Root())
 			if err != nil {

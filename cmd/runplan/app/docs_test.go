@@ -39,7 +39,7 @@ func TestReferenceIsFresh(t *testing.T) {
 		t.Fatal(err)
 	}
 	if document(t, "docs/cli.md") != want {
-		t.Error("docs/cli.md is not what the commands say; write it anew: make generate")
+		t.Error("docs/cli.md is not what the commands say; rewrite it: make generate")
 	}
 }
 

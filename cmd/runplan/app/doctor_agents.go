@@ -83,11 +83,11 @@ func (a *App) versionOf(ctx context.Context, preset command.Preset, prog string)
 	})
 	switch {
 	case err != nil:
-		return "its version could not be asked for: " + err.Error()
+		return "its version could not be read: " + err.Error()
 	case res.Ended == proc.Total:
-		return "installed; it did not tell its version within 10 s"
+		return "installed; --version did not answer within 10 s"
 	case !res.OK():
-		return fmt.Sprintf("installed; asked for its version it exited with status %d", res.Exit)
+		return fmt.Sprintf("installed; --version exited with status %d", res.Exit)
 	}
 	line, _, _ := strings.Cut(strings.TrimSpace(redact.Clean(string(res.Stdout))), "\n")
 	if line == "" {
@@ -133,7 +133,7 @@ func trials() []struct{ name, brief string } {
 // tryAgent asks an agent to answer and to write a file, through the same code as a run.
 func (a *App) tryAgent(ctx context.Context, name string, asJSONFlag bool) error {
 	if name == script.Name {
-		return usage(errors.New("the script agent has no model to try"), "runplan check PLAN.md says what it would do")
+		return usage(errors.New("the script agent has no model to test"), "runplan check PLAN.md shows what it would do")
 	}
 	p, err := a.openProject(ctx)
 	if err != nil {
@@ -153,10 +153,10 @@ func (a *App) tryAgent(ctx context.Context, name string, asJSONFlag bool) error 
 	defer release()
 	self, err := os.Executable()
 	if err != nil {
-		return fail(exitCannotRun, fmt.Errorf("find runplan's own program: %w", err), "")
+		return fail(exitCannotRun, fmt.Errorf("find the runplan executable: %w", err), "")
 	}
 	if c.Reaper, err = startReaper(self); err != nil {
-		return fail(exitCannotRun, fmt.Errorf("start the process that ends the agent should runplan be killed: %w", err), "")
+		return fail(exitCannotRun, fmt.Errorf("start the reaper process: %w", err), "")
 	}
 	defer c.Reaper.Close()
 	dir, err := os.MkdirTemp("", "runplan-doctor-")
@@ -231,7 +231,7 @@ func (a *App) tryOnce(ctx context.Context, c command.Config, dir, call, brief st
 	if t.OK && strings.Contains(brief, trialFile) {
 		text, err := os.ReadFile(filepath.Join(work, trialFile))
 		if err != nil || strings.TrimSpace(string(text)) != "ready" {
-			t.OK, t.Summary = false, "it says that it is done, but "+trialFile+" is not what was asked for; may it write? see agents."+c.Name+".permission"
+			t.OK, t.Summary = false, "it reported success, but "+trialFile+" is not as requested; check its write permission: agents."+c.Name+".permission"
 		}
 	}
 	return t, nil

@@ -26,7 +26,7 @@ const modelLook = 5 * time.Second
 func (a *App) examineModels(ctx context.Context, p *project) []checked {
 	m := p.config.Models
 	if !m.Configured() {
-		return []checked{{"models", "skipped", "none are configured, and plans that agents run need none", "plan, solve, retrieve and enrich need them: a [models] section in .runplan/config.toml"}}
+		return []checked{{"models", "skipped", "none configured; plans that agents run need none", "plan, solve, retrieve and enrich need them: a [models] section in .runplan/config.toml"}}
 	}
 	r, err := p.models(ctx)
 	if err != nil {
@@ -41,7 +41,7 @@ func (a *App) examineModels(ctx context.Context, p *project) []checked {
 	out := []checked{server}
 	for _, model := range list {
 		if !up {
-			out = append(out, checked{"model " + model.Name, "unknown", model.Source + "; the server did not answer", ""})
+			out = append(out, checked{"model " + model.Name, "unknown", model.Source + "; the server does not answer", ""})
 			continue
 		}
 		out = append(out, examineModel(ctx, o, model))
@@ -63,7 +63,7 @@ func (a *App) examineServer(ctx context.Context, o llm.Options, baseURL string) 
 	case errors.As(err, &down):
 		return checked{"model server", "problem", fmt.Sprintf("%s cannot be reached (%v)", baseURL, down.Err), llm.HintOf(err)}, false
 	case errors.As(err, &late):
-		return checked{"model server", "error", fmt.Sprintf("%s did not tell its version within %s", baseURL, modelLook), "try again, or look at the server's log"}, false
+		return checked{"model server", "error", fmt.Sprintf("%s did not report its version within %s", baseURL, modelLook), "try again, or look at the server's log"}, false
 	case err != nil:
 		return checked{"model server", "error", err.Error(), "is models.base_url an Ollama server?"}, false
 	}
@@ -118,7 +118,7 @@ func (a *App) examineModelCommand(p *project, list []llm.Model) []checked {
 		case m.Name == "" && needsName:
 			out = append(out, checked{"model", "problem", m.Source + " is not set, and models.command has {model} in it", "set it"})
 		case m.Name != "":
-			out = append(out, checked{"model " + m.Name, "unknown", m.Source + "; whether the program knows it shows when it is asked", ""})
+			out = append(out, checked{"model " + m.Name, "unknown", m.Source + "; whether the program has it is known after the first question", ""})
 		}
 	}
 	return out
@@ -128,7 +128,7 @@ func (a *App) examineModelCommand(p *project, list []llm.Model) []checked {
 func (p *project) models(ctx context.Context) (*llm.Router, error) {
 	all, err := p.deployedAdapters(ctx)
 	if err != nil && !errors.Is(err, store.ErrOlder) {
-		return nil, fmt.Errorf("which adapters are active: %w", err)
+		return nil, fmt.Errorf("list the active adapters: %w", err)
 	}
 	active := map[llm.Stage]string{}
 	for _, a := range all {
@@ -148,9 +148,9 @@ func (p *project) modelOutlet() []outlet {
 	if !m.Configured() {
 		return nil
 	}
-	w := outlet{What: "models", Data: "tasks, and what of the repository answers them", When: "plan, solve, retrieve, enrich and reviews by models"}
+	w := outlet{What: "models", Data: "tasks, and the code of the repository that they need", When: "plan, solve, retrieve, enrich and reviews by models"}
 	if m.Provider == llm.Command {
-		w.Name, w.To = m.Command[0], "wherever it sends it"
+		w.Name, w.To = m.Command[0], "anywhere: the program decides"
 		if len(m.PassEnv) > 0 {
 			w.Data += ", and " + strings.Join(m.PassEnv, ", ")
 		}

@@ -85,7 +85,7 @@ func (a *App) trySandbox(ctx context.Context, name string, asJSONFlag bool) erro
 		err = table(a.Stdout, []string{"", "what", "found"}, rows)
 	}
 	if err == nil && bad > 0 {
-		err = fail(exitFailed, fmt.Errorf("the sandbox of %s does not hold: %d problem(s)", name, bad), "")
+		err = fail(exitFailed, fmt.Errorf("the sandbox of %s failed: %d problem(s)", name, bad), "")
 	}
 	return err
 }
@@ -186,11 +186,11 @@ func (a *App) sandboxChecks(ctx context.Context, name string, spec sandbox.Spec)
 		case did == t.want && t.want:
 			out = append(out, checked{t.what, "ok", "it works", ""})
 		case did == t.want:
-			out = append(out, checked{t.what, "ok", "it has no effect outside", ""})
+			out = append(out, checked{t.what, "ok", "it changes nothing outside", ""})
 		case t.want:
 			out = append(out, checked{t.what, "problem", "it does not work: " + res.Summary + ": " + lastLine(res.Detail), ""})
 		default:
-			out = append(out, checked{t.what, "problem", "it works, and must not", ""})
+			out = append(out, checked{t.what, "problem", "it works, but must not", ""})
 		}
 	}
 	return out, nil

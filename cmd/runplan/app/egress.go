@@ -42,7 +42,7 @@ func newEgressCommand(a *App) *cobra.Command {
 	var asJSONFlag bool
 	cmd := &cobra.Command{
 		Use:   "egress",
-		Short: "List where data may go with the present configuration",
+		Short: "List where the current configuration may send data",
 		Long: `List where data may go with the present configuration: agents and whom they speak to, the server or
 program of [models], notifications, gate plugins, and with run.land = "pr" the remote that is pushed
 to. Nothing is sent to find that out.
@@ -83,21 +83,21 @@ func (a *App) egress(ctx context.Context, p *project) (outlets, error) {
 	o.Ways = append(o.Ways, p.critiqueOutlet(ctx)...)
 	c := p.config
 	if c.Notify.Webhook != "" {
-		w := outlet{What: "notification", Name: "webhook", To: config.HostOf(c.Notify.Webhook), Data: "what happens in a run, with reasons", When: "each run", Local: new(bool)}
+		w := outlet{What: "notification", Name: "webhook", To: config.HostOf(c.Notify.Webhook), Data: "the events of a run, with reasons", When: "each run", Local: new(bool)}
 		if u, err := url.Parse(c.Notify.Webhook); err == nil && config.Loopback(u.Hostname()) {
 			w.To, w.Local = w.To+"; what listens there may send it on", nil
 		}
 		o.Ways = append(o.Ways, w)
 	}
 	if len(c.Notify.Command) > 0 {
-		o.Ways = append(o.Ways, outlet{What: "notification", Name: c.Notify.Command[0], To: "wherever it sends it", Data: "what happens in a run, with reasons", When: "each run"})
+		o.Ways = append(o.Ways, outlet{What: "notification", Name: c.Notify.Command[0], To: "anywhere: the program decides", Data: "the events of a run, with reasons", When: "each run"})
 	}
 	for _, g := range c.Gates.Plugin {
-		data := "what a batch changed"
+		data := "the change of a batch"
 		if len(g.Env) > 0 {
 			data += ", and " + strings.Join(g.Env, ", ")
 		}
-		o.Ways = append(o.Ways, outlet{What: "plugin", Name: g.Name, To: "wherever it sends it", Data: data, When: "each attempt"})
+		o.Ways = append(o.Ways, outlet{What: "plugin", Name: g.Name, To: "anywhere: the program decides", Data: data, When: "each attempt"})
 	}
 	if c.Run.Land == "pr" {
 		w, err := a.remoteOutlet(ctx, p)
@@ -141,7 +141,7 @@ func (a *App) agentOutlets(p *project) ([]outlet, error) {
 	}
 	when := map[string]string{}
 	if len(names) == 1 && (chosen == "" || chosen == auto) {
-		when[names[0]] = "plans that need a model: it is the only one that is configured"
+		when[names[0]] = "plans that need a model: it is the only configured one"
 	}
 	if len(names) == 0 && (chosen == "" || chosen == auto) {
 		for _, preset := range command.Presets() {
@@ -233,7 +233,7 @@ func (a *App) showEgress(o outlets) error {
 	said := "nothing leaves this machine"
 	switch {
 	case o.Leaves == nil:
-		said = "whether anything leaves this machine cannot be told from here"
+		said = "it is unknown whether data leaves this machine"
 	case *o.Leaves:
 		said = "data leaves this machine"
 	}

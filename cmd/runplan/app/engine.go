@@ -32,7 +32,7 @@ type RemoteHost struct {
 	Commands func(*App) []*cobra.Command
 }
 
-// Session is what an engine gets from the repository and the current run.
+// Session gives an engine the repository and the current run.
 type Session struct {
 	local.Config
 	ConfigText []byte // the project's configuration; nil if there is none
@@ -92,7 +92,7 @@ func (a *App) addEngines(root *cobra.Command) {
 		default:
 			continue
 		}
-		c.Flags().StringVar(&a.engine, engineFlag, here, "where runs are carried out")
+		c.Flags().StringVar(&a.engine, engineFlag, here, "engine that executes the run")
 		for _, e := range a.Engines {
 			e.Flags(c.Flags())
 		}
@@ -198,7 +198,7 @@ func (a *App) syncRuns(ctx context.Context, e *RemoteHost, p *project, j *store.
 		r := remoteRun{id: s.Run, info: info, RemoteEngine: d}
 		if r.lock, err = local.TakeLock(p.layout.Lock(s.Slug), time.Now()); err == nil { // else it is followed
 			if err := d.Sync(ctx, s.Run, info); err != nil {
-				fmt.Fprintf(a.Stderr, "runplan: run %s could not be brought up to date: %v\n", s.Run[:8], err)
+				fmt.Fprintf(a.Stderr, "runplan: run %s could not be synchronised: %v\n", s.Run[:8], err)
 			}
 			if live, err := d.Live(ctx, s.Run); err != nil || !live {
 				r.lock.Release()
@@ -218,11 +218,11 @@ func (a *App) forward(ctx context.Context, r remoteRun, j *store.Journal) error 
 	}
 	for _, ev := range said {
 		if err := r.Post(ctx, r.id, ev); err != nil {
-			return fail(exitCannotRun, fmt.Errorf("run %s does not hear of it: %w", r.id[:8], err), "it is kept here; the next command with --engine %s hands it on", a.engine)
+			return fail(exitCannotRun, fmt.Errorf("run %s was not notified: %w", r.id[:8], err), "it is stored here; the next command with --engine %s delivers it", a.engine)
 		}
 	}
 	if len(said) > 0 {
-		fmt.Fprintf(a.Stderr, "run %s was told, and goes on by itself\n", r.id[:8])
+		fmt.Fprintf(a.Stderr, "run %s was notified and continues by itself\n", r.id[:8])
 	}
 	return nil
 }
@@ -234,7 +234,7 @@ func (a *App) underWay(ctx context.Context, r remoteRun, _ *store.Journal) error
 		fmt.Fprintf(a.Stderr, "run %s: %s\n", r.id[:8], line)
 	}
 	if err != nil {
-		return fail(exitCannotRun, fmt.Errorf("run %s: what is under way: %w", r.id[:8], err), "")
+		return fail(exitCannotRun, fmt.Errorf("run %s: list its active commands: %w", r.id[:8], err), "")
 	}
 	return nil
 }

@@ -15,5 +15,5 @@ func (n nobody) Name() string { return string(n) }
 
 // Run implements [agents.Agent]. It always fails, because this agent does not run here.
 func (n nobody) Run(context.Context, agents.Task, agents.Observer) (agents.Result, error) {
-	return agents.Result{}, fmt.Errorf("agent %s works somewhere else", string(n))
+	return agents.Result{}, fmt.Errorf("agent %s runs on another machine", string(n))
 }

@@ -25,7 +25,7 @@ func newEnrichCommand(a *App) *cobra.Command {
 	var o enrichOptions
 	cmd := &cobra.Command{
 		Use:   "enrich [REPO]",
-		Short: "Ask a model what each file of the index is about",
+		Short: "Have a model describe each file of the index",
 		Long: `Ask the reasoning model what each file of the index is about: purpose, module, domain, concepts,
 public interface, and what is easy to get wrong. It goes into .runplan/raw.sqlite with the question
 and the answer; with --promote it is copied into the index, where retrieval finds files by it.
@@ -46,16 +46,16 @@ said stays when the command is interrupted. Everything works without enrichment.
 				dir = args[0]
 			}
 			if o.limit < 0 && cmd.Flags().Changed("limit") {
-				return usage(fmt.Errorf("--limit %d is below 0", o.limit), "0 asks about no file; without --limit all are asked about")
+				return usage(fmt.Errorf("--limit %d is below 0", o.limit), "maximum number of files (0: none; default: all)")
 			}
 			return a.enrich(ctx, dir, o)
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVar(&o.promote, "promote", false, "copy what is known into the index")
-	f.IntVar(&o.limit, "limit", -1, "ask about so many files at most; -1 is all")
-	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it unasked")
-	f.BoolVar(&o.json, "json", false, "print one JSON object")
+	f.BoolVar(&o.promote, "promote", false, "copy all known descriptions into the index")
+	f.IntVar(&o.limit, "limit", -1, "describe at most this many files (-1: all)")
+	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it without a question")
+	f.BoolVar(&o.json, "json", false, "print a JSON object")
 	return cmd
 }
 
@@ -75,7 +75,7 @@ func (a *App) enrich(ctx context.Context, dir string, o enrichOptions) error {
 	defer r.close()
 	prompts, err := enrich.LoadPrompts(p.prompts())
 	if err != nil {
-		return usage(err, "correct the prompts of the project, or take them away")
+		return usage(err, "correct the project's prompts, or remove them")
 	}
 	d := enrich.Deps{
 		Base: r.base, Repo: r.repo, Root: p.repo.Root, Task: newTaskID(), LLM: r.llm, Model: r.router.Model, Margin: p.config.Models.Margin, Log: r.journal,
@@ -115,7 +115,7 @@ func (a *App) promote(ctx context.Context, p *project, d enrich.Deps) (int, erro
 func (a *App) printEnriched(res enrich.Result, o enrichOptions) error {
 	rows := [][]string{
 		{"files in the index", fmt.Sprint(res.Files)}, {"asked about", fmt.Sprint(res.Asked)}, {"known already", fmt.Sprint(res.Current)},
-		{"skipped", fmt.Sprint(len(res.Skipped))}, {"left by the limit", fmt.Sprint(res.Left)}, {"tokens", tokensOf(res.Tokens)},
+		{"skipped", fmt.Sprint(len(res.Skipped))}, {"left out by the limit", fmt.Sprint(res.Left)}, {"tokens", tokensOf(res.Tokens)},
 	}
 	if o.promote {
 		rows = append(rows, []string{"copied into the index", fmt.Sprint(res.Promote)})
@@ -130,7 +130,7 @@ func (a *App) printEnriched(res enrich.Result, o enrichOptions) error {
 		fmt.Fprintf(a.Stderr, "%d name(s) were left out: the files do not define them\n", res.Refused)
 	}
 	if !o.promote && res.Waiting > 0 {
-		fmt.Fprintln(a.Stderr, "retrieval does not see it yet; to copy it into the index: runplan enrich --promote")
+		fmt.Fprintln(a.Stderr, "retrieval does not use it yet; to copy it into the index: runplan enrich --promote")
 	}
 	return nil
 }

@@ -30,11 +30,13 @@ config set                runplan config set run.max_attempts 5
 config unset              runplan config unset run.max_attempts
 context                   runplan context plan.md 2
 critical                  runplan critical "the release branch is broken"
+demo                      runplan demo
 demote                    runplan demote --to-tier 0 --reason "it pushed to the wrong branch"
 discard                   runplan discard 1f0c2a7b
 doctor                    runplan doctor --agent claude
 egress                    runplan egress
 enrich                    runplan enrich
+explain                   runplan explain tamper/test-removed
 feedback                  runplan feedback "the total leaves out the last price" --severity high
 gate                      runplan gate --base main
 gc                        runplan gc

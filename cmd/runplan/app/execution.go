@@ -67,7 +67,7 @@ func (x *execution) start(ctx context.Context) error {
 	}
 	self, err := os.Executable()
 	if err != nil {
-		return fail(exitCannotRun, fmt.Errorf("find runplan's own program: %w", err), "")
+		return fail(exitCannotRun, fmt.Errorf("find the runplan executable: %w", err), "")
 	}
 	// Clean up what an earlier process of this run left behind. That is needed if its reaper was killed too.
 	if x.app.engine == "" || x.app.engine == here { // with another engine, a local worker may have the same run
@@ -75,7 +75,7 @@ func (x *execution) start(ctx context.Context) error {
 	}
 	reaper, err := startReaper(self)
 	if err != nil {
-		return fail(exitCannotRun, fmt.Errorf("start the process that ends runplan's children should it be killed: %w", err), "")
+		return fail(exitCannotRun, fmt.Errorf("start the reaper process: %w", err), "")
 	}
 	defer reaper.Close()
 	// Every process in a workspace carries this mark, so that all of them end if the run is killed.
@@ -160,7 +160,7 @@ func (x *execution) config(settings gates.Settings, journal *store.Journal, agen
 		Context: contextLimits(c.Context), ContextFile: c.Context.File, Where: x.app.where(x.project), Style: func(ctx context.Context, dir string) string {
 			text, note, err := x.app.styleOf(ctx, dir)
 			if err != nil {
-				note = "the style of the code could not be found out: " + err.Error()
+				note = "the style of the code could not be determined: " + err.Error()
 			}
 			if note != "" {
 				v.Note(note)
@@ -208,7 +208,7 @@ func (x *execution) signals(ctx context.Context, engine runner.Engine, v *view) 
 			cancel(errors.New("interrupted twice"))
 			return
 		}
-		v.Note("stopping after the step at work; Ctrl-C again stops at once")
+		v.Note("stopping after the current step; Ctrl-C again stops at once")
 		// The engine may be between two batches. It reads the request when it looks for events next.
 		engine.Post(ctx, x.run, runner.Event{Kind: runner.StopAsked, Outcome: runner.OutcomeCancelled, Reason: "interrupted"})
 	}
@@ -250,7 +250,7 @@ func (x *execution) result(res runner.Result) error {
 		if x.info.Land == "branch" && res.Tip != x.info.Base {
 			fmt.Fprintf(out, "merge it: git merge %s\n", x.info.Branch)
 		} else if x.info.Land == "branch" && slices.ContainsFunc(x.info.Batches, func(b runner.BatchInfo) bool { return b.Skip == "" }) {
-			fmt.Fprintln(out, "nothing to merge: all that the plan asks for was there before")
+			fmt.Fprintln(out, "nothing to merge: the base already had everything that the plan asks for")
 		}
 	}
 	switch res.Status {
@@ -263,13 +263,13 @@ func (x *execution) result(res runner.Result) error {
 	err := fmt.Errorf("run %s stopped: %s", x.run[:8], res.Stop.Reason)
 	switch res.Stop.Outcome {
 	case runner.OutcomeCancelled:
-		return fail(exitInterrupted, err, "go on: runplan resume %s", x.run[:8])
+		return fail(exitInterrupted, err, "continue: runplan resume %s", x.run[:8])
 	case runner.OutcomeLimited:
-		return fail(exitLimit, err, "go on: runplan resume %s", x.run[:8])
+		return fail(exitLimit, err, "continue: runplan resume %s", x.run[:8])
 	case runner.OutcomeHuman:
 		return fail(exitHuman, err, "%s", x.whatToAnswer())
 	}
-	return fail(exitCannotRun, err, "put it right, then: runplan resume %s", x.run[:8])
+	return fail(exitCannotRun, err, "fix it, then: runplan resume %s", x.run[:8])
 }
 
 func mustGetwd() string {
@@ -336,12 +336,12 @@ func (x *execution) tickPlan() {
 		}
 	}
 	if merged > 0 && len(lines) == 0 {
-		fmt.Fprintf(x.app.Stderr, "runplan: nothing was ticked: what was merged has no checkboxes in %s\n", filepath.Base(x.planFile))
+		fmt.Fprintf(x.app.Stderr, "runplan: nothing was ticked: the merged batches have no checkboxes in %s\n", filepath.Base(x.planFile))
 		return
 	}
 	src, err := os.ReadFile(x.planFile)
 	if err == nil && !planparse.SameButTicks(x.text, src) {
-		err = errors.New("it was edited meanwhile, so its lines are not those that were run")
+		err = errors.New("it was edited during the run")
 	}
 	if err == nil {
 		ticked, n := planparse.Tick(src, lines)

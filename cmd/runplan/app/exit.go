@@ -41,7 +41,7 @@ func exitCodes() []exitCode {
 		{exitLimit, "stopped by a limit: cost, time, or a rate limit"},
 		{exitCannotRun, "an agent, gate, plugin or tool could not run"},
 		{exitLocked, "another run holds the lock"},
-		{exitInterrupted, "interrupted; runplan resume goes on"},
+		{exitInterrupted, "interrupted; runplan resume continues"},
 	}
 }
 
@@ -73,19 +73,19 @@ func codeOf(err error) (code int, hint string) {
 	case err == nil:
 		return exitOK, ""
 	case errors.As(err, &out):
-		return exitCannotRun, "the answer is not whole; see where standard output goes to, and that there is room"
+		return exitCannotRun, "the output is incomplete; check where standard output goes, and its free space"
 	case errors.As(err, &f):
 		return f.code, f.hint
 	case errors.Is(err, local.ErrLocked):
-		return exitLocked, "wait until it has ended, or stop it; other plans can run at the same time"
+		return exitLocked, "wait for it or stop it (runplan cancel); other plans can run at the same time"
 	case errors.Is(err, store.ErrCorrupt):
-		return exitCannotRun, "the file was left as it is; move it away to start with a new journal, or bring back a backup"
+		return exitCannotRun, "the file was not changed; move it to start with a new journal, or restore a backup"
 	case errors.Is(err, store.ErrNewer):
 		return exitCannotRun, ""
 	case errors.Is(err, proc.ErrNotFound):
 		return exitCannotRun, ""
 	case errors.Is(err, syscall.EROFS), errors.Is(err, syscall.ENOSPC), errors.Is(err, fs.ErrPermission):
-		return exitCannotRun, "runplan writes under .runplan and .git; see that the disk has room and can be written to"
+		return exitCannotRun, "runplan writes under .runplan and .git; check that the disk has free space and is writable"
 	case errors.Is(err, planparse.ErrTooBig), errors.Is(err, planparse.ErrEmpty), errors.Is(err, planparse.ErrBinary):
 		return exitUsage, ""
 	}

@@ -47,7 +47,7 @@ func (a *App) runAgentsOf(p *project, path string, agent chosenAgent, others suc
 		case err == nil:
 			c.list = append(c.list, other)
 		case others.recalled && errors.Is(err, errNoAgent):
-			c.left = append(c.left, name+" (the settings have no such agent any more)")
+			c.left = append(c.left, name+" (the settings no longer have this agent)")
 		case cannotRun(err): // the agent may never be needed
 			c.left = append(c.left, fmt.Sprintf("%s (%v)", name, err))
 		default:
@@ -118,9 +118,9 @@ func (c runAgents) lines(onLimit string) []string {
 	}
 	last := "stop with exit 4"
 	if onLimit == "wait" {
-		last = "wait for the one whose limit ends first"
+		last = "wait for the first limit to end"
 	}
-	out := fmt.Sprintf("Limits: where %s meets one, %s; once all are limited, %s", c.list[0].name, strings.Join(names, ", then "), last)
+	out := fmt.Sprintf("Limits: if %s meets one, %s; once all are limited, %s", c.list[0].name, strings.Join(names, ", then "), last)
 	if len(c.left) > 0 {
 		out += "; left out: " + strings.Join(c.left, ", ")
 	}
@@ -132,7 +132,7 @@ func (c runAgents) missed() string {
 	if len(c.left) == 0 {
 		return ""
 	}
-	return "where " + c.list[0].name + " meets a limit, these cannot take over: " + strings.Join(c.left, ", ")
+	return "if " + c.list[0].name + " meets a limit, these agents cannot take over: " + strings.Join(c.left, ", ")
 }
 
 // fallback returns the successors for a new run.
@@ -165,5 +165,5 @@ func (l *limitFlags) fallbackAgain(info runner.Info, c config.Run) (successors, 
 // errNoOnLimit reports an invalid value of --on-limit and lists the valid ones.
 func errNoOnLimit(given string) error {
 	words := config.OnLimits()
-	return usage(errors.New("--on-limit "+given+": unknown"), "it is %s or %s", strings.Join(words[:len(words)-1], ", "), words[len(words)-1])
+	return usage(errors.New("--on-limit "+given+": unknown"), "use %s or %s", strings.Join(words[:len(words)-1], ", "), words[len(words)-1])
 }

@@ -21,7 +21,7 @@ func newFeedbackCommand(a *App) *cobra.Command {
 	var asJSONFlag bool
 	cmd := &cobra.Command{
 		Use:   "feedback TEXT",
-		Short: "Say what is wrong, to have it put right",
+		Short: "Report what is wrong, to have it fixed",
 		Long: `Say what is wrong with this project. It is put into the feedback of this repository, as pending; no model is
 asked, and nothing is changed. runplan self-fix process takes it from there. - reads the text from standard input.
 
@@ -50,9 +50,9 @@ asked, and nothing is changed. runplan self-fix process takes it from there. - r
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&severity, "severity", "medium", "how bad it is: "+strings.Join(feedback.Severities(), ", "))
-	f.StringVar(&url, "on", "", "address of the pull request or issue that it is about; whoever follows it is told of the fix")
-	f.StringVar(&id, "id", "", "name for it, of small letters, digits and dashes; else one is made")
+	f.StringVar(&severity, "severity", "medium", "severity: "+strings.Join(feedback.Severities(), ", "))
+	f.StringVar(&url, "on", "", "URL of the pull request or issue that it is about; the fix is announced there")
+	f.StringVar(&id, "id", "", "id of lower-case letters, digits and dashes (default: generated)")
 	f.BoolVar(&asJSONFlag, "json", false, "print a JSON object")
 	return cmd
 }
@@ -84,10 +84,10 @@ func (a *App) enqueue(ctx context.Context, p *project, w feedback.Words, asJSONF
 		return asJSON(a.Stdout, shownFeedback(i))
 	}
 	if !added {
-		fmt.Fprintf(a.Stdout, "feedback %s is there already\n", w.ID)
+		fmt.Fprintf(a.Stdout, "feedback %s already exists\n", w.ID)
 		return nil
 	}
-	fmt.Fprintf(a.Stdout, "feedback %s is pending. It goes on with: runplan self-fix process\n", w.ID)
+	fmt.Fprintf(a.Stdout, "feedback %s is pending. To continue: runplan self-fix process\n", w.ID)
 	return nil
 }
 
@@ -108,11 +108,11 @@ func feedbackTrouble(err error, code int) error {
 	case errors.As(err, &blocked):
 		return fail(exitUsage, err, "%s", blocked.Do)
 	case errors.As(err, &alarm):
-		return fail(exitFailed, err, "it stays open until the test is green on the branch; revert the merge, or put it right")
+		return fail(exitFailed, err, "it stays open until the test is green on the branch; revert the merge, or fix the code")
 	case errors.Is(err, store.ErrNoFeedback):
-		return usage(err, "runplan self-fix list shows what there is")
+		return usage(err, "runplan self-fix list shows all feedback")
 	case errors.Is(err, feedback.ErrHistory):
-		return fail(exitCannotRun, err, "the row was left as it is; bring back a copy of .runplan/feedback.sqlite from before, or move the file away")
+		return fail(exitCannotRun, err, "the row was not changed; restore a backup of .runplan/feedback.sqlite, or move the file")
 	case errors.Is(err, store.ErrFeedbackMoved):
 		return fail(exitLocked, err, "look at it again: runplan self-fix list")
 	}

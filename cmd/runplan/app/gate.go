@@ -19,6 +19,7 @@ import (
 	"github.com/runplan/runplan/gates/report"
 	"github.com/runplan/runplan/gates/suite"
 	"github.com/runplan/runplan/internal/config"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/ui"
 )
 
@@ -45,7 +46,7 @@ func newGateCommand(a *App) *cobra.Command {
 	var o gateOptions
 	cmd := &cobra.Command{
 		Use:   "gate",
-		Short: "Ask the gates about the working tree as it is",
+		Short: "Run the gates on the working tree",
 		Long: `Ask the gates about the working tree as it is: linters, type checks, tests, secrets and what
 the configuration adds. It needs no plan and no run, and changes nothing in the tree.
 
@@ -66,23 +67,23 @@ and the exit status is 5.` + exitStatus(exitOK, exitFailed, exitUsage, exitCanno
 	f := cmd.Flags()
 	f.StringVar(&o.base, "base", "", "commit or branch to compare with")
 	f.BoolVar(&o.all, "all", false, "look at the whole tree, not only at what changed")
-	f.StringSliceVar(&o.only, "only", nil, "names of the gates to ask; lint stands for all of lint:*")
-	f.BoolVar(&o.json, "json", false, "print one JSON object")
-	f.BoolVar(&o.baseline, "baseline", false, "ask a gate that fails about the base as well: what failed there too is shown and does not block (on with --base)")
-	f.BoolVar(&o.noCache, "no-cache", false, "ask each gate, although it has looked at this tree before")
+	f.StringSliceVar(&o.only, "only", nil, "names of the gates to run; lint means all lint:* gates")
+	f.BoolVar(&o.json, "json", false, "print a JSON object")
+	f.BoolVar(&o.baseline, "baseline", false, "run failing gates on the base as well: failures of the base are shown and do not block (on with --base)")
+	f.BoolVar(&o.noCache, "no-cache", false, "run each gate, even if its result for this tree is cached")
 	f.StringVar(&o.sarif, "sarif", "", "write a SARIF 2.1.0 log to this file")
 	f.StringVar(&o.junit, "junit", "", "write JUnit XML to this file")
-	f.BoolVar(&o.github, "github", false, "print annotations for GitHub, and write the summary of the workflow's step")
-	f.StringSliceVar(&o.regression.files, "regression", nil, "test that has to fail on the base and pass on the working tree, as PATH or PATH::NAME; then files that it reads")
-	f.StringVar(&o.regression.command, "regression-command", "", "shell text that runs it, where the project's files do not tell")
-	f.IntVar(&o.regression.runs, "regression-runs", differential.DefaultRuns, "runs on each side: a test that goes both ways is refused")
-	f.BoolVar(&o.mutants.asked, "mutants", false, "make the changed lines wrong in small ways and report what no test notices")
-	f.DurationVar(&o.mutants.budget, "mutants-budget", defaultMutantsBudget, "time for running tests on mutants")
+	f.BoolVar(&o.github, "github", false, "print annotations for GitHub, and write the step summary of the workflow")
+	f.StringSliceVar(&o.regression.files, "regression", nil, "test that must fail on the base and pass on the working tree, as PATH or PATH::NAME; then files that it reads")
+	f.StringVar(&o.regression.command, "regression-command", "", "shell command that runs it, if the project's files do not tell")
+	f.IntVar(&o.regression.runs, "regression-runs", differential.DefaultRuns, "number of runs on each side; a flaky test is refused")
+	f.BoolVar(&o.mutants.asked, "mutants", false, "mutate the changed lines and report mutants that no test notices")
+	f.DurationVar(&o.mutants.budget, "mutants-budget", defaultMutantsBudget, "time limit for all tests on mutants")
 	f.IntVar(&o.mutants.bar, "mutants-bar", 0, "percent of mutants that the tests must notice (0 only reports)")
 	f.BoolVar(&o.list, "list", false, "list the gates that would run, and stop")
-	f.BoolVar(&o.requireTests, "require-tests", false, "a project without tests fails instead of being skipped")
+	f.BoolVar(&o.requireTests, "require-tests", false, "fail a project without tests instead of skipping its test gate")
 	f.BoolVar(&o.strictAST, "strict-ast", false, strictASTUse)
-	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it unasked")
+	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it without a question")
 	return cmd
 }
 
@@ -118,7 +119,7 @@ func (a *App) gate(ctx context.Context, o gateOptions) error {
 	p.config.Gates.StrictAST = p.config.Gates.StrictAST || o.strictAST
 	self, err := os.Executable()
 	if err != nil {
-		return fail(exitCannotRun, fmt.Errorf("find runplan's own program: %w", err), "")
+		return fail(exitCannotRun, fmt.Errorf("find the runplan executable: %w", err), "")
 	}
 	if !o.list { // --list runs nothing
 		if err := a.trustConfig(p, o.trust); err != nil {
@@ -172,7 +173,7 @@ func (x *inspection) tellWhatRuns() {
 		}
 	}
 	if len(programs) > 0 {
-		fmt.Fprintf(x.app.Stderr, "runplan: no .runplan here, so nothing was asked; these gates run the project's own code: %s\n", strings.Join(programs, ", "))
+		fmt.Fprintf(x.app.Stderr, "runplan: no .runplan folder, so no trust question was asked; these gates run the project's own code: %s\n", strings.Join(programs, ", "))
 	}
 }
 
@@ -193,7 +194,7 @@ func chosenGates(all []gates.Gate, only []string) ([]gates.Gate, error) {
 		if slices.ContainsFunc(names, func(n string) bool { return means(word, n) }) {
 			continue
 		}
-		err := fmt.Errorf("there is no gate %q here", ui.Sanitize(word))
+		err := fmt.Errorf("unknown gate %q", ui.Sanitize(word))
 		if near := config.Nearest(word, slices.Concat(names, families)); near != "" {
 			err = fmt.Errorf("%w; did you mean %q?", err, near)
 		}
@@ -292,13 +293,16 @@ func (x *inspection) look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	list, at := watched(list)
+	line := x.app.status(at.text)
 	verdict, blind, err := gates.RunAll(ctx, list, x.subject, func(r gates.Report) {
-		if !x.options.json && r.Command != "" { // the command may take long
+		if !x.options.json && r.Command != "" && line == nil { // the command may take long
 			fmt.Fprintf(x.app.Stderr, "%s: %s\n", r.Gate, r.Status)
 		}
 	})
+	line.Close()
 	if ctx.Err() != nil {
-		return fail(exitInterrupted, errors.New("interrupted; the gates have not all looked"), "")
+		return fail(exitInterrupted, errors.New("interrupted; not all gates ran"), "")
 	}
 	if err != nil {
 		return fail(exitCannotRun, err, "")
@@ -316,19 +320,28 @@ func (x *inspection) look(ctx context.Context) error {
 	if err := x.export(report.Run{Version: version(), Verdict: verdict, Base: x.subject.Base}); err != nil {
 		return err
 	}
-	return outcomeOf(verdict, blind)
+	if err := outcomeOf(verdict, blind); x.options.json || len(blind) > 0 {
+		return err
+	} else if err != nil {
+		return &failure{code: exitFailed, err: errors.New("")} // the last line of the output says it
+	}
+	return nil
 }
 
 // outcomeOf converts a verdict into the exit status.
 func outcomeOf(v gates.Verdict, blind []*gates.GateError) error {
 	if len(blind) > 0 {
-		return fail(exitCannotRun, blind[0], "it is neither a pass nor a failure; put it right, or leave the gate out: [gates] disable")
+		return fail(exitCannotRun, blind[0], "this is neither a pass nor a failure; fix it, or disable the gate: [gates] disable")
 	}
 	if v.OK() {
 		return nil
 	}
-	n := len(v.Blocking())
-	return fail(exitFailed, fmt.Errorf("%d %s", n, map[bool]string{true: "finding blocks", false: "findings block"}[n == 1]), "")
+	return fail(exitFailed, errors.New(blocking(v)), "")
+}
+
+// blocking counts the findings that block.
+func blocking(v gates.Verdict) string {
+	return phrase.Count(len(v.Blocking()), "finding blocks", "findings block")
 }
 
 // prepare finds the changed files and creates the log folder.

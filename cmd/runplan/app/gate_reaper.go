@@ -21,7 +21,7 @@ type lateReaper struct {
 func (l *lateReaper) get() (*proc.Reaper, error) {
 	l.once.Do(func() {
 		if l.reaper, l.err = startReaper(l.self); l.err != nil {
-			l.err = fmt.Errorf("start the process that ends runplan's children should it be killed: %w", l.err)
+			l.err = fmt.Errorf("start the reaper process: %w", l.err)
 		}
 	})
 	return l.reaper, l.err

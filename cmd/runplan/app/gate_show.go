@@ -11,6 +11,7 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/report"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/ui"
 )
 
@@ -69,18 +70,29 @@ func (x *inspection) export(r report.Run) error {
 	return to(page, os.O_APPEND, report.Summary)
 }
 
-// print shows a table of the gates, then their findings.
+// print shows the gates that looked, their findings, the gates that were skipped, and the verdict.
 func (x *inspection) print(w io.Writer, v gates.Verdict) error {
-	var rows [][]string
+	var rows, skipped [][]string
 	for _, r := range v.Reports {
+		note := ui.Cut(ui.Sanitize(r.Note), 160, "…")
+		if r.Status == gates.Skipped {
+			skipped = append(skipped, []string{r.Gate, string(r.Status), note})
+			continue
+		}
 		tests := ""
 		if t := r.Tests; t != nil {
 			tests = fmt.Sprintf("%d passed, %d failed, %d skipped", t.Passed, t.Failed, t.Skipped)
 		}
-		rows = append(rows, []string{r.Gate, string(r.Status), tests, ui.Duration(r.Duration), ui.Cut(ui.Sanitize(r.Note), 160, "…")})
+		rows = append(rows, []string{r.Gate, string(r.Status), tests, ui.Duration(r.Duration), note})
 	}
 	if err := table(w, []string{"gate", "status", "tests", ">time", "note"}, rows); err != nil {
 		return err
+	}
+	if len(skipped) > 0 {
+		fmt.Fprintln(w)
+		if err := table(w, nil, skipped); err != nil {
+			return err
+		}
 	}
 	if lines := findingLines(v.Reports); len(lines) > 0 {
 		fmt.Fprintf(w, "\n%s\n", strings.Join(lines, "\n"))
@@ -91,10 +103,16 @@ func (x *inspection) print(w io.Writer, v gates.Verdict) error {
 			if rel := x.project.rel(log); filepath.IsLocal(rel) {
 				log = rel
 			}
-			fmt.Fprintf(w, "\nlog of %s: %s", r.Gate, log)
+			fmt.Fprintf(w, "log of %s: %s\n", r.Gate, log)
 		}
 	}
-	what := fmt.Sprintf("%d changed %s", len(x.subject.Changed), map[bool]string{true: "file", false: "files"}[len(x.subject.Changed) == 1])
+	_, err := fmt.Fprintf(w, "\n%s\n", x.ending(v))
+	return err
+}
+
+// ending says in one line what came out and what was checked.
+func (x *inspection) ending(v gates.Verdict) string {
+	what := phrase.Count(len(x.subject.Changed), "changed file", "changed files")
 	if x.options.all {
 		what = "the whole tree"
 	}
@@ -102,8 +120,11 @@ func (x *inspection) print(w io.Writer, v gates.Verdict) error {
 	if x.from.Commit != "" {
 		against = fmt.Sprintf("%s, %s", short(x.from.Commit), against)
 	}
-	_, err := fmt.Fprintf(w, "\n%s: %s, compared with %s\n", v.Status, what, ui.Sanitize(against))
-	return err
+	found := ""
+	if len(v.Blocking()) > 0 {
+		found = blocking(v) + "; "
+	}
+	return fmt.Sprintf("%s: %s%s, compared with %s", v.Status, found, what, ui.Sanitize(against))
 }
 
 func short(commit string) string { return commit[:min(len(commit), 10)] }

@@ -180,17 +180,17 @@ func compareWith(ctx context.Context, repo *git.Repo, given string) (comparison,
 		if err != nil {
 			return comparison{}, fail(exitCannotRun, err, "")
 		}
-		return comparison{Tree: empty, Why: "nothing, since there is no commit yet"}, nil
+		return comparison{Tree: empty, Why: "nothing: there is no commit yet"}, nil
 	}
 	name, commit := given, ""
 	if given != "" {
 		if strings.HasPrefix(given, "-") {
-			return comparison{}, usage(fmt.Errorf("%q is no commit", ui.Sanitize(given)), "")
+			return comparison{}, usage(fmt.Errorf("%q is not a commit", ui.Sanitize(given)), "")
 		}
 		commit, err = repo.Resolve(ctx, given)
 		if err != nil || commit == "" {
-			return comparison{}, usage(fmt.Errorf("there is no commit or branch %q to compare with", ui.Sanitize(given)),
-				"a branch of a remote has to be fetched first; in CI, a shallow clone may lack it")
+			return comparison{}, usage(fmt.Errorf("commit or branch %q not found", ui.Sanitize(given)),
+				"fetch the branch first; in CI, the clone may be too shallow")
 		}
 	} else if name, commit, err = repo.Upstream(ctx, branch); err != nil {
 		return comparison{}, fail(exitCannotRun, err, "")
@@ -202,9 +202,9 @@ func compareWith(ctx context.Context, repo *git.Repo, given string) (comparison,
 		case err != nil:
 			return comparison{}, fail(exitCannotRun, err, "")
 		case common == "" && given != "":
-			c = comparison{Commit: commit, Why: name + ", which has no history in common with the checkout"}
+			c = comparison{Commit: commit, Why: name + ", which shares no history with the checkout"}
 		case common != "" && common != head:
-			c = comparison{Commit: common, Why: "where it left " + name}
+			c = comparison{Commit: common, Why: "from the merge base with " + name}
 		case given != "":
 			c.Why = name
 		}

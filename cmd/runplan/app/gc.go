@@ -18,7 +18,7 @@ func newGCCommand(a *App) *cobra.Command {
 	var asJSONFlag, list bool
 	cmd := &cobra.Command{
 		Use:   "gc",
-		Short: "Remove worktrees, branches, sessions and tasks that finished runs left behind",
+		Short: "Remove worktrees, branches, sessions and tasks of finished runs",
 		Long: `Remove worktrees and branches that finished runs left behind, the sessions of tasks that were
 killed, and the plans that solve made of tasks which are done. Only what runplan made is looked
 at, and nothing is removed that holds work which is not merged: it is listed with the reason.
@@ -94,7 +94,7 @@ func (a *App) gcShared(ctx context.Context, p *project, list bool) ([]local.Left
 	for _, x := range found {
 		if x.Remove && !list {
 			if err := d.Remove(ctx, x); err != nil {
-				return nil, fail(exitCannotRun, fmt.Errorf("remove %s %s: %w", x.Kind, x.Name, err), "see that you may push to the shared repository")
+				return nil, fail(exitCannotRun, fmt.Errorf("remove %s %s: %w", x.Kind, x.Name, err), "check that you may push to the shared repository")
 			}
 		}
 	}
@@ -115,7 +115,7 @@ func (a *App) PrintLeftovers(found []local.Leftover, list, json bool) error {
 		rows = append(rows, []string{what, x.Kind, x.Name, fmt.Sprintf("%d KiB", x.Bytes>>10), x.Why})
 	}
 	if len(rows) == 0 {
-		fmt.Fprintln(a.Stdout, "nothing is left behind")
+		fmt.Fprintln(a.Stdout, "nothing to remove")
 		return nil
 	}
 	return table(a.Stdout, []string{"", "what", "name", "size", "why"}, rows)
@@ -134,7 +134,7 @@ func (p *project) removeLeftover(ctx context.Context, x local.Leftover) error {
 	return local.RemoveLeftover(ctx, p.repo, p.layout, x)
 }
 
-// active returns the slugs whose runs are running or unfinished.
+// active returns the slugs whose runs are active or unfinished.
 func (p *project) active(ctx context.Context) (map[string]bool, error) {
 	sums, err := p.summaries(ctx, runner.Filter{})
 	if err != nil {

@@ -54,9 +54,9 @@ func (p *project) leftSessions(ctx context.Context, active map[string]bool) ([]l
 		case known:
 			x.Remove, x.Why = true, "its run has ended"
 		case time.Since(info.ModTime()) < restful:
-			x.Why = "a task may be at work with it"
+			x.Why = "a task may be using it"
 		default:
-			x.Remove, x.Why = true, "its task was not ended, and nobody has worked with it for an hour"
+			x.Remove, x.Why = true, "its task did not end, and it was not used for an hour"
 		}
 		out = append(out, x)
 	}

@@ -43,9 +43,9 @@ func (p *project) leftTasks(sums []runner.Summary) ([]local.Leftover, error) {
 		case known:
 			x.Why = "its run is not finished"
 		case time.Since(info.ModTime()) < restful:
-			x.Why = "a run may be about to begin with it"
+			x.Why = "a run may be about to use it"
 		default:
-			x.Remove, x.Why = true, "no run began with it"
+			x.Remove, x.Why = true, "no run used it"
 		}
 		out = append(out, x)
 	}

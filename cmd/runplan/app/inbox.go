@@ -46,7 +46,7 @@ is asked. - reads the text from standard input. runplan inbox lists what is ther
 }
 
 func newAskCommand(a *App) *cobra.Command {
-	return newSayCommand(a, trust.Ask, "Ask runplan, or its owner, something")
+	return newSayCommand(a, trust.Ask, "Leave a question for runplan or its owner")
 }
 
 func newNoteCommand(a *App) *cobra.Command {
@@ -54,7 +54,7 @@ func newNoteCommand(a *App) *cobra.Command {
 }
 
 func newCriticalCommand(a *App) *cobra.Command {
-	return newSayCommand(a, trust.Critical, "Leave a message that comes before all others")
+	return newSayCommand(a, trust.Critical, "Leave a critical message: it is listed first")
 }
 
 // maxText is the highest number of bytes read from standard input. The inbox accepts less and reports it.
@@ -105,7 +105,7 @@ func newInboxCommand(a *App) *cobra.Command {
 	var asJSONFlag, all bool
 	cmd := &cobra.Command{
 		Use:   "inbox",
-		Short: "List what was said to runplan and is not done",
+		Short: "List open messages to runplan",
 		Long: `List what waits in the inbox of this user: what is critical first, then questions, then notes. Items are never
 removed; runplan inbox done ID marks one as done, and --all lists those too.` + exitStatus(exitOK, exitUsage, exitCannotRun),
 		Args: cobra.NoArgs,
@@ -121,7 +121,7 @@ removed; runplan inbox done ID marks one as done, and --all lists those too.` + 
 		},
 	}
 	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON array")
-	cmd.Flags().BoolVar(&all, "all", false, "those that are done, too")
+	cmd.Flags().BoolVar(&all, "all", false, "include done items")
 	cmd.AddCommand(newInboxShowCommand(a), newInboxDoneCommand(a), newInboxEscalateCommand(a), newInboxProcessCommand(a))
 	return cmd
 }
@@ -183,7 +183,7 @@ func repoName(i store.InboxItem) string {
 func itemID(arg string) (int64, error) {
 	id, err := strconv.ParseInt(arg, 10, 64)
 	if err != nil || id < 1 {
-		return 0, usage(fmt.Errorf("%q is no number of an item", arg), "runplan inbox --all lists them")
+		return 0, usage(fmt.Errorf("%q is not the number of an item", arg), "runplan inbox --all lists them")
 	}
 	return id, nil
 }
@@ -214,7 +214,7 @@ func (a *App) withInbox(ctx context.Context, do func(*store.Inbox) error) error 
 func newInboxShowCommand(a *App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "show ID",
-		Short: "Print one item of the inbox, with all of its text",
+		Short: "Print one item of the inbox",
 		Long:  "Print one item of the inbox: what was said, what it was taken for, and what came of it." + exitStatus(exitOK, exitUsage, exitCannotRun),
 		Args:  exactlyOne("the number of an item"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -274,7 +274,7 @@ func newInboxDoneCommand(a *App) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&outcome, "outcome", "", "what came of it")
+	cmd.Flags().StringVar(&outcome, "outcome", "", "the result")
 	return cmd
 }
 
@@ -282,7 +282,7 @@ func newInboxProcessCommand(a *App) *cobra.Command {
 	var given string
 	cmd := &cobra.Command{
 		Use:   "process",
-		Short: "Have a model say what each new item wants, and reply to it",
+		Short: "Have a model classify new items and reply to them",
 		Long: `Have a model say what each item that was not read yet wants: one of a fixed list of intents, or free_form where it is
 less than 70 % sure or names none of them. Each intent has a reply. A reply proposes a command and runs nothing: what
 stands in the inbox never changes the tier. Items stay until somebody marks them as done.
@@ -295,7 +295,7 @@ It needs [models] in the configuration, and the identity documents that head the
 			return a.processInbox(ctx, given)
 		},
 	}
-	cmd.Flags().StringVar(&given, "trust-config", "", "digest of the repository's configuration, to trust it unasked")
+	cmd.Flags().StringVar(&given, "trust-config", "", "digest of the repository's configuration, to trust it without a question")
 	return cmd
 }
 
@@ -361,7 +361,7 @@ func (a *App) unreadable(ctx context.Context, p *project, id int64, err error) e
 	var answer *llm.AnswerError
 	if errors.As(err, &answer) {
 		raw := ui.Cut(ui.Sanitize(a.redactor(p).String(answer.Raw)), 300, "…")
-		return fail(exitFailed, fmt.Errorf("%w; the answer was: %s", err, raw), "it waits for the next time; a larger model may keep to the form, and runplan inbox show %d is what it was asked about", id)
+		return fail(exitFailed, fmt.Errorf("%w; the answer was: %s", err, raw), "the item stays new; a larger model may keep to the format; the item: runplan inbox show %d", id)
 	}
 	return modelTrouble(ctx, err)
 }

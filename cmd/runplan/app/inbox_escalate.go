@@ -15,7 +15,7 @@ func newInboxEscalateCommand(a *App) *cobra.Command {
 	var severity string
 	cmd := &cobra.Command{
 		Use:   "escalate ID",
-		Short: "Make a feedback of an item of the inbox",
+		Short: "Turn an item of the inbox into feedback",
 		Long: `Copy an item of the inbox into the feedback of this repository, and mark it as done. What is critical stays so; a
 question is medium, a note is low, and --severity says otherwise.` + exitStatus(exitOK, exitUsage, exitCannotRun),
 		Args: exactlyOne("the number of an item"),
@@ -45,6 +45,6 @@ question is medium, a note is low, and --severity says otherwise.` + exitStatus(
 			})
 		},
 	}
-	cmd.Flags().StringVar(&severity, "severity", "", "how bad it is; else it follows from the kind of the item")
+	cmd.Flags().StringVar(&severity, "severity", "", "severity (default: by the kind of the item)")
 	return cmd
 }

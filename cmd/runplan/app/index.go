@@ -32,7 +32,7 @@ func newIndexCommand(a *App) *cobra.Command {
 	var o indexOptions
 	cmd := &cobra.Command{
 		Use:   "index [REPO]",
-		Short: "Learn the code and the history of a repository",
+		Short: "Index the code and the history of a repository",
 		Long: `Learn what stands in a repository: symbols, docstrings, comments, who imports and who calls
 whom, and which files change together. It goes into .runplan/curated.sqlite. No model is asked,
 and the same repository gives the same index.
@@ -69,9 +69,9 @@ is interrupted, or stops at a file that cannot be parsed, leaves the last one as
 			return a.index(ctx, repo, o)
 		},
 	}
-	cmd.Flags().BoolVar(&o.continueOnError, "continue-on-error", false, "keep what can be parsed of a broken file, and go on")
-	cmd.Flags().StringVar(&o.show, "show", "", "index nothing; print what is known of a file or a symbol (* and ? match)")
-	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object")
+	cmd.Flags().BoolVar(&o.continueOnError, "continue-on-error", false, "index the parts of broken files that can be parsed")
+	cmd.Flags().StringVar(&o.show, "show", "", "index nothing; print the index entry of a file or symbol (* and ? match)")
+	cmd.Flags().BoolVar(&o.json, "json", false, "print a JSON object")
 	return cmd
 }
 
@@ -108,9 +108,9 @@ func (a *App) index(ctx context.Context, repo *git.Repo, o indexOptions) error {
 	var broken *knowledge.FileError
 	switch {
 	case ctx.Err() != nil:
-		return fail(exitInterrupted, errors.New("interrupted"), "the last index is as it was; run it again")
+		return fail(exitInterrupted, errors.New("interrupted"), "the last index was not changed; run the command again")
 	case errors.As(err, &broken):
-		return fail(exitFailed, err, "nothing was written; correct the file, or go on without it: runplan index --continue-on-error")
+		return fail(exitFailed, err, "nothing was written; correct the file, or continue without it: runplan index --continue-on-error")
 	case err != nil:
 		return curatedTrouble(err)
 	case o.json:
@@ -123,7 +123,7 @@ func (a *App) index(ctx context.Context, repo *git.Repo, o indexOptions) error {
 func curatedTrouble(err error) error {
 	switch {
 	case errors.Is(err, store.ErrBusy):
-		return fail(exitLocked, err, "wait until the other index has ended")
+		return fail(exitLocked, err, "wait for the other indexing process")
 	case errors.Is(err, store.ErrCorrupt):
 		return fail(exitCannotRun, err, "move .runplan/curated.sqlite away and run: runplan index")
 	}
@@ -291,7 +291,7 @@ func (a *App) showIndex(ctx context.Context, repo *git.Repo, o indexOptions) err
 		all = append(all, x)
 	}
 	if len(all) == 0 {
-		return fail(exitFailed, fmt.Errorf("the index knows no file and no symbol %q", o.show), "names of symbols may hold * and ?; to learn what is new: runplan index")
+		return fail(exitFailed, fmt.Errorf("the index has no file or symbol %q", o.show), "names of symbols may hold * and ?; to learn what is new: runplan index")
 	}
 	if o.json {
 		return asJSON(a.Stdout, all)

@@ -11,7 +11,7 @@ import (
 	"github.com/runplan/runplan/internal/ui"
 )
 
-// foundInProject is what init finds: agents on this machine, and gates that fit the project.
+// foundInProject holds the findings of init: agents on this machine, and gates that fit the project.
 type foundInProject struct {
 	agents []string
 	gates  []checked // of linters and tests, as doctor lists them
@@ -45,13 +45,13 @@ func (f foundInProject) comments(withAgent bool) string {
 	switch {
 	case withAgent:
 	case len(f.agents) > 0:
-		line("run.agent", f.agents[0], "who carries out plans; found here: "+strings.Join(f.agents, ", "))
+		line("run.agent", f.agents[0], "the agent that executes plans; found here: "+strings.Join(f.agents, ", "))
 	default:
-		line("run.agent", "script", "carries out plans that spell everything out; no other agent was found here")
+		line("run.agent", "script", "executes plans that spell everything out; no other agent was found")
 	}
-	line("run.land", "pr", "branch, ff or pr: what happens with the work at the end")
-	line("run.max_cost_usd", "5", "what the agents of a run may cost")
-	line("team.enabled", "true", "batches at the same time, where a plan allows it")
+	line("run.land", "pr", "branch, ff or pr: where the work goes at the end")
+	line("run.max_cost_usd", "5", "cost limit of a run, in US dollars")
+	line("team.enabled", "true", "concurrent batches, if the plan allows it")
 	if len(f.gates) == 0 {
 		b.WriteString("\n# No tests and no linter were found. A gate of your own, without the # signs:\n# [[gates.command]]\n# name = \"check\"\n# run = \"make check\"\n# blocking = true\n")
 		return b.String()

@@ -19,10 +19,10 @@ type modelFlags struct {
 func (f *modelFlags) add(to *pflag.FlagSet) {
 	to.StringVar(&f.coding, "coding-model", "", "model that writes code, such as qwen2.5-coder:3b-instruct")
 	to.StringVar(&f.reasoning, "reasoning-model", "", "model that plans and judges, such as qwen3:4b-instruct-2507")
-	to.StringVar(&f.ollama, "ollama", "", "address of the Ollama server that has the models, such as http://localhost:11434")
-	to.StringArrayVar(&f.command, "model-command", nil, "instead of Ollama: program that answers, then each argument")
-	to.IntVar(&f.window, "context-window", 0, "tokens that a prompt and its answer may have together")
-	to.IntVar(&f.reserved, "reserved-tokens", 0, "of these, for instructions, the task, retries and the answer")
+	to.StringVar(&f.ollama, "ollama", "", "URL of the Ollama server with the models, such as http://localhost:11434")
+	to.StringArrayVar(&f.command, "model-command", nil, "instead of Ollama: program that answers, and its arguments (repeat the flag)")
+	to.IntVar(&f.window, "context-window", 0, "context window: tokens of a prompt and its answer together")
+	to.IntVar(&f.reserved, "reserved-tokens", 0, "tokens of the window reserved for instructions, task, retries and answer")
 }
 
 // wrong reports flags that exclude each other or need others.
@@ -32,9 +32,9 @@ func (f *modelFlags) wrong() error {
 	case len(f.command) > 0 && f.ollama != "":
 		return errors.New("--ollama and --model-command exclude each other")
 	case named && f.ollama == "" && len(f.command) == 0:
-		return errors.New("--coding-model and --reasoning-model need --ollama or --model-command beside them")
+		return errors.New("--coding-model and --reasoning-model need --ollama or --model-command")
 	case f.ollama != "" && !named:
-		return errors.New("--ollama needs --coding-model, --reasoning-model or both beside it")
+		return errors.New("--ollama needs --coding-model, --reasoning-model or both")
 	case f.window < 0 || f.reserved < 0 || (f.window == 0) != (f.reserved == 0):
 		return errors.New("--context-window and --reserved-tokens belong together, both above 0")
 	}

@@ -107,6 +107,8 @@ func layers() []layer {
 		{"tools/attack", []string{"internal/scratch"}}, // a program
 		{"tools/dist", nil},                            // a program
 		{"tools/notice", nil},                          // a program
+		{"tools/record", nil},                          // a program
+		{"tools/site", nil},                            // a program
 		{"internal/atomicfile", nil},
 		{"internal/cells", nil},
 		{"internal/condition", []string{"internal/lazyre"}},
@@ -126,7 +128,9 @@ func layers() []layer {
 		{"internal/recent", nil},
 		{"internal/redact", []string{"internal/lazyre", "internal/literal"}},
 		{"tools/retrieval", []string{"knowledge", "knowledge/outline", "knowledge/retrieve", "llm", "patterns", "internal/git", "internal/store", "internal/tokens"}}, // a program: it measures retrieval on real histories
+		{"tools/examples", []string{"agents/solver", "training"}}, // a program: it draws training examples for people to judge
 		{"internal/scratch", nil},
+		{"tools/selection", []string{"gates", "gates/mutants", "internal/language", "patterns", "sampling"}}, // a program: it holds tournaments among versions of real commits
 		{"internal/seal", nil},
 		{"internal/store", []string{"internal/seal"}},
 		{"tools/tinymodel", nil},
@@ -147,7 +151,7 @@ type door struct {
 
 func doors() []door {
 	// Programs and helpers of tests try runplan from outside, so they bring their own hands and eyes.
-	outside := []string{"internal/scratch", "tools/notice", "tools/dist", "tools/attack", "tools/precision", "tools/storm", "tools/bench", "tools/retrieval", "agents/agenttest", "testscripts"}
+	outside := []string{"internal/scratch", "tools/notice", "tools/dist", "tools/record", "tools/attack", "tools/precision", "tools/storm", "tools/bench", "tools/examples", "tools/retrieval", "tools/selection", "agents/agenttest", "testscripts"}
 	return []door{
 		{"os/exec", append([]string{"internal/proc", "gates/plugin"}, outside...), "one place knows how to end a process and all of its children"},
 		{"github.com/go-cmd/cmd", []string{"internal/proc"}, "internal/proc hides its traps"},
@@ -156,7 +160,7 @@ func doors() []door {
 		{"github.com/spf13/cobra", []string{"cmd/runplan/app"}, "commands are flags and wiring"},
 		{"charm.land/", []string{"internal/ui"}, "one place talks to the terminal"},
 		{"github.com/charmbracelet/", []string{"internal/ui", "internal/cells"}, "one place talks to the terminal, and one measures what it shows"},
-		{"github.com/yuin/goldmark", []string{"planparse"}, "markdown is read in one place"},
+		{"github.com/yuin/goldmark", []string{"planparse", "tools/site"}, "markdown is read in one place"},
 		{"github.com/shirou/gopsutil", []string{"routing"}, "the machine is looked at where the number of workers is decided"},
 		{"github.com/expr-lang/expr", []string{"internal/condition"}, "conditions are compiled in one place"},
 		{"github.com/hashicorp/go-plugin", []string{"gates/plugin"}, "the plugin protocol is one package's affair"},
@@ -334,13 +338,13 @@ type habit struct {
 
 func habits() []habit {
 	// gates/plugin is the other half of a program too: Serve is all that the main of a plugin calls.
-	programs := []string{"cmd/runplan", "cmd/runplan/app", "tools/attack", "tools/bench", "tools/dist", "tools/notice", "tools/precision", "tools/retrieval", "tools/storm", "gates/plugin", "examples/gate-plugin-go"}
+	programs := []string{"cmd/runplan", "cmd/runplan/app", "tools/attack", "tools/bench", "tools/dist", "tools/examples", "tools/notice", "tools/record", "tools/site", "tools/precision", "tools/retrieval", "tools/selection", "tools/storm", "gates/plugin", "examples/gate-plugin-go"}
 	return []habit{
 		{"os", []string{"Exit"}, programs, "the exit code is decided in one place"},
-		{"os", []string{"Getenv", "LookupEnv"}, []string{"cmd/runplan/app", "tools/attack", "tools/precision", "internal/config", "internal/scratch", "tools/tooltest", "agents/agenttest", "gates/plugin"}, "the environment is handed in"},
-		{"os", []string{"Environ"}, []string{"cmd/runplan", "cmd/runplan/app", "tools/dist", "tools/notice", "internal/scratch", "tools/tooltest", "tools/bench", "tools/retrieval", "internal/proc", "gates", "gates/gatetest", "gates/plugin", "agents/command"}, "a nil environment means that of the process, as in os/exec"},
+		{"os", []string{"Getenv", "LookupEnv"}, []string{"cmd/runplan/app", "tools/attack", "tools/dist", "tools/precision", "internal/config", "internal/scratch", "tools/tooltest", "agents/agenttest", "gates/plugin"}, "the environment is handed in"},
+		{"os", []string{"Environ"}, []string{"cmd/runplan", "cmd/runplan/app", "tools/dist", "tools/notice", "internal/scratch", "tools/tooltest", "tools/bench", "tools/retrieval", "tools/selection", "internal/proc", "gates", "gates/gatetest", "gates/plugin", "agents/command"}, "a nil environment means that of the process, as in os/exec"},
 		{"os", []string{"Stdout", "Stderr", "Stdin"}, programs, "output goes where the caller says"},
-		{"fmt", []string{"Print", "Println", "Printf"}, []string{"tools/notice", "tools/attack", "tools/bench", "tools/storm"}, "output goes where the caller says"},
+		{"fmt", []string{"Print", "Println", "Printf"}, []string{"tools/notice", "tools/record", "tools/site", "tools/attack", "tools/bench", "tools/storm"}, "output goes where the caller says"},
 		{"store", []string{"OpenTraining"}, []string{"training"}, "training data, adapters and datasets are written through one door"},
 		{"os", []string{"Chdir"}, nil, "the working directory belongs to the whole process"},
 	}

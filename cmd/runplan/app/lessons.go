@@ -19,7 +19,7 @@ import (
 func newLessonsCommand(a *App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "lessons",
-		Short: "Keep what earlier work taught, and find the mistakes again",
+		Short: "Manage lessons: known mistakes, and how to find them",
 		Long: `Keep what earlier work taught, one markdown file a lesson, and find the mistakes again.
 
 Lessons come in three layers: built in, yours in $RUNPLAN_HOME/lessons, and the project's in
@@ -118,7 +118,7 @@ func newLessonsListCommand(a *App) *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print one JSON array")
+	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON array")
 	return cmd
 }
 
@@ -136,7 +136,7 @@ func newLessonsShowCommand(a *App) *cobra.Command {
 			}
 			l, ok := lib.Get(args[0])
 			if !ok {
-				return usage(fmt.Errorf("there is no lesson %q", args[0]), "runplan lessons list shows them")
+				return usage(fmt.Errorf("unknown lesson %q", args[0]), "runplan lessons list shows them")
 			}
 			if asJSONFlag {
 				return asJSON(a.Stdout, l)
@@ -152,7 +152,7 @@ func newLessonsShowCommand(a *App) *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print one JSON object")
+	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
 	return cmd
 }
 
@@ -167,7 +167,7 @@ func newLessonsNewCommand(a *App) *cobra.Command {
 	var languages []string
 	cmd := &cobra.Command{
 		Use:   "new TITLE",
-		Short: "Write a new lesson of the project to fill in",
+		Short: "Create a lesson of the project from a template",
 		Long: `Write a new lesson into .runplan/lessons, with the next free id. With --regex it is syntactic
 and looked for at once; without, it is semantic.` + exitStatus(exitOK, exitUsage, exitCannotRun),
 		Args: exactlyOne("a title, in quotes"),
@@ -207,7 +207,7 @@ and looked for at once; without, it is semantic.` + exitStatus(exitOK, exitUsage
 	cmd.Flags().StringVar(&regex, "regex", "", "regular expression (RE2) that finds the mistake")
 	cmd.Flags().StringVar(&severity, "severity", "", "blocker, should-fix, nice-to-have or lesson-learned (default should-fix)")
 	cmd.Flags().StringVar(&category, "category", "", "one of the six categories (default silent-failures)")
-	cmd.Flags().StringSliceVar(&languages, "language", nil, "languages that it is about (default all)")
+	cmd.Flags().StringSliceVar(&languages, "language", nil, "languages that it applies to (default all)")
 	return cmd
 }
 
@@ -241,7 +241,7 @@ func newLessonsImportCommand(a *App) *cobra.Command {
 	var o lessons.ImportOptions
 	cmd := &cobra.Command{
 		Use:   "import DIR",
-		Short: "Take over lessons that you keep elsewhere",
+		Short: "Import lessons from a folder",
 		Long: `Take over the lessons of a folder: markdown with front matter of the same kind. What cannot be
 used is rejected with its line; what does not change the meaning is mended and said. A lesson
 whose id is taken gets the next free one, unless --keep-ids has it replace the other.` +
@@ -268,12 +268,12 @@ whose id is taken gets the next free one, unless --keep-ids has it replace the o
 				a.printImport(r)
 			}
 			if err == nil && len(r.Rejected) > 0 {
-				err = fail(exitFailed, fmt.Errorf("%d of %d files could not be taken over", rejectedFiles(r), len(r.Imported)+len(r.Known)+rejectedFiles(r)), "the others were; correct these and import again")
+				err = fail(exitFailed, fmt.Errorf("%d of %d files could not be imported", rejectedFiles(r), len(r.Imported)+len(r.Known)+rejectedFiles(r)), "the others were imported; correct these and import again")
 			}
 			return err
 		},
 	}
-	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print one JSON object")
+	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
 	cmd.Flags().StringVar(&into, "into", "", "folder to write to (default: .runplan/lessons of the repository)")
 	cmd.Flags().BoolVar(&o.KeepIDs, "keep-ids", false, "keep ids, so that lessons replace those of earlier layers")
 	cmd.Flags().StringToStringVar(&o.Categories, "category", nil, "THEIRS=OURS: read a category under another name; may be repeated")
@@ -301,5 +301,5 @@ func (a *App) printImport(r lessons.ImportReport) {
 	for _, e := range r.Rejected {
 		fmt.Fprintf(a.Stdout, "rejected: %s\n", ui.Sanitize(e.Error()))
 	}
-	fmt.Fprintf(a.Stderr, "%d taken over, %d there already, %d rejected\n", len(r.Imported), len(r.Known), rejectedFiles(r))
+	fmt.Fprintf(a.Stderr, "%d imported, %d already present, %d rejected\n", len(r.Imported), len(r.Known), rejectedFiles(r))
 }

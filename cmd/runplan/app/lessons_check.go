@@ -49,12 +49,12 @@ A blocker fails; should-fix and nice-to-have warn.` + exitStatus(exitOK, exitFai
 				a.printCheckResult(r)
 			}
 			if n := r.Count(lessons.Error); err == nil && n > 0 {
-				err = fail(exitFailed, fmt.Errorf("%d blocker(s)", n), "runplan lessons show ID tells more; a place that is meant: runplan:ignore ID and why, in a comment")
+				err = fail(exitFailed, fmt.Errorf("%d blocker(s)", n), "details: runplan lessons show ID; to accept a place: a comment runplan:ignore ID REASON")
 			}
 			return err
 		},
 	}
-	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print one JSON object")
+	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
 	return cmd
 }
 
@@ -67,7 +67,7 @@ func (a *App) checkPaths(ctx context.Context, s *lessons.Scanner, paths []string
 	for _, p := range paths {
 		info, err := os.Stat(p)
 		if err != nil {
-			return sum, usage(fmt.Errorf("there is no file %s", p), "give files or folders that are there; . is the current folder")
+			return sum, usage(fmt.Errorf("file %s not found", p), "give existing files or folders; . is the current folder")
 		}
 		abs, err := filepath.Abs(p)
 		if err != nil {
@@ -142,6 +142,6 @@ func (a *App) printCheckResult(r lessons.Result) {
 	for _, k := range r.Skipped {
 		fmt.Fprintf(a.Stderr, "skipped: %s: %s\n", ui.Sanitize(k.Path), ui.Sanitize(k.Reason))
 	}
-	fmt.Fprintf(a.Stderr, "%d file(s) looked at: %d blocker(s), %d warning(s), %d suppressed, %d skipped\n",
+	fmt.Fprintf(a.Stderr, "%d file(s) checked: %d blocker(s), %d warning(s), %d suppressed, %d skipped\n",
 		r.Files, r.Count(lessons.Error), r.Count(lessons.Warning)+len(r.Problems), len(r.Suppressed), len(r.Skipped))
 }

@@ -19,7 +19,7 @@ import (
 func newNotifyCommand(a *App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "notify",
-		Short: "Tell people what happens in runs",
+		Short: "Send notifications about runs",
 		Long: `Runs tell a program or a web address what happens: that they need somebody, wait for a limit, run out
 of money, failed or are done. [notify] in .runplan/config.toml or in your own file says whom:
 
@@ -43,29 +43,29 @@ docs/notifications.md describes the messages, with examples.`,
 				return err
 			}
 			if !p.notifies() {
-				return usage(errors.New("nobody is to be told"), "set notify.command or notify.webhook in .runplan/config.toml or in your own file; see docs/notifications.md")
+				return usage(errors.New("no notification hook is configured"), "set notify.command or notify.webhook in .runplan/config.toml or in your own file; see docs/notifications.md")
 			}
 			if err := a.trustConfig(p, given); err != nil {
 				return err
 			}
 			self, err := os.Executable()
 			if err != nil {
-				return fail(exitCannotRun, fmt.Errorf("find runplan's own program: %w", err), "")
+				return fail(exitCannotRun, fmt.Errorf("find the runplan executable: %w", err), "")
 			}
 			reaper, err := startReaper(self)
 			if err != nil {
-				return fail(exitCannotRun, fmt.Errorf("start the process that ends the hook should runplan be killed: %w", err), "")
+				return fail(exitCannotRun, fmt.Errorf("start the reaper process: %w", err), "")
 			}
 			defer reaper.Close()
 			hook := a.hook(p, reaper, func(string) {})
 			if err := hook.Send(notify.Message{Event: notify.Test, At: time.Now().UTC(), Repository: filepath.Base(p.repo.Root)}); err != nil {
-				return fail(exitFailed, fmt.Errorf("the message could not be told: %s", redact.Clean(hook.Redact(err.Error()))), "")
+				return fail(exitFailed, fmt.Errorf("the message could not be sent: %s", redact.Clean(hook.Redact(err.Error()))), "")
 			}
 			fmt.Fprintln(a.Stdout, "told")
 			return nil
 		},
 	}
-	test.Flags().StringVar(&given, "trust-config", "", "digest of the repository's configuration, to trust it unasked")
+	test.Flags().StringVar(&given, "trust-config", "", "digest of the repository's configuration, to trust it without a question")
 	cmd.AddCommand(test)
 	return cmd
 }

@@ -35,9 +35,9 @@ is listed at the end, with the reason. Nothing is run. Read the draft, mend it, 
 	}
 	f := cmd.Flags()
 	a.repoFlag(f)
-	f.StringVar(&o.out, "out", "", "file to write the plan to, or - for standard output (else docs/plans/<date>-<document>.md)")
-	f.BoolVar(&o.force, "force", false, "write over a file that is there")
-	f.BoolVar(&o.json, "json", false, "print one JSON object")
+	f.StringVar(&o.out, "out", "", "output file, or - for standard output (default docs/plans/<date>-<document>.md)")
+	f.BoolVar(&o.force, "force", false, "overwrite an existing file")
+	f.BoolVar(&o.json, "json", false, "print a JSON object")
 	return cmd
 }
 
@@ -105,7 +105,7 @@ func (a *App) outline(ctx context.Context, file string, o planOptions) error {
 }
 
 // errIsPlan reports that a document is already a plan and needs no outline.
-var errIsPlan = errors.New("the document is a plan already")
+var errIsPlan = errors.New("the document already is a plan")
 
 // outlineOf drafts a plan from a document, and checks that the parser reads it as intended.
 func outlineOf(root, file string) (draft.Plan, string, error) {

@@ -19,7 +19,7 @@ import (
 func newPatternsCommand(a *App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "patterns",
-		Short: "Look at code by its structure, with ast-grep",
+		Short: "Check code by its structure, with ast-grep",
 		Long: `Look at code by its structure, with ast-grep rules.
 
 Rules come in three layers: built in, yours in $RUNPLAN_HOME/patterns, and the project's in
@@ -109,7 +109,7 @@ func newPatternsListCommand(a *App) *cobra.Command {
 			return table(a.Stdout, []string{"rule", "severity", "languages", "lesson", "measured", "layer", "message"}, rows)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print one JSON array")
+	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON array")
 	return cmd
 }
 
@@ -121,7 +121,7 @@ func newPatternsScanCommand(a *App) *cobra.Command {
 		Short: "Look for the rules in files",
 		Long: `Look for the rules in the given files and folders, or in the current folder. In a repository
 a folder means what git knows or would add; other people's code in it is left out.
-A finding of severity error fails. What was not looked at is said.` + exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun),
+A finding of severity error fails. What was not checked is said.` + exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			root, rules, err := a.patternRules(ctx)
@@ -182,7 +182,7 @@ A finding of severity error fails. What was not looked at is said.` + exitStatus
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print one JSON object")
+	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
 	cmd.Flags().StringSliceVar(&only, "rule", nil, "look for these rules only")
 	return cmd
 }
@@ -201,7 +201,7 @@ func chosen(rules []patterns.Rule, ids []string) ([]patterns.Rule, error) {
 			}
 		}
 		if len(out) == n {
-			return nil, usage(fmt.Errorf("there is no rule %q", id), "runplan patterns list shows them")
+			return nil, usage(fmt.Errorf("unknown rule %q", id), "runplan patterns list shows them")
 		}
 	}
 	return out, nil
@@ -231,7 +231,7 @@ func (a *App) printScan(res patterns.Result, root, here string) error {
 		fmt.Fprintf(a.Stderr, "skipped: %s: %s\n", ui.Sanitize(near(s.Path)), ui.Sanitize(s.Reason))
 	}
 	for _, path := range res.Partial {
-		fmt.Fprintf(a.Stderr, "not all of it could be parsed: %s\n", ui.Sanitize(near(path)))
+		fmt.Fprintf(a.Stderr, "parts of it could not be parsed: %s\n", ui.Sanitize(near(path)))
 	}
 	fmt.Fprintf(a.Stderr, "%d finding(s) in %d file(s) with ast-grep %s; %d file(s) in languages without rules\n",
 		len(res.Hits), res.Scanned, res.Version, len(res.Other))
@@ -242,10 +242,10 @@ func newPatternsDiscoverCommand(a *App) *cobra.Command {
 	var asJSONFlag bool
 	cmd := &cobra.Command{
 		Use:   "discover",
-		Short: "Tell how the code of this folder is written",
+		Short: "Describe the coding style of this folder",
 		Long: `Tell how errors are handled, how tests are written, how long functions are and what is imported
 in the Go, Python, TypeScript and JavaScript of this folder, as it goes into the brief of an
-agent. Without ast-grep only Go is looked at.` + exitStatus(exitOK, exitCannotRun),
+agent. Without ast-grep only Go is checked.` + exitStatus(exitOK, exitCannotRun),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			p, err := a.astGrep(cmd.Context())
@@ -274,7 +274,7 @@ agent. Without ast-grep only Go is looked at.` + exitStatus(exitOK, exitCannotRu
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print one JSON object")
+	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
 	return cmd
 }
 
@@ -283,7 +283,7 @@ func newPatternsGenerateCommand(a *App) *cobra.Command {
 	var dir string
 	cmd := &cobra.Command{
 		Use:   "generate",
-		Short: "Make rules from lessons, where that can be done honestly",
+		Short: "Generate rules from lessons",
 		Long: `Make rules from the semantic lessons, and write them to .runplan/patterns. A rule is made only
 where a template expresses what the lesson says, and where ast-grep then finds the bad example
 of the lesson and not the good one. The log says what became of each lesson, and why.
@@ -300,7 +300,7 @@ A file that was not generated is never replaced.` + exitStatus(exitOK, exitUsage
 			}
 			p, err := a.astGrep(ctx)
 			if errors.Is(err, patterns.ErrMissing) {
-				return fail(exitCannotRun, fmt.Errorf("skipped: %s", patterns.MissingNote), "no rule can be checked without it")
+				return fail(exitCannotRun, fmt.Errorf("skipped: %s", patterns.MissingNote), "rules cannot be checked without it")
 			}
 			if err != nil {
 				return err
@@ -335,13 +335,13 @@ A file that was not generated is never replaced.` + exitStatus(exitOK, exitUsage
 				return err
 			}
 			for _, name := range kept {
-				fmt.Fprintf(a.Stderr, "%s was not generated, and is left as it is\n", ui.Sanitize(name))
+				fmt.Fprintf(a.Stderr, "%s was not generated and is not changed\n", ui.Sanitize(name))
 			}
 			fmt.Fprintf(a.Stderr, "%d rule file(s) in %s\n", len(files)-len(kept), ui.Sanitize(dir))
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print one JSON object")
+	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
 	cmd.Flags().StringVar(&dir, "dir", "", "folder for the rule files (default: .runplan/patterns of the repository)")
 	return cmd
 }

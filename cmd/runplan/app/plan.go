@@ -31,7 +31,7 @@ func newParseCommand(a *App) *cobra.Command {
 	var asJSONFlag, coverage bool
 	cmd := &cobra.Command{
 		Use:   "parse PLAN.md",
-		Short: "Show what runplan reads in a plan",
+		Short: "Show how runplan reads a plan",
 		Long:  "Show the batches, tasks and files that runplan reads in a plan, and what it had to tolerate. Nothing is run." + exitStatus(exitOK, exitUsage),
 		Args:  exactlyOne("the path of a plan"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -58,8 +58,8 @@ func newParseCommand(a *App) *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print one JSON object")
-	cmd.Flags().BoolVar(&coverage, "coverage", false, "show of each line whose brief it reaches, or why it reaches nobody")
+	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
+	cmd.Flags().BoolVar(&coverage, "coverage", false, "show for each line which brief contains it, or why none does")
 	return cmd
 }
 
@@ -178,7 +178,7 @@ Where runs of the plan proved tasks, it says how many, and which were proven aga
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print one JSON object")
+	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
 	cmd.Flags().IntVar(&least, "min-score", 0, "fail below this quality score (0 to 100)")
 	return cmd
 }
@@ -187,7 +187,7 @@ func newIntrospectCommand(a *App) *cobra.Command {
 	var asJSONFlag, mermaid bool
 	cmd := &cobra.Command{
 		Use:   "introspect",
-		Short: "Print the state machine that runs are made of",
+		Short: "Print the state machine of a run",
 		Long:  "Print the loop: seven stages, twenty states and the ways between them, from the very table that the machine runs on." + exitStatus(exitOK),
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -214,7 +214,7 @@ func newIntrospectCommand(a *App) *cobra.Command {
 			return table(a.Stdout, []string{"stage", "state", "scope", "what it does", "ways out"}, rows)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print one JSON object")
+	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
 	cmd.Flags().BoolVar(&mermaid, "mermaid", false, "print a stateDiagram-v2")
 	return cmd
 }
@@ -252,7 +252,7 @@ func printCheck(w io.Writer, path string, p *planparse.Plan, r planparse.Report)
 			if n++; n > 5 {
 				continue
 			}
-			fmt.Fprintf(w, "%s:%d: nobody reads lines %d to %d: %s\n", path, x.First, x.First, x.Last, ui.Sanitize(x.Why))
+			fmt.Fprintf(w, "%s:%d: lines %d to %d are in no brief: %s\n", path, x.First, x.First, x.Last, ui.Sanitize(x.Why))
 		}
 		if n > 5 {
 			fmt.Fprintf(w, "and %d more; see runplan parse --coverage\n", n-5)

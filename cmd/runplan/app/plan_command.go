@@ -34,7 +34,7 @@ func newPlanCommand(a *App) *cobra.Command {
 	var o planOptions
 	cmd := &cobra.Command{
 		Use:   "plan TASK",
-		Short: "Have a local model make a plan of a task",
+		Short: "Have a local model write a plan for a task",
 		Long: `Have the reasoning model of [models] make a plan of a task: context is retrieved from the index,
 the model says which batches there are, which files they are about and why, and runplan writes
 it down as a plan that it reads back the same. Nothing is run. Read the plan, change it, run it.
@@ -67,10 +67,10 @@ it down as a plan that it reads back the same. Nothing is run. Read the plan, ch
 	f := cmd.Flags()
 	a.repoFlag(f)
 	f.StringVar(&o.from, "from", "", "document to make a plan of, such as a design note; TASK may then be left out (runplan outline does it without a model)")
-	f.StringVar(&o.out, "out", "", "file to write the plan to, or - for standard output (else docs/plans/<date>-<task>.md)")
-	f.BoolVar(&o.force, "force", false, "write over a file that is there")
-	f.BoolVar(&o.json, "json", false, "print one JSON object")
-	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it unasked")
+	f.StringVar(&o.out, "out", "", "output file, or - for standard output (default docs/plans/<date>-<task>.md)")
+	f.BoolVar(&o.force, "force", false, "overwrite an existing file")
+	f.BoolVar(&o.json, "json", false, "print a JSON object")
+	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it without a question")
 	return cmd
 }
 
@@ -89,7 +89,7 @@ type madePlan struct {
 
 func (a *App) plan(ctx context.Context, task string, o planOptions) error {
 	if task == "" {
-		return usage(errors.New("the task says nothing"), `say what is to be done: runplan plan "…"`)
+		return usage(errors.New("the task is empty"), `say what to do: runplan plan "…"`)
 	}
 	p, err := a.openProject(ctx)
 	if err != nil {
@@ -164,13 +164,13 @@ func planTrouble(ctx context.Context, id string, err error) error {
 	advice := ""
 	switch {
 	case errors.Is(err, draft.ErrUnusable):
-		advice = "; say more in the task, or name another model for execute_plan in [models.overrides]"
+		advice = "; describe the task in more detail, or choose another model for execute_plan in [models.overrides]"
 	case errors.As(err, new(*llm.LengthError)): // its text says what to raise
 	default:
 		return modelTrouble(ctx, err) // also for an answer cut off by a server failure, which is not the model's fault
 	}
-	return fail(exitFailed, fmt.Errorf("the model made no plan that can be used: %w", err),
-		"nothing was written; what it said is in .runplan/raw.sqlite under task %s%s", id, advice)
+	return fail(exitFailed, fmt.Errorf("the model's plan is not usable: %w", err),
+		"nothing was written; the answer is in .runplan/raw.sqlite under task %s%s", id, advice)
 }
 
 // planFile returns the path for the plan, or "" for standard output. It rejects an existing file before any model is
@@ -191,7 +191,7 @@ func (p *project) planFile(task string, o planOptions) (string, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return "", usage(fmt.Errorf("--out %s is a folder", path), "give the path of a file")
 	} else if err == nil && !o.force {
-		return "", usage(fmt.Errorf("%s is there already", path), "give another file: --out FILE; or write over it: --force")
+		return "", usage(fmt.Errorf("%s already exists", path), "give another file: --out FILE; or overwrite it: --force")
 	}
 	return path, nil
 }
@@ -207,7 +207,7 @@ func writePlan(path, text string, force bool) error {
 	}
 	f, err := os.OpenFile(path, how, 0o644)
 	if errors.Is(err, fs.ErrExist) {
-		return usage(fmt.Errorf("%s is there by now", path), "it was left as it is; give another file: --out FILE")
+		return usage(fmt.Errorf("%s exists by now", path), "it was not changed; give another file: --out FILE")
 	}
 	if err == nil {
 		_, err = f.WriteString(text)

@@ -15,7 +15,7 @@ import (
 // preflight checks git, the checkout and the disk before the run costs anything (ERR-07).
 func (a *App) preflight(ctx context.Context, p *project, plan string, info runner.Info, o runOptions) error {
 	if err := p.repo.Ident(ctx); err != nil {
-		return usage(err, "tell it: git config user.name \"Your Name\" && git config user.email you@example.org")
+		return usage(err, "set it: git config user.name \"Your Name\" && git config user.email you@example.org")
 	}
 	if err := a.largeFiles(ctx, p, o.json); err != nil {
 		return err
@@ -37,7 +37,7 @@ func (a *App) preflight(ctx context.Context, p *project, plan string, info runne
 		return err
 	}
 	if len(changed) > 0 && info.Land == "ff" && !o.json {
-		fmt.Fprintf(a.Stderr, "commit or stash what you changed before the run ends: it lands on %s only where the checkout has no changes\n", info.BaseBranch)
+		fmt.Fprintf(a.Stderr, "commit or stash what you changed before the run ends: it lands on %s only if the checkout has no changes\n", info.BaseBranch)
 	}
 	if info.Land == "pr" {
 		if err := a.canOpenRequest(ctx, p, o.json); err != nil {
@@ -52,7 +52,7 @@ func (a *App) preflight(ctx context.Context, p *project, plan string, info runne
 		return fail(exitCannotRun, fmt.Errorf("read the free space of %s: %w", p.repo.Root, err), "")
 	}
 	if least := p.config.Run.MinFreeMB; free < uint64(least) {
-		return fail(exitCannotRun, fmt.Errorf("%d MiB are free under %s, a run asks for %d", free, p.repo.Root, least),
+		return fail(exitCannotRun, fmt.Errorf("only %d MiB are free under %s; a run needs %d", free, p.repo.Root, least),
 			"free some space (runplan gc removes what old runs left), or lower run.min_free_mb")
 	}
 	return a.signing(ctx, p)
@@ -64,8 +64,8 @@ func canLand(ctx context.Context, p *project, info runner.Info) error {
 	switch info.Land {
 	case "ff":
 		if info.BaseBranch == "" {
-			return usage(errors.New("no branch is checked out (detached HEAD), so there is none to fast-forward"),
-				"check out the branch that the work is for, or leave it on a branch of its own: --land branch")
+			return usage(errors.New("no branch is checked out (detached HEAD), so there is no branch to fast-forward"),
+				"check out the target branch, or leave the work on the run branch: --land branch")
 		}
 	case "pr":
 		remotes, err := p.repo.Run(ctx, "remote")
@@ -74,7 +74,7 @@ func canLand(ctx context.Context, p *project, info runner.Info) error {
 		}
 		if strings.TrimSpace(remotes) == "" {
 			return usage(errors.New("the repository has no remote, so a pull request cannot be opened"),
-				"add one: git remote add origin URL; or leave the work on a branch of its own: --land branch")
+				"add one: git remote add origin URL; or leave the work on the run branch: --land branch")
 		}
 	}
 	return nil
@@ -89,7 +89,7 @@ func (a *App) canOpenRequest(ctx context.Context, p *project, quiet bool) error 
 	}
 	if _, err := p.repo.Run(ctx, "push", "--dry-run", "--quiet", "--no-verify", to, "HEAD:refs/heads/runplan/preflight"); err != nil {
 		return fail(exitCannotRun, fmt.Errorf("--land pr needs a remote to push to, and %s refuses: %w", to, err),
-			"see to the remote and your rights: git push --dry-run %s; or leave the work on a branch of its own: --land branch", to)
+			"check the remote and your permissions: git push --dry-run %s; or leave the work on the run branch: --land branch", to)
 	}
 	if _, err := a.onPath("gh"); err != nil {
 		if !quiet {
@@ -99,7 +99,7 @@ func (a *App) canOpenRequest(ctx context.Context, p *project, quiet bool) error 
 	}
 	if _, err := proc.Output(ctx, proc.Cmd{Args: []string{"gh", "auth", "status"}, Dir: p.repo.Root, Env: p.repo.Env()}); err != nil {
 		return fail(exitCannotRun, fmt.Errorf("--land pr needs gh to be signed in: %w", err),
-			"sign in: gh auth login; or leave the work on a branch of its own: --land branch")
+			"sign in: gh auth login; or leave the work on the run branch: --land branch")
 	}
 	return nil
 }

@@ -26,7 +26,7 @@ func (a *App) largeFiles(ctx context.Context, p *project, quiet bool) error {
 	}
 	switch {
 	case strings.Contains(filters, " git-lfs "):
-		return fail(exitCannotRun, errors.New("the repository keeps files in git-lfs (.gitattributes: filter=lfs), and git-lfs is not installed: git could not take up what an agent leaves"),
+		return fail(exitCannotRun, errors.New("the repository keeps files in git-lfs (.gitattributes: filter=lfs), and git-lfs is not installed: git cannot add the files of an agent"),
 			"install git-lfs (https://git-lfs.com), then run the plan again")
 	case filters == "" && !quiet:
 		fmt.Fprintln(a.Stderr, "warning: the repository keeps files in git-lfs (.gitattributes: filter=lfs), and git-lfs is not installed: agents see pointers in their place, and what they add is committed whole; install git-lfs, then: git lfs install")

@@ -49,7 +49,7 @@ merged without a signature; without it each one needs the owner's word.` + exitS
 		},
 	}
 	f := cmd.Flags()
-	f.IntVar(&to, "to-tier", 0, "the tier to rise to")
+	f.IntVar(&to, "to-tier", 0, "new tier")
 	f.StringVar(&p.Reason, "reason", "", "why")
 	f.StringVar(&p.Name, "signature", "", "the owner's name")
 	f.BoolVar(&p.SelfEdit, "self-edit", false, "with tier 5: let it edit its own prompts and loop too")

@@ -20,7 +20,7 @@ func newResumeCommand(a *App) *cobra.Command {
 	var o runOptions
 	cmd := &cobra.Command{
 		Use:   "resume [PLAN.md|RUN]",
-		Short: "Go on with a run that was stopped, killed, or failed",
+		Short: "Continue a run that was stopped, killed, or failed",
 		Long: `Go on with a run: the given one, or the newest that is not finished.
 
 A batch is skipped only while its receipt still verifies: its commit is on the run branch
@@ -41,10 +41,10 @@ would happen to it. --accept-changes goes on as the table says.` +
 	o.common(cmd)
 	o.ofAgent(cmd)
 	f := cmd.Flags()
-	f.BoolVar(&o.accept, "accept-changes", false, "go on with the plan as it is now; merged batches stay merged, new ones run, removed ones do not")
-	f.StringSliceVar(&o.redo, "redo", nil, "numbers of batches to run again although they are merged, separated by commas")
-	f.BoolVar(&o.dryRun, "dry-run", false, "show what a changed plan means for each batch, and stop")
-	cmd.Flags().BoolVar(&o.acceptConfig, "accept-config", false, "go on with the configuration as it is now, although it was changed since the run started")
+	f.BoolVar(&o.accept, "accept-changes", false, "continue with the changed plan; merged batches stay merged, new ones run, removed ones do not")
+	f.StringSliceVar(&o.redo, "redo", nil, "numbers of merged batches to run again, separated by commas")
+	f.BoolVar(&o.dryRun, "dry-run", false, "show the effect of a changed plan on each batch, and stop")
+	cmd.Flags().BoolVar(&o.acceptConfig, "accept-config", false, "continue with the configuration as it is now, although it changed after the run started")
 	return cmd
 }
 
@@ -84,7 +84,7 @@ func (a *App) resumeRun(ctx context.Context, name string, o runOptions) error {
 	if dir, err := p.checkedOut(ctx, info.Branch); err != nil {
 		return err
 	} else if dir != "" {
-		return usage(fmt.Errorf("%s is checked out in %s, and the run moves that branch: what it adds would look deleted there", info.Branch, dir),
+		return usage(fmt.Errorf("%s is checked out in %s, and the run moves that branch: new files would look deleted there", info.Branch, dir),
 			"check out another branch there, such as git checkout %s; then: runplan resume %s", cmp.Or(info.BaseBranch, "--detach"), sum.Run[:8])
 	}
 	o.take(info.Flags)
@@ -166,7 +166,7 @@ func (a *App) unfinished(ctx context.Context, p *project, name string) (runner.S
 		return runner.Summary{}, err
 	}
 	if len(sums) == 0 {
-		return runner.Summary{}, usage(fmt.Errorf("%s has no runs yet", p.repo.Root), "start one: runplan PLAN.md")
+		return runner.Summary{}, usage(fmt.Errorf("%s has no runs", p.repo.Root), "start one: runplan PLAN.md")
 	}
 	path := name
 	if name != "" {
@@ -193,7 +193,7 @@ func (a *App) unfinished(ctx context.Context, p *project, name string) (runner.S
 	if finished {
 		return runner.Summary{}, fail(exitOK, errNothingToDo, "")
 	}
-	return runner.Summary{}, usage(fmt.Errorf("no run is called %s", name), "runplan status --all lists them")
+	return runner.Summary{}, usage(fmt.Errorf("run %s not found", name), "runplan status --all lists them")
 }
 
 // errNothingToDo is shown to the user and counts as success.
@@ -216,7 +216,7 @@ func (p *project) recall(ctx context.Context, run string) (runner.Info, error) {
 		}
 	}
 	if info == nil {
-		return runner.Info{}, fail(exitCannotRun, fmt.Errorf("the journal does not tell how run %s began", run), "")
+		return runner.Info{}, fail(exitCannotRun, fmt.Errorf("the journal does not contain the start of run %s", run), "")
 	}
 	return *info, nil
 }

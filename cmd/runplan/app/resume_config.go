@@ -12,7 +12,7 @@ import (
 )
 
 // errConfigChanged reports that the settings differ from those that the run started with.
-var errConfigChanged = errors.New("the configuration was changed since the run started")
+var errConfigChanged = errors.New("the configuration changed after the run started")
 
 // sameConfig refuses to resume a run with changed settings unless the user accepts them. An agent can edit the
 // configuration of the checkout and turn off the gate that stopped it.
@@ -41,9 +41,9 @@ func (a *App) sameConfig(p *project, info *runner.Info, accept bool) error {
 	}
 	text := strings.Join(lines, "\n")
 	if !accept {
-		return usage(fmt.Errorf("%w:\n%s", errConfigChanged, text), "take the change back; or go on with the settings as they are now: runplan resume --accept-config")
+		return usage(fmt.Errorf("%w:\n%s", errConfigChanged, text), "undo the change; or continue with the current settings: runplan resume --accept-config")
 	}
-	fmt.Fprintf(a.Stderr, "runplan: goes on with a changed configuration:\n%s\n", text)
+	fmt.Fprintf(a.Stderr, "runplan: continues with a changed configuration:\n%s\n", text)
 	info.Settings, info.ConfigDigest = settingsOf(now), config.DigestOf(now)
 	return nil
 }

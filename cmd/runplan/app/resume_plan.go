@@ -25,7 +25,7 @@ type replanned struct {
 	rows  []planRow
 	same  int  // number of unchanged batches
 	moved bool // batches were added, removed or got other keys
-	anew  []string
+	again []string
 	note  string // changes outside of batches; "" for none
 	info  runner.Info
 }
@@ -58,7 +58,7 @@ func (a *App) planOfResume(ctx context.Context, p *project, file string, sum run
 		if then.Digest != info.PlanDigest {
 			return nil, nil, nil, fail(exitCannotRun, fmt.Errorf("%s is missing, and the copy in the journal is not complete: secrets were removed from it", info.Plan), "restore the plan file")
 		}
-		fmt.Fprintf(a.Stderr, "runplan: %s is gone; the run goes on with the copy in the journal\n", info.Plan)
+		fmt.Fprintf(a.Stderr, "runplan: %s was deleted; the run continues with the copy in the journal\n", info.Plan)
 		return known(then, stored)
 	}
 	a.hideTitles(p, plan)
@@ -87,13 +87,13 @@ func (a *App) planOfResume(ctx context.Context, p *project, file string, sum run
 	case o.dryRun:
 	case !o.accept:
 		return nil, nil, nil, usage(fmt.Errorf("%w: %s (%s)", local.ErrPlanChanged, info.Plan, r.summary()),
-			"take the change back; or go on as shown above: runplan resume %s --accept-changes; or start afresh: %s", sum.Run[:8], afresh(info.Agent, info.Plan))
+			"undo the change; or continue as shown above: runplan resume %s --accept-changes; or start a new run: %s", sum.Run[:8], afresh(info.Agent, info.Plan))
 	case r.moved && info.Flags[engineFlag] != "":
 		return nil, nil, nil, usage(fmt.Errorf("%w: %s has other batches than the run, which is on engine %s", local.ErrPlanChanged, info.Plan, info.Flags[engineFlag]),
 			"start afresh: %s", afresh(info.Agent, info.Plan))
 	}
 	*info = r.info
-	return plan, text, &local.Change{Report: r.report(info.Plan), Anew: r.anew}, nil
+	return plan, text, &local.Change{Report: r.report(info.Plan), Anew: r.again}, nil
 }
 
 // lastPlan reads the plan of a run as last accepted.
@@ -194,14 +194,14 @@ func (a *App) replan(ctx context.Context, p *project, then, plan *planparse.Plan
 		}
 	}
 	if then.Preamble != plan.Preamble {
-		r.note = "the text above the first batch was changed: batches that begin from now on are told the new one"
+		r.note = "the text above the first batch changed: batches that start from now on get the new one"
 	}
 	r.info.Batches, r.info.PlanDigest, r.info.Title = list, plan.Digest, cmp.Or(redact.Clean(plan.Title), info.Title)
 	return r, nil
 }
 
 // removedFromPlan is the reason why an unmerged batch is skipped after a change of the plan.
-const removedFromPlan = "it is not in the plan any more"
+const removedFromPlan = "it is no longer in the plan"
 
 // freeKey returns a key that the run does not use yet. After renumbering, the batch's own key may belong to another
 // batch.
@@ -272,7 +272,7 @@ func (r *replanned) removed(b runner.BatchInfo, state string, line int) {
 	case runner.Waiting, runner.Failed, runner.Skipped:
 		row.then = "is not run"
 	default:
-		row.then = "is stopped; what its agent left is not merged"
+		row.then = "is stopped; the work of its agent is not merged"
 	}
 	r.rows = append(r.rows, row)
 }
@@ -329,7 +329,7 @@ func (r *replanned) kept(c planparse.Change, b *runner.BatchInfo, state string, 
 		row.rule = "plan-batch-moved"
 	}
 	if c.Unsure {
-		says("title and text differ so much that it may be other work")
+		says("title and text differ so much that it may be different work")
 	}
 	work := c.Kind == planparse.ChangedWork
 	switch {
@@ -349,10 +349,10 @@ func (r *replanned) kept(c planparse.Change, b *runner.BatchInfo, state string, 
 	case runner.Status(state) == runner.Failed:
 		row.then = "is tried again with the new text"
 	case work:
-		r.anew = append(r.anew, b.Key)
-		row.then = "is begun anew: its candidate was made from the old text"
+		r.again = append(r.again, b.Key)
+		row.then = "starts again: its candidate was made from the old text"
 	default:
-		row.then = "goes on; further attempts get the new text"
+		row.then = "continues; further attempts get the new text"
 	}
 	if row.what != "" {
 		r.rows = append(r.rows, row)

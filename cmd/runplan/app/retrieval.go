@@ -111,7 +111,7 @@ func (a *App) openAsking(ctx context.Context, p *project, role llm.Role, window 
 	err := a.openModels(ctx, r, role, window, reaper)
 	if err == nil {
 		if r.prompts, err = retrieve.LoadPrompts(p.prompts()); err != nil {
-			err = usage(err, "correct the prompts of the project, or take them away")
+			err = usage(err, "correct the project's prompts, or remove them")
 		}
 	}
 	if err != nil {
@@ -226,7 +226,7 @@ func modelTrouble(ctx context.Context, err error) error {
 	case errors.Is(err, llm.ErrNoModels), errors.As(err, &missing), errors.As(err, &unset), errors.As(err, &unknown), errors.As(err, &stage):
 		return usage(err, "")
 	case errors.As(err, &nothing):
-		return fail(exitFailed, err, "name a file or a symbol, or use words of the code; run: runplan index, if the code is newer than the index")
+		return fail(exitFailed, err, "name a file or symbol, or use words of the code; if the code is newer than the index: runplan index")
 	case errors.Is(err, retrieve.ErrNoIndex):
 		return usage(err, "run: runplan index")
 	case errors.As(err, &answer):

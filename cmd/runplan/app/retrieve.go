@@ -32,7 +32,7 @@ func newRetrieveCommand(a *App) *cobra.Command {
 	var o retrieveOptions
 	cmd := &cobra.Command{
 		Use:   "retrieve TASK",
-		Short: "Show what a model would see of the repository for a task",
+		Short: "Show the context that a model would get for a task",
 		Long: `Pick what a model has to see of a repository to do a task: which files, which symbols of them, and
 how much of each, within the budget of the model that would do it. The index is asked first, then
 the reasoning model judges. Nothing in the repository is changed.
@@ -64,12 +64,12 @@ or a file, or [budget] of the configuration; there is no default.
 	}
 	f := cmd.Flags()
 	a.repoFlag(f)
-	f.StringVar(&o.plan, "plan", "", "plan whose files go ahead of all others")
+	f.StringVar(&o.plan, "plan", "", "plan whose files come first")
 	addStages(cmd, &o.stages)
-	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it unasked")
-	f.BoolVar(&o.alone, "no-model", false, "ask no model: show what the index ranks first")
-	f.BoolVar(&o.text, "text", false, "print what the model would get")
-	f.BoolVar(&o.json, "json", false, "print one JSON object")
+	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it without a question")
+	f.BoolVar(&o.alone, "no-model", false, "ask no model: show the ranking of the index")
+	f.BoolVar(&o.text, "text", false, "print the context as the model would get it")
+	f.BoolVar(&o.json, "json", false, "print a JSON object")
 	cmd.MarkFlagsMutuallyExclusive("text", "json")
 	cmd.MarkFlagsMutuallyExclusive("no-model", "stages")
 	o.budget.add(cmd)
@@ -171,7 +171,7 @@ func (a *App) printPackage(pkg retrieve.Package, o retrieveOptions) error {
 // repoFlag adds --repo, which selects the repository of that folder (CLI-03). File names in other flags stay relative
 // to the current folder.
 func (a *App) repoFlag(f *pflag.FlagSet) {
-	f.StringVar(&a.dir, "repo", "", "repository to work on; else the one around the current folder")
+	f.StringVar(&a.dir, "repo", "", "repository (default: that of the current folder)")
 }
 
 // planFiles returns all files that the batches of a plan name, without duplicates.

@@ -25,7 +25,7 @@ type budgetFlags struct {
 
 func (f *budgetFlags) add(cmd *cobra.Command) {
 	cmd.Flags().IntVar(&f.window, "context-window", 0, "tokens that prompt and answer of the executing model may have together")
-	cmd.Flags().IntVar(&f.reserved, "reserved-tokens", 0, "of these, for instructions, the task, retries and the answer")
+	cmd.Flags().IntVar(&f.reserved, "reserved-tokens", 0, "tokens of the window reserved for instructions, task, retries and answer")
 	cmd.Flags().StringVar(&f.file, "budget-config", "", "TOML file with context_window and reserved_tokens")
 	f.cmd = cmd
 }
@@ -70,7 +70,7 @@ func readBudget(path string) (b tokens.Budget, err error) {
 	if err := toml.NewDecoder(bytes.NewReader(text)).DisallowUnknownFields().Decode(&in); err != nil {
 		var strict *toml.StrictMissingError
 		if errors.As(err, &strict) {
-			err = errors.New("there is something else in it")
+			err = errors.New("the file has other keys")
 		}
 		return b, usage(fmt.Errorf("%s: %w", path, err), "%s", hint)
 	}
@@ -97,7 +97,7 @@ func configuredBudget(c *config.Loaded, role llm.Role) (b tokens.Budget, err err
 		missing = append(missing, "budget.reserved_tokens")
 	}
 	if len(missing) > 0 {
-		return b, usage(fmt.Errorf("the budget is not given: %s missing", strings.Join(missing, " and ")),
+		return b, usage(fmt.Errorf("the budget is incomplete: %s missing", strings.Join(missing, " and ")),
 			"give --context-window and --reserved-tokens, or --budget-config FILE, or set [budget] in .runplan/config.toml")
 	}
 	return b, nil

@@ -70,17 +70,17 @@ one it is the last commit. Nothing in the tree is changed.` + exitStatus(exitOK,
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.base, "base", "", "commit or branch to compare with")
-	f.IntSliceVar(&o.only, "only", nil, "numbers of the passes to make")
-	f.BoolVar(&o.selfFix, "self-fix", false, "the change answers a feedback: make pass 7 as well, with --feedback")
-	f.StringVar(&o.feedback, "feedback", "", "file with the words that the change answers")
-	f.StringVar(&o.plan, "plan", "", "file with what was asked for: a plan, a batch, an issue")
-	f.BoolVar(&o.json, "json", false, "print one JSON object")
+	f.IntSliceVar(&o.only, "only", nil, "numbers of the passes to run")
+	f.BoolVar(&o.selfFix, "self-fix", false, "the change answers a feedback: run pass 7 too; needs --feedback")
+	f.StringVar(&o.feedback, "feedback", "", "file with the feedback that the change answers")
+	f.StringVar(&o.plan, "plan", "", "file with the request: a plan, a batch, an issue")
+	f.BoolVar(&o.json, "json", false, "print a JSON object")
 	f.StringVar(&o.sarif, "sarif", "", "write a SARIF 2.1.0 log to this file")
 	f.StringVar(&o.junit, "junit", "", "write JUnit XML to this file")
-	f.BoolVar(&o.noCache, "no-cache", false, "ask each gate, although it has looked at this tree before")
-	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it unasked")
-	f.StringVar(&o.accept, "accept", "", "id of a finding that is right, and stays; with --reason")
-	f.StringVar(&o.refute, "refute", "", "id of a finding that is wrong; with --reason")
+	f.BoolVar(&o.noCache, "no-cache", false, "run each gate, even if its result for this tree is cached")
+	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it without a question")
+	f.StringVar(&o.accept, "accept", "", "id of a finding that is right but will not be fixed; needs --reason")
+	f.StringVar(&o.refute, "refute", "", "id of a finding that is wrong; needs --reason")
 	f.StringVar(&o.reason, "reason", "", "why a finding is accepted or refuted")
 	return cmd
 }
@@ -91,7 +91,7 @@ func (a *App) review(ctx context.Context, o reviewOptions) error {
 		return err
 	}
 	if o.accept != "" && o.refute != "" {
-		return usage(errors.New("a finding is either accepted or refuted"), "give one of --accept and --refute")
+		return usage(errors.New("a finding cannot be both accepted and refuted"), "give one of --accept and --refute")
 	}
 	if o.accept != "" || o.refute != "" {
 		return a.decideFinding(ctx, p, o)
@@ -102,13 +102,13 @@ func (a *App) review(ctx context.Context, o reviewOptions) error {
 	}
 	self, err := os.Executable()
 	if err != nil {
-		return fail(exitCannotRun, fmt.Errorf("find runplan's own program: %w", err), "")
+		return fail(exitCannotRun, fmt.Errorf("find the runplan executable: %w", err), "")
 	}
 	if err := a.trustConfig(p, o.trust); err != nil {
 		return err
 	}
 	if in.Prompts, err = review.LoadPrompts(p.prompts()); err != nil {
-		return usage(err, "correct the prompts of the project, or take them away")
+		return usage(err, "correct the project's prompts, or remove them")
 	}
 	x := &inspection{
 		app: a, project: p, self: self, reaper: &lateReaper{self: self}, tree: make(chan written, 1),
@@ -137,7 +137,7 @@ func (o reviewOptions) input(p *project) (in review.Input, err error) {
 	in.Only = o.only
 	for _, n := range o.only {
 		if n < 1 || n > 7 {
-			return in, usage(fmt.Errorf("there is no pass %d", n), "passes are 1 to 7; see: runplan review --help")
+			return in, usage(fmt.Errorf("unknown pass %d", n), "passes are 1 to 7; see: runplan review --help")
 		}
 	}
 	if o.selfFix && o.feedback == "" {
@@ -154,7 +154,7 @@ func (o reviewOptions) input(p *project) (in review.Input, err error) {
 	}
 	if name := p.config.Review.Persona; name != "" {
 		if !filepath.IsLocal(filepath.FromSlash(name)) {
-			return in, usage(fmt.Errorf("review.persona is %q, which leads out of the repository", ui.Sanitize(name)), "")
+			return in, usage(fmt.Errorf("review.persona: %q is outside the repository", ui.Sanitize(name)), "")
 		}
 		if in.Persona, err = smallText(filepath.Join(p.repo.Root, filepath.FromSlash(name)), "review.persona"); err != nil {
 			return in, err
@@ -182,7 +182,7 @@ func smallText(file, what string) (string, error) {
 		return "", usage(fmt.Errorf("read %s: %w", what, err), "")
 	}
 	if len(data) > mostText {
-		return "", usage(fmt.Errorf("read %s: %s is longer than %d KiB", what, ui.Sanitize(file), mostText>>10), "reviewers get all of it; shorten it")
+		return "", usage(fmt.Errorf("read %s: %s is longer than %d KiB", what, ui.Sanitize(file), mostText>>10), "reviewers get the whole file; shorten it")
 	}
 	return string(data), nil
 }
@@ -216,7 +216,7 @@ func (x *inspection) review(ctx context.Context, in review.Input) error {
 	}
 	v, err := review.Run(ctx, in)
 	if ctx.Err() != nil {
-		return fail(exitInterrupted, errors.New("interrupted; nothing of the review was kept"), "")
+		return fail(exitInterrupted, errors.New("interrupted; the review was not stored"), "")
 	}
 	if err != nil {
 		return fail(exitCannotRun, err, "")
@@ -268,7 +268,7 @@ func statusOf(v review.Review) gates.Status {
 func outcomeOfReview(v review.Review) error {
 	for _, p := range v.Passes {
 		if p.Status == gates.Errored {
-			return fail(exitCannotRun, fmt.Errorf("pass %d, %s, could not look", p.Number, p.Name), "it is neither for nor against the change; put it right, or leave the pass out: --only")
+			return fail(exitCannotRun, fmt.Errorf("pass %d, %s, could not run", p.Number, p.Name), "this says nothing about the change; fix it, or leave the pass out: --only")
 		}
 	}
 	if v.Verdict == review.OK {

@@ -66,7 +66,7 @@ func (x *inspection) mayReview(ctx context.Context, what string) (m llm.Model, o
 		m, err = router.Model(llm.Review)
 	}
 	if err != nil {
-		fmt.Fprintf(x.app.Stderr, "note: nobody can be asked to %s: %s\n", what, ui.Sanitize(err.Error()))
+		fmt.Fprintf(x.app.Stderr, "note: no reviewer is available to %s: %s\n", what, ui.Sanitize(err.Error()))
 	}
 	return m, err == nil
 }

@@ -85,7 +85,7 @@ func (x *inspection) printReview(w io.Writer, v review.Review) error {
 		fmt.Fprintf(w, "\nfixed: %s [%s]", entryLine(e), e.ID)
 	}
 	for _, e := range v.Open {
-		fmt.Fprintf(w, "\nstill open, and nobody looked this time: %s [%s]", entryLine(e), e.ID)
+		fmt.Fprintf(w, "\nstill open, and not checked this time: %s [%s]", entryLine(e), e.ID)
 	}
 	if len(v.Fixed)+len(v.Open) > 0 {
 		fmt.Fprintln(w)
@@ -96,7 +96,7 @@ func (x *inspection) printReview(w io.Writer, v review.Review) error {
 	}
 	files := map[bool]string{true: "file", false: "files"}[v.Changed == 1]
 	if len(v.Only) > 0 {
-		fmt.Fprintf(w, "\nonly the passes %s were asked for: the verdict is about them and no others", strings.Trim(strings.Join(strings.Fields(fmt.Sprint(v.Only)), ", "), "[]"))
+		fmt.Fprintf(w, "\nonly the passes %s were run; the verdict covers only them", strings.Trim(strings.Join(strings.Fields(fmt.Sprint(v.Only)), ", "), "[]"))
 	}
 	_, err := fmt.Fprintf(w, "\n%s, confidence %d of 100, round %d: %d changed %s, compared with %s\n", v.Verdict, v.ConfidencePct, v.Round, v.Changed, files, ui.Sanitize(against))
 	return err
@@ -120,7 +120,7 @@ func notInstalled(tools []gates.Report) string {
 	if len(names) == 0 {
 		return ""
 	}
-	return "did not look: " + strings.Join(names, ", ")
+	return "did not run: " + strings.Join(names, ", ")
 }
 
 // reviewLine formats a finding as compilers do, with its id and status.

@@ -95,11 +95,11 @@ func commandGroups(a *App) []commandGroup {
 	return []commandGroup{
 		{groupRun, []*cobra.Command{newRunCommand(a), newSolveCommand(a), newResumeCommand(a), newStatusCommand(a), newLogCommand(a), newTraceCommand(a), newServeCommand(a), newSpendCommand(a), newApproveCommand(a), newCancelCommand(a), newDiscardCommand(a), newUndoCommand(a)}},
 		{groupLook, []*cobra.Command{newPlanCommand(a), newOutlineCommand(a), newParseCommand(a), newCheckCommand(a), newRouteCommand(a), newContextCommand(a)}},
-		{groupJudge, []*cobra.Command{newGateCommand(a), newReviewCommand(a), newBlueprintCommand(a), newLessonsCommand(a), newPatternsCommand(a)}},
+		{groupJudge, []*cobra.Command{newGateCommand(a), newReviewCommand(a), newExplainCommand(a), newBlueprintCommand(a), newLessonsCommand(a), newPatternsCommand(a)}},
 		{groupKnow, []*cobra.Command{newIndexCommand(a), newEnrichCommand(a), newRetrieveCommand(a), newTrainingCommand(a)}},
 		{groupTalk, []*cobra.Command{newAskCommand(a), newNoteCommand(a), newCriticalCommand(a), newInboxCommand(a), newFeedbackCommand(a), newSelfFixCommand(a), newStandupCommand(a), newNotifyCommand(a)}},
 		{groupTrust, []*cobra.Command{newTrustCommand(a), newPromoteCommand(a), newDemoteCommand(a), newAuditCommand(a), newEgressCommand(a)}},
-		{groupSetup, []*cobra.Command{newInitCommand(a), newConfigCommand(a), newDoctorCommand(a), newMaintainCommand(a), newGCCommand(a), newIntrospectCommand(a), newVersionCommand(a)}},
+		{groupSetup, []*cobra.Command{newDemoCommand(a), newInitCommand(a), newConfigCommand(a), newDoctorCommand(a), newMaintainCommand(a), newGCCommand(a), newIntrospectCommand(a), newVersionCommand(a)}},
 	}
 }
 
@@ -112,7 +112,7 @@ func knownTopics(root *cobra.Command) {
 	}
 	help.Args = func(_ *cobra.Command, args []string) error {
 		if _, rest, err := root.Find(args); err != nil || len(rest) > 0 {
-			return usage(fmt.Errorf("there is no help on %q", strings.Join(args, " ")), "all commands: runplan --help")
+			return usage(fmt.Errorf("no help topic %q", strings.Join(args, " ")), "all commands: runplan --help")
 		}
 		return nil
 	}
@@ -134,7 +134,7 @@ func knownShells(root *cobra.Command) {
 		for _, c := range cmd.Commands() {
 			shells = append(shells, c.Name())
 		}
-		return usage(fmt.Errorf("there is no completion for %q", args[0]), "there is one for %s", strings.Join(shells, ", "))
+		return usage(fmt.Errorf("no completion for %q", args[0]), "there is one for %s", strings.Join(shells, ", "))
 	}
 	completion.Args = cobra.ArbitraryArgs
 }

@@ -36,10 +36,10 @@ type routeFlags struct {
 func (r *routeFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&r.mode, "mode", "", "auto, headless (one batch after the other) or team (several at a time)")
-	f.Var(&r.workers, "workers", "batches that agents may work on at the same time")
+	f.Var(&r.workers, "workers", "maximum number of batches in progress at the same time")
 	f.StringArrayVar(&r.overrides, "model-override", nil, "BATCH=TIER, such as B3=large: tier or model for one batch; may be given more than once")
-	f.BoolVar(&r.noSpeculate, "no-speculate", false, "start no batch on what is not gated yet")
-	f.StringVar(&r.sequentialAfter, "sequential-after", "", "last batch beside which others may run; after it, one at a time")
+	f.BoolVar(&r.noSpeculate, "no-speculate", false, "do not start a batch on a candidate whose gates have not passed")
+	f.StringVar(&r.sequentialAfter, "sequential-after", "", "last batch that may run concurrently with others; after it, one at a time")
 	cmd.RegisterFlagCompletionFunc("mode", cobra.FixedCompletions([]string{"auto", "headless", "team"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
@@ -52,7 +52,7 @@ func (n *positive) Type() string   { return "int" }
 func (n *positive) Set(text string) error {
 	v, err := strconv.Atoi(text)
 	if err != nil || v < 1 || v > 256 {
-		return errors.New("it is a number from 1 to 256")
+		return errors.New("use a number from 1 to 256")
 	}
 	*n = positive(v)
 	return nil
@@ -201,9 +201,9 @@ The same is shown before each run. The settings are under [routing]: runplan con
 	f := cmd.Flags()
 	f.StringVar(&r.from, "from", "", "first batch to run, by number")
 	f.StringVar(&r.to, "to", "", "last batch to run, by number")
-	f.StringVar(&o.agent, "agent", "", "agent whose models and history count: script, solver, or a name under [agents]")
-	f.BoolVar(&o.why, "why", false, "also tell why each batch waits for another one, and why pairs need not")
-	f.BoolVar(&o.json, "json", false, "print one JSON object")
+	f.StringVar(&o.agent, "agent", "", "agent whose models and history are used: script, solver, or a name under [agents]")
+	f.BoolVar(&o.why, "why", false, "also explain why each batch waits for another one, and why pairs do not")
+	f.BoolVar(&o.json, "json", false, "print a JSON object")
 	f.BoolVar(&o.dot, "dot", false, "print the graph for Graphviz")
 	f.BoolVar(&o.svg, "svg", false, "print the graph as a picture")
 	cmd.ValidArgsFunction = completePlan
@@ -273,7 +273,7 @@ func (a *App) showRoute(ctx context.Context, w io.Writer, p *project, path strin
 func agentLine(agent, why string) []string {
 	switch {
 	case agent == "":
-		return []string{"Agent: none is chosen yet; name one with --agent, or run.agent in the settings"}
+		return []string{"Agent: not chosen yet; use --agent, or run.agent in the settings"}
 	case why == "":
 		return []string{"Agent: " + agent}
 	}

@@ -42,9 +42,9 @@ func (f forecast) String() string {
 	case f.Unknown != "":
 		return fmt.Sprintf("Forecast: %s: not forecast: %s", branch, redact.Clean(f.Unknown))
 	case f.Commits == 0:
-		return fmt.Sprintf("Forecast: %s has nothing that HEAD has not", branch)
+		return fmt.Sprintf("Forecast: %s has no commits that HEAD lacks", branch)
 	}
-	text := fmt.Sprintf("Forecast: %s has %s that HEAD has not; merging ", branch, phrase.Count(f.Commits, "commit"))
+	text := fmt.Sprintf("Forecast: %s has %s that HEAD lacks; merging ", branch, phrase.Count(f.Commits, "commit"))
 	if len(f.Conflicts) == 0 {
 		text += "is clean"
 	} else {
@@ -89,7 +89,7 @@ func (a *App) forecast(ctx context.Context, p *project, plan *planparse.Plan, d 
 	out := []forecast{}
 	for i, b := range others {
 		if i == maxForecasts {
-			return append(out, forecast{Unknown: fmt.Sprintf("%d more branches of runs were not looked at", len(others)-i)})
+			return append(out, forecast{Unknown: fmt.Sprintf("%d more branches of runs were not checked", len(others)-i)})
 		}
 		f := p.forecastOf(ctx, head, b.name, b.commit, planned)
 		if errors.Is(f.err, git.ErrNoMergeTree) {
@@ -149,7 +149,7 @@ func (p *project) forecastOf(ctx context.Context, head, name, commit string, pla
 		return wrong(err)
 	}
 	if base == "" {
-		return wrong(errors.New("it has no history in common with HEAD"))
+		return wrong(errors.New("it shares no history with HEAD"))
 	}
 	_, conflicts, err := p.repo.MergeTree(ctx, head, commit)
 	if err != nil {

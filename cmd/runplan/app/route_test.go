@@ -59,7 +59,7 @@ func TestHistoryOf(t *testing.T) {
 			{Title: "done", State: "merged", Agent: "fake", DurationMS: 1500, CostUSD: &cost, Attempts: 2},
 			{Title: "by another", State: "merged", Agent: "other", DurationMS: 10, Attempts: 1},
 			{Title: "failed", State: "failed", Agent: "fake", DurationMS: 20, Attempts: 3},
-			{Title: "waiting", State: "waiting"}, {Title: "left out", State: "skipped"}, {Title: "at work", State: "execute"},
+			{Title: "waiting", State: "waiting"}, {Title: "left out", State: "skipped"}, {Title: "running", State: "execute"},
 		}},
 		{Run: "r1", Agent: "script", Batches: []runner.BatchSummary{{Title: "spelled out", State: "merged", DurationMS: 5, Attempts: 1}}},
 	}
@@ -76,15 +76,15 @@ func TestHistoryOf(t *testing.T) {
 
 func TestForecastLines(t *testing.T) {
 	for want, f := range map[string]forecast{
-		"Forecast: not forecast: why":                                                                     {Unknown: "why"},
-		"Forecast: b: not forecast: why":                                                                  {Branch: "b", Unknown: "why"},
-		"Forecast: b has nothing that HEAD has not":                                                       {Branch: "b"},
-		"Forecast: b has 1 commit that HEAD has not; merging is clean":                                    {Branch: "b", Commits: 1},
-		"Forecast: b has 2 commits that HEAD has not; merging conflicts in x":                             {Branch: "b", Commits: 2, Conflicts: []string{"x"}},
-		"Forecast: b has 2 commits that HEAD has not; merging conflicts in x, which the plan changes too": {Branch: "b", Commits: 2, Conflicts: []string{"x"}, planned: 1},
-		"Forecast: b has 2 commits that HEAD has not; merging conflicts in 1, 2, 3, 4, 5 and 2 more (3 of them the plan changes too)": {
+		"Forecast: not forecast: why":                                                                   {Unknown: "why"},
+		"Forecast: b: not forecast: why":                                                                {Branch: "b", Unknown: "why"},
+		"Forecast: b has no commits that HEAD lacks":                                                    {Branch: "b"},
+		"Forecast: b has 1 commit that HEAD lacks; merging is clean":                                    {Branch: "b", Commits: 1},
+		"Forecast: b has 2 commits that HEAD lacks; merging conflicts in x":                             {Branch: "b", Commits: 2, Conflicts: []string{"x"}},
+		"Forecast: b has 2 commits that HEAD lacks; merging conflicts in x, which the plan changes too": {Branch: "b", Commits: 2, Conflicts: []string{"x"}, planned: 1},
+		"Forecast: b has 2 commits that HEAD lacks; merging conflicts in 1, 2, 3, 4, 5 and 2 more (3 of them the plan changes too)": {
 			Branch: "b", Commits: 2, Conflicts: []string{"1", "2", "3", "4", "5", "6", "7"}, planned: 3},
-		"Forecast: b has 1 commit that HEAD has not; merging is clean; it changes x y, which the plan changes too": {Branch: "b", Commits: 1, Both: []string{"x\ny\x1b[2J"}},
+		"Forecast: b has 1 commit that HEAD lacks; merging is clean; it changes x y, which the plan changes too": {Branch: "b", Commits: 1, Both: []string{"x\ny\x1b[2J"}},
 	} {
 		if got := f.String(); got != want {
 			t.Errorf("%s\nwant %s", got, want)

@@ -29,7 +29,7 @@ func newRunCommand(a *App) *cobra.Command {
 Your checkout, index, stash and branches stay as they are: the run starts from the commit
 that is checked out, and what it made is merged by you, or with --land.
 
-Ctrl-C once lets the batch at work finish its step; twice stops at once. Either way
+Ctrl-C once lets the current batch finish its step; twice stops at once. Either way
 "runplan resume" goes on.` + exitStatus(exitOK, exitFailed, exitUsage, exitHuman, exitLimit, exitCannotRun, exitLocked, exitInterrupted),
 		Args: exactlyOne("the path of a plan"),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.runPlan(cmd.Context(), args[0], o) },
@@ -38,14 +38,14 @@ Ctrl-C once lets the batch at work finish its step; twice stops at once. Either 
 	o.ofAgent(cmd)
 	f := cmd.Flags()
 	f.StringVar(&o.land, "land", "", "branch (leave the run branch), ff (fast-forward the start branch) or pr (push, open a pull request)")
-	f.IntVar(&o.maxAttempts, "max-attempts", 0, "attempts at a batch before it counts as failed (else run.max_attempts; solve.max_attempts with the solver)")
+	f.IntVar(&o.maxAttempts, "max-attempts", 0, "attempts at a batch before it fails (default run.max_attempts; with the solver solve.max_attempts)")
 	f.StringVar(&o.route.from, "from", "", "first batch to run, by number")
 	f.StringVar(&o.route.to, "to", "", "last batch to run, by number")
 	o.route.add(cmd)
 	o.sample.add(cmd)
-	f.BoolVar(&o.allowDirty, "allow-dirty", false, "run although the checkout has changes; they are not part of the run")
-	f.BoolVar(&o.fresh, "new", false, "start afresh although a run of this plan is not finished")
-	f.BoolVar(&o.dryRun, "dry-run", false, "show what would be run, and stop")
+	f.BoolVar(&o.allowDirty, "allow-dirty", false, "run with uncommitted changes in the checkout; they are not part of the run")
+	f.BoolVar(&o.fresh, "new", false, "start a new run although a run of this plan is not finished")
+	f.BoolVar(&o.dryRun, "dry-run", false, "show what would run, and stop")
 	return cmd
 }
 
@@ -81,7 +81,7 @@ func (a *App) runPlan(ctx context.Context, path string, o runOptions) error {
 		return err
 	}
 	if prose := proseLines(plan, decision); agent.Name() == script.Name && len(prose) > 0 {
-		return usage(fmt.Errorf("the script agent carries out only what a plan spells out literally: %s", prose[0]),
+		return usage(fmt.Errorf("the script agent only executes what a plan spells out literally: %s", prose[0]),
 			"%d of the plan's tasks are prose; write them out as blocks, or name an agent that reads: --agent NAME", len(prose))
 	}
 	info, err := a.describe(ctx, p, path, plan, decision, agent.Name(), o)
@@ -121,7 +121,7 @@ func (a *App) runPlan(ctx context.Context, path string, o runOptions) error {
 		return err
 	}
 	if err := p.layout.Make(); err != nil {
-		return fail(exitCannotRun, err, "runplan keeps its journal and worktrees in %s; see that it can be written to", p.layout.Root)
+		return fail(exitCannotRun, err, "runplan keeps its journal and worktrees in %s; make it writable", p.layout.Root)
 	}
 	lock, err := a.chooseSlug(ctx, p, &info, o.fresh)
 	if err != nil {
@@ -157,7 +157,7 @@ func (a *App) describe(ctx context.Context, p *project, path string, plan *planp
 		info.Title = filepath.Base(name)
 	}
 	if !slices.Contains([]string{"branch", "ff", "pr"}, info.Land) {
-		return info, usage(fmt.Errorf("--land %s: unknown", info.Land), "it is branch, ff or pr")
+		return info, usage(fmt.Errorf("--land %s: unknown", info.Land), "use branch, ff or pr")
 	}
 	if info.MaxAttempts, err = p.attempts(o.maxAttempts, agent); err != nil {
 		return info, err
@@ -175,7 +175,7 @@ func (a *App) describe(ctx context.Context, p *project, path string, plan *planp
 func landLine(info runner.Info) []string {
 	text := fmt.Sprintf("Land: %s; at most %s a batch", info.Land, phrase.Count(info.MaxAttempts, "attempt"))
 	if info.Workers > 1 {
-		text += ", and as many again where the work of others gets in its way"
+		text += ", and as many again after conflicts with other batches"
 	}
 	return []string{text}
 }

@@ -41,18 +41,18 @@ const strictASTUse = "patterns of severity error fail instead of warning, and so
 // common adds the flags that run and resume share.
 func (o *runOptions) common(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.Var((*span)(&o.maxTime), "max-time", "stop after this time; resume goes on (exit 4)")
+	f.Var((*span)(&o.maxTime), "max-time", "stop after this time (exit 4); resume continues")
 	f.Var((*span)(&o.agentTimeout), "agent-timeout", "time limit of one attempt")
-	f.Var((*span)(&o.idleTimeout), "idle-timeout", "stop an agent that prints nothing for so long")
-	f.BoolVar(&o.requireTests, "require-tests", false, "a project without tests fails instead of being skipped")
+	f.Var((*span)(&o.idleTimeout), "idle-timeout", "stop an agent that prints nothing for this long")
+	f.BoolVar(&o.requireTests, "require-tests", false, "fail a project without tests instead of skipping its test gate")
 	f.BoolVar(&o.strictAST, "strict-ast", false, strictASTUse)
-	f.BoolVar(&o.tick, "tick", false, "tick off in the plan file what was merged")
-	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it unasked")
+	f.BoolVar(&o.tick, "tick", false, "tick merged tasks in the plan file")
+	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it without a question")
 	o.limits.add(cmd)
-	f.BoolVar(&o.noCritique, "no-critique", false, "nobody looks at the steps of agents while they work, whatever critique.enabled says")
+	f.BoolVar(&o.noCritique, "no-critique", false, "switch off the critique of agents' steps, also if critique.enabled is set")
 	f.BoolVar(&o.json, "json", false, "one JSON event a line on standard output")
 	f.BoolVar(&o.plain, "plain", false, "plain lines instead of the live view")
-	f.BoolVar(&o.serve, "serve", false, "serve a page to look at the run while it is at work, see runplan serve")
+	f.BoolVar(&o.serve, "serve", false, "serve the page of the run while it runs; see runplan serve")
 }
 
 // ofAgent adds the flag that chooses the agent.
@@ -75,7 +75,7 @@ func (s *span) Type() string { return "duration" }
 func (s *span) Set(text string) error {
 	d, err := time.ParseDuration(text)
 	if err != nil || d <= 0 {
-		return errors.New("it is a time such as 90s or 30m, above 0")
+		return errors.New("use a duration above 0, such as 90s or 30m")
 	}
 	*s = span(d)
 	return nil

@@ -65,7 +65,7 @@ func (x *execution) reviews(ctx context.Context, self string, reaper *proc.Reape
 		},
 	}
 	if out.Prompts, err = review.LoadPrompts(p.prompts()); err != nil {
-		return out, usage(err, "correct the prompts of the project, or take them away")
+		return out, usage(err, "correct the project's prompts, or remove them")
 	}
 	if x.info.Review != local.ReviewAll && x.info.FinalReview != local.ReviewAll {
 		return out, nil
@@ -92,7 +92,7 @@ func (x *inspection) blueprintReviewer(ctx context.Context) (*blueprint.Reviewer
 	options.Environ, options.Root, options.Redact = x.app.Environ, p.repo.Root, x.subject.Redact
 	prompts, err := blueprint.LoadPrompts(p.prompts())
 	if err != nil {
-		return nil, usage(err, "correct the prompts of the project, or take them away")
+		return nil, usage(err, "correct the project's prompts, or remove them")
 	}
 	return &blueprint.Reviewer{
 		Deps:    blueprint.Deps{Prompts: prompts, Now: time.Now, NewID: newTaskID, Hide: x.subject.Redact},

@@ -36,9 +36,9 @@ type sampleFlags struct {
 
 func (s *sampleFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.IntVar(&s.count, "sample", 0, "let so many candidates of each batch compete from the start")
+	f.IntVar(&s.count, "sample", 0, "number of candidates of each batch that compete from the start")
 	f.StringSliceVar(&s.batches, "sample-batch", nil, "BATCH=N, such as B4=5: candidates of one batch; may be given more than once")
-	f.BoolVar(&s.off, "no-sample", false, "one attempt at a time, whatever the settings and the plan say")
+	f.BoolVar(&s.off, "no-sample", false, "no tournaments, also if the settings or the plan ask for them")
 	f.Uint64Var(&s.seed, "seed", 0, "random seed; 0 chooses one and records it")
 	s.cmd = cmd
 }

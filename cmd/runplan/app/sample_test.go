@@ -14,7 +14,7 @@ import (
 	"github.com/runplan/runplan/sampling"
 )
 
-// marked is what a run knows of its tournaments when it starts.
+// marked returns the tournament settings of a run that starts.
 func marked(t *testing.T, s *sampleFlags, agent string, workers, batches int) (runner.Info, []string) {
 	t.Helper()
 	var text strings.Builder
@@ -97,7 +97,7 @@ func TestSampleLinesStayFew(t *testing.T) {
 	}
 }
 
-// Whoever resumes a run goes on with the flags that it was started with.
+// Anyone who resumes a run goes on with the flags that it was started with.
 func TestSampleFlagsAreKept(t *testing.T) {
 	info, _ := marked(t, &sampleFlags{batches: []string{"B1=4", "2=3"}}, "fake", 1, 2)
 	got, err := keptFlags(info.Flags)

@@ -60,11 +60,11 @@ func (a *App) vouch(ctx context.Context, p *project, run string) (found []string
 	case c.Rows == 0:
 		return nil, nil
 	case !c.Sealed:
-		return nil, usage(fmt.Errorf("run %s was begun by a runplan that did not sign its journal, so nothing that it says can be verified", run[:8]),
-			"finish it with that runplan, or start afresh: runplan run --new PLAN")
+		return nil, usage(fmt.Errorf("run %s was started by a version that did not sign its journal, so it cannot be verified", run[:8]),
+			"finish it with that version, or start a new run: runplan run --new PLAN")
 	case c.Last.Seq == 0:
 		return nil, usage(fmt.Errorf("no event of run %s verifies with the key %s: the journal was signed with another key, or another program wrote it", run[:8], j.Signs().Path()),
-			"set RUNPLAN_HOME to the folder that the run was begun with; or start afresh: runplan run --new PLAN")
+			"set RUNPLAN_HOME to the folder used when the run started; or start a new run: runplan run --new PLAN")
 	}
 	if c.Missing > 0 {
 		found = append(found, fmt.Sprintf("the journal lacks the last %s of this run: somebody removed them, or the machine lost power; what they told of is done again", phrase.Count(c.Missing, "event", "events")))
@@ -122,7 +122,7 @@ func (a *App) tellForged(ctx context.Context, p *project, runs ...string) {
 		if err != nil || !c.Sealed || c.Bad == nil {
 			continue
 		}
-		fmt.Fprintf(a.Stderr, "run %s: event %d %s; what is shown from there on is not to be believed. runplan resume %s sets it aside\n", run[:8], c.Bad.Seq, c.Bad.Why, run[:8])
+		fmt.Fprintf(a.Stderr, "run %s: event %d %s; events from there on are not trustworthy. runplan resume %s sets it aside\n", run[:8], c.Bad.Seq, c.Bad.Why, run[:8])
 	}
 }
 
@@ -163,11 +163,11 @@ func (x *execution) lost(ctx context.Context, err error) error {
 	kept = append(kept, "the worktrees in "+x.project.rel(l.Worktrees()))
 	err = fmt.Errorf("run %s stopped: %w", x.run[:8], err)
 	if !gone {
-		return fail(exitCannotRun, err, "%s. Go on: runplan resume %s, which sets aside what does not verify", strings.Join(kept, " and "), x.run[:8])
+		return fail(exitCannotRun, err, "%s. continue: runplan resume %s, which sets aside what does not verify", strings.Join(kept, " and "), x.run[:8])
 	}
 	save := filepath.Join(l.Logs(x.run), "journal.sqlite")
 	if serr := x.journal.Save(ctx, save); serr != nil || !x.whole(ctx, save) {
-		return fail(exitCannotRun, err, "%s. Bring back a copy of the journal, or start afresh: runplan run --new %s", strings.Join(kept, " and "), x.info.Plan)
+		return fail(exitCannotRun, err, "%s. Bring back a copy of the journal, or start a new run: runplan run --new %s", strings.Join(kept, " and "), x.info.Plan)
 	}
 	kept = append(kept, "the journal as this run knew it in "+x.project.rel(save))
 	journal := x.project.rel(l.Journal())

@@ -43,9 +43,9 @@ func newSelfFixProcessCommand(a *App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "process [ID]",
 		Short: "Take one feedback as far as it goes",
-		Long: `Take the worst feedback that goes on by itself, and walk it through the stages until it waits for somebody or is at
+		Long: `Take the worst feedback that continues by itself, and walk it through the stages until it waits for somebody or is at
 its end; with an ID that one. What a stage found is written into its history before anything follows from it, so that
-a process that was killed is followed by one that goes on. Feedback that waits is looked at: whether it was approved,
+a process that was killed is followed by one that goes on. Feedback that waits is checked: whether it was approved,
 whether its change was merged.
 
 It acts by itself, so it needs trust: tier 2. It needs [models], the identity documents, and an agent for the fix.` +
@@ -62,9 +62,9 @@ It acts by itself, so it needs trust: tier 2. It needs [models], the identity do
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVar(&all, "all", false, "go on until nothing goes on by itself")
+	f.BoolVar(&all, "all", false, "go on until nothing continues by itself")
 	f.StringVar(&agent, "agent", "", "agent that carries the fix out (else feedback.agent, run.agent)")
-	f.StringVar(&given, "trust-config", "", "digest of the repository's configuration, to trust it unasked")
+	f.StringVar(&given, "trust-config", "", "digest of the repository's configuration, to trust it without a question")
 	f.BoolVar(&asJSONFlag, "json", false, "print a JSON object: what became of it")
 	return cmd
 }
@@ -111,7 +111,7 @@ func (a *App) processFeedback(ctx context.Context, id string, o selfFixOptions) 
 		}
 		if err != nil {
 			if ctx.Err() != nil {
-				return fail(exitInterrupted, errors.New("interrupted; what was found is kept"), "go on: runplan self-fix process")
+				return fail(exitInterrupted, errors.New("interrupted; what was found is kept"), "continue: runplan self-fix process")
 			}
 			return feedbackTrouble(err, exitFailed)
 		}
@@ -132,7 +132,7 @@ func (a *App) toldOutcome(out feedback.Outcome, o selfFixOptions) error {
 	}
 	switch {
 	case out.Waits.Human:
-		return fail(exitHuman, fmt.Errorf("feedback %s waits for %s", out.Item.ID, out.Waits.For), "then go on: runplan self-fix process")
+		return fail(exitHuman, fmt.Errorf("feedback %s waits for %s", out.Item.ID, out.Waits.For), "then continue: runplan self-fix process")
 	case out.Item.Status == feedback.Rejected:
 		last := out.Item.Notes[len(out.Item.Notes)-1]
 		return fail(exitFailed, fmt.Errorf("feedback %s is rejected: %s", out.Item.ID, last.Text), "runplan self-fix show %s tells all of it", out.Item.ID)
@@ -242,7 +242,7 @@ func newSelfFixShowCommand(a *App) *cobra.Command {
 				}
 				return nil
 			}
-			return usage(fmt.Errorf("feedback %s: %w", ui.Sanitize(args[0]), store.ErrNoFeedback), "runplan self-fix list shows what there is")
+			return usage(fmt.Errorf("feedback %s: %w", ui.Sanitize(args[0]), store.ErrNoFeedback), "runplan self-fix list shows all feedback")
 		},
 	}
 	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")

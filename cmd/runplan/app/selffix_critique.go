@@ -23,7 +23,7 @@ func (l *selfFix) critique(ctx context.Context, t feedback.Turn) (feedback.Criti
 	}
 	prompts, err := critique.LoadPrompts(l.project.prompts())
 	if err != nil {
-		return feedback.Critique{}, usage(err, "correct the prompts of the project, or take them away")
+		return feedback.Critique{}, usage(err, "correct the project's prompts, or remove them")
 	}
 	w := critique.Watch(ctx, critique.Options{
 		LLM: l.app.logged(l.project, llm.New(o), newTaskID(), critiqueCall), Model: model, Prompts: prompts,

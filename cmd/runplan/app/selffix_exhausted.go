@@ -58,7 +58,7 @@ func (x *execution) openFeedback(ctx context.Context) error {
 		if _, err := feedback.Enqueue(ctx, s, w); err != nil {
 			return err
 		}
-		fmt.Fprintf(x.app.Stderr, "feedback %s is pending; it goes on with: runplan self-fix process\n", w.ID)
+		fmt.Fprintf(x.app.Stderr, "feedback %s is pending; to continue: runplan self-fix process\n", w.ID)
 	}
 	return nil
 }

@@ -49,7 +49,7 @@ func (l *selfFix) Close() {
 func (a *App) openLoop(ctx context.Context, p *project, o selfFixOptions) (*selfFix, error) {
 	self, err := os.Executable()
 	if err != nil {
-		return nil, fail(exitCannotRun, fmt.Errorf("find runplan's own program: %w", err), "")
+		return nil, fail(exitCannotRun, fmt.Errorf("find the runplan executable: %w", err), "")
 	}
 	if err := p.layout.Make(); err != nil {
 		return nil, fail(exitCannotRun, err, "")
@@ -57,7 +57,7 @@ func (a *App) openLoop(ctx context.Context, p *project, o selfFixOptions) (*self
 	p.repo.AllowPrograms() // the loop commits, fetches and pushes
 	l := &selfFix{app: a, project: p, options: o, self: self}
 	if l.prompts, err = feedback.LoadPrompts(p.prompts()); err != nil {
-		return nil, usage(err, "correct the prompts of the project, or take them away")
+		return nil, usage(err, "correct the project's prompts, or remove them")
 	}
 	// The repository must not override what the owner is asked to sign.
 	own, err := feedback.LoadPrompts()
@@ -73,7 +73,7 @@ func (a *App) openLoop(ctx context.Context, p *project, o selfFixOptions) (*self
 		return nil, err
 	}
 	if l.reaper, err = startReaper(self); err != nil {
-		return nil, fail(exitCannotRun, fmt.Errorf("start the process that ends runplan's children should it be killed: %w", err), "")
+		return nil, fail(exitCannotRun, fmt.Errorf("start the reaper process: %w", err), "")
 	}
 	if l.store, err = store.OpenFeedback(ctx, p.layout.Feedback()); err != nil {
 		l.reaper.Close()

@@ -46,7 +46,7 @@ func (a *App) signFeedback(ctx context.Context, id string, deny bool, by trust.S
 		if err != nil {
 			return feedbackTrouble(trustTrouble(err), exitFailed)
 		}
-		fmt.Fprintf(a.Stdout, "plan %d of %s is approved. It goes on with: runplan self-fix process\n", plan.Round, plan.FeedbackID)
+		fmt.Fprintf(a.Stdout, "plan %d of %s is approved. To continue: runplan self-fix process\n", plan.Round, plan.FeedbackID)
 		return nil
 	})
 }

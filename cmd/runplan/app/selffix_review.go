@@ -82,10 +82,10 @@ func (l *selfFix) reviewed(ctx context.Context, w feedback.ReviewWish) (review.R
 	}
 	v, err := review.Run(ctx, in)
 	if err == nil && v.Verdict == review.NoVerdict {
-		err = errors.New("a pass could not look")
+		err = errors.New("a pass could not run")
 		for _, p := range v.Passes {
 			if p.Status == gates.Errored {
-				err = fmt.Errorf("pass %d, %s, could not look: %s", p.Number, p.Name, p.Note)
+				err = fmt.Errorf("pass %d, %s, could not run: %s", p.Number, p.Name, p.Note)
 			}
 		}
 	}

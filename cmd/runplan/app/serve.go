@@ -1,17 +1,14 @@
 package app
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"html"
 	"io"
-	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -38,13 +35,13 @@ func newServeCommand(a *App) *cobra.Command {
 		Short: "Serve a page to look at runs, and to act where one waits for you",
 		Long: `Serve a page for the browser on this machine: runs as they go, the plan as a picture, what each agent says, gates
 with their findings, candidates side by side, what needs you, and what the runs taught. It reads the journal and
-disturbs nothing; approving there is the same as with the commands. It needs no internet.
+disturbs nothing. What you approve, stop, continue or discard there runs the command of that name. It needs no internet.
 
 The address that is printed has a token in it, which lets a browser in. The browser keeps a cookie instead, so that
 the page finds its server again after a restart, if --addr names a port.
 
 The page is served to this machine only. --insecure-listen allows addresses that other machines can reach: there is no
-encryption, so whoever can read the network in between can read the page, take its cookie and act as you. Prefer
+encryption, so anyone who can read the network in between can read the page, take its cookie and act as you. Prefer
 a tunnel: ssh -L 8080:127.0.0.1:8080 HOST.
 
 Ctrl-C ends it.` + exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun),
@@ -95,8 +92,16 @@ func (a *App) listen(ctx context.Context, p *project, o serveOptions) (*web.Serv
 	pages, err := page.New(page.Options{
 		Name: filepath.Base(p.repo.Root), Layout: p.layout, Repo: p.repo, Alive: p.lookAlive, Now: time.Now, Zone: time.Local,
 		Waiting: func(ctx context.Context) (page.Waiting, error) { return a.waitingFor(ctx, p), nil },
-		Acts:    a.acts(),
-		Format:  p.formatOf,
+		Acts:    a.acts(p),
+		Preview: func(ctx context.Context, act, run string) (page.Outcome, error) { return a.preview(ctx, p, act, run) },
+		Trace: func(ctx context.Context, run string) (string, error) {
+			html, err := a.commandOutput(ctx, []string{"trace", "--html", "--", "run:" + run})
+			if html != "" {
+				return html, nil // the error says that not all is proven, and so does the page
+			}
+			return "", err
+		},
+		Format: p.formatOf,
 	})
 	if err != nil {
 		return nil, err
@@ -104,12 +109,12 @@ func (a *App) listen(ctx context.Context, p *project, o serveOptions) (*web.Serv
 	server, err := web.Listen(ctx, web.Options{Addr: o.addr, Insecure: o.insecure, Name: p.repo.Root, Key: key, Pages: pages})
 	switch {
 	case errors.Is(err, web.ErrReachable):
-		return nil, usage(err, "there is no encryption: whoever reads the network in between can act as you. Take 127.0.0.1 and a tunnel (ssh -L); or say that you mean it: --insecure-listen")
+		return nil, usage(err, "there is no encryption: anyone who reads the network in between can act as you. Take 127.0.0.1 and a tunnel (ssh -L); or say that you mean it: --insecure-listen")
 	case err != nil:
 		return nil, usage(err, "take another address with --addr, such as 127.0.0.1:0")
 	}
 	if o.insecure {
-		fmt.Fprintln(a.Stderr, "runplan: --insecure-listen: other machines may reach the page, and nothing is encrypted: whoever reads the network in between can act as you")
+		fmt.Fprintln(a.Stderr, "runplan: --insecure-listen: other machines may reach the page, and nothing is encrypted: anyone who reads the network in between can act as you")
 	}
 	return server, nil
 }
@@ -194,54 +199,6 @@ func (p *project) formatOf(agent string) stream.Format {
 	}
 	preset, _ := command.PresetOf(name)
 	return preset.Format
-}
-
-// acts returns the actions of the page's forms. Each runs the command that a person would type, so both have the same
-// effect.
-func (a *App) acts() map[string]page.Act {
-	return map[string]page.Act{
-		"approve": func(ctx context.Context, form url.Values) (string, error) {
-			args := []string{"approve", "--reason=" + form.Get("reason")}
-			if name := form.Get("signature"); name != "" {
-				args = append(args, "--signature="+name)
-			}
-			done := page.DoneApproved
-			if form.Get("answer") != "yes" {
-				args, done = append(args, "--deny"), page.DoneDenied
-			}
-			return done, a.command(ctx, append(args, "--", form.Get("id")))
-		},
-		"queue": func(ctx context.Context, form url.Values) (string, error) {
-			args := []string{"blueprint", "queue", "close", "--approve", "--signature=" + form.Get("signature"), "--reason=" + form.Get("reason")}
-			done := page.DoneAcknowledged
-			if form.Get("fixed") == "yes" {
-				args, done = append(args, "--fixed"), page.DoneFixed
-			}
-			return done, a.command(ctx, append(args, "--", form.Get("id")))
-		},
-		"inbox": func(ctx context.Context, form url.Values) (string, error) {
-			return page.DoneInbox, a.command(ctx, []string{"inbox", "done", "--outcome=" + form.Get("outcome"), "--", form.Get("id")})
-		},
-	}
-}
-
-// command runs one of runplan's own commands and discards its output. The error contains the hint.
-func (a *App) command(ctx context.Context, args []string) error {
-	quiet := *a
-	quiet.Stdin, quiet.Stdout, quiet.Stderr = strings.NewReader(""), io.Discard, new(bytes.Buffer)
-	root := newRootCommand(&quiet)
-	root.SetArgs(args)
-	root.SetIn(quiet.Stdin)
-	root.SetOut(quiet.Stdout)
-	root.SetErr(quiet.Stderr)
-	err := root.ExecuteContext(ctx)
-	if err == nil {
-		return nil
-	}
-	if _, hint := codeOf(err); hint != "" {
-		return fmt.Errorf("%w. What to do: %s", err, hint)
-	}
-	return err
 }
 
 // openBrowser opens the page in the browser. It passes the address in a file that only this user can read, because

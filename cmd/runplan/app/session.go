@@ -15,7 +15,7 @@ import (
 func (r *retrieval) session(ctx context.Context, task string) (solver.Session, error) {
 	s, err := store.CreateSession(ctx, r.project.layout.Sessions(), task)
 	if err != nil {
-		return nil, fmt.Errorf("keep what is found out about the task: %w", err)
+		return nil, fmt.Errorf("store the session of the task: %w", err)
 	}
 	return hidingSession{s, r.redact.String}, nil
 }

@@ -27,7 +27,7 @@ func newInitCommand(a *App) *cobra.Command {
 	var models modelFlags
 	cmd := &cobra.Command{
 		Use:   "init",
-		Short: "Look at the project and write .runplan/config.toml",
+		Short: "Inspect the project and write .runplan/config.toml",
 		Long: `Look at the project and write .runplan/config.toml: the values you give, and as comments what was found (agents,
 linters, tests) with the settings that are changed most. Nothing that you do not give is set. An existing file is never
 changed; runplan config set changes one setting of it.` + exitStatus(exitOK, exitUsage, exitCannotRun),
@@ -50,7 +50,7 @@ changed; runplan config set changes one setting of it.` + exitStatus(exitOK, exi
 			}
 			path := p.layout.Config()
 			if _, err := os.Stat(path); err == nil {
-				return usage(fmt.Errorf("%s is there already", path), "change it with runplan config set KEY VALUE, or with an editor; runplan config shows what holds")
+				return usage(fmt.Errorf("%s already exists", path), "change it with runplan config set KEY VALUE, or with an editor; runplan config shows what holds")
 			}
 			doc := map[string]any{}
 			if agent != "" {
@@ -89,7 +89,7 @@ changed; runplan config set changes one setting of it.` + exitStatus(exitOK, exi
 		},
 	}
 	cmd.Flags().StringVar(&agent, "agent", "", "name of the agent to use")
-	cmd.Flags().StringArrayVar(&command, "command", nil, "program of the agent, then each argument")
+	cmd.Flags().StringArrayVar(&command, "command", nil, "program of the agent, and its arguments (repeat the flag)")
 	models.add(cmd.Flags())
 	return cmd
 }
@@ -142,7 +142,7 @@ The command line wins over variables, those over .runplan/config.toml, that over
 		},
 	}
 	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON array")
-	cmd.Flags().BoolVar(&keys, "keys", false, "list what can be set, with a word on each")
+	cmd.Flags().BoolVar(&keys, "keys", false, "list all settings with their meaning")
 	cmd.AddCommand(newConfigSetCommand(a), newConfigUnsetCommand(a))
 	return cmd
 }
@@ -150,7 +150,7 @@ The command line wins over variables, those over .runplan/config.toml, that over
 // checked is one line of doctor.
 type checked struct {
 	What   string `json:"what"`
-	Status string `json:"status"` // ok, missing, problem; error: could not be looked at; unknown, skipped; of gates: not configured, off
+	Status string `json:"status"` // ok, missing, problem; error: could not be checked; unknown, skipped; of gates: not configured, off
 	Detail string `json:"detail"`
 	Fix    string `json:"fix,omitempty"`
 }
@@ -160,7 +160,7 @@ func newDoctorCommand(a *App) *cobra.Command {
 	var agent, confined string
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Look whether everything a run needs is there, and say what to do",
+		Short: "Check that everything a run needs is present, and say what to do",
 		Long:  "Look at git, the repository, the settings, the agents, the models and the tools that gates use." + doctorAgentHelp + doctorSandboxHelp + exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun, exitInterrupted),
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -192,14 +192,14 @@ func newDoctorCommand(a *App) *cobra.Command {
 				err = fail(exitFailed, fmt.Errorf("%d problem(s)", bad), "")
 			}
 			if err == nil && unseen > 0 {
-				err = fail(exitCannotRun, fmt.Errorf("%d thing(s) could not be looked at", unseen), "")
+				err = fail(exitCannotRun, fmt.Errorf("%d item(s) could not be checked", unseen), "")
 			}
 			return err
 		},
 	}
 	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON array")
-	cmd.Flags().StringVar(&agent, "agent", "", "try an agent in a repository of its own: it says a word and writes a file")
-	cmd.Flags().StringVar(&confined, "sandbox", "", "try the sandbox of an agent: what has to work inside, and what must not")
+	cmd.Flags().StringVar(&agent, "agent", "", "try an agent in a scratch repository: it answers a question and writes a file")
+	cmd.Flags().StringVar(&confined, "sandbox", "", "try the sandbox of an agent: what must work inside it, and what must not")
 	return cmd
 }
 
@@ -245,7 +245,7 @@ func (a *App) examine(cmd *cobra.Command) []checked {
 	if err := p.repo.Ident(ctx); err != nil {
 		add("author", "problem", err.Error(), "git config user.name and user.email")
 	} else {
-		add("author", "ok", "git knows who commits", "")
+		add("author", "ok", "user.name and user.email are set", "")
 	}
 	if err := a.signing(ctx, p); err != nil {
 		_, hint := codeOf(err)

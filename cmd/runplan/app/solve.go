@@ -28,7 +28,7 @@ func newSolveCommand(a *App) *cobra.Command {
 	var budget budgetFlags
 	cmd := &cobra.Command{
 		Use:   "solve [TASK]",
-		Short: "Have a local model carry out a task, or the batches of a plan",
+		Short: "Have a local model do a task, or the batches of a plan",
 		Long: `Have the coding model of [models] carry out a task: context is retrieved from the index, the
 model answers with search/replace edits, and gates check what came of them. What fails is
 tried again, and the model is told why.
@@ -71,20 +71,20 @@ runplan/<name>/main. A run that was stopped goes on with "runplan resume".
 	f.StringVar(&o.route.from, "from", "", "first batch of the plan to run, by number")
 	f.StringVar(&o.route.to, "to", "", "last batch of the plan to run, by number")
 	a.repoFlag(f)
-	f.Var(&o.solver.loops, "max-refinement-loops", "how often an attempt may ask for more context (else solve.max_refinement_loops)")
-	f.StringVar(&plan, "plan", "", "plan whose batches are carried out; the task then says what it is all for, and may be left out")
+	f.Var(&o.solver.loops, "max-refinement-loops", "how often an attempt may ask for more context (default solve.max_refinement_loops)")
+	f.StringVar(&plan, "plan", "", "plan to execute; the task then describes its purpose, and is optional")
 	f.StringVar(&o.land, "land", "", "branch (leave the run branch), ff (fast-forward the start branch) or pr (push, open a pull request)")
-	f.IntVar(&o.maxAttempts, "max-attempts", 0, "attempts at a batch before it counts as failed (else solve.max_attempts)")
-	f.BoolVar(&o.allowDirty, "allow-dirty", false, "run although the checkout has changes; they are not part of the run")
-	f.BoolVar(&o.fresh, "new", false, "start afresh although a run of this task is not finished")
-	f.BoolVar(&o.dryRun, "dry-run", false, "show what would be run, and stop")
+	f.IntVar(&o.maxAttempts, "max-attempts", 0, "attempts at a batch before it fails (default solve.max_attempts)")
+	f.BoolVar(&o.allowDirty, "allow-dirty", false, "run with uncommitted changes in the checkout; they are not part of the run")
+	f.BoolVar(&o.fresh, "new", false, "start a new run although a run of this task is not finished")
+	f.BoolVar(&o.dryRun, "dry-run", false, "show what would run, and stop")
 	return cmd
 }
 
 // solve runs a task or a plan with the solver.
 func (a *App) solve(ctx context.Context, p *project, task, plan string, o runOptions) error {
 	if task == "" && plan == "" {
-		return usage(errors.New("solve needs a task, or a plan"), `say what is to be done: runplan solve "…", or: runplan solve --plan FILE`)
+		return usage(errors.New("solve needs a task, or a plan"), `say what to do: runplan solve "…", or: runplan solve --plan FILE`)
 	}
 	o.agent = solver.Name
 	if _, err := p.attempts(o.maxAttempts, o.agent); err != nil {
@@ -127,7 +127,7 @@ func taskPlan(task string) (string, error) {
 			return text, nil
 		}
 	}
-	return "", usage(errors.New("the task cannot be written down as a plan"), "write it into a plan of your own: runplan solve --plan FILE")
+	return "", usage(errors.New("the task cannot be written as a plan"), "write a plan: runplan solve --plan FILE")
 }
 
 // keepTask writes the plan of a task and returns its path. The same task always gets the same file, so that an

@@ -42,7 +42,7 @@ func (f *figure) Type() string { return "int" }
 func (f *figure) Set(text string) error {
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 0 {
-		return errors.New("it is a whole number, 0 or above")
+		return errors.New("use a whole number, 0 or above")
 	}
 	f.n = &n
 	return nil
@@ -98,8 +98,8 @@ func (p *project) solving(o solveOptions, stage llm.Stage) (solving, error) {
 	}
 	loops := cmp.Or(o.loops.n, p.config.Solve.MaxRefinementLoops)
 	if loops == nil {
-		return s, usage(errors.New("it is not said how often an attempt may ask for more context"),
-			"give --max-refinement-loops to solve, or set solve.max_refinement_loops in .runplan/config.toml; 0 is never")
+		return s, usage(errors.New("solve.max_refinement_loops is not set"),
+			"use --max-refinement-loops, or set it in .runplan/config.toml; 0 means never")
 	}
 	s.loops = *loops
 	return s, nil
@@ -133,7 +133,7 @@ func (p *project) unsaid(role llm.Role, stages string, b budgetFlags, more ...ne
 	if len(list) < 2 || !c.Models.Configured() {
 		return nil // a single missing parameter is reported where it is used; missing models come first
 	}
-	return usage(fmt.Errorf("missing: %s", strings.Join(list, ", ")), "give the flags, or write the keys into .runplan/config.toml; they depend on your models, so none has a default")
+	return usage(fmt.Errorf("missing: %s", strings.Join(list, ", ")), "use the flags, or set the keys in .runplan/config.toml; they depend on your models, so they have no defaults")
 }
 
 // attempts returns the number of attempts for a batch: the flag, else the setting. The solver has no default, because
@@ -143,7 +143,7 @@ func (p *project) attempts(flag int, agent string) (int, error) {
 	if agent == solver.Name {
 		n = cmp.Or(flag, p.config.Solve.MaxAttempts)
 		if n == 0 {
-			return 0, usage(errors.New("missing: --max-attempts or solve.max_attempts"), "there is no default: each attempt takes the time of a model")
+			return 0, usage(errors.New("missing: --max-attempts or solve.max_attempts"), "it has no default, because each attempt takes model time")
 		}
 	}
 	if n < 1 {
@@ -169,7 +169,7 @@ func namedStages(text string) ([]string, error) {
 
 // addStages adds the flag for the stages.
 func addStages(cmd *cobra.Command, to *string) {
-	cmd.Flags().StringVar(to, "stages", "", "stages that look for context, in order: scope,precision (else stages.default)")
+	cmd.Flags().StringVar(to, "stages", "", "stages that retrieve context, in order: scope,precision (default stages.default)")
 }
 
 // modelTools holds what is needed to ask a model.
@@ -205,7 +205,7 @@ func (t *modelTools) fill(ctx context.Context, role llm.Role) error {
 	}
 	var err error
 	if t.solver, err = solver.LoadPrompts(t.project.prompts()); err != nil {
-		return usage(err, "correct the prompts of the project, or take them away")
+		return usage(err, "correct the project's prompts, or remove them")
 	}
 	return nil
 }

@@ -82,7 +82,7 @@ never counted as nothing: it is told beside the sum. It reads the journal and di
 	}
 	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
 	cmd.Flags().BoolVar(&all, "all", false, "all runs of the repository")
-	cmd.Flags().StringVar(&by, "by", "", "sums instead of attempts, by "+strings.Join(ledger.Keys(), ", "))
+	cmd.Flags().StringVar(&by, "by", "", "print sums instead of attempts, by "+strings.Join(ledger.Keys(), ", "))
 	return cmd
 }
 
@@ -122,9 +122,9 @@ func (a *App) spent(ctx context.Context, p *project, name string, all bool) (spe
 	}
 	switch {
 	case len(s.Runs) == 0 && name == "" && len(s.Calls) == 0:
-		return s, usage(fmt.Errorf("%s has no runs yet", p.repo.Root), "start one: runplan PLAN.md")
+		return s, usage(fmt.Errorf("%s has no runs", p.repo.Root), "start one: runplan PLAN.md")
 	case len(s.Runs) == 0 && name != "":
-		return s, usage(fmt.Errorf("no run is called %s", name), "runplan status --all lists them")
+		return s, usage(fmt.Errorf("run %s not found", name), "runplan status --all lists them")
 	}
 	s.Total = ledger.Add(s.Lines)
 	return s, nil

@@ -22,8 +22,8 @@ func newStandupCommand(a *App) *cobra.Command {
 	since := 24 * time.Hour
 	cmd := &cobra.Command{
 		Use:   "standup",
-		Short: "Report what was done, is under way, is stuck and waits for you",
-		Long: `Print a stand-up report of this repository as markdown: what runs did since then, what is under way, what is stuck and
+		Short: "Report what is done, in progress, stuck, or waiting for you",
+		Long: `Print a stand-up report of this repository as markdown: what runs did since then, what is in progress, what is stuck and
 why, what was spent, what waits in the inbox, and the tier of trust. It is made of what the journal says; no model
 is asked. .runplan/prompts/standup.md takes the place of the built-in form.` + exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun),
 		Args: cobra.NoArgs,
@@ -55,7 +55,7 @@ is asked. .runplan/prompts/standup.md takes the place of the built-in form.` + e
 			return nil
 		},
 	}
-	cmd.Flags().DurationVar(&since, "since", since, "how far to look back")
+	cmd.Flags().DurationVar(&since, "since", since, "length of the period to report")
 	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
 	return cmd
 }
@@ -83,7 +83,7 @@ func (a *App) standup(ctx context.Context, p *project, from, to time.Time) (trus
 			}
 		}
 	}
-	s.Spent = "nothing: no agent was at work"
+	s.Spent = "nothing: no agent was running"
 	if len(lines) > 0 {
 		s.Spent = ledger.Add(lines).String()
 	}

@@ -25,7 +25,7 @@ func newStatusCommand(a *App) *cobra.Command {
 	var o statusOptions
 	cmd := &cobra.Command{
 		Use:   "status [RUN]",
-		Short: "Show how the runs stand",
+		Short: "Show the state of runs",
 		Long: `Show the newest run, the given one, or all of them, batch by batch: what was decided of it, and what came
 of that. It reads the journal and disturbs nothing.
 
@@ -59,7 +59,7 @@ cannot be known is called "no data".` + exitStatus(exitOK, exitUsage, exitCannot
 	f.BoolVar(&o.json, "json", false, "print all runs as JSON")
 	f.BoolVar(&o.all, "all", false, "show all runs")
 	f.BoolVar(&o.lines, "lines", false, "one line a batch, for logs and programs")
-	f.BoolVar(&o.metrics, "metrics", false, "how well the decisions were")
+	f.BoolVar(&o.metrics, "metrics", false, "show how good the decisions were")
 	return cmd
 }
 
@@ -115,7 +115,7 @@ func (a *App) showStatus(ctx context.Context, p *project, name string, o statusO
 }
 
 func noSuchRun(name string) error {
-	return usage(fmt.Errorf("no run is called %s", name), "runplan status --all lists them")
+	return usage(fmt.Errorf("run %s not found", name), "runplan status --all lists them")
 }
 
 // standing adds the work in progress to runs that are running.
@@ -168,11 +168,11 @@ func (p *project) lookAlive(sums []runner.Summary) {
 		}
 		lock.Release()
 		if sums[i].Status == runner.RunPaused { // it stays paused; a resume waits for the rest
-			sums[i].Reason += "; its process is gone, and runplan resume " + sums[i].Run[:8] + " waits for the rest"
+			sums[i].Reason += "; its process ended, and runplan resume " + sums[i].Run[:8] + " waits for the rest"
 			continue
 		}
 		sums[i].Status, sums[i].Stop = runner.RunStopped, runner.OutcomeCancelled
-		sums[i].Reason = "its process is gone; to continue it: runplan resume " + sums[i].Run[:8]
+		sums[i].Reason = "its process ended; to continue it: runplan resume " + sums[i].Run[:8]
 	}
 }
 
@@ -183,7 +183,7 @@ func newLogCommand(a *App) *cobra.Command {
 	var o logOptions
 	cmd := &cobra.Command{
 		Use:   "log [RUN|decisions|sampling]",
-		Short: "Tell the story of a run from its journal",
+		Short: "Show the events of a run",
 		Long: `Print the events of a run, the newest one if none is given; with --follow until it ends.
 
 With --decisions it prints what was decided of the run and why, line by line: mode, order, models, early
@@ -220,8 +220,8 @@ of each candidate term by term, and who won. Both take --json.` + exitStatus(exi
 	f := cmd.Flags()
 	f.BoolVar(&o.json, "json", false, "one JSON event a line")
 	f.BoolVarP(&o.follow, "follow", "f", false, "wait for more until the run ends")
-	f.BoolVar(&o.decisions, "decisions", false, "what was decided, and why")
-	f.BoolVar(&o.sampling, "sampling", false, "tournaments, with the scores term by term")
+	f.BoolVar(&o.decisions, "decisions", false, "print decisions and their reasons")
+	f.BoolVar(&o.sampling, "sampling", false, "print tournaments with their scores term by term")
 	return cmd
 }
 

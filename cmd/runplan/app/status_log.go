@@ -60,7 +60,7 @@ func (a *App) logDecisions(ctx context.Context, p *project, name string, asJSON 
 		}
 	}
 	if !found && !asJSON {
-		fmt.Fprintf(a.Stdout, "%s has nothing on run %s\n", p.layout.Rel(path), run)
+		fmt.Fprintf(a.Stdout, "%s has no entry for run %s\n", p.layout.Rel(path), run)
 	}
 	return nil
 }

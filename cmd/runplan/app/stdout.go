@@ -6,6 +6,8 @@ import (
 	"os"
 	"sync"
 	"syscall"
+
+	"github.com/runplan/runplan/internal/ui"
 )
 
 // output is standard output that remembers its first write error. A truncated output must not look complete, and few
@@ -29,6 +31,12 @@ func (o *output) Write(p []byte) (int, error) {
 		o.err = failed
 	}
 	return n, failed
+}
+
+// Columns returns the width of the terminal that the output goes to, or 0.
+func (o *output) Columns() int {
+	f, _ := o.to.(*os.File)
+	return ui.Columns(f)
 }
 
 // outcome returns err, or else the write error.

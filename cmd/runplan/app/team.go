@@ -91,8 +91,8 @@ type limitFlags struct {
 
 func (l *limitFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.Float64Var(&l.maxCost, "max-cost", 0, "stop before an attempt that would bring the run's cost above so many US dollars (exit 4); with resume, 0 lifts the limit")
-	f.StringVar(&l.onLimit, "on-limit", "", "what follows when an agent met a rate limit and nothing else can be done: exit (4), wait until it is over, fallback (the agents of run.fallback take over; once all are limited, exit) or fallback,wait")
+	f.Float64Var(&l.maxCost, "max-cost", 0, "cost limit of the run in US dollars: stop before an attempt that would exceed it (exit 4); with resume, 0 removes it")
+	f.StringVar(&l.onLimit, "on-limit", "", "on a rate limit, when nothing else can be done: exit (4), wait until it resets, fallback (agents of run.fallback take over; once all are limited, exit) or fallback,wait")
 	f.BoolVar(&l.wait, "wait", false, "the same as --on-limit wait")
 	l.cmd = cmd
 	before := cmd.PreRunE
@@ -112,7 +112,7 @@ func (l *limitFlags) check() error {
 		return err
 	}
 	if l.maxCost < 0 || math.IsNaN(l.maxCost) || math.IsInf(l.maxCost, 0) || l.cmd.Name() != "resume" && l.cmd.Flags().Changed("max-cost") && l.maxCost == 0 {
-		return usage(errors.New("--max-cost: a run that may cost nothing cannot run; give an amount above 0"), "")
+		return usage(errors.New("--max-cost must be above 0"), "")
 	}
 	if l.wait {
 		l.onLimit = "wait"

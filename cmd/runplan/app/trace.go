@@ -81,11 +81,11 @@ Status 1 says that no run made what was asked for.` + exitStatus(exitOK, exitFai
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVar(&o.json, "json", false, "print one JSON object")
+	f.BoolVar(&o.json, "json", false, "print a JSON object")
 	f.BoolVar(&o.markdown, "markdown", false, "print markdown, for a pull request")
-	f.BoolVar(&o.html, "html", false, "print one page of HTML that needs nothing else")
+	f.BoolVar(&o.html, "html", false, "print one self-contained HTML page")
 	f.StringVar(&o.run, "run", "", "run to look in: its id or the beginning of it, its plan, or the name in its branch")
-	f.StringVar(&o.at, "at", "", "with FILE:LINE, the commit or branch in which the file is looked at (else the checkout)")
+	f.StringVar(&o.at, "at", "", "with FILE:LINE, the commit or branch in which the file is checked (else the checkout)")
 	return cmd
 }
 
@@ -143,7 +143,7 @@ func (t *tracing) find(name string) (string, error) {
 		}
 	}
 	if name == "" {
-		return "", usage(fmt.Errorf("%s has no runs yet", t.project.repo.Root), "start one: runplan PLAN.md")
+		return "", usage(fmt.Errorf("%s has no runs", t.project.repo.Root), "start one: runplan PLAN.md")
 	}
 	return "", noSuchRun(name)
 }
@@ -206,7 +206,7 @@ func (p *project) tracedRun(ctx context.Context, a *App, j *store.Journal, runs 
 			return nil, usage(err, "")
 		}
 	} else if !errors.Is(err, fs.ErrNotExist) {
-		return nil, usage(fmt.Errorf("read the plan: %w", err), "see that it is a file that you can read")
+		return nil, usage(fmt.Errorf("read the plan: %w", err), "check that it is a readable file")
 	} else {
 		text = in.Runs[0].PlanText
 	}

@@ -39,7 +39,7 @@ func (t *tracing) trace(ctx context.Context, what string) error {
 		}
 	}
 	if what == "" {
-		return usage(errors.New("nothing is asked for"), "see: runplan trace --help")
+		return usage(errors.New("nothing to look up"), "see: runplan trace --help")
 	}
 	var answers []*trace.Answer
 	var found []string
@@ -55,7 +55,7 @@ func (t *tracing) trace(ctx context.Context, what string) error {
 	}
 	switch {
 	case len(found) == 0:
-		return usage(fmt.Errorf("%s: no run, line, commit, requirement, task or test of that name is known", what), "runplan trace --help lists what it may be, runplan trace what the newest run has")
+		return usage(fmt.Errorf("%s: not a known run, line, commit, requirement, task or test", what), "runplan trace --help lists the forms, runplan trace the names of the newest run")
 	case len(found) > 1:
 		return usage(fmt.Errorf("%s has %d meanings", what, len(found)), "write one of: %s", strings.Join(found, ", "))
 	case answers[0] == nil:
@@ -111,7 +111,7 @@ func (t *tracing) asLine(ctx context.Context, what string) (*trace.Answer, strin
 		return a, "", nil
 	}
 	if err != nil {
-		return nil, "", usage(err, "give a line that the file has, of a file that git tracks")
+		return nil, "", usage(err, "give an existing line of a file that git tracks")
 	}
 	a, err := t.ofCommit(ctx, what, "line", file, commit)
 	if a != nil {
@@ -164,7 +164,7 @@ func (t *tracing) ofCommit(ctx context.Context, what, kind, file string, c trace
 			return nil, err
 		}
 	}
-	none := trace.Nobody(what, kind, "no run made it")
+	none := trace.Nobody(what, kind, "no run created it")
 	none.Commit = &c
 	if len(parts) == 0 {
 		return none, nil
@@ -183,7 +183,7 @@ func (t *tracing) ofCommit(ctx context.Context, what, kind, file string, c trace
 		}
 	}
 	none.Made, none.Parts = true, parts
-	none.Note = "by its message a run made it, of which the journal here knows nothing"
+	none.Note = "its message names a run that the journal here does not have"
 	return none, nil
 }
 

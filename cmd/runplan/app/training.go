@@ -20,7 +20,7 @@ import (
 func newTrainingCommand(a *App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "training",
-		Short: "Turn what runs leave behind into data that a model can be trained on",
+		Short: "Turn the results of runs into training data",
 		Long: `Turn what runs and the history of repositories leave behind into examples, choose among them, write them for a trainer,
 and put what comes of it into service. Nothing is trained, and nothing put into service, unless a person says so.
 
@@ -83,7 +83,7 @@ func (p *project) openLog(ctx context.Context) (*store.Log, error) {
 }
 
 func noLogYet(p *project) error {
-	return usage(fmt.Errorf("%s has no journal yet, so nothing was logged", p.repo.Root), "training learns from runs: runplan PLAN.md; from history alone: runplan training bootstrap")
+	return usage(fmt.Errorf("%s has no journal yet", p.repo.Root), "training learns from runs: runplan PLAN.md; from history alone: runplan training bootstrap")
 }
 
 // showTally prints the number of examples and of refusals.

@@ -21,7 +21,7 @@ func newTrainingAdaptersCommand(a *App) *cobra.Command {
 	var asJSONFlag bool
 	cmd := &cobra.Command{
 		Use:   "adapters",
-		Short: "List trained adapters, and which model each stage has",
+		Short: "List trained adapters and the model of each stage",
 		Long: `List which model answers for each stage and what chose it, then the versions of all adapters that were trained here.
 
 The model of a stage is chosen by the flag of a command, else by [models.overrides] of the settings, else it is the active
@@ -31,7 +31,7 @@ are for the owner alone.` + exitStatus(exitOK, exitUsage, exitCannotRun),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.listAdapters(cmd.Context(), asJSONFlag) },
 	}
 	a.repoFlag(cmd.Flags())
-	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print one JSON object")
+	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
 	cmd.AddCommand(newTrainingDeployCommand(a), newTrainingRollbackCommand(a))
 	return cmd
 }

@@ -37,7 +37,7 @@ func newTrainingBootstrapCommand(a *App) *cobra.Command {
 	var o bootstrapOptions
 	cmd := &cobra.Command{
 		Use:   "bootstrap REPO",
-		Short: "Make examples of a repository's history",
+		Short: "Make training examples from a repository's history",
 		Long: `Make examples of the history of a repository, before anything was ever run on it. A commit is a task that somebody did:
 its message is the task, the code before it is what there was to see, its diff is the answer. No model is asked.
 
@@ -49,7 +49,7 @@ that holds what looks like a secret is left out as a whole. The table tells how 
 
 DIR gets a file of examples for each stage and, last of all, manifest.json: where that is, all is whole. Run it again
 after it was killed, and it goes on. The same commits, options and seed give the same bytes; the seed decides which
-irrelevant files are offered, and nothing else.
+irrelevant files and chunks are offered, and nothing else.
 
   runplan training bootstrap . --out data
   runplan training bootstrap ../other --out data --stages scope,execute_code --since 2025-01-01 --max 500` +
@@ -62,11 +62,11 @@ irrelevant files are offered, and nothing else.
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.out, "out", "", "folder that the examples are written to; it has to be new, empty, or that of an interrupted bootstrap")
+	f.StringVar(&o.out, "out", "", "output folder: new, empty, or that of an interrupted bootstrap")
 	f.Uint64Var(&o.seed, "seed", 1, "of what is drawn")
 	f.StringSliceVar(&o.stages, "stages", nil, "task_analysis, scope, precision, execute_plan, execute_code (else all)")
-	f.IntVar(&o.max, "max", 0, "use so many commits at most, the newest ones (0: all)")
-	f.StringVar(&o.since, "since", "", "read no commit before this day: 2025-01-31, or a time as in RFC 3339")
+	f.IntVar(&o.max, "max", 0, "maximum number of commits, newest first (0: all)")
+	f.StringVar(&o.since, "since", "", "ignore commits before this day: 2025-01-31, or an RFC 3339 time")
 	f.BoolVar(&o.json, "json", false, "print the manifest as one JSON object")
 	return cmd
 }
@@ -97,7 +97,7 @@ func (a *App) bootstrapExamples(ctx context.Context, dir string, o bootstrapOpti
 	}
 	h.Redact = a.redactor(p).String
 	if p.repo.Shallow() {
-		fmt.Fprintln(a.Stderr, "warning: the clone is shallow: what is older than its oldest commit is not read; to have it: git fetch --unshallow")
+		fmt.Fprintln(a.Stderr, "warning: the clone is shallow: older commits are not read; to get them: git fetch --unshallow")
 	}
 	// A bootstrap is short and uses the CPU all the time, so memory is cheaper than collection. About half of that
 	// memory is live, however long the history is.
@@ -109,7 +109,7 @@ func (a *App) bootstrapExamples(ctx context.Context, dir string, o bootstrapOpti
 	progress.clear()
 	switch {
 	case ctx.Err() != nil:
-		return fail(exitInterrupted, errors.New("interrupted"), "run the same command again: it goes on where it was")
+		return fail(exitInterrupted, errors.New("interrupted"), "run the same command again: it continues where it stopped")
 	case err != nil:
 		return bootstrapTrouble(err, o.out)
 	case o.json:
@@ -118,7 +118,7 @@ func (a *App) bootstrapExamples(ctx context.Context, dir string, o bootstrapOpti
 		err = a.printBootstrap(m, o.out)
 	}
 	if err == nil && m.Used == 0 {
-		return fail(exitFailed, fmt.Errorf("none of %d commits makes an example", m.Commits), "the table says why; small commits with messages that say what changed are what it takes")
+		return fail(exitFailed, fmt.Errorf("none of %d commits makes an example", m.Commits), "the table says why; usable are small commits whose messages say what changed")
 	}
 	return err
 }
@@ -128,13 +128,13 @@ func bootstrapFlags(o bootstrapOptions) (history.Options, error) {
 	h := history.Options{Seed: o.seed, Max: o.max}
 	switch {
 	case o.out == "":
-		return h, usage(errors.New("--out says where the examples go, and is missing"), "name a new folder: --out data")
+		return h, usage(errors.New("--out is missing"), "choose a new folder: --out data")
 	case o.max < 0:
 		return h, usage(fmt.Errorf("--max is %d", o.max), "give a number of commits, or 0 for all")
 	}
 	for _, s := range o.stages {
 		if !slices.Contains(history.Stages(), training.Stage(s)) {
-			return h, usage(fmt.Errorf("--stages: there is no stage %q", s), "stages are %s", strings.Trim(fmt.Sprint(history.Stages()), "[]"))
+			return h, usage(fmt.Errorf("--stages: unknown stage %q", s), "stages are %s", strings.Trim(fmt.Sprint(history.Stages()), "[]"))
 		}
 		h.Stages = append(h.Stages, training.Stage(s))
 	}
@@ -145,7 +145,7 @@ func bootstrapFlags(o bootstrapOptions) (history.Options, error) {
 			}
 		}
 		if h.Since.IsZero() {
-			return h, usage(fmt.Errorf("--since %q is no day", o.since), "write it as 2025-01-31")
+			return h, usage(fmt.Errorf("--since %q: not a day", o.since), "write it as 2025-01-31")
 		}
 	}
 	return h, nil
@@ -155,21 +155,21 @@ func bootstrapFlags(o bootstrapOptions) (history.Options, error) {
 func bootstrapTrouble(err error, out string) error {
 	switch {
 	case errors.Is(err, git.ErrNoCommits):
-		return usage(err, "there is no history to learn from")
+		return usage(err, "the repository has no history")
 	case errors.Is(err, history.ErrPartial):
 		return usage(err, "clone it without --filter")
 	case errors.Is(err, history.ErrComplete):
-		return usage(err, "it is %s; to make it anew remove the folder, or name another one", ui.Sanitize(out))
+		return usage(err, "it is %s; remove the folder to start again, or choose another one", ui.Sanitize(out))
 	case errors.Is(err, history.ErrOther):
-		return usage(err, "give the same options to go on with it, or name another folder")
+		return usage(err, "use the same options to continue it, or choose another folder")
 	case errors.Is(err, history.ErrBusy):
-		return usage(err, "wait until it is done, or name another folder")
+		return usage(err, "wait until it is done, or choose another folder")
 	case errors.Is(err, history.ErrForeign):
-		return usage(err, "name a new folder")
+		return usage(err, "choose a new folder")
 	case errors.Is(err, history.ErrDamaged):
 		return fail(exitCannotRun, err, "")
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EFBIG):
-		return fail(exitCannotRun, err, "make room and run the same command again: it goes on where it was")
+		return fail(exitCannotRun, err, "free space and run the same command again: it continues where it stopped")
 	}
 	return fail(exitCannotRun, err, "")
 }

@@ -35,7 +35,7 @@ func newTrainingCorpusCommand(a *App) *cobra.Command {
 	var o corpusOptions
 	cmd := &cobra.Command{
 		Use:   "corpus",
-		Short: "Have live units reviewed, as examples of what good code looks like",
+		Short: "Review live units, as training examples of good code",
 		Long: `Have a cold reviewer hold each live unit that qualifies against its blueprint, and then each of its files. A unit qualifies
 when the confidences in its blueprint have a mean of 0.6 or more; without any it is 0. What was reviewed and has not changed
 since is not reviewed again, so that it goes on where it was interrupted.
@@ -54,9 +54,9 @@ All of it is in knowledge/curricula/code-architect.` + exitStatus(exitOK, exitFa
 	}
 	f := cmd.Flags()
 	a.repoFlag(f)
-	f.BoolVar(&o.dry, "dry-run", false, "print QUALIFY or SKIP for each live unit, and do nothing")
-	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it unasked")
-	f.BoolVar(&o.json, "json", false, "print one JSON object")
+	f.BoolVar(&o.dry, "dry-run", false, "print QUALIFY or SKIP for each live unit, and stop")
+	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it without a question")
+	f.BoolVar(&o.json, "json", false, "print a JSON object")
 	cmd.AddCommand(newCorpusBuildCommand(a), newCorpusStatusCommand(a))
 	return cmd
 }
@@ -65,7 +65,7 @@ func newCorpusBuildCommand(a *App) *cobra.Command {
 	var o corpusOptions
 	cmd := &cobra.Command{
 		Use:   "build",
-		Short: "Make training pairs of all reviews",
+		Short: "Make training pairs from all reviews",
 		Long: `Make a pair of each review of a candidate (forward) and of a live unit or file (retroactive) whose code is still there, and
 write them, train.jsonl and validation.jsonl into knowledge/curricula/code-architect. All pairs of a unit are on one side of the
 split. Reviews whose code has changed since, or that nothing has come of yet, are counted and left out.
@@ -76,8 +76,8 @@ The same reviews, code and seed give the same bytes.` + exitStatus(exitOK, exitF
 	}
 	f := cmd.Flags()
 	a.repoFlag(f)
-	f.Uint64Var(&o.seed, "seed", 1, "which units are held back for validation")
-	f.BoolVar(&o.json, "json", false, "print one JSON object")
+	f.Uint64Var(&o.seed, "seed", 1, "random seed for the choice of validation units")
+	f.BoolVar(&o.json, "json", false, "print a JSON object")
 	return cmd
 }
 
@@ -85,7 +85,7 @@ func newCorpusStatusCommand(a *App) *cobra.Command {
 	var o corpusOptions
 	cmd := &cobra.Command{
 		Use:   "status",
-		Short: "Tell whether a training is due",
+		Short: "Report whether a training is due",
 		Long: `Count the pairs, forward and retroactive ones apart, and look whether the adapter was trained on them. Where there are as many
 as curriculum.json asks for, and the adapter is absent or stale, the journal of blueprints gets a note with the command, once.
 Nothing is ever started.` + exitStatus(exitOK, exitUsage, exitCannotRun),
@@ -93,7 +93,7 @@ Nothing is ever started.` + exitStatus(exitOK, exitUsage, exitCannotRun),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.corpusStatus(cmd.Context(), o) },
 	}
 	a.repoFlag(cmd.Flags())
-	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object")
+	cmd.Flags().BoolVar(&o.json, "json", false, "print a JSON object")
 	return cmd
 }
 
@@ -107,7 +107,7 @@ func (a *App) collectCorpus(ctx context.Context, o corpusOptions) error {
 		return blueprintTrouble(err)
 	}
 	if len(units) == 0 {
-		return usage(errors.New("there is no live blueprint, so there is nothing to review"), "promote a unit: runplan blueprint promote UNIT")
+		return usage(errors.New("there is no live blueprint to review"), "promote a unit: runplan blueprint promote UNIT")
 	}
 	if o.dry {
 		return a.showQualified(units, o.json)
@@ -130,9 +130,9 @@ func (a *App) collectCorpus(ctx context.Context, o corpusOptions) error {
 	var answer *llm.AnswerError
 	switch {
 	case ctx.Err() != nil:
-		return fail(exitInterrupted, errors.New("interrupted"), "what was reviewed is kept; the same command goes on")
+		return fail(exitInterrupted, errors.New("interrupted"), "finished reviews are kept; the same command continues")
 	case errors.As(err, &answer), errors.Is(err, blueprint.ErrAnswer):
-		return fail(exitFailed, err, "what was reviewed is kept; a larger model may keep to the form")
+		return fail(exitFailed, err, "finished reviews are kept; a larger model may keep to the format")
 	case errors.Is(err, blueprint.ErrNothingSeen):
 		return fail(exitCannotRun, err, "install ast-grep for Python, TypeScript and JavaScript")
 	case err != nil && !isFull(err):
@@ -224,13 +224,13 @@ func (a *App) buildCorpus(ctx context.Context, o corpusOptions) error {
 		a.showRefused(built.Refused)
 		return usage(err, "review live units: runplan training corpus; or candidates: runplan blueprint review UNIT")
 	case errors.As(err, &leak):
-		return fail(exitFailed, err, "take it out of the code; nothing was written")
+		return fail(exitFailed, err, "remove it from the code; nothing was written")
 	case errors.As(err, &wrong):
 		return noBlueprint(err)
 	case err != nil && isFull(err):
 		return err
 	case err != nil:
-		return fail(exitFailed, err, "correct that file, or take it away; nothing was written")
+		return fail(exitFailed, err, "correct or remove that file; nothing was written")
 	}
 	if err := built.Write(p.repo.Root); err != nil {
 		return err
@@ -264,7 +264,7 @@ func (a *App) corpusStatus(ctx context.Context, o corpusOptions) error {
 	}
 	pairs, err := corpus.Read(p.repo.Root, spec.Name)
 	if err != nil {
-		return fail(exitCannotRun, err, "make them anew: runplan training corpus build")
+		return fail(exitCannotRun, err, "make them again: runplan training corpus build")
 	}
 	state, err := p.adapterState(spec.Name)
 	if err != nil {

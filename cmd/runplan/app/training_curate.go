@@ -32,7 +32,7 @@ func newTrainingCurateCommand(a *App) *cobra.Command {
 	var o trainingCurateOptions
 	cmd := &cobra.Command{
 		Use:   "curate --plan FILE --in DIR|--logged --out DIR",
-		Short: "Choose examples by a training plan, and keep some for validation",
+		Short: "Select examples by a training plan, and hold some back for validation",
 		Long: `Make a dataset of examples, by a training plan: what is of another stage or not good enough is left out, so are copies and
 near-duplicates, and bad examples beyond the plan's ratio. The newest part of each repository is kept for validation.
 
@@ -57,10 +57,10 @@ The same examples, plan and seed make the same bytes. Nothing is written unless 
 	f := cmd.Flags()
 	a.repoFlag(f)
 	f.StringVar(&o.plan, "plan", "", "training plan to follow")
-	f.StringArrayVar(&o.in, "in", nil, "folder with examples, or a file of them; may be repeated")
-	f.BoolVar(&o.logged, "logged", false, "take what was logged here as well, as runplan training pairs makes it")
+	f.StringArrayVar(&o.in, "in", nil, "folder or file with examples (repeatable)")
+	f.BoolVar(&o.logged, "logged", false, "also use the examples logged here, as runplan training pairs makes them")
 	f.StringVar(&o.out, "out", "", "folder for the dataset")
-	f.BoolVar(&o.replace, "replace", false, "take the place of a dataset that is there")
+	f.BoolVar(&o.replace, "replace", false, "replace an existing dataset")
 	f.BoolVar(&o.json, "json", false, "print the counts as one JSON object")
 	return cmd
 }
@@ -108,7 +108,7 @@ func (a *App) trainingCurate(ctx context.Context, o trainingCurateOptions) error
 		err = addDataset(ctx, ledger, row, d, filepath.Join(o.out, curate.TrainFile), m.Train, "jsonl")
 	}
 	if err != nil {
-		return fmt.Errorf("the dataset is at %s, and the log does not know of it: %w", o.out, err)
+		return fmt.Errorf("the dataset is at %s, but could not be logged: %w", o.out, err)
 	}
 	if o.json {
 		return asJSON(a.Stdout, m)
@@ -154,7 +154,7 @@ func curateTrouble(err error) error {
 	var input *curate.InputError
 	switch {
 	case errors.As(err, &leak):
-		return fail(exitFailed, err, "find out how it came there; what holds it may not be learnt")
+		return fail(exitFailed, err, "find out how it got there; examples that contain it must not be trained on")
 	case errors.Is(err, curate.ErrLeak), errors.Is(err, curate.ErrSplit):
 		return fail(exitFailed, err, "nothing was written")
 	case errors.Is(err, curate.ErrNothing):
@@ -162,9 +162,9 @@ func curateTrouble(err error) error {
 	case errors.Is(err, folder.ErrExists):
 		return usage(err, "give another folder, or --replace for one that holds a dataset")
 	case errors.Is(err, training.ErrNoReceipt):
-		return fail(exitFailed, err, "nothing was written; what nothing proves may not be learnt")
+		return fail(exitFailed, err, "nothing was written; examples without proof must not be trained on")
 	case errors.As(err, &input):
-		return usage(err, "nothing was written; the file is not as it was made: make it anew")
+		return usage(err, "nothing was written; the file was changed after it was made: make it again")
 	}
 	return err
 }
@@ -185,7 +185,7 @@ func (a *App) showDataset(m curate.Manifest, out string) error {
 		return err
 	}
 	if n := m.Licenses[""]; n > 0 {
-		fmt.Fprintf(a.Stderr, "note: of %d example(s) the license of the repository is not known\n", n)
+		fmt.Fprintf(a.Stderr, "note: the license of the repository of %d example(s) is unknown\n", n)
 	}
 	fmt.Fprintf(a.Stderr, "%d of %d examples of %s; written: %s\n", m.Train.Examples+m.Validation.Examples, m.Read, m.Plan.Stage, ui.Sanitize(out))
 	return nil

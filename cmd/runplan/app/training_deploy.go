@@ -33,16 +33,16 @@ func (o *deployOptions) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.by.Name, "signature", "", "the owner's name")
 	f.StringVar(&o.by.Reason, "reason", "", "why")
-	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it unasked")
-	f.BoolVar(&o.json, "json", false, "print one JSON object")
+	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it without a question")
+	f.BoolVar(&o.json, "json", false, "print a JSON object")
 }
 
 func newTrainingDeployCommand(a *App) *cobra.Command {
 	var o deployOptions
 	cmd := &cobra.Command{
 		Use:   "deploy NAME[@VERSION]",
-		Short: "Put a trained adapter to work",
-		Long: `Put a version of an adapter to work, the last one if none is named: its file is looked at, the Ollama server makes a model of
+		Short: "Deploy a trained adapter",
+		Long: `Put a version of an adapter to work, the last one if none is named: its file is checked, the Ollama server makes a model of
 the base and the adapter, that model is asked a question, and only then it is the active one of its stage. One that does not
 answer is removed again, and nothing changes: servers make models of adapters that they cannot run.
 
@@ -70,7 +70,7 @@ func newTrainingRollbackCommand(a *App) *cobra.Command {
 	var o deployOptions
 	cmd := &cobra.Command{
 		Use:   "rollback NAME",
-		Short: "Take the active adapter back",
+		Short: "Roll back the active adapter",
 		Long: `Take the active version of an adapter back: the one that was deployed before it is active again, once it has answered a
 question. Where there is none before it, and with --to-base, the model of the role answers again. The owner signs for it.` +
 			exitStatus(exitOK, exitFailed, exitUsage, exitHuman, exitCannotRun, exitLocked, exitInterrupted),
@@ -84,7 +84,7 @@ question. Where there is none before it, and with --to-base, the model of the ro
 	}
 	o.flags(cmd)
 	a.repoFlag(cmd.Flags())
-	cmd.Flags().BoolVar(&o.toBase, "to-base", false, "have no adapter at all")
+	cmd.Flags().BoolVar(&o.toBase, "to-base", false, "deactivate the adapter; use the base model")
 	return cmd
 }
 
@@ -107,7 +107,7 @@ func (a *App) deployAdapter(ctx context.Context, name string, o deployOptions) e
 	}
 	key := "models.overrides." + string(v.Stage)
 	if now := p.config.Models.Overrides[string(v.Stage)]; now != "" && now != v.Tag && !o.override {
-		return usage(fmt.Errorf("%s = %q in %s wins over an adapter", key, now, p.rel(p.config.Source(key))), "take the line out, or have it replaced: --override")
+		return usage(fmt.Errorf("%s = %q in %s wins over an adapter", key, now, p.rel(p.config.Source(key))), "remove the line, or replace it: --override")
 	}
 	d, done, err := a.desk(ctx, p, spec)
 	if err != nil {
@@ -120,7 +120,7 @@ func (a *App) deployAdapter(ctx context.Context, name string, o deployOptions) e
 	changed, err := d.Deploy(ctx, v, base, a.mayDeploy(ctx, "a deployment", o.by))
 	if err != nil {
 		if changed.Tag != "" && errors.Is(err, fs.ErrNotExist) {
-			err = fmt.Errorf("%w; the version is not whole any more", err)
+			err = fmt.Errorf("%w; the version is damaged", err)
 		}
 		return adapterTrouble(ctx, err)
 	}
@@ -178,7 +178,7 @@ func (p *project) writeOverride(stage training.Stage, tag string) error {
 
 func (a *App) showChanged(ctx context.Context, c adapters.Changed, asJSONFlag bool) error {
 	if ctx.Err() != nil {
-		return fail(exitInterrupted, errors.New("interrupted"), "it was done; runplan training adapters shows how it stands")
+		return fail(exitInterrupted, errors.New("interrupted"), "it was done; runplan training adapters shows the state")
 	}
 	if asJSONFlag {
 		return asJSON(a.Stdout, c)

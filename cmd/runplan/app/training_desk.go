@@ -26,7 +26,7 @@ func (a *App) forAdapter(ctx context.Context, name string, o deployOptions) (*pr
 		return nil, curriculum.Spec{}, err
 	}
 	if o.by.Name != "" {
-		if err := a.notAnAgent("putting an adapter to work"); err != nil {
+		if err := a.notAnAgent("deploying an adapter"); err != nil {
 			return nil, curriculum.Spec{}, err
 		}
 	}

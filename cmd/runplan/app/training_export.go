@@ -47,7 +47,7 @@ func newTrainingExportCommand(a *App) *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use:   "export --format FORMAT --in DIR --out DIR --base-model MODEL",
-		Short: "Write a dataset as a trainer reads it, with its configuration",
+		Short: "Export a dataset in a trainer's format, with its configuration",
 		Long: `Write a dataset as a trainer reads it: train and validation file, a configuration that is ready to run, with the figures of
 the plan, and a card (README.md) that says what the data is, where it is from and under which licenses. Each line is checked
 against the JSON schema of its form before it is written.
@@ -79,14 +79,14 @@ An example with more tokens than the plan's max_sequence_length is never cut: it
 	f.StringVar(&o.out, "out", "", "folder to write to")
 	f.StringVar(&o.base, "base-model", "", "model to train, as the trainer knows it")
 	f.StringVar(&o.template, "template", "none", "template of the model: a file or folder, ollama:MODEL, or none")
-	f.StringVar(&o.end, "end", "", "what ends an answer, for a *.gotmpl that does not show it")
+	f.StringVar(&o.end, "end", "", "text that ends an answer, for a *.gotmpl that does not show it")
 	f.StringVar(&o.count, "count", "estimate", "how to count tokens: estimate, or ollama:MODEL")
-	f.IntVar(&o.tokens, "max-tokens", 0, "length that an example may have; else that of the plan")
-	f.StringVar(&o.long, "too-long", string(export.Fail), "what becomes of longer ones: fail, drop or keep")
+	f.IntVar(&o.tokens, "max-tokens", 0, "maximum length of an example (default: that of the plan)")
+	f.StringVar(&o.long, "too-long", string(export.Fail), "handling of longer examples: fail, drop or keep")
 	f.StringSliceVar(&o.licenses, "licenses", nil, "only examples of repositories with these licenses, such as MIT,Apache-2.0")
-	f.BoolVar(&o.dropBOS, "drop-bos", false, "leave out the token at the beginning of rendered text, where the trainer adds it by itself")
-	f.BoolVar(&o.replace, "replace", false, "take the place of an export that is there")
-	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it unasked")
+	f.BoolVar(&o.dropBOS, "drop-bos", false, "omit the first token of rendered text if the trainer adds it itself")
+	f.BoolVar(&o.replace, "replace", false, "replace an existing export")
+	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it without a question")
 	f.BoolVar(&o.json, "json", false, "print the counts as one JSON object")
 	return cmd
 }
@@ -104,7 +104,7 @@ func (a *App) trainingExport(ctx context.Context, o trainingExportOptions) error
 	}
 	policy := export.Policy(o.long)
 	if !slices.Contains([]export.Policy{export.Fail, export.Drop, export.Keep}, policy) {
-		return usage(fmt.Errorf("--too-long is %q", ui.Sanitize(o.long)), "it may be fail, drop or keep")
+		return usage(fmt.Errorf("--too-long is %q", ui.Sanitize(o.long)), "use fail, drop or keep")
 	}
 	if o.tokens < 0 {
 		return usage(fmt.Errorf("--max-tokens is %d", o.tokens), "it has to be above 0")
@@ -136,7 +136,7 @@ func (a *App) trainingExport(ctx context.Context, o trainingExportOptions) error
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("the export is at %s, and the log does not know of it: %w", o.out, err)
+		return fmt.Errorf("the export is at %s, but could not be logged: %w", o.out, err)
 	}
 	if o.json {
 		return asJSON(a.Stdout, m)
@@ -196,7 +196,7 @@ func (a *App) exportModels(ctx context.Context, p *project, o trainingExportOpti
 		}
 		options.Counter = chat.Server{Options: opts, Model: m}
 	default:
-		return usage(fmt.Errorf("--count is %q", ui.Sanitize(o.count)), "it may be estimate or ollama:MODEL")
+		return usage(fmt.Errorf("--count is %q", ui.Sanitize(o.count)), "use estimate or ollama:MODEL")
 	}
 	return nil
 }
@@ -216,7 +216,7 @@ func fileTemplate(path, end string) (chat.Renderer, error) {
 		if info, err := os.Stat(path); err != nil || info.IsDir() {
 			return chat.LoadJinja(path, time.Now)
 		}
-		return nil, fmt.Errorf("nobody knows what sort of template %s is", path)
+		return nil, fmt.Errorf("unknown kind of template: %s", path)
 	}
 }
 
@@ -226,13 +226,13 @@ func exportTrouble(ctx context.Context, err error) error {
 	var long *export.LongError
 	switch {
 	case errors.As(err, &leak):
-		return fail(exitFailed, err, "find out how it came there; what holds it may not be learnt")
+		return fail(exitFailed, err, "find out how it got there; examples that contain it must not be trained on")
 	case errors.As(err, &long):
 		return fail(exitFailed, err, "nothing was written; leave them out with --too-long drop, or give --max-tokens")
 	case errors.Is(err, folder.ErrExists):
 		return usage(err, "give another folder, or --replace for one that holds an export")
 	case errors.Is(err, curate.ErrChanged):
-		return usage(err, "make the dataset anew: runplan training curate")
+		return usage(err, "make the dataset again: runplan training curate")
 	case errors.Is(err, export.ErrEmpty):
 		return usage(err, "nothing was written; another format takes other examples")
 	case errors.Is(err, chat.ErrTemplate):

@@ -21,7 +21,7 @@ func newTrainingGraduationCommand(a *App) *cobra.Command {
 	var seed uint64
 	cmd := &cobra.Command{
 		Use:   "graduation",
-		Short: "Tell whether an adapter still needs each of its generations reviewed",
+		Short: "Report whether every generation of an adapter still needs a review",
 		Long: `Measure the generations of code-architect in each training cycle: mean divergence of the last 10 (at most 0.15), share that was
 promoted without modification (at least 80 %), and agreement of the adapter's own review with the cold one in a random sample of 5
 (at least 90 % of discrepancy classes). When all three are met in two cycles in a row, the cold reviewer looks at every fifth
@@ -90,9 +90,9 @@ A cycle is the time from the training of one version to that of the next. --reco
 	}
 	f := cmd.Flags()
 	a.repoFlag(f)
-	f.BoolVar(&record, "record", false, "write it down")
-	f.Uint64Var(&seed, "seed", 1, "which generations are in the sample")
-	f.BoolVar(&asJSONFlag, "json", false, "print one JSON object")
+	f.BoolVar(&record, "record", false, "record the result")
+	f.Uint64Var(&seed, "seed", 1, "random seed for the sample of generations")
+	f.BoolVar(&asJSONFlag, "json", false, "print a JSON object")
 	return cmd
 }
 
@@ -136,7 +136,7 @@ func (a *App) showGraduation(s graduate.State, cycles []graduate.Cycle, since in
 	case s.Since != nil:
 		fmt.Fprintf(a.Stdout, "graduated %s; %d generations since, the next one is reviewed: %v\n", s.Since.Format(time.DateOnly), out.Since, out.AuditDue)
 	case out.Met:
-		fmt.Fprintln(a.Stdout, "the criteria are met in two cycles in a row; write it down: runplan training graduation --record")
+		fmt.Fprintln(a.Stdout, "the criteria are met in two cycles in a row; record it: runplan training graduation --record")
 	default:
 		fmt.Fprintln(a.Stdout, "not graduated: each generation is reviewed")
 	}

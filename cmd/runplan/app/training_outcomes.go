@@ -18,7 +18,7 @@ import (
 func newTrainingOutcomesCommand(a *App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "outcomes",
-		Short: "What became of the code of earlier runs",
+		Short: "Outcomes of the code of earlier runs",
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -31,7 +31,7 @@ func newTrainingOutcomesSyncCommand(a *App) *cobra.Command {
 	var asJSONFlag bool
 	cmd := &cobra.Command{
 		Use:   "sync",
-		Short: "Ask git what became of the code of earlier runs, and keep it",
+		Short: "Record from git whether the code of earlier runs was kept, reverted or rewritten",
 		Long: `Ask git about each batch that a run merged: whether its commit came to the branch that the run started from, by itself, as
 a commit with the same patch, or with the whole run as one; whether it was reverted there; and which share of its lines was
 gone some days later. What is new goes into .runplan/raw.sqlite, where training pairs finds it: what was reverted is no
@@ -49,7 +49,7 @@ example of how it is done. Nothing is fetched, and said again it changes nothing
 	}
 	a.repoFlag(cmd.Flags())
 	cmd.Flags().IntVar(&days, "days", days, "days after a merge within which a change counts as a rewrite")
-	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print one JSON object")
+	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
 	return cmd
 }
 
@@ -137,6 +137,6 @@ func (a *App) showOutcomes(changed []store.TrainingSignal, batches int, asJSONFl
 			return err
 		}
 	}
-	fmt.Fprintf(a.Stderr, "%d merged batches looked at, %d signals are new\n", batches, len(changed))
+	fmt.Fprintf(a.Stderr, "%d merged batches checked, %d signals are new\n", batches, len(changed))
 	return nil
 }

@@ -33,7 +33,7 @@ func newTrainingPairsCommand(a *App) *cobra.Command {
 	var o trainingPairsOptions
 	cmd := &cobra.Command{
 		Use:   "pairs",
-		Short: "Make examples of everything that was logged and has a receipt",
+		Short: "Make training examples from the log, proven by receipts",
 		Long: `Make examples of what runs left behind: what models were asked in each stage, with what came of it; what agents made of
 batches, where the winner of a tournament and its losers become preference pairs; and what reviewers said.
 
@@ -64,7 +64,7 @@ be left, of the environment, of the settings, of copied files or of training.can
 	a.repoFlag(f)
 	f.StringVar(&o.out, "out", "", "folder to write to; - is standard output")
 	f.StringSliceVar(&o.stages, "stage", nil, "stages to make examples of: "+strings.Join(stageNames(), ", "))
-	f.DurationVar(&o.since, "since", 0, "only what was logged so long ago at most, such as 720h")
+	f.DurationVar(&o.since, "since", 0, "maximum age of logged data, such as 720h")
 	f.StringArrayVar(&o.tasks, "task", nil, "id of a task, RUN/BATCH; may be repeated; a row of it without a receipt fails the build")
 	f.BoolVar(&o.strict, "strict", false, "any row without a receipt fails the build")
 	f.BoolVar(&o.json, "json", false, "print the counts as one JSON object")
@@ -84,7 +84,7 @@ func (o trainingPairsOptions) options(now time.Time) (logged.Options, error) {
 	out := logged.Options{Tasks: o.tasks, Strict: o.strict}
 	for _, s := range o.stages {
 		if !slices.Contains(training.Stages(), training.Stage(s)) {
-			return out, usage(fmt.Errorf("there is no stage %q", ui.Sanitize(s)), "stages are %s", strings.Join(stageNames(), ", "))
+			return out, usage(fmt.Errorf("unknown stage %q", ui.Sanitize(s)), "stages are %s", strings.Join(stageNames(), ", "))
 		}
 		out.Stages = append(out.Stages, training.Stage(s))
 	}
@@ -122,7 +122,7 @@ func (a *App) trainingPairs(ctx context.Context, o trainingPairsOptions) error {
 		return err
 	}
 	if tally.Examples == 0 {
-		return usage(errors.New("nothing that was logged became an example"), "what was refused is above; a batch becomes one when it is merged")
+		return usage(errors.New("nothing that was logged became an example"), "refused rows are listed above; a batch becomes an example when it is merged")
 	}
 	return nil
 }
@@ -174,11 +174,11 @@ func pairsTrouble(err error) error {
 	var leak *training.LeakError
 	switch {
 	case errors.As(err, &leak):
-		return fail(exitFailed, err, "find out how it came there; what holds it may not be learnt")
+		return fail(exitFailed, err, "find out how it got there; examples that contain it must not be trained on")
 	case errors.Is(err, logged.ErrUnproven):
 		return fail(exitFailed, err, "without --strict and --task such rows are left out and counted")
 	case errors.Is(err, store.ErrRow):
-		return fail(exitFailed, err, "nothing was written; the journal was left as it is: bring back a backup of it")
+		return fail(exitFailed, err, "nothing was written and the journal was not changed: restore a backup of it")
 	}
 	return err
 }
@@ -200,7 +200,7 @@ func (a *App) tellPairs(t training.Tally, s logged.Source, o trainingPairsOption
 	}
 	license := s.License
 	if license == "" {
-		license = "its license is not known"
+		license = "its license is unknown"
 	}
 	fmt.Fprintf(a.Stderr, "%d examples of %s (%s)\n", t.Examples, ui.Sanitize(s.Name), license)
 	if o.out != "" && o.out != "-" {

@@ -38,7 +38,7 @@ func newTrainingPlanCommand(a *App) *cobra.Command {
 	var o trainingPlanOptions
 	cmd := &cobra.Command{
 		Use:   "plan",
-		Short: "Find what is weak, and plan the training of it",
+		Short: "Find the weakest stage, and draft a training plan for it",
 		Long: `Look at what was logged and at examples, say how each stage does, how attempts fail and what goes together with success, and
 draft a training plan for the weakest stage: which examples to take, the figures of the training, and what it should make
 better, with the figures that this rests on.
@@ -62,13 +62,13 @@ The plan is a TOML file for you to edit; runplan training curate takes it. No mo
 	}
 	f := cmd.Flags()
 	a.repoFlag(f)
-	f.StringVar(&o.stage, "stage", "", "stage to plan for, instead of the weakest: "+strings.Join(stageNames(), ", "))
-	f.StringArrayVar(&o.in, "in", nil, "folder with examples, or a file of them; may be repeated")
+	f.StringVar(&o.stage, "stage", "", "stage to plan for (default: the weakest): "+strings.Join(stageNames(), ", "))
+	f.StringArrayVar(&o.in, "in", nil, "folder or file with examples (repeatable)")
 	f.StringVar(&o.out, "out", "", "file to write the plan to")
-	f.DurationVar(&o.since, "since", 0, "only what was logged so long ago at most, such as 720h")
+	f.DurationVar(&o.since, "since", 0, "maximum age of logged data, such as 720h")
 	f.Uint64Var(&o.seed, "seed", 1, "random seed of the plan")
-	f.BoolVar(&o.force, "force", false, "write over a plan that is there")
-	f.BoolVar(&o.json, "json", false, "print one JSON object")
+	f.BoolVar(&o.force, "force", false, "overwrite an existing plan")
+	f.BoolVar(&o.json, "json", false, "print a JSON object")
 	return cmd
 }
 
@@ -82,13 +82,13 @@ func interrupted(ctx context.Context, err error) error {
 
 func (a *App) trainingPlan(ctx context.Context, o trainingPlanOptions) error {
 	if o.stage != "" && !slices.Contains(stageNames(), o.stage) {
-		return usage(fmt.Errorf("there is no stage %q", ui.Sanitize(o.stage)), "stages are %s", strings.Join(stageNames(), ", "))
+		return usage(fmt.Errorf("unknown stage %q", ui.Sanitize(o.stage)), "stages are %s", strings.Join(stageNames(), ", "))
 	}
 	if o.since < 0 {
 		return usage(errors.New("--since has to lie in the past"), "such as --since 720h")
 	}
 	if _, err := os.Stat(o.out); o.out != "" && err == nil && !o.force {
-		return usage(fmt.Errorf("%s is there already", o.out), "somebody may have edited it; give another name, or --force")
+		return usage(fmt.Errorf("%s already exists", o.out), "it may have been edited; choose another name, or --force")
 	}
 	p, err := a.openProject(ctx)
 	if err != nil {
@@ -107,7 +107,7 @@ func (a *App) trainingPlan(ctx context.Context, o trainingPlanOptions) error {
 	case e.Empty():
 		return usage(errors.New("there is nothing to plan from: no call of a model was logged, and there are no examples"), "run something first, or take the history: runplan training bootstrap; then give --in DIR")
 	case !ok:
-		return usage(errors.New("too little was logged to say what is weak, and there are no examples"), "name a stage with --stage, or give examples with --in DIR")
+		return usage(errors.New("too little was logged to find the weakest stage, and there are no examples"), "name a stage with --stage, or give examples with --in DIR")
 	}
 	if o.out != "" {
 		// Check that the journal is writable before the plan file is written.
@@ -171,7 +171,7 @@ func (p *project) evidence(ctx context.Context, o trainingPlanOptions) (plan.Evi
 		err = e.FromExamples(training.Read(name, f))
 		f.Close()
 		if err != nil {
-			return e, usage(err, "the file was left as it is; make it anew")
+			return e, usage(err, "the file was not changed; make it again")
 		}
 		if err := ctx.Err(); err != nil {
 			return e, err
@@ -295,7 +295,7 @@ func (a *App) showAnalysis(found plan.Analysis, why []string, out string) error 
 			rows = append(rows, []string{c.Figure, unknown(c.R), fmt.Sprint(c.Tasks)})
 		}
 		fmt.Fprintln(a.Stdout)
-		err = table(a.Stdout, []string{"goes with success", ">r", ">tasks"}, rows)
+		err = table(a.Stdout, []string{"correlates with success", ">r", ">tasks"}, rows)
 	}
 	if err == nil {
 		err = a.showLearned(found.Learned)

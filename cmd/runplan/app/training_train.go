@@ -33,7 +33,7 @@ func newTrainingTrainCommand(a *App) *cobra.Command {
 	var o trainOptions
 	cmd := &cobra.Command{
 		Use:   "train --adapter NAME --yes",
-		Short: "Have an adapter trained by a program of yours",
+		Short: "Train an adapter with your own program",
 		Long: `Start the program that training.trainer names, and keep the adapter that it makes as the next version. runplan trains nothing
 itself. The owner starts a training, with --yes and a signature; it is never started otherwise. Without --yes it tells what would
 be done, and exits with 3.
@@ -62,12 +62,12 @@ started when it takes longer than training.timeout or runplan is killed. What it
 	f := cmd.Flags()
 	a.repoFlag(f)
 	f.StringVar(&o.adapter, "adapter", "", "name of the adapter")
-	f.StringVar(&o.data, "data", "", "folder with train.jsonl; that of the curriculum if left out")
+	f.StringVar(&o.data, "data", "", "folder with train.jsonl (default: that of the curriculum)")
 	f.BoolVar(&o.yes, "yes", false, "start it")
 	f.StringVar(&o.by.Name, "signature", "", "the owner's name")
 	f.StringVar(&o.by.Reason, "reason", "", "why")
-	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it unasked")
-	f.BoolVar(&o.json, "json", false, "print one JSON object")
+	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it without a question")
+	f.BoolVar(&o.json, "json", false, "print a JSON object")
 	return cmd
 }
 
@@ -146,7 +146,7 @@ func (a *App) runTrainer(ctx context.Context, p *project, job adapters.Job) (ada
 	defer log.Close()
 	self, err := os.Executable()
 	if err != nil {
-		return adapters.Version{}, fail(exitCannotRun, fmt.Errorf("find runplan's own program: %w", err), "")
+		return adapters.Version{}, fail(exitCannotRun, fmt.Errorf("find the runplan executable: %w", err), "")
 	}
 	reaper, err := startReaper(self)
 	if err != nil {
@@ -199,7 +199,7 @@ func badCurriculum(err error) error {
 	if errors.Is(err, curriculum.ErrNone) || errors.Is(err, curriculum.ErrName) || isFull(err) {
 		return err
 	}
-	return usage(err, "correct the file; what it leaves out has a default")
+	return usage(err, "correct the file; missing keys have defaults")
 }
 
 // dataTrouble adds a hint if there is no training data.
@@ -213,7 +213,7 @@ func dataTrouble(ctx context.Context, err error) error {
 	case isFull(err):
 		return err
 	}
-	return fail(exitFailed, err, "make the data anew; nothing was started")
+	return fail(exitFailed, err, "make the data again; nothing was started")
 }
 
 // trainerExecutable returns the trainer if the repository's own settings name it.

@@ -38,7 +38,7 @@ func newTrainingValidateCommand(a *App) *cobra.Command {
 	var o validateOptions
 	cmd := &cobra.Command{
 		Use:   "validate --adapter NAME[@VERSION] | --unit UNIT",
-		Short: "Measure how good what an adapter writes is",
+		Short: "Measure the quality of an adapter's answers",
 		Long: `Have an adapter answer the examples of validation.jsonl, which it was not trained on, and measure the answers. A version that is
 not on the server is made there for that time; nothing becomes active.
 
@@ -47,7 +47,7 @@ what interfaces declare that is there, 25 % that of calls which go to declared u
 handled, 10 % whether linters find no error, 10 % the share of public functions with all types. It passes from 0.75. With
 json_schema it is the share of answers that meet --schema, and it passes from 0.6.
 
-What could not be looked at is unknown: the score is a range then. It passes when its lower end does, and fails when its upper
+What could not be checked is unknown: the score is a range then. It passes when its lower end does, and fails when its upper
 end does not reach the threshold; else nobody knows, and it exits with 5. What a unit declares nothing of has no weight.
 
 --unit measures the code of one unit as it is in this repository.` + exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun, exitInterrupted),
@@ -63,12 +63,12 @@ end does not reach the threshold; else nobody knows, and it exits with 5. What a
 	f := cmd.Flags()
 	a.repoFlag(f)
 	f.StringVar(&o.adapter, "adapter", "", "adapter, the last version or the named one")
-	f.StringVar(&o.unit, "unit", "", "measure a unit as it is here instead")
+	f.StringVar(&o.unit, "unit", "", "measure an existing unit instead")
 	f.BoolVar(&o.candidate, "candidate", false, "with --unit: hold it against its candidate blueprint")
 	f.StringVar(&o.validator, "validator", validate.BlueprintFidelity, "blueprint_fidelity or json_schema")
 	f.StringVar(&o.schema, "schema", "", "with json_schema: file with the schema")
-	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it unasked")
-	f.BoolVar(&o.json, "json", false, "print one JSON object")
+	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it without a question")
+	f.BoolVar(&o.json, "json", false, "print a JSON object")
 	return cmd
 }
 
@@ -77,7 +77,7 @@ func (a *App) validate(ctx context.Context, o validateOptions) error {
 	case (o.adapter == "") == (o.unit == ""):
 		return usage(errors.New("name either --adapter or --unit"), "such as --adapter %s", curriculum.CodeArchitect)
 	case o.validator != validate.BlueprintFidelity && o.validator != validate.JSONSchema:
-		return usage(fmt.Errorf("there is no validator %q", ui.Sanitize(o.validator)), "it is %s or %s", validate.BlueprintFidelity, validate.JSONSchema)
+		return usage(fmt.Errorf("unknown validator %q", ui.Sanitize(o.validator)), "use %s or %s", validate.BlueprintFidelity, validate.JSONSchema)
 	case (o.validator == validate.JSONSchema) != (o.schema != ""):
 		return usage(errors.New("--validator json_schema and --schema go together"), "")
 	}
@@ -263,9 +263,9 @@ func (a *App) showValidated(v validate.Report, asJSONFlag bool) error {
 	}
 	switch v.Score.Verdict {
 	case validate.Fail:
-		return fail(exitFailed, errors.New("it is below the threshold"), "what it lacks is above")
+		return fail(exitFailed, errors.New("the score is below the threshold"), "the missing parts are listed above")
 	case validate.Unknown:
-		return fail(exitCannotRun, fmt.Errorf("whether it reaches the threshold is unknown%s", whyText(v.Score.Why)), "see to it that what is unknown above can be looked at: a linter, ast-grep, held-back units")
+		return fail(exitCannotRun, fmt.Errorf("whether it reaches the threshold is unknown%s", whyText(v.Score.Why)), "make sure that what is unknown above can be checked: a linter, ast-grep, held-back units")
 	}
 	return nil
 }

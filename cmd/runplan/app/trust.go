@@ -135,33 +135,33 @@ func (a *App) trustConfig(p *project, given string) error {
 		given, _ = a.Getenv("RUNPLAN_TRUST")
 	}
 	if given == "all" {
-		fmt.Fprintf(a.Stderr, "RUNPLAN_TRUST=all: what %s can run is trusted unseen (%s)\n", p.rel(p.layout.Config()), digest[:12])
+		fmt.Fprintf(a.Stderr, "RUNPLAN_TRUST=all: the configuration %s is trusted without a look (%s)\n", p.rel(p.layout.Config()), digest[:12])
 		return nil
 	}
 	if given != "" {
 		if trust.Names(given, digest) {
 			return nil
 		}
-		return usage(fmt.Errorf("the configuration is %s, not %s as you named it", digest[:12], ui.Sanitize(given)),
-			"look at what it would run: runplan trust config")
+		return usage(fmt.Errorf("the configuration's digest is %s, not %s", digest[:12], ui.Sanitize(given)),
+			"inspect it: runplan trust config")
 	}
 	pins, err := a.pins()
 	if err != nil {
-		return usage(fmt.Errorf("what the configuration can run was never agreed to, and there is no place to remember it: %w", err), "set RUNPLAN_HOME, or give --trust-config %s", digest[:12])
+		return usage(fmt.Errorf("the configuration is not trusted, and trust cannot be stored: %w", err), "set RUNPLAN_HOME, or give --trust-config %s", digest[:12])
 	}
 	now, before, err := pins.Trusted(p.repo.Root, digest)
 	if err != nil || now {
 		return err
 	}
-	what := "is new to you"
+	what := "is new"
 	if before {
-		what = "was changed since you trusted it"
+		what = "changed after you trusted it"
 	}
 	fmt.Fprintf(a.Stderr, "The configuration of this repository %s. It can run:\n", what)
 	a.showExecutables(list)
 	if !a.yes("Trust it?") {
 		return usage(errors.New("the repository's configuration is not trusted, so nothing was run"),
-			"trust it: runplan trust config %s; where nobody can be asked: --trust-config %s, or RUNPLAN_TRUST=%s", digest[:12], digest[:12], digest[:12])
+			"trust it: runplan trust config %s; without a terminal: --trust-config %s, or RUNPLAN_TRUST=%s", digest[:12], digest[:12], digest[:12])
 	}
 	return a.ofUser(pins.Trust(p.repo.Root, digest, time.Now()))
 }
@@ -220,7 +220,7 @@ RUNPLAN_TRUST=all trusts whatever there is, and says so.` + exitStatus(exitOK, e
 			case show:
 				return nil
 			case len(args) == 1 && !trust.Names(args[0], digest):
-				return usage(fmt.Errorf("the configuration is %s, not %s as you named it", digest[:12], ui.Sanitize(args[0])), "look at what is listed")
+				return usage(fmt.Errorf("the configuration's digest is %s, not %s", digest[:12], ui.Sanitize(args[0])), "inspect the list above")
 			}
 			if err := a.notAnAgent("trusting a configuration"); err != nil {
 				return err
@@ -241,7 +241,7 @@ RUNPLAN_TRUST=all trusts whatever there is, and says so.` + exitStatus(exitOK, e
 		},
 	}
 	cmd.Flags().BoolVar(&show, "show", false, "only show")
-	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "only show, as a JSON object")
+	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "only show it, as a JSON object")
 	return cmd
 }
 

@@ -18,7 +18,7 @@ func newAuditCommand(a *App) *cobra.Command {
 	var asJSONFlag, verify bool
 	cmd := &cobra.Command{
 		Use:   "audit",
-		Short: "Show what was decided about trust, by whom and why",
+		Short: "Show decisions about trust, by whom and why",
 		Long: `Show the audit, oldest entry first: each change of the tier, and each thing that the owner signed for. Entries are
 only ever added, and each carries the digest of the one before it: one that is changed or taken away is noticed
 whenever the audit is read. --verify checks that, and that owner.toml says the same, and shows nothing else.` + exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun),
@@ -64,7 +64,7 @@ whenever the audit is read. --verify checks that, and that owner.toml says the s
 		},
 	}
 	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON array")
-	cmd.Flags().BoolVar(&verify, "verify", false, "only check that nothing was changed or taken away")
+	cmd.Flags().BoolVar(&verify, "verify", false, "only verify that no entry was changed or removed")
 	return cmd
 }
 

@@ -100,7 +100,7 @@ func newTrustCommand(a *App) *cobra.Command {
 	var owner, channel string
 	cmd := &cobra.Command{
 		Use:   "trust",
-		Short: "Show what runplan may do without asking, and who says so",
+		Short: "Show the owner and what runplan may do without asking",
 		Long: `Show the contract: who the owner is, the tier from 0 to 5, what runplan may do by itself at it, and
 what is never automatic. Without an owner it asks who that is. --bootstrap names the owner, at tier 0;
 runplan promote and demote change the tier. All of it lies in $RUNPLAN_HOME: owner.toml for people, and
@@ -142,7 +142,7 @@ func (a *App) bootstrap(ctx context.Context, k trust.Keeper, owner, channel stri
 	}
 	made, err := k.Bootstrap(ctx, owner, channel)
 	if err == nil && !made {
-		fmt.Fprintln(a.Stderr, "that is so already; nothing was changed")
+		fmt.Fprintln(a.Stderr, "this is already the case; nothing was changed")
 	}
 	return trustTrouble(err)
 }
@@ -180,7 +180,7 @@ func newTrustCheckCommand(a *App) *cobra.Command {
 	confidence := -1
 	cmd := &cobra.Command{
 		Use:   "check ACTION",
-		Short: "Tell whether runplan may do something by itself",
+		Short: "Report whether runplan may take an action by itself",
 		Long: `Tell whether the contract lets runplan take an action by itself, in the repository around the current
 folder. Where it does not, it says what would change that. The actions are those that runplan trust lists.
 
@@ -270,7 +270,7 @@ project is built. A missing document is an error.` + exitStatus(exitOK, exitUsag
 func (p *project) trustPrompts() (prompt.Set, error) {
 	set, err := trust.LoadPrompts(p.prompts())
 	if err != nil {
-		return set, usage(err, "correct the prompts of the project, or take them away")
+		return set, usage(err, "correct the project's prompts, or remove them")
 	}
 	return set, nil
 }

@@ -18,7 +18,7 @@ import (
 func newUndoCommand(a *App) *cobra.Command {
 	return &cobra.Command{
 		Use:     "undo RUN",
-		Short:   "Take back what a run landed, with one commit",
+		Short:   "Revert what a run landed, with one commit",
 		Example: "  runplan undo 1f0c2a7b",
 		Long: `Take back what a run brought to the branch that it started from. One commit is added to that branch, as git
 revert does it for all commits of the run at once; no history is rewritten, and the run branch stays.
@@ -59,10 +59,10 @@ func (a *App) undo(ctx context.Context, p *project, name string) error {
 	}
 	if len(conflicts) > 0 {
 		return usage(fmt.Errorf("undo run %s: later commits changed the same lines of %s", s.Run[:8], redact.Clean(strings.Join(conflicts[:min(len(conflicts), 5)], ", "))),
-			"take it back by hand: git revert %s..%s", short(s.Base), short(s.Commit))
+			"revert it by hand: git revert %s..%s", short(s.Base), short(s.Commit))
 	}
 	if now, err := p.repo.TreeOf(ctx, tip); err == nil && now == tree {
-		return usage(fmt.Errorf("undo run %s: nothing of what it landed is left on %s", s.Run[:8], redact.Clean(s.BaseBranch)), "git log %s..%s shows who took it back", short(s.Commit), short(tip))
+		return usage(fmt.Errorf("undo run %s: all of its changes on %s were already reverted", s.Run[:8], redact.Clean(s.BaseBranch)), "see who reverted it: git log %s..%s", short(s.Commit), short(tip))
 	}
 	commit, err := p.repo.CommitTree(ctx, tree, tip, undoMessage(s))
 	if err != nil {
@@ -110,7 +110,7 @@ func (p *project) advance(ctx context.Context, branch, tip, commit string) error
 	}
 	if head != branch {
 		if dir != "" {
-			return usage(fmt.Errorf("%s is checked out in %s", redact.Clean(branch), dir), "run this command there")
+			return usage(fmt.Errorf("%s is checked out in %s", redact.Clean(branch), dir), "run the command there")
 		}
 		return p.repo.UpdateRefs(ctx, git.RefUpdate{Ref: "refs/heads/" + branch, New: commit, Old: tip})
 	}

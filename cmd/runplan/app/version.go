@@ -19,7 +19,7 @@ import (
 // Set by the linker for a release (make dist); empty in other builds.
 var releaseVersion, releaseCommit, releaseDate string
 
-// versionInfo is what version --json prints.
+// versionInfo holds the output of version --json.
 type versionInfo struct {
 	Version string     `json:"version"`
 	Commit  string     `json:"commit,omitempty"`

@@ -79,7 +79,7 @@ func (v *view) Event(e runner.Event) {
 			_, err = v.json.Write(append(line, '\n'))
 		}
 		if err != nil && v.deaf != nil {
-			fmt.Fprintf(v.deaf, "runplan: print the events: %v\n  → events are missing there; the run goes on, and runplan log --json has all of them\n", err)
+			fmt.Fprintf(v.deaf, "runplan: print the events: %v\n  → some events are missing there; the run continues, and runplan log --json has all of them\n", err)
 			v.deaf = nil
 		}
 		return

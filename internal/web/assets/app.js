@@ -55,7 +55,7 @@
     spoken = setTimeout(() => { said.textContent = text; }, 400);
   };
 
-  // The whole page anew, after a gap that the stream cannot bridge. What comes meanwhile waits.
+  // The whole page again, after a gap that the stream cannot bridge. What comes meanwhile waits.
   const reload = async () => {
     const mine = ++loading;
     try {
@@ -89,7 +89,7 @@
       version = e.lastEventId;
       if (loading) later.push(...m.parts); else apply(m.parts);
       speak(m.said);
-      const all = document.documentElement.dataset; // for whoever measures
+      const all = document.documentElement.dataset; // for anyone who measures
       all.took = Math.max(Number(all.took || 0), performance.now() - began).toFixed(1);
     });
     source.onerror = () => {
@@ -108,7 +108,7 @@
   addEventListener("pagehide", close);
   addEventListener("pageshow", connect);
 
-  // Times that go on by themselves.
+  // Times that continue by themselves.
   const span = (s) => s < 60 ? s + "s" : s < 3600 ? Math.floor(s / 60) + "m" + String(s % 60).padStart(2, "0") + "s" : Math.floor(s / 3600) + "h" + String(Math.floor(s / 60) % 60).padStart(2, "0") + "m";
   const times = () => {
     for (const e of document.querySelectorAll("time[data-since]")) {
@@ -133,6 +133,34 @@
   };
   document.addEventListener("input", (e) => { if (e.target.matches("input[data-filter]")) filter(); });
   for (const f of document.querySelectorAll("[data-script]")) f.hidden = false;
+
+  // Keys. In a field only Escape counts, and nothing is taken from browser or screen reader: keys with Ctrl, Alt or Meta pass.
+  const keys = document.getElementById("keys");
+  const rows = () => [...document.querySelectorAll("#rows > tr, #runs > tr, #waiting > section, ul.hits > li")].filter((r) => !r.hidden).map((r) => r.querySelector("a")).filter(Boolean);
+  const step = (by) => {
+    const all = rows(), at = all.indexOf(document.activeElement);
+    all[at < 0 ? (by > 0 ? 0 : all.length - 1) : Math.min(all.length - 1, Math.max(0, at + by))]?.focus();
+  };
+  const go = { r: "/", n: "/waiting", l: "/learning" };
+  let leader = 0;
+  document.addEventListener("keydown", (e) => {
+    if (e.ctrlKey || e.altKey || e.metaKey || e.isComposing) return;
+    if (e.target.matches("input, textarea, select")) { if (e.key === "Escape") e.target.blur(); return; }
+    if (keys?.open) return; // it closes by Escape
+    if (e.timeStamp - leader < 1500 && go[e.key]) { leader = 0; location.href = go[e.key]; return; }
+    leader = e.key === "g" ? e.timeStamp : -1e4;
+    const does = {
+      "?": () => keys?.showModal(),
+      "/": () => document.querySelector("main input[type=search]:not([hidden])")?.focus(),
+      j: () => step(1), k: () => step(-1),
+      u: () => document.querySelector(".crumbs a:last-of-type")?.click(),
+    }[e.key];
+    if (does) { e.preventDefault(); does(); }
+  });
+  document.addEventListener("click", (e) => {
+    if (e.target.closest("[data-help]")) keys?.showModal();
+    if (e.target.closest("[data-close]")) keys?.close();
+  });
 
   for (const e of document.querySelectorAll("[data-follow]")) e.scrollTop = e.scrollHeight;
   times();

@@ -1,0 +1,153 @@
+package app
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// refused lists wording that no comment, string or document may use, and what to write instead. The list only
+// grows; there are no exceptions. docs/glossary.md has the terms.
+var refused = []struct{ pattern, instead string }{
+	{`whoever|whosoever`, `anyone who, or name the actor`},
+	{`of which (there|one|each|none)`, `a second sentence`},
+	{`go(es)? astray|went astray`, `fails, diverges`},
+	{`comes? round`, `repeats, recurs`},
+	{`anew`, `again, from the start, new`},
+	{`to be had`, `available`},
+	{`under way`, `in progress, running`},
+	{`told apart`, `distinguished`},
+	{`(is|are|was|were) there already`, `already exists`},
+	{`(is|are|was|were) not there any ?more`, `no longer exists`},
+	{`as it were|of its own accord|hence|thereof|therein|wherein|whence|whereupon|lest|ere`, `plain words`},
+	{`goes? wrong with`, `fails`},
+	{`what a \w+ has of`, `name the thing`},
+	{`nobody (who|that)`, `no one, or the thing that is missing`},
+	{`made young`, `touched`},
+}
+
+// refusedDoc matches doc comments that define a name by a question instead of saying what it does.
+var refusedDoc = regexp.MustCompile(`^(is|are) (what|how|where|who|whether|one that|one of its) `)
+
+// refusedNames lists metaphors that identifiers may not contain: docs/glossary.md has a term for each.
+var refusedNames = regexp.MustCompile(`(?i)^(cup|cups|lookout|elsewhere|distant|forge|scribe|depot|wentdeaf)$`)
+
+// TestPlainEnglish holds comments, messages, documents and prompts to the words of docs/glossary.md.
+func TestPlainEnglish(t *testing.T) {
+	var patterns []*regexp.Regexp
+	for _, r := range refused {
+		patterns = append(patterns, regexp.MustCompile(`(?i)\b(?:`+r.pattern+`)\b`))
+	}
+	check := func(place, text string) {
+		for i, p := range patterns {
+			if hit := p.FindString(strings.Join(strings.Fields(text), " ")); hit != "" {
+				t.Errorf("%s: %q: write %s", place, hit, refused[i].instead)
+			}
+		}
+	}
+	top, files := root(t), 0
+	err := filepath.WalkDir(top, func(path string, d os.DirEntry, err error) error {
+		rel, _ := filepath.Rel(top, path)
+		rel = filepath.ToSlash(rel)
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && path != top && (strings.HasPrefix(d.Name(), ".") || skippedFolders[d.Name()]):
+			return filepath.SkipDir
+		case d.IsDir() || strings.HasSuffix(rel, ".pb.go") || strings.HasSuffix(rel, "plain_english_test.go") || rel == "docs/glossary.md": // both list the words
+			return nil
+		}
+		switch filepath.Ext(rel) {
+		case ".md":
+			files++
+			text, err := os.ReadFile(path)
+			for paragraph := range strings.SplitSeq(string(text), "\n\n") {
+				check(rel, paragraph)
+			}
+			return err
+		case ".go":
+			files++
+			return plainGo(t, path, rel, check)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if files < 500 {
+		t.Errorf("only %d files were read", files)
+	}
+}
+
+// skippedFolders hold fixtures, built files and the code of others.
+var skippedFolders = map[string]bool{"testdata": true, "node_modules": true, "bin": true, "dist": true, "vendor": true}
+
+// plainGo checks the comments, strings and declared names of one Go file.
+func plainGo(t *testing.T, path, rel string, check func(place, text string)) error {
+	t.Helper()
+	set := token.NewFileSet()
+	file, err := parser.ParseFile(set, path, nil, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		return err
+	}
+	at := func(p token.Pos) string { return rel + ":" + strconv.Itoa(set.Position(p).Line) }
+	for _, c := range file.Comments {
+		check(at(c.Pos()), c.Text())
+	}
+	declared := func(id *ast.Ident, doc *ast.CommentGroup, starts bool) {
+		if refusedNames.MatchString(id.Name) {
+			t.Errorf("%s: the name %s is a metaphor: docs/glossary.md has the term", at(id.Pos()), id.Name)
+		}
+		words := strings.Fields(doc.Text())
+		if len(words) < 2 || words[0] != id.Name {
+			if starts && doc.Text() != "" && ast.IsExported(id.Name) && !strings.HasSuffix(rel, "_test.go") {
+				t.Errorf("%s: the comment of %s does not begin with its name", at(id.Pos()), id.Name)
+			}
+			return
+		}
+		if rest := strings.Join(words[1:], " ") + " "; refusedDoc.MatchString(rest) {
+			t.Errorf("%s: %s: begin with the name and a verb: what it does", at(id.Pos()), strings.Join(words[:min(6, len(words))], " "))
+		}
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.ImportSpec:
+			return false
+		case *ast.Field:
+			n.Tag = nil // keys of stored data keep their names
+		case *ast.BasicLit:
+			if n.Kind == token.STRING {
+				check(at(n.Pos()), n.Value)
+			}
+		case *ast.FuncDecl:
+			declared(n.Name, n.Doc, true)
+		case *ast.GenDecl:
+			for _, s := range n.Specs {
+				switch s := s.(type) {
+				case *ast.TypeSpec:
+					doc, starts := s.Doc, true
+					if doc == nil && len(n.Specs) == 1 {
+						doc = n.Doc
+					}
+					declared(s.Name, doc, starts)
+				case *ast.ValueSpec:
+					doc := s.Doc
+					if doc == nil && len(n.Specs) == 1 {
+						doc = n.Doc
+					}
+					for _, name := range s.Names {
+						declared(name, doc, false)
+					}
+				}
+			}
+		}
+		return true
+	})
+	return nil
+}
