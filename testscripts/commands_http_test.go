@@ -104,7 +104,8 @@ func cmdHTTP(ts *testscript.TestScript, neg bool, args []string) {
 // listenCommand reads the stream of a page.
 func listenCommands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
-		// listen PATH TEXT: what the server whose address is in $WORK/url streams at PATH has TEXT in it, before long.
+		// listen PATH TEXT: what the server whose address is in $WORK/url streams at PATH has TEXT in it, before long. RUN in PATH
+		// is as for http.
 		"listen": cmdListen,
 	}
 }
@@ -118,7 +119,11 @@ func cmdListen(ts *testscript.TestScript, neg bool, args []string) {
 	line, _, _ := strings.Cut(string(data), "\n")
 	at, err := url.Parse(strings.TrimSpace(line))
 	ts.Check(err)
-	req, err := http.NewRequest(http.MethodGet, "http://"+at.Host+args[0], nil)
+	path := args[0]
+	if run, err := os.ReadFile(inWork(ts, "run")); err == nil {
+		path = strings.ReplaceAll(path, "RUN", strings.TrimSpace(string(run)))
+	}
+	req, err := http.NewRequest(http.MethodGet, "http://"+at.Host+path, nil)
 	ts.Check(err)
 	req.Header.Set("Cookie", ts.Getenv("COOKIE"))
 	res, err := http.DefaultClient.Do(req)

@@ -178,7 +178,7 @@ func fileLine(path, rel string) (string, error) {
 		}
 		data = []byte(strings.Join(kept, ""))
 	}
-	// Of git's own files it is the content that counts; of the checkout's, that nobody has written them anew.
+	// Of git's own files it is the content that counts; of the checkout's, that nobody has written them again.
 	when := info.ModTime().UTC().Format(time.RFC3339Nano)
 	if strings.HasPrefix(rel, ".git/") {
 		when = "-"

@@ -25,7 +25,7 @@ import (
 	"github.com/runplan/runplan/tools/tinymodel"
 )
 
-// ollamaScripts is what the scripts under testdata/ollama share. $OLLAMA is the address of the server.
+// ollamaScripts holds the state that the scripts under testdata/ollama share. $OLLAMA is the address of the server.
 type ollamaScripts struct {
 	program string
 	shared  *ollamaServer
@@ -193,7 +193,7 @@ func (l *wireLog) front(to *url.URL) http.Handler {
 
 type modelKey struct{}
 
-// watchedBody tells when an answer is under way, and when it was read.
+// watchedBody tells when an answer is in progress, and when it was read.
 type watchedBody struct {
 	io.ReadCloser
 	log  *wireLog

@@ -21,7 +21,7 @@ import (
 	"github.com/runplan/runplan/tools/tinymodel"
 )
 
-// What goes wrong with a real server in the middle of an answer is an error by its name, and never half an answer.
+// What fails in a real server in the middle of an answer is an error by its name, and never half an answer.
 func testFaults(t *testing.T, program string) {
 	for name, c := range map[string]struct {
 		retries int

@@ -102,7 +102,7 @@ func startOllama(program, dir string) (*ollamaServer, error) {
 	return s, nil
 }
 
-// listening is where the log says which port the kernel chose.
+// listening matches the log line that names the port.
 var listening = regexp.MustCompile(`Listening on (127\.0\.0\.1:\d+) `)
 
 func (s *ollamaServer) waitUntilReady() error {

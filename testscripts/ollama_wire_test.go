@@ -69,7 +69,7 @@ func testWire(t *testing.T, real *ollamaServer) {
 	}
 }
 
-// clientReads is what llm looks at.
+// clientReads lists the fields that llm reads.
 var clientReads = []string{" version", " model", " message", " message.content", " done", " done_reason", " eval_count", " prompt_eval_count", " error",
 	" model_info", " model_info.general.architecture", " model_info.llama.context_length"}
 

@@ -64,7 +64,7 @@ type ended struct {
 	as map[string]string
 }
 
-// Verbose is what testscript asks of a test beside what testing.T has.
+// Verbose completes testing.T to the interface that testscript needs.
 func (r recorder) Verbose() bool { return testing.Verbose() }
 
 // Run runs one script.

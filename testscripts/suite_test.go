@@ -121,7 +121,7 @@ func deadline(t *testing.T) time.Time {
 	return d.Add(-time.Until(d) / 5)
 }
 
-// outerGoEnv is what lets a go test inside of a script use the caches that this one uses.
+// outerGoEnv returns variables with which a go test inside a script uses the caches of this one.
 func outerGoEnv(t *testing.T) []string {
 	t.Helper()
 	out, err := exec.Command("go", "env", "GOCACHE", "GOMODCACHE", "GOPATH").Output()
@@ -175,14 +175,14 @@ func setup(env *testscript.Env, goEnv []string) error {
 		"GIT_CONFIG_GLOBAL="+gitconfig, "GIT_CONFIG_NOSYSTEM=1",
 		"TZ=UTC", "LANG=C.UTF-8", "LC_ALL=C.UTF-8", "NO_COLOR=1", "TERM=dumb",
 		"RUNPLAN_TRUST=all",                      // scripts about trust take it away
-		"RUNPLAN_SAMPLING_SAMPLE_ON_RETRY=false", // scripts about tournaments turn it on; those about one attempt after the other are told apart by it
+		"RUNPLAN_SAMPLING_SAMPLE_ON_RETRY=false", // scripts about tournaments turn it on; those about one attempt after the other are distinguished by it
 		"GOFLAGS=", "GOPROXY=off", "GOTOOLCHAIN=local", "GOTELEMETRY=off",
 	)
 	env.Vars = append(env.Vars, goEnv...)
 	return nil
 }
 
-// toolsDir is where the tools of the project are, as patterns/install-ast-grep.sh puts them. Scripts named patterns_ and
+// toolsDir returns the folder of the project's tools, as patterns/install-ast-grep.sh installs them. Scripts named patterns_ and
 // index_ have it in their PATH.
 func toolsDir() (string, error) { return filepath.Abs(filepath.Join("..", "bin", "tools")) }
 
@@ -215,5 +215,5 @@ var mounts = sync.OnceValue(func() bool {
 	return exec.Command("unshare", "-rm", "sh", "-c", "mount -t tmpfs -o size=1m tmpfs /mnt").Run() == nil
 })
 
-// patience is how long a command waits for what has to happen.
+// patience limits how long a command waits for an expected event.
 const patience = 20 * time.Second

@@ -82,7 +82,7 @@ func TestApprovalLetsTheRunGoOn(t *testing.T) {
 	b.press(card("1 look"), "Approve")
 	b.reads("Approved.")
 	b.follow("Runs")
-	b.reads("1 of 3 merged") // while the other is still at work
+	b.reads("1 of 3 merged") // while the other is still running
 	p.allow("go")
 	b.reads("2 of 3 merged")
 	if text, code := p.wait(run); code != 1 || !strings.Contains(text, "approved by Ada Tester") || !strings.Contains(text, "three is one too many") {
@@ -215,11 +215,20 @@ func TestAxe(t *testing.T) {
 				if eval[bool](b, "document.documentElement.scrollWidth > innerWidth") {
 					t.Errorf("%s, %d wide: it has to be moved sideways", what, width)
 				}
+				if found := eval[string](b, cutTables); found != "" {
+					t.Errorf("%s, %d wide: tables are cut: %s", what, width, found)
+				}
 			}
 		}
 		b.do(emulation.ClearDeviceMetricsOverride())
 	}
 	check("run")
+	runPage := eval[string](b, "location.pathname")
+	for _, path := range []string{"log", "search?q=TODO", "do/cancel"} {
+		b.do(chromedp.Navigate(at.base + runPage + path))
+		check(path)
+	}
+	b.do(chromedp.Navigate(at.base + runPage))
 	b.follow("candidates side by side")
 	check("candidates")
 	b.follow("batch 3")
@@ -231,7 +240,7 @@ func TestAxe(t *testing.T) {
 	b.press("#waiting section", "Approve")
 	b.reads("Approved.")
 	b.follow("Runs")
-	b.reads("4 of 7 merged") // once it is taken up, no other merge makes another tree of it
+	b.reads("4 of 7 merged") // once it is merged, no other merge changes its tree
 	p.allow("five")
 	p.wait(run)
 	check("runs")

@@ -3,6 +3,8 @@ package browser
 import (
 	"testing"
 	"time"
+
+	"github.com/chromedp/chromedp"
 )
 
 const shopConfig = `
@@ -79,11 +81,14 @@ depends_on: 3, 4, 5, 6
 Write src/part7.txt.
 `
 
-// shop is a project with a run that shows much at once: merged, failed and sampled, at work, and waiting for a person.
+// receiptsPlan is a plan whose third batch fails: the agent leaves something open in it.
+const receiptsPlan = "---\nparallel_safe: true\n---\n# Receipts\n\n## Batch 1: Number them\n\nWrite src/part1.txt.\n\n## Batch 2: Keep them\n\nWrite src/part2.txt.\n\n## Batch 3: Print them\n\nWrite src/part3.txt.\n"
+
+// shop is a project with a run that shows much at once: merged, failed and sampled, running, and waiting for a person.
 func shop(t *testing.T) (*project, *started, page) {
 	t.Helper()
 	p := newProject(t, shopConfig, shopAgent, map[string]string{
-		"plan.md": shopPlan, "orders/orders.go": "// Package orders takes orders.\npackage orders\n",
+		"plan.md": shopPlan, "receipts.md": receiptsPlan, "orders/orders.go": "// Package orders takes orders.\npackage orders\n",
 		"knowledge/blueprints/candidates/orders.yaml": ordersBlueprint,
 	})
 	p.queue()
@@ -97,6 +102,11 @@ func TestScreenshots(t *testing.T) {
 	if *screenshots == "" {
 		t.Skip("SKIPPED: no -screenshots; make screenshots makes them")
 	}
+	fresh := open(t, newProject(t, "", "", map[string]string{"README.md": "# Shop\n"}).serve("127.0.0.1:0").url)
+	fresh.picture("runs-empty")
+	fresh.follow("Needs you")
+	fresh.picture("waiting-empty")
+
 	p, run, at := shop(t)
 	b := open(t, at.url)
 	b.follow("Payments by card")
@@ -104,34 +114,47 @@ func TestScreenshots(t *testing.T) {
 	b.until(`document.querySelectorAll("#rows .state.busy").length > 1`)
 	b.until(`document.querySelector("#b-3").textContent.includes("merged")`)
 	time.Sleep(time.Second)
-	for _, x := range []struct {
-		name  string
-		width int64
-		dark  bool
-	}{{"run-light", 1200, false}, {"run-dark", 1200, true}, {"run-phone", 390, false}} {
-		b.look(x.name, x.width, x.dark)
+	b.picture("run")
+	page := eval[string](b, "location.pathname")
+	visit := func(path string) { b.do(chromedp.Navigate(at.base + path)) }
+	for _, x := range []struct{ name, path string }{
+		{"candidates", "candidates/3"}, {"batch", "batch/3"}, {"batch-working", "batch/5"}, {"log", "log"}, {"search", "search?q=TODO"},
+		{"stop", "do/cancel"}, {"report", "report"}, {"trace", "trace"},
+	} {
+		visit(page + x.path)
+		time.Sleep(300 * time.Millisecond)
+		b.picture(x.name)
 	}
-	b.follow("candidates side by side")
-	b.look("candidates-light", 1200, false)
-	b.look("candidates-dark", 1200, true)
-	b.follow("batch 3")
-	b.look("batch-light", 1200, false)
-	b.look("batch-dark", 1200, true)
-	b.follow("Needs you")
-	b.look("waiting-light", 1200, false)
-	b.look("waiting-dark", 1200, true)
-	b.look("waiting-phone", 390, true)
+	visit("/waiting")
+	b.picture("waiting")
 	b.press("#main section", "Approve")
 	b.reads("Approved.")
 	b.follow("Runs")
-	b.reads("4 of 7 merged") // once it is taken up, no other merge makes another tree of it
+	b.reads("4 of 7 merged") // once it is merged, no other merge changes its tree
 	p.allow("five")
 	p.wait(run)
 	b.reads("7 of 7 merged")
-	b.look("runs-light", 1200, false)
-	b.look("runs-dark", 1200, true)
-	b.look("runs-phone", 390, false)
+	b.follow("Payments by card")
+	b.picture("run-done")
+
+	p.do(1, "run", "--plain", "--agent", "fake", "--max-attempts", "1", "--no-sample", "receipts.md")
+	b.follow("Runs")
+	b.follow("Receipts")
+	b.picture("run-failed")
+	b.follow("Go on with the run")
+	b.picture("resume")
+	b.follow("Back, change nothing")
+	b.follow("Discard the run")
+	b.picture("discard")
+	b.follow("Back, change nothing")
+	b.follow("3 Print")
+	b.picture("batch-failed")
+	b.follow("Runs")
+	b.picture("runs")
 	b.follow("Learning")
-	b.look("learning-light", 1200, false)
-	b.look("learning-dark", 1200, true)
+	b.picture("learning")
+	b.follow("Runs")
+	b.do(chromedp.KeyEvent("?"))
+	b.until("document.querySelector('#keys').open")
+	b.picture("keys")
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/runplan/runplan/tools/tooltest"
 )
 
-// patience is how long a test waits for what has to happen.
+// patience limits how long a test waits for an expected event.
 const patience = 30 * time.Second
 
 // chromium finds the browser.
@@ -32,7 +32,7 @@ func chromium(t *testing.T) string {
 			return path
 		}
 	}
-	if os.Getenv("RUNPLAN_BROWSER") == "none" { // said by whoever tried to install one
+	if os.Getenv("RUNPLAN_BROWSER") == "none" { // set where installing one failed
 		t.Skip("NOT TESTED: RUNPLAN_BROWSER=none, there is no Chromium to look at the page with")
 	}
 	tooltest.Missing(t, errors.New("there is no Chromium to look at the page with"), "install it: make browser")
@@ -107,7 +107,7 @@ func (b *tab) do(actions ...chromedp.Action) {
 	}
 }
 
-// text is what a reader of the page reads.
+// text returns the visible text of the page.
 func (b *tab) text() string {
 	ctx, cancel := context.WithTimeout(b.ctx, 5*time.Second)
 	defer cancel()
@@ -167,6 +167,15 @@ func (b *tab) press(in, text string) {
 	b.do(chromedp.Evaluate(js+".click()", nil))
 }
 
+// picture makes the screenshots of a page for docs: in both themes, and on a phone.
+func (b *tab) picture(name string) {
+	b.t.Helper()
+	b.look(name+"-light", 1200, false)
+	b.look(name+"-dark", 1200, true)
+	b.look(name+"-phone", 390, false)
+	b.do(emulation.ClearDeviceMetricsOverride())
+}
+
 // look makes a screenshot for docs.
 func (b *tab) look(name string, width int64, dark bool) {
 	b.t.Helper()
@@ -184,12 +193,12 @@ func (b *tab) look(name string, width int64, dark bool) {
 			if err != nil {
 				return err
 			}
-			height := min(size.Height, 1500)
+			height := min(size.Height, 1150)
 			png, err = cdppage.CaptureScreenshot().WithCaptureBeyondViewport(true).WithClip(&cdppage.Viewport{Width: float64(width), Height: max(height, 500), Scale: 1}).Do(ctx)
 			return err
 		}),
 	)
-	if err := os.WriteFile(filepath.Join(*screenshots, name+".png"), png, 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(*screenshots, name+".png"), small(b.t, png), 0o644); err != nil {
 		b.t.Fatal(err)
 	}
 }

@@ -46,7 +46,7 @@ func TestThousandBatchesInTheBrowser(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := p.serve("127.0.0.1:0")                                  // before the lock: a page that a run's process starts is refused
-	lock, err := local.TakeLock(layout.Lock(info.Slug), time.Now()) // the run is at work
+	lock, err := local.TakeLock(layout.Lock(info.Slug), time.Now()) // the run is running
 	if err != nil {
 		t.Fatal(err)
 	}

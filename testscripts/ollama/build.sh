@@ -13,7 +13,7 @@ set -euo pipefail
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 version="$(cd "$here" && go list -m -f '{{.Version}}' github.com/ollama/ollama)"
 version="${version#v}"
-# The include folder is part of the key of Go's build cache: in a folder of the clone every clone would build anew.
+# The include folder is part of the key of Go's build cache: in a folder of the clone every clone would build again.
 cache="${XDG_CACHE_HOME:-$HOME/.cache}/runplan-dev/ollama-$version"
 bin="$cache/ollama"
 
