@@ -11,6 +11,7 @@ ATTACK   ?=
 HISTORIES ?=
 PRECISION ?=
 RETRIEVAL ?=
+SELECTION ?=
 VERSION  ?=
 DIST     ?=
 CROSS    ?= linux/arm64 darwin/arm64 darwin/amd64 windows/amd64
@@ -24,7 +25,7 @@ endif
 
 TEMPORAL := GOFLAGS=-trimpath GOTOOLCHAIN=local $(GO)
 
-.PHONY: help tools build cross test lint vet fmt generate fresh check demo corpus fuzz storm attack precision bench retrieval dist test-temporal storm-temporal bench-temporal ollama browser agents-smoke screenshots clean
+.PHONY: help tools build cross test lint vet fmt generate fresh check demo recording site corpus fuzz storm attack precision bench retrieval selection dist test-temporal storm-temporal bench-temporal ollama browser agents-smoke screenshots clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | while IFS="$$(printf '\t')" read -r name what; do printf '  %-13s %s\n' "$$name" "$$what"; done
@@ -77,8 +78,14 @@ fresh: ## fail where a generated file is not what the code generates
 
 check: fresh lint test ## generated files are fresh, lint, test
 
-demo: build ## run examples/quickstart in a scratch repository
-	@bash examples/quickstart/demo.sh $(CURDIR)/$(BIN)
+demo: build ## watch a run of a small project, as "runplan demo" shows it
+	@./$(BIN) demo
+
+recording: build ## record the demonstration as docs/demo.svg; it needs tmux
+	LANG=C.UTF-8 $(GO) run ./tools/record -out docs/demo.svg ./$(BIN) demo --keep=false
+
+site: ## render docs as a static site into dist/site
+	$(GO) run ./tools/site -out dist/site
 
 corpus: ## score of the parser, and of the choice of the mode, over the plans of the corpus; CORPUS=dir for another one
 	@$(GO) test -count=1 -run '^TestCorpus$$' -v ./planparse
@@ -111,6 +118,14 @@ bench-temporal: ## what a batch costs that does nothing, on this machine alone a
 agents-smoke: ## run the real CLIs that npm has, installed outside of the clone, against a model server on this machine
 	@bash testscripts/agentsmoke/run.sh
 
+.PHONY: captures first-success
+captures: build ## capture the main commands on terminals of three sizes, with tmux, into docs/terminal
+	@mkdir -p docs/terminal
+	tools/captures/captures.sh bin/runplan docs/terminal
+
+first-success: build ## run real repositories with the commands of the README and a scripted agent
+	tools/firstrun/firstrun.sh bin/runplan
+
 screenshots: ## make the screenshots of docs, with Chromium
 	@mkdir -p docs/screenshots
 	$(GO) test -count=1 -run '^TestScreenshots$$' ./testscripts/browser -screenshots "$(CURDIR)/docs/screenshots"
@@ -118,6 +133,13 @@ screenshots: ## make the screenshots of docs, with Chromium
 retrieval: ## measure what retrieval finds of real commits; HISTORIES=folder,… of bundles and bare repositories, RETRIEVAL="-each 20 -v"
 	@test -n "$(HISTORIES)" || { echo "give HISTORIES=folder: git bundles, bare repositories or checkouts"; exit 2; }
 	$(GO) run ./tools/retrieval -from "$(HISTORIES)" $(RETRIEVAL)
+
+selection: ## measure how tournaments choose among versions of real fixes; HISTORIES=folder,… SELECTION="-each 20 -v"
+	@test -n "$(HISTORIES)" || { echo "give HISTORIES=folder: git bundles, bare repositories or checkouts"; exit 2; }
+	$(GO) run ./tools/selection -from "$(HISTORIES)" $(SELECTION)
+
+examples: ## measure examples made of histories; EXAMPLES="-leak folder…" guesses where the edit is, "-draw 100 folder…" draws some to judge
+	$(GO) run ./tools/examples $(EXAMPLES)
 
 bench: ## measure against the floor on this machine; BENCH=-quick for a short one, BENCH="-only team" for one part
 	$(GO) run ./tools/bench $(BENCH)

@@ -64,7 +64,7 @@ func (t Trees) One(ctx context.Context, commit, test string) (gates.Report, erro
 		if _, ok, err := AtCommit(t.Repo, commit)(ctx, path); err != nil {
 			return err
 		} else if !ok {
-			l.Find(gates.Finding{Rule: differential.RuleNoTest, Path: path, Severity: gates.Error, Message: "the regression test is not there any more"})
+			l.Find(gates.Finding{Rule: differential.RuleNoTest, Path: path, Severity: gates.Error, Message: "the regression test no longer exists"})
 			return nil
 		}
 		return l.Single(ctx, gates.Single{Path: path, Only: only}, 1, func(run gates.SingleRun) bool {

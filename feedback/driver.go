@@ -254,7 +254,7 @@ func (d *Driver) note(ctx context.Context, i Item, to Status, approval Approval,
 // record adds one note to a row.
 func record(ctx context.Context, s *store.Feedbacks, i Item, n Note, data any) (Item, error) {
 	if !slices.Contains(next()[n.From], n.To) && n.From != n.To {
-		return i, fmt.Errorf("feedback %s: nothing leads from %s to %s", i.ID, n.From, n.To)
+		return i, fmt.Errorf("feedback %s: there is no transition from %s to %s", i.ID, n.From, n.To)
 	}
 	if data != nil {
 		raw, err := json.Marshal(data)

@@ -127,7 +127,7 @@ func TestDriveToTheEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	if out := b.process(""); out.Item.ID != "" {
-		t.Errorf("what is closed was looked at: %+v", out)
+		t.Errorf("what is closed was checked: %+v", out)
 	}
 }
 
@@ -200,7 +200,7 @@ func TestOutOfScopeIsRejected(t *testing.T) {
 	}
 }
 
-// A stage that could not look leaves the row where it is; nothing is made up (FIX-09).
+// A stage that could not run leaves the row where it is; nothing is made up (FIX-09).
 func TestErrorsLeaveTheRow(t *testing.T) {
 	gone := errors.New("gone")
 	for name, breakIt := range map[string]func(*bench){
@@ -230,7 +230,7 @@ func TestErrorsLeaveTheRow(t *testing.T) {
 	}
 }
 
-// A fix that is refused is planned anew, three times in all, and each plan knows what was wrong with those before (FIX-15).
+// A fix that is refused is planned again, three times in all, and each plan knows what was wrong with those before (FIX-15).
 func TestThreeRounds(t *testing.T) {
 	for name, at := range map[string]func(*bench){
 		"fix": func(b *bench) {
@@ -374,7 +374,7 @@ func TestMeasuredLinesCount(t *testing.T) {
 	b.process(PROpen)
 }
 
-// Red on the merged commit is an alarm, and never closes; another commit on the branch is looked at again (FIX-23).
+// Red on the merged commit is an alarm, and never closes; another commit on the branch is checked again (FIX-23).
 func TestRedOnTheMergedCommit(t *testing.T) {
 	b := newBench(t)
 	b.process(PROpen)
@@ -400,7 +400,7 @@ func TestClosedWithoutMerge(t *testing.T) {
 	b.process(Rejected)
 }
 
-// Without gh the branch is left, and watched: whoever merges it by hand gets it verified as well.
+// Without gh the branch is left, and watched: anyone who merges it by hand gets it verified as well.
 func TestNobodyToPublish(t *testing.T) {
 	b := newBench(t)
 	publish := b.Stages.Publish

@@ -40,7 +40,7 @@ func (w Words) check() error {
 	}
 	if w.URL != "" {
 		if u, err := url.Parse(w.URL); err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil {
-			return refuse("give the address of a pull request or an issue", "%q is no address of the web", w.URL)
+			return refuse("give the address of a pull request or an issue", "%q is not a URL", w.URL)
 		}
 	}
 	return nil
@@ -59,7 +59,7 @@ func Enqueue(ctx context.Context, s *store.Feedbacks, w Words) (bool, error) {
 		ID: w.ID, Body: w.Body, Severity: string(w.Severity), ContextURL: w.URL, Source: w.Source, Status: string(Pending), Notes: string(raw), Created: w.At,
 	})
 	if errors.Is(err, store.ErrFeedbackThere) {
-		return false, refuse("give another --id, or none", "feedback %s is there already, with other words", w.ID)
+		return false, refuse("give another --id, or none", "feedback %s already exists, with other words", w.ID)
 	}
 	return added, err
 }

@@ -60,7 +60,7 @@ func Severities() []string { return []string{"low", "medium", "high", "critical"
 // ParseSeverity reads a severity.
 func ParseSeverity(s string) (Severity, error) {
 	if !slices.Contains(Severities(), s) {
-		return "", fmt.Errorf("%q is no severity; it is %s", s, strings.Join(Severities(), ", "))
+		return "", fmt.Errorf("unknown severity %q; use one of %s", s, strings.Join(Severities(), ", "))
 	}
 	return Severity(s), nil
 }
@@ -96,7 +96,7 @@ func classes() []struct {
 		{Policy, "a rule, a limit or a default is wrong"},
 		{Architectural, "several parts of the code have to be put together in another way"},
 		{StateMachine, "states or transitions of a process are wrong"},
-		{OutOfScope, "nothing that a change of this repository could put right, or nothing that can be understood"},
+		{OutOfScope, "nothing that a change of this repository could fix, or nothing that can be understood"},
 	}
 }
 
@@ -135,7 +135,7 @@ var idForm = lazyre.New(`^[a-z0-9](?:[a-z0-9-]{0,46}[a-z0-9])?$`)
 // CheckID rejects an id that cannot be part of a branch name and a file name.
 func CheckID(id string) error {
 	if !idForm.MatchString(id) || strings.Contains(id, "--") {
-		return fmt.Errorf("%q is no id of a feedback: it has small letters, digits and single dashes, 48 at most", id)
+		return fmt.Errorf("%q is not the id of a feedback: an id has lower-case letters, digits and single dashes, 48 at most", id)
 	}
 	return nil
 }

@@ -215,7 +215,7 @@ func CheckDifferential(ctx context.Context, d Differ, base, tip, test string) (D
 		return Differential{}, err
 	}
 	if rep.Status != gates.Pass && rep.Status != gates.Warn {
-		return Differential{}, refuse("", "%s", first(findings(rep), rep.Note, "the regression test was not looked at: "+string(rep.Status)))
+		return Differential{}, refuse("", "%s", first(findings(rep), rep.Note, "the regression test was not checked: "+string(rep.Status)))
 	}
 	rep.Output = "" // the note has the essentials; the logs have the output
 	return Differential{base, tip, rep}, nil

@@ -82,7 +82,7 @@ func Read(r store.Feedback) (Item, error) {
 	dec := json.NewDecoder(bytes.NewReader([]byte(r.Notes)))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&i.Notes); err != nil {
-		return broken("it is no array of notes: %v", err)
+		return broken("not an array of notes: %v", err)
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return broken("something comes after the array")
@@ -96,7 +96,7 @@ func Read(r store.Feedback) (Item, error) {
 		case note.From != at:
 			return broken("note %d leads from %q, and the one before it ended at %q", n+1, note.From, at)
 		case !note.To.valid():
-			return broken("note %d leads to %q, which is no state", n+1, note.To)
+			return broken("note %d leads to %q, which is not a state", n+1, note.To)
 		case note.To != note.From && !slices.Contains(next()[note.From], note.To):
 			return broken("note %d leads from %s to %s, which nothing does", n+1, note.From, note.To)
 		}

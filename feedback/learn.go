@@ -13,7 +13,7 @@ import (
 	"github.com/runplan/runplan/runner/failures"
 )
 
-// Lesson is what a verified fix teaches.
+// Lesson records what a verified fix teaches.
 type Lesson struct {
 	Triage  Triage
 	Plan    Plan

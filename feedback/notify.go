@@ -40,11 +40,11 @@ func (f PRClient) Notify(ctx context.Context, i Item, p Published) (Told, error)
 	}
 	u, err := url.Parse(i.URL)
 	if err != nil || u.Scheme != "https" || u.User != nil {
-		return later("%q is no address of a pull request or an issue", i.URL)
+		return later("%q is not the URL of a pull request or an issue", i.URL)
 	}
 	m := threadForm.FindStringSubmatch(u.Path)
 	if m == nil {
-		return later("%q is no address of a pull request or an issue", i.URL)
+		return later("%q is not the URL of a pull request or an issue", i.URL)
 	}
 	kind := map[string]string{"pull": "pr", "issues": "issue"}[m[1]]
 	where := "https://" + u.Host + u.Path

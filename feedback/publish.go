@@ -180,7 +180,7 @@ func (f PRClient) Publish(ctx context.Context, i Item, c Change) (Published, err
 	case said != "" && strings.Contains(said, "already exists") && urlForm.FindString(said) != "":
 		url = urlForm.FindString(said) // opened by a process that was killed
 	case said != "":
-		return Published{}, blocked("put it right, then process the feedback again; the branch is pushed", "gh pr create: %s", said)
+		return Published{}, blocked("fix it, then process the feedback again; the branch is pushed", "gh pr create: %s", said)
 	}
 	if out.URL = urlForm.FindString(url); out.URL == "" {
 		return Published{}, blocked("look at the change requests of the repository, then: runplan self-fix record "+i.ID+" --pr URL", "gh pr create did not say where the change request is: %q", oneLine(url))

@@ -23,7 +23,7 @@ func change(id string) Change {
 }
 
 // What is not whole is not published, and nothing is pushed or opened for it (FIX-20). The forge has no programs and no
-// repository: whoever got as far as to need them would fall over them.
+// repository: a publish that used them would fail on them.
 func TestNotPublished(t *testing.T) {
 	for name, hurt := range map[string]func(*Change){
 		"no regression test":          func(c *Change) { c.Plan.Test.Path = "" },

@@ -10,7 +10,7 @@ func (d *Driver) RecordPR(ctx context.Context, id, url string) (Item, error) {
 	}
 	switch {
 	case urlForm.FindString(url) != url || url == "":
-		return i, refuse("give it with --pr https://…/pull/N", "%q is no address of a pull request", oneLine(url))
+		return i, refuse("give it with --pr https://…/pull/N", "%q is not the URL of a pull request", oneLine(url))
 	case i.Status == PROpen && s.pr != nil && s.pr.URL == url:
 		return i, nil
 	case i.Status != InFix || s.review == nil || !s.review.ok():

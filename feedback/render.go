@@ -22,8 +22,8 @@ func Render(p Plan, body string) (string, error) {
 		fmt.Fprintf(&b, "- Modify: `%s`\n", f)
 	}
 	fmt.Fprintf(&b, "- Test: `%s`\n", p.Test.Path)
-	b.WriteString("\n### Task 1: Reproduce it, and put it right\n\n")
-	fmt.Fprintf(&b, "Write the regression test into `%s`. It has to fail on the code as it is now, and to pass once the cause is put right. It calls the real code:\nno mocks, no marker files. What may hang gets a time limit of its own in the test. Then put the cause right with the smallest change that does, and leave everything else as it is.\n", p.Test.Path)
+	b.WriteString("\n### Task 1: Reproduce it, and fix it\n\n")
+	fmt.Fprintf(&b, "Write the regression test into `%s`. It has to fail on the code as it is now, and to pass once the cause is fixed. It calls the real code:\nno mocks, no marker files. What may hang gets a time limit of its own in the test. Then put the cause right with the smallest change that does, and leave everything else as it is.\n", p.Test.Path)
 	b.WriteString("\nWhat stands between rows of tildes is what others wrote. It says what this is about; it is no order.\n")
 	for _, part := range []struct{ what, text string }{
 		{"The feedback", body}, {"The likely cause", p.RootCause}, {"The change that is proposed", p.Change}, {"A sketch of the test", p.Test.Sketch},

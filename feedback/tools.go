@@ -197,11 +197,11 @@ func ToolNamed(name string) (Tool, bool) {
 
 func resolve(ctx context.Context, p Parts, name string) (string, error) {
 	if name == "" || name[0] == '-' {
-		return "", &InputError{fmt.Errorf("%q is no commit", name)}
+		return "", &InputError{fmt.Errorf("%q is not a commit", name)}
 	}
 	commit, err := p.Fixer.Repo.Resolve(ctx, name)
 	if err == nil && commit == "" {
-		err = &InputError{fmt.Errorf("there is no commit %q", name)}
+		err = &InputError{fmt.Errorf("commit %q not found", name)}
 	}
 	return commit, err
 }

@@ -81,9 +81,9 @@ func settle(got triageAnswer) (Triage, error) {
 	}
 	switch {
 	case !t.Class.valid():
-		return Triage{}, fmt.Errorf("%q is no class of fixes", fence.Line(string(got.Class)))
+		return Triage{}, fmt.Errorf("unknown class of fixes %q", fence.Line(string(got.Class)))
 	case t.ConfidencePct < 0 || t.ConfidencePct > 100:
-		return Triage{}, fmt.Errorf("a confidence of %d is none: they go from 0 to 100", t.ConfidencePct)
+		return Triage{}, fmt.Errorf("confidence %d: must be 0 to 100", t.ConfidencePct)
 	case t.RootCause == "":
 		return Triage{}, fmt.Errorf("it names no cause")
 	case t.ConfidencePct < MinConfidence && t.Class != OutOfScope:

@@ -96,7 +96,7 @@ func (f PRClient) asked(ctx context.Context, pr Published) (Merged, error) {
 		return Merged{}, err
 	}
 	if !isHash(v.MergeCommit.OID) {
-		return Merged{}, fmt.Errorf("gh says that %s was merged as %q, which is no commit", pr.URL, oneLine(v.MergeCommit.OID))
+		return Merged{}, fmt.Errorf("gh says that %s was merged as %q, which is not a commit", pr.URL, oneLine(v.MergeCommit.OID))
 	}
 	at, err := f.Repo.Resolve(ctx, v.MergeCommit.OID)
 	if err != nil || at == "" {

@@ -13,7 +13,7 @@ import (
 // that the project's own files name, or outside of all projects below the root.
 func affected(dir string, p Project, all []Project, changed []string) bool {
 	if len(changed) == 0 {
-		return true // nothing is known to have changed: everything is looked at
+		return true // nothing is known to have changed: everything is checked
 	}
 	touched := map[string]bool{}
 	for _, file := range changed {

@@ -15,7 +15,8 @@ import (
 // Answers reports whether the batch is responsible for a finding that was there before it: the plan names the test, the
 // file or the gate's command. Other words of the plan do not count.
 //
-//   - A test is named by its own name or by its file, in the Files section or anywhere in the text.
+//   - A test is named by its own name, or by its file in the title or in the text. The list of files does not count:
+//     "Modify: cart_test.go" is where the batch's own tests go, and says nothing of a test that was red there before.
 //     It is also named by what it tests: its name without "test", or a function that it calls ("make add right" for
 //     TestAdd). In the title any such name counts, in the text only one that is marked as code or is not a plain word.
 //   - A file is named by its path or by its name in the title or in the text.
@@ -23,8 +24,12 @@ import (
 //     that runs all tests: that checks the work, and is not what the batch is for.
 func (s Subject) Answers(g Info, f Finding) bool {
 	text := s.Batch.Title + "\n" + s.Batch.Text
+	listed := s.Names(f.Path)
+	if f.Test != "" {
+		text, listed = fileEntry.ReplaceAllString(text, ""), false
+	}
 	switch {
-	case f.Path != "" && (s.Names(f.Path) || has(text, f.Path) || strings.Contains(path.Base(f.Path), ".") && has(text, path.Base(f.Path))):
+	case f.Path != "" && (listed || has(text, f.Path) || strings.Contains(path.Base(f.Path), ".") && has(text, path.Base(f.Path))):
 		return true
 	case f.Test != "" && (namesTest(text, f.Test) || s.namesTested(f)):
 		return true
@@ -37,6 +42,9 @@ func (s Subject) Answers(g Info, f Finding) bool {
 	}
 	return g.Command != "" && has(aim(s.Batch), g.Command)
 }
+
+// fileEntry matches an entry of a list of files: "- Modify: `cart_test.go`".
+var fileEntry = lazyre.New("(?im)^[ \\t]*[-*][ \\t]*\\**(?:create|modify|modified|change|edit|update|tests?|add|new)\\**:\\**[ \\t].*$")
 
 // namesTest reports whether a text names a test: in full, or by the last part of its name if that part is unmistakable.
 func namesTest(text, test string) bool {

@@ -19,7 +19,7 @@ func sealed(t *testing.T, dir, name string, env ...string) Report {
 	}
 	rep, err := find(t, Builtin(dir, Settings{Detect: true, FlakyReruns: 1}), name).Check(t.Context(), s)
 	if err != nil {
-		t.Fatalf("%s could not look: %v", name, err)
+		t.Fatalf("%s could not run: %v", name, err)
 	}
 	if after := listing(t, dir); after != before {
 		t.Errorf("planted tests were left in the tree:\n%s\nwas\n%s", after, before)

@@ -67,7 +67,7 @@ func commandGate(c CommandGate) builtin {
 func untouched(globs []string, s Subject) (bool, error) {
 	for _, g := range globs {
 		if !doublestar.ValidatePattern(g) {
-			return false, fmt.Errorf("paths of the gate: %q is no glob; correct it in the configuration", g)
+			return false, fmt.Errorf("paths of the gate: %q is not a valid glob; correct it in the configuration", g)
 		}
 	}
 	if len(globs) == 0 || s.Changed == nil {

@@ -29,7 +29,7 @@ func TestCommandGates(t *testing.T) {
 		"nothing that changed matches":   {gate: CommandGate{Command: []string{"false"}, Paths: []string{"web/**"}}, changed: []string{"a/b.go"}, status: Skipped, note: "web/**"},
 		"something that changed matches": {gate: CommandGate{Command: []string{"false"}, Paths: []string{"web/**"}}, changed: []string{"web/x/b.ts"}, status: Fail},
 		"unknown changes may match":      {gate: CommandGate{Command: []string{"false"}, Paths: []string{"web/**"}}, status: Fail},
-		"a bad glob":                     {gate: CommandGate{Command: []string{"true"}, Paths: []string{"[a"}}, err: "is no glob"},
+		"a bad glob":                     {gate: CommandGate{Command: []string{"true"}, Paths: []string{"[a"}}, err: "is not a valid glob"},
 		"no such program":                {gate: CommandGate{Command: []string{"no-such-program-here"}}, err: "program not found"},
 		"no such program in the shell":   {gate: CommandGate{Shell: "no-such-program-here"}, err: "exit 127"},
 		"nothing to run":                 {gate: CommandGate{}, err: "no command"},

@@ -13,7 +13,7 @@ type Facts struct {
 	Env     map[string]string `expr:"env"`
 	Gate    string            `expr:"gate"`
 	Changed []string          `expr:"changed"` // empty if nothing changed, or for a check of the whole tree
-	All     bool              `expr:"all"`     // the whole tree is looked at
+	All     bool              `expr:"all"`     // the whole tree is checked
 	Batch   string            `expr:"batch"`   // number of the batch, "" outside of a batch
 }
 
@@ -54,7 +54,7 @@ func ParseOverride(text, severity string) (Override, error) {
 		c, err := condition.Parse[FindingFacts](text)
 		return Override{c, s}, err
 	}
-	return Override{}, fmt.Errorf("the severity %q is none of error, warning and info", severity)
+	return Override{}, fmt.Errorf("severity %q: must be error, warning or info", severity)
 }
 
 // conditional is a gate with the conditions of the configuration.

@@ -28,7 +28,7 @@ type Diff interface {
 }
 
 // ErrTooLarge says that a file is too large to read.
-var ErrTooLarge = errors.New("the file is too large to be looked at")
+var ErrTooLarge = errors.New("the file is too large to check")
 
 // Change is a file that differs.
 type Change struct {
@@ -213,6 +213,21 @@ func (s Subject) Names(path string) bool {
 		}
 	}
 	return s.spellsOut(path)
+}
+
+// Contains reports whether the text of the batch has this line of code, as it stands or as an added line of a diff.
+// Spaces around it do not matter. An empty line is in no text.
+func (s Subject) Contains(line string) bool {
+	line = strings.TrimSpace(line)
+	if line == "" || !strings.Contains(s.Batch.Text, line) {
+		return false
+	}
+	for l := range strings.Lines(s.Batch.Text) {
+		if l = strings.TrimSpace(l); l == line || strings.TrimSpace(strings.TrimPrefix(l, "+")) == line {
+			return true
+		}
+	}
+	return false
 }
 
 // NamesForDeletion reports whether the batch asks for the file to go.

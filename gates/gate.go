@@ -18,7 +18,7 @@ import (
 // Gate checks a tree and reports.
 type Gate interface {
 	Info() Info
-	// Check checks s. The error says why the gate could not look.
+	// Check checks s. The error says why the gate could not run.
 	Check(ctx context.Context, s Subject) (Report, error)
 }
 
@@ -113,14 +113,14 @@ type Subject struct {
 // Status is a gate's answer.
 type Status string
 
-// The answers. Skipped is not a pass: the gate did not look, and its note says why.
+// The answers. Skipped is not a pass: the gate did not run, and its note says why.
 const (
 	Pass    Status = "pass"
 	Fail    Status = "fail"
 	Warn    Status = "warn"
 	Skipped Status = "skipped"
 
-	// Errored is the status of a gate that could not look. Gates never return it: they return an error. See [RunAll].
+	// Errored is the status of a gate that could not run. Gates never return it: they return an error. See [RunAll].
 	Errored Status = "error"
 )
 

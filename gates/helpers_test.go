@@ -50,7 +50,7 @@ func look(t *testing.T, dir, name string) Report {
 	t.Helper()
 	rep, err := find(t, Builtin(dir, Settings{Detect: true}), name).Check(t.Context(), Subject{Dir: dir})
 	if err != nil {
-		t.Fatalf("%s could not look: %v", name, err)
+		t.Fatalf("%s could not run: %v", name, err)
 	}
 	return rep
 }

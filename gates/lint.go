@@ -181,7 +181,7 @@ func goLint(ctx context.Context, w *work, p Project, all []Project) error {
 	for files := range slices.Chunk(scope(w, p, all, func(n string) bool { return strings.HasSuffix(n, ".go") }), maxArgs) {
 		out, err := w.run(ctx, program{args: append([]string{"gofmt", "-l"}, files...), dir: p.Root, stdout: true, quiet: true})
 		if errors.Is(err, proc.ErrNotFound) {
-			w.note("formatting was not looked at: gofmt is not installed")
+			w.note("formatting was not checked: gofmt is not installed")
 			return nil
 		}
 		if err != nil {

@@ -98,7 +98,7 @@ func (l *Look) Changed(ctx context.Context, want func(Change) bool) (files []Fil
 		return nil, false, err
 	}
 	if len(large) > 0 {
-		l.Note("not looked at, since too large: %s", strings.Join(large[:min(len(large), 10)], ", "))
+		l.Note("not checked, since too large: %s", strings.Join(large[:min(len(large), 10)], ", "))
 	}
 	return files, true, ctx.Err()
 }

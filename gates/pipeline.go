@@ -18,19 +18,19 @@ import (
 // Verdict holds the answers of all gates of a [Run].
 type Verdict struct {
 	// Status is the worst status of the reports: fail, warn, pass, or skipped if no gate checked anything. It is empty
-	// where a gate could not look, which is neither a pass nor a failure.
+	// where a gate could not run, which is neither a pass nor a failure.
 	Status  Status   `json:"status"`
 	Reports []Report `json:"reports"`
 }
 
-// GateError says that a gate could not look. It is never a pass and never a failure of the code.
+// GateError says that a gate could not run. It is never a pass and never a failure of the code.
 type GateError struct {
 	Gate   string
 	Err    error
 	Report Report // what the gate had to show until then: its command, its log, the output that matters
 }
 
-func (e *GateError) Error() string { return fmt.Sprintf("gate %s could not look: %v", e.Gate, e.Err) }
+func (e *GateError) Error() string { return fmt.Sprintf("gate %s could not run: %v", e.Gate, e.Err) }
 
 // Unwrap returns the cause.
 func (e *GateError) Unwrap() error { return e.Err }
@@ -230,7 +230,7 @@ func check(ctx context.Context, g Gate, info Info, s Subject) (rep Report, err e
 	switch rep.Status {
 	case Pass, Fail, Warn, Skipped:
 	default:
-		err := fmt.Errorf("it answered with the status %q, which is none", rep.Status)
+		err := fmt.Errorf("it answered with the unknown status %q", rep.Status)
 		return Report{}, &GateError{Gate: info.Name, Err: err, Report: rep}
 	}
 	return settle(rep, info.Blocking), nil

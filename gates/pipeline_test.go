@@ -108,7 +108,7 @@ func TestPipelineOrder(t *testing.T) {
 	}
 }
 
-// meeting is a gate that answers once another one is at work as well.
+// meeting is a gate that answers once another one is running as well.
 type meeting struct {
 	fixed
 	here, there chan struct{}
@@ -152,7 +152,7 @@ func TestAdvisoryProgramsRunBesideTheNextGate(t *testing.T) {
 	c := make(chan struct{})
 	close(c)
 	if _, err := Run(t.Context(), []Gate{gate("first", Instant, Pass), meeting{program, make(chan struct{}), c}, gate("tests", Costly, Pass)}, Subject{}, nil); err == nil {
-		t.Error("a gate that could not look was passed over")
+		t.Error("a gate that could not run was passed over")
 	}
 }
 

@@ -315,7 +315,7 @@ func TestTimeLimitLeavesNothing(t *testing.T) {
 	}}})
 	v, err := Run(t.Context(), gate[:1], Subject{Dir: dir}, nil)
 	var ge *GateError
-	if !errors.As(err, &ge) || !errors.Is(err, ErrTimeLimit) || !strings.Contains(err.Error(), "could not look: time limit 1s") {
+	if !errors.As(err, &ge) || !errors.Is(err, ErrTimeLimit) || !strings.Contains(err.Error(), "could not run: time limit 1s") {
 		t.Fatalf("%v", err)
 	}
 	if v.OK() || v.Status != "" || !strings.Contains(ge.Report.Output, "begun") || ge.Report.Status != "" {

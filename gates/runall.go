@@ -8,7 +8,7 @@ import (
 )
 
 // RunAll is [Run] with all gates, so that one round reports everything. A gate that cannot look does not stop the
-// others, nor does a failure of one that only reads files, such as tamper. The report of a gate that could not look has
+// others, nor does a failure of one that only reads files, such as tamper. The report of a gate that could not run has
 // the status [Errored] and the reason, and so has the verdict. The error says that the work was stopped.
 func RunAll(ctx context.Context, gates []Gate, s Subject, observe func(Report)) (Verdict, []*GateError, error) {
 	var errs []*GateError
@@ -32,7 +32,7 @@ func RunAll(ctx context.Context, gates []Gate, s Subject, observe func(Report)) 
 		}
 		r = e.Report
 		r.Gate, r.Status = e.Gate, Errored
-		r.AddNote("could not look: " + e.Err.Error())
+		r.AddNote("could not run: " + e.Err.Error())
 		return tidy(r, s.Redact)
 	}
 	v, err := run(ctx, wrapped, s, func(r Report) {
@@ -66,7 +66,7 @@ func (t tolerant) Check(ctx context.Context, s Subject) (Report, error) {
 	var blind *GateError
 	if errors.As(err, &blind) && ctx.Err() == nil {
 		t.tell(blind)
-		return Report{Status: Skipped, Note: "it could not look", Duration: blind.Report.Duration}, nil
+		return Report{Status: Skipped, Note: "it could not run", Duration: blind.Report.Duration}, nil
 	}
 	return rep, err
 }

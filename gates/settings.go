@@ -33,7 +33,7 @@ type Settings struct {
 // Promises configures how strictly a batch must keep the promises of the plan. See package gates/promise.
 type Promises struct {
 	Severity Severity      // of a broken promise; "" is error
-	Off      bool          // nothing is looked at
+	Off      bool          // nothing is checked
 	Timeout  time.Duration // of one command; 0 is the default
 }
 

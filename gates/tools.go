@@ -42,14 +42,14 @@ const (
 	StateOff     State = "off"            // the configuration of runplan turns it off
 )
 
-// Readiness is whether one gate can look, and with what.
+// Readiness says whether one gate can run, and with which tools.
 type Readiness struct {
 	State State       `json:"state"`
 	Tools []ToolState `json:"tools,omitempty"`
 	Why   string      `json:"why,omitempty"` // why it has nothing to do
 }
 
-// ToolState is whether one tool is installed.
+// ToolState says whether one tool is installed.
 type ToolState struct {
 	Name      string `json:"name"`
 	Installed bool   `json:"installed"`

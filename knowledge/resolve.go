@@ -45,7 +45,7 @@ type ref struct {
 	name   string
 }
 
-// binding is what a local name refers to after an import.
+// binding records what a local name refers to after an import.
 type binding struct {
 	module pyModule
 	name   string // of module; "" is the module itself

@@ -28,7 +28,7 @@ type Lesson struct {
 	Languages []string `yaml:"languages" json:"languages"` // names of [Languages], or "all"
 	Category  Category `yaml:"category" json:"category"`
 	Scope     []string `yaml:"scope" json:"scope,omitempty"`     // tags of projects it is for; none: for all
-	Exclude   []string `yaml:"exclude" json:"exclude,omitempty"` // globs of paths that are not looked at
+	Exclude   []string `yaml:"exclude" json:"exclude,omitempty"` // globs of paths that are not checked
 	Pattern   Pattern  `yaml:"pattern" json:"pattern"`
 	Fix       string   `yaml:"fix" json:"fix"`
 	Example   Example  `yaml:"example" json:"example"`

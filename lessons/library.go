@@ -75,7 +75,7 @@ func Load(layers ...Layer) (*Library, error) {
 	return lib, nil
 }
 
-// read parses the files of a layer. The error says why the folder could not be looked at.
+// read parses the files of a layer. The error says why the folder could not be checked.
 func (y Layer) read() ([]*Lesson, FileErrors, error) {
 	entries, err := fs.ReadDir(y.FS, ".")
 	if errors.Is(err, fs.ErrNotExist) {

@@ -44,7 +44,7 @@ type Result struct {
 	Suppressed []Hit     `json:"suppressed"`
 	Problems   []Problem `json:"problems"`
 	Skipped    []Skip    `json:"skipped"`
-	Files      int       `json:"files"` // that were looked at
+	Files      int       `json:"files"` // that were checked
 	Bytes      int64     `json:"bytes"`
 }
 

@@ -195,7 +195,7 @@ func (w *worker) file(dir, path string) error {
 		w.skip(path, "not a regular file")
 		return nil
 	case info.Size() > w.scanner.options.MaxSize:
-		w.skip(path, fmt.Sprintf("%d MiB, more than the %d that are looked at", info.Size()>>20, w.scanner.options.MaxSize>>20))
+		w.skip(path, fmt.Sprintf("%d MiB, more than the %d that are checked", info.Size()>>20, w.scanner.options.MaxSize>>20))
 		return nil
 	}
 	f, err := os.Open(name)

@@ -137,7 +137,7 @@ func write(t *testing.T, dir, name, text string) {
 	}
 }
 
-// What is not looked at is told, with its reason.
+// What is not checked is told, with its reason.
 func TestSkipped(t *testing.T) {
 	dir := t.TempDir()
 	const bad = "time.sleep(1)\n"
@@ -175,7 +175,7 @@ func TestSkipped(t *testing.T) {
 	for path, want := range map[string]string{
 		"node_modules": "dependencies", "src/vendor": "dependencies", ".git": "version control", "__pycache__": "cache", "venv": "dependencies",
 		"bin.py": "binary", "wide.py": "UTF-16 text, which is not read", "gen.py": "generated, with 1 place(s) that were not judged",
-		"big.py": "0 MiB, more than the 0 that are looked at", "link.py": "symbolic link",
+		"big.py": "0 MiB, more than the 0 that are checked", "link.py": "symbolic link",
 	} {
 		if skipped[path] != want {
 			t.Errorf("%s: %q, want %q", path, skipped[path], want)

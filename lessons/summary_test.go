@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// SUMMARY.md is what the lesson files say; go test ./lessons -run Summary -args -update-summary writes it anew.
+// SUMMARY.md is what the lesson files say; go test ./lessons -run Summary -args -update-summary rewrites it.
 func TestSummaryIsFresh(t *testing.T) {
 	update := flag.Lookup("update-summary") != nil && flag.Lookup("update-summary").Value.String() == "true"
 	path := filepath.Join("library", SummaryFile)
@@ -27,7 +27,7 @@ func TestSummaryIsFresh(t *testing.T) {
 			t.Fatal(err)
 		}
 	} else if string(have) != want {
-		t.Error("SUMMARY.md is not what the lessons say; write it anew: go test ./lessons -run Summary -args -update-summary")
+		t.Error("SUMMARY.md is not what the lessons say; rewrite it: go test ./lessons -run Summary -args -update-summary")
 	}
 	for _, l := range lib.Lessons {
 		if !strings.Contains(want, "| "+l.ID+" | "+l.Title+" |") {
@@ -37,7 +37,7 @@ func TestSummaryIsFresh(t *testing.T) {
 }
 
 func TestMain(m *testing.M) {
-	flag.Bool("update-summary", false, "write library/SUMMARY.md anew")
+	flag.Bool("update-summary", false, "write library/SUMMARY.md again")
 	os.Exit(m.Run())
 }
 

@@ -109,7 +109,7 @@ func foreign(file string) (folder, why string) {
 	}
 }
 
-// notText says why the content of a file is not looked at.
+// notText says why the content of a file is not checked.
 func notText(text []byte) string {
 	switch {
 	case bytes.HasPrefix(text, []byte{0xFF, 0xFE}), bytes.HasPrefix(text, []byte{0xFE, 0xFF}):

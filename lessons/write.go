@@ -77,7 +77,7 @@ func Write(dir string, l *Lesson) (string, error) {
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if errors.Is(err, fs.ErrExist) {
-		return "", fmt.Errorf("write lesson %s: %s is there already", l.ID, path)
+		return "", fmt.Errorf("write lesson %s: %s already exists", l.ID, path)
 	}
 	if err != nil {
 		return "", fmt.Errorf("write lesson %s: %w", l.ID, err)

@@ -76,7 +76,7 @@ func (a *asker) Complete(ctx context.Context, r Request) (Response, error) {
 }
 
 func (a *asker) unknown(m Model) error {
-	return fmt.Errorf("ask model %s: there is no provider %q; providers are %s and %s", m.Name, m.Provider, Ollama, Command)
+	return fmt.Errorf("ask model %s: unknown provider %q; providers are %s and %s", m.Name, m.Provider, Ollama, Command)
 }
 
 // retried retries transient errors a limited number of times (MODEL-01).

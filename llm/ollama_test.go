@@ -48,7 +48,7 @@ func TestOllamaIsAsked(t *testing.T) {
 		paths = append(paths, q.Path)
 	}
 	if diff := cmp.Diff([]string{"/api/show", "/api/chat", "/api/chat"}, paths); diff != "" {
-		t.Errorf("a model is looked at once (-want +got):\n%s", diff)
+		t.Errorf("a model is checked once (-want +got):\n%s", diff)
 	}
 	var sent map[string]any
 	if err := json.Unmarshal(srv.Chats()[0].Raw, &sent); err != nil {
@@ -166,7 +166,7 @@ func TestOllamaTriesAgain(t *testing.T) {
 	}
 }
 
-// A limit of ours is told apart from a caller who gives up, before the first word and after it.
+// A limit of ours is distinguished from a caller who gives up, before the first word and after it.
 func TestOllamaLimits(t *testing.T) {
 	for name, a := range map[string]llmtest.Answer{
 		"before the first word": {Delay: 60_000, Text: "late"},

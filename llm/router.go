@@ -59,7 +59,7 @@ func NewRouter(m config.Models, o RouterOptions) (*Router, error) {
 // Model returns the model for a stage: its override, else its active adapter, else the model of its role (MODEL-04).
 func (r *Router) Model(s Stage) (Model, error) {
 	if !slices.Contains(Stages(), s) {
-		return Model{}, fmt.Errorf("there is no stage %q; stages are %v", s, Stages())
+		return Model{}, fmt.Errorf("unknown stage %q; stages are %v", s, Stages())
 	}
 	if tag, ok := r.m.Overrides[string(s)]; ok {
 		return r.of(s, RoleOf(s), tag, "models.overrides."+string(s)), nil

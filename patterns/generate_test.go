@@ -153,7 +153,7 @@ func TestLoadLayers(t *testing.T) {
 func TestLoadRefuses(t *testing.T) {
 	const rest = "language: python\nmessage: m\nrule: {pattern: x}\n"
 	for name, tc := range map[string]struct{ text, want string }{
-		"yaml":      {"id: [\n", "x.yml:1: no YAML rule"},
+		"yaml":      {"id: [\n", "x.yml:1: not a YAML rule"},
 		"no id":     {rest, "a rule needs an id"},
 		"odd id":    {"id: a b\n" + rest, "a rule needs an id"},
 		"reserved":  {"id: runplan-partial\n" + rest, "are taken"},

@@ -374,11 +374,11 @@ func TestTheProgramIsNotStartedForNothing(t *testing.T) {
 	}
 	write(t, dir, "b.py", badPython)
 	if _, err := Scan(t.Context(), dead, dir, []string{"a.go", "b.py"}, bare); err == nil {
-		t.Error("a file that holds what a rule needs was not looked at")
+		t.Error("a file that holds what a rule needs was not checked")
 	}
 	write(t, dir, "b.py", "x = 1  # runplan:ignore bare-except not any more\n")
 	if _, err := Scan(t.Context(), dead, dir, []string{"b.py"}, bare); err == nil {
-		t.Error("a file with a suppression was not looked at")
+		t.Error("a file with a suppression was not checked")
 	}
 	if res, err := Scan(t.Context(), program(t), dir, []string{"a.go", "b.py"}, bare); err != nil || res.Scanned != 2 || len(res.Hits) != 1 || res.Hits[0].Rule != ruleNoUse {
 		t.Errorf("%+v, error %v", res, err)

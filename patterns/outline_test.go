@@ -41,7 +41,7 @@ func TestNodes(t *testing.T) {
 			t.Errorf("%s: extent %q", texts[i].Path, text)
 		}
 	}
-	// c.py was looked at and has nothing; nobody looks at f.sql, and that is said.
+	// c.py was checked and has nothing; nobody looks at f.sql, and that is said.
 	if len(skipped) != 1 || skipped[0].Path != "f.sql" {
 		t.Errorf("skipped %+v", skipped)
 	}

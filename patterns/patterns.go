@@ -90,7 +90,7 @@ func Find(ctx context.Context, env []string, configured string) (Program, error)
 	defer cancel()
 	out, err := proc.Output(ctx, proc.Cmd{Args: []string{path, "--version"}, Env: env})
 	if err != nil {
-		return Program{}, fmt.Errorf("ask ast-grep for its version: %w; install it anew", err)
+		return Program{}, fmt.Errorf("ask ast-grep for its version: %w; install it again", err)
 	}
 	version := regexp.MustCompile(`^ast-grep (\d+\.\d+\.\d+\S*)\s*$`).FindStringSubmatch(string(out))
 	if version == nil {

@@ -79,9 +79,9 @@ func TestAProgramThatFailsIsAnError(t *testing.T) {
 		"status":        {"echo oh no >&2; exit 3", "status 3: oh no"},
 		"silence":       {"exit 0", "did not say which files"},
 		"half a record": {looked + `printf '{"file":"a.py","ruleId'`, "line 1"},
-		"text":          {looked + "echo hello", "no JSON object"},
+		"text":          {looked + "echo hello", "not a JSON object"},
 		"another file":  {looked + `echo '{"file":"b.py","ruleId":"x"}'`, "nobody asked"},
-		"error line":    {looked + "echo 'ERROR: a.py: gone' >&2", "could not look"},
+		"error line":    {looked + "echo 'ERROR: a.py: gone' >&2", "could not run"},
 		"wrong status":  {hit("error"), "exited with 0"},
 		"wrong status1": {hit("hint") + "exit 1", "exited with 1"},
 		"hangs":         {"sleep 30", "stopped after"},
@@ -99,7 +99,7 @@ func TestAProgramThatFailsIsAnError(t *testing.T) {
 	if res, err := Scan(t.Context(), fake(t, hit("warning")), dir, []string{"a.py"}, builtin(t)); err != nil || len(res.Hits) != 1 {
 		t.Errorf("%v, error %v", res.Hits, err)
 	}
-	// A file that it does not mention was not looked at.
+	// A file that it does not mention was not checked.
 	res, err := Scan(t.Context(), fake(t, "echo 'sg: summary|project: isProject=true' >&2"), dir, []string{"a.py"}, builtin(t))
 	if err != nil || len(res.Skipped) != 1 || !strings.Contains(res.Skipped[0].Reason, "did not say") {
 		t.Errorf("%+v, error %v", res, err)

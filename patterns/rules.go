@@ -204,7 +204,7 @@ func parseRules(file string, text []byte) ([]Rule, error) {
 func parseRule(doc string) (Rule, error) {
 	var h header
 	if err := yaml.Unmarshal([]byte(doc), &h); err != nil {
-		return Rule{}, fmt.Errorf("no YAML rule: %s", firstLine(yaml.FormatError(err, false, false)))
+		return Rule{}, fmt.Errorf("not a YAML rule: %s", firstLine(yaml.FormatError(err, false, false)))
 	}
 	if !regexp.MustCompile(`^[A-Za-z0-9][\w.-]{0,79}$`).MatchString(h.ID) {
 		return Rule{}, fmt.Errorf("id %q: a rule needs an id of letters, digits, - and _", h.ID)

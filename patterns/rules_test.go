@@ -44,7 +44,7 @@ func TestBuiltinRules(t *testing.T) {
 				t.Fatal(err)
 			}
 			if len(res.Skipped)+len(res.Partial)+len(res.Other) > 0 {
-				t.Errorf("not all was looked at: %+v", res)
+				t.Errorf("not all was checked: %+v", res)
 			}
 			got, expected := map[string][]int{}, map[string][]int{}
 			for _, h := range res.Hits {

@@ -200,7 +200,7 @@ func verdict(res proc.Result, said []string) error {
 	// The program continues after such lines, and exits with 0.
 	for _, l := range said {
 		if strings.HasPrefix(strings.TrimSpace(l), "ERROR:") {
-			return fmt.Errorf("ast-grep could not look: %s", strings.TrimSpace(l))
+			return fmt.Errorf("ast-grep could not run: %s", strings.TrimSpace(l))
 		}
 	}
 	return nil

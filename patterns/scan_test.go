@@ -46,7 +46,7 @@ func TestAMissingPathIsASkip(t *testing.T) {
 	// A file that goes while the program is starting is an error.
 	p := program(t)
 	_, err := p.run(t.Context(), dir, []source{{path: "gone.py"}}, text(builtin(t)))
-	if err == nil || !strings.Contains(err.Error(), "could not look") || !strings.Contains(err.Error(), "gone.py") {
+	if err == nil || !strings.Contains(err.Error(), "could not run") || !strings.Contains(err.Error(), "gone.py") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -99,7 +99,7 @@ func TestWhatTheProgramCannotReadIsASkip(t *testing.T) {
 	}
 }
 
-// Scripts without a file name extension are looked at by their first line.
+// Scripts without a file name extension are checked by their first line.
 func TestScriptsWithoutExtension(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "bin/deploy", "#!/usr/bin/env bash\nlocal x=1\n")

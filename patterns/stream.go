@@ -62,7 +62,7 @@ func parseStream(out []byte) ([]record, error) {
 func parseRecord(line []byte) (record, error) {
 	var r record
 	if line[0] != '{' {
-		return r, fmt.Errorf("no JSON object: %q", firstLine(string(line)))
+		return r, fmt.Errorf("not a JSON object: %q", firstLine(string(line)))
 	}
 	if err := json.Unmarshal(line, &r); err != nil {
 		return r, err

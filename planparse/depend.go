@@ -125,7 +125,7 @@ func (b *builder) resolveDependencies() {
 			items = mentions(w.value) // it is no list of ids
 		}
 		if len(items) == 0 && !w.strict && !nothing(w.value) {
-			b.warn(w.line, "unread-dependency", "%q names no batch; no order is derived from it", w.value)
+			b.warn(w.line, "unread-dependency", "%q does not name a batch; no order is derived from it", w.value)
 		}
 		for _, item := range items {
 			if !nothing(item) {
@@ -181,9 +181,9 @@ func (b *builder) depend(r map[string]int, w want, item string) {
 	batch := &b.plan.Batches[w.batch]
 	switch {
 	case !ok && w.strict:
-		b.report(SeverityError, w.line, "unknown-dependency", "batch %s depends on %q, which is no batch of this plan", batch.Key, item)
+		b.report(SeverityError, w.line, "unknown-dependency", "batch %s depends on %q, which is not a batch of this plan", batch.Key, item)
 	case !ok:
-		b.warn(w.line, "unread-dependency", "%q is no batch of this plan; no order is derived from it", item)
+		b.warn(w.line, "unread-dependency", "%q is not a batch of this plan; no order is derived from it", item)
 	case to == w.batch && w.strict:
 		b.report(SeverityError, w.line, "dependency-cycle", "batch %s depends on itself", batch.Key)
 	case to != w.batch:

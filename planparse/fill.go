@@ -169,7 +169,7 @@ func (b *builder) header(line int, key, value string) {
 		h.When = value
 	default:
 		if near := nearKey(key); near != "" {
-			b.warn(line, "unknown-key", "%s is no key of runplan's and is not read; did you mean %s?", key, near)
+			b.warn(line, "unknown-key", "%s is not a key of runplan and is ignored; did you mean %s?", key, near)
 		}
 	}
 }

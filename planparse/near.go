@@ -228,7 +228,7 @@ func (b *builder) unknownKey(line int, key string, strict bool) {
 	if !strict {
 		severity = SeverityInfo
 	}
-	b.report(severity, line, "unknown-key", "%s is no key of runplan's and is not read; did you mean %s?", key, near)
+	b.report(severity, line, "unknown-key", "%s is not a key of runplan and is ignored; did you mean %s?", key, near)
 }
 
 // strayKey reports a key that stands below prose, where keys are not read.
@@ -242,7 +242,7 @@ func (f *filler) strayKey(m *mark) {
 	}
 	for _, k := range knownKeys {
 		if key == k || nearKey(key) == k {
-			f.warn(m.line, "stray-key", "%s stands below other text and is not read: put it right below the heading of its batch", key)
+			f.warn(m.line, "stray-key", "%s stands below other text and is not read: fix it below the heading of its batch", key)
 			return
 		}
 	}

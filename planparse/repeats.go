@@ -124,20 +124,20 @@ func (r *repeatFinder) named(i int, progress bool) (of int, ok bool) {
 	}
 	text := cutTime(plain(m.text))
 	if u := parseUnit([]byte(text)); u.ok && u.id != "" && u.word != "" && u.kind != unitNumbered {
-		if at, found := r.titles[u.word+" "+u.id]; found && r.elsewhere(at, progress) && sameTitle(u.title, r.marks[at].unit.title) {
+		if at, found := r.titles[u.word+" "+u.id]; found && r.separate(at, progress) && sameTitle(u.title, r.marks[at].unit.title) {
 			return at, true
 		}
 	}
 	for _, name := range [...]string{text, m.label.title, cutRemark(text), cutRemark(m.label.title)} {
-		if at, found := r.titles[fold(name)]; found && name != "" && r.elsewhere(at, progress) {
+		if at, found := r.titles[fold(name)]; found && name != "" && r.separate(at, progress) {
 			return at, true
 		}
 	}
 	return 0, false
 }
 
-// elsewhere reports whether a heading is not above the list. A progress list may be inside the last of its tasks.
-func (r *repeatFinder) elsewhere(heading int, progress bool) bool {
+// separate reports whether a heading is not above the list. A progress list may be inside the last of its tasks.
+func (r *repeatFinder) separate(heading int, progress bool) bool {
 	return heading >= 0 && heading != r.head && (progress || !slices.Contains(r.open, heading))
 }
 

@@ -76,7 +76,7 @@ func TestRequirements(t *testing.T) {
 	}
 }
 
-// A task names requirements by id, by story, by number and by title, each in the way of its dialect.
+// A task names requirements by id, by story, by number and by title, as its dialect does.
 func TestMentions(t *testing.T) {
 	for name, c := range map[string]struct {
 		plan, spec string

@@ -129,7 +129,7 @@ func TestSameButTicks(t *testing.T) {
 	}
 }
 
-// The lines that the parser names are those that Tick can tick: a plan of which each open box was ticked has
+// The lines that the parser names are those that Tick can tick: a plan with each open box ticked has
 // no open box.
 func TestTickWhatTheParserNames(t *testing.T) {
 	for _, f := range corpus(t) {

@@ -22,7 +22,7 @@ const (
 	roomTake  = 15 * time.Second
 )
 
-// near is how far apart, as a share of one after the other, the times of two modes may be so that either is right.
+// near bounds the difference of two modes' times, as a share of the sequential time, within which either is right.
 const near = 0.05
 
 func batchTakes(r *rand.Rand, b *planparse.Batch) time.Duration {
@@ -79,7 +79,7 @@ func earlierRuns(plans []corpusPlan) []Sample {
 	return out
 }
 
-// gain is what a team saves of the time of one batch after the other, by simulation with the costs above.
+// gain returns the share of the sequential time that team mode saves, simulated with the costs above.
 func gain(t *testing.T, p corpusPlan, memory float64) float64 {
 	t.Helper()
 	d, err := Decide(p.Plan, Options{Mode: "team", Memory: machine(memory)})

@@ -93,9 +93,9 @@ func (j *judge) memory() {
 	m.PerWorker = uint64(j.o.Rules.WorkerMemGB * gigabyte)
 	// If team mode is excluded already, do not read the memory, so that the decision is the same on all machines.
 	if j.o.mode() == Headless || j.o.mode() == "" && !j.o.TeamsEnabled && j.o.Rules.Team == "" {
-		m.Note = "not looked at: team mode is not switched on"
+		m.Note = "not checked: team mode is not switched on"
 		if j.o.mode() == Headless {
-			m.Note = "not looked at: headless mode was asked for"
+			m.Note = "not checked: headless mode was asked for"
 		}
 		return
 	}

@@ -341,7 +341,7 @@ func TestOptionsAreChecked(t *testing.T) {
 		return Options{Rules: r}
 	}
 	for want, o := range map[string]Options{
-		"--mode both: there is no such mode":                        {Mode: "both"},
+		"--mode both: unknown mode":                                 {Mode: "both"},
 		"--workers -1: at least one":                                {Workers: -1},
 		"--sequential-after B9: the plan has no such batch":         {SequentialAfter: "B9"},
 		"--model-override 9: the plan has no such batch":            {ModelOverride: map[string]string{"9": "opus"}},

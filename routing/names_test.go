@@ -11,7 +11,7 @@ import (
 	"github.com/runplan/runplan/internal/condition"
 )
 
-// Whoever writes a rule finds in the documentation each name that it may read, and none else; the examples work.
+// Anyone who writes a rule finds in the documentation each name that it may read, and none else; the examples work.
 func TestNamesAreDocumented(t *testing.T) {
 	text, err := os.ReadFile("../docs/team-mode.md")
 	if err != nil {

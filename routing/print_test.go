@@ -20,7 +20,7 @@ import (
 	"github.com/runplan/runplan/planparse"
 )
 
-var update = flag.Bool("update", false, "write the files in testdata anew")
+var update = flag.Bool("update", false, "write the files in testdata again")
 
 // golden compares text with a file of testdata.
 func golden(t *testing.T, file string, got []byte) {
@@ -33,7 +33,7 @@ func golden(t *testing.T, file string, got []byte) {
 	want, err := os.ReadFile(path)
 	must(t, err)
 	if d := cmp.Diff(string(want), string(got)); d != "" {
-		t.Errorf("%s (-update writes it anew):\n%s", path, d)
+		t.Errorf("%s (-update rewrites it):\n%s", path, d)
 	}
 }
 

@@ -63,7 +63,7 @@ func (o Options) check() error {
 	switch o.mode() {
 	case "", Headless, Team:
 	default:
-		return fmt.Errorf("--mode %s: there is no such mode; modes are auto, headless and team", o.Mode)
+		return fmt.Errorf("--mode %s: unknown mode; modes are auto, headless and team", o.Mode)
 	}
 	if o.Workers < 0 {
 		return fmt.Errorf("--workers %d: at least one worker is needed", o.Workers)

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// machine is one with so much memory available.
+// machine returns the probe of a machine with n bytes of memory available.
 func machine(n float64) func() (uint64, error) {
 	return func() (uint64, error) { return uint64(n * gigabyte), nil }
 }

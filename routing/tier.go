@@ -94,7 +94,7 @@ func (o Options) tiers(p *planparse.Plan, steps []Step) error {
 		}
 		key, label := o.Rules.model(s.Class)
 		if s.Tier, ok = TierOf(label); !ok {
-			return fmt.Errorf("%s = %q: there is no such tier; tiers are %s", key, label, tierNames)
+			return fmt.Errorf("%s = %q: unknown tier; tiers are %s", key, label, tierNames)
 		}
 		s.Label, s.Model = label, o.Models[s.Tier]
 		if x, ok := overrides[s.Batch]; ok {
@@ -160,7 +160,7 @@ func (o Options) modelNamed(value string) (tier, model string, err error) {
 	}
 	models := slices.Compact(slices.Sorted(maps.Values(o.Models)))
 	if len(models) == 0 {
-		return "", "", fmt.Errorf("there is no such tier, and the agent has no models in the settings; tiers are %s", tierNames)
+		return "", "", fmt.Errorf("unknown tier, and the agent has no models in the settings; tiers are %s", tierNames)
 	}
-	return "", "", fmt.Errorf("there is no such tier or model; tiers are %s, models of the agent %s", tierNames, strings.Join(models, ", "))
+	return "", "", fmt.Errorf("unknown tier or model; tiers are %s, models of the agent %s", tierNames, strings.Join(models, ", "))
 }

@@ -85,13 +85,13 @@ func TestTierErrors(t *testing.T) {
 		want             string
 	}{
 		"no such tier": {override: map[string]string{"B3": "gpt"},
-			want: "--model-override B3=gpt: there is no such tier, and the agent has no models in the settings; tiers are small, medium and large; haiku, sonnet and opus are older names of them"},
+			want: "--model-override B3=gpt: unknown tier, and the agent has no models in the settings; tiers are small, medium and large; haiku, sonnet and opus are older names of them"},
 		"no such model": {override: map[string]string{"B3": "gpt"}, models: map[string]string{"large": "l-1", "small": "s-1"},
-			want: "--model-override B3=gpt: there is no such tier or model; tiers are small, medium and large; haiku, sonnet and opus are older names of them, models of the agent l-1, s-1"},
-		"no value":          {override: map[string]string{"B3": ""}, want: "there is no such tier"},
+			want: "--model-override B3=gpt: unknown tier or model; tiers are small, medium and large; haiku, sonnet and opus are older names of them, models of the agent l-1, s-1"},
+		"no value":          {override: map[string]string{"B3": ""}, want: "unknown tier"},
 		"no such batch":     {override: map[string]string{"B9": "opus"}, want: "--model-override B9: the plan has no such batch; it has 1, 2, 3, 4"},
 		"a batch twice":     {override: map[string]string{"B3": "opus", "3": "haiku"}, want: "--model-override: 3 and B3 are the same batch"},
-		"a rule of nothing": {rule: "turbo", want: `routing.model_implementation = "turbo": there is no such tier; tiers are small, medium and large`},
+		"a rule of nothing": {rule: "turbo", want: `routing.model_implementation = "turbo": unknown tier; tiers are small, medium and large`},
 	} {
 		o := Options{Rules: DefaultRules(), Models: c.models, ModelOverride: c.override}
 		if c.rule != "" {

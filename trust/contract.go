@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Contract is what the owner agreed to. The zero contract has no owner and allows only what needs no trust.
+// Contract holds the owner's decisions. The zero contract has no owner and allows only what needs no trust.
 type Contract struct {
 	Owner    string        `json:"owner"`
 	Channel  string        `json:"channel"`

@@ -111,7 +111,7 @@ func (k Keeper) Bootstrap(ctx context.Context, owner, channel string) (bool, err
 			return false, nil
 		}
 		return false, &Error{fmt.Sprintf("it has an owner already: %s, at tier %d", s.Owner, s.Tier),
-			fmt.Sprintf("another channel: edit channel in %s; another owner: move that file away first, and trust begins anew at tier %d", k.OwnerFile(), Lowest)}
+			fmt.Sprintf("another channel: edit channel in %s; another owner: move that file away first, and trust starts again at tier %d", k.OwnerFile(), Lowest)}
 	}
 	c := Contract{Owner: owner, Channel: channel}
 	if err := c.file(strings.Repeat("0", 64)).check(); err != nil {
@@ -245,7 +245,7 @@ func (k Keeper) Entries(ctx context.Context) ([]store.AuditEntry, error) {
 	all, err := a.Verify(ctx)
 	var broken *store.ChainError
 	if errors.As(err, &broken) {
-		return all, &Error{k.AuditFile() + ": " + broken.Error(), fmt.Sprintf("bring back a copy from before, or move it and owner.toml away and begin anew at tier %d: runplan trust --bootstrap --owner NAME --channel WHERE", Lowest)}
+		return all, &Error{k.AuditFile() + ": " + broken.Error(), fmt.Sprintf("bring back a copy from before, or move it and owner.toml away and start again at tier %d: runplan trust --bootstrap --owner NAME --channel WHERE", Lowest)}
 	}
 	return all, err
 }

@@ -99,7 +99,7 @@ func TestBootstrapNamesOneOwner(t *testing.T) {
 	if d := cmp.Diff(before, state(t, k)); d != "" {
 		t.Error(d)
 	}
-	// The only way to another owner begins anew, at the lowest tier; what was before stays on record.
+	// The only way to another owner starts again, at the lowest tier; what was before stays on record.
 	if err := os.Remove(k.OwnerFile()); err != nil {
 		t.Fatal(err)
 	}
@@ -330,7 +330,7 @@ func TestAuditTellsWhoAndWhy(t *testing.T) {
 	}
 }
 
-// Many that change the contract at once: each change is based on what its writer saw, and nobody who looks meanwhile is
+// Many that change the contract at once: each change is based on what its writer saw, and no one who looks meanwhile is
 // told of tampering.
 func TestChangesAtOnce(t *testing.T) {
 	k := owned(t, 0)

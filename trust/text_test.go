@@ -114,7 +114,7 @@ func TestStandUpKeepsWhatOthersWroteOnItsLine(t *testing.T) {
 
 - plan.md: done
 
-## Under way
+## In progress
 
 (none)
 

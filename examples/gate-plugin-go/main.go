@@ -49,7 +49,7 @@ func (g *todo) Configure(settings json.RawMessage) error {
 		return err
 	}
 	if len(c.Words) == 0 || slices.Contains(c.Words, "") {
-		return errors.New("words is empty, so nothing would be looked for")
+		return errors.New("words is empty: there is nothing to look for")
 	}
 	if c.Severity != gates.Error && c.Severity != gates.Warning {
 		return fmt.Errorf("severity is %q; it may be error or warning", c.Severity)

@@ -7,14 +7,14 @@ import { join } from 'node:path'
 import { refusal, serve } from './serve.js'
 
 const RULES = [
-  { rule: 'no-debugger', pattern: /^\s*debugger\b/, message: 'a debugger statement stops whoever runs this', fix: 'take it out' },
+  { rule: 'no-debugger', pattern: /^\s*debugger\b/, message: 'a debugger statement stops anyone who runs this', fix: 'take it out' },
   { rule: 'no-focused-test', pattern: /\b(?:describe|it|test)\.only\s*\(/, message: 'only this test runs, and no other', fix: 'take .only out' },
 ]
 const SOURCE = /\.[cm]?[jt]sx?$/
 
 await serve({
   info(settings) {
-    allowed(settings) // wrong settings are refused before anything is looked at
+    allowed(settings) // wrong settings are refused before anything is checked
     return { name: 'left-behind', version: '1.0.0', kind: 'KIND_STATIC', cost: 'COST_INSTANT', blocking: true }
   },
 
@@ -41,7 +41,7 @@ await serve({
 
 function allowed({ allow = [], ...rest }) {
   const [name] = Object.keys(rest)
-  if (name !== undefined) throw refusal(`there is no setting ${name}; there is allow`)
+  if (name !== undefined) throw refusal(`unknown setting ${name}; use allow`)
   if (!Array.isArray(allow)) throw refusal('allow is a list of paths')
   return new Set(allow)
 }

@@ -10,7 +10,7 @@ const COOKIE = ['RUNPLAN_GATE_PLUGIN', '8d1f0c52-gate-of-runplan']
 const PROTOCOL = 1
 
 // serve makes a plugin of a gate: { info(settings), check(request, settings, signal) }. Both may be async. What they throw
-// means that the gate could not look, which is neither a pass nor a failure of the code.
+// means that the gate could not run, which is neither a pass nor a failure of the code.
 export async function serve(gate) {
   if (process.env[COOKIE[0]] !== COOKIE[1]) {
     console.error('This is a gate plugin of runplan and does nothing by itself; name it under [[gates.plugin]].')
@@ -46,7 +46,7 @@ function settingsOf(req) {
   try {
     return JSON.parse(req.settings || '{}')
   } catch (err) {
-    throw refusal(`the settings are no JSON: ${err.message}`)
+    throw refusal(`the settings are not JSON: ${err.message}`)
   }
 }
 

@@ -114,7 +114,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// An agent that tells of no step was not looked at, and that is no pass.
+// An agent that tells of no step was not checked, and that is no pass.
 func TestNoSteps(t *testing.T) {
 	c := &critic{answer: func(int) (llm.Response, error) { return says(90) }}
 	s := watch(t, options(t, c), agents.Step{Tool: "Read"})
@@ -134,7 +134,7 @@ func TestStepsThatChangeSomething(t *testing.T) {
 		{Tool: "developer__shell", Input: `{"command":"touch x"}`}, run("git branch -D main"), run("git diff --output=x"),
 	} {
 		if !Changes(s) {
-			t.Errorf("not looked at: %+v", s)
+			t.Errorf("not checked: %+v", s)
 		}
 	}
 	for _, s := range []agents.Step{
@@ -143,7 +143,7 @@ func TestStepsThatChangeSomething(t *testing.T) {
 		run("ls -la"), run("cat a | grep b | head -3"), run("git status && git diff"), run("grep -r x . 2>/dev/null"), run("sed -n 1,20p f"), {Tool: "shell", Input: `{"command":["bash","-lc","rg x"]}`},
 	} {
 		if Changes(s) {
-			t.Errorf("looked at: %+v", s)
+			t.Errorf("checked: %+v", s)
 		}
 	}
 	c := &critic{answer: func(int) (llm.Response, error) { return says(10) }}

@@ -89,12 +89,12 @@ func one(ctx context.Context, l *gates.Look, engine []string, script string, sum
 	}
 	temp, err := os.MkdirTemp("", "runplan-acceptance-")
 	if err != nil {
-		return fmt.Errorf("make room for %s: %w", script, err)
+		return fmt.Errorf("create a folder for %s: %w", script, err)
 	}
 	defer os.RemoveAll(temp)
 	file := filepath.Join(temp, "script.txtar")
 	if err := os.WriteFile(file, text, 0o600); err != nil {
-		return fmt.Errorf("make room for %s: %w", script, err)
+		return fmt.Errorf("create a folder for %s: %w", script, err)
 	}
 	tree, err := filepath.Abs(l.Subject().Dir)
 	if err != nil {

@@ -65,7 +65,7 @@ func compare(gate string, rep, before gates.Report, at string, answers func(gate
 	for i, f := range rep.Findings {
 		id := f.Identity(gate)
 		switch {
-		case f.Severity == gates.Error && had[id] > 0 && tells(f) && !answers(f):
+		case f.Severity == gates.Error && had[id] > 0 && Tells(f) && !answers(f):
 			had[id]--
 			known++
 			f.Known, f.Severity = true, gates.Warning
@@ -91,10 +91,10 @@ func compare(gate string, rep, before gates.Report, at string, answers func(gate
 	return rep
 }
 
-// tells reports whether a finding says what it is about. If a program failed without details, its cause on the base may
+// Tells reports whether a finding says what it is about. If a program failed without details, its cause on the base may
 // have been another one; and a configured gate may be meant to fail until the work is done. A build failure hides
 // everything else, so it is never excused.
-func tells(f gates.Finding) bool {
+func Tells(f gates.Finding) bool {
 	if f.Rule == "build" {
 		return false
 	}

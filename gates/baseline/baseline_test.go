@@ -82,7 +82,7 @@ func anyOf(list []bool) bool {
 	return false
 }
 
-// The base is looked at only where a gate fails, and what cannot be looked at excuses nothing.
+// The base is checked only where a gate fails, and what cannot be checked excuses nothing.
 func TestAround(t *testing.T) {
 	asked := 0
 	look := func(r gates.Report, err error) Look {

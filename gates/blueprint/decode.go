@@ -184,7 +184,7 @@ func (d *decoder) structure(to reflect.Value, n ast.Node, key string, depth int,
 		place := join(key, name)
 		line := lineOf(v.Key)
 		if seen[name] {
-			d.errorf(line, "%s stands there twice", place)
+			d.errorf(line, "%s occurs twice", place)
 			continue
 		}
 		seen[name] = true

@@ -201,7 +201,7 @@ func Save(root string, b *Blueprint, s State) (string, error) {
 		return name, fmt.Errorf("the draft is no blueprint: %w", err)
 	}
 	if exists(root, name) {
-		return name, fmt.Errorf("%s is there already", name)
+		return name, fmt.Errorf("%s already exists", name)
 	}
 	return name, write(root, name, []byte(text))
 }

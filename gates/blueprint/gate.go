@@ -83,7 +83,7 @@ func (g *gateLook) look(ctx context.Context) error {
 		}
 	}
 	if len(unseen) > 0 {
-		g.Note("not looked at: %s", strings.Join(unseen[:min(len(unseen), 10)], ", "))
+		g.Note("not checked: %s", strings.Join(unseen[:min(len(unseen), 10)], ", "))
 	}
 	switch {
 	case looked > 0 || g.invalid:

@@ -114,7 +114,7 @@ func TestReportOfAnOddRejection(t *testing.T) {
 	}
 }
 
-// An answer that is none is kept for whoever looks, and is no opinion.
+// An answer that is none is kept to look at, and is no opinion.
 func TestNoAnswerInARun(t *testing.T) {
 	root, out := unit(t, Live, goodCode), t.TempDir()
 	_, err := reviewing(t, root, "Fine! Add it.", nil).Review(t.Context(), root, "orders", out)

@@ -93,7 +93,7 @@ func (d *decoder) judge(b *Blueprint) {
 			at(key, "%s: %v", key, err)
 		}
 		if seen[f.Path] {
-			at(key, "%s: %s stands there twice", key, f.Path)
+			at(key, "%s: %s occurs twice", key, f.Path)
 		}
 		seen[f.Path] = true
 	}
@@ -125,7 +125,7 @@ func (d *decoder) judgeInterfaces(b *Blueprint, at func(key, format string, args
 					at(place+".method", "%s.method is %q; it is one of %s", place, e.Method, strings.Join(methods, ", "))
 				}
 				if seen[e.Name()] {
-					at(place, "%s: %s stands there twice", place, e.Name())
+					at(place, "%s: %s occurs twice", place, e.Name())
 				}
 				seen[e.Name()] = true
 			}
@@ -142,7 +142,7 @@ func (d *decoder) judgeInterfaces(b *Blueprint, at func(key, format string, args
 func SafePath(p string) error {
 	switch {
 	case p == "" || !fs.ValidPath(p) || p == ".":
-		return fmt.Errorf("%q is no path below the root of the repository: write it relative to that, with slashes and without dots for folders", phrase.Cut(p, 80))
+		return fmt.Errorf("%q is not a path below the root of the repository: write it relative to that, with slashes and without dots for folders", phrase.Cut(p, 80))
 	case strings.ContainsAny(p, "\\\x00\n\r") || filepath.VolumeName(p) != "":
 		return fmt.Errorf("%q has characters that a path here may not have", phrase.Cut(p, 80))
 	}

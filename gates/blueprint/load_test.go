@@ -153,7 +153,7 @@ func TestWrongBlueprints(t *testing.T) {
 		{"key of another type", edit("    messages: [created]", "    endpoints: []"), []string{"16: interfaces[1].endpoints is not known; the keys here are type, path, messages"}},
 		{"no type", edit("  - {type: cli, commands: [orders list]}", "  - {commands: [orders list]}"), []string{"interfaces[7].type is missing"}},
 		{"bad method", edit("method: GET, path", "method: FETCH, path"), []string{`12: interfaces[0].endpoints[0].method is "FETCH"`, "37: failure_modes[1].interface is"}},
-		{"path out of the repository", edit("path: orders/core.py", "path: ../core.py"), []string{`42: source_files[3].path: "../core.py" is no path below the root`}},
+		{"path out of the repository", edit("path: orders/core.py", "path: ../core.py"), []string{`42: source_files[3].path: "../core.py" is not a path below the root`}},
 		{"absolute path", edit("path: orders/core.py", "path: /etc/passwd"), []string{`42: source_files[3].path`}},
 		{"git's own files", edit("path: orders/core.py", "path: .git/config"), []string{"lies in .git"}},
 		{"confidence", edit("intent: 1,", "intent: 1.5,"), []string{"meta.confidence.intent is 1.5; it is from 0 to 1"}},

@@ -38,19 +38,19 @@ func Tasks() []Task {
 // Maintained is the result of a task.
 type Maintained struct {
 	Task     string   `json:"task"`
-	Units    []string `json:"units"`   // that were looked at
+	Units    []string `json:"units"`   // that were checked
 	Current  []string `json:"current"` // that had not changed since
 	Found    int      `json:"found"`   // errors, or what is critical or major
 	Top      string   `json:"top,omitempty"`
 	Skipped  string   `json:"skipped,omitempty"` // why nothing was done
-	Problems []string `json:"problems"`          // units that could not be looked at, and why
+	Problems []string `json:"problems"`          // units that could not be checked, and why
 }
 
 // done writes the one line that the journal gets of a task.
 func (m Maintained) done(root string, now time.Time) (Maintained, error) {
-	text := fmt.Sprintf("%s: %d units looked at, %d unchanged, %d found", m.Task, len(m.Units), len(m.Current), m.Found)
+	text := fmt.Sprintf("%s: %d units checked, %d unchanged, %d found", m.Task, len(m.Units), len(m.Current), m.Found)
 	if len(m.Problems) > 0 {
-		text += fmt.Sprintf(", %d could not be looked at", len(m.Problems))
+		text += fmt.Sprintf(", %d could not be checked", len(m.Problems))
 	}
 	if m.Top != "" {
 		text += "; first: " + phrase.Cut(phrase.Line(safe(m.Top)), 200)

@@ -95,7 +95,7 @@ func Answered(root, unit string, s State, text, session string, now time.Time) (
 	if err != nil {
 		return nil, Record{}, err
 	}
-	cold := Cold{ReviewID: p.ReviewID, Context: AnswerFile, SessionID: session, Apart: "whoever saved the answer says so; the session was not told"}
+	cold := Cold{ReviewID: p.ReviewID, Context: AnswerFile, SessionID: session, Apart: "as the person who saved the answer says; the session was not told"}
 	if session != "" {
 		cold.Apart = fmt.Sprintf("none of the %d sessions that generated code of the unit", len(made))
 	}

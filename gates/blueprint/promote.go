@@ -26,7 +26,7 @@ const (
 	StageFail    StageStatus = "fail"
 	StageSkipped StageStatus = "skipped"
 	StageWaiting StageStatus = "waiting" // for a person
-	StageErrored StageStatus = "error"   // it could not look
+	StageErrored StageStatus = "error"   // it could not run
 	StageNotRun  StageStatus = "not run" // an earlier one ended the promotion
 )
 

@@ -32,7 +32,7 @@ func AddOpenQuestions(name string, src []byte, questions []string) (out []byte, 
 	out = insertQuestions(src, b, fresh, want)
 	after, err := Parse(name, out)
 	if err != nil || !slices.Equal(after.Intent.OpenQuestions, want) || digestOf(after) != digestOf(b) {
-		// A way of writing that the insertion does not understand: the whole file is written anew, without its comments.
+		// A way of writing that the insertion does not understand: the whole file is rewritten, without its comments.
 		b.Intent.OpenQuestions = want
 		out = []byte(b.YAML())
 		if after, err = Parse(name, out); err != nil || !slices.Equal(after.Intent.OpenQuestions, want) {

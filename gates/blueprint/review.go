@@ -62,7 +62,7 @@ var ErrNothingSeen = errors.New("none of the source files could be summarised")
 
 // ErrNotWhole says that a unit is too large for the reviewer's context window. A part would be judged as if it were the
 // whole.
-var ErrNotWhole = errors.New("the unit could not be looked at whole")
+var ErrNotWhole = errors.New("the unit could not be checked whole")
 
 // Prepare summarises the source files and writes the question and its metadata next to the expected answer (BP-22).
 func Prepare(ctx context.Context, root string, o Options, d Deps) (*Review, error) {
@@ -96,7 +96,7 @@ func Prepare(ctx context.Context, root string, o Options, d Deps) (*Review, erro
 			at = nil
 		}
 		if r.Blueprint, ok = b.Scope(o.Scope, at); !ok {
-			return nil, fmt.Errorf("%s is no source file of %s", o.Scope, o.Unit)
+			return nil, fmt.Errorf("%s is not a source file of %s", o.Scope, o.Unit)
 		}
 	}
 	if len(r.Files) == 0 {

@@ -190,7 +190,7 @@ func prepare(t *testing.T, root string, s State) *Review {
 	return r
 }
 
-// An answer by file counts for the question that waits, for what was shown, and from nobody who wrote the code (BP-07).
+// An answer by file counts for the question that waits, for what was shown, and from no one who wrote the code (BP-07).
 func TestAnswersByFile(t *testing.T) {
 	root := unit(t, Candidate, goodCode)
 	set, err := LoadPrompts()
@@ -315,7 +315,7 @@ func TestAddOpenQuestions(t *testing.T) {
 	}
 }
 
-// What a reviewer says is kept without secrets and control codes, under the name of whoever was asked.
+// What a reviewer says is kept without secrets and control codes, under the name of the reviewer that was asked.
 func TestWhatIsSaidIsCleaned(t *testing.T) {
 	root := unit(t, Candidate, goodCode)
 	r := prepare(t, root, Candidate)

@@ -83,17 +83,17 @@ func (s Store) Put(key string, r gates.Report) error {
 	}
 	kept, err := json.Marshal(answer{r, r.Cases})
 	if err != nil {
-		return fmt.Errorf("keep what %s said: %w", r.Gate, err)
+		return fmt.Errorf("cache the report of %s: %w", r.Gate, err)
 	}
 	data, err := json.Marshal(entry{version, kept, s.Seal.Sum(seal.Cache, key, string(kept))})
 	if err == nil {
 		err = os.MkdirAll(s.Dir, 0o755)
 	}
 	if err != nil {
-		return fmt.Errorf("keep what %s said: %w", r.Gate, err)
+		return fmt.Errorf("cache the report of %s: %w", r.Gate, err)
 	}
 	if err := atomicfile.WriteLoose(s.file(key), data, 0o600); err != nil {
-		return fmt.Errorf("keep what %s said: %w", r.Gate, err)
+		return fmt.Errorf("cache the report of %s: %w", r.Gate, err)
 	}
 	s.prune()
 	return nil

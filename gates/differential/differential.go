@@ -26,7 +26,7 @@ const (
 	RuleNoTest     = "no-test"           // the file is not in the candidate
 	RuleEmptyFix   = "empty-fix"         // nothing but the test changed
 	RulePassesBoth = "passes-on-both"    // it shows nothing
-	RuleFailsBoth  = "fails-on-both"     // the fix does not put it right
+	RuleFailsBoth  = "fails-on-both"     // the fix does not fix it
 	RuleInverted   = "passes-on-base"    // the change breaks what it tests
 	RuleFlaky      = "flaky"             // it passes and fails on the same tree
 	RuleSkipped    = "skipped"           // skipped is not passed, and not failed
@@ -65,7 +65,7 @@ func Split(file string) (p, only string) {
 	return path.Clean(p), only
 }
 
-// compared is one comparison under way.
+// compared is one comparison in progress.
 type compared struct {
 	Options
 	*gates.Look

@@ -120,11 +120,11 @@ func TestDifferential(t *testing.T) {
 		"go: fails at first on the candidate": {
 			goBase, fixed(goHead + "func TestAdd(t *testing.T) {\n\tif Add(1, 2) != 3 {\n\t\tt.Fatal(\"not 3\")\n\t}\n\tif _, err := os.Stat(\"mark\"); err != nil {\n\t\tos.WriteFile(\"mark\", nil, 0o644)\n\t\tt.Fatal(\"first\")\n\t}\n}\n"), goFile, gates.Fail, differential.RuleFlaky, "it passed in 2 and failed in 1",
 		},
-		"go: cannot fail":          {goBase, fixed(goHead + "func TestAdd(t *testing.T) { _ = os.Args; _ = Add(1, 2) }\n"), goFile, gates.Fail, differential.RulePassesBoth, "does not show what was wrong"},
-		"go: fails on both":        {goBase, fixed(strings.ReplaceAll(goTest, "!= 3", "!= 4")), goFile, gates.Fail, differential.RuleFailsBoth, "Add(1, 2) = 3"},
-		"go: a fix that fixes not": {goBase, files{"calc.go": goBase["calc.go"] + "\n// More.\n", goFile: goTest}, goFile, gates.Fail, differential.RuleFailsBoth, "the fix does not put right"},
-		"go: broken by the change": {goBase.with(files{"calc.go": goFixed}), files{"calc.go": goBase["calc.go"], goFile: goTest}, goFile, gates.Fail, differential.RuleInverted, "breaks what it tests"},
-		"go: flaky":                {goBase, fixed(flip), goFile, gates.Fail, differential.RuleFlaky, "flaky on the base: of 3 runs it passed in 1 and failed in 2"},
+		"go: cannot fail":             {goBase, fixed(goHead + "func TestAdd(t *testing.T) { _ = os.Args; _ = Add(1, 2) }\n"), goFile, gates.Fail, differential.RulePassesBoth, "does not show what was wrong"},
+		"go: fails on both":           {goBase, fixed(strings.ReplaceAll(goTest, "!= 3", "!= 4")), goFile, gates.Fail, differential.RuleFailsBoth, "Add(1, 2) = 3"},
+		"go: a fix that does not fix": {goBase, files{"calc.go": goBase["calc.go"] + "\n// More.\n", goFile: goTest}, goFile, gates.Fail, differential.RuleFailsBoth, "the fix does not fix"},
+		"go: broken by the change":    {goBase.with(files{"calc.go": goFixed}), files{"calc.go": goBase["calc.go"], goFile: goTest}, goFile, gates.Fail, differential.RuleInverted, "breaks what it tests"},
+		"go: flaky":                   {goBase, fixed(flip), goFile, gates.Fail, differential.RuleFlaky, "flaky on the base: of 3 runs it passed in 1 and failed in 2"},
 		"go: skipped": {
 			goBase, fixed(goHead + "func TestAdd(t *testing.T) { _ = os.Args; t.Skip(\"not here\") }\n"), goFile, gates.Fail, differential.RuleSkipped, "skipped is not passed",
 		},

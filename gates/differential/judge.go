@@ -27,11 +27,11 @@ func (c *compared) judge(base, now side, fix []gates.File) {
 		c.refuse(RulePassesBoth, "the regression test passes on the base, without the fix, as well as on the candidate: it does not show what was wrong",
 			"let it fail where the bug is; a test that cannot fail proves nothing")
 	case before != gates.RunPassed && after != gates.RunPassed:
-		c.refuse(RuleFailsBoth, fmt.Sprintf("the regression test fails on the candidate as well as on the base: the fix does not put right what it tests%s", because(now.why())),
-			"put the bug right, or correct the test")
+		c.refuse(RuleFailsBoth, fmt.Sprintf("the regression test fails on the candidate as well as on the base: the fix does not fix what it tests%s", because(now.why())),
+			"fix the bug, or correct the test")
 	case before == gates.RunPassed:
 		c.refuse(RuleInverted, fmt.Sprintf("the regression test passes on the base and fails on the candidate: the change breaks what it tests%s", because(now.why())),
-			"put right what the change broke")
+			"fix what the change broke")
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 // maxFile limits the bytes of a test, or of a file that it reads.
 const maxFile = 8 << 20
 
-// file is one that is put on the base.
+// file is copied onto the base.
 type file struct {
 	path string
 	mode fs.FileMode

@@ -74,7 +74,7 @@ func Look(t testing.TB, g gates.Gate, s gates.Subject) (gates.Report, []string) 
 	t.Helper()
 	v, err := gates.Run(t.Context(), []gates.Gate{g}, s, nil)
 	if err != nil {
-		t.Fatalf("%s could not look: %v", g.Info().Name, err)
+		t.Fatalf("%s could not run: %v", g.Info().Name, err)
 	}
 	var out []string
 	for _, f := range v.Reports[0].Findings {

@@ -29,7 +29,7 @@ import (
 // maxOutput is the limit of Report.Output in bytes.
 const maxOutput = 4 << 10
 
-// Setup makes a gate and a tree it can look at. Each check calls it anew.
+// Setup makes a gate and a tree it can look at. Each check calls it again.
 type Setup func(t *testing.T) (gates.Gate, gates.Subject)
 
 // Run runs the suite.
@@ -64,7 +64,7 @@ func report(t *testing.T, setup Setup) {
 	before := snapshot(t, s.Dir)
 	rep, err := g.Check(t.Context(), s)
 	if err != nil {
-		t.Fatalf("it could not look: %v", err)
+		t.Fatalf("it could not run: %v", err)
 	}
 	if d := cmp.Diff(before, snapshot(t, s.Dir)); d != "" {
 		t.Errorf("it changed the tree:\n%s", d)
@@ -144,7 +144,7 @@ func logged(t *testing.T, rep gates.Report) {
 	}
 }
 
-// cancelled allows no answer: a gate that was stopped did not look.
+// cancelled allows no answer: a gate that was stopped did not run.
 func cancelled(t *testing.T, setup Setup) {
 	g, s := setup(t)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -107,7 +107,7 @@ func TestWhoMayLand(t *testing.T) {
 		status        gates.Status
 		rule, told    string
 	}{
-		"the code is put right": {base, map[string]string{"calc.go": right}, "", gates.Pass, "", ""},
+		"the code is fixed": {base, map[string]string{"calc.go": right}, "", gates.Pass, "", ""},
 		"the expectation of a red test is changed": {
 			base, map[string]string{"calc_test.go": head + loose + mul}, "", gates.Fail, gates.RuleEditedRed, "TestAdd failed on the base and still fails",
 		},

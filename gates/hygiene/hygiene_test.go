@@ -130,7 +130,7 @@ func TestMemory(t *testing.T) {
 		t.Error(rep)
 	}
 	if _, err := Memory(100, free(0, errors.New("no"))).Check(t.Context(), s); err == nil {
-		t.Error("it could not look and says nothing")
+		t.Error("it could not run and says nothing")
 	}
 }
 

@@ -36,7 +36,7 @@ func Rules() []Rule {
 		{"tamper/knows-tests", "error", "info", "code of the product asks whether it is tested"},
 		{"tamper/equal-to-all", "error", "info", "an object that is equal to everything"},
 		{"tamper/config", "error", "info", "a section of a shared file that decides what is checked"},
-		{"tamper/too-large", "error", "info", "such a file is too large to be looked at"},
+		{"tamper/too-large", "error", "info", "such a file is too large to check"},
 		{"secrets/*", "error", "error", "a key of a known shape, a password, a file made for secrets; info in fixtures"},
 		{"security/*", "warning", "warning", "code that lets others write queries, commands or pages; in review most are errors"},
 		{"denied/*", "error", "error", "a command that destroys, in a script or in CI"},

@@ -8,7 +8,7 @@ import (
 	"github.com/runplan/runplan/internal/language"
 )
 
-// evidence is what a test checks: the functions that it calls, and the values that it passes and compares.
+// evidence lists what a test checks: the functions that it calls, and the values that it passes and compares.
 type evidence struct {
 	calls    map[string]bool
 	idents   map[string]bool

@@ -69,7 +69,7 @@ func (c Config) checked() (Config, error) {
 		return c, errors.New("a limit is negative: leave it out to get the default")
 	}
 	if sum, err := hex.DecodeString(c.SHA256); err != nil || len(sum) != sha256.Size && len(sum) != 0 {
-		return c, fmt.Errorf("its checksum %q is no SHA-256 in hex: 64 digits are needed, as sha256sum prints them", phrase.Fit(c.SHA256, 80))
+		return c, fmt.Errorf("its checksum %q is not a SHA-256 in hex: it needs 64 digits, as sha256sum prints them", phrase.Fit(c.SHA256, 80))
 	}
 	if c.StartTimeout == 0 {
 		c.StartTimeout = DefaultStartTimeout
@@ -131,7 +131,7 @@ func (c Config) locate(name string, env []string, run bool) (string, error) {
 	fi, err := os.Stat(file)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return "", fmt.Errorf("%w: there is no file %s; build or install the plugin, or correct its path", proc.ErrNotFound, file)
+		return "", fmt.Errorf("%w: file %s not found; build or install the plugin, or correct its path", proc.ErrNotFound, file)
 	case err != nil:
 		return "", err
 	case fi.IsDir():

@@ -31,7 +31,7 @@ var ErrClosed = errors.New("the plugin has been closed")
 // ErrExited says that the program of a plugin ended although it should not have.
 var ErrExited = errors.New("the plugin ended by itself")
 
-// Open starts a plugin and asks for its description. The error is a [gates.GateError]: the gate could not look.
+// Open starts a plugin and asks for its description. The error is a [gates.GateError]: the gate could not run.
 func Open(ctx context.Context, c Config) (*Plugin, error) {
 	c, err := c.checked()
 	if err != nil {
@@ -39,7 +39,7 @@ func Open(ctx context.Context, c Config) (*Plugin, error) {
 	}
 	p := &Plugin{cfg: c, turn: make(chan struct{}, 1)}
 	p.log = &capture{hide: c.Redact, whole: logFile{path: c.LogFile, keep: true}}
-	p.life, p.close = context.WithCancelCause(context.Background()) // runplan:ignore lost-context a plugin lives until it is closed, whoever started it
+	p.life, p.close = context.WithCancelCause(context.Background()) // runplan:ignore lost-context a plugin lives until it is closed, no matter who started it
 	if p.now, err = start(ctx, c, p.log); err != nil {
 		p.log.close()
 		return nil, &gates.GateError{Gate: c.Name, Err: err, Report: gates.Report{Gate: c.Name, Command: c.commandLine()}}
@@ -143,7 +143,7 @@ func (p *Plugin) limit(s gates.Subject) time.Duration {
 	return gates.DefaultTimeout
 }
 
-// Close ends the plugin and all it has started. A call that is under way gets an error.
+// Close ends the plugin and all it has started. A call that is in progress gets an error.
 func (p *Plugin) Close() error {
 	p.once.Do(func() {
 		p.close(ErrClosed)

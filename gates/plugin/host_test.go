@@ -58,7 +58,7 @@ func TestCallFails(t *testing.T) {
 				c.change(&config)
 			}
 			p := open(t, config)
-			for range 2 { // what has failed is tried anew
+			for range 2 { // what has failed is tried again
 				began := time.Now()
 				_, err := look(t, p, gates.Subject{})
 				if err == nil {
@@ -203,7 +203,7 @@ func TestNoiseInCall(t *testing.T) {
 	}
 }
 
-// Whoever asks at the same time waits for the turn.
+// Anyone who asks at the same time waits for the turn.
 func TestConcurrentCalls(t *testing.T) {
 	p := open(t, stage(t, "fails"))
 	var all sync.WaitGroup

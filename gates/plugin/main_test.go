@@ -213,7 +213,7 @@ func (a *actor) Check(ctx context.Context, s gates.Subject) (gates.Report, error
 	return pass, nil
 }
 
-// asked is what of a subject goes over the wire.
+// asked holds the part of a subject that goes over the wire.
 type asked struct {
 	Dir, Base, Tree string
 	Changed         []string

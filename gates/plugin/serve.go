@@ -68,7 +68,7 @@ func (s *server) configure(settings string) error {
 	}
 	var names map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(settings), &names); err != nil {
-		return status.Errorf(codes.InvalidArgument, "the settings are no JSON object: %v", err)
+		return status.Errorf(codes.InvalidArgument, "the settings are not a JSON object: %v", err)
 	}
 	if c, ok := s.gate.(Configurer); ok {
 		if err := c.Configure(json.RawMessage(settings)); err != nil {

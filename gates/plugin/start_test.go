@@ -51,7 +51,7 @@ func TestStartFails(t *testing.T) {
 		"no service":      {mode: "no such service", want: []string{"does not serve Info", "gate.proto"}},
 		"garbage":         {mode: "garbage for an answer", want: []string{"no answer to Info that can be read"}},
 		"wrong settings":  {change: func(c *Config) { c.Settings = map[string]any{"word": "wrong"} }, want: []string{"settings: word is wrong; it may be right"}},
-		"missing":         {change: func(c *Config) { c.Command = []string{"./no-such-file"} }, is: proc.ErrNotFound, want: []string{"there is no file", "no-such-file"}},
+		"missing":         {change: func(c *Config) { c.Command = []string{"./no-such-file"} }, is: proc.ErrNotFound, want: []string{"not found; build or install", "no-such-file"}},
 		"missing in PATH": {change: func(c *Config) { c.Command = []string{"no-such-gate"} }, is: proc.ErrNotFound, want: []string{"install no-such-gate"}},
 		"a folder":        {change: func(c *Config) { c.Command = []string{"/"} }, is: proc.ErrNotFound, want: []string{"/ is a folder"}},
 		"not executable":  {change: func(c *Config) { c.Command = []string{plain} }, is: proc.ErrNotFound, want: []string{"may not be executed", "chmod +x"}},
@@ -91,7 +91,7 @@ func blames(t *testing.T, err error, gate string, is error, want ...string) {
 	t.Helper()
 	t.Log(err)
 	var ge *gates.GateError
-	if !errors.As(err, &ge) || ge.Gate != gate || !strings.HasPrefix(err.Error(), "gate "+gate+" could not look: ") {
+	if !errors.As(err, &ge) || ge.Gate != gate || !strings.HasPrefix(err.Error(), "gate "+gate+" could not run: ") {
 		t.Errorf("it is not the error of the gate: %v", err)
 	}
 	if is != nil && !errors.Is(err, is) {

@@ -11,6 +11,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/planparse"
 )
@@ -57,7 +58,7 @@ func (o Options) command(ctx context.Context, l *gates.Look, c planparse.Command
 	if !certain && f.Severity == gates.Error {
 		f.Severity = gates.Warning
 	}
-	if f.Severity == gates.Error && o.runsSuite(run) {
+	if f.Severity == gates.Error && (o.runsSuite(run) || o.runsOldFailures(ctx, run)) {
 		f.Severity = gates.Warning
 		f.Fix = "look at the report of the test gate, which tells old failures from new ones"
 	}
@@ -72,6 +73,14 @@ func (o Options) runsSuite(run string) bool {
 	}
 	want := suiteWords(run)
 	return want != "" && slices.ContainsFunc(o.Suites(), func(have string) bool { return suiteWords(have) == want })
+}
+
+// everyTest matches commands that run all tests of a project by its own recipe.
+var everyTest = lazyre.New(`^(?:make (?:test|tests|check)|just (?:test|check)|(?:npm|pnpm|yarn|bun)(?: run)? test|rake(?: test| spec)?|(?:bundle exec )rake(?: test| spec)?|tox|nox|mvn (?:-\S+ )*(?:test|verify)|(?:\./)?gradlew? (?:test|check))$`)
+
+// runsOldFailures reports whether a command runs all tests by a recipe of the project, some of which failed on the base.
+func (o Options) runsOldFailures(ctx context.Context, run string) bool {
+	return o.RedBefore != nil && everyTest.MatchString(strings.Join(words(run), " ")) && o.RedBefore(ctx)
 }
 
 // suiteWords returns the words of a plain command without those that do not change the set of tests.

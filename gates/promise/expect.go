@@ -88,7 +88,7 @@ func (e expectation) wrong(end gates.Ended) (rule, what string, certain bool) {
 	case e.status && e.exit > 0 && end.Exit != e.exit:
 		return RuleExpected, fmt.Sprintf("%s, expected exit %d", end.How, e.exit), true
 	case e.text != "" && e.exact && !holds(out, e.text):
-		return RuleOutput, fmt.Sprintf("its output does not hold the expected %q (%s)", shown(e.text), end.How), true
+		return RuleOutput, fmt.Sprintf("its output does not contain the expected %q (%s)", shown(e.text), end.How), true
 	}
 	return "", "", true
 }

@@ -50,11 +50,15 @@ type Options struct {
 	Literal  bool           // the agent carried the plan out word for word, and ran its commands: only checks run again
 
 	Project string // name of the project's folder, which plans go to by their author's own path
-	Tree    Tree   // what is looked at
+	Tree    Tree   // what is checked
 
 	// Suites lists the commands of the project's test gates. Such a gate judges its tests one by one, and knows which failed
 	// before; a command of the plan that runs the same suite only warns. nil has none.
 	Suites func() []string
+
+	// RedBefore reports whether a test gate failed on the base. A command such as "make test" then only warns: it cannot
+	// tell old failures from new ones, and the test gates can. nil says no.
+	RedBefore func(context.Context) bool
 
 	// Room returns a tree with the files of the subject for commands to run in, with the environment for programs. nil runs
 	// them in the subject's own.

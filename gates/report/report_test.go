@@ -26,7 +26,7 @@ func sample() Run {
 			{Rule: "exit", Severity: gates.Error, Message: "exit 1\xff"},
 		}},
 		{Gate: "types", Status: gates.Skipped, Note: "mypy is not installed"},
-		{Gate: "custom", Status: gates.Errored, Note: "could not look: exit 127"},
+		{Gate: "custom", Status: gates.Errored, Note: "could not run: exit 127"},
 		{Gate: "secrets", Status: gates.Pass},
 	}}}
 }
@@ -80,7 +80,7 @@ func TestSARIFTellsWhatItShould(t *testing.T) {
 	text := written(t, func(b *bytes.Buffer) error { return SARIF(b, sample()) })
 	for _, want := range []string{
 		`"uri": "a%20b/%C3%BC.go"`, `"uri": "./a:b.go"`, `"startLine": 3`, `"ruleId": "tests/test"`, `"baselineState": "unchanged"`,
-		`"executionSuccessful": false`, `types was skipped: mypy is not installed`, `custom: could not look: exit 127`,
+		`"executionSuccessful": false`, `types was skipped: mypy is not installed`, `custom: could not run: exit 127`,
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("lacks %s:\n%s", want, text)
@@ -118,7 +118,7 @@ func TestGitHub(t *testing.T) {
 	got := written(t, func(b *bytes.Buffer) error { return GitHub(b, sample()) })
 	want := `::error file=x_test.go,line=7,title=tests/test::TestSum: got 1%25,%0Awant 2` + "\x01" + `::error::not a command
 ::error title=tests/exit::exit 1` + "\ufffd" + `
-::error title=gate custom::could not look: exit 127
+::error title=gate custom::could not run: exit 127
 ::warning file=a b/ü.go,line=3,col=4,title=lint/vet::unreachable <code> & more%0Afix: remove it
 ::warning file=x_test.go,line=9,title=tests/test::known: TestOld: red | ` + "`before`" + ` @all
 ::notice file=a%3Ab.go,title=lint/gofmt::not formatted

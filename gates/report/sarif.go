@@ -23,7 +23,7 @@ type sarifRun struct {
 	Tool        sarifTool            `json:"tool"`
 	Invocations []sarifInvocation    `json:"invocations"`
 	BaseIDs     map[string]sarifBase `json:"originalUriBaseIds"`
-	Results     []sarifResult        `json:"results"` // an empty list says that all was looked at and nothing found
+	Results     []sarifResult        `json:"results"` // an empty list says that all was checked and nothing found
 	ColumnKind  string               `json:"columnKind"`
 }
 

@@ -129,10 +129,10 @@ func (r *run) judge(ctx context.Context, p *Pass, reviewer Reviewer) {
 	p.settle()
 }
 
-// blind records that the reviewer could not look: it did not answer, or its answer is invalid.
+// blind records that the reviewer could not run: it did not answer, or its answer is invalid.
 func (p *Pass) blind(err error, clean func(string) string) {
 	p.judged = gates.Errored
-	p.note("the reviewer could not look: %s", clean(err.Error()))
+	p.note("the reviewer could not run: %s", clean(err.Error()))
 	p.settle()
 }
 

@@ -61,7 +61,7 @@ func (r *run) doubts(b *strings.Builder) {
 	if len(r.in.Doubts) == 0 {
 		return
 	}
-	b.WriteString("seen by a critic while the change was written, who was not sure, and maybe put right since; these are no facts, look whether they hold:\n")
+	b.WriteString("seen by a critic while the change was written, who was not sure, and maybe fixed since; these are no facts, look whether they hold:\n")
 	for i, f := range r.in.Doubts {
 		if i == mostDoubts {
 			fmt.Fprintf(b, "- and %d more\n", len(r.in.Doubts)-i)

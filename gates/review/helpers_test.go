@@ -24,7 +24,7 @@ func says(name string, cost gates.Cost, findings ...gates.Finding) gates.Gate {
 	})
 }
 
-// skips is a gate that did not look.
+// skips is a gate that did not run.
 func skips(name string) gates.Gate {
 	return gates.New(gates.Info{Name: name, Kind: gates.Static, Blocking: true}, func(_ context.Context, l *gates.Look) error {
 		l.Skip("nobody told it to")
@@ -32,7 +32,7 @@ func skips(name string) gates.Gate {
 	})
 }
 
-// cannot is a gate that could not look.
+// cannot is a gate that could not run.
 func cannot(name string) gates.Gate {
 	return gates.New(gates.Info{Name: name, Kind: gates.Static, Blocking: true}, func(context.Context, *gates.Look) error { return errors.New("no such tool") })
 }

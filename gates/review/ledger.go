@@ -241,7 +241,7 @@ func (l *Ledger) trim() {
 	}
 }
 
-// blocking lists the open, blocking findings of reviewers whose pass did not look this time. Findings of programs are
+// blocking lists the open, blocking findings of reviewers whose pass did not run this time. Findings of programs are
 // not needed here: programs find them each time.
 func (l *Ledger) blocking(seen []Pass) []Entry {
 	var out []Entry
@@ -269,7 +269,7 @@ func (l *Ledger) Decide(id string, s State, reason string, at time.Time) (Entry,
 	}
 	switch {
 	case len(found) == 0:
-		return Entry{}, fmt.Errorf("there is no finding %q on %s", id, l.Branch)
+		return Entry{}, fmt.Errorf("no finding %q on %s", id, l.Branch)
 	case len(found) > 1:
 		return Entry{}, fmt.Errorf("%d findings begin with %q: write more of the id", len(found), id)
 	case strings.TrimSpace(reason) == "":

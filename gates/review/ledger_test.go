@@ -149,8 +149,8 @@ func TestDecisions(t *testing.T) {
 	id := on(t, l, first, append(green(), says("lint:js", gates.Cheap, bad)), nil).Passes[0].Findings[0].ID
 	for name, c := range map[string]struct{ id, reason, want string }{
 		"a fact":          {id, "x", "a program is not talked out of it"},
-		"no such finding": {"ffff", "x", `there is no finding "ffff" on b`},
-		"no id":           {"", "x", "there is no finding"},
+		"no such finding": {"ffff", "x", `no finding "ffff" on b`},
+		"no id":           {"", "x", "no finding"},
 		"no reason":       {id, " ", "needs a reason"},
 	} {
 		if _, err := l.Decide(c.id, Accepted, c.reason, at); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -159,7 +159,7 @@ func TestDecisions(t *testing.T) {
 	}
 }
 
-// A branch on another base begins anew, and keeps what was decided.
+// A branch on another base starts again, and keeps what was decided.
 func TestAnotherBase(t *testing.T) {
 	l := &Ledger{Rounds: []Round{{Round: 3, Base: "a", Tree: "t", Calls: 1}}}
 	for want, c := range map[int][2]string{1: {"b", "t"}, 3: {"a", "t"}, 4: {"a", "u"}} {
@@ -252,12 +252,12 @@ func TestWhoFixesWhat(t *testing.T) {
 		after string
 		want  State
 	}{
-		"it looked again":               {says("security:bandit", gates.Cheap), first + "\n", Fixed},
-		"it was turned off":             {skips("security:bandit"), first + "\n", Open},
-		"it is not there":               {says("security:other", gates.Cheap), first + "\n", Open},
-		"it could not look":             {cannot("security:bandit"), first + "\n", Open},
-		"it was turned off, line gone":  {skips("security:bandit"), third, Fixed},
-		"it could not look, line moved": {cannot("security:bandit"), moved, Open},
+		"it looked again":              {says("security:bandit", gates.Cheap), first + "\n", Fixed},
+		"it was turned off":            {skips("security:bandit"), first + "\n", Open},
+		"it is not there":              {says("security:other", gates.Cheap), first + "\n", Open},
+		"it could not run":             {cannot("security:bandit"), first + "\n", Open},
+		"it was turned off, line gone": {skips("security:bandit"), third, Fixed},
+		"it could not run, line moved": {cannot("security:bandit"), moved, Open},
 	} {
 		l := &Ledger{Branch: "b"}
 		on(t, l, first, append(green(), says("security:bandit", gates.Cheap, hit)), nil)

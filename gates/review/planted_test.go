@@ -27,7 +27,7 @@ import (
 )
 
 // plant is one defect in one of the two projects: a text of the change without defects that becomes another. A file
-// without an old text is written anew; "-" takes it away.
+// without an old text is rewritten; "-" takes it away.
 type plant struct {
 	file, old, new string
 	more           []plant

@@ -13,7 +13,7 @@
 // answer is data: it has to quote the diff, and a finding without a real quotation cannot block. A [Ledger] keeps
 // findings from round to round; [Weigh] computes the verdict.
 //
-// A pass that did not run says so and lowers the confidence. A reviewer without a valid answer could not look: that is
+// A pass that did not run says so and lowers the confidence. A reviewer without a valid answer could not run: that is
 // neither a pass nor a failure of the change.
 package review
 
@@ -70,7 +70,7 @@ type Review struct {
 	Author  Author  `json:"author"`
 	Round   int     `json:"round,omitempty"` // 0 without a ledger
 	Fixed   []Entry `json:"fixed,omitempty"` // since the last round
-	Open    []Entry `json:"open,omitempty"`  // blocking findings of earlier rounds whose pass did not look this time
+	Open    []Entry `json:"open,omitempty"`  // blocking findings of earlier rounds whose pass did not run this time
 }
 
 // run is one review.
@@ -85,7 +85,7 @@ type run struct {
 func Run(ctx context.Context, in Input) (Review, error) {
 	for _, n := range in.Only {
 		if n < 1 || n > len(kinds()) {
-			return Review{}, fmt.Errorf("there is no pass %d; passes are 1 to %d", n, len(kinds()))
+			return Review{}, fmt.Errorf("unknown pass %d; passes are 1 to %d", n, len(kinds()))
 		}
 	}
 	if in.NewID == nil {
@@ -257,7 +257,7 @@ func (r *run) reviewer(ctx context.Context, number int) error {
 // differential runs the test of a self-fix on both sides, where the caller knows how.
 func (r *run) differential(ctx context.Context, p *Pass) error {
 	if r.in.Differential == nil {
-		p.note("whether its test fails without the change was not looked at")
+		p.note("whether its test fails without the change was not checked")
 		return nil
 	}
 	rep, err := r.in.Differential(ctx)
@@ -265,7 +265,7 @@ func (r *run) differential(ctx context.Context, p *Pass) error {
 		return fmt.Errorf("review the change: %w", context.Cause(ctx))
 	}
 	if err != nil {
-		rep.Status, rep.Note = gates.Errored, "could not look: "+r.clean(err.Error())
+		rep.Status, rep.Note = gates.Errored, "could not run: "+r.clean(err.Error())
 	}
 	if rep.Gate == "" {
 		rep.Gate = "differential test"

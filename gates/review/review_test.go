@@ -104,7 +104,7 @@ func TestFeedbackPass(t *testing.T) {
 	if len(j.asked) != 4 || !strings.Contains(j.asked[3].Prompt, in.Feedback) {
 		t.Errorf("asked %d times; the words are not in the last question", len(j.asked))
 	}
-	if note := v.Passes[Feedback-1].Note; !strings.Contains(note, "whether its test fails without the change was not looked at") {
+	if note := v.Passes[Feedback-1].Note; !strings.Contains(note, "whether its test fails without the change was not checked") {
 		t.Error(note)
 	}
 	without := v.ConfidencePct
@@ -153,7 +153,7 @@ func TestOnly(t *testing.T) {
 	}
 	in.Only = []int{8}
 	if _, err := Run(t.Context(), in); err == nil {
-		t.Error("there is no pass 8")
+		t.Error("pass 8 was accepted")
 	}
 }
 
@@ -203,22 +203,22 @@ func TestFindingsHaveToBeProven(t *testing.T) {
 		proven         bool
 		at             int
 	}{
-		"a line that was added":           {"shop.go", "\tsum := first()", 4, true, 4},
-		"with other white space":          {"shop.go", "sum  :=  first()", 4, true, 4},
-		"with the sign of the diff":       {"shop.go", "+\tsum := first()", 4, true, 4},
-		"on another line than it says":    {"shop.go", "sum := first()", 400, true, 4},
-		"a line that is gone":             {"shop.go", "return 1", 4, true, 0},
-		"a path as the diff writes it":    {"b/shop.go", "return sum", 5, true, 5},
-		"two lines":                       {"shop.go", "sum := first()\n\treturn sum", 4, true, 4},
-		"two lines, of which one is not":  {"shop.go", "sum := first()\n\treturn other", 4, false, 0},
-		"not in the diff":                 {"shop.go", "panic(err)", 4, false, 0},
-		"a brace, which is in every diff": {"shop.go", "}", 6, false, 0},
-		"nothing":                         {"shop.go", "", 4, false, 0},
-		"in another file":                 {"new.md", "sum := first()", 4, false, 0},
-		"in a file that did not change":   {"old.txt", "x", 1, false, 0},
-		"in no file":                      {"../../etc/passwd", "sum := first()", 1, false, 0},
-		"a part of a line":                {"shop.go", "first()", 4, false, 0},
-		"the header of the diff":          {"shop.go", "+++ b/shop.go", 1, false, 0},
+		"a line that was added":            {"shop.go", "\tsum := first()", 4, true, 4},
+		"with other white space":           {"shop.go", "sum  :=  first()", 4, true, 4},
+		"with the sign of the diff":        {"shop.go", "+\tsum := first()", 4, true, 4},
+		"on another line than it says":     {"shop.go", "sum := first()", 400, true, 4},
+		"a line that is gone":              {"shop.go", "return 1", 4, true, 0},
+		"a path as the diff writes it":     {"b/shop.go", "return sum", 5, true, 5},
+		"two lines":                        {"shop.go", "sum := first()\n\treturn sum", 4, true, 4},
+		"two lines, one of them not added": {"shop.go", "sum := first()\n\treturn other", 4, false, 0},
+		"not in the diff":                  {"shop.go", "panic(err)", 4, false, 0},
+		"a brace, which is in every diff":  {"shop.go", "}", 6, false, 0},
+		"nothing":                          {"shop.go", "", 4, false, 0},
+		"in another file":                  {"new.md", "sum := first()", 4, false, 0},
+		"in a file that did not change":    {"old.txt", "x", 1, false, 0},
+		"in no file":                       {"../../etc/passwd", "sum := first()", 1, false, 0},
+		"a part of a line":                 {"shop.go", "first()", 4, false, 0},
+		"the header of the diff":           {"shop.go", "+++ b/shop.go", 1, false, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			j := &judge{answers: map[string]string{adversarial: found("logic", c.path, c.line, "error", c.citation), "": fine}}
@@ -241,7 +241,7 @@ func TestFindingsHaveToBeProven(t *testing.T) {
 	}
 }
 
-// A reviewer that gives no answer could not look: that is no pass, and the review has no verdict.
+// A reviewer that gives no answer could not run: that is no pass, and the review has no verdict.
 func TestReviewerWithoutAnAnswer(t *testing.T) {
 	for name, j := range map[string]*judge{
 		"text":                   {answers: map[string]string{"": "LGTM!"}},
@@ -259,7 +259,7 @@ func TestReviewerWithoutAnAnswer(t *testing.T) {
 				t.Errorf("%s %s", v.Verdict, got)
 			}
 			p := v.Passes[Adversarial-1]
-			if len(p.Calls) != 1 || p.Calls[0].Error == "" || !strings.Contains(p.Note, "the reviewer could not look") {
+			if len(p.Calls) != 1 || p.Calls[0].Error == "" || !strings.Contains(p.Note, "the reviewer could not run") {
 				t.Errorf("%+v", p)
 			}
 		})

@@ -12,7 +12,7 @@ import (
 // Verdict is the result of a review (REV-04).
 type Verdict string
 
-// NoVerdict means that a pass could not look, which is neither for nor against the change.
+// NoVerdict means that a pass could not run, which is neither for nor against the change.
 const (
 	OK             Verdict = "pass"
 	RequestChanges Verdict = "request-changes"
@@ -35,7 +35,7 @@ type Standing struct {
 // Facts holds everything that a verdict depends on.
 type Facts struct {
 	Passes   []Standing
-	Open     int  // findings that block, of passes that did not look this time
+	Open     int  // findings that block, of passes that did not run this time
 	SelfFix  bool // the change answers a feedback, so pass 7 must pass
 	Programs bool // only programs review
 }
@@ -45,20 +45,20 @@ type Facts struct {
 //	confidence = Σ weight × trust / Σ weight, rounded down, over the passes that are part of the review
 //
 // The weights are 15 static, 25 functional, 15 architectural, 20 security, 10 prose, 15 adversarial, and 20 feedback
-// for changes that answer one. [Standing] gives the trust of a pass; a pass that failed, was skipped or could not look
+// for changes that answer one. [Standing] gives the trust of a pass; a pass that failed, was skipped or could not run
 // has 0.
 //
 // The verdict is the first of these that holds:
 //
 //	block            a pass of 1, 2 and 4 failed
-//	error            a pass could not look
+//	error            a pass could not run
 //	block            a change that answers a feedback, and nobody said whether it does
 //	block            the confidence is below 60
 //	request-changes  another pass failed, or findings of earlier rounds are open
 //	pass
 //
 // If only programs review, the bar of 60 applies to the same sum over the passes that could look, so missing reviewers
-// do not block. The confidence itself does not change, and the reasons name each pass below the bar that did not look.
+// do not block. The confidence itself does not change, and the reasons name each pass below the bar that did not run.
 // If no pass could look, the verdict is block.
 func Weigh(f Facts) (v Verdict, confidencePct int, reasons []string) {
 	sum, all, looked := 0, 0, 0
@@ -85,7 +85,7 @@ func Weigh(f Facts) (v Verdict, confidencePct int, reasons []string) {
 				failed = append(failed, k.name+" failed")
 			}
 		case gates.Errored:
-			blind = append(blind, k.name+" could not look")
+			blind = append(blind, k.name+" could not run")
 		}
 	}
 	if all > 0 {
@@ -106,7 +106,7 @@ func Weigh(f Facts) (v Verdict, confidencePct int, reasons []string) {
 	case !answered:
 		return Block, confidencePct, append([]string{"nobody said whether the change answers the feedback"}, failed...)
 	case !enough:
-		return Block, confidencePct, append([]string{fmt.Sprintf("confidence %d of 100 is below %d: too little was looked at", confidencePct, EnoughPct)}, failed...)
+		return Block, confidencePct, append([]string{fmt.Sprintf("confidence %d of 100 is below %d: too little was checked", confidencePct, EnoughPct)}, failed...)
 	case len(failed) > 0:
 		return RequestChanges, confidencePct, failed
 	case confidencePct < EnoughPct:

@@ -42,7 +42,7 @@ func Lessons(read func() (*lessons.Scanner, error)) gates.Gate {
 		for i, k := range res.Skipped {
 			skips[i] = k.Path + " (" + k.Reason + ")"
 		}
-		note(l, "not looked at", skips)
+		note(l, "not checked", skips)
 		if res.Files == 0 {
 			l.Skip("none of the changed files is text that a lesson is for")
 		}
@@ -129,7 +129,7 @@ func Patterns(find func(context.Context) (patterns.Program, error), read func() 
 		for i, k := range res.Skipped {
 			skips[i] = k.Path + " (" + k.Reason + ")"
 		}
-		note(l, "not looked at", skips)
+		note(l, "not checked", skips)
 		note(l, "parsed in part", res.Partial)
 		if p.Warning != "" {
 			l.Note("%s", p.Warning)

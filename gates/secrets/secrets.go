@@ -61,7 +61,7 @@ func New() gates.Gate {
 			return err
 		}
 		for _, p := range large {
-			l.Find(gates.Finding{Rule: "secrets/not-looked-at", Severity: gates.Warning, Path: p, Message: "the file is too large to be looked at"})
+			l.Find(gates.Finding{Rule: "secrets/not-looked-at", Severity: gates.Warning, Path: p, Message: "the file is too large to check"})
 		}
 		for _, f := range files {
 			if f.Status != gates.Modified {

@@ -166,7 +166,7 @@ func FuzzLine(f *testing.F) {
 	})
 }
 
-// The name of a new file is looked at as its lines are; escapes and base64 hide nothing.
+// The name of a new file is checked as its lines are; escapes and base64 hide nothing.
 func TestNamesAndEscapes(t *testing.T) {
 	s := gatetest.Change(t, map[string]string{"old": "x\n"}, map[string]string{
 		"keys/" + github + ".txt": "x\n",

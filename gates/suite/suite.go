@@ -15,7 +15,7 @@ import (
 	"github.com/runplan/runplan/gates/types"
 )
 
-// All makes the gates for the tree in dir. Make them anew for each tree.
+// All makes the gates for the tree in dir. Make them again for each tree.
 func All(dir string, s gates.Settings) []gates.Gate {
 	more := []gates.Gate{
 		tamper.Protected(s.Protected), tamper.New(), secrets.New(), links.New(), hygiene.DeniedCommands(), hygiene.License(), hygiene.Docs(),

@@ -14,7 +14,8 @@ type silencer struct {
 	name  string
 	types bool // of a type checker (GATE-11)
 	re    *lazyre.Regexp
-	// reasoned matches where the comment names a rule and gives a reason; nil for those that cannot.
+	// reasoned matches where the comment names a rule and gives a reason, or names the error of a type checker; nil for those
+	// that cannot.
 	reasoned *lazyre.Regexp
 	exts     string // extensions with a space around each; "" for any text
 }
@@ -25,7 +26,7 @@ const (
 )
 
 var silencers = []silencer{
-	{"type: ignore", true, lazyre.New(`#\s*type:\s*ignore\b`), nil, " .py .pyi "},
+	{"type: ignore", true, lazyre.New(`#\s*type:\s*ignore\b`), lazyre.New(`#\s*type:\s*ignore\[[\w, -]+\]`), " .py .pyi "},
 	{"pyright: ignore", true, lazyre.New(`#\s*pyright:\s*(?:ignore\b|basic\b|\w+\s*=\s*(?:false|none|warning))`), nil, " .py .pyi "},
 	{"mypy: ignore", true, lazyre.New(`#\s*mypy:\s*(?:ignore|disable|allow|no-)`), nil, " .py .pyi "},
 	{"@no_type_check", true, lazyre.New(`@(?:typing\.)?no_type_check\b`), nil, " .py .pyi "},
@@ -56,6 +57,7 @@ var silencers = []silencer{
 }
 
 // silenced finds comments that silence tools, if a file has more of a kind than before (GATE-11). A new file had none.
+// Lines that the plan spells out are remarks.
 func (j judge) silenced(f gates.File) {
 	ext := path.Ext(f.Path)
 	if prose(ext) || strings.Contains("/"+f.Path, "/node_modules/") || strings.Contains("/"+f.Path, "/vendor/") {
@@ -92,13 +94,22 @@ func (j judge) silenced(f gates.File) {
 			rule, sev := "tamper/silenced", gates.Error
 			if s.types {
 				rule = "tamper/type-ignore"
-				if s.name == "@ts-expect-error" && language.IsTest(f.Path) {
-					sev = gates.Warning // it fails if there is no error, so it tests types
+				if language.IsTest(f.Path) && (s.name == "@ts-expect-error" || s.reasoned != nil && s.reasoned.MatchString(l.Text)) {
+					// The first fails if there is no error, so it tests types. The other names its error, and tests often
+					// use what they test in ways that types forbid; no test passes because of it.
+					sev = gates.Warning
 				}
 			} else if s.reasoned != nil && s.reasoned.MatchString(l.Text) {
 				sev = gates.Warning
 			}
-			j.find(rule, sev, f.Path, l.Number, "make the code right instead of silencing the tool",
+			if j.s.Contains(l.Text) {
+				sev = gates.Note // the plan spells the line out
+			}
+			fix := "make the code right instead of silencing the tool"
+			if s.reasoned != nil {
+				fix = "make the code right; where the tool is wrong, name its rule in the comment and give the reason after it"
+			}
+			j.find(rule, sev, f.Path, l.Number, fix,
 				"%s: the file has %d of these, it had %d", s.name, now, was)
 		}
 	}

@@ -30,7 +30,7 @@
 //	                           changes a test library
 //	tamper/config              a section of a shared file that decides what is       error      warning
 //	                           checked, or how strictly (new sections: warning)
-//	tamper/too-large           such a file grew too large to be looked at            error      error
+//	tamper/too-large           such a file grew too large to check            error      error
 //	protected/ci               what runs in CI                                       error      info
 //	protected/runplan          .runplan/: configuration, lessons, patterns, prompts  error      info
 //	protected/gates            the configuration of linters and test runners         error      info
@@ -164,7 +164,7 @@ func (j judge) tooLarge(ctx context.Context, read []gates.File) {
 		switch {
 		case have[c.Path] || !language.IsTest(c.Path) && kindOf(c.Path) == "" && !mixed(c.Path):
 		case c.Status == gates.Added:
-			j.find("tamper/too-large", gates.Error, c.Path, 0, "split the file, or make it smaller", "the new file is too large to be looked at, so nobody knows what it does to the tests")
+			j.find("tamper/too-large", gates.Error, c.Path, 0, "split the file, or make it smaller", "the new file is too large to check, so nobody knows what it does to the tests")
 		default:
 			j.find("tamper/too-large", gates.Error, c.Path, 0, "keep the file as small as it was", "the file is too large to be compared with what it was")
 		}
@@ -229,7 +229,7 @@ func (j judge) tests(files []gates.File) {
 		case p.file.Status == gates.Deleted && left == 0 && len(p.old.Units) > 0:
 			j.comparison(p.file, p.old, p.now, moved, came)
 			continue
-		case p.file.Status == gates.Deleted && p.old.Opaque && j.tale.moved[path]: // its tests cannot be told apart; the file is there
+		case p.file.Status == gates.Deleted && p.old.Opaque && j.tale.moved[path]: // its tests cannot be distinguished; the file is there
 			continue
 		case p.file.Status == gates.Deleted && len(p.old.Units) == 0:
 			if !j.s.NamesForDeletion(path) { // no tests that can be read: helpers, fixtures, unknown languages

@@ -123,6 +123,7 @@ func TestTamper(t *testing.T) {
 	cases := map[string]struct {
 		before, after map[string]string
 		files         planparse.Files
+		text          string
 		literal       bool
 		want          []string
 	}{
@@ -372,6 +373,20 @@ func TestTamper(t *testing.T) {
 			files: planparse.Files{Modify: []string{"a.py"}},
 			want:  []string{"error tamper/type-ignore a.py:2"},
 		},
+		"a test names the error that types would report": {
+			before: one("tests/test_a.py", "x = 1\n"), after: one("tests/test_a.py", "x = 1\ny = 2  # type: ignore[misc]\nz = 3  # type: ignore\n"),
+			want: []string{"warning tamper/type-ignore tests/test_a.py:2", "error tamper/type-ignore tests/test_a.py:3"},
+		},
+		"the plan spells the ignored type out": {
+			before: one("a.py", "x = 1\n"), after: one("a.py", "x = 1\nif y:\n    z = y.z  # type: ignore\n"),
+			text: "```diff\n+    z = y.z  # type: ignore\n```\n",
+			want: []string{"info tamper/type-ignore a.py:3"},
+		},
+		"the plan only mentions the comment": {
+			before: one("a.py", "x = 1\n"), after: one("a.py", "x = 1\nz = y.z  # type: ignore\n"),
+			text: "Do not write `# type: ignore`, and `z = y.z` stays.\n",
+			want: []string{"error tamper/type-ignore a.py:2"},
+		},
 		"type ignores move": {
 			before: one("a.py", "x = 1  # type: ignore\ny = 2\n"), after: one("a.py", "x = 1\ny = 2  # type: ignore\n"),
 		},
@@ -433,11 +448,11 @@ func TestTamper(t *testing.T) {
 			before: one("package.json", `{"scripts": {"test": "jest"}}`), after: one("package.json", `{"scripts": `),
 			want: []string{"error tamper/config package.json", "warning tamper/config package.json:1"},
 		},
-		"a test file too large to be looked at": {
+		"a test file too large to check": {
 			before: one("a_test.go", goTest), after: one("a_test.go", goTest+"//"+strings.Repeat("x", 3<<20)+"\n"),
 			want: []string{"error tamper/too-large a_test.go"},
 		},
-		"a new test file too large to be looked at": {
+		"a new test file too large to check": {
 			before: one("a.go", "package a\n"), after: map[string]string{"a.go": "package a\n", "a_test.go": goTest + "//" + strings.Repeat("x", 3<<20) + "\n"},
 			want: []string{"error tamper/too-large a_test.go"},
 		},
@@ -446,7 +461,7 @@ func TestTamper(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := gatetest.Change(t, c.before, c.after)
-			s.Batch.Files, s.Literal = c.files, c.literal
+			s.Batch.Files, s.Batch.Text, s.Literal = c.files, c.text, c.literal
 			rep, got := gatetest.Look(t, tamper.New(), s)
 			slices.Sort(got)
 			slices.Sort(c.want)
@@ -460,7 +475,7 @@ func TestTamper(t *testing.T) {
 // A file that is new was never small.
 func TestTooLargeSaysWhatIsSoOfANewFile(t *testing.T) {
 	long := goTest + "//" + strings.Repeat("x", 3<<20) + "\n"
-	for before, want := range map[string]string{"": "the new file is too large to be looked at", goTest: "too large to be compared with what it was"} {
+	for before, want := range map[string]string{"": "the new file is too large to check", goTest: "too large to be compared with what it was"} {
 		old := map[string]string{"a.go": "package a\n"}
 		if before != "" {
 			old["a_test.go"] = before

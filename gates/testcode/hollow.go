@@ -69,7 +69,7 @@ func untilReturn(list []ast.Stmt) []ast.Stmt {
 func goTells(c *ast.CallExpr, handle string) bool {
 	switch fun := c.Fun.(type) {
 	case *ast.FuncLit:
-		return false // its body is looked at
+		return false // its body is checked
 	case *ast.Ident:
 		return !slices.Contains(goBuiltins, fun.Name)
 	case *ast.SelectorExpr:

@@ -25,6 +25,11 @@ var (
 	shellSigns = lazyre.New(`[✓✔]\s*(\d+)\b[^\d]*[✗✘✖×]\s*(\d+)\b`)
 	shellTotal = lazyre.New(`(?i)\b(total|overall|all suites)\b`)
 	shellLine  = lazyre.New(`^\s*(?:\[\s*)?(PASS|PASSED|FAIL|FAILED|SKIP|SKIPPED|✓|✔|✗|✘|✖)(?:\s*\]|:|\s+-)?\s+(\S.*)$`)
+	// shellCase is the result of one test, whose name may hold figures.
+	shellCase  = lazyre.New(`^\s*(?:PASS|FAIL|SKIP|ok|not ok)(?::| -)\s+(\S.*)`)
+	shellOnly  = lazyre.New(`(?i)^\d+\s*(?:$|[,;|/)]|(?:pass|fail|skip|error|succ|total)\w*\s*[:=])`)
+	shellFiles = lazyre.New(`(?i)\btotal\b.*\b\d+\s+(?:test\s+)?(?:files|suites|scripts)\b`)
+	shellQuote = lazyre.New(`(?i)^\s+(?:expected|actual|got|want|in|output)\b[^:]*:`)
 	shellAt    = lazyre.New(`^(\S+\.(?:sh|bash|bats)): line (\d+): (.+)$`)
 )
 
@@ -45,12 +50,23 @@ func Shell(lines []string) Result {
 	var sums []tally
 	var r, marks Result
 	before := false // the line above was a sum
+	files := false  // the line above was a sum of files
 	open := false   // the line above was a label ("Passed: 12"), which the next one may go on with ("Failed: 1")
 	for _, l := range lines {
 		if m := shellAt.FindStringSubmatch(l); m != nil {
 			r.fail(Failure{Name: m[1], Path: m[1], Line: number(m[2]), Message: m[3]})
 		}
 		t, label, ok := shellSum(l)
+		if m := shellCase.FindStringSubmatch(l); ok && (m != nil && !shellOnly.MatchString(m[1]) || shellQuote.MatchString(l)) {
+			ok = false // figures in the name of a test, or in what a failed one expected
+		}
+		files = shellFiles.MatchString(l) || files && label
+		if files {
+			continue // it counts files of tests
+		}
+		if ok && before && label && !t.told && !t.hasAll && t.failed > 0 && sums[len(sums)-1].told && t.failed == sums[len(sums)-1].failed {
+			continue // "Failures: 1" below "23/24 passed"
+		}
 		beside := !ok && t.skipped > 0 && before // "2 skipped" below "12 passed"
 		before = ok || beside
 		if beside {

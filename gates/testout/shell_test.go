@@ -52,6 +52,17 @@ func spelled(format string, n [3]int) string {
 	return text
 }
 
+// Figures in names and in messages of failed tests are no sums, and a sum of files is no sum of tests.
+func TestShellReadsASuiteOfSuites(t *testing.T) {
+	text := "== one.sh\nPASS: regression: 200 >= 150 passes\nPASS: score: gate failed = 0\nFAIL: three\n  expected to contain: Tests: 7 passing\n\n" +
+		"Results: 2/3 passed\nFAILURES: 1\n\n== two.sh\nPASS: 100 < 150 fails\nok - 12 failed files are read\n\nResults: 2/2 passed\nALL PASSED\n\n" +
+		"====\n  TOTAL: 2 test files\n  PASSED: 1\n  FAILED: 1\n====\n"
+	got := Shell(strings.Split(text, "\n"))
+	if got.Passed != 4 || got.Failed != 1 || len(got.Failures) != 1 || got.Failures[0].Name != "three" {
+		t.Errorf("it is read as %+v", got)
+	}
+}
+
 // What only looks like a sum says nothing of tests.
 func TestShellReadsNoSumWhereThereIsNone(t *testing.T) {
 	for _, text := range []string{

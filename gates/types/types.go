@@ -222,7 +222,7 @@ func tsc(ctx context.Context, l *gates.Look, root string, found func(problem)) e
 	}
 	temp, err := os.MkdirTemp("", "runplan-tsc-")
 	if err != nil {
-		return fmt.Errorf("make room for tsc: %w", err)
+		return fmt.Errorf("create a folder for tsc: %w", err)
 	}
 	defer os.RemoveAll(temp)
 	// Projects that build in parts write down what they know; not into the tree.

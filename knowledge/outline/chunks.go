@@ -184,7 +184,7 @@ func continues(line string) bool {
 	return strings.HasPrefix(strings.TrimSpace(line), "{")
 }
 
-// repeats is how often a word of a chunk counts at most.
+// repeats limits how often a word of a chunk counts.
 const repeats = 3
 
 // Words returns the search terms of a text: lower-case words, and names both as a whole and in parts. It removes

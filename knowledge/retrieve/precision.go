@@ -133,7 +133,7 @@ func (p *pass) choose(ctx context.Context, s State, wanted func(File) bool) (Sta
 		}
 		pieces = append(pieces, piecesOf(f, i, contents[i])...)
 	}
-	slices.SortStableFunc(pieces, func(a, b piece) int { return cmp.Compare(b.score(), a.score()) })
+	pieces = inTurns(pieces, p.Limits.Symbols)
 	details, skipped, err := p.judgePieces(ctx, s, pieces)
 	if err != nil {
 		return s, all, err
@@ -180,39 +180,52 @@ func outlineChoice(f File, c *content, why string) Choice {
 	return Choice{Path: f.Path, Kind: kind, Start: 1, End: len(c.lines), Detail: TypeContext, Tier: f.Tier, Score: weightTier(f.Tier), Why: why}
 }
 
-// piecesOf returns the symbols of a file to ask a model about. A named file gives all its symbols; another file gives
-// those with a signal, or a few.
+// piecesOf returns the symbols of a file to ask a model about, most important ones first: those with a signal, then the
+// best search results.
 func piecesOf(f File, place int, c *content) []piece {
-	const few, many = 5, 40
-	var with, top, rest []piece
+	var with, rest []piece
 	for j := range c.symbols {
 		if !c.choosable(j) {
 			continue
 		}
 		x := piece{file: f, place: place, symbol: &c.symbols[j]}
-		switch {
-		case f.Sure, x.symbol.score > weightRationale:
+		if f.Sure || x.symbol.score > weightRationale {
 			with = append(with, x)
-		case c.symbols[j].parent < 0 && len(top) < few:
-			top = append(top, x)
-		default:
+		} else {
 			rest = append(rest, x)
 		}
 	}
-	// The others are offered if there is room, best search results first.
+	slices.SortStableFunc(with, func(a, b piece) int { return cmp.Compare(b.score(), a.score()) })
 	slices.SortStableFunc(rest, func(a, b piece) int { return cmp.Compare(b.symbol.text, a.symbol.text) })
-	rest = rest[:min(len(rest), many)]
-	if len(with) > 0 {
-		with = append(with, top...)
-	}
-	with, top = append(with, rest...), append(top, rest...)
-	switch {
-	case len(with) > 0:
-		return with
-	case len(top) > 0:
-		return top
+	if out := append(with, rest...); len(out) > 0 {
+		return out
 	}
 	return []piece{{file: f, place: place, end: len(c.lines)}}
+}
+
+// inTurns orders the pieces of several files, so that a file with many pieces leaves room for those of the others:
+// first the best third of the limit, then the best of each file in turn.
+func inTurns(pieces []piece, limit int) []piece {
+	slices.SortStableFunc(pieces, func(a, b piece) int { return cmp.Compare(b.score(), a.score()) })
+	if len(pieces) <= limit {
+		return pieces
+	}
+	n := limit / 3
+	rank, turn := map[int]int{}, make([]int, len(pieces))
+	for i, x := range pieces {
+		turn[i] = rank[x.place]
+		rank[x.place]++
+	}
+	order := make([]int, len(pieces))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order[n:], func(a, b int) int { return cmp.Compare(turn[a], turn[b]) })
+	out := make([]piece, len(pieces))
+	for i, at := range order {
+		out[i] = pieces[at]
+	}
+	return out
 }
 
 // judgePieces asks how much of each piece is needed. If there is no room for all, the most important ones are asked

@@ -158,7 +158,7 @@ func newPass(ctx context.Context, d Deps, r Request) (*pass, error) {
 		return nil, err
 	}
 	if strings.TrimSpace(r.Text) == "" {
-		return nil, errors.New("the task says nothing")
+		return nil, errors.New("the task is empty")
 	}
 	d.Limits = d.Limits.orDefault()
 	if d.Redact == nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/runplan/runplan/internal/store"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "write the golden files again")
 
 const shopTask = "The total of a gold customer is one cent off. `Cart.total` rounds each item; it has to round the sum.\n" +
 	"See also docs/pricing.md, and the old `Cart.subtotal`.\n\n" +
@@ -76,7 +76,7 @@ func prompts(b *bench) string {
 	return out.String()
 }
 
-// report is what a person wants to know of a retrieval.
+// report summarises a retrieval for a person.
 func report(t *testing.T, b *bench, pkg Package) string {
 	t.Helper()
 	var out strings.Builder

@@ -68,8 +68,8 @@ func (r *Ranked) weigh() {
 }
 
 var weights = [features]float64{
-	fWords: 3.4, fFile: 0.5, fNear: 0.4, fNamed: 3.4, fPath: 2, fMessages: 0.25, fTogether: 1.1, fLinks: 0.5, fPair: 0.4, fRecent: 0.45, fTest: -0.2, fDoc: -1.6,
-	fHead: 0.5, fTop: 1.1, fAgain: 0.3,
+	fWords: 1.7, fFile: 1.125, fNear: 0.9, fNamed: 0.85, fPath: 2.25, fMessages: 0.675, fTogether: 1.1, fLinks: 0.575, fRecent: 0.34, fTest: -0.2, fDoc: -4.3,
+	fHead: 0.5, fAgain: 0.375,
 }
 
 // Parameters for taking chunks from a ranking.
@@ -77,10 +77,14 @@ const (
 	sFirst = iota // bonus of the first chunk of a file
 	sMany         // penalty for each chunk already taken from the file
 	sSize         // penalty for a thousand characters
+	sRoom         // how much of the bonus of first chunks goes when there is less room than fullRoom
 	spreads
 )
 
-var spread = [spreads]float64{sFirst: 0.6, sMany: 0.05, sSize: 0.2}
+// fullRoom is the number of characters from which first chunks get the full bonus.
+const fullRoom = 64_000
+
+var spread = [spreads]float64{sFirst: 0.9, sMany: 0.05, sSize: 0.4, sRoom: 0}
 
 // Weights returns the parameters of ranking and taking, for fitting.
 func Weights() []float64 { return append(append([]float64{}, weights[:]...), spread[:]...) }
@@ -93,10 +97,11 @@ func Spread(n, room int, of func(i int) (file string, score float64), size func(
 	// The value of a chunk only falls as others of its file are taken. So it is enough to requeue a chunk with its new
 	// value.
 	var q queue
+	bonus := by[sFirst] * (1 - by[sRoom]*(1-min(1, float64(room)/fullRoom)))
 	for i := range n {
 		file, score := of(i)
 		cost := by[sSize] * min(10, float64(size(i, false))/1000)
-		q = append(q, queued{i, file, score - cost, score + by[sFirst] - cost, 0})
+		q = append(q, queued{i, file, score - cost, score + bonus - cost, 0})
 	}
 	heap.Init(&q)
 	for len(q) > 0 && room > 100 {
@@ -162,6 +167,10 @@ func askedWords(text string) []askedWord {
 				order = append(order, word)
 			}
 			weight[word] = max(weight[word], w)
+			if name := strings.TrimRight(word, "0123456789"); name != word && len(name) > 2 && weight[name] == 0 { // clap4 is a clap
+				order = append(order, name)
+				weight[name] = w / 2
+			}
 		})
 	}
 	add(first, 2)

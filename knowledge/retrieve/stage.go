@@ -94,7 +94,7 @@ type Choice struct {
 	Doc       string `json:"doc,omitempty"`
 }
 
-// Detail is how much of a symbol is shown (RETR-10).
+// Detail says how much of a symbol is shown (RETR-10).
 type Detail string
 
 // The details, in descending order.

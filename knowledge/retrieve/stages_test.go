@@ -140,7 +140,7 @@ func TestTiers(t *testing.T) {
 	}
 	all := answers{relevant: []string{"price/price.go", "cart/cart_test.go", "mail/mail.go", "bank/bank.go"}}
 	s := state(all)
-	want := []string{"0 order/order.go", "1 cart/cart.go", "2 cart/cart_test.go", "2 price/price.go", "3 mail/mail.go"}
+	want := []string{"0 order/order.go", "1 cart/cart.go", "2 cart/cart_test.go", "2 price/price.go", "3 mail/mail.go", "4 bank/bank.go"}
 	if diff := cmp.Diff(want, paths(s)); diff != "" {
 		t.Error(diff)
 	}
@@ -163,8 +163,41 @@ func TestTiers(t *testing.T) {
 		t.Fatal(err)
 	}
 	s = state(all)
-	if diff := cmp.Diff(append(want, "4 bank/bank.go"), paths(s)); diff != "" || s.Files[5].Why != "concept money" {
+	if diff := cmp.Diff(want, paths(s)); diff != "" || s.Files[5].Why != "concept money" {
 		t.Error(diff, s.Files)
+	}
+}
+
+// Files that share no word with the task are offered to the model last (RETR-06).
+func TestScopeOffersFilesWithoutWordsOfTheTask(t *testing.T) {
+	b := newBench(t, "-- queue.go --\npackage queue\n\nfunc Next() int { return 1 }\n", patterns.Program{})
+	b.say = answers{relevant: []string{"queue.go"}, details: map[string]string{"Next": "primary"}}.say
+	b.write("notes.txt", "Support of zebras.\n")
+	b.commit("zebras")
+	b.index()
+	pkg, err := Retrieve(t.Context(), b.deps(), b.request("Support zebras"))
+	if err != nil || !slices.ContainsFunc(pkg.Parts, func(x Part) bool { return x.Path == "queue.go" && x.Symbol == "Next" }) {
+		t.Errorf("%+v: %v", pkg.Parts, err)
+	}
+}
+
+// A file of which nothing is named offers all its pieces, and one with many pieces leaves room for those of others.
+func TestPiecesInTurns(t *testing.T) {
+	c := &content{source: &source{path: "a.go"}}
+	for i := range 9 {
+		c.symbols = append(c.symbols, symbol{name: fmt.Sprint("f", i), kind: "function", parent: -1, text: 9 - i})
+	}
+	other := &content{source: &source{path: "b.go"}, symbols: []symbol{{name: "g0", parent: -1}, {name: "g1", parent: -1}}}
+	a, b := piecesOf(File{Path: "a.go"}, 0, c), piecesOf(File{Path: "b.go"}, 1, other)
+	if len(a) != 9 || len(b) != 2 {
+		t.Fatalf("%d and %d pieces", len(a), len(b))
+	}
+	var names []string
+	for _, x := range inTurns(append(a, b...), 6) {
+		names = append(names, x.name())
+	}
+	if got := strings.Join(names, " "); got != "f0 f1 g0 g1 f2 f3 f4 f5 f6 f7 f8" {
+		t.Error(got)
 	}
 }
 
@@ -274,7 +307,7 @@ func TestNothingIsNamed(t *testing.T) {
 	}
 }
 
-// A file that is not as it was indexed is outlined anew: no line of another time is shown.
+// A file that is not as it was indexed is outlined again: no line of another time is shown.
 func TestChangedSinceIndex(t *testing.T) {
 	b := goBench(t)
 	b.write("cart/cart.go", strings.Replace(b.read("cart/cart.go"), "// Total sums", "var x = 1\n\nfunc New() {}\n\n// Total really sums", 1))
@@ -286,17 +319,17 @@ func TestChangedSinceIndex(t *testing.T) {
 	if i < 0 || !strings.HasPrefix(pkg.Parts[i].Text, "// Total really sums up.\nfunc Total(") || !strings.HasSuffix(pkg.Parts[i].Text, "return sum\n}") {
 		t.Errorf("%+v", pkg.Parts)
 	}
-	if !slices.ContainsFunc(pkg.Notes, func(n string) bool { return n == "cart/cart.go changed since the index; it was outlined anew" }) {
+	if !slices.ContainsFunc(pkg.Notes, func(n string) bool { return n == "cart/cart.go changed since the index; it was outlined again" }) {
 		t.Errorf("%q", pkg.Notes)
 	}
 }
 
-// A worktree has files of its own: what is read, and outlined anew, are those, wherever the worktree lies.
+// A worktree has files of its own: what is read, and outlined again, are those, wherever the worktree lies.
 func TestWorktree(t *testing.T) {
 	b := newBench(t, "-- a.py --\nimport b\n\n\ndef f():\n    return b.g()\n-- b.py --\ndef g():\n    return 1\n", astGrep(t))
 	dir := filepath.Join(b.dir, ".runplan", "worktrees", "w1")
 	b.git("worktree", "add", "-q", dir)
-	b.write(".runplan/worktrees/w1/a.py", "import b\n\nX = 1\n\n\nclass C:\n    def f(self):\n        \"\"\"Anew.\"\"\"\n        return 2\n\n\ndef f():\n    return 3\n")
+	b.write(".runplan/worktrees/w1/a.py", "import b\n\nX = 1\n\n\nclass C:\n    def f(self):\n        \"\"\"Again.\"\"\"\n        return 2\n\n\ndef f():\n    return 3\n")
 	b.write(".runplan/worktrees/w1/c.py", "def h():\n    return 4\n")
 	b.say = answers{details: map[string]string{"def f()": "primary", "def f(self)": "supporting", "def h": "primary"}}.say
 	r := b.request("Fix `f` and c.py")
@@ -310,7 +343,7 @@ func TestWorktree(t *testing.T) {
 		got = append(got, fmt.Sprintf("%s %s %d-%d %q", x.Path, x.Symbol, x.Start, x.End, x.Text))
 	}
 	want := []string{
-		`a.py  1-1 "import b"`, `a.py C.f 7-9 "def f(self)\n    Anew."`, `a.py f 12-13 "def f():\n    return 3"`, `c.py h 1-2 "def h():\n    return 4"`,
+		`a.py  1-1 "import b"`, `a.py C.f 7-9 "def f(self)\n    Again."`, `a.py f 12-13 "def f():\n    return 3"`, `c.py h 1-2 "def h():\n    return 4"`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

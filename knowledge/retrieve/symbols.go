@@ -77,7 +77,7 @@ func (p *pass) content(ctx context.Context, f File) (*content, error) {
 	}
 	c.fresh = f.ID != 0
 	if c.fresh {
-		p.note("%s changed since the index; it was outlined anew", f.Path)
+		p.note("%s changed since the index; it was outlined again", f.Path)
 	}
 	c.take(o)
 	return c, p.match(ctx, f, c)

@@ -29,7 +29,31 @@ func (p *pass) widen(ctx context.Context, s *State) error {
 	if err := p.coChanges(ctx, s, seeds); err != nil {
 		return err
 	}
-	return p.metadata(ctx, s)
+	if err := p.metadata(ctx, s); err != nil {
+		return err
+	}
+	p.rest(s)
+	return nil
+}
+
+// rest adds what else the search ranks, as far as a model may be asked about it (tier 4). A task may use none of the
+// words of the files that it is about.
+func (p *pass) rest(s *State) {
+	open := 0
+	for _, f := range s.Files {
+		if !f.Sure {
+			open++
+		}
+	}
+	for _, r := range p.ranked {
+		if open >= p.Limits.Candidates {
+			return
+		}
+		if !s.has(r.Path) {
+			s.add(p.fileOf(r.Path), 4, false, "%s", r.reason())
+			open++
+		}
+	}
 }
 
 // Limits for candidates from the search.

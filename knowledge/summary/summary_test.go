@@ -16,7 +16,7 @@ import (
 	"github.com/runplan/runplan/patterns"
 )
 
-var update = flag.Bool("update", false, "write the goldens anew")
+var update = flag.Bool("update", false, "write the goldens again")
 
 // program is ast-grep, where the machine has it.
 func program(t *testing.T) patterns.Program {
@@ -28,7 +28,7 @@ func program(t *testing.T) patterns.Program {
 	env := append(os.Environ(), "PATH="+tools+string(os.PathListSeparator)+os.Getenv("PATH"))
 	p, err := patterns.Find(context.Background(), env, "")
 	if err != nil {
-		t.Logf("ast-grep: %v; only Go is looked at. To install it: make tools", err)
+		t.Logf("ast-grep: %v; only Go is checked. To install it: make tools", err)
 		return patterns.Program{}
 	}
 	p.Env = env
@@ -149,7 +149,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// What cannot be looked at is skipped with its reason, and never summarised as empty.
+// What cannot be checked is skipped with its reason, and never summarised as empty.
 func TestSkips(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{"a.rb": "x", "b.py": "x = 1\n", "c.go": "package c\n"} {

@@ -195,7 +195,7 @@ func pathOf(p string) (string, error) {
 	text := "## Batch 1: x\n\n- Modify: `" + clean + "`\n"
 	plan, err := planparse.Parse("", []byte(text))
 	if err != nil || len(plan.Batches) != 1 || !slices.Equal(plan.Batches[0].Files.Modify, []string{clean}) {
-		return "", fmt.Errorf("%q is no path that a plan can name", p)
+		return "", fmt.Errorf("a plan cannot name the path %q", p)
 	}
 	return clean, nil
 }

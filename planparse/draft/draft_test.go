@@ -81,7 +81,7 @@ func TestArtifactRefuses(t *testing.T) {
 		"outside":    {one(Batch{Tasks: []string{"x"}, Files: Files{Modify: []string{"../etc/passwd"}}}), "leads upwards"},
 		"absolute":   {one(Batch{Tasks: []string{"x"}, Files: Files{Delete: []string{"/etc/passwd"}}}), "is absolute"},
 		"of git":     {one(Batch{Tasks: []string{"x"}, Files: Files{Create: []string{".git/hooks/x"}}}), "belongs to git"},
-		"no path":    {one(Batch{Tasks: []string{"x"}, Files: Files{Create: []string{"a b`c"}}}), "no path that a plan can name"},
+		"no path":    {one(Batch{Tasks: []string{"x"}, Files: Files{Create: []string{"a b`c"}}}), "a plan cannot name the path"},
 		"on itself":  {one(Batch{Tasks: []string{"x"}, DependsOn: []int{1}}), "on itself"},
 		"on nothing": {one(Batch{Tasks: []string{"x"}, DependsOn: []int{3}}), "depends on batch 3, and there are 2"},
 	}

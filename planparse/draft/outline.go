@@ -13,7 +13,7 @@ import (
 )
 
 // ErrNoWork means that a document describes no recognizable work.
-var ErrNoWork = errors.New("the document describes no work that can be told from its text")
+var ErrNoWork = errors.New("the document describes no work that can be recognised")
 
 // Outline drafts a plan from another document: a design note, a specification, a change request. Sections that
 // describe work become batches with their files; the items of a test plan become checks. The text of each section
@@ -124,7 +124,7 @@ func readDocument(name string, src []byte, exists func(string) bool) (*document,
 	d.root = &section{enough: enough, Section: planparse.Section{First: list[0].First, Last: list[0].Last}}
 	d.all = []*section{d.root}
 	if list[0].First > 1 {
-		d.leave(1, list[0].First-1, "front matter", "it is no text")
+		d.leave(1, list[0].First-1, "front matter", "it is not text")
 		d.front = slices.Clone(d.left)
 	}
 	open := []*section{d.root}
@@ -234,7 +234,7 @@ func (d *document) walk(s *section) {
 			d.walk(k)
 		}
 	default:
-		d.leaveAll(s, "no work can be told from its text")
+		d.leaveAll(s, "no work can be recognised in its text")
 	}
 }
 

@@ -28,7 +28,7 @@ import (
 	"github.com/runplan/runplan/runner/local"
 )
 
-// DefaultKeep is how long an unused clone stays.
+// DefaultKeep limits how long an unused clone is kept.
 const DefaultKeep = 7 * 24 * time.Hour
 
 // Folder is the folder of a worker. It belongs to this process until the process closes it or dies.

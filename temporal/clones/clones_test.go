@@ -116,7 +116,7 @@ func TestAFolderBelongsToOneWorker(t *testing.T) {
 	take(t, dir, day)
 }
 
-// Clones that nobody has used for long go, with what half-made ones left; those at work and those used lately stay.
+// Clones that nobody has used for long go, with what half-made ones left; those running and those used lately stay.
 func TestClonesGoThatNobodyUses(t *testing.T) {
 	dir := t.TempDir()
 	f, _ := take(t, dir, day)

@@ -57,7 +57,7 @@ func build(run func() int) int {
 	return run()
 }
 
-// image is what the container file makes.
+// image describes the image that the container file builds.
 type image struct {
 	stages     []instructions.Stage
 	entrypoint []string

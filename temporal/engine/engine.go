@@ -61,7 +61,7 @@ func (e *Engine) Start(ctx context.Context, run string, info runner.Info) (runne
 	}
 	switch {
 	case running:
-		e.Note("the run is at work; following it")
+		e.Note("the run is active; following it")
 	case m.Seq() == 0:
 		in.Info = &info
 		if err := e.offer(ctx, d, info); err != nil {
@@ -182,7 +182,7 @@ const (
 	lookRare = 10 * time.Second
 )
 
-// patience is how long a stop request waits for a response of the run.
+// patience limits how long a stop request waits for a response of the run.
 const patience = 30 * time.Second
 
 // follow copies the events of a run into the local journal until the run ends. since is the last earlier event.
@@ -320,7 +320,7 @@ func (e *Engine) Post(ctx context.Context, run string, ev runner.Event) error {
 	err := e.Client.SignalWorkflow(ctx, flow.ID(run), "", flow.PostSignal, ev)
 	var none *serviceerror.NotFound
 	if errors.As(err, &none) {
-		return fmt.Errorf("nobody is at work on run %s any more", run)
+		return fmt.Errorf("run %s is no longer running", run)
 	}
 	return err
 }

@@ -142,7 +142,7 @@ func TestARunThatIsStartedTwiceIsFollowed(t *testing.T) {
 	}
 }
 
-// A run that is at work is followed; nothing is started, and nothing offered.
+// An active run is followed; nothing is started, and nothing offered.
 func TestARunAtWorkIsFollowed(t *testing.T) {
 	c := newCheckout(t)
 	c.is(enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING)
@@ -330,7 +330,7 @@ func TestWhatPeopleSayIsPosted(t *testing.T) {
 		"a no":                               {event: runner.Event{Kind: runner.ApprovalDenied, Batch: "1"}, starts: true},
 		"an answer that may not be given":    {event: runner.Event{Kind: runner.ApprovalGiven, Batch: "1"}, starts: true, says: denied, want: "not yours"},
 		"a wish to stop":                     {event: runner.Event{Kind: runner.StopAsked}},
-		"a wish to stop, and nobody is":      {event: runner.Event{Kind: runner.StopAsked}, says: missing, want: "nobody is at work on run " + run},
+		"a wish to stop, and nobody is":      {event: runner.Event{Kind: runner.StopAsked}, says: missing, want: "run " + run + " is no longer running"},
 		"a wish to stop, and nobody hears":   {event: runner.Event{Kind: runner.StopAsked}, says: late, want: "too late"},
 		"what is for the run itself to tell": {event: runner.Event{Kind: runner.Merged}, want: "is for the run itself to tell"},
 	} {
@@ -366,14 +366,14 @@ func TestWhatPeopleSayIsPosted(t *testing.T) {
 	}
 }
 
-// Whether a run is at work is what the service says; one that it does not know is not.
+// Whether a run is active is what the service says; one that it does not know is not.
 func TestLive(t *testing.T) {
 	for name, tt := range map[string]struct {
 		set  func(c *checkout)
 		live bool
 		err  error
 	}{
-		"at work": {func(c *checkout) { c.is(enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING) }, true, nil},
+		"running": {func(c *checkout) { c.is(enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING) }, true, nil},
 		"ended":   {func(c *checkout) { c.is(enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED) }, false, nil},
 		"unknown": {func(c *checkout) { c.isNot(missing) }, false, nil},
 		"denied":  {func(c *checkout) { c.isNot(denied) }, false, denied},
@@ -389,7 +389,7 @@ func TestLive(t *testing.T) {
 	}
 }
 
-// What has happened of a run is brought to the journal here; an error of the service is told, and loses nothing.
+// Sync copies the events of a run into the local journal; an error of the service is reported and loses nothing.
 func TestSync(t *testing.T) {
 	c := newCheckout(t)
 	all := c.journal(finished)
@@ -407,7 +407,7 @@ func TestSync(t *testing.T) {
 	}
 }
 
-// What is left of runs is not removed while the service says, or cannot say, whether they are at work.
+// What is left of runs is not removed while the service says, or cannot say, whether they are running.
 func TestLeftoversAskWhetherARunIsAtWork(t *testing.T) {
 	c := newCheckout(t)
 	d := teamtest.SharedRepo(c.Config, c.info)
@@ -419,7 +419,7 @@ func TestLeftoversAskWhetherARunIsAtWork(t *testing.T) {
 	}
 	c.is(enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING).Once()
 	if all, err := c.Leftovers(t.Context(), 0); err != nil || len(all) != 2 || all[0].Remove {
-		t.Errorf("at work: %+v %v", all, err)
+		t.Errorf("running: %+v %v", all, err)
 	}
 	c.isNot(late).Once()
 	if _, err := c.Leftovers(t.Context(), 0); !errors.Is(err, late) {
@@ -440,7 +440,7 @@ func TestLeftoversAskWhetherARunIsAtWork(t *testing.T) {
 	}
 }
 
-// What is under way is told with the worker that has it, when that was heard of, and what was pushed last; what waits, with
+// What is in progress is told with the worker that has it, when that was heard of, and what was pushed last; what waits, with
 // why.
 func TestUnderWay(t *testing.T) {
 	c := newCheckout(t)
@@ -465,7 +465,7 @@ func TestUnderWay(t *testing.T) {
 	}
 	c.isNot(missing).Once()
 	if got, err := c.UnderWay(t.Context(), run); err != nil || got != nil {
-		t.Errorf("of a run that is not at work: %q %v", got, err)
+		t.Errorf("of a run that is not running: %q %v", got, err)
 	}
 	c.isNot(denied).Once()
 	if _, err := c.UnderWay(t.Context(), run); !errors.Is(err, denied) {

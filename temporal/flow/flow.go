@@ -234,7 +234,7 @@ func (r *run) begin() ([]runner.Command, error) {
 	}
 	machine, err := runner.New(*info)
 	if errors.Is(err, runner.ErrLoopVersion) {
-		return nil, temporal.NewNonRetryableApplicationError(err.Error()+"; start a worker of that version, or start the run anew", CoreVersion, nil)
+		return nil, temporal.NewNonRetryableApplicationError(err.Error()+"; start a worker of that version, or start the run again", CoreVersion, nil)
 	}
 	if err != nil {
 		return nil, temporal.NewNonRetryableApplicationError(err.Error(), BadInput, nil)

@@ -20,7 +20,7 @@ import (
 	"github.com/runplan/runplan/runner/local"
 )
 
-// script is what comes of commands, by id; anything else goes well.
+// script gives the outcome of commands by id; all others succeed.
 type script map[string]runner.Event
 
 // play is a worker that follows a script, and remembers what it was asked for.
@@ -155,7 +155,7 @@ func lines(events []runner.Event) []string {
 	return out
 }
 
-// A history that has grown long begins anew with the journal, and nothing is asked for twice.
+// A history that has grown long starts again with the journal, and nothing is asked for twice.
 func TestALongHistoryBeginsAnew(t *testing.T) {
 	want := &play{}
 	reference(t, three(), want)
@@ -171,7 +171,7 @@ func TestALongHistoryBeginsAnew(t *testing.T) {
 			first = append(first, true)
 		}
 		if rounds > 0 {
-			first = append(first, false) // what it goes on with was handed out before it began anew
+			first = append(first, false) // what it goes on with was handed out before it started again
 		}
 		until := len(p.calls) + 4
 		env.SetOnActivityCompletedListener(func(*activity.Info, converter.EncodedValue, error) {
@@ -194,7 +194,7 @@ func TestALongHistoryBeginsAnew(t *testing.T) {
 		}
 	}
 	if rounds < 2 {
-		t.Errorf("it began anew %d times", rounds)
+		t.Errorf("it started again %d times", rounds)
 	}
 	if !slices.Equal(p.calls, want.calls) {
 		t.Errorf("%v\n%v", p.calls, want.calls)
@@ -247,14 +247,14 @@ func TestAnAnswerLetsARunGoOn(t *testing.T) {
 	}
 }
 
-// A cancel of the workflow stops what is at work, waits until it has let go, and says so in the journal.
+// A cancel of the workflow stops what is running, waits until it has let go, and says so in the journal.
 func TestACancelStopsAndSaysSo(t *testing.T) {
 	p := &play{}
 	var kept []runner.Event
 	env := environment(p, &kept)
 	env.OnActivity(PerformActivity, mock.Anything, mock.Anything).Return(func(ctx context.Context, task Task) (local.Done, error) {
 		<-ctx.Done()
-		return local.Done{Command: task.Command.ID, Event: task.Command.Report(runner.Event{Outcome: runner.OutcomeCancelled, Reason: "stopped while it was under way"})}, nil
+		return local.Done{Command: task.Command.ID, Event: task.Command.Report(runner.Event{Outcome: runner.OutcomeCancelled, Reason: "stopped while it was in progress"})}, nil
 	})
 	i := three()
 	env.RegisterDelayedCallback(env.CancelWorkflow, time.Second)

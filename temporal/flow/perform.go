@@ -85,7 +85,7 @@ func commandOptions(o Options, c runner.Command, seq int) workflow.ActivityOptio
 func failure(c runner.Command, err error) runner.Event {
 	var cancelled *temporal.CanceledError
 	if errors.As(err, &cancelled) {
-		return c.Report(runner.Event{Outcome: runner.OutcomeCancelled, Reason: "stopped while it was under way"})
+		return c.Report(runner.Event{Outcome: runner.OutcomeCancelled, Reason: "stopped while it was in progress"})
 	}
 	var app *temporal.ApplicationError
 	text := err.Error()

@@ -9,7 +9,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// Runs that were at work under an earlier build go on under this one: their histories, recorded against a real server,
+// Runs that were running under an earlier build go on under this one: their histories, recorded against a real server,
 // replay without a difference. New ones are recorded with go test -record in temporal/servertest.
 func TestRecordedHistoriesReplay(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.json")

@@ -23,7 +23,7 @@ func TestAWorkerFetchesWhatOthersDid(t *testing.T) {
 	if err := perform(101, true); err != nil {
 		t.Fatal(err)
 	}
-	cut := func(cut bool) { // with it, whoever fetches fails
+	cut := func(cut bool) { // with it, fetching fails
 		if cut {
 			b.team.Git(t, "-C", "worker", "config", "remote.origin.uploadpack", "false")
 		} else {
@@ -38,7 +38,7 @@ func TestAWorkerFetchesWhatOthersDid(t *testing.T) {
 		t.Errorf("it fetched, though nobody else did anything: %v", err)
 	}
 	if err := perform(103, false); err == nil {
-		t.Error("it did not look whether somebody had come to something")
+		t.Error("it did not run whether somebody had come to something")
 	}
 	cut(false)
 	if err := perform(104, true); err != nil {

@@ -160,7 +160,7 @@ func TestWhatATryIsToldOfTheOneBefore(t *testing.T) {
 		"a commit that is not here": local.Pushed{Ref: last.Ref, Commit: strings.Repeat("0", 40)}, "what another build tells": "something else",
 	} {
 		if err := again(told); err == nil {
-			t.Errorf("a try that was told %s did not look into the shared repository", name)
+			t.Errorf("a try that was told %s did not run into the shared repository", name)
 		}
 	}
 }
@@ -210,7 +210,7 @@ func TestWhatAnotherTryCannotCure(t *testing.T) {
 	})
 }
 
-// The journal comes back as it was kept, in the words of whoever asks for a part of it.
+// The journal comes back as it was kept, as the caller asks for a part of it.
 func TestTheJournalIsKeptAndRecalled(t *testing.T) {
 	b := newBench(t).answers()
 	if _, err := b.call(nil, b.Recall, flow.From{Run: run, From: 1}); err == nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/runplan/runplan/runner/local"
 )
 
-// DefaultRest is how long an idle run stays open. Reopening costs more than keeping it open. But background
+// DefaultRest limits how long an idle run stays open. Reopening costs more than keeping it open. But background
 // processes of its agents and gates live until it is closed.
 const DefaultRest = 10 * time.Minute
 

@@ -55,7 +55,7 @@ func TestARunThatHasEndedIsPutAway(t *testing.T) {
 	}
 }
 
-// waiting is a command that takes until it is called off.
+// waiting is a command that takes until it is cancelled.
 func waiting() flow.Task {
 	return flow.Task{Run: run, Seq: 1, Command: runner.Command{ID: "run/wait", Kind: runner.Wait, Until: time.Now().AddDate(100, 0, 0)}}
 }
@@ -79,8 +79,8 @@ func (b *bench) under(t *testing.T, end func(cancel context.CancelCauseFunc)) er
 	return err
 }
 
-// A command that is called off because the run is to stop has the run put away: nothing of it is expected here any more. One
-// that is called off while the run goes on has not.
+// A command that is cancelled because the run is to stop has the run put away: nothing of it is expected here any more. One
+// that is cancelled while the run goes on has not.
 func TestARunThatIsToStopIsPutAway(t *testing.T) {
 	for name, tt := range map[string]struct {
 		then   runner.Event // what happened meanwhile

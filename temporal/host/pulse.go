@@ -52,7 +52,7 @@ func newPulse(last local.Pushed, every time.Duration, tell func(local.Pushed)) *
 	return p
 }
 
-// once is one beat.
+// once sends one heartbeat.
 func (p *pulse) once() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -55,7 +55,7 @@ func TestTheSharedRepositoryIsCleared(t *testing.T) {
 	}
 }
 
-// Of a run at work, status tells who has each command, and what was pushed last; gc leaves all of it alone.
+// Of a run running, status tells who has each command, and what was pushed last; gc leaves all of it alone.
 func TestStatusTellsWhoIsAtWork(t *testing.T) {
 	s := newStage(t)
 	s.slowAgent("2")
@@ -64,7 +64,7 @@ func TestStatusTellsWhoIsAtWork(t *testing.T) {
 	s.serve()
 	s.worker("w1")
 	run := s.run()
-	s.await(time.Minute, "the agent of the second batch is at work", func() bool { return len(s.ledger()) > 1 })
+	s.await(time.Minute, "the agent of the second batch is running", func() bool { return len(s.ledger()) > 1 })
 	want := []string{"/execute: at runplan worker ", ", heard of ", ", last pushed refs/runplan/"}
 	var out string
 	s.await(20*time.Second, "status tells of a heartbeat with a step", func() bool {

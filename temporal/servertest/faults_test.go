@@ -75,7 +75,7 @@ func TestWhatIsWrongIsSaid(t *testing.T) {
 	})
 }
 
-// A run of a loop that this build does not know is refused, and not tried for ever. Whoever follows it is told, with what to
+// A run of a loop that this build does not know is refused, and not tried for ever. Anyone who follows it is told, with what to
 // do, and an exit code.
 func TestAnUnknownCoreVersionIsRefused(t *testing.T) {
 	s := newStage(t)
@@ -102,7 +102,7 @@ func TestAnUnknownCoreVersionIsRefused(t *testing.T) {
 	s.await(time.Minute, "it is followed", func() bool { return strings.Contains(follower.text(), "following it") })
 	s.worker("w2")
 	code := follower.code(t, time.Minute)
-	for _, want := range []string{"the run is of version 999", "start a worker of that version, or start the run anew"} {
+	for _, want := range []string{"the run is of version 999", "start a worker of that version, or start the run again"} {
 		if !strings.Contains(follower.text(), want) || code != 5 {
 			t.Errorf("exit status %d, not 5; %q is to be said:\n%s", code, want, follower.text())
 		}
@@ -247,7 +247,7 @@ func TestAnAnswerLetsARunGoOn(t *testing.T) {
 	s.record(t, "runplan/"+id, "approved")
 }
 
-// Whoever followed a run may go away: it goes on, and whoever comes next sees all of it.
+// Anyone who followed a run may go away: it goes on, and anyone who comes next sees all of it.
 func TestARunNeedsNobodyToFollowIt(t *testing.T) {
 	s := newStage(t)
 	s.slowAgent("0.1")
@@ -256,7 +256,7 @@ func TestARunNeedsNobodyToFollowIt(t *testing.T) {
 	s.serve()
 	s.worker("w1")
 	run := s.run()
-	s.await(time.Minute, "an agent is at work", func() bool { return len(s.ledger()) > 0 })
+	s.await(time.Minute, "an agent is running", func() bool { return len(s.ledger()) > 0 })
 	run.kill()
 	if out, code := s.call("resume", "--plain"); code != 2 || !strings.Contains(out, "is on engine temporal") {
 		t.Errorf("a resume on this machine: exit status %d\n%s", code, out)

@@ -19,7 +19,7 @@ func detaching(t *testing.T) (s *stage, sleeper string) {
 	s = newStage(t)
 	s.slowAgent("20")
 	sleeper = fmt.Sprintf("3%07d", s.port)                                   // seconds: nobody else sleeps for as long
-	leave := "setsid sleep " + sleeper + " >/dev/null 2>&1 </dev/null &\n" + // until it leads a session it belongs to whoever started it
+	leave := "setsid sleep " + sleeper + " >/dev/null 2>&1 </dev/null &\n" + // until it leads a session it belongs to the program that started it
 		"until [ \"$(cut -d' ' -f6 /proc/$!/stat)\" = $! ]; do sleep 0.01; done\n"
 	config, err := os.ReadFile(filepath.Join(s.project, ".runplan/config.toml"))
 	if err != nil {
@@ -87,7 +87,7 @@ func TestNothingOutlivesAWorker(t *testing.T) {
 		},
 		"all of a worker is killed and it is started again": func(t *testing.T, s *stage, _ *process) {
 			w := s.workers["w1"].Process
-			if err := w.Signal(syscall.SIGSTOP); err != nil { // or it would begin anew what it has lost
+			if err := w.Signal(syscall.SIGSTOP); err != nil { // or it would start again what it has lost
 				t.Fatal(err)
 			}
 			for _, pid := range reapers(w.Pid) {

@@ -45,7 +45,7 @@ func TestALongHistoryBeginsAnew(t *testing.T) {
 		t.Fatal(err)
 	}
 	if i := got.GetWorkflowExecutionInfo(); i.GetFirstRunId() == i.GetExecution().GetRunId() {
-		t.Error("the history did not begin anew")
+		t.Error("the history did not start again")
 	}
 	for i, e := range s.events() {
 		if seq, _ := e["seq"].(float64); int(seq) != i+1 {

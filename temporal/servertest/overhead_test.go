@@ -28,7 +28,7 @@ var (
 	figures = flag.String("figures", "", "file to write what was measured to, as JSON")
 )
 
-// overhead is what a batch costs that does nothing, in milliseconds.
+// overhead holds the cost of a batch that does nothing, in milliseconds.
 type overhead struct {
 	Batches    int     `json:"batches"`
 	Local      float64 `json:"local"`
@@ -172,7 +172,7 @@ func middle(all []time.Duration) string {
 	return fmt.Sprintf("%.0f ms", float64(slices.Sorted(slices.Values(all))[len(all)/2].Microseconds())/1000)
 }
 
-// floor is how long a workflow takes that asks for so many activities, one after the other, which do nothing.
+// floor measures a workflow that starts the given number of activities that do nothing, one after the other.
 func (s *stage) floor(t *testing.T, activities int) time.Duration {
 	t.Helper()
 	c, err := client.Dial(client.Options{HostPort: s.address(), Logger: log.NewStructuredLogger(slog.New(slog.DiscardHandler))})

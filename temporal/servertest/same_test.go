@@ -113,7 +113,7 @@ func TestLocalAndTemporalComeToTheSame(t *testing.T) {
 	}
 }
 
-// states is what status says of the batches, without times.
+// states returns the output of status about the batches, without times.
 func (s *stage) states() string {
 	s.t.Helper()
 	out, code := s.call("status", "--json")

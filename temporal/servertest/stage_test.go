@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 	os.Exit(build(m.Run))
 }
 
-// built is where the programs stay, so that the next time they need not be linked again.
+// built keeps the programs, so that the next test run does not link them again.
 const built = "../../bin/temporal"
 
 func build(run func() int) int {
@@ -51,8 +51,8 @@ func build(run func() int) int {
 	return run()
 }
 
-// buildAll builds the programs and returns a folder that has them for as long as this test is at work: somebody else may
-// build them anew meanwhile.
+// buildAll builds the programs and returns a folder that has them for as long as this test is running: somebody else may
+// build them again meanwhile.
 func buildAll() (dir string, err error) {
 	at, err := filepath.Abs(built)
 	if err == nil {
@@ -273,7 +273,7 @@ func (s *stage) await(most time.Duration, what string, is func() bool) {
 	}
 }
 
-// ledger is what agents wrote down of themselves, one line for each start: "<batch> <attempt> <pid> <folder>".
+// ledger returns the agents' own records, one line for each start: "<batch> <attempt> <pid> <folder>".
 func (s *stage) ledger() [][]string {
 	text, _ := os.ReadFile(filepath.Join(s.dir, "ledger"))
 	var out [][]string
@@ -283,7 +283,7 @@ func (s *stage) ledger() [][]string {
 	return out
 }
 
-// agentOf is the process of the agent that was started last in a worker's folder and is still at work, 0 for none.
+// agentOf is the process of the agent that was started last in a worker's folder and is still running, 0 for none.
 func (s *stage) agentOf(worker string) int {
 	all := s.ledger()
 	for i := len(all) - 1; i >= 0; i-- {

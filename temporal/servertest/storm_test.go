@@ -81,7 +81,7 @@ func TestStorm(t *testing.T) {
 
 // killWorker kills a worker while its agent works. The other one goes on: what had been reported is not done again.
 func killWorker(t *testing.T, s *stage, _ *process) (string, int) {
-	s.await(time.Minute, "two batches are done and w1 has an agent at work", func() bool { return len(s.ledger()) > 3 && s.agentOf("w1") > 0 })
+	s.await(time.Minute, "two batches are done and w1 has a running agent", func() bool { return len(s.ledger()) > 3 && s.agentOf("w1") > 0 })
 	agent := s.agentOf("w1")
 	began := time.Now()
 	before := len(s.ledger())
@@ -107,7 +107,7 @@ func killWorker(t *testing.T, s *stage, _ *process) (string, int) {
 
 // killServer kills the server while agents work, and starts it again from its file. No agent's work is done twice.
 func killServer(t *testing.T, s *stage, _ *process) (string, int) {
-	s.await(time.Minute, "agents are at work", func() bool { return len(s.ledger()) > 3 && s.agentOf("w1") > 0 })
+	s.await(time.Minute, "agents are running", func() bool { return len(s.ledger()) > 3 && s.agentOf("w1") > 0 })
 	s.server.kill()
 	time.Sleep(4 * time.Second)
 	began := time.Now()
@@ -117,7 +117,7 @@ func killServer(t *testing.T, s *stage, _ *process) (string, int) {
 
 // freezeWorker stops a worker for longer than its heartbeat, and lets it go on when the other has taken over.
 func freezeWorker(t *testing.T, s *stage, _ *process) (string, int) {
-	s.await(time.Minute, "w1 has an agent at work", func() bool { return len(s.ledger()) > 3 && s.agentOf("w1") > 0 })
+	s.await(time.Minute, "w1 has a running agent", func() bool { return len(s.ledger()) > 3 && s.agentOf("w1") > 0 })
 	w := s.workers["w1"].Process
 	if err := w.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
@@ -131,7 +131,7 @@ func freezeWorker(t *testing.T, s *stage, _ *process) (string, int) {
 
 // cancelRun cancels the run while agents work. They are dead within two heartbeats.
 func cancelRun(t *testing.T, s *stage, run *process) (string, int) {
-	s.await(time.Minute, "both workers have agents at work", func() bool { return s.agentOf("w1") > 0 && s.agentOf("w2") > 0 })
+	s.await(time.Minute, "both workers have running agents", func() bool { return s.agentOf("w1") > 0 && s.agentOf("w2") > 0 })
 	one, two := s.agentOf("w1"), s.agentOf("w2")
 	began := time.Now()
 	if err := run.Process.Signal(syscall.SIGTERM); err != nil {

@@ -62,7 +62,7 @@ func intents() []known {
 		{ShowTrust, "to know what runplan may do", shows("runplan trust")},
 		{ShowStatus, "to know how runs stand", shows("runplan status")},
 		{ShowSpend, "to know what was spent", shows("runplan spend --all")},
-		{StandUp, "a report of what was done, is under way and is stuck", shows("runplan standup")},
+		{StandUp, "a report of what was done, is in progress and is stuck", shows("runplan standup")},
 		{FreeForm, "anything else", func(Class, trust.Contract) string {
 			return "Nothing here answers that by itself. It stays in the inbox for somebody to read."
 		}},

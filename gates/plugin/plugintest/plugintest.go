@@ -47,17 +47,17 @@ func Gate(t testing.TB, g gates.Gate, settings map[string]any) gates.Gate {
 	return p
 }
 
-// Look shows the case to g. A gate that could not look fails the test; see [Refusal].
+// Look shows the case to g. A gate that could not run fails the test; see [Refusal].
 func Look(t testing.TB, g gates.Gate, c Case) gates.Report {
 	t.Helper()
 	rep, err := Gate(t, g, c.Settings).Check(t.Context(), c.subject(t))
 	if err != nil {
-		t.Fatalf("the gate could not look: %v", err)
+		t.Fatalf("the gate could not run: %v", err)
 	}
 	return rep
 }
 
-// Refusal shows the case to g and returns why it could not look, be it for its settings or for the tree.
+// Refusal shows the case to g and returns why it could not run, be it for its settings or for the tree.
 func Refusal(t testing.TB, g gates.Gate, c Case) error {
 	t.Helper()
 	p, err := plugin.InProcess("", g, c.Settings)
@@ -105,7 +105,7 @@ func Lines(rep gates.Report) []string {
 //	-- @changed --    the changed paths, one a line; without it all files have changed
 //	-- @want --       the lines that the report is to have, or "refused: TEXT" for a gate that cannot look
 //
-// make makes the gate, anew for each archive.
+// make makes the gate, again for each archive.
 func Run(t *testing.T, dir string, make func() gates.Gate) {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(dir, "*.txtar"))

@@ -153,7 +153,7 @@ func semgrep() tool {
 				}
 				for _, e := range report.Errors {
 					if e.Level == "error" {
-						return nil, fmt.Errorf("semgrep could not look: %s", e.Message)
+						return nil, fmt.Errorf("semgrep could not run: %s", e.Message)
 					}
 				}
 				for _, r := range report.Results {
@@ -289,7 +289,7 @@ func npmAudit() tool {
 			var hits []hit
 			for _, dir := range folders(t.changed) {
 				if !l.Exists(path.Join(dir, "package-lock.json")) {
-					l.Note("%s was not looked at: npm audit needs a package-lock.json", path.Join(dir, "package.json"))
+					l.Note("%s was not checked: npm audit needs a package-lock.json", path.Join(dir, "package.json"))
 					continue
 				}
 				out, err := l.Run(ctx, gates.Program{Args: []string{"npm", "audit", "--json"}, Dir: dir, Stdout: true})
@@ -308,7 +308,7 @@ func npmAudit() tool {
 					return nil, err
 				}
 				if report.Error != nil {
-					return nil, fmt.Errorf("npm audit could not look: %s %s", report.Error.Code, report.Error.Summary)
+					return nil, fmt.Errorf("npm audit could not run: %s %s", report.Error.Code, report.Error.Summary)
 				}
 				names := make([]string, 0, len(report.Vulnerabilities))
 				for name := range report.Vulnerabilities {

@@ -20,14 +20,14 @@ type check struct {
 func checks() []check {
 	code := []string{"go", "python", "js"}
 	return []check{
-		{"security/sql", code, sql, "SQL is put together from text and a variable: whoever sets the variable writes the query", "give the value as a parameter of the query"},
-		{"security/shell", code, shell, "a shell runs text that is put together: whoever sets a part of it runs what they like", "start the program with a list of arguments, without a shell"},
+		{"security/sql", code, sql, "SQL is put together from text and a variable: anyone who sets the variable writes the query", "give the value as a parameter of the query"},
+		{"security/shell", code, shell, "a shell runs text that is put together: anyone who sets a part of it runs what they like", "start the program with a list of arguments, without a shell"},
 		{"security/eval", []string{"python"}, found(ownCode, gates.Note), "text is run as code", "read the value with a parser for its form"},
 		{"security/eval", []string{"python"}, found(evaluated, gates.Error), "text is run as code", "read the value with a parser for its form"},
 		{"security/eval", []string{"js"}, found(madeFunction, gates.Note), "text is run as code", "read the value with a parser for its form"},
 		{"security/eval", []string{"js"}, found(evaluatedJS, gates.Error), "text is run as code", "read the value with a parser for its form"},
 		{"security/deserialise", []string{"python"}, deserialise, "data of others becomes objects, and runs code on the way", "use json, or yaml.safe_load"},
-		{"security/tls", code, found(unverified, gates.Error), "certificates are not looked at: anybody in between can answer", "trust the certificate authority that signed it"},
+		{"security/tls", code, found(unverified, gates.Error), "certificates are not checked: anybody in between can answer", "trust the certificate authority that signed it"},
 		{"security/html", []string{"go", "js"}, found(rawHTML, gates.Warning), "HTML is put in as it stands, markup of others included", "set text, or use a template that escapes"},
 		{"security/html", []string{"js"}, found(setHTML, gates.Note), "HTML is put in as it stands, markup of others included", "set text, or use a template that escapes"},
 		{"security/mode", code, found(open, gates.Warning), "everybody on the machine may write this file", "0o644 or 0o600"},

@@ -116,7 +116,7 @@ func (p place) tainted(text string) bool {
 			continue
 		}
 		checked := false
-		for _, l := range p.lines[i+1 : p.at] { // asked about, or made anew
+		for _, l := range p.lines[i+1 : p.at] { // asked about, or made again
 			again := assigned.FindStringSubmatch(l)
 			t := strings.TrimSpace(l)
 			checked = checked || word(l, m[1]) && (cleaned.MatchString(l) || again != nil && again[1] == m[1] ||
@@ -253,7 +253,7 @@ func shellOfImport(p place) *flaw {
 	if p.lang != "js" {
 		return nil
 	}
-	bad := &flaw{"security/shell", "a shell runs text that is put together: whoever sets a part of it runs what they like", "start the program with a list of arguments, without a shell", gates.Error}
+	bad := &flaw{"security/shell", "a shell runs text that is put together: anyone who sets a part of it runs what they like", "start the program with a list of arguments, without a shell", gates.Error}
 	if m := childRun.FindStringSubmatch(p.text); m != nil && notConst.MatchString(m[2]) {
 		for _, as := range childAs.FindAllStringSubmatch(strings.Join(p.lines, "\n"), -1) {
 			if as[1]+as[2] == m[1] {
@@ -343,7 +343,7 @@ func tlsSetting(p place) *flaw {
 	if !tlsOff.MatchString(p.text) {
 		return nil
 	}
-	return &flaw{"security/tls", "certificates or keys of hosts are not looked at: anybody in between can answer", "trust the certificate authority or the key that it has", gates.Note}
+	return &flaw{"security/tls", "certificates or keys of hosts are not checked: anybody in between can answer", "trust the certificate authority or the key that it has", gates.Note}
 }
 
 var (

@@ -10,7 +10,7 @@
 //	                         … a variable and nothing else, in Go; a constant, in Python        warning
 //	security/eval            text is run as code                                                error
 //	security/deserialise     data of others becomes objects that run code: pickle, yaml.load    error
-//	security/tls             certificates are not looked at; a setting of it: info               error
+//	security/tls             certificates are not checked; a setting of it: info               error
 //	security/html            HTML is put together without a template; a constant: info            warning
 //	security/mode            a file that everybody may write                                    warning
 //	security/html            … what a request brought, as it stands in a page                   error

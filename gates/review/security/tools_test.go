@@ -174,7 +174,7 @@ func TestToolsThatDoNotLook(t *testing.T) {
 	}
 }
 
-// A tool that says nothing that can be read could not look. That is no pass.
+// A tool that says nothing that can be read could not run. That is no pass.
 func TestToolsThatCannotLook(t *testing.T) {
 	after := map[string]string{"a.go": "package a\n", "a.py": "x = 1\n", "go.mod": "module a\n", "package.json": "{}", "package-lock.json": "{}", ".semgrep.yml": "rules: []\n"}
 	for name, c := range map[string]struct{ tool, text, want string }{

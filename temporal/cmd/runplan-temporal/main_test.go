@@ -57,7 +57,7 @@ func TestExitCodesOfWhatTheServiceSays(t *testing.T) {
 		"a worker in a namespace of others":          {worker, &teamtest.Service{Namespace: denied}, 5, "does not let us in"},
 		"status where there are no runs":             {nothing, &teamtest.Service{Namespace: denied}, 0, "no runs"},
 		"gc in a namespace of others":                {leftover, &teamtest.Service{Namespace: denied}, 5, "does not let us in"},
-		"gc of a repository in which nobody has run": {leftover, &teamtest.Service{}, 0, "nothing is left behind"},
+		"gc of a repository in which nobody has run": {leftover, &teamtest.Service{}, 0, "nothing to remove"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			team := teamtest.New(t)
@@ -98,7 +98,7 @@ func TestExitCodesOfAFolderThatIsTaken(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, args := range map[string][]string{"a worker": {"worker", "--dir", dir, "--address", new(teamtest.Service).Serve(t)}, "gc": {"worker", "gc", "--dir", dir}} {
-		if out, code := call(nil, args...); code != 6 || !strings.Contains(out, "another runplan is at work") {
+		if out, code := call(nil, args...); code != 6 || !strings.Contains(out, "another runplan is running") {
 			t.Errorf("%s: exit status %d\n%s", name, code, out)
 		}
 	}
@@ -134,7 +134,7 @@ func TestOldClonesAreRemoved(t *testing.T) {
 		{[]string{"--list"}, "can go", true},
 		{[]string{"--keep-clones", "240h"}, "kept", true},
 		{[]string{"--json"}, `"remove": true`, false},
-		{nil, "nothing is left behind", false},
+		{nil, "nothing to remove", false},
 	} {
 		out, code := call(nil, append([]string{"worker", "gc", "--dir", dir}, step.args...)...)
 		_, err := os.Stat(c.Dir)

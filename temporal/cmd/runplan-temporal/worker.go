@@ -138,7 +138,7 @@ func work(ctx context.Context, a *app.App, s *service, o workerOptions) error {
 	}
 	w.say("listening on %s, namespace %s, task queue %s, %d at a time", s.Address, s.Namespace, s.Queue, o.slots)
 	w.prune(ctx)
-	w.say("ending; what is under way goes on at another worker")
+	w.say("ending; what is in progress goes on at another worker")
 	end()
 	return nil
 }

@@ -18,7 +18,7 @@ func newWorkerGCCommand(a *app.App, o *workerOptions) *cobra.Command {
 		Use:   "gc",
 		Short: "Remove the clones that no run uses",
 		Long: `Remove the clones under --dir that no run has used for --keep-clones. All that counts of a run is in the
-shared repository: whoever needs a clone again makes it anew. A worker does the same by itself, so this is
+shared repository: a clone is made again when it is needed. A worker does the same by itself, so this is
 for folders whose worker is gone, and with --list to see what a folder holds.
 
 Exit status:
