@@ -1,4 +1,4 @@
-package local
+package shared
 
 import (
 	"context"
@@ -10,13 +10,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/local"
 )
 
 // offered gives a run to the shared repository as a client would, with work of one command on its branch.
 func offered(t *testing.T, d *SharedRepo, run, slug, base string) *SharedRepo {
 	t.Helper()
 	ctx := t.Context()
-	r := &SharedRepo{Repo: d.Repo, Layout: d.Layout, Remote: d.Remote, Prefix: d.Prefix, Run: run, Branch: RunBranch(slug)}
+	r := &SharedRepo{Repo: d.Repo, Layout: d.Layout, Remote: d.Remote, Prefix: d.Prefix, Run: run, Branch: local.RunBranch(slug)}
 	about, err := json.Marshal(runner.Info{Slug: slug, Branch: r.Branch, Base: base, BaseBranch: "main"})
 	must(t, err)
 	must(t, r.Offer(ctx, base, map[string][]byte{OfferedInfo: about}))
@@ -49,7 +50,7 @@ func TestWhatRunsLeaveInTheSharedRepository(t *testing.T) {
 	offered(t, one, "r-work", "work", base)
 	merged := offered(t, one, "r-merged", "merged", base)
 	ended(t, merged, lately, runner.OutcomeOK)
-	fresh := &SharedRepo{Repo: one.Repo, Layout: one.Layout, Remote: one.Remote, Prefix: one.Prefix, Run: "r-fresh", Branch: RunBranch("fresh")}
+	fresh := &SharedRepo{Repo: one.Repo, Layout: one.Layout, Remote: one.Remote, Prefix: one.Prefix, Run: "r-fresh", Branch: local.RunBranch("fresh")}
 	about, err := json.Marshal(runner.Info{Slug: "fresh", Branch: fresh.Branch, Base: base, BaseBranch: "main"})
 	must(t, err)
 	must(t, fresh.Offer(ctx, base, map[string][]byte{OfferedInfo: about})) // nothing is on its branch yet
@@ -60,7 +61,7 @@ func TestWhatRunsLeaveInTheSharedRepository(t *testing.T) {
 	must(t, one.push(ctx, []Move{{Branch: "mine", To: tip}})) // no business of ours
 
 	rules := SharedRules{Keep: 30 * 24 * time.Hour, Now: now, Live: func(_ context.Context, run string) (bool, error) { return false, nil }}
-	list := func(d *SharedRepo) (got []string, all []Leftover) {
+	list := func(d *SharedRepo) (got []string, all []local.Leftover) {
 		t.Helper()
 		all, err := d.SharedLeftovers(ctx, rules)
 		must(t, err)
@@ -88,7 +89,7 @@ func TestWhatRunsLeaveInTheSharedRepository(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
-	old := &SharedRepo{Repo: two.Repo, Layout: two.Layout, Remote: two.Remote, Prefix: two.Prefix, Run: "r-old", Branch: RunBranch("old")}
+	old := &SharedRepo{Repo: two.Repo, Layout: two.Layout, Remote: two.Remote, Prefix: two.Prefix, Run: "r-old", Branch: local.RunBranch("old")}
 	must(t, old.Fetch(ctx)) // as one that followed the run has it
 	before, err := two.remoteRefs(ctx)
 	must(t, err)

@@ -1,4 +1,4 @@
-package local
+package shared
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/runplan/runplan/internal/atomicfile"
 	"github.com/runplan/runplan/internal/git"
 )
 
@@ -123,4 +124,12 @@ func (d *SharedRepo) unpackDir(objects *git.Objects, tree, dir string) error {
 		}
 	}
 	return nil
+}
+
+// writeFile replaces path in one step and creates its folder. It does not wait for the disk.
+func writeFile(path string, data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return atomicfile.WriteLoose(path, data, 0o644)
 }

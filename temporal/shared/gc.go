@@ -1,4 +1,4 @@
-package local
+package shared
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/local"
 )
 
 // SharedRules decide what can be removed from a shared repository.
@@ -20,6 +21,9 @@ type SharedRules struct {
 	// Live reports whether a run is active on any host.
 	Live func(ctx context.Context, run string) (bool, error)
 }
+
+// runBranches is the prefix of the branches of all runs.
+const runBranches = "runplan/"
 
 // Kinds of leftovers in a shared repository and of their local copies.
 const (
@@ -31,7 +35,7 @@ const (
 // SharedLeftovers lists the leftovers of runs in the shared repository. Plans, logs and journals can go some time
 // after the end of their run. Branches below runplan/ can go once their base branch contains them. Local copies
 // can go once the shared repository no longer has the originals. The run of d is ignored.
-func (d *SharedRepo) SharedLeftovers(ctx context.Context, rules SharedRules) ([]Leftover, error) {
+func (d *SharedRepo) SharedLeftovers(ctx context.Context, rules SharedRules) ([]local.Leftover, error) {
 	refs, err := d.remoteRefs(ctx)
 	if err != nil {
 		return nil, err
@@ -54,11 +58,11 @@ func (d *SharedRepo) SharedLeftovers(ctx context.Context, rules SharedRules) ([]
 	if err := d.readShared(ctx, runs); err != nil {
 		return nil, err
 	}
-	var out []Leftover
+	var out []local.Leftover
 	newest := map[string]*sharedRun{} // by slug
 	for _, id := range slices.Sorted(maps.Keys(runs)) {
 		r := runs[id]
-		x := Leftover{Kind: LeftEvidence, Name: d.Prefix + id + "/"}
+		x := local.Leftover{Kind: LeftEvidence, Name: d.Prefix + id + "/"}
 		if x.Remove, x.Why, err = r.canGo(ctx, rules); err != nil {
 			return nil, err
 		}
@@ -169,10 +173,10 @@ func (d *SharedRepo) readShared(ctx context.Context, runs map[string]*sharedRun)
 
 // sharedBranches lists the branches of runs in the shared repository. A branch can go once the base branch of its
 // run contains it. If the run is unknown, its base is the default branch.
-func (d *SharedRepo) sharedBranches(ctx context.Context, refs map[string]string, newest map[string]*sharedRun) ([]Leftover, error) {
+func (d *SharedRepo) sharedBranches(ctx context.Context, refs map[string]string, newest map[string]*sharedRun) ([]local.Leftover, error) {
 	into := map[string]string{} // by branch: its base
 	for ref := range refs {
-		rest, ours := strings.CutPrefix(ref, "refs/heads/"+ofRuns)
+		rest, ours := strings.CutPrefix(ref, "refs/heads/"+runBranches)
 		if !ours || strings.HasPrefix(ref, d.Prefix) {
 			continue
 		}
@@ -188,16 +192,16 @@ func (d *SharedRepo) sharedBranches(ctx context.Context, refs map[string]string,
 	if err := d.bring(ctx, slices.Concat(slices.Collect(maps.Keys(into)), slices.Compact(slices.Sorted(maps.Values(into))))); err != nil {
 		return nil, err
 	}
-	var out []Leftover
+	var out []local.Leftover
 	for _, ref := range slices.Sorted(maps.Keys(into)) {
 		name := strings.TrimPrefix(ref, "refs/heads/")
-		slug, _, _ := strings.Cut(strings.TrimPrefix(name, ofRuns), "/")
+		slug, _, _ := strings.Cut(strings.TrimPrefix(name, runBranches), "/")
 		where := strings.TrimPrefix(into[ref], "refs/heads/")
 		in, err := d.Repo.IsAncestor(ctx, refs[ref], refs[into[ref]])
 		if err != nil {
 			return nil, err
 		}
-		x := Leftover{Kind: LeftSharedBranch, Name: name, Why: "not merged into " + where}
+		x := local.Leftover{Kind: LeftSharedBranch, Name: name, Why: "not merged into " + where}
 		switch {
 		case newest[slug] != nil && !newest[slug].done():
 			x.Why = "its run is not finished"
@@ -210,7 +214,7 @@ func (d *SharedRepo) sharedBranches(ctx context.Context, refs map[string]string,
 }
 
 // copies lists the local copies of runs that the shared repository no longer has.
-func (d *SharedRepo) copies(ctx context.Context, runs map[string]*sharedRun) ([]Leftover, error) {
+func (d *SharedRepo) copies(ctx context.Context, runs map[string]*sharedRun) ([]local.Leftover, error) {
 	out, err := d.Repo.Run(ctx, "for-each-ref", "--format=%(refname)", strings.TrimSuffix(d.Prefix, "/"))
 	if err != nil {
 		return nil, err
@@ -220,10 +224,10 @@ func (d *SharedRepo) copies(ctx context.Context, runs map[string]*sharedRun) ([]
 		id, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimSpace(ref), d.Prefix), "/")
 		have[strings.TrimSuffix(id, tipSuffix)]++
 	}
-	var left []Leftover
+	var left []local.Leftover
 	for _, id := range slices.Sorted(maps.Keys(have)) {
 		if runs[id] == nil {
-			left = append(left, Leftover{Kind: LeftEvidenceCopy, Name: d.Prefix + id + "/", Remove: true, Why: fmt.Sprintf("%d refs here, and none in the shared repository any more", have[id])})
+			left = append(left, local.Leftover{Kind: LeftEvidenceCopy, Name: d.Prefix + id + "/", Remove: true, Why: fmt.Sprintf("%d refs here, and none in the shared repository any more", have[id])})
 		}
 	}
 	return left, nil
@@ -233,7 +237,7 @@ func (d *SharedRepo) copies(ctx context.Context, runs map[string]*sharedRun) ([]
 const pushAtOnce = 500
 
 // RemoveShared removes a leftover that [SharedRepo.SharedLeftovers] listed for removal, if it did not change since.
-func (d *SharedRepo) RemoveShared(ctx context.Context, x Leftover) error {
+func (d *SharedRepo) RemoveShared(ctx context.Context, x local.Leftover) error {
 	if !x.Remove {
 		return fmt.Errorf("%s %s: %s", x.Kind, x.Name, x.Why)
 	}

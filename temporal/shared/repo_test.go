@@ -1,4 +1,4 @@
-package local
+package shared
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/local"
 )
 
 // team is a shared repository with two clones of it.
@@ -36,11 +37,11 @@ func team(t *testing.T) (one, two *SharedRepo, base string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l := LayoutOf(repo.Root)
+		l := local.LayoutOf(repo.Root)
 		if err := l.Make(); err != nil {
 			t.Fatal(err)
 		}
-		return &SharedRepo{Repo: repo, Layout: l, Remote: "origin", Prefix: EvidencePrefix, Run: "r", Branch: RunBranch("p")}
+		return &SharedRepo{Repo: repo, Layout: l, Remote: "origin", Prefix: local.EvidencePrefix, Run: "r", Branch: local.RunBranch("p")}
 	}
 	one, two = sharedRepo("one"), sharedRepo("two")
 	base, _, err := one.Repo.Head(t.Context())

@@ -1,8 +1,7 @@
-package local
+package shared
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"os"
 	"slices"
@@ -10,124 +9,16 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/internal/git"
-	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/local"
 )
 
-// Mirror keeps a local journal of a run that another machine drives. It also writes what a local driver would
-// write: the data for briefs and receipts, progress.txt, failure patterns and attempt rows. Readers of the journal
-// need not know which driver wrote it.
-type Mirror struct {
-	s    *session
-	mu   sync.Mutex
-	hear func(runner.Event) // called for each new event in order; nil calls nothing
-}
-
-// NewMirror opens the mirror of a run and replays the events that the local journal already has.
-func NewMirror(ctx context.Context, c Config, run string, info runner.Info) (*Mirror, error) {
-	s := New(c).open(ctx, run, info)
-	first := info
-	switch then, err := s.begun(ctx); {
-	case err != nil:
-		return nil, err
-	case then != nil:
-		first = *then
-	}
-	if err := s.decide(first); err != nil {
-		return nil, err
-	}
-	if _, err := s.replay(ctx); err != nil {
-		return nil, err
-	}
-	return &Mirror{s: s}, nil
-}
-
-// Seq returns the number of the last event in the local journal.
-func (m *Mirror) Seq() int {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.s.recorder.Seq()
-}
-
-// Take writes the events that follow the last known one to the journal. It skips events that the journal already
-// has.
-func (m *Mirror) Take(ctx context.Context, events []runner.Event) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	known := m.s.recorder.Seq()
-	events = slices.Clone(events)
-	events = slices.DeleteFunc(events, func(e runner.Event) bool { return e.Seq <= known })
-	if len(events) == 0 {
-		return nil
-	}
-	for i, e := range events {
-		if e.Seq != known+1+i || e.Run != m.s.run {
-			return fmt.Errorf("run %s: event %d of run %s does not follow on event %d", m.s.run, e.Seq, e.Run, known+i)
-		}
-	}
-	records, err := encode(events)
-	if err != nil {
-		return err
-	}
-	if known == 0 {
-		first := events[0]
-		if first.Job == nil {
-			return fmt.Errorf("run %s: its first event does not say what it is about", m.s.run)
-		}
-		err = m.s.Journal.AddRun(ctx, store.Run{ID: m.s.run, Slug: first.Job.Slug, Plan: first.Job.Plan, PlanText: []byte(m.s.work.redact.String(string(m.s.PlanText))), Started: first.At}, records...)
-	} else {
-		err = m.s.Journal.Append(ctx, records...)
-	}
-	if err != nil {
-		return err
-	}
-	for _, e := range events {
-		m.s.recorder.Recall(e)
-		if m.hear != nil {
-			m.hear(e)
-		}
-		if err := m.s.show([]runner.Event{e}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// Close writes the report of a run that ends with the event last. Call it before [Mirror.Take] gets that event: a
-// run that the journal calls finished has a report.
-func (m *Mirror) Close(last runner.Event) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.s.Report == nil {
-		return nil
-	}
-	if err := m.s.fold.Apply(last); err != nil {
-		return err
-	}
-	if err := m.s.Report(m.s.fold.Summary()); err != nil {
-		m.s.Note("the report could not be written: " + err.Error())
-	}
-	return nil
-}
-
-// Summary returns the summary of the run from the events known so far.
-func (m *Mirror) Summary() runner.Summary {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.s.fold.Summary()
-}
-
-// Result returns the result of the run, and whether the run has ended.
-func (m *Mirror) Result() (runner.Result, bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.s.machine.Done()
-}
-
 // Worker performs single commands of a run that another machine drives. It uses its own clone and the same code as
-// [Engine]. Other workers serve the same run from other clones; they exchange data through a [SharedRepo].
+// [local.Engine]. Other workers serve the same run from other clones; they exchange data through a [SharedRepo].
 type Worker struct {
-	*Mirror
+	*local.Mirror
+	config     local.Config
+	info       runner.Info
 	sharedRepo *SharedRepo
 
 	places sync.Map // place → *sync.Mutex: one command at a time in each place
@@ -139,21 +30,17 @@ type Worker struct {
 
 // NewWorker returns a worker. The configuration describes the clone; c.Observe gets each event that the worker
 // records.
-func NewWorker(ctx context.Context, c Config, run string, info runner.Info, sharedRepo *SharedRepo) (*Worker, error) {
-	m, err := NewMirror(ctx, c, run, info)
+func NewWorker(ctx context.Context, c local.Config, run string, info runner.Info, sharedRepo *SharedRepo) (*Worker, error) {
+	m, err := local.NewMirror(ctx, c, run, info)
 	if err != nil {
 		return nil, err
 	}
-	m.s.work.sweep()
-	w := &Worker{Mirror: m, sharedRepo: sharedRepo, news: news{orders: map[string]int{}, own: map[int]bool{}, some: true}}
-	for ev, err := range m.s.Events(ctx, run, 0) {
-		if err != nil {
-			return nil, err
-		}
-		w.news.hear(ev)
+	m.Sweep()
+	w := &Worker{
+		Mirror: m, config: c, info: info, sharedRepo: sharedRepo,
+		news: news{orders: map[string]int{}, own: map[int]bool{}, some: true},
 	}
-	m.hear = w.news.hear
-	return w, nil
+	return w, m.Replay(ctx, w.news.hear)
 }
 
 // Done is the result of a command as stored in the shared repository. A second worker with the same command reads it from
@@ -239,7 +126,7 @@ func (w *Worker) keep(ctx context.Context, o Order, d Done, moves []Move) error 
 			return err
 		}
 		w.news.did(o.Seq)
-		w.s.clearing.Go(w.settle)
+		w.Background(w.settle)
 		return nil
 	}
 	if len(moves) > 0 { // a concurrent read of the run branch must not end after the move
@@ -264,13 +151,13 @@ func builtOn(c runner.Command, d Done) bool {
 const settleAfter = 500 * time.Millisecond
 
 // settle pushes the deferred files that no other push has taken along.
-func (w *Worker) settle() {
+func (w *Worker) settle(ctx context.Context) {
 	select {
 	case <-time.After(settleAfter):
-	case <-w.s.ctx.Done():
+	case <-ctx.Done():
 	}
-	if err := w.sharedRepo.settle(context.WithoutCancel(w.s.ctx)); err != nil {
-		w.s.Note("the logs of a command could not be kept: " + err.Error())
+	if err := w.sharedRepo.settle(context.WithoutCancel(ctx)); err != nil {
+		w.config.Note("the logs of a command could not be kept: " + err.Error())
 	}
 }
 
@@ -302,29 +189,11 @@ func (w *Worker) runBranch(ctx context.Context) error {
 	if err != nil || tip == "" {
 		return err
 	}
-	return w.put(ctx, w.s.work.info.Branch, tip)
-}
-
-// put moves a branch of this clone to the commit to.
-func (w *Worker) put(ctx context.Context, branch, to string) error {
-	now, err := w.s.Repo.Resolve(ctx, "refs/heads/"+branch)
-	if err != nil {
-		return err
-	}
-	at := w.s.work.refs.move(branch)
-	if now != to {
-		if err := w.s.Repo.UpdateRefs(ctx, git.RefUpdate{Ref: "refs/heads/" + branch, New: to}); err != nil {
-			at(unknown)
-			return err
-		}
-	}
-	at(to)
-	return nil
+	return w.MoveBranch(ctx, w.info.Branch, tip)
 }
 
 // perform performs c in this clone. It also returns the branches that the shared repository must move.
 func (w *Worker) perform(ctx context.Context, c runner.Command) (Done, []Move, error) {
-	s := w.s
 	var landing string
 	switch c.Kind {
 	case runner.Merge, runner.LandRun: // the run branch must not move meanwhile
@@ -332,14 +201,14 @@ func (w *Worker) perform(ctx context.Context, c runner.Command) (Done, []Move, e
 		defer w.runRef.Unlock()
 		tip, err := w.sharedRepo.Tip(ctx)
 		if err == nil && tip != "" {
-			err = w.put(ctx, s.work.info.Branch, tip)
+			err = w.MoveBranch(ctx, w.info.Branch, tip)
 		}
 		if err == nil && c.Kind == runner.Merge {
-			err = w.put(ctx, BatchBranch(s.work.info.Slug, c.Batch), c.Commit)
+			err = w.MoveBranch(ctx, local.BatchBranch(w.info.Slug, c.Batch), c.Commit)
 		}
-		if err == nil && c.Kind == runner.LandRun && s.work.info.Land == "ff" && s.work.info.BaseBranch != "" {
-			if landing, err = w.sharedRepo.fetchBranch(ctx, s.work.info.BaseBranch); err == nil && landing != "" {
-				err = s.Repo.UpdateRefs(ctx, git.RefUpdate{Ref: "refs/heads/" + s.work.info.BaseBranch, New: landing})
+		if err == nil && c.Kind == runner.LandRun && w.info.Land == "ff" && w.info.BaseBranch != "" {
+			if landing, err = w.sharedRepo.fetchBranch(ctx, w.info.BaseBranch); err == nil && landing != "" {
+				err = w.config.Repo.UpdateRefs(ctx, git.RefUpdate{Ref: "refs/heads/" + w.info.BaseBranch, New: landing})
 			}
 		}
 		if err != nil {
@@ -352,15 +221,9 @@ func (w *Worker) perform(ctx context.Context, c runner.Command) (Done, []Move, e
 	return w.do(ctx, c), nil, nil
 }
 
-// do calls [session.do] and adds the notes written meanwhile.
+// do performs c and adds the notes written meanwhile.
 func (w *Worker) do(ctx context.Context, c runner.Command) Done {
-	s := w.s
-	ev, lost := s.do(ctx, c)
-	s.work.pool.Rest(c.Place(), false)
-	s.mu.Lock()
-	notes := s.notes
-	s.notes = nil
-	s.mu.Unlock()
+	ev, lost, notes := w.Do(ctx, c)
 	return Done{Command: c.ID, Event: ev, Lost: lost, Notes: notes}
 }
 
@@ -369,14 +232,14 @@ func (w *Worker) moved(ctx context.Context, c runner.Command, d Done, tip, landi
 	if d.Event.Outcome != runner.OutcomeOK {
 		return nil, nil
 	}
-	branch, was := w.s.work.info.Branch, tip
+	branch, was := w.info.Branch, tip
 	if c.Kind == runner.LandRun {
 		if landing == "" {
 			return nil, nil
 		}
-		branch, was = w.s.work.info.BaseBranch, landing
+		branch, was = w.info.BaseBranch, landing
 	}
-	is, err := w.s.Repo.Resolve(ctx, "refs/heads/"+branch)
+	is, err := w.config.Repo.Resolve(ctx, "refs/heads/"+branch)
 	if err != nil || is == was || is == "" {
 		return nil, err
 	}
@@ -385,7 +248,7 @@ func (w *Worker) moved(ctx context.Context, c runner.Command, d Done, tip, landi
 
 // evidence lists the files that c left for other workers or for people, relative to .runplan.
 func (w *Worker) evidence(c runner.Command, e runner.Event) []string {
-	l := w.s.Layout
+	l := w.config.Layout
 	var paths []string
 	add := func(rel string) {
 		if rel == "" || slices.Contains(paths, rel) {
@@ -396,7 +259,7 @@ func (w *Worker) evidence(c runner.Command, e runner.Event) []string {
 		}
 	}
 	if c.Batch != "" {
-		add(l.Rel(w.s.work.attemptDir(runner.Command{Batch: c.Batch, Attempt: c.Attempt})))
+		add(l.Rel(l.Attempt(w.sharedRepo.Run, c.Batch, c.Attempt)))
 	}
 	add(e.Receipt)
 	if e.Review != nil {
@@ -415,12 +278,12 @@ func (w *Worker) Standing(ctx context.Context) (tip string, reopened []runner.Ev
 		return "", nil, err
 	}
 	if tip == "" { // the branch was deleted
-		tip = w.s.machine.Tip()
-		if err := w.sharedRepo.push(ctx, []Move{{Branch: w.s.work.info.Branch, To: tip}}); err != nil {
+		tip = w.Tip()
+		if err := w.sharedRepo.push(ctx, []Move{{Branch: w.info.Branch, To: tip}}); err != nil {
 			return "", nil, err
 		}
 	}
-	bad, err := w.s.work.verify(ctx, w.s.merged, tip)
+	bad, err := w.Verify(ctx, tip)
 	if err != nil {
 		return "", nil, err
 	}
@@ -432,27 +295,12 @@ func (w *Worker) Standing(ctx context.Context) (tip string, reopened []runner.Ev
 
 // Journal stores the known events of the run in the shared repository.
 func (w *Worker) Journal(ctx context.Context) (commit string, err error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	var events []runner.Event
-	for ev, err := range w.s.Events(ctx, w.s.run, 0) {
-		if err != nil {
-			return "", err
-		}
-		events = append(events, ev)
+	events, err := w.Events(ctx)
+	if err != nil {
+		return "", err
 	}
 	return w.sharedRepo.KeepJournal(ctx, events)
 }
-
-// Leave cancels all running work of this worker and waits for its end.
-func (w *Worker) Leave() {
-	w.s.cancel(errStopped)
-	w.s.stop()
-	w.s.clearing.Wait()
-}
-
-// Redacted returns text without the secrets of this machine.
-func (w *Worker) Redacted(text string) string { return w.s.work.redact.String(text) }
 
 // Recall reads the events stored in the shared repository.
 func (w *Worker) Recall(ctx context.Context) ([]runner.Event, error) {

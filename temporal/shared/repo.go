@@ -1,4 +1,7 @@
-package local
+// Package shared lets several machines work on one run through a repository that all of them can push to.
+//
+// [SharedRepo] is that repository; a [Worker] performs single commands of the run in a clone of its own.
+package shared
 
 import (
 	"bytes"
@@ -14,11 +17,8 @@ import (
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/local"
 )
-
-// EvidencePrefix is the default ref prefix of the shared repository's refs other than branches. A normal clone does not fetch
-// it.
-const EvidencePrefix = "refs/runplan/"
 
 // SharedRepo is the remote repository through which several machines share a run. All shared data is in git:
 //
@@ -31,7 +31,7 @@ const EvidencePrefix = "refs/runplan/"
 // The plan and the results are written once: a second writer is rejected and uses what the first one wrote.
 type SharedRepo struct {
 	Repo   *git.Repo
-	Layout Layout
+	Layout local.Layout
 	Remote string // name or URL of the remote
 	Prefix string // ends with a slash
 	Run    string
@@ -86,7 +86,7 @@ func (d *SharedRepo) said(err error) error {
 	text := err.Error()
 	var exit *proc.ExitError
 	if errors.As(err, &exit) {
-		text = fmt.Sprintf("git ended with status %d: %s", exit.Code, said(exit.Stderr))
+		text = fmt.Sprintf("git ended with status %d: %s", exit.Code, local.Said(exit.Stderr))
 	}
 	hide := d.Redact
 	if hide == nil {
@@ -222,7 +222,7 @@ func (d *SharedRepo) Collect(ctx context.Context) error {
 	}
 	if now != "" {
 		if in, err := d.Repo.IsAncestor(ctx, now, tip); err != nil || !in {
-			return errors.Join(err, fmt.Errorf("the run branch %s is at %s here and at %s in the shared repository; look at both, then: git branch -f %s %s", d.Branch, short(now), short(tip), d.Branch, tip))
+			return errors.Join(err, fmt.Errorf("the run branch %s is at %s here and at %s in the shared repository; look at both, then: git branch -f %s %s", d.Branch, now[:min(9, len(now))], tip[:min(9, len(tip))], d.Branch, tip))
 		}
 	}
 	return d.Repo.UpdateRefs(ctx, git.RefUpdate{Ref: ref, New: tip, Old: now})
