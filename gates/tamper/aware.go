@@ -11,14 +11,15 @@ import (
 
 // awareness matches code that detects that it is being tested, or that reaches into the test library.
 var awareness = map[string]*lazyre.Regexp{
-	".go": lazyre.New(`\btesting\.(?:Testing|Short|Verbose|CoverMode)\(\)|flag\.(?:CommandLine\.)?Lookup\("test\.|\bif\b.*\bruntime\.NumGoroutine\(\)|append\(os\.Args,|"-test\.`),
+	".go": lazyre.New(`\btesting\.(?:Testing|Short|Verbose|CoverMode)\(\)|flag\.(?:CommandLine\.)?Lookup\("test\.|append\(os\.Args,|"-test\.`),
 	".py": lazyre.New(`PYTEST_CURRENT_TEST|\bif\b.*\b(?:sys\.(?:gettrace|getprofile)|gc\.get_(?:objects|referrers)|threading\.active_count)\(|['"](?:pytest|_pytest|unittest)['"]\s+(?:not\s+)?in\s+sys\.modules|sys\.modules\.get\(\s*['"](?:pytest|_pytest|unittest)|` +
 		`\bTestCase\.\w+\s*=[^=]|setattr\(\s*(?:unittest\.)?(?:case\.)?TestCase\b|\b(?:unittest|pytest|_pytest)(?:\.\w+)+\s*=[^=]|^\s*builtins\.\w+\s*=[^=]`),
-	".js": lazyre.New(`JEST_WORKER_ID|\bnew Error\([^)]*\)\.stack\b.*(?:\?\s|[<>]|={3}|\.(?:includes|match|test)\()|NODE_TEST_CONTEXT|env\b\W{1,4}(?:VITEST|MOCHA)|import\.meta\.vitest|\bassert(?:\.strict)?\.\w+\s*=[^=>]|` +
+	".js": lazyre.New(`JEST_WORKER_ID|NODE_TEST_CONTEXT|env\b\W{1,4}(?:VITEST|MOCHA)|import\.meta\.vitest|\bassert(?:\.strict)?\.\w+\s*=[^=>]|` +
 		`\bglobalThis\.(?:expect|assert|test|it|describe)\s*=[^=]|\btypeof\s+(?:globalThis\.)?(?:describe|it|test|expect|jest|vi|beforeEach|afterEach)\b|` +
 		`\b(?:globalThis|global|window|self)(?:\.|\[\s*['"\x60])(?:describe|it|jest|vi|expect|mocha|beforeEach|afterEach)\b['"\x60]?\]?\s*(?:\?|&&|\|\||\)|;|$)|` +
 		`['"\x60](?:describe|it|test|jest|vi|expect|mocha|beforeEach|afterEach)['"\x60]\s*(?:in\s+|\).*)\(?(?:globalThis|global|window|self)\b|` +
 		`\b(?:Reflect|Object)\.\w+\(\s*(?:globalThis|global|window|self)\s*,\s*['"\x60](?:describe|it|test|jest|vi|expect|mocha|beforeEach)\b|` +
+		`\b(?:Object\.(?:keys|entries|getOwnPropertyNames)|Reflect\.ownKeys)\(\s*(?:globalThis|global)\b|` +
 		`\b(?:globalThis|global|window|self)\.hasOwnProperty\(\s*['"\x60](?:describe|it|test|jest|vi|expect|mocha)\b|NODE_ENV\W{1,6}={2,3}\s*['"]test['"]\s*\)?\s*\?|npm_lifecycle_event`),
 	".rs": lazyre.New(`cfg!\(\s*(?:all\(|any\(|not\()?\s*test\b|#\[cfg\(\s*not\(\s*test\s*\)`),
 	".sh": lazyre.New(`\bBATS_\w+`),
@@ -26,12 +27,27 @@ var awareness = map[string]*lazyre.Regexp{
 
 // introspection matches code that asks for its caller, its process or its surroundings.
 var introspection = map[string]*lazyre.Regexp{
-	".go": lazyre.New(`\bruntime\.(?:Callers?|FuncForPC|CallersFrames|Stack)\(|\bdebug\.(?:Stack|ReadBuildInfo)\(|\bos\.(?:Args|Executable|Stat|Lstat|Open|ReadFile|ReadDir|Getenv|LookupEnv|Environ|Getwd)\b|\bfilepath\.Glob\(`),
-	".py": lazyre.New(`\bsys\._getframe|\binspect\.\w+|\btraceback\.\w+|\bsys\.(?:argv|modules|path|orig_argv)\b|\bos\.(?:environ|getenv|path\.exists|path\.isfile|path\.isdir|listdir|getcwd|scandir)\b|\b(?:Path|glob)\b.*\(|__main__\W+__file__|f_code|f_back`),
-	".js": lazyre.New(`\.stack\b|captureStackTrace|prepareStackTrace|\bprocess\.(?:argv|execArgv|mainModule|title|cwd|env)\b|\brequire\.(?:main|cache)\b|\bmodule\.(?:parent|children)\b|\bexistsSync\(|\b(?:read(?:dir|File)|stat)Sync\(|\.caller\b`),
+	".go": lazyre.New(`\bruntime\.(?:Callers?|FuncForPC|CallersFrames|Stack)\(|\bdebug\.(?:Stack|ReadBuildInfo)\(|\bpprof\.Lookup\(|\bfilepath\.(?:Glob|Walk)|` +
+		`\bos\.(?:Args|Executable|L?[Ss]tat|Open|ReadFile|ReadDir|Getenv|LookupEnv|Environ|Getwd|Getppid|Readlink|DirFS)\b|\bflag\.(?:Visit|Lookup|CommandLine|Parsed)`),
+	".py": lazyre.New(`\bsys\.(?:_getframe|_current_frames|argv|orig_argv|modules|path|flags|executable|std(?:out|err|in)|meta_path|gettrace|getprofile)\b|` +
+		`\b(?:inspect|traceback|gc|threading|psutil|linecache|importlib|pkgutil)\.\w+|\bos\.(?:environ|getenv|path\.\w+|listdir|getcwd|scandir|walk|getppid|readlink|stat|access|popen)\b|` +
+		`\b(?:Path|glob)\b.*\(|\bopen\(\s*f?['"]/proc|__main__|f_code|f_back|\b(?:globals|locals|__import__)\(`),
+	".js": lazyre.New(`\.stack\b|captureStackTrace|prepareStackTrace|\bprocess\.(?:argv|execArgv|mainModule|title|cwd|env|ppid|report|moduleLoadList|versions)\b|` +
+		`\brequire\.(?:main|cache|resolve)\b|\bmodule\.(?:parent|children|paths)\b|\bexistsSync\(|\b(?:read(?:dir|File|link)|l?stat|access)Sync\(|\.caller\b|\bimport\.meta\b`),
 	".rs": lazyre.New(`\benv::(?:var|args|current_exe|current_dir)|Backtrace|thread::current|Path::new|\bfs::|option_env!|env!\(`),
-	".sh": lazyre.New(`\bps\b|/proc/|\bcaller\b|\bPPID\b|BASH_SOURCE|FUNCNAME|\bpgrep\b|\[\s+-[efdrx]\s`),
+	".sh": lazyre.New(`\bps\b|/proc/|\bcaller\b|\bPPID\b|BASH_SOURCE|FUNCNAME|\bpgrep\b|\bpstree\b|\bprintenv\b|\$PWD|\bpwd\b|\[\s+-[efdrxns]\s`),
 }
+
+// stack matches code that reads its own stack, and atLeast a comparison with a number: how deep the stack is tells a
+// test from a program.
+var (
+	stack = map[string]*lazyre.Regexp{
+		".go": lazyre.New(`\bruntime\.(?:Callers|Stack|NumGoroutine)\(|\bdebug\.Stack\(`),
+		".py": lazyre.New(`\bsys\._getframe\(|\binspect\.stack\(|\btraceback\.(?:extract|walk|format)_stack\(|\.f_back\b`),
+		".js": lazyre.New(`\bError\([^)]*\)\.stack\b`),
+	}
+	atLeast = lazyre.New(`[<>]=?\s*\d`)
+)
 
 var (
 	quoted = lazyre.New("\"[^\"]*\"|'[^']*'|`[^`]*`|/[^/ ]+/")
@@ -98,7 +114,8 @@ func (j judge) aware(f gates.File) {
 		}
 	}
 	for i, l := range added {
-		if re.MatchString(l.Text) || near(added[i:], asks.MatchString, namesTester) || near(added[i:], namesTester, asks.MatchString) {
+		deep := stack[ext] != nil && near(added[i:], stack[ext].MatchString, atLeast.MatchString)
+		if re.MatchString(l.Text) || deep || near(added[i:], asks.MatchString, namesTester) || near(added[i:], namesTester, asks.MatchString) {
 			j.find("tamper/knows-tests", j.unless(j.s.Names(f.Path), gates.Warning), f.Path, l.Number,
 				"let the code do the same whether it is tested or not", "code of the product asks whether it is tested, or changes what tests it")
 		}
