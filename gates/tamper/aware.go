@@ -104,7 +104,8 @@ func (j judge) aware(f gates.File) {
 	if re := equalToAll[ext]; re != nil {
 		j.equal(f, re)
 	}
-	if re == nil || !re.MatchString(f.After) && !asks.MatchString(f.After) {
+	deep := stack[ext]
+	if re == nil || !re.MatchString(f.After) && !asks.MatchString(f.After) && (deep == nil || !deep.MatchString(f.After)) {
 		return
 	}
 	var added []gates.Line
@@ -114,8 +115,8 @@ func (j judge) aware(f gates.File) {
 		}
 	}
 	for i, l := range added {
-		deep := stack[ext] != nil && near(added[i:], stack[ext].MatchString, atLeast.MatchString)
-		if re.MatchString(l.Text) || deep || near(added[i:], asks.MatchString, namesTester) || near(added[i:], namesTester, asks.MatchString) {
+		measures := deep != nil && near(added[i:], deep.MatchString, atLeast.MatchString)
+		if re.MatchString(l.Text) || measures || near(added[i:], asks.MatchString, namesTester) || near(added[i:], namesTester, asks.MatchString) {
 			j.find("tamper/knows-tests", j.unless(j.s.Names(f.Path), gates.Warning), f.Path, l.Number,
 				"let the code do the same whether it is tested or not", "code of the product asks whether it is tested, or changes what tests it")
 		}
