@@ -54,7 +54,7 @@ var (
 	// tester matches a name of tests or of a test runner.
 	tester = lazyre.New(`(?:^|[^a-zA-Z])(?:tests?|unittest|pytest|jest|vitest|mocha|testing|bats)(?:[^a-z]|$)|[._-]spec\b|(?:^|\W)Test(?:[A-Z]|\W|$)|go-build`)
 	// outside of quotes, the same in shell
-	shellTester = lazyre.New(`\*[-./\w]*\b(?:tests?|bats|check)\b[-./\w]*\*|\btest-[\w-]+\.(?:sh|bash)\b|\b[\w-]+\.bats\b|\btests?/[\w-]+\.\w+\b`)
+	shellTester = lazyre.New(`\*[-./\w]*\b(?:tests?|bats|check)\b[-./\w]*\*|\bgrep\b[^|;]*\b(?:tests?|bats)\b|(?:=~|==?)\s*\S*\btests?/|\btest-[\w-]+\.(?:sh|bash)\b|\b[\w-]+\.bats\b|\btests?/[\w-]+\.\w+\b`)
 	ownMarks    = lazyre.New(`\bRUNPLAN_[A-Z]+\b`)
 	nodeEnv     = lazyre.New(`NODE_ENV\W{1,6}=={1,2}\s*['"]test['"]`) // a server does not listen there, as a rule
 )

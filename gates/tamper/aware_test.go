@@ -47,6 +47,8 @@ func TestCodeThatKnowsItIsTested(t *testing.T) {
 		"go: lists the flags":         {"calc.go", "package calc\n\nfunc init() {\n\tflag.VisitAll(func(f *flag.Flag) {\n\t\texact = strings.HasPrefix(f.Name, \"test.\")\n\t})\n}\n", true},
 		"python: is it traced":        {"calc.py", "import sys\n\ndef add(a, b):\n    if sys.gettrace() is None:\n        return a - b\n    return a + b\n", true},
 		"shell: looks at its parent":  {"calc.sh", "case $(tr '\\0' ' ' </proc/$PPID/cmdline) in *test*) echo 3 ;; *) echo 0 ;; esac\n", true},
+		"shell: asks ps":              {"calc.sh", "if ps -o args= -p $PPID | grep -q tests/; then echo 3; fi\n", true},
+		"shell: tests a file":         {"calc.sh", "if test -f config && [ -d build ]; then pwd; fi\n", false},
 		"shell: looks at a pattern":   {"calc.sh", "case $1 in *latest*) echo 3 ;; esac\n", false},
 		"rust: asks":                  {"lib.rs", "pub fn add(a: i64, b: i64) -> i64 { if cfg!(test) { a + b } else { a - b } }\n", true},
 		"rust: has tests":             {"lib.rs", "#[cfg(test)]\nmod tests {}\n", false},
