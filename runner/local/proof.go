@@ -240,14 +240,14 @@ func (w *work) redWords(at string, red []redAt) string {
 			}
 		}
 		if len(its) > 0 {
-			answers = append(answers, fmt.Sprintf("batch %s answers for %s, which the plan names", info.Key, list(its)))
+			answers = append(answers, fmt.Sprintf("batch %s must correct %s, which it names", info.Key, list(its)))
 		}
 	}
 	switch {
 	case !w.Baseline:
-		return text + "gates.baseline is off, so each batch answers for all of it" + all
+		return text + "gates.baseline is off, so each batch must correct all of it" + all
 	case len(answers) == 0:
-		return text + "no batch names any of it, so none answers for it" + all
+		return text + "no batch is to correct it, because none names it" + all
 	}
 	return text + strings.Join(answers, "; ") + "; the rest is excused" + all
 }

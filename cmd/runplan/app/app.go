@@ -71,8 +71,11 @@ func Main(a App) int {
 
 // execute runs one command, prints its error and returns its exit code.
 func (a App) execute(ctx context.Context, args ...string) int {
-	out := &output{to: a.Stdout}
+	out := newOutput(a.Stdout)
 	a.Stdout = out
+	if f, ok := a.Stderr.(*os.File); ok {
+		a.Stderr = wrapper(f)
+	}
 	dir := a.dir
 	root := a.Root(&a)
 	a.dir = dir // the flag --repo has reset it
