@@ -66,6 +66,9 @@ func meaning(src []byte) []string {
 			continue
 		}
 		n := len(out)
+		if (t.tok == token.RBRACE || t.tok == token.RPAREN) && n > 0 && out[n-1] == ";" {
+			out, n = out[:n-1], n-1 // a block of one line may end without a semicolon
+		}
 		if t.tok == token.STRING && n > 1 && out[n-1] == "+" && strings.HasPrefix(out[n-2], "\x00") {
 			s, _ := strconv.Unquote(t.lit)
 			out = append(out[:n-2], out[n-2]+s)

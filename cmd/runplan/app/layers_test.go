@@ -108,6 +108,7 @@ func layers() []layer {
 		{"tools/attack", []string{"tools/scratch"}}, // a program
 		{"tools/dist", nil},                         // a program
 		{"tools/mutate", []string{"gates/mutants"}}, // a program
+		{"tools/reflow", nil},                       // a program
 		{"tools/notice", nil},                       // a program
 		{"tools/record", nil},                       // a program
 		{"tools/site", nil},                         // a program
@@ -340,13 +341,13 @@ type habit struct {
 
 func habits() []habit {
 	// gates/plugin is the other half of a program too: Serve is all that the main of a plugin calls.
-	programs := []string{"cmd/runplan", "cmd/runplan/app", "tools/attack", "tools/bench", "tools/dist", "tools/examples", "tools/mutate", "tools/notice", "tools/record", "tools/site", "tools/precision", "tools/retrieval", "tools/selection", "tools/storm", "gates/plugin", "examples/gate-plugin-go"}
+	programs := []string{"cmd/runplan", "cmd/runplan/app", "tools/attack", "tools/bench", "tools/dist", "tools/examples", "tools/mutate", "tools/notice", "tools/record", "tools/reflow", "tools/site", "tools/precision", "tools/retrieval", "tools/selection", "tools/storm", "gates/plugin", "examples/gate-plugin-go"}
 	return []habit{
 		{"os", []string{"Exit"}, programs, "the exit code is decided in one place"},
 		{"os", []string{"Getenv", "LookupEnv"}, []string{"cmd/runplan/app", "tools/attack", "tools/dist", "tools/precision", "internal/config", "tools/scratch", "tools/tooltest", "tools/agenttest", "gates/plugin"}, "the environment is handed in"},
 		{"os", []string{"Environ"}, []string{"cmd/runplan", "cmd/runplan/app", "tools/dist", "tools/notice", "tools/scratch", "tools/tooltest", "tools/bench", "tools/retrieval", "tools/selection", "internal/proc", "gates", "gates/gatetest", "gates/plugin", "agents/command"}, "a nil environment means that of the process, as in os/exec"},
 		{"os", []string{"Stdout", "Stderr", "Stdin"}, programs, "output goes where the caller says"},
-		{"fmt", []string{"Print", "Println", "Printf"}, []string{"tools/notice", "tools/record", "tools/site", "tools/attack", "tools/bench", "tools/storm"}, "output goes where the caller says"},
+		{"fmt", []string{"Print", "Println", "Printf"}, []string{"tools/mutate", "tools/notice", "tools/record", "tools/site", "tools/attack", "tools/bench", "tools/storm"}, "output goes where the caller says"},
 		{"store", []string{"OpenTraining"}, []string{"training"}, "training data, adapters and datasets are written through one door"},
 		{"os", []string{"Chdir"}, nil, "the working directory belongs to the whole process"},
 	}
