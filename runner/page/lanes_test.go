@@ -17,13 +17,13 @@ func TestLanesAreBounded(t *testing.T) {
 		id := fmt.Sprintf("%d/r1-c0/execute", i)
 		for _, k := range []runner.EventKind{runner.Dispatched, runner.Executed} {
 			at = at.Add(time.Second)
-			l.apply(runner.Event{Kind: k, Command: id, Batch: fmt.Sprint(i), At: at, Outcome: runner.OutcomeOK})
+			l.Apply(runner.Event{Kind: k, Command: id, Batch: fmt.Sprint(i), At: at, Outcome: runner.OutcomeOK})
 		}
-		if want := min(i+1, maxSpans); len(l.spans) != want || l.left != max(0, i+1-maxSpans) {
-			t.Fatalf("after %d: %d kept, %d dropped", i+1, len(l.spans), l.left)
+		if want := min(i+1, maxSpans); len(l.Spans) != want || l.Dropped != max(0, i+1-maxSpans) {
+			t.Fatalf("after %d: %d kept, %d dropped", i+1, len(l.Spans), l.Dropped)
 		}
 	}
-	if first := l.spans[0].batch; first != "3" {
+	if first := l.Spans[0].Batch; first != "3" {
 		t.Errorf("the first one kept is of batch %s", first)
 	}
 	svg := string(l.picture(nil, 0))
