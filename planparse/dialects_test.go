@@ -109,6 +109,14 @@ func TestDialects(t *testing.T) {
 			in:   in("# T", "", "## Phase 1: A", "", "**CRITICAL**: No other phase can begin until this one is complete", "", "- [ ] T001 a", "- [ ] T002 b"),
 			want: "spec-kit <phase 1> 1(T001:0 T002:0)",
 		},
+		"a section without boxes between sections with boxes": {
+			in:   in("# T", "", "## 1. A", "", "- [ ] 1.1 a", "", "## 2. B", "", "Do it.", "", "## 3. Verification", "", "Text.", "", "## 4. C", "", "- [ ] 4.1 c", "", "## Notes", "", "Text."),
+			want: "openspec <section 1> <section 4> 1(1.1:0) 4(4.1:0)", codes: "section-without-boxes@7",
+		},
+		"a priority without boxes below one with boxes": {
+			in:   in("# T", "", "## P0 - Now", "", "- [ ] a", "", "## P1 - Later", "", "Do it."),
+			want: "openspec p0-now(:0)", codes: "section-without-boxes@7",
+		},
 		"a checkpoint between numbered elements": {
 			in: in("<task type=\"auto\">", "<name>Task 1: A</name>", "</task>", "<task type=\"checkpoint:human-verify\">", "<what-built>B</what-built>", "</task>",
 				"<task type=\"auto\">", "<name>Task 2: C</name>", "</task>"),

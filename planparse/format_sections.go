@@ -22,6 +22,48 @@ func (b *builder) buildSections(f facts) {
 		}
 		b.owner[i] = owner{batch: int32(s.batch), task: int32(s.task)}
 	}
+	s.reportUnboxed()
+}
+
+// reportUnboxed warns of sections of an OpenSpec plan that hold no boxes and so are no batches, although sections that
+// are written alike are: "## 2. Storage" between "## 1. …" and "## 3. …".
+func (s *sections) reportUnboxed() {
+	if s.plan.Format != FormatOpenSpec {
+		return
+	}
+	batches := map[string]bool{}
+	for i := range s.marks {
+		if m := &s.marks[i]; m.kind == markHeading && s.boxed[i] {
+			batches[likeness(m)] = true
+		}
+	}
+	for i := range s.marks {
+		m := &s.marks[i]
+		like := likeness(m)
+		if like == "" || !batches[like] || s.boxed[i] || s.outer[i] || s.again[i] || i == s.title || s.owner[i].batch >= 0 || isChecklist(plain(m.text)) || isCheck(plain(m.text)) {
+			continue
+		}
+		s.warn(m.line, "section-without-boxes", "%q holds no boxes and is not run, and headings like it are batches: write its work as boxes", m.text)
+	}
+}
+
+// likeness folds the level of a heading and how it begins: "2 section", "2 P" for "## P0 - Now"; "" for plain words.
+func likeness(m *mark) string {
+	if m.kind != markHeading {
+		return ""
+	}
+	begins := m.unit.word
+	if !m.unit.ok || m.unit.kind == unitNone {
+		n := 0
+		for n < len(m.text) && m.text[n] >= 'A' && m.text[n] <= 'Z' {
+			n++
+		}
+		if n == 0 || n > 6 || n == len(m.text) || !isDigit(m.text[n]) {
+			return ""
+		}
+		begins = string(m.text[:n])
+	}
+	return string(rune('0'+m.level)) + " " + begins
 }
 
 type sections struct {
