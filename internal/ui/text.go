@@ -123,7 +123,7 @@ func writeRow(b *strings.Builder, row []string, width []int, right []bool) {
 	for i, cell := range row {
 		cells[i] = []string{cell}
 		if Width(cell) > width[i] {
-			cells[i] = strings.Split(ansi.Wrap(cell, width[i], ""), "\n")
+			cells[i] = wrapCell(cell, width[i])
 		}
 		tall = max(tall, len(cells[i]))
 	}

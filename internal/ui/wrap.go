@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+
+	"github.com/charmbracelet/x/ansi"
 )
 
 // Wrapper breaks lines that are longer than the terminal between words, and indents what follows. Elsewhere, and for
@@ -36,7 +38,8 @@ func (w *Wrapper) Write(p []byte) (int, error) {
 		if i := strings.LastIndexByte(line, '\r'); i >= 0 { // a line that is drawn over itself
 			b.WriteString(line)
 		} else {
-			line = wrapWords(line, width, w.at)
+			lead := len(line) - len(strings.TrimLeft(line, " "))
+			line = wrapWords(line, width, w.at, min(lead+2, width/3))
 			b.WriteString(line)
 		}
 		if more {
@@ -60,16 +63,17 @@ func verbatim(p []byte) bool {
 }
 
 // unit matches what a line is not broken in: a command in backticks, runplan with its arguments, and a word.
-var unit = regexp.MustCompile("^(?:`[^`]*`\\S*|runplan(?: [a-z-]+)?(?: --?[a-z]\\S*| \\S*[A-Z0-9./]\\S*)*|\\S+)")
+var unit = regexp.MustCompile("^(?:`[^`]*`\\S*|runplan [a-z-]*(?: --?[a-z]\\S*| \\S*[A-Z0-9./]\\S*)*\\S*|\\S+)")
 
-// wrapWords breaks one line so that it fits into width cells where it can; the first line has used cells already.
-func wrapWords(line string, width, used int) string {
+// wrapWords breaks one line so that it fits into width cells where it can. The first line has used cells already, and
+// the other ones begin with margin spaces.
+func wrapWords(line string, width, used, margin int) string {
 	if used+Width(line) <= width {
 		return line
 	}
 	text := strings.TrimLeft(line, " ")
 	lead := line[:len(line)-len(text)]
-	indent := strings.Repeat(" ", min(len(lead)+2, width/3))
+	indent := strings.Repeat(" ", margin)
 	var b strings.Builder
 	b.WriteString(lead)
 	at, first := used+len(lead), used == 0
@@ -95,6 +99,11 @@ func wrapWords(line string, width, used int) string {
 		}
 	}
 	return trimBefore(b.String())
+}
+
+// wrapCell breaks the text of a cell between words, and words that are wider than the cell where it ends.
+func wrapCell(text string, width int) []string {
+	return strings.Split(ansi.Hardwrap(wrapWords(text, width, 0, 0), width, true), "\n")
 }
 
 // trimBefore removes the spaces at which a line was broken.

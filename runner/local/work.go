@@ -40,6 +40,7 @@ type work struct {
 
 	learning   sync.Map                       // by commit: channel that closes when its tests are known
 	firstBase  atomic.Pointer[string]         // start commit of the first agent in this process
+	baseError  atomic.Pointer[error]          // why the tests cannot run there
 	background sync.WaitGroup                 // goroutines that fill learning
 	digest     func(seq int) (string, string) // failure digest and patch file of an earlier event
 
@@ -125,7 +126,11 @@ func (w *work) execute(ctx context.Context, c runner.Command, p runner.Progress)
 			return e, err
 		}
 	}
-	e.DurationMS = w.learnBase(ctx, c.Base).Milliseconds()
+	waited, err := w.learnBase(ctx, c.Base)
+	if err != nil {
+		return e, errors.Join(err, w.again(ctx, undo))
+	}
+	e.DurationMS = waited.Milliseconds()
 	at := w.shift(c, space, "the agent")
 	w.begin(at, true)
 	steps := w.critic(ctx, space.Dir, b, agent, agents.ObserverFunc(func(line string) { p.Line(c.Batch, line) }))
@@ -512,7 +517,7 @@ func reasonOf(v gates.Verdict) string {
 			if f.Line > 0 {
 				place = fmt.Sprintf("%s:%d", f.Path, f.Line)
 			}
-			text += strings.TrimRight(fmt.Sprintf(": %s %s", place, f.Message), " ")
+			text += ": " + strings.TrimSpace(place+" "+f.Message)
 		} else if r.Note != "" {
 			text += ": " + r.Note
 		}

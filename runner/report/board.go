@@ -40,13 +40,15 @@ func Board(s Standing, lastLine map[string]string, now time.Time) ui.Board {
 	}
 	b.Footer = append(b.Footer, line)
 	for _, a := range s.Waiting {
-		b.Footer = append(b.Footer, "waits for a person: runplan approve "+ui.Sanitize(a.ID))
+		if !b.Done { // the end of the run says it
+			b.Footer = append(b.Footer, "waits for a person: runplan approve "+ui.Sanitize(a.ID))
+		}
 	}
 	if s.Status == runner.RunPaused {
 		b.Footer = append(b.Footer, "paused "+s.why())
 	}
 	if b.Done && s.Reason != "" {
-		b.Footer = append(b.Footer, outcomeOf(s.Summary).word+": "+s.Reason)
+		b.Footer = append(b.Footer, outcomeOf(s.Summary).word)
 	}
 	return b
 }

@@ -32,8 +32,8 @@ func Status(w io.Writer, runs []Standing, st ui.Style, width int) error {
 func status(w io.Writer, s Standing, st ui.Style, width int) error {
 	o := outcomeOf(s.Summary)
 	head := fmt.Sprintf("%s  %s\n%s\n", st.Bold(titleOf(s.Summary)), st.Tone(o.tone, st.Icon(o.tone)+" "+o.word),
-		st.Faint("run "+short(s.Run)+": "+strings.Join(about(s.Summary, decisionOf(s.Summary)), ", ")))
-	if why := s.why(); why != "" {
+		st.Faint("run "+runID(s.Run)+": "+strings.Join(about(s.Summary, decisionOf(s.Summary)), ", ")))
+	if why := s.why(); why != "" && !strings.Contains(o.word, why) {
 		head += st.Tone(o.tone, why) + "\n"
 	}
 	if _, err := io.WriteString(w, head+"\n"); err != nil {
@@ -88,6 +88,12 @@ func status(w io.Writer, s Standing, st ui.Style, width int) error {
 	}
 	_, err := io.WriteString(w, tail+totals(s.Summary)+"\n")
 	return err
+}
+
+// runID is the beginning of a run's id, which every command takes for the run.
+func runID(id string) string {
+	id = ui.Sanitize(id)
+	return id[:min(len(id), 8)]
 }
 
 const leastTitle = 12 // cells of a title in a narrow table

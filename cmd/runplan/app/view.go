@@ -43,6 +43,7 @@ func newView(a *App, o runOptions, _ runner.Info) *view {
 	case o.json:
 		v.json, v.deaf = a.Stdout, a.Stderr
 	case !o.plain && errFile != nil && ui.Interactive(a.Getenv, inFile, errFile):
+		v.printer.Board = true
 		v.live = ui.NewLive(ui.LiveOptions{In: inFile, Out: errFile, Env: a.Environ, Style: v.style, Now: time.Now, Interrupt: v.interrupt})
 	default:
 		v.plain = ui.NewPlain(a.Stderr, v.style)
