@@ -141,19 +141,27 @@ func (x *crossing) author(ctx context.Context, author sampling.Candidate) (whole
 		if err != nil || late {
 			return false, err
 		}
+		there, err := x.cases(ctx, sampling.Candidate{Tree: x.base}, gate)
+		if err != nil {
+			return false, err
+		}
+		old := map[string]bool{}
+		for _, c := range there {
+			old[c.Key()] = true
+		}
 		// A test that a candidate's own code fails would have stopped it. The attempt before the tournament may have failed so.
-		red := slices.DeleteFunc(own, func(c testout.Case) bool {
-			return c.Status != testout.Passed && (author.Number > 0 || c.Status != testout.Failed) || before[c.Key()]
+		own = slices.DeleteFunc(own, func(c testout.Case) bool {
+			return c.Status != testout.Passed && (author.Number > 0 || c.Status != testout.Failed) || before[c.Key()] && old[c.Key()]
 		})
 		at := len(found)
-		for _, c := range red {
-			t := sampling.CrossTest{Author: author.Number, Name: strings.TrimSpace(c.Group + " " + c.Name)}
+		for _, c := range own {
+			t := sampling.CrossTest{Author: author.Number, Name: strings.TrimSpace(c.Group + " " + c.Name), Base: before[c.Key()]}
 			if author.Number > 0 {
 				t.Passes = []int{author.Number}
 			}
 			found = append(found, t)
 		}
-		if len(red) == 0 {
+		if len(own) == 0 {
 			continue
 		}
 		for _, other := range x.cands {
@@ -166,7 +174,7 @@ func (x *crossing) author(ctx context.Context, author sampling.Candidate) (whole
 					return false, err
 				}
 			}
-			for i, c := range red {
+			for i, c := range own {
 				if other.Tree == author.Tree || passed[c.Key()] {
 					found[at+i].Passes = append(found[at+i].Passes, other.Number)
 				}

@@ -175,6 +175,10 @@ func choices() []choice {
 			m.Evidence = nil
 			return float64(sampling.Score(m))
 		}},
+		{"agreement alone", func(i int, c contest) float64 {
+			e := c.measure[i].Evidence
+			return float64(5000*min(e.Own, 1) + 50*e.Agreed + 600*e.Held + 10*min(c.measure[i].DiffLines, 10))
+		}},
 		{"score", func(i int, c contest) float64 { return float64(sampling.Score(c.measure[i])) }},
 		{"oracle", func(i int, c contest) float64 {
 			if c.right[i] {

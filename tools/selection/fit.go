@@ -18,13 +18,14 @@ var steps = []struct {
 	values []float64
 }{
 	{"prior", func(m *sampling.Model) *float64 { return &m.Prior }, []float64{0.2, 0.3, 0.4, 0.5}},
-	{"agree", func(m *sampling.Model) *float64 { return &m.Agree }, []float64{0.9, 0.95, 0.97, 0.99}},
-	{"catch", func(m *sampling.Model) *float64 { return &m.Catch }, []float64{0.3, 0.4, 0.5, 0.6, 0.7, 0.8}},
-	{"wrong", func(m *sampling.Model) *float64 { return &m.Wrong }, []float64{0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7}},
-	{"chance", func(m *sampling.Model) *float64 { return &m.Chance }, []float64{0.1, 0.2, 0.3, 0.4, 0.5, 0.6}},
-	{"bare", func(m *sampling.Model) *float64 { return &m.Bare }, []float64{0.1, 0.25, 0.5, 0.75, 1}},
+	{"sound", func(m *sampling.Model) *float64 { return &m.Sound }, []float64{0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8}},
 	{"held", func(m *sampling.Model) *float64 { return &m.Held }, []float64{0.8, 0.9, 0.95}},
+	{"agree", func(m *sampling.Model) *float64 { return &m.Agree }, []float64{0.85, 0.9, 0.95, 0.98}},
+	{"catch", func(m *sampling.Model) *float64 { return &m.Catch }, []float64{0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9}},
 	{"repeat", func(m *sampling.Model) *float64 { return &m.Repeat }, []float64{0, 0.25, 0.5, 0.75, 1}},
+	{"wrong", func(m *sampling.Model) *float64 { return &m.Wrong }, []float64{0.02, 0.05, 0.1, 0.2, 0.3, 0.4}},
+	{"chance", func(m *sampling.Model) *float64 { return &m.Chance }, []float64{0.05, 0.1, 0.2, 0.3, 0.4}},
+	{"still", func(m *sampling.Model) *float64 { return &m.Still }, []float64{0.02, 0.05, 0.1, 0.25, 0.5, 1}},
 }
 
 // fit looks for better chances on one half of the commits, one after the other until none helps, and prints what they
