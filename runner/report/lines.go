@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -150,6 +151,9 @@ func (p *Printer) ending(e runner.Event) []Line {
 		out = append(out, Line{ui.Idle, fmt.Sprintf("speed-up %s: %s of work in %s, predicted %s",
 			times(real), ui.Duration(millis(worked(s))), ui.Duration(millis(s.DurationMS)), times(s.SpeedUp))})
 	}
+	if skipped := skippedGates(s); len(skipped) > 0 {
+		out = append(out, Line{ui.Muted, "gates skipped: " + strings.Join(skipped, " · ")})
+	}
 	if e.Reason != "" && e.Reason != stopWord(e.Outcome) && (!p.Brief || e.Outcome == runner.OutcomeOK) {
 		out = append(out, Line{o.tone, ui.Cut("reason: "+ui.Sanitize(e.Reason), maxLine, "…")})
 	}
@@ -260,8 +264,12 @@ func edited(e runner.Event) string {
 	return s + ", cost unknown"
 }
 
-// gateLine formats the gate results. It prints each skip reason only once.
-func (p *Printer) gateLine(reports []gates.Report, before *int) string {
+// gateLine formats the gate results. The end of the run lists the skipped ones, see [skippedGates].
+func gateLine(reports []gates.Report, before *int) string {
+	reports = slices.DeleteFunc(slices.Clone(reports), func(r gates.Report) bool { return r.Status == gates.Skipped })
+	if len(reports) == 0 {
+		return "all skipped"
+	}
 	var parts []string
 	quiet := func(r gates.Report) bool { // a passed built-in check without details
 		return r.Status == gates.Pass && r.Tests == nil && r.Command == "" && r.Note == "" && len(r.Findings) == 0
@@ -275,9 +283,6 @@ func (p *Printer) gateLine(reports []gates.Report, before *int) string {
 	for _, r := range reports {
 		if silent > 1 && quiet(r) {
 			continue
-		}
-		if r.Status == gates.Skipped && !p.once("skipped gate "+r.Gate+": "+r.Note) {
-			r.Note = ""
 		}
 		parts = append(parts, gateText(runner.GateResult{Gate: r.Gate, Status: r.Status, Note: r.Note, Tests: r.Tests, Findings: len(r.Findings)}, before))
 	}

@@ -14,6 +14,8 @@ type contest struct {
 	right   []bool // the held-out tests pass; nobody but the oracle sees it
 	measure []sampling.Measure
 	kinds   []string
+	numbers []int
+	tests   []sampling.CrossTest
 }
 
 // setting says which tests a tournament shows, beside those that the project has.
@@ -81,7 +83,7 @@ func (c *commitCase) contest(s setting, seed uint64) (contest, bool) {
 		tests = append(tests, x)
 	}
 	evidence := sampling.Weigh(numbers, tests)
-	var out contest
+	out := contest{numbers: numbers, tests: tests}
 	good := 0
 	for i, k := range list {
 		e := evidence[numbers[i]]
@@ -91,10 +93,7 @@ func (c *commitCase) contest(s setting, seed uint64) (contest, bool) {
 				own++
 			}
 		}
-		m := sampling.Measure{Passed: true, Tests: len(c.guard) + len(visible) + own, DiffLines: k.diff}
-		if len(tests) > 0 { // else nobody compares
-			m.Evidence = &e
-		}
+		m := sampling.Measure{Passed: true, Tests: len(c.guard) + len(visible) + own, DiffLines: k.diff, Evidence: &e}
 		right := k.tests.passes(c.red)
 		if right {
 			good++

@@ -133,6 +133,9 @@ func newBlueprintJournalCommand(a *App) *cobra.Command {
 				}
 				return asJSON(a.Stdout, entries)
 			}
+			if len(entries) == 0 {
+				fmt.Fprintln(a.Stderr, "nothing happened to blueprints yet; runplan blueprint init begins one")
+			}
 			for _, e := range entries {
 				fmt.Fprintf(a.Stdout, "%s  %s  %s  %s\n", e.At.Format("2006-01-02 15:04:05"), ui.Sanitize(e.Unit), ui.Sanitize(e.Kind), ui.Sanitize(redact.Clean(e.Text)))
 			}

@@ -29,7 +29,8 @@ func shortHelp(root *cobra.Command) {
 }
 
 func writeShortHelp(w io.Writer, root *cobra.Command) {
-	fmt.Fprintf(w, "%s\n\nThe commands of a day:\n", root.Long)
+	said := strings.Split(root.Long, "\n\n") // on a small terminal, what it does and how to begin
+	fmt.Fprintf(w, "%s\n\n%s\n\nThe commands of a day:\n", said[0], said[len(said)-1])
 	for _, name := range everyday {
 		if c, _, err := root.Find([]string{name}); err == nil {
 			fmt.Fprintf(w, "  %-10s  %s\n", c.Name(), c.Short)

@@ -266,6 +266,9 @@ agent. Without ast-grep only Go is checked.` + exitStatus(exitOK, exitCannotRun)
 			if style.Note != "" {
 				fmt.Fprintf(a.Stderr, "skipped: %s\n", style.Note)
 			}
+			if style.Note == "" && style.Text() == "" {
+				fmt.Fprintln(a.Stderr, "no Go, Python, TypeScript or JavaScript here to tell a style from")
+			}
 			for line := range strings.SplitSeq(style.Text(), "\n") {
 				if line != "" {
 					fmt.Fprintln(a.Stdout, ui.Sanitize(line))

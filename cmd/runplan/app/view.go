@@ -36,7 +36,7 @@ const redrawEvery = 100 * time.Millisecond
 
 func newView(a *App, o runOptions, _ runner.Info) *view {
 	v := &view{last: map[string]string{}, printer: report.Printer{Zone: time.Local}}
-	errFile, _ := a.Stderr.(*os.File)
+	errFile := a.stderrFile()
 	inFile, _ := a.Stdin.(*os.File)
 	v.style = ui.StyleFor(a.Getenv, errFile)
 	switch {
