@@ -1,7 +1,7 @@
 // Package runner decides what a run does next.
 //
 // [Machine] is the whole logic: pure, without clock, disk, goroutines or randomness. It takes facts ([Event]) and
-// returns commands ([Command]). A driver performs the commands through the [Work] port. It writes each fact to the
+// returns commands ([Command]). A driver performs the commands. It writes each fact to the
 // journal before it applies it to the machine. To resume a run, read its events, Apply each, and dispatch the
 // Pending commands.
 //

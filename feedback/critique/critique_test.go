@@ -168,7 +168,7 @@ func TestNothingWaitsAndNothingIsSilent(t *testing.T) {
 	}
 	close(hold)
 	s := w.Close()
-	if s.Steps != 6 || s.Looked != 3 || s.OverFull != 3 || s.OverCap != 0 || s.LeftOut() != 3 || !strings.Contains(s.Note(), "3 steps left out while others waited") {
+	if s.Steps != 6 || s.Looked != 3 || s.OverFull != 3 || s.OverCap != 0 || s.Late != 0 || !strings.Contains(s.Note(), "3 steps left out while others waited") {
 		t.Errorf("%+v: %s", s, s.Note())
 	}
 

@@ -27,7 +27,9 @@ import (
 	"github.com/runplan/runplan/runner/failures"
 )
 
-// work performs commands with git worktrees on this machine. It implements [runner.Work].
+// work performs commands with git worktrees on this machine. Each method is called at least once for its command, so
+// it is idempotent by the id of the command. A failure of the work (a red gate, a conflict) is an event; an error is
+// infrastructure, and the driver tries again.
 type work struct {
 	Config
 	run    string
