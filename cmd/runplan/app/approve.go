@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/ui"
@@ -32,7 +33,7 @@ type waitingItem struct {
 	Checkpoints []planparse.Checkpoint `json:"checkpoints,omitempty"` // of the plan, subject of the question
 }
 
-func newApproveCommand(a *App) *cobra.Command {
+func newApproveCommand(a *cli.App) *cobra.Command {
 	var deny, asJSONFlag bool
 	var by trust.Signed
 	cmd := &cobra.Command{
@@ -49,32 +50,32 @@ the next attempt.
 A run waits before it lands if the final review is below the owner's bar; then the owner signs. So does the plan of
 a feedback that is a large job: approve feedback/ID is self-fix approve ID.
 
-An active run continues by itself; one that has stopped (exit status 3) with runplan resume.` + exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun),
+An active run continues by itself; one that has stopped (exit status 3) with runplan resume.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
 		Example: `  runplan approve
   runplan approve 1f0c2a7b/2
   runplan approve 1f0c2a7b/2 --deny --reason "the old endpoint has to stay"`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			p, err := a.openProject(cmd.Context())
+			p, err := a.OpenProject(cmd.Context())
 			if err != nil {
 				return err
 			}
 			if len(args) == 0 {
 				if deny || by != (trust.Signed{}) {
-					return usage(errors.New("which one?"), "runplan approve lists what waits; name one by its id")
+					return cli.Usage(errors.New("which one?"), "runplan approve lists what waits; name one by its id")
 				}
-				return a.listWaiting(cmd.Context(), p, asJSONFlag)
+				return listWaiting(cmd.Context(), a, p, asJSONFlag)
 			}
-			if err := a.notAnAgent("an approval"); err != nil {
+			if err := a.NotAnAgent("an approval"); err != nil {
 				return err
 			}
 			if deny && strings.TrimSpace(by.Reason) == "" {
-				return usage(errors.New("--deny needs a reason: the next attempt gets it"), "say what must change: --reason TEXT")
+				return cli.Usage(errors.New("--deny needs a reason: the next attempt gets it"), "say what must change: --reason TEXT")
 			}
 			if id, ok := strings.CutPrefix(args[0], "feedback/"); ok {
-				return a.signFeedback(cmd.Context(), id, deny, by)
+				return signFeedback(cmd.Context(), a, id, deny, by)
 			}
-			return a.answer(cmd, p, args[0], deny, by)
+			return answer(a, cmd, p, args[0], deny, by)
 		},
 	}
 	f := cmd.Flags()
@@ -86,19 +87,19 @@ An active run continues by itself; one that has stopped (exit status 3) with run
 }
 
 // waiting lists the open approvals of the runs in the repository, newest run first.
-func (a *App) waiting(ctx context.Context, p *project) ([]waitingItem, error) {
+func waiting(ctx context.Context, a *cli.App, p *cli.Project) ([]waitingItem, error) {
 	out := []waitingItem{}
-	sums, err := p.summaries(ctx, runner.Filter{})
+	sums, err := p.Summaries(ctx, runner.Filter{})
 	if err != nil || !slices.ContainsFunc(sums, func(s runner.Summary) bool { return len(s.Waiting) > 0 }) {
 		return out, err
 	}
-	p.lookAlive(sums)
-	j, err := p.openJournal(ctx)
+	p.LookAlive(sums)
+	j, err := p.OpenJournal(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer j.Close()
-	_ = a.signed(j) // a sandbox hides the key, and this function only lists
+	_ = a.Signed(j) // a sandbox hides the key, and this function only lists
 	for _, s := range sums {
 		if len(s.Waiting) == 0 || s.Status.Over() {
 			continue
@@ -107,7 +108,7 @@ func (a *App) waiting(ctx context.Context, p *project) ([]waitingItem, error) {
 		if err != nil {
 			return nil, err
 		}
-		plan := planOf(ctx, j, p.layout, s)
+		plan := planOf(ctx, j, p.Layout, s)
 		for _, w := range s.Waiting {
 			item := waitingItem{Approval: w, Plan: s.Plan, Branch: s.Branch, Live: s.Status.Live()}
 			if w.Batch != "" {
@@ -159,18 +160,18 @@ func (w waitingItem) what() string {
 	return "landing of " + ui.Sanitize(w.Branch)
 }
 
-func (a *App) listWaiting(ctx context.Context, p *project, asJSONFlag bool) error {
-	list, err := a.waiting(ctx, p)
+func listWaiting(ctx context.Context, a *cli.App, p *cli.Project, asJSONFlag bool) error {
+	list, err := waiting(ctx, a, p)
 	if err != nil {
 		return err
 	}
-	large, err := a.waitingFeedback(ctx, p)
+	large, err := waitingFeedback(ctx, a, p)
 	if err != nil { // the list of approvals is shown without it
 		fmt.Fprintf(a.Stderr, "warning: what feedback waits for is not known: %s\n", ui.Sanitize(err.Error()))
 	}
 	list = append(list, large...)
 	if asJSONFlag {
-		return asJSON(a.Stdout, list)
+		return cli.AsJSON(a.Stdout, list)
 	}
 	if len(list) == 0 {
 		fmt.Fprintln(a.Stdout, "nothing waits")
@@ -184,7 +185,7 @@ func (a *App) listWaiting(ctx context.Context, p *project, asJSONFlag bool) erro
 		}
 		rows = append(rows, []string{w.ID, ui.Sanitize(w.Plan), w.what(), state, w.Since.Local().Format("2006-01-02 15:04"), ui.Sanitize(w.Question)})
 	}
-	if err := table(a.Stdout, []string{"id", "plan", "what", "state", "since", "question"}, rows); err != nil {
+	if err := cli.Table(a.Stdout, []string{"id", "plan", "what", "state", "since", "question"}, rows); err != nil {
 		return err
 	}
 	for _, w := range list {
@@ -205,9 +206,9 @@ func (a *App) listWaiting(ctx context.Context, p *project, asJSONFlag bool) erro
 }
 
 // answer posts a person's answer to the run that asked.
-func (a *App) answer(cmd *cobra.Command, p *project, id string, deny bool, by trust.Signed) error {
+func answer(a *cli.App, cmd *cobra.Command, p *cli.Project, id string, deny bool, by trust.Signed) error {
 	ctx := cmd.Context()
-	list, err := a.waiting(ctx, p)
+	list, err := waiting(ctx, a, p)
 	if err != nil {
 		return err
 	}
@@ -217,26 +218,26 @@ func (a *App) answer(cmd *cobra.Command, p *project, id string, deny bool, by tr
 	}
 	found, err := runner.FindApproval(asked, id)
 	if err != nil {
-		return usage(err, "runplan approve lists what waits")
+		return cli.Usage(err, "runplan approve lists what waits")
 	}
 	w := list[slices.IndexFunc(list, func(w waitingItem) bool { return w.ID == found.ID })]
 	if w.Answered != "" {
-		return usage(fmt.Errorf("%s was answered already: %s", w.ID, w.Answered), "it takes effect when the run continues: runplan resume %s", w.Run[:8])
+		return cli.Usage(fmt.Errorf("%s was answered already: %s", w.ID, w.Answered), "it takes effect when the run continues: runplan resume %s", w.Run[:8])
 	}
 	if w.Gate != "" && !deny {
-		if err := a.agree(cmd, trust.Gate(w.Gate), fmt.Sprintf("run %s, commit %s", w.Run, w.Commit), by); err != nil {
+		if err := agree(a, cmd, trust.Gate(w.Gate), fmt.Sprintf("run %s, commit %s", w.Run, w.Commit), by); err != nil {
 			return err
 		}
 	}
-	j, err := store.OpenExistingJournal(ctx, p.layout.Journal())
+	j, err := store.OpenExistingJournal(ctx, p.Layout.Journal())
 	if err != nil {
 		return err
 	}
 	defer j.Close()
-	if err := a.signed(j); err != nil {
+	if err := a.Signed(j); err != nil {
 		return err
 	}
-	who := cmp.Or(by.Name, p.person(ctx))
+	who := cmp.Or(by.Name, person(ctx, p))
 	said := w.Yes(who, redact.Clean(by.Reason))
 	word := "approved"
 	if deny {
@@ -255,9 +256,9 @@ func (a *App) answer(cmd *cobra.Command, p *project, id string, deny bool, by tr
 }
 
 // person returns the name of the user as git is configured.
-func (p *project) person(ctx context.Context) string {
+func person(ctx context.Context, p *cli.Project) string {
 	for _, key := range []string{"user.name", "user.email"} {
-		if out, err := p.repo.Run(ctx, "config", key); err == nil && strings.TrimSpace(out) != "" {
+		if out, err := p.Repo.Run(ctx, "config", key); err == nil && strings.TrimSpace(out) != "" {
 			return redact.Clean(strings.TrimSpace(out))
 		}
 	}
@@ -271,7 +272,7 @@ func (p *project) person(ctx context.Context) string {
 
 // whatToAnswer explains how to resume a run that stopped for an approval.
 func (x *execution) whatToAnswer() string {
-	sums, err := x.project.summaries(context.Background(), runner.Filter{Run: x.run})
+	sums, err := x.project.Summaries(context.Background(), runner.Filter{Run: x.run})
 	if err != nil || len(sums) == 0 || len(sums[0].Waiting) == 0 {
 		return "then continue: runplan resume " + x.run[:8]
 	}
@@ -285,37 +286,37 @@ func (x *execution) whatToAnswer() string {
 	return strings.Join(append(lines, "then continue: runplan resume "+x.run[:8]), "\n")
 }
 
-func newCancelCommand(a *App) *cobra.Command {
+func newCancelCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "cancel [RUN]",
 		Short: "Stop an active run in another terminal",
 		Long: `Ask an active run to stop, as Ctrl-C in its terminal does: what is in progress is finished, nothing
 else is begun. It stops with exit status 130, and runplan resume continues it. The run may be left out
-where only one is active.` + exitStatus(exitOK, exitUsage, exitCannotRun),
+where only one is active.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := a.notAnAgent("stopping a run"); err != nil {
+			if err := a.NotAnAgent("stopping a run"); err != nil {
 				return err
 			}
-			p, err := a.openProject(cmd.Context())
+			p, err := a.OpenProject(cmd.Context())
 			if err != nil {
 				return err
 			}
-			return a.cancel(cmd.Context(), p, strings.Join(args, ""))
+			return cancel(cmd.Context(), a, p, strings.Join(args, ""))
 		},
 	}
 }
 
-func (a *App) cancel(ctx context.Context, p *project, name string) error {
-	sums, err := p.summaries(ctx, runner.Filter{})
+func cancel(ctx context.Context, a *cli.App, p *cli.Project, name string) error {
+	sums, err := p.Summaries(ctx, runner.Filter{})
 	if err != nil {
 		return err
 	}
-	p.lookAlive(sums)
+	p.LookAlive(sums)
 	var live []string
 	known := false
 	for _, s := range sums {
-		if !selects(name, s.Run, s.Slug, s.Plan) {
+		if !cli.Selects(name, s.Run, s.Slug, s.Plan) {
 			continue
 		}
 		known = true
@@ -325,21 +326,21 @@ func (a *App) cancel(ctx context.Context, p *project, name string) error {
 	}
 	switch {
 	case !known && name != "":
-		return noSuchRun(name)
+		return cli.NoSuchRun(name)
 	case len(live) == 0:
-		return usage(errors.New("no run is active"), "runplan status shows the runs")
+		return cli.Usage(errors.New("no run is active"), "runplan status shows the runs")
 	case len(live) > 1:
-		return usage(fmt.Errorf("%d runs are active: %s", len(live), strings.Join(live, ", ")), "name one: runplan cancel RUN")
+		return cli.Usage(fmt.Errorf("%d runs are active: %s", len(live), strings.Join(live, ", ")), "name one: runplan cancel RUN")
 	}
-	j, err := store.OpenExistingJournal(ctx, p.layout.Journal())
+	j, err := store.OpenExistingJournal(ctx, p.Layout.Journal())
 	if err != nil {
 		return err
 	}
 	defer j.Close()
-	if err := a.signed(j); err != nil {
+	if err := a.Signed(j); err != nil {
 		return err
 	}
-	said := runner.Event{Kind: runner.StopAsked, Outcome: runner.OutcomeCancelled, Reason: "cancelled by " + p.person(ctx), At: time.Now()}
+	said := runner.Event{Kind: runner.StopAsked, Outcome: runner.OutcomeCancelled, Reason: "cancelled by " + person(ctx, p), At: time.Now()}
 	if err := local.Post(ctx, j, live[0], said); err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 
 	"github.com/runplan/runplan/feedback"
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/trust"
 )
@@ -13,8 +14,8 @@ import (
 const approveLargeJob = "large_job"
 
 // waitingFeedback lists the feedback plans that wait for the owner.
-func (a *App) waitingFeedback(ctx context.Context, p *project) ([]waitingItem, error) {
-	items, err := a.feedbackItems(ctx)
+func waitingFeedback(ctx context.Context, a *cli.App, p *cli.Project) ([]waitingItem, error) {
+	items, err := feedbackItems(ctx, a)
 	if err != nil {
 		return nil, err
 	}
@@ -22,12 +23,12 @@ func (a *App) waitingFeedback(ctx context.Context, p *project) ([]waitingItem, e
 	for _, i := range items {
 		job, ok, err := i.Waits()
 		if err != nil {
-			return out, feedbackTrouble(err, exitCannotRun)
+			return out, feedbackTrouble(err, cli.ExitCannotRun)
 		}
 		if !ok {
 			continue
 		}
-		file, err := p.planPath(feedback.PlanFile(p.layout.SelfFix(), job.Plan))
+		file, err := p.PlanPath(feedback.PlanFile(p.Layout.SelfFix(), job.Plan))
 		if err != nil {
 			return out, err
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/runplan/runplan/gates/blueprint"
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/knowledge/outline"
@@ -19,7 +20,7 @@ import (
 	"github.com/runplan/runplan/patterns"
 )
 
-func newBlueprintCommand(a *App) *cobra.Command {
+func newBlueprintCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "blueprint",
 		Short: "Compare units of code with their design",
@@ -40,17 +41,17 @@ about. Candidates are in knowledge/blueprints/candidates, live blueprints in kno
 	return cmd
 }
 
-func newBlueprintSummarizeCommand(a *App) *cobra.Command {
+func newBlueprintSummarizeCommand(a *cli.App) *cobra.Command {
 	var asJSONFlag bool
 	cmd := &cobra.Command{
 		Use:   "summarize FILE|DIR...",
 		Short: "Print the summary of source files that a reviewer gets",
 		Long: `Print the summary of each file: its declarations with their signatures, routes, enumerations, constants, imports of the
 project's own packages, what is done about failures, and the calls that leave the unit. No bodies, no comments.
-Go is read by itself; Python, TypeScript and JavaScript need ast-grep.` + exitStatus(exitOK, exitUsage, exitCannotRun),
+Go is read by itself; Python, TypeScript and JavaScript need ast-grep.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.summarize(cmd.Context(), args, asJSONFlag)
+			return summarize(cmd.Context(), a, args, asJSONFlag)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
@@ -64,12 +65,12 @@ type summarized struct {
 }
 
 // summarize prints summaries of files. Outside of a repository it uses the current folder as the root.
-func (a *App) summarize(ctx context.Context, args []string, asJSONFlag bool) error {
-	root, err := a.rootHere(ctx)
+func summarize(ctx context.Context, a *cli.App, args []string, asJSONFlag bool) error {
+	root, err := a.RootHere(ctx)
 	if err != nil {
 		return err
 	}
-	here, err := currentFolder()
+	here, err := cli.CurrentFolder()
 	if err != nil {
 		return err
 	}
@@ -87,12 +88,12 @@ func (a *App) summarize(ctx context.Context, args []string, asJSONFlag bool) err
 		}
 		rel, err := filepath.Rel(root, full)
 		if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
-			return usage(fmt.Errorf("%s is not below %s", arg, root), "change to its folder")
+			return cli.Usage(fmt.Errorf("%s is not below %s", arg, root), "change to its folder")
 		}
 		info, err := os.Stat(full)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return usage(fmt.Errorf("%s not found", arg), "give the path of a file or a folder")
+			return cli.Usage(fmt.Errorf("%s not found", arg), "give the path of a file or a folder")
 		case err != nil:
 			return err
 		case !info.IsDir():
@@ -109,7 +110,7 @@ func (a *App) summarize(ctx context.Context, args []string, asJSONFlag bool) err
 			}
 		}
 	}
-	files, skipped, err := a.summaries(ctx, root, paths, nil)
+	files, skipped, err := summaries(ctx, a, root, paths, nil)
 	if err != nil {
 		return err
 	}
@@ -121,7 +122,7 @@ func (a *App) summarize(ctx context.Context, args []string, asJSONFlag bool) err
 		if out.Skipped == nil {
 			out.Skipped = []patterns.Skip{}
 		}
-		return asJSON(a.Stdout, out)
+		return cli.AsJSON(a.Stdout, out)
 	}
 	for i, f := range files {
 		if i > 0 {
@@ -135,31 +136,31 @@ func (a *App) summarize(ctx context.Context, args []string, asJSONFlag bool) err
 		fmt.Fprintf(a.Stderr, "skipped: %s: %s\n", ui.Sanitize(s.Path), ui.Sanitize(s.Reason))
 	}
 	if len(files) == 0 && len(skipped) > 0 {
-		return fail(exitCannotRun, errors.New("no file could be summarised"), "see above why")
+		return cli.Fail(cli.ExitCannotRun, errors.New("no file could be summarised"), "see above why")
 	}
 	return nil
 }
 
 // summaries summarizes files of the repository at root. Each file that needs ast-grep reports it if the program is
 // missing.
-func (a *App) summaries(ctx context.Context, root string, paths, clients []string) ([]summary.Summary, []patterns.Skip, error) {
-	o, err := a.summaryOptions(ctx, root)
+func summaries(ctx context.Context, a *cli.App, root string, paths, clients []string) ([]summary.Summary, []patterns.Skip, error) {
+	o, err := summaryOptions(ctx, a, root)
 	if err != nil {
 		return nil, nil, err
 	}
 	o.Clients = clients
 	files, skipped, err := summary.Files(ctx, o, paths)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, usage(err, "correct the path")
+		return nil, nil, cli.Usage(err, "correct the path")
 	}
 	return files, skipped, err
 }
 
 // summaryOptions returns the options for summaries of the repository at root.
-func (a *App) summaryOptions(ctx context.Context, root string) (summary.Options, error) {
-	program, err := a.astGrep(ctx)
+func summaryOptions(ctx context.Context, a *cli.App, root string) (summary.Options, error) {
+	program, err := a.AstGrep(ctx)
 	if err != nil && !errors.Is(err, patterns.ErrMissing) {
-		return summary.Options{}, fail(exitCannotRun, err, "")
+		return summary.Options{}, cli.Fail(cli.ExitCannotRun, err, "")
 	}
 	program.Env = a.Environ
 	return summary.Options{Root: root, Program: program, Own: summary.Own(os.DirFS(root))}, nil
@@ -170,11 +171,11 @@ func noBlueprint(err error) error {
 	var wrong blueprint.FileErrors
 	switch {
 	case errors.Is(err, blueprint.ErrUnitName):
-		return usage(err, "runplan blueprint init UNIT drafts a candidate")
+		return cli.Usage(err, "runplan blueprint init UNIT drafts a candidate")
 	case errors.Is(err, blueprint.ErrNoBlueprint):
-		return usage(err, "runplan blueprint init UNIT drafts a candidate; runplan blueprint promote UNIT makes it live")
+		return cli.Usage(err, "runplan blueprint init UNIT drafts a candidate; runplan blueprint promote UNIT makes it live")
 	case errors.As(err, &wrong):
-		return usage(err, "correct the blueprint; docs/blueprints.md has all keys")
+		return cli.Usage(err, "correct the blueprint; docs/blueprints.md has all keys")
 	}
 	return err
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/blueprint"
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/ui"
@@ -21,7 +22,7 @@ import (
 	"github.com/runplan/runplan/patterns"
 )
 
-func newBlueprintInitCommand(a *App) *cobra.Command {
+func newBlueprintInitCommand(a *cli.App) *cobra.Command {
 	var sources []string
 	var print bool
 	cmd := &cobra.Command{
@@ -29,11 +30,11 @@ func newBlueprintInitCommand(a *App) *cobra.Command {
 		Short: "Draft a candidate from existing code",
 		Long: `Draft the blueprint of a unit from its source files: interfaces from routes, dependencies from calls, failure modes from what
 is caught. What code cannot tell is an open question. The draft is a candidate; a blueprint that is there is not replaced.` +
-			exitStatus(exitOK, exitUsage, exitCannotRun),
+			cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Example: `  runplan blueprint init orders --source 'services/orders/**/*.py'`,
-		Args:    exactlyOne("the name of a unit"),
+		Args:    cli.ExactlyOne("the name of a unit"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.blueprintInit(cmd.Context(), args[0], sources, print)
+			return blueprintInit(cmd.Context(), a, args[0], sources, print)
 		},
 	}
 	cmd.Flags().StringArrayVar(&sources, "source", nil, "files of the unit: a path or glob below the repository root (repeatable)")
@@ -41,36 +42,36 @@ is caught. What code cannot tell is an open question. The draft is a candidate; 
 	return cmd
 }
 
-func (a *App) blueprintInit(ctx context.Context, unit string, sources []string, print bool) error {
+func blueprintInit(ctx context.Context, a *cli.App, unit string, sources []string, print bool) error {
 	if err := blueprint.ValidUnit(unit); err != nil {
-		return usage(err, "")
+		return cli.Usage(err, "")
 	}
 	if len(sources) == 0 {
-		return usage(errors.New("no source files are named"), "--source 'services/%s/**/*.py'", unit)
+		return cli.Usage(errors.New("no source files are named"), "--source 'services/%s/**/*.py'", unit)
 	}
-	p, err := a.openProject(ctx)
+	p, err := a.OpenProject(ctx)
 	if err != nil {
 		return err
 	}
-	paths, err := a.sourceFiles(ctx, p, sources)
+	paths, err := sourceFiles(ctx, a, p, sources)
 	if err != nil {
 		return err
 	}
-	files, skipped, err := a.summaries(ctx, p.repo.Root, paths, nil)
+	files, skipped, err := summaries(ctx, a, p.Repo.Root, paths, nil)
 	if err != nil {
 		return err
 	}
 	if len(files) == 0 {
-		return fail(exitCannotRun, fmt.Errorf("none of the %d files could be read: %s", len(skipped), skipped[0].Reason), "Python, TypeScript and JavaScript need ast-grep")
+		return cli.Fail(cli.ExitCannotRun, fmt.Errorf("none of the %d files could be read: %s", len(skipped), skipped[0].Reason), "Python, TypeScript and JavaScript need ast-grep")
 	}
 	b := blueprint.Draft(unit, files, skipped)
 	if print {
 		_, err := fmt.Fprint(a.Stdout, redact.Clean(b.YAML()))
 		return err
 	}
-	name, err := blueprint.Save(p.repo.Root, b, blueprint.Candidate)
+	name, err := blueprint.Save(p.Repo.Root, b, blueprint.Candidate)
 	if err != nil {
-		return usage(err, "move it away, or give the unit another name; --print shows the draft")
+		return cli.Usage(err, "move it away, or give the unit another name; --print shows the draft")
 	}
 	fmt.Fprintf(a.Stdout, "%s\n", name)
 	for _, s := range skipped {
@@ -81,8 +82,8 @@ func (a *App) blueprintInit(ctx context.Context, unit string, sources []string, 
 }
 
 // sourceFiles returns the files of the repository that match the globs.
-func (a *App) sourceFiles(ctx context.Context, p *project, globs []string) ([]string, error) {
-	all, _, err := patterns.Files(ctx, a.Environ, p.repo.Root)
+func sourceFiles(ctx context.Context, a *cli.App, p *cli.Project, globs []string) ([]string, error) {
+	all, _, err := patterns.Files(ctx, a.Environ, p.Repo.Root)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +91,7 @@ func (a *App) sourceFiles(ctx context.Context, p *project, globs []string) ([]st
 	for _, g := range globs {
 		g = strings.TrimPrefix(filepath.ToSlash(g), "./")
 		if !doublestar.ValidatePattern(g) {
-			return nil, usage(fmt.Errorf("--source %q: not a valid glob", g), "such as 'services/orders/**/*.py'")
+			return nil, cli.Usage(fmt.Errorf("--source %q: not a valid glob", g), "such as 'services/orders/**/*.py'")
 		}
 		n := 0
 		for _, f := range all {
@@ -102,7 +103,7 @@ func (a *App) sourceFiles(ctx context.Context, p *project, globs []string) ([]st
 			}
 		}
 		if n == 0 {
-			return nil, usage(fmt.Errorf("--source %q matches no source file", g), "it is a path or a glob below the root of the repository, of Go, Python, TypeScript or JavaScript")
+			return nil, cli.Usage(fmt.Errorf("--source %q matches no source file", g), "it is a path or a glob below the root of the repository, of Go, Python, TypeScript or JavaScript")
 		}
 	}
 	return out, nil
@@ -113,7 +114,7 @@ type blueprintCheckOptions struct {
 	json bool
 }
 
-func newBlueprintCheckCommand(a *App) *cobra.Command {
+func newBlueprintCheckCommand(a *cli.App) *cobra.Command {
 	var o blueprintCheckOptions
 	cmd := &cobra.Command{
 		Use:   "check UNIT...",
@@ -123,10 +124,10 @@ through declared clients and never by raw HTTP, no imports of undeclared units, 
 status, public functions typed and documented. No model is asked.
 
 It looks at the candidate, or with --live at the live blueprint. As the gate "blueprint" it looks at live blueprints whose
-source files changed.` + exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun),
+source files changed.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.blueprintCheck(cmd.Context(), args, o)
+			return blueprintCheck(cmd.Context(), a, args, o)
 		},
 	}
 	cmd.Flags().BoolVar(&o.live, "live", false, "check the live blueprint")
@@ -134,12 +135,12 @@ source files changed.` + exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun
 	return cmd
 }
 
-func (a *App) blueprintCheck(ctx context.Context, units []string, o blueprintCheckOptions) error {
-	p, err := a.openProject(ctx)
+func blueprintCheck(ctx context.Context, a *cli.App, units []string, o blueprintCheckOptions) error {
+	p, err := a.OpenProject(ctx)
 	if err != nil {
 		return err
 	}
-	options, err := a.summaryOptions(ctx, p.repo.Root)
+	options, err := summaryOptions(ctx, a, p.Repo.Root)
 	if err != nil {
 		return err
 	}
@@ -149,7 +150,7 @@ func (a *App) blueprintCheck(ctx context.Context, units []string, o blueprintChe
 	}
 	all, failed, unseen := []blueprint.Checked{}, 0, 0
 	for _, unit := range units {
-		b, err := blueprint.Load(p.repo.Root, unit, state)
+		b, err := blueprint.Load(p.Repo.Root, unit, state)
 		if err != nil {
 			return noBlueprint(err)
 		}
@@ -164,22 +165,22 @@ func (a *App) blueprintCheck(ctx context.Context, units []string, o blueprintChe
 		}
 	}
 	if o.json {
-		if err := asJSON(a.Stdout, all); err != nil {
+		if err := cli.AsJSON(a.Stdout, all); err != nil {
 			return err
 		}
 	} else {
-		a.showChecked(all)
+		showChecked(a, all)
 	}
 	switch {
 	case failed > 0:
-		return fail(exitFailed, fmt.Errorf("%d of %d units differ from their blueprints", failed, len(all)), "correct the code; where a blueprint is wrong, correct that")
+		return cli.Fail(cli.ExitFailed, fmt.Errorf("%d of %d units differ from their blueprints", failed, len(all)), "correct the code; where a blueprint is wrong, correct that")
 	case unseen > 0:
-		return fail(exitCannotRun, fmt.Errorf("%d source files could not be read and were not checked", unseen), "see above why; Python, TypeScript and JavaScript need ast-grep")
+		return cli.Fail(cli.ExitCannotRun, fmt.Errorf("%d source files could not be read and were not checked", unseen), "see above why; Python, TypeScript and JavaScript need ast-grep")
 	}
 	return nil
 }
 
-func (a *App) showChecked(all []blueprint.Checked) {
+func showChecked(a *cli.App, all []blueprint.Checked) {
 	clean := func(s string) string { return ui.Sanitize(redact.Clean(s)) }
 	for _, c := range all {
 		for _, f := range c.Findings {
@@ -204,7 +205,7 @@ func (a *App) showChecked(all []blueprint.Checked) {
 	}
 }
 
-func newBlueprintGenerateCommand(a *App) *cobra.Command {
+func newBlueprintGenerateCommand(a *cli.App) *cobra.Command {
 	var fix, asJSONFlag bool
 	var session, out string
 	cmd := &cobra.Command{
@@ -214,27 +215,27 @@ func newBlueprintGenerateCommand(a *App) *cobra.Command {
 were promoted last, the shared libraries, and the rubric. With --fix the list that the last review sent back is attached.
 
 That it was handed out is written down: anyone who got it, under --session, cannot review the unit. A trained adapter's session is
-adapter: by it, runplan training graduation tells its generations from those of others.` + exitStatus(exitOK, exitUsage, exitCannotRun),
-		Args: exactlyOne("the name of a unit"),
+adapter: by it, runplan training graduation tells its generations from those of others.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+		Args: cli.ExactlyOne("the name of a unit"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			p, err := a.openProject(cmd.Context())
+			p, err := a.OpenProject(cmd.Context())
 			if err != nil {
 				return err
 			}
-			d, err := a.blueprintDeps(cmd.Context(), p)
+			d, err := blueprintDeps(cmd.Context(), a, p)
 			if err != nil {
 				return err
 			}
-			brief, err := blueprint.Generate(p.repo.Root, args[0], session, fix, d.Prompts, d.Now(), d.NewID())
+			brief, err := blueprint.Generate(p.Repo.Root, args[0], session, fix, d.Prompts, d.Now(), d.NewID())
 			switch {
 			case errors.Is(err, blueprint.ErrNoReview):
-				return usage(err, "without a review there is nothing to fix; leave out --fix")
+				return cli.Usage(err, "without a review there is nothing to fix; leave out --fix")
 			case err != nil:
 				return noBlueprint(err)
 			case out != "":
 				err = os.WriteFile(out, []byte(brief.Text), 0o644)
 			case asJSONFlag:
-				err = asJSON(a.Stdout, brief)
+				err = cli.AsJSON(a.Stdout, brief)
 			default:
 				_, err = fmt.Fprint(a.Stdout, redact.Clean(brief.Text))
 			}

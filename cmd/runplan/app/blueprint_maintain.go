@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/runplan/runplan/gates/blueprint"
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/ui"
 )
@@ -21,7 +22,7 @@ type maintainOptions struct {
 	json  bool
 }
 
-func newMaintainCommand(a *App) *cobra.Command {
+func newMaintainCommand(a *cli.App) *cobra.Command {
 	var o maintainOptions
 	cmd := &cobra.Command{
 		Use:   "maintain",
@@ -30,12 +31,12 @@ func newMaintainCommand(a *App) *cobra.Command {
 review of each live unit that changed since its last one, where [models] is configured. What a review finds critical or major
 becomes an open question of the blueprint, and what is critical waits in the queue. The journal gets a line for each task.
 
-It can be interrupted at any time; what was done stays, and is not done again.` + exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun, exitInterrupted),
+It can be interrupted at any time; what was done stays, and is not done again.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx, stop := interruptible(cmd.Context())
+			ctx, stop := cli.Interruptible(cmd.Context())
 			defer stop()
-			return a.maintain(ctx, o)
+			return maintain(ctx, a, o)
 		},
 	}
 	f := cmd.Flags()
@@ -46,34 +47,34 @@ It can be interrupted at any time; what was done stays, and is not done again.` 
 	return cmd
 }
 
-func (a *App) maintain(ctx context.Context, o maintainOptions) error {
+func maintain(ctx context.Context, a *cli.App, o maintainOptions) error {
 	tasks := slices.DeleteFunc(blueprint.Tasks(), func(t blueprint.Task) bool { return o.only != "" && t.ID != o.only })
 	if len(tasks) == 0 {
-		return usage(fmt.Errorf("unknown task %q", o.only), "runplan maintain --list")
+		return cli.Usage(fmt.Errorf("unknown task %q", o.only), "runplan maintain --list")
 	}
 	if o.list {
-		return a.listTasks(tasks, o.json)
+		return listTasks(a, tasks, o.json)
 	}
-	p, err := a.openProject(ctx)
+	p, err := a.OpenProject(ctx)
 	if err != nil {
 		return err
 	}
 	var all []blueprint.Maintained
 	for _, t := range tasks {
-		m, err := a.maintainOne(ctx, p, t.ID, o)
+		m, err := maintainOne(ctx, a, p, t.ID, o)
 		if ctx.Err() != nil {
-			return fail(exitInterrupted, errors.New("interrupted"), "what was done stays; run it again for the rest")
+			return cli.Fail(cli.ExitInterrupted, errors.New("interrupted"), "what was done stays; run it again for the rest")
 		}
 		if err != nil {
 			return err
 		}
 		all = append(all, m)
 		if !o.json {
-			a.showMaintained(m)
+			showMaintained(a, m)
 		}
 	}
 	if o.json {
-		if err := asJSON(a.Stdout, all); err != nil {
+		if err := cli.AsJSON(a.Stdout, all); err != nil {
 			return err
 		}
 	}
@@ -84,46 +85,46 @@ func (a *App) maintain(ctx context.Context, o maintainOptions) error {
 	}
 	switch {
 	case problems > 0:
-		return fail(exitCannotRun, fmt.Errorf("%d units could not be checked", problems), "see above why")
+		return cli.Fail(cli.ExitCannotRun, fmt.Errorf("%d units could not be checked", problems), "see above why")
 	case found > 0:
-		return fail(exitFailed, fmt.Errorf("%d places differ from the live blueprints", found), "runplan blueprint queue, runplan blueprint check UNIT --live")
+		return cli.Fail(cli.ExitFailed, fmt.Errorf("%d places differ from the live blueprints", found), "runplan blueprint queue, runplan blueprint check UNIT --live")
 	}
 	return nil
 }
 
-func (a *App) listTasks(tasks []blueprint.Task, json bool) error {
+func listTasks(a *cli.App, tasks []blueprint.Task, json bool) error {
 	if json {
-		return asJSON(a.Stdout, tasks)
+		return cli.AsJSON(a.Stdout, tasks)
 	}
 	var rows [][]string
 	for _, t := range tasks {
 		rows = append(rows, []string{t.ID, t.Type, fmt.Sprint(t.Priority), fmt.Sprint(t.Interruptible), fmt.Sprint(t.Seconds), t.What})
 	}
-	return table(a.Stdout, []string{"task", "type", ">priority", "interruptible", ">seconds", "what"}, rows)
+	return cli.Table(a.Stdout, []string{"task", "type", ">priority", "interruptible", ">seconds", "what"}, rows)
 }
 
-func (a *App) maintainOne(ctx context.Context, p *project, task string, o maintainOptions) (blueprint.Maintained, error) {
-	root := p.repo.Root
+func maintainOne(ctx context.Context, a *cli.App, p *cli.Project, task string, o maintainOptions) (blueprint.Maintained, error) {
+	root := p.Repo.Root
 	if task == blueprint.Validation {
 		return blueprint.Validate(ctx, root, time.Now(), func(ctx context.Context, b *blueprint.Blueprint, s blueprint.State) (blueprint.Checked, error) {
-			options, err := a.summaryOptions(ctx, root)
+			options, err := summaryOptions(ctx, a, root)
 			if err != nil {
 				return blueprint.Checked{}, err
 			}
 			return blueprint.Check(ctx, b, s, options)
 		})
 	}
-	if !p.config.Models.Configured() {
+	if !p.Config.Models.Configured() {
 		return blueprint.Maintained{Task: task, Units: []string{}, Current: []string{}, Problems: []string{}, Skipped: "no model is configured; see runplan init --help"}, nil
 	}
-	if err := a.trustConfig(p, o.trust); err != nil {
+	if err := a.TrustConfig(p, o.trust); err != nil {
 		return blueprint.Maintained{}, err
 	}
-	d, err := a.blueprintDeps(ctx, p)
+	d, err := blueprintDeps(ctx, a, p)
 	if err != nil {
 		return blueprint.Maintained{}, err
 	}
-	client, model, err := a.reviewModel(ctx, p, blueprintCall)
+	client, model, err := reviewModel(ctx, a, p, cli.BlueprintCall)
 	if err != nil {
 		return blueprint.Maintained{}, err
 	}
@@ -140,7 +141,7 @@ func (a *App) maintainOne(ctx context.Context, p *project, task string, o mainta
 	})
 }
 
-func (a *App) showMaintained(m blueprint.Maintained) {
+func showMaintained(a *cli.App, m blueprint.Maintained) {
 	clean := func(s string) string { return ui.Sanitize(redact.Clean(s)) }
 	if m.Skipped != "" {
 		fmt.Fprintf(a.Stdout, "%s  skipped: %s\n", m.Task, m.Skipped)

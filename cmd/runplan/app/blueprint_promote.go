@@ -14,6 +14,7 @@ import (
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/blueprint"
 	"github.com/runplan/runplan/gates/suite"
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/ui"
@@ -29,7 +30,7 @@ type blueprintPromoteOptions struct {
 	json  bool
 }
 
-func newBlueprintPromoteCommand(a *App) *cobra.Command {
+func newBlueprintPromoteCommand(a *cli.App) *cobra.Command {
 	var o blueprintPromoteOptions
 	cmd := &cobra.Command{
 		Use:   "promote UNIT",
@@ -39,13 +40,13 @@ types and tests), 4 smoke (a gate of your own named smoke), 5 review (the last o
 not reject; of what a graduated adapter wrote, every fifth has to have one), 6 journal, 7 approval (the owner signs), 8 promote (the candidate becomes live), 9 verify. It ends at the first that does
 not pass. A stage that is skipped says so. Each try is in knowledge/blueprints/promotions, and in the day's journal.
 
-Promotion is never automatic: without --signature it waits at stage 7, and exits with 3.` + exitStatus(exitOK, exitFailed, exitUsage, exitHuman, exitCannotRun, exitInterrupted),
+Promotion is never automatic: without --signature it waits at stage 7, and exits with 3.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitHuman, cli.ExitCannotRun, cli.ExitInterrupted),
 		Example: `  runplan blueprint promote orders --signature ada --reason "reviewed, smoke passed"`,
-		Args:    exactlyOne("the name of a unit"),
+		Args:    cli.ExactlyOne("the name of a unit"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, stop := interruptible(cmd.Context())
+			ctx, stop := cli.Interruptible(cmd.Context())
 			defer stop()
-			return a.blueprintPromote(ctx, args[0], o)
+			return blueprintPromote(ctx, a, args[0], o)
 		},
 	}
 	f := cmd.Flags()
@@ -56,32 +57,32 @@ Promotion is never automatic: without --signature it waits at stage 7, and exits
 	return cmd
 }
 
-func (a *App) blueprintPromote(ctx context.Context, unit string, o blueprintPromoteOptions) error {
-	p, err := a.openProject(ctx)
+func blueprintPromote(ctx context.Context, a *cli.App, unit string, o blueprintPromoteOptions) error {
+	p, err := a.OpenProject(ctx)
 	if err != nil {
 		return err
 	}
 	if o.by.Name != "" {
-		if err := a.notAnAgent("a promotion"); err != nil {
+		if err := a.NotAnAgent("a promotion"); err != nil {
 			return err
 		}
 	}
-	if err := a.trustConfig(p, o.trust); err != nil { // gates run programs that the configuration names
+	if err := a.TrustConfig(p, o.trust); err != nil { // gates run programs that the configuration names
 		return err
 	}
-	run, done, err := a.stageGates(ctx, p)
+	run, done, err := stageGates(ctx, a, p)
 	if err != nil {
 		return err
 	}
 	defer done()
-	k, err := a.keeper()
+	k, err := a.Keeper()
 	if err != nil {
 		return err
 	}
 	pl := blueprint.Pipeline{
-		Root: p.repo.Root, Now: time.Now,
+		Root: p.Repo.Root, Now: time.Now,
 		Check: func(ctx context.Context, b *blueprint.Blueprint, s blueprint.State) (blueprint.Checked, error) {
-			options, err := a.summaryOptions(ctx, p.repo.Root)
+			options, err := summaryOptions(ctx, a, p.Repo.Root)
 			if err != nil {
 				return blueprint.Checked{}, err
 			}
@@ -96,14 +97,14 @@ func (a *App) blueprintPromote(ctx context.Context, unit string, o blueprintProm
 			return o.by.Name, k.Agree(ctx, trust.GatePromotion, "blueprint "+unit, o.by)
 		},
 		Audit: func(ctx context.Context, unit string) (bool, string, error) {
-			rows, err := p.deployedAdapters(ctx)
+			rows, err := p.DeployedAdapters(ctx)
 			if err != nil {
 				return true, "", err
 			}
 			if !slices.ContainsFunc(rows, func(r store.DeployedAdapter) bool { return r.Active && r.Stage == string(training.ExecuteCode) }) {
 				return true, "no adapter writes code here", nil
 			}
-			return graduate.Audit(p.repo.Root, curriculum.CodeArchitect, unit)
+			return graduate.Audit(p.Repo.Root, curriculum.CodeArchitect, unit)
 		},
 	}
 	if !o.json {
@@ -113,7 +114,7 @@ func (a *App) blueprintPromote(ctx context.Context, unit string, o blueprintProm
 	}
 	done9, err := blueprint.Promote(ctx, unit, pl)
 	if o.json {
-		if err := asJSON(a.Stdout, done9); err != nil {
+		if err := cli.AsJSON(a.Stdout, done9); err != nil {
 			return err
 		}
 	}
@@ -123,42 +124,42 @@ func (a *App) blueprintPromote(ctx context.Context, unit string, o blueprintProm
 func promotionEnded(ctx context.Context, p blueprint.Promotion, err error) error {
 	switch {
 	case ctx.Err() != nil:
-		return fail(exitInterrupted, errors.New("interrupted"), "nothing was promoted unless stage 8 had passed; run it again")
+		return cli.Fail(cli.ExitInterrupted, errors.New("interrupted"), "nothing was promoted unless stage 8 had passed; run it again")
 	case errors.Is(err, blueprint.ErrNoBlueprint), errors.Is(err, blueprint.ErrUnitName):
 		return noBlueprint(err)
 	case err != nil:
-		return trustTrouble(err)
+		return cli.TrustTrouble(err)
 	case p.Outcome == blueprint.Waiting:
-		return fail(exitHuman, fmt.Errorf("%s waits for its owner", p.Unit), "runplan blueprint promote %s --signature NAME --reason TEXT; see %s", p.Unit, p.Journal())
+		return cli.Fail(cli.ExitHuman, fmt.Errorf("%s waits for its owner", p.Unit), "runplan blueprint promote %s --signature NAME --reason TEXT; see %s", p.Unit, p.Journal())
 	case p.Outcome != blueprint.Promoted:
-		return fail(exitFailed, fmt.Errorf("%s is not promoted", p.Unit), "what stopped it is in %s", p.Journal())
+		return cli.Fail(cli.ExitFailed, fmt.Errorf("%s is not promoted", p.Unit), "what stopped it is in %s", p.Journal())
 	}
 	return nil
 }
 
 // stageGates returns a function that runs the gates of given families on the whole tree of the repository.
-func (a *App) stageGates(ctx context.Context, p *project) (run func(ctx context.Context, families ...string) (gates.Verdict, error), done func(), err error) {
-	return a.stageGatesIn(ctx, p, p.repo.Root)
+func stageGates(ctx context.Context, a *cli.App, p *cli.Project) (run func(ctx context.Context, families ...string) (gates.Verdict, error), done func(), err error) {
+	return stageGatesIn(ctx, a, p, p.Repo.Root)
 }
 
-// stageGatesIn does what [App.stageGates] does, for another checkout of the repository.
-func (a *App) stageGatesIn(ctx context.Context, p *project, dir string) (run func(ctx context.Context, families ...string) (gates.Verdict, error), done func(), err error) {
+// stageGatesIn does what [stageGates] does, for another checkout of the repository.
+func stageGatesIn(ctx context.Context, a *cli.App, p *cli.Project, dir string) (run func(ctx context.Context, families ...string) (gates.Verdict, error), done func(), err error) {
 	self, err := os.Executable()
 	if err != nil {
-		return nil, nil, fail(exitCannotRun, fmt.Errorf("find the runplan executable: %w", err), "")
+		return nil, nil, cli.Fail(cli.ExitCannotRun, fmt.Errorf("find the runplan executable: %w", err), "")
 	}
-	reaper, err := startReaper(self)
+	reaper, err := cli.StartReaper(self)
 	if err != nil {
-		return nil, nil, fail(exitCannotRun, err, "")
+		return nil, nil, cli.Fail(cli.ExitCannotRun, err, "")
 	}
-	settings, end, err := a.gateSuite(ctx, p, self, false, reaper, func(string) bool { return false })
+	settings, end, err := gateSuite(ctx, a, p, self, false, reaper, func(string) bool { return false })
 	if err != nil {
 		reaper.Close()
 		return nil, nil, err
 	}
 	all := suite.All(dir, settings)
-	hide := a.redactor(p)
-	subject := gates.Subject{Dir: dir, Env: a.Environ, Timeout: time.Duration(p.config.Gates.Timeout), Redact: hide.String, Reaper: reaper}
+	hide := a.Redactor(p)
+	subject := gates.Subject{Dir: dir, Env: a.Environ, Timeout: time.Duration(p.Config.Gates.Timeout), Redact: hide.String, Reaper: reaper}
 	run = func(ctx context.Context, families ...string) (gates.Verdict, error) {
 		wanted := slices.DeleteFunc(slices.Clone(all), func(g gates.Gate) bool {
 			family, _, _ := strings.Cut(g.Info().Name, ":")

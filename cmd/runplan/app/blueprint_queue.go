@@ -8,32 +8,33 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/runplan/runplan/gates/blueprint"
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/trust"
 )
 
-func newBlueprintQueueCommand(a *App) *cobra.Command {
+func newBlueprintQueueCommand(a *cli.App) *cobra.Command {
 	var asJSONFlag, all bool
 	cmd := &cobra.Command{
 		Use:   "queue",
 		Short: "List critical discrepancies that wait for a person",
 		Long: `List the critical discrepancies that reviews found, with the claim of the blueprint, the evidence and what to do. Only a person
-closes one: runplan blueprint queue close.` + exitStatus(exitOK, exitUsage, exitCannotRun),
+closes one: runplan blueprint queue close.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			p, err := a.openProject(cmd.Context())
+			p, err := a.OpenProject(cmd.Context())
 			if err != nil {
 				return err
 			}
-			items, err := blueprint.Queue(p.repo.Root, all)
+			items, err := blueprint.Queue(p.Repo.Root, all)
 			if err != nil {
 				return err
 			}
 			if asJSONFlag {
-				return asJSON(a.Stdout, items)
+				return cli.AsJSON(a.Stdout, items)
 			}
-			a.showQueue(items)
+			showQueue(a, items)
 			return nil
 		},
 	}
@@ -43,7 +44,7 @@ closes one: runplan blueprint queue close.` + exitStatus(exitOK, exitUsage, exit
 	return cmd
 }
 
-func (a *App) showQueue(items []blueprint.Item) {
+func showQueue(a *cli.App, items []blueprint.Item) {
 	if len(items) == 0 {
 		fmt.Fprintln(a.Stdout, "nothing waits")
 	}
@@ -57,34 +58,34 @@ func (a *App) showQueue(items []blueprint.Item) {
 	}
 }
 
-func newBlueprintCloseCommand(a *App) *cobra.Command {
+func newBlueprintCloseCommand(a *cli.App) *cobra.Command {
 	var approve, fixed bool
 	var by trust.Signed
 	cmd := &cobra.Command{
 		Use:   "close ID --approve --signature NAME --reason TEXT",
 		Short: "Close an item of the queue",
 		Long: `Close an item. Closing it without a fix acknowledges the discrepancy; with --fixed the code was corrected, and the unit has to go
-through a new cycle: review and promotion. It is never automatic: the owner signs, as for runplan promote.` + exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun),
-		Args: exactlyOne("the id of an item"),
+through a new cycle: review and promotion. It is never automatic: the owner signs, as for runplan promote.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
+		Args: cli.ExactlyOne("the id of an item"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !approve {
-				return usage(errors.New("closing an item approves the discrepancy"), "add --approve, with --fixed where the code was corrected")
+				return cli.Usage(errors.New("closing an item approves the discrepancy"), "add --approve, with --fixed where the code was corrected")
 			}
-			if err := a.notAnAgent("closing an item of the review queue"); err != nil {
+			if err := a.NotAnAgent("closing an item of the review queue"); err != nil {
 				return err
 			}
-			p, err := a.openProject(cmd.Context())
+			p, err := a.OpenProject(cmd.Context())
 			if err != nil {
 				return err
 			}
-			item, err := blueprint.Find(p.repo.Root, args[0])
+			item, err := blueprint.Find(p.Repo.Root, args[0])
 			if err != nil {
-				return usage(err, "runplan blueprint queue lists the items")
+				return cli.Usage(err, "runplan blueprint queue lists the items")
 			}
-			if err := a.agree(cmd, trust.GateQueueClose, item.Unit+" "+item.ID, by); err != nil {
+			if err := agree(a, cmd, trust.GateQueueClose, item.Unit+" "+item.ID, by); err != nil {
 				return err
 			}
-			if item, err = blueprint.Close(p.repo.Root, item.ID, fixed, by.Name, by.Reason, time.Now()); err != nil {
+			if item, err = blueprint.Close(p.Repo.Root, item.ID, fixed, by.Name, by.Reason, time.Now()); err != nil {
 				return err
 			}
 			fmt.Fprintf(a.Stdout, "%s is %s\n", item.ID, item.Status)
@@ -103,27 +104,27 @@ through a new cycle: review and promotion. It is never automatic: the owner sign
 }
 
 // agree checks the owner's contract and records the signature.
-func (a *App) agree(cmd *cobra.Command, g trust.Gate, subject string, by trust.Signed) error {
-	k, err := a.keeper()
+func agree(a *cli.App, cmd *cobra.Command, g trust.Gate, subject string, by trust.Signed) error {
+	k, err := a.Keeper()
 	if err != nil {
 		return err
 	}
-	return trustTrouble(k.Agree(cmd.Context(), g, subject, by))
+	return cli.TrustTrouble(k.Agree(cmd.Context(), g, subject, by))
 }
 
-func newBlueprintJournalCommand(a *App) *cobra.Command {
+func newBlueprintJournalCommand(a *cli.App) *cobra.Command {
 	var asJSONFlag bool
 	cmd := &cobra.Command{
 		Use:   "journal",
 		Short: "List what happened to blueprints",
-		Long:  "List generations, reviews, promotions and what became of the queue, in order." + exitStatus(exitOK, exitUsage, exitCannotRun),
+		Long:  "List generations, reviews, promotions and what became of the queue, in order." + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			p, err := a.openProject(cmd.Context())
+			p, err := a.OpenProject(cmd.Context())
 			if err != nil {
 				return err
 			}
-			entries, err := blueprint.Journal(p.repo.Root)
+			entries, err := blueprint.Journal(p.Repo.Root)
 			if err != nil {
 				return err
 			}
@@ -131,7 +132,7 @@ func newBlueprintJournalCommand(a *App) *cobra.Command {
 				if entries == nil {
 					entries = []blueprint.Entry{}
 				}
-				return asJSON(a.Stdout, entries)
+				return cli.AsJSON(a.Stdout, entries)
 			}
 			for _, e := range entries {
 				fmt.Fprintf(a.Stdout, "%s  %s  %s  %s\n", e.At.Format("2006-01-02 15:04:05"), ui.Sanitize(e.Unit), ui.Sanitize(e.Kind), ui.Sanitize(redact.Clean(e.Text)))

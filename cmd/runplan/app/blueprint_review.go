@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/runplan/runplan/gates/blueprint"
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/llm"
@@ -31,7 +32,7 @@ type blueprintReviewOptions struct {
 	json     bool
 }
 
-func newBlueprintReviewCommand(a *App) *cobra.Command {
+func newBlueprintReviewCommand(a *cli.App) *cobra.Command {
 	var o blueprintReviewOptions
 	cmd := &cobra.Command{
 		Use:   "review UNIT",
@@ -43,15 +44,15 @@ With [models] in the settings the model of the stage review is asked. Else, and 
 file, and the command says where: give it to a new session, save the answer, and hand it over with --answer.
 
 A rejected unit exits with 1, and the list of what is wrong is in a file. Notes become open questions of the blueprint. What is
-critical waits in the queue for a person: runplan blueprint queue.` + exitStatus(exitOK, exitFailed, exitUsage, exitHuman, exitCannotRun, exitInterrupted),
+critical waits in the queue for a person: runplan blueprint queue.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitHuman, cli.ExitCannotRun, cli.ExitInterrupted),
 		Example: `  runplan blueprint review orders
   runplan blueprint review orders --by-hand
   runplan blueprint review orders --answer answer.json --session 4711`,
-		Args: exactlyOne("the name of a unit"),
+		Args: cli.ExactlyOne("the name of a unit"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, stop := interruptible(cmd.Context())
+			ctx, stop := cli.Interruptible(cmd.Context())
 			defer stop()
-			return a.blueprintReview(ctx, args[0], o)
+			return blueprintReview(ctx, a, args[0], o)
 		},
 	}
 	f := cmd.Flags()
@@ -76,52 +77,52 @@ func (o blueprintReviewOptions) state() blueprint.State {
 
 // reviewModel returns the model of [models] for the stage review and a client that asks it. The log of calls records
 // its calls under kind.
-func (a *App) reviewModel(ctx context.Context, p *project, kind string) (llm.Completer, llm.Model, error) {
-	router, err := p.models(ctx)
+func reviewModel(ctx context.Context, a *cli.App, p *cli.Project, kind string) (llm.Completer, llm.Model, error) {
+	router, err := p.Models(ctx)
 	if err != nil {
-		return nil, llm.Model{}, modelTrouble(ctx, err)
+		return nil, llm.Model{}, cli.ModelTrouble(ctx, err)
 	}
 	model, err := router.Model(llm.Review)
 	if err != nil {
-		return nil, llm.Model{}, modelTrouble(ctx, err)
+		return nil, llm.Model{}, cli.ModelTrouble(ctx, err)
 	}
-	options := llm.OptionsOf(p.config.Models)
-	options.Environ, options.Root, options.Redact = a.Environ, p.repo.Root, a.redactor(p).String
-	return a.logged(p, llm.New(options), newTaskID(), kind), model, nil
+	options := llm.OptionsOf(p.Config.Models)
+	options.Environ, options.Root, options.Redact = a.Environ, p.Repo.Root, a.Redactor(p).String
+	return a.Logged(p, llm.New(options), cli.NewTaskID(), kind), model, nil
 }
 
-func (a *App) blueprintReview(ctx context.Context, unit string, o blueprintReviewOptions) error {
+func blueprintReview(ctx context.Context, a *cli.App, unit string, o blueprintReviewOptions) error {
 	switch {
 	case o.reviewer != "" && o.reviewer != "agent" && o.reviewer != "adapter" && o.reviewer != "human":
-		return usage(fmt.Errorf("--reviewer %s is nobody", o.reviewer), "use agent, adapter or human")
+		return cli.Usage(fmt.Errorf("--reviewer %s is nobody", o.reviewer), "use agent, adapter or human")
 	case o.session != "" && o.answer == "":
-		return usage(errors.New("--session goes with --answer"), "a model that runplan asks has a session of its own")
+		return cli.Usage(errors.New("--session goes with --answer"), "a model that runplan asks has a session of its own")
 	}
-	p, err := a.openProject(ctx)
+	p, err := a.OpenProject(ctx)
 	if err != nil {
 		return err
 	}
 	if o.answer != "" {
-		return a.blueprintAnswer(p, unit, o)
+		return blueprintAnswer(a, p, unit, o)
 	}
-	d, err := a.blueprintDeps(ctx, p)
+	d, err := blueprintDeps(ctx, a, p)
 	if err != nil {
 		return err
 	}
-	ask := p.config.Models.Configured() && !o.byHand
+	ask := p.Config.Models.Configured() && !o.byHand
 	if ask {
-		if err := a.trustConfig(p, o.trust); err != nil {
+		if err := a.TrustConfig(p, o.trust); err != nil {
 			return err
 		}
 	}
-	r, err := blueprint.Prepare(ctx, p.repo.Root, blueprint.Options{Unit: unit, State: o.state(), Scope: o.scope, YAML: o.yaml, Reviewer: cmp.Or(o.reviewer, "agent")}, d)
+	r, err := blueprint.Prepare(ctx, p.Repo.Root, blueprint.Options{Unit: unit, State: o.state(), Scope: o.scope, YAML: o.yaml, Reviewer: cmp.Or(o.reviewer, "agent")}, d)
 	if err != nil {
 		return blueprintTrouble(err)
 	}
 	if !ask {
-		return a.waitForAnswer(p, r, o)
+		return waitForAnswer(a, p, r, o)
 	}
-	client, model, err := a.reviewModel(ctx, p, blueprintCall)
+	client, model, err := reviewModel(ctx, a, p, cli.BlueprintCall)
 	if err != nil {
 		return err
 	}
@@ -129,40 +130,40 @@ func (a *App) blueprintReview(ctx context.Context, unit string, o blueprintRevie
 	var answer *llm.AnswerError
 	switch {
 	case errors.As(err, &answer):
-		kept, keepErr := r.Keep(a.redactor(p).String(redact.Clean(answer.Raw)))
+		kept, keepErr := r.Keep(a.Redactor(p).String(redact.Clean(answer.Raw)))
 		if keepErr != nil {
 			return errors.Join(err, keepErr)
 		}
-		return fail(exitFailed, err, "its answer is in %s; a larger model may keep to the format", kept)
+		return cli.Fail(cli.ExitFailed, err, "its answer is in %s; a larger model may keep to the format", kept)
 	case errors.Is(err, blueprint.ErrAnswer):
 		return blueprintTrouble(err)
 	case err != nil:
-		return modelTrouble(ctx, err)
+		return cli.ModelTrouble(ctx, err)
 	}
-	return a.handleReview(r, r.Judged(res, cold, time.Now()), o)
+	return handleReview(a, r, r.Judged(res, cold, time.Now()), o)
 }
 
 // blueprintDeps returns the dependencies for preparing reviews.
-func (a *App) blueprintDeps(ctx context.Context, p *project) (blueprint.Deps, error) {
-	prompts, err := blueprint.LoadPrompts(p.prompts())
+func blueprintDeps(ctx context.Context, a *cli.App, p *cli.Project) (blueprint.Deps, error) {
+	prompts, err := blueprint.LoadPrompts(p.Prompts())
 	if err != nil {
-		return blueprint.Deps{}, usage(err, "correct the project's prompts, or remove them")
+		return blueprint.Deps{}, cli.Usage(err, "correct the project's prompts, or remove them")
 	}
-	o, err := a.summaryOptions(ctx, p.repo.Root)
+	o, err := summaryOptions(ctx, a, p.Repo.Root)
 	if err != nil {
 		return blueprint.Deps{}, err
 	}
-	return blueprint.Deps{Summary: o, Prompts: prompts, Now: time.Now, NewID: newTaskID, Hide: a.redactor(p).String}, nil
+	return blueprint.Deps{Summary: o, Prompts: prompts, Now: time.Now, NewID: cli.NewTaskID, Hide: a.Redactor(p).String}, nil
 }
 
 // waitForAnswer prints what a person has to do next.
-func (a *App) waitForAnswer(p *project, r *blueprint.Review, o blueprintReviewOptions) error {
+func waitForAnswer(a *cli.App, p *cli.Project, r *blueprint.Review, o blueprintReviewOptions) error {
 	if err := r.Wait(); err != nil {
 		return err
 	}
 	if o.json {
 		out := map[string]string{"review_id": r.ID, "prompt": r.PromptPath(), "answer": r.AnswerPath(), "status": "waiting"}
-		if err := asJSON(a.Stdout, out); err != nil {
+		if err := cli.AsJSON(a.Stdout, out); err != nil {
 			return err
 		}
 	} else {
@@ -176,40 +177,40 @@ func (a *App) waitForAnswer(p *project, r *blueprint.Review, o blueprintReviewOp
 		live = " --live"
 	}
 	why := "no model is configured"
-	if p.config.Models.Configured() {
+	if p.Config.Models.Configured() {
 		why = "as --by-hand says"
 	}
-	return fail(exitHuman, fmt.Errorf("the review of %s waits for an answer: %s", r.Unit, why),
+	return cli.Fail(cli.ExitHuman, fmt.Errorf("the review of %s waits for an answer: %s", r.Unit, why),
 		"start a new session that knows nothing of how the code came about, give it the prompt, save its answer in a file, then: runplan blueprint review %s%s --answer FILE", r.Unit, live)
 }
 
-func (a *App) blueprintAnswer(p *project, unit string, o blueprintReviewOptions) error {
-	text, err := a.readAnswer(o.answer)
+func blueprintAnswer(a *cli.App, p *cli.Project, unit string, o blueprintReviewOptions) error {
+	text, err := readAnswer(a, o.answer)
 	if err != nil {
 		return err
 	}
-	r, rec, err := blueprint.Answered(p.repo.Root, unit, o.state(), text, o.session, time.Now())
+	r, rec, err := blueprint.Answered(p.Repo.Root, unit, o.state(), text, o.session, time.Now())
 	switch {
 	case errors.Is(err, blueprint.ErrNotCold):
-		return fail(exitFailed, err, "have it reviewed by a session that did not write it")
+		return cli.Fail(cli.ExitFailed, err, "have it reviewed by a session that did not write it")
 	case errors.Is(err, blueprint.ErrStale):
-		return fail(exitFailed, err, "ask again: runplan blueprint review %s --by-hand", unit)
+		return cli.Fail(cli.ExitFailed, err, "ask again: runplan blueprint review %s --by-hand", unit)
 	case err != nil:
 		return blueprintTrouble(err)
 	}
 	rec.Reviewer = cmp.Or(o.reviewer, rec.Reviewer)
-	return a.handleReview(r, rec, o)
+	return handleReview(a, r, rec, o)
 }
 
 // maxAnswer is the highest size of an answer, in bytes.
 const maxAnswer = 2 << 20
 
-func (a *App) readAnswer(name string) (string, error) {
+func readAnswer(a *cli.App, name string) (string, error) {
 	from := a.Stdin
 	if name != "-" {
 		f, err := os.Open(filepath.Clean(name))
 		if err != nil {
-			return "", usage(fmt.Errorf("read the answer: %w", err), "give the file with the reviewer's JSON")
+			return "", cli.Usage(fmt.Errorf("read the answer: %w", err), "give the file with the reviewer's JSON")
 		}
 		defer f.Close()
 		from = f
@@ -222,25 +223,25 @@ func (a *App) readAnswer(name string) (string, error) {
 }
 
 // handleReview stores a review and prints the result.
-func (a *App) handleReview(r *blueprint.Review, rec blueprint.Record, o blueprintReviewOptions) error {
+func handleReview(a *cli.App, r *blueprint.Review, rec blueprint.Record, o blueprintReviewOptions) error {
 	h, err := r.Handle(rec, time.Now())
 	if err != nil {
 		return err
 	}
 	if o.json {
-		if err := asJSON(a.Stdout, h); err != nil {
+		if err := cli.AsJSON(a.Stdout, h); err != nil {
 			return err
 		}
 	} else {
-		a.showReview(h)
+		showReview(a, h)
 	}
 	if rec.Decision == blueprint.Reject {
-		return fail(exitFailed, fmt.Errorf("%s is rejected: %s", rec.ServiceID, rec.DecisionReason), "what is wrong is in %s; correct the code, or the blueprint where that is wrong, and review it again", h.Returned)
+		return cli.Fail(cli.ExitFailed, fmt.Errorf("%s is rejected: %s", rec.ServiceID, rec.DecisionReason), "what is wrong is in %s; correct the code, or the blueprint where that is wrong, and review it again", h.Returned)
 	}
 	return nil
 }
 
-func (a *App) showReview(h blueprint.Handled) {
+func showReview(a *cli.App, h blueprint.Handled) {
 	rec := h.Record
 	out := func(format string, args ...any) { fmt.Fprintf(a.Stdout, format+"\n", args...) }
 	clean := func(s string) string { return ui.Sanitize(redact.Clean(s)) }
@@ -272,11 +273,11 @@ func blueprintTrouble(err error) error {
 	var answer *llm.AnswerError
 	switch {
 	case errors.Is(err, blueprint.ErrNoQuestion):
-		return usage(err, "ask first: runplan blueprint review UNIT --by-hand")
+		return cli.Usage(err, "ask first: runplan blueprint review UNIT --by-hand")
 	case errors.As(err, &answer), errors.Is(err, blueprint.ErrAnswer):
-		return fail(exitFailed, err, "the answer must be one JSON object, as the prompt says")
+		return cli.Fail(cli.ExitFailed, err, "the answer must be one JSON object, as the prompt says")
 	case errors.Is(err, blueprint.ErrNothingSeen):
-		return fail(exitCannotRun, err, "a reviewer that sees nothing cannot judge; Python, TypeScript and JavaScript need ast-grep")
+		return cli.Fail(cli.ExitCannotRun, err, "a reviewer that sees nothing cannot judge; Python, TypeScript and JavaScript need ast-grep")
 	}
 	return noBlueprint(err)
 }

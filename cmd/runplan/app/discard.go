@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/ui"
@@ -17,7 +18,7 @@ import (
 	"github.com/runplan/runplan/runner/local"
 )
 
-func newDiscardCommand(a *App) *cobra.Command {
+func newDiscardCommand(a *cli.App) *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
 		Use:   "discard RUN",
@@ -29,17 +30,17 @@ plan starts without --new. The worktrees and branches of the run are removed, ex
 work that exists nowhere else; the command lists what it keeps and why. With --all these go as well.
 
 The journal, the logs and the receipts of the run stay. An active run has to be stopped first:
-runplan cancel RUN. What a finished run landed is taken back by runplan undo RUN.` + exitStatus(exitOK, exitUsage, exitCannotRun, exitLocked),
+runplan cancel RUN. What a finished run landed is taken back by runplan undo RUN.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun, cli.ExitLocked),
 		Args: exactlyOneRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := a.notAnAgent("discarding a run"); err != nil {
+			if err := a.NotAnAgent("discarding a run"); err != nil {
 				return err
 			}
-			p, err := a.openProject(cmd.Context())
+			p, err := a.OpenProject(cmd.Context())
 			if err != nil {
 				return err
 			}
-			return a.discard(cmd.Context(), p, args[0], all)
+			return discard(cmd.Context(), a, p, args[0], all)
 		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "also remove worktrees and branches with work that exists nowhere else")
@@ -49,13 +50,13 @@ runplan cancel RUN. What a finished run landed is taken back by runplan undo RUN
 // exactlyOneRun accepts exactly one argument, RUN.
 func exactlyOneRun(_ *cobra.Command, args []string) error {
 	if len(args) != 1 || args[0] == "" {
-		return usage(errors.New("name one run"), "runplan status --all lists them")
+		return cli.Usage(errors.New("name one run"), "runplan status --all lists them")
 	}
 	return nil
 }
 
-func (a *App) discard(ctx context.Context, p *project, name string, all bool) error {
-	s, lock, err := a.hold(ctx, p, name)
+func discard(ctx context.Context, a *cli.App, p *cli.Project, name string, all bool) error {
+	s, lock, err := hold(ctx, a, p, name)
 	if err != nil {
 		return err
 	}
@@ -65,15 +66,15 @@ func (a *App) discard(ctx context.Context, p *project, name string, all bool) er
 		if s.Status == runner.RunDiscarded {
 			hint = "nothing is left to do"
 		}
-		return usage(fmt.Errorf("run %s is %s already", s.Run[:8], s.Status), "%s", hint)
+		return cli.Usage(fmt.Errorf("run %s is %s already", s.Run[:8], s.Status), "%s", hint)
 	}
-	why := "discarded by " + p.person(ctx)
-	if err := a.writeAfterwards(ctx, p, runner.Event{Run: s.Run, Kind: runner.Discarded, Reason: why, Commit: s.Commit}); err != nil {
+	why := "discarded by " + person(ctx, p)
+	if err := writeAfterwards(ctx, a, p, runner.Event{Run: s.Run, Kind: runner.Discarded, Reason: why, Commit: s.Commit}); err != nil {
 		return err
 	}
-	left, err := p.clearAfter(ctx, s.Slug, all)
+	left, err := clearAfter(ctx, p, s.Slug, all)
 	if err != nil {
-		return fail(exitCannotRun, fmt.Errorf("run %s is discarded, but some of its files could not be removed: %w", s.Run[:8], err), "runplan gc tries again")
+		return cli.Fail(cli.ExitCannotRun, fmt.Errorf("run %s is discarded, but some of its files could not be removed: %w", s.Run[:8], err), "runplan gc tries again")
 	}
 	fmt.Fprintf(a.Stdout, "run %s of %s is discarded: %s of %s merged on %s\n", s.Run[:8], ui.Sanitize(s.Plan), phrase.Count(merged(s), "batch", "batches"), fmt.Sprint(len(s.Batches)), ui.Sanitize(s.Branch))
 	for _, x := range left {
@@ -100,42 +101,42 @@ func merged(s runner.Summary) int {
 
 // hold finds the run with the given name, locks it and verifies its journal, so that its summary can be believed. It is an
 // error if the run is running, or if the name is the beginning of several ids.
-func (a *App) hold(ctx context.Context, p *project, name string) (runner.Summary, *local.Lock, error) {
-	s, err := p.oneRun(ctx, name)
+func hold(ctx context.Context, a *cli.App, p *cli.Project, name string) (runner.Summary, *local.Lock, error) {
+	s, err := oneRun(ctx, p, name)
 	if err != nil {
 		return s, nil, err
 	}
-	lock, err := local.TakeLock(p.layout.Lock(s.Slug), time.Now())
+	lock, err := local.TakeLock(p.Layout.Lock(s.Slug), time.Now())
 	if err != nil {
 		return s, nil, err
 	}
-	found, err := a.vouch(ctx, p, s.Run)
+	found, err := a.Vouch(ctx, p, s.Run)
 	for _, text := range found {
 		fmt.Fprintf(a.Stderr, "runplan: %s\n", redact.Clean(text))
 	}
 	var verified []runner.Summary
 	if err == nil {
-		verified, err = p.summaries(ctx, runner.Filter{Run: s.Run})
+		verified, err = p.Summaries(ctx, runner.Filter{Run: s.Run})
 	}
 	if err == nil && len(verified) != 1 {
-		err = noSuchRun(name)
+		err = cli.NoSuchRun(name)
 	}
 	if err != nil {
 		lock.Release()
 		return s, nil, err
 	}
-	p.lookAlive(verified)
+	p.LookAlive(verified)
 	return verified[0], lock, nil
 }
 
 // oneRun finds the one run that a name selects, which must not be running.
-func (p *project) oneRun(ctx context.Context, name string) (runner.Summary, error) {
-	sums, err := p.summaries(ctx, runner.Filter{})
+func oneRun(ctx context.Context, p *cli.Project, name string) (runner.Summary, error) {
+	sums, err := p.Summaries(ctx, runner.Filter{})
 	if err != nil {
 		return runner.Summary{}, err
 	}
-	p.lookAlive(sums)
-	path, err := p.planPath(name)
+	p.LookAlive(sums)
+	path, err := p.PlanPath(name)
 	if err != nil {
 		return runner.Summary{}, err
 	}
@@ -144,11 +145,11 @@ func (p *project) oneRun(ctx context.Context, name string) (runner.Summary, erro
 		return s, err
 	}
 	if s.Status == runner.RunActive {
-		return s, fail(exitLocked, fmt.Errorf("run %s is active", s.Run[:8]), "stop it first: runplan cancel %s", s.Run[:8])
+		return s, cli.Fail(cli.ExitLocked, fmt.Errorf("run %s is active", s.Run[:8]), "stop it first: runplan cancel %s", s.Run[:8])
 	}
-	info, err := p.recall(ctx, s.Run)
-	if err == nil && info.Flags[engineFlag] != "" {
-		return s, usage(fmt.Errorf("run %s belongs to the engine %s, which this command does not reach", s.Run[:8], redact.Clean(info.Flags[engineFlag])), "stop it with: runplan cancel %s", s.Run[:8])
+	info, err := p.Recall(ctx, s.Run)
+	if err == nil && info.Flags[cli.EngineFlag] != "" {
+		return s, cli.Usage(fmt.Errorf("run %s belongs to the engine %s, which this command does not reach", s.Run[:8], redact.Clean(info.Flags[cli.EngineFlag])), "stop it with: runplan cancel %s", s.Run[:8])
 	}
 	return s, err
 }
@@ -161,45 +162,45 @@ func onlyRun(sums []runner.Summary, name, path string) (runner.Summary, error) {
 		if s.Run == name || s.Plan == path || s.Slug == name {
 			return s, nil
 		}
-		if selects(name, s.Run, s.Slug, s.Plan) {
+		if cli.Selects(name, s.Run, s.Slug, s.Plan) {
 			found = append(found, s)
 		}
 	}
 	switch len(found) {
 	case 0:
-		return runner.Summary{}, noSuchRun(name)
+		return runner.Summary{}, cli.NoSuchRun(name)
 	case 1:
 		return found[0], nil
 	}
-	return runner.Summary{}, usage(fmt.Errorf("the ids of %d runs begin with %s", len(found), redact.Clean(name)), "give more of the id; runplan status --all lists them")
+	return runner.Summary{}, cli.Usage(fmt.Errorf("the ids of %d runs begin with %s", len(found), redact.Clean(name)), "give more of the id; runplan status --all lists them")
 }
 
-// writeAfterwards appends an event to the journal of a run that [App.hold] returned.
-func (a *App) writeAfterwards(ctx context.Context, p *project, ev runner.Event) error {
-	j, err := p.openJournal(ctx)
+// writeAfterwards appends an event to the journal of a run that [hold] returned.
+func writeAfterwards(ctx context.Context, a *cli.App, p *cli.Project, ev runner.Event) error {
+	j, err := p.OpenJournal(ctx)
 	if err != nil {
 		return err
 	}
 	defer j.Close()
-	if err := a.signed(j); err != nil {
+	if err := a.Signed(j); err != nil {
 		return err
 	}
 	if err := local.AppendAfterwards(ctx, j, ev); err != nil {
-		return fail(exitCannotRun, err, "")
+		return cli.Fail(cli.ExitCannotRun, err, "")
 	}
 	return nil
 }
 
 // clearAfter removes the worktrees and branches of a slug whose runs are over. It returns what it removed and what it
 // kept.
-func (p *project) clearAfter(ctx context.Context, slug string, all bool) ([]local.Leftover, error) {
-	found, err := p.leftAfter(ctx, slug, all)
+func clearAfter(ctx context.Context, p *cli.Project, slug string, all bool) ([]local.Leftover, error) {
+	found, err := leftAfter(ctx, p, slug, all)
 	if err != nil {
 		return nil, err
 	}
 	var out []local.Leftover
 	for _, x := range found {
-		if err := p.removeLeftover(ctx, x); err != nil {
+		if err := removeLeftover(ctx, p, x); err != nil {
 			return out, err
 		}
 		out = append(out, x)
@@ -208,13 +209,13 @@ func (p *project) clearAfter(ctx context.Context, slug string, all bool) ([]loca
 }
 
 // leftAfter lists the worktrees and branches of a slug, as if its runs were over.
-func (p *project) leftAfter(ctx context.Context, slug string, all bool) ([]local.Leftover, error) {
-	active, err := p.active(ctx)
+func leftAfter(ctx context.Context, p *cli.Project, slug string, all bool) ([]local.Leftover, error) {
+	active, err := active(ctx, p)
 	if err != nil {
 		return nil, err
 	}
 	delete(active, slug) // the caller holds the lock, or only looks
-	found, err := local.Leftovers(ctx, p.repo, p.layout, active)
+	found, err := local.Leftovers(ctx, p.Repo, p.Layout, active)
 	if err != nil {
 		return nil, err
 	}

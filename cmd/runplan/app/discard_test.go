@@ -4,12 +4,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/runner"
 )
 
 func TestSelects(t *testing.T) {
 	for name, want := range map[string]bool{"": true, "1f0c": true, "1f0c2a7b": true, "plan": true, "docs/plan.md": true, "0c2a": false, "plan.md": false, "other": false} {
-		if got := selects(name, "1f0c2a7b-aa", "plan", "docs/plan.md"); got != want {
+		if got := cli.Selects(name, "1f0c2a7b-aa", "plan", "docs/plan.md"); got != want {
 			t.Errorf("selects(%q) = %v, want %v", name, got, want)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/tokens"
 	"github.com/runplan/runplan/internal/ui"
@@ -21,7 +22,7 @@ type enrichOptions struct {
 	json    bool
 }
 
-func newEnrichCommand(a *App) *cobra.Command {
+func newEnrichCommand(a *cli.App) *cobra.Command {
 	var o enrichOptions
 	cmd := &cobra.Command{
 		Use:   "enrich [REPO]",
@@ -36,19 +37,19 @@ said stays when the command is interrupted. Everything works without enrichment.
   runplan enrich --limit 20            a first look at twenty files
   runplan enrich --promote             the rest, and into the index
   runplan enrich --limit 0 --promote   ask nothing, only copy` +
-			exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun, exitLocked, exitInterrupted),
+			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitLocked, cli.ExitInterrupted),
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, stop := interruptible(cmd.Context())
+			ctx, stop := cli.Interruptible(cmd.Context())
 			defer stop()
 			dir := ""
 			if len(args) == 1 {
 				dir = args[0]
 			}
 			if o.limit < 0 && cmd.Flags().Changed("limit") {
-				return usage(fmt.Errorf("--limit %d is below 0", o.limit), "maximum number of files (0: none; default: all)")
+				return cli.Usage(fmt.Errorf("--limit %d is below 0", o.limit), "maximum number of files (0: none; default: all)")
 			}
-			return a.enrich(ctx, dir, o)
+			return enrichIndex(ctx, a, dir, o)
 		},
 	}
 	f := cmd.Flags()
@@ -59,26 +60,26 @@ said stays when the command is interrupted. Everything works without enrichment.
 	return cmd
 }
 
-func (a *App) enrich(ctx context.Context, dir string, o enrichOptions) error {
-	a.dir = dir
-	p, err := a.openProject(ctx)
+func enrichIndex(ctx context.Context, a *cli.App, dir string, o enrichOptions) error {
+	a.Dir = dir
+	p, err := a.OpenProject(ctx)
 	if err != nil {
 		return err
 	}
-	if err := a.trustConfig(p, o.trust); err != nil {
+	if err := a.TrustConfig(p, o.trust); err != nil {
 		return err
 	}
-	r, err := a.openRetrieval(ctx, p, tokens.Budget{})
+	r, err := openRetrieval(ctx, a, p, tokens.Budget{})
 	if err != nil {
 		return err
 	}
 	defer r.close()
-	prompts, err := enrich.LoadPrompts(p.prompts())
+	prompts, err := enrich.LoadPrompts(p.Prompts())
 	if err != nil {
-		return usage(err, "correct the project's prompts, or remove them")
+		return cli.Usage(err, "correct the project's prompts, or remove them")
 	}
 	d := enrich.Deps{
-		Base: r.base, Repo: r.repo, Root: p.repo.Root, Task: newTaskID(), LLM: r.llm, Model: r.router.Model, Margin: p.config.Models.Margin, Log: r.journal,
+		Base: r.base, Repo: r.repo, Root: p.Repo.Root, Task: cli.NewTaskID(), LLM: r.llm, Model: r.router.Model, Margin: p.Config.Models.Margin, Log: r.journal,
 		Prompts: prompts, Redact: r.clean, Now: time.Now,
 		Each: func(done, total int, path string) {
 			fmt.Fprintf(a.Stderr, "%d of %d  %s\n", done, total, ui.Sanitize(path))
@@ -86,41 +87,41 @@ func (a *App) enrich(ctx context.Context, dir string, o enrichOptions) error {
 	}
 	res, err := enrich.Files(ctx, d, o.limit)
 	if err != nil {
-		return modelTrouble(ctx, err)
+		return cli.ModelTrouble(ctx, err)
 	}
 	if o.promote {
-		if res.Promote, err = a.promote(ctx, p, d); err != nil {
+		if res.Promote, err = promote(ctx, a, p, d); err != nil {
 			return err
 		}
 	}
 	if o.json {
-		return asJSON(a.Stdout, res)
+		return cli.AsJSON(a.Stdout, res)
 	}
-	return a.printEnriched(res, o)
+	return printEnriched(a, res, o)
 }
 
 // promote copies the enriched knowledge into the index. No other process may be writing to the index.
-func (a *App) promote(ctx context.Context, p *project, d enrich.Deps) (int, error) {
-	db, err := store.OpenCurated(ctx, curatedFile(p.repo))
+func promote(ctx context.Context, a *cli.App, p *cli.Project, d enrich.Deps) (int, error) {
+	db, err := store.OpenCurated(ctx, cli.CuratedFile(p.Repo))
 	if err != nil {
-		return 0, curatedTrouble(err)
+		return 0, cli.CuratedTrouble(err)
 	}
 	n, err := enrich.Promote(ctx, d, db)
 	if err := errors.Join(err, db.Close()); err != nil {
-		return n, curatedTrouble(err)
+		return n, cli.CuratedTrouble(err)
 	}
 	return n, nil
 }
 
-func (a *App) printEnriched(res enrich.Result, o enrichOptions) error {
+func printEnriched(a *cli.App, res enrich.Result, o enrichOptions) error {
 	rows := [][]string{
 		{"files in the index", fmt.Sprint(res.Files)}, {"asked about", fmt.Sprint(res.Asked)}, {"known already", fmt.Sprint(res.Current)},
-		{"skipped", fmt.Sprint(len(res.Skipped))}, {"left out by the limit", fmt.Sprint(res.Left)}, {"tokens", tokensOf(res.Tokens)},
+		{"skipped", fmt.Sprint(len(res.Skipped))}, {"left out by the limit", fmt.Sprint(res.Left)}, {"tokens", cli.TokensOf(res.Tokens)},
 	}
 	if o.promote {
 		rows = append(rows, []string{"copied into the index", fmt.Sprint(res.Promote)})
 	}
-	if err := table(a.Stdout, []string{"enrichment", ">count"}, rows); err != nil {
+	if err := cli.Table(a.Stdout, []string{"enrichment", ">count"}, rows); err != nil {
 		return err
 	}
 	for _, s := range res.Skipped {

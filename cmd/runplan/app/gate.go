@@ -18,6 +18,7 @@ import (
 	"github.com/runplan/runplan/gates/differential"
 	"github.com/runplan/runplan/gates/report"
 	"github.com/runplan/runplan/gates/suite"
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/config"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/ui"
@@ -42,7 +43,7 @@ type gateOptions struct {
 	mutants      mutantOptions
 }
 
-func newGateCommand(a *App) *cobra.Command {
+func newGateCommand(a *cli.App) *cobra.Command {
 	var o gateOptions
 	cmd := &cobra.Command{
 		Use:   "gate",
@@ -55,13 +56,13 @@ the merge base with --base, or with the branch that everybody's work goes to; wi
 the last commit. --all looks at the whole tree.
 
 A gate that cannot look is neither a pass nor a failure of the code: the others still answer,
-and the exit status is 5.` + exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun, exitInterrupted),
+and the exit status is 5.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !cmd.Flags().Changed("baseline") {
 				o.baseline = o.base != ""
 			}
-			return a.gate(cmd.Context(), o)
+			return gate(cmd.Context(), a, o)
 		},
 	}
 	f := cmd.Flags()
@@ -89,8 +90,8 @@ and the exit status is 5.` + exitStatus(exitOK, exitFailed, exitUsage, exitCanno
 
 // inspection is one check of the working tree by "runplan gate".
 type inspection struct {
-	app      *App
-	project  *project
+	app      *cli.App
+	project  *cli.Project
 	self     string // this program
 	reaper   *lateReaper
 	rules    *ruleBooks
@@ -108,21 +109,21 @@ type inspection struct {
 	forget   string       // a temporary log folder that can be deleted
 }
 
-func (a *App) gate(ctx context.Context, o gateOptions) error {
+func gate(ctx context.Context, a *cli.App, o gateOptions) error {
 	if err := errors.Join(o.regression.check(), o.mutants.check()); err != nil {
 		return err
 	}
-	p, err := a.openProject(ctx)
+	p, err := a.OpenProject(ctx)
 	if err != nil {
 		return err
 	}
-	p.config.Gates.StrictAST = p.config.Gates.StrictAST || o.strictAST
+	p.Config.Gates.StrictAST = p.Config.Gates.StrictAST || o.strictAST
 	self, err := os.Executable()
 	if err != nil {
-		return fail(exitCannotRun, fmt.Errorf("find the runplan executable: %w", err), "")
+		return cli.Fail(cli.ExitCannotRun, fmt.Errorf("find the runplan executable: %w", err), "")
 	}
 	if !o.list { // --list runs nothing
-		if err := a.trustConfig(p, o.trust); err != nil {
+		if err := a.TrustConfig(p, o.trust); err != nil {
 			return err
 		}
 	}
@@ -131,19 +132,19 @@ func (a *App) gate(ctx context.Context, o gateOptions) error {
 	// Git reads the tree in parallel while the gates are built. On an unchanged tree, waiting for both would dominate
 	// the time.
 	if !o.list {
-		go func() { x.tree <- writtenAt(ctx, p.repo, o.base) }()
+		go func() { x.tree <- writtenAt(ctx, p.Repo, o.base) }()
 		defer func() { <-x.tree }() // wait for git to finish
 	}
-	x.rules = a.ruleBooks(ctx, p)
+	x.rules = openRuleBooks(ctx, a, p)
 	var done func()
-	x.settings, done = a.suiteOf(p, self, o.requireTests, x.rules)
+	x.settings, done = suiteOf(a, p, self, o.requireTests, x.rules)
 	defer done()
 	x.settings.Affected = !o.all
 	if x.settings.Detect {
-		x.settings.Found = gates.DetectIn(p.repo.Root)
+		x.settings.Found = gates.DetectIn(p.Repo.Root)
 	}
 	flagged := append(x.regression(), x.mutants()...)
-	if x.gates, err = chosenGates(append(suite.All(p.repo.Root, x.settings), flagged...), o.only); err != nil {
+	if x.gates, err = chosenGates(append(suite.All(p.Repo.Root, x.settings), flagged...), o.only); err != nil {
 		return err
 	}
 	for _, g := range flagged { // --only need not name gates that have a flag of their own
@@ -155,7 +156,7 @@ func (a *App) gate(ctx context.Context, o gateOptions) error {
 		return x.list(ctx)
 	}
 	x.tellWhatRuns()
-	ctx, stop := interruptible(ctx, syscall.SIGHUP)
+	ctx, stop := cli.Interruptible(ctx, syscall.SIGHUP)
 	defer stop()
 	return x.look(ctx)
 }
@@ -163,7 +164,7 @@ func (a *App) gate(ctx context.Context, o gateOptions) error {
 // tellWhatRuns names the programs of the gates if the user was not asked to trust them. A repository without .runplan
 // has no configuration to trust; its gates follow from its files.
 func (x *inspection) tellWhatRuns() {
-	if _, err := os.Lstat(x.project.layout.Root); err == nil {
+	if _, err := os.Lstat(x.project.Layout.Root); err == nil {
 		return
 	}
 	var programs []string
@@ -199,7 +200,7 @@ func chosenGates(all []gates.Gate, only []string) ([]gates.Gate, error) {
 			err = fmt.Errorf("%w; did you mean %q?", err, near)
 		}
 		slices.Sort(names)
-		return nil, usage(err, "the gates of this tree: %s", strings.Join(names, ", "))
+		return nil, cli.Usage(err, "the gates of this tree: %s", strings.Join(names, ", "))
 	}
 	return slices.DeleteFunc(all, func(g gates.Gate) bool {
 		return !slices.ContainsFunc(only, func(w string) bool { return means(w, g.Info().Name) })
@@ -220,11 +221,11 @@ func (x *inspection) list(ctx context.Context) error {
 	}
 	slices.SortStableFunc(infos, func(a, b gates.Info) int { return cmp.Compare(a.Cost, b.Cost) })
 	all := make([]listedGate, len(infos))
-	for i, r := range gates.Examine(ctx, x.project.repo.Root, x.app.Environ, infos) {
+	for i, r := range gates.Examine(ctx, x.project.Repo.Root, x.app.Environ, infos) {
 		all[i] = listedGate{infos[i], r}
 	}
 	if x.options.json {
-		return asJSON(x.app.Stdout, all)
+		return cli.AsJSON(x.app.Stdout, all)
 	}
 	var rows [][]string
 	for _, l := range all {
@@ -232,7 +233,7 @@ func (x *inspection) list(ctx context.Context) error {
 		found, _ := foundTools(l.Readiness)
 		rows = append(rows, []string{l.Name, string(l.Kind), l.Cost.String(), blocks, string(l.State), ui.Cut(ui.Sanitize(found), 80, "…"), ui.Cut(ui.Sanitize(l.Command), 100, "…")})
 	}
-	return table(x.app.Stdout, []string{"gate", "kind", "cost", "failure", "state", "tools", "command"}, rows)
+	return cli.Table(x.app.Stdout, []string{"gate", "kind", "cost", "failure", "state", "tools", "command"}, rows)
 }
 
 // Kindly returns the kind of the gate as a word.
@@ -294,7 +295,7 @@ func (x *inspection) look(ctx context.Context) error {
 		return err
 	}
 	list, at := watched(list)
-	line := x.app.status(at.text)
+	line := status(x.app, at.text)
 	verdict, blind, err := gates.RunAll(ctx, list, x.subject, func(r gates.Report) {
 		if !x.options.json && r.Command != "" && line == nil { // the command may take long
 			fmt.Fprintf(x.app.Stderr, "%s: %s\n", r.Gate, r.Status)
@@ -302,10 +303,10 @@ func (x *inspection) look(ctx context.Context) error {
 	})
 	line.Close()
 	if ctx.Err() != nil {
-		return fail(exitInterrupted, errors.New("interrupted; not all gates ran"), "")
+		return cli.Fail(cli.ExitInterrupted, errors.New("interrupted; not all gates ran"), "")
 	}
 	if err != nil {
-		return fail(exitCannotRun, err, "")
+		return cli.Fail(cli.ExitCannotRun, err, "")
 	}
 	if x.forget != "" && verdict.OK() {
 		for i := range verdict.Reports {
@@ -317,13 +318,13 @@ func (x *inspection) look(ctx context.Context) error {
 	if err := x.show(verdict); err != nil {
 		return err
 	}
-	if err := x.export(report.Run{Version: version(), Verdict: verdict, Base: x.subject.Base}); err != nil {
+	if err := x.export(report.Run{Version: cli.Version(), Verdict: verdict, Base: x.subject.Base}); err != nil {
 		return err
 	}
 	if err := outcomeOf(verdict, blind); x.options.json || len(blind) > 0 {
 		return err
 	} else if err != nil {
-		return &failure{code: exitFailed, err: errors.New("")} // the last line of the output says it
+		return &cli.Failure{Code: cli.ExitFailed, Err: errors.New("")} // the last line of the output says it
 	}
 	return nil
 }
@@ -331,12 +332,12 @@ func (x *inspection) look(ctx context.Context) error {
 // outcomeOf converts a verdict into the exit status.
 func outcomeOf(v gates.Verdict, blind []*gates.GateError) error {
 	if len(blind) > 0 {
-		return fail(exitCannotRun, blind[0], "this is neither a pass nor a failure; fix it, or disable the gate: [gates] disable")
+		return cli.Fail(cli.ExitCannotRun, blind[0], "this is neither a pass nor a failure; fix it, or disable the gate: [gates] disable")
 	}
 	if v.OK() {
 		return nil
 	}
-	return fail(exitFailed, errors.New(blocking(v)), "")
+	return cli.Fail(cli.ExitFailed, errors.New(blocking(v)), "")
 }
 
 // blocking counts the findings that block.
@@ -346,7 +347,7 @@ func blocking(v gates.Verdict) string {
 
 // prepare finds the changed files and creates the log folder.
 func (x *inspection) prepare(ctx context.Context) (err error) {
-	repo := x.project.repo
+	repo := x.project.Repo
 	logs, err := x.logs()
 	if err != nil {
 		return err
@@ -361,11 +362,11 @@ func (x *inspection) prepare(ctx context.Context) (err error) {
 	}
 	x.from, x.ignored, x.hidden = tree.from, tree.ignored, tree.hidden
 	if tree.err != nil {
-		return fail(exitCannotRun, tree.err, "")
+		return cli.Fail(cli.ExitCannotRun, tree.err, "")
 	}
-	hide := x.app.redactor(x.project)
+	hide := x.app.Redactor(x.project)
 	x.subject = gates.Subject{
-		Dir: repo.Root, Base: x.from.Commit, Tree: tree.hash, Env: x.app.Environ, Timeout: time.Duration(x.project.config.Gates.Timeout),
+		Dir: repo.Root, Base: x.from.Commit, Tree: tree.hash, Env: x.app.Environ, Timeout: time.Duration(x.project.Config.Gates.Timeout),
 		LogDir: logs.dir, Redact: hide.String, Diff: gates.GitDiff(repo, x.from.Tree, tree.hash),
 	}
 	if x.options.all {
@@ -378,7 +379,7 @@ func (x *inspection) prepare(ctx context.Context) (err error) {
 	}
 	changes, err := x.subject.Diff.Changes(ctx)
 	if err != nil {
-		return fail(exitCannotRun, err, "")
+		return cli.Fail(cli.ExitCannotRun, err, "")
 	}
 	for _, c := range changes {
 		x.subject.Changed = append(x.subject.Changed, c.Path)
@@ -389,7 +390,7 @@ func (x *inspection) prepare(ctx context.Context) (err error) {
 // wholeTree marks all files as new, except for gates that compare with the base.
 func (x *inspection) wholeTree() {
 	change := x.subject.Diff
-	x.subject.Diff = gates.GitDiff(x.project.repo, emptyTree(x.subject.Tree), x.subject.Tree)
+	x.subject.Diff = gates.GitDiff(x.project.Repo, emptyTree(x.subject.Tree), x.subject.Tree)
 	for i, g := range x.gates {
 		if g.Info().Compares {
 			x.gates[i] = gates.Seeing(g, change)

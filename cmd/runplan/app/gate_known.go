@@ -13,6 +13,7 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/cache"
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/patterns"
 	"github.com/runplan/runplan/runner/local"
@@ -21,18 +22,18 @@ import (
 // cached wraps the gates with the result cache and the reaper.
 func (x *inspection) cached(ctx context.Context) ([]gates.Gate, error) {
 	list := underReaper(x.gates, x.reaper)
-	l := x.project.layout
+	l := x.project.Layout
 	if _, err := os.Stat(l.Root); err != nil || x.options.noCache || x.hidden {
 		return list, nil
 	}
-	s, err := x.app.seal()
+	s, err := x.app.Seal()
 	if err != nil {
 		return list, nil // without a key no cache entry can be verified later, so nothing is cached
 	}
 	x.store = cache.Store{Dir: l.GateCache(), Seal: s}
-	complete, err := x.store.Complete(ctx, x.project.repo, x.subject.Tree)
+	complete, err := x.store.Complete(ctx, x.project.Repo, x.subject.Tree)
 	if err != nil {
-		return nil, fail(exitCannotRun, err, "")
+		return nil, cli.Fail(cli.ExitCannotRun, err, "")
 	}
 	if !complete {
 		return list, nil
@@ -42,13 +43,13 @@ func (x *inspection) cached(ctx context.Context) ([]gates.Gate, error) {
 		return nil, fmt.Errorf("write the settings of the gates: %w", err)
 	}
 	place := cache.Place{
-		Root: x.project.repo.Root, Ignored: x.ignored, Self: x.self, Programs: x.named(), Env: x.app.Environ,
-		More: []string{string(settings), fmt.Sprint(x.options.all), x.project.config.Digest},
+		Root: x.project.Repo.Root, Ignored: x.ignored, Self: x.self, Programs: x.named(), Env: x.app.Environ,
+		More: []string{string(settings), fmt.Sprint(x.options.all), x.project.Config.Digest},
 	}
 	for _, p := range x.settings.Projects(place.Root) {
 		place.Roots = append(place.Roots, p.Root)
 	}
-	for _, layer := range x.app.ruleLayers(place.Root) {
+	for _, layer := range ruleLayers(x.app, place.Root) {
 		place.More = append(place.More, contents(layer.lessons), contents(layer.patterns))
 	}
 	x.around = cache.Surroundings(place)
@@ -60,7 +61,7 @@ func (x *inspection) cached(ctx context.Context) ([]gates.Gate, error) {
 
 // named returns the programs that the configuration or the environment names.
 func (x *inspection) named() []string {
-	out := []string{x.project.config.Gates.AstGrep}
+	out := []string{x.project.Config.Gates.AstGrep}
 	if p, ok := x.app.Getenv(patterns.EnvVar); ok {
 		out = append(out, p)
 	}
@@ -87,7 +88,7 @@ func contents(dir string) string {
 func (x *inspection) readRules(list []gates.Gate) error {
 	for _, g := range list {
 		name := g.Info().Name
-		if slices.ContainsFunc(x.app.ruleLayers(x.project.repo.Root), func(l ruleLayer) bool { return l.has(name) }) && !cache.Known(g, x.subject) {
+		if slices.ContainsFunc(ruleLayers(x.app, x.project.Repo.Root), func(l ruleLayer) bool { return l.has(name) }) && !cache.Known(g, x.subject) {
 			if err := x.rules.read(name); err != nil {
 				return err
 			}
@@ -108,10 +109,10 @@ func (x *inspection) baseline() (*local.Baseline, error) {
 func (x *inspection) baselineOf(subject gates.Subject) (*local.Baseline, error) {
 	reaper, err := x.reaper.get()
 	if err != nil {
-		return nil, fail(exitCannotRun, err, "")
+		return nil, cli.Fail(cli.ExitCannotRun, err, "")
 	}
 	subject.Reaper = reaper
-	c := x.project.config.Workspace
+	c := x.project.Config.Workspace
 	key := func(info gates.Info, s gates.Subject) string {
 		if k := cache.Key(info, s, x.around); k != "" {
 			return "base-" + k
@@ -119,8 +120,8 @@ func (x *inspection) baselineOf(subject gates.Subject) (*local.Baseline, error) 
 		return ""
 	}
 	return &local.Baseline{
-		Home: x.app.cacheDir(), Environ: x.app.Environ,
-		Repo: x.project.repo, Layout: x.project.layout, Settings: x.settings, Subject: subject,
+		Home: x.app.CacheDir(), Environ: x.app.Environ,
+		Repo: x.project.Repo, Layout: x.project.Layout, Settings: x.settings, Subject: subject,
 		Setup: local.Setup{Copy: c.Copy, Command: c.Setup, Timeout: time.Duration(c.SetupTimeout), Env: x.app.Environ, Reaper: reaper},
 		Note:  func(text string) { fmt.Fprintf(x.app.Stderr, "warning: %s\n", ui.Sanitize(text)) },
 		Recall: func(info gates.Info, s gates.Subject) (gates.Report, bool) {

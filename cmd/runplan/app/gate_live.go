@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/ui"
 )
 
@@ -75,7 +76,7 @@ func (o observed) Check(ctx context.Context, s gates.Subject) (gates.Report, err
 }
 
 // status shows a line on the terminal that says what runs now. Without a terminal it returns nil.
-func (a *App) status(text func(time.Time) string) *ui.Status {
+func status(a *cli.App, text func(time.Time) string) *ui.Status {
 	in, _ := a.Stdin.(*os.File)
 	out, _ := a.Stderr.(*os.File)
 	return ui.ShowStatus(a.Getenv, in, out, text)

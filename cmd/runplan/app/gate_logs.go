@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/runplan/runplan/internal/cli"
 )
 
 type logFolder struct {
@@ -15,7 +17,7 @@ type logFolder struct {
 // logs creates the folder for the output of gates. It is under .runplan if that is writable, else a temporary folder,
 // because nothing else may appear in the tree.
 func (x *inspection) logs() (logFolder, error) {
-	l := x.project.layout
+	l := x.project.Layout
 	if _, err := os.Stat(l.Root); err == nil && l.Make() == nil {
 		parent := filepath.Join(l.Root, "logs", "gate")
 		if os.MkdirAll(parent, 0o755) == nil {
@@ -27,7 +29,7 @@ func (x *inspection) logs() (logFolder, error) {
 	}
 	dir, err := os.MkdirTemp("", "runplan-gate-")
 	if err != nil {
-		return logFolder{}, fail(exitCannotRun, fmt.Errorf("make a folder for logs: %w", err), "")
+		return logFolder{}, cli.Fail(cli.ExitCannotRun, fmt.Errorf("make a folder for logs: %w", err), "")
 	}
 	return logFolder{dir, true}, nil
 }

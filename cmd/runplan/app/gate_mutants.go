@@ -7,6 +7,7 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/mutants"
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/runner/local"
 )
@@ -25,11 +26,11 @@ type mutantOptions struct {
 func (o mutantOptions) check() error {
 	switch {
 	case !o.asked && (o.bar != 0 || o.budget != defaultMutantsBudget):
-		return usage(errors.New("--mutants-budget and --mutants-bar need --mutants"), "")
+		return cli.Usage(errors.New("--mutants-budget and --mutants-bar need --mutants"), "")
 	case o.budget <= 0:
-		return usage(errors.New("--mutants-budget must be more than 0"), "for example: --mutants-budget 2m")
+		return cli.Usage(errors.New("--mutants-budget must be more than 0"), "for example: --mutants-budget 2m")
 	case o.bar < 0 || o.bar > 100:
-		return usage(errors.New("--mutants-bar is a percentage from 0 to 100"), "")
+		return cli.Usage(errors.New("--mutants-bar is a percentage from 0 to 100"), "")
 	}
 	return nil
 }

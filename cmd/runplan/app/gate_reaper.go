@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/proc"
 )
 
@@ -20,7 +21,7 @@ type lateReaper struct {
 
 func (l *lateReaper) get() (*proc.Reaper, error) {
 	l.once.Do(func() {
-		if l.reaper, l.err = startReaper(l.self); l.err != nil {
+		if l.reaper, l.err = cli.StartReaper(l.self); l.err != nil {
 			l.err = fmt.Errorf("start the reaper process: %w", l.err)
 		}
 	})

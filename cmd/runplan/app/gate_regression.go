@@ -6,6 +6,7 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/differential"
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/runner/local"
 )
@@ -21,9 +22,9 @@ type regressionOptions struct {
 func (o regressionOptions) check() error {
 	switch {
 	case len(o.files) == 0 && (o.command != "" || o.runs != differential.DefaultRuns):
-		return usage(errors.New("--regression-command and --regression-runs need --regression"), "name the test: --regression PATH")
+		return cli.Usage(errors.New("--regression-command and --regression-runs need --regression"), "name the test: --regression PATH")
 	case o.runs < 1:
-		return usage(errors.New("--regression-runs is the number of runs on each side, 1 or more"), "")
+		return cli.Usage(errors.New("--regression-runs is the number of runs on each side, 1 or more"), "")
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"sync"
 
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/config"
 	"github.com/runplan/runplan/lessons"
 	"github.com/runplan/runplan/patterns"
@@ -27,7 +28,7 @@ func (l ruleLayer) has(gate string) bool {
 
 // ruleLayers returns the rule folders of the user and of the project at root. Later layers override earlier ones. A
 // user without a home folder has none.
-func (a *App) ruleLayers(root string) []ruleLayer {
+func ruleLayers(a *cli.App, root string) []ruleLayer {
 	at := func(name, dir string) ruleLayer {
 		return ruleLayer{name, filepath.Join(dir, "lessons"), filepath.Join(dir, "patterns")}
 	}
@@ -45,24 +46,24 @@ type ruleBooks struct {
 	program  func(context.Context) (patterns.Program, error)
 }
 
-func (a *App) ruleBooks(ctx context.Context, p *project) *ruleBooks {
-	root := p.repo.Root
+func openRuleBooks(ctx context.Context, a *cli.App, p *cli.Project) *ruleBooks {
+	root := p.Repo.Root
 	find := sync.OnceValues(func() (patterns.Program, error) {
-		return patterns.Find(context.WithoutCancel(ctx), a.Environ, p.config.Gates.AstGrep)
+		return patterns.Find(context.WithoutCancel(ctx), a.Environ, p.Config.Gates.AstGrep)
 	})
 	return &ruleBooks{
 		lessons: sync.OnceValues(func() (*lessons.Scanner, error) {
-			lib, _, err := a.lessonsOf(root)
+			lib, _, err := lessonsOf(a, root)
 			if err != nil {
 				return nil, err
 			}
 			s, err := lessons.NewScanner(lib.Lessons, lessons.Options{})
 			if err != nil {
-				return nil, usage(err, "correct the lesson")
+				return nil, cli.Usage(err, "correct the lesson")
 			}
 			return s, nil
 		}),
-		patterns: sync.OnceValues(func() ([]patterns.Rule, error) { return a.patternsOf(root) }),
+		patterns: sync.OnceValues(func() ([]patterns.Rule, error) { return patternsOf(a, root) }),
 		program:  func(context.Context) (patterns.Program, error) { return find() },
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/report"
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/ui"
 )
@@ -27,7 +28,7 @@ type gateResult struct {
 
 func (x *inspection) show(v gates.Verdict) error {
 	if x.options.json {
-		return asJSON(x.app.Stdout, gateResult{v.Status, x.subject.Base, x.subject.Tree, len(x.subject.Changed), v.Tests(), v.Reports})
+		return cli.AsJSON(x.app.Stdout, gateResult{v.Status, x.subject.Base, x.subject.Tree, len(x.subject.Changed), v.Tests(), v.Reports})
 	}
 	return x.print(x.app.Stdout, v)
 }
@@ -46,7 +47,7 @@ func (x *inspection) export(r report.Run) error {
 			}
 		}
 		if err != nil {
-			return fail(exitCannotRun, fmt.Errorf("write the report: %w", err), "")
+			return cli.Fail(cli.ExitCannotRun, fmt.Errorf("write the report: %w", err), "")
 		}
 		return nil
 	}
@@ -85,12 +86,12 @@ func (x *inspection) print(w io.Writer, v gates.Verdict) error {
 		}
 		rows = append(rows, []string{r.Gate, string(r.Status), tests, ui.Duration(r.Duration), note})
 	}
-	if err := table(w, []string{"gate", "status", "tests", ">time", "note"}, rows); err != nil {
+	if err := cli.Table(w, []string{"gate", "status", "tests", ">time", "note"}, rows); err != nil {
 		return err
 	}
 	if len(skipped) > 0 {
 		fmt.Fprintln(w)
-		if err := table(w, nil, skipped); err != nil {
+		if err := cli.Table(w, nil, skipped); err != nil {
 			return err
 		}
 	}
@@ -100,7 +101,7 @@ func (x *inspection) print(w io.Writer, v gates.Verdict) error {
 	for _, r := range v.Reports {
 		if (r.Status == gates.Fail || r.Status == gates.Errored) && r.Log != "" {
 			log := r.Log
-			if rel := x.project.rel(log); filepath.IsLocal(rel) {
+			if rel := x.project.Rel(log); filepath.IsLocal(rel) {
 				log = rel
 			}
 			fmt.Fprintf(w, "log of %s: %s\n", r.Gate, log)
@@ -118,7 +119,7 @@ func (x *inspection) ending(v gates.Verdict) string {
 	}
 	against := x.from.Why
 	if x.from.Commit != "" {
-		against = fmt.Sprintf("%s, %s", short(x.from.Commit), against)
+		against = fmt.Sprintf("%s, %s", cli.Short(x.from.Commit), against)
 	}
 	found := ""
 	if len(v.Blocking()) > 0 {
@@ -126,8 +127,6 @@ func (x *inspection) ending(v gates.Verdict) string {
 	}
 	return fmt.Sprintf("%s: %s%s, compared with %s", v.Status, found, what, ui.Sanitize(against))
 }
-
-func short(commit string) string { return commit[:min(len(commit), 10)] }
 
 // findingLines formats findings as compilers do, sorted by position.
 func findingLines(reports []gates.Report) []string {

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/ui"
 )
@@ -173,34 +174,34 @@ func level(named map[string]string, head string) bool {
 func compareWith(ctx context.Context, repo *git.Repo, given string) (comparison, error) {
 	head, branch, err := repo.Head(ctx)
 	if err != nil && !errors.Is(err, git.ErrNoCommits) {
-		return comparison{}, fail(exitCannotRun, err, "")
+		return comparison{}, cli.Fail(cli.ExitCannotRun, err, "")
 	}
 	if head == "" && given == "" {
 		empty, err := repo.EmptyTree(ctx)
 		if err != nil {
-			return comparison{}, fail(exitCannotRun, err, "")
+			return comparison{}, cli.Fail(cli.ExitCannotRun, err, "")
 		}
 		return comparison{Tree: empty, Why: "nothing: there is no commit yet"}, nil
 	}
 	name, commit := given, ""
 	if given != "" {
 		if strings.HasPrefix(given, "-") {
-			return comparison{}, usage(fmt.Errorf("%q is not a commit", ui.Sanitize(given)), "")
+			return comparison{}, cli.Usage(fmt.Errorf("%q is not a commit", ui.Sanitize(given)), "")
 		}
 		commit, err = repo.Resolve(ctx, given)
 		if err != nil || commit == "" {
-			return comparison{}, usage(fmt.Errorf("commit or branch %q not found", ui.Sanitize(given)),
+			return comparison{}, cli.Usage(fmt.Errorf("commit or branch %q not found", ui.Sanitize(given)),
 				"fetch the branch first; in CI, the clone may be too shallow")
 		}
 	} else if name, commit, err = repo.Upstream(ctx, branch); err != nil {
-		return comparison{}, fail(exitCannotRun, err, "")
+		return comparison{}, cli.Fail(cli.ExitCannotRun, err, "")
 	}
 	c := comparison{Commit: head, Why: "the last commit"}
 	if commit != "" && head != "" {
 		common, err := repo.MergeBase(ctx, commit, head)
 		switch {
 		case err != nil:
-			return comparison{}, fail(exitCannotRun, err, "")
+			return comparison{}, cli.Fail(cli.ExitCannotRun, err, "")
 		case common == "" && given != "":
 			c = comparison{Commit: commit, Why: name + ", which shares no history with the checkout"}
 		case common != "" && common != head:
@@ -212,7 +213,7 @@ func compareWith(ctx context.Context, repo *git.Repo, given string) (comparison,
 		c = comparison{Commit: commit, Why: name}
 	}
 	if c.Tree, err = repo.TreeOf(ctx, c.Commit); err != nil {
-		return comparison{}, fail(exitCannotRun, err, "")
+		return comparison{}, cli.Fail(cli.ExitCannotRun, err, "")
 	}
 	return c, nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/runplan/runplan/gates/blueprint"
 	"github.com/runplan/runplan/gates/plugin"
 	"github.com/runplan/runplan/gates/rules"
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/config"
 	"github.com/runplan/runplan/internal/proc"
 )
@@ -18,8 +19,8 @@ import (
 // gateSuite returns the gate settings of the configuration, with the gates that live as long as the process. These are
 // the rule libraries and the plugins. Libraries are read from the user's checkout, never from a workspace, and only if
 // their gate is enabled. A plugin starts on first use. done ends the plugins.
-func (a *App) gateSuite(ctx context.Context, p *project, self string, requireTests bool, reaper *proc.Reaper, wanted func(gate string) bool) (s gates.Settings, done func(), err error) {
-	books := a.ruleBooks(ctx, p)
+func gateSuite(ctx context.Context, a *cli.App, p *cli.Project, self string, requireTests bool, reaper *proc.Reaper, wanted func(gate string) bool) (s gates.Settings, done func(), err error) {
+	books := openRuleBooks(ctx, a, p)
 	for _, gate := range books.gates() {
 		if wanted(gate) {
 			if err := books.read(gate); err != nil {
@@ -27,7 +28,7 @@ func (a *App) gateSuite(ctx context.Context, p *project, self string, requireTes
 			}
 		}
 	}
-	s, done = a.suiteOf(p, self, requireTests, books)
+	s, done = suiteOf(a, p, self, requireTests, books)
 	for _, g := range s.More {
 		if l, ok := g.(*lazyPlugin); ok {
 			l.config.Reaper = reaper
@@ -36,16 +37,16 @@ func (a *App) gateSuite(ctx context.Context, p *project, self string, requireTes
 	return s, done, nil
 }
 
-// suiteOf does what [App.gateSuite] does, with rule libraries that are not loaded yet.
-func (a *App) suiteOf(p *project, self string, requireTests bool, books *ruleBooks) (s gates.Settings, done func()) {
-	s = p.gateSettings(self, requireTests)
-	s.More = append(s.More, rules.Lessons(books.lessons), rules.Patterns(books.program, books.patterns, p.config.Gates.StrictAST), blueprint.Gate(books.program))
+// suiteOf does what [gateSuite] does, with rule libraries that are not loaded yet.
+func suiteOf(a *cli.App, p *cli.Project, self string, requireTests bool, books *ruleBooks) (s gates.Settings, done func()) {
+	s = gateSettings(p, self, requireTests)
+	s.More = append(s.More, rules.Lessons(books.lessons), rules.Patterns(books.program, books.patterns, p.Config.Gates.StrictAST), blueprint.Gate(books.program))
 	var plugins []*lazyPlugin
-	hide := a.redactor(p)
-	for _, g := range p.config.Gates.Plugin {
+	hide := a.Redactor(p)
+	for _, g := range p.Config.Gates.Plugin {
 		l := &lazyPlugin{config: pluginConfig(g)}
-		l.config.Dir, l.config.Environ, l.config.Redact = p.repo.Root, a.Environ, hide.String
-		l.config.LogFile = filepath.Join(p.layout.Root, "logs", "plugin-"+g.Name+".log")
+		l.config.Dir, l.config.Environ, l.config.Redact = p.Repo.Root, a.Environ, hide.String
+		l.config.LogFile = filepath.Join(p.Layout.Root, "logs", "plugin-"+g.Name+".log")
 		plugins = append(plugins, l)
 		s.More = append(s.More, l)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/store"
@@ -28,7 +29,7 @@ type indexOptions struct {
 	show            string
 }
 
-func newIndexCommand(a *App) *cobra.Command {
+func newIndexCommand(a *cli.App) *cobra.Command {
 	var o indexOptions
 	cmd := &cobra.Command{
 		Use:   "index [REPO]",
@@ -44,29 +45,29 @@ is interrupted, or stops at a file that cannot be parsed, leaves the last one as
   runplan index --continue-on-error     keep what can be parsed of broken files
   runplan index --show src/app.py       what is known of a file
   runplan index --show 'parse*'         what is known of symbols` +
-			exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun, exitLocked, exitInterrupted),
+			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitLocked, cli.ExitInterrupted),
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir := "."
 			if len(args) == 1 {
 				dir = args[0]
 			}
-			ctx, stop := interruptible(cmd.Context())
+			ctx, stop := cli.Interruptible(cmd.Context())
 			defer stop()
 			repo, err := git.OpenReadOnly(ctx, dir, a.Environ)
 			switch {
 			case errors.Is(err, git.ErrNotRepo):
-				return noRepo(err, "give the path of a git repository; to make one: git init")
+				return cli.NoRepo(err, "give the path of a git repository; to make one: git init")
 			case err != nil:
 				return err
 			}
-			switch err := noLinks(local.LayoutOf(repo.Root)); {
+			switch err := cli.NoLinks(local.LayoutOf(repo.Root)); {
 			case err != nil:
 				return err
 			case cmd.Flags().Changed("show"):
-				return a.showIndex(ctx, repo, o)
+				return showIndex(ctx, a, repo, o)
 			}
-			return a.index(ctx, repo, o)
+			return index(ctx, a, repo, o)
 		},
 	}
 	cmd.Flags().BoolVar(&o.continueOnError, "continue-on-error", false, "index the parts of broken files that can be parsed")
@@ -75,27 +76,22 @@ is interrupted, or stops at a file that cannot be parsed, leaves the last one as
 	return cmd
 }
 
-// curatedFile returns the path of the repository's index.
-func curatedFile(repo *git.Repo) string {
-	return filepath.Join(local.LayoutOf(repo.Root).Root, "curated.sqlite")
-}
-
-func (a *App) index(ctx context.Context, repo *git.Repo, o indexOptions) error {
-	program, err := a.astGrep(ctx)
+func index(ctx context.Context, a *cli.App, repo *git.Repo, o indexOptions) error {
+	program, err := a.AstGrep(ctx)
 	if err != nil && !errors.Is(err, patterns.ErrMissing) {
-		return fail(exitCannotRun, err, "")
+		return cli.Fail(cli.ExitCannotRun, err, "")
 	}
 	layout := local.LayoutOf(repo.Root)
 	if err := layout.Make(); err != nil {
-		return fail(exitCannotRun, err, "")
+		return cli.Fail(cli.ExitCannotRun, err, "")
 	}
-	db, err := store.OpenCurated(ctx, curatedFile(repo))
+	db, err := store.OpenCurated(ctx, cli.CuratedFile(repo))
 	if err != nil {
-		return curatedTrouble(err)
+		return cli.CuratedTrouble(err)
 	}
 	defer db.Close()
 	debug.SetGCPercent(100) // indexing is short and uses the CPU all the time
-	progress := a.indexProgress()
+	progress := newIndexProgress(a)
 	began := time.Now()
 	res, err := knowledge.Index(ctx, knowledge.Options{
 		Repo: repo, Store: db, Program: program, ContinueOnError: o.continueOnError, Now: began, Progress: progress.step,
@@ -108,26 +104,15 @@ func (a *App) index(ctx context.Context, repo *git.Repo, o indexOptions) error {
 	var broken *knowledge.FileError
 	switch {
 	case ctx.Err() != nil:
-		return fail(exitInterrupted, errors.New("interrupted"), "the last index was not changed; run the command again")
+		return cli.Fail(cli.ExitInterrupted, errors.New("interrupted"), "the last index was not changed; run the command again")
 	case errors.As(err, &broken):
-		return fail(exitFailed, err, "nothing was written; correct the file, or continue without it: runplan index --continue-on-error")
+		return cli.Fail(cli.ExitFailed, err, "nothing was written; correct the file, or continue without it: runplan index --continue-on-error")
 	case err != nil:
-		return curatedTrouble(err)
+		return cli.CuratedTrouble(err)
 	case o.json:
-		return asJSON(a.Stdout, res)
+		return cli.AsJSON(a.Stdout, res)
 	}
-	return a.printIndex(res)
-}
-
-// curatedTrouble adds a hint to the error of a database that cannot be used. The whole index can be rebuilt.
-func curatedTrouble(err error) error {
-	switch {
-	case errors.Is(err, store.ErrBusy):
-		return fail(exitLocked, err, "wait for the other indexing process")
-	case errors.Is(err, store.ErrCorrupt):
-		return fail(exitCannotRun, err, "move .runplan/curated.sqlite away and run: runplan index")
-	}
-	return err
+	return printIndex(a, res)
 }
 
 func indexStatus(ctx context.Context, res knowledge.Result, err error) string {
@@ -161,14 +146,14 @@ func logIndex(ctx context.Context, path string, run store.IndexRun) error {
 
 // indexProgress draws one updated line on a terminal, and one line for each stage elsewhere.
 type indexProgress struct {
-	a     *App
+	a     *cli.App
 	style ui.Style
 	live  bool
 	stage string
 	last  time.Time
 }
 
-func (a *App) indexProgress() *indexProgress {
+func newIndexProgress(a *cli.App) *indexProgress {
 	f, _ := a.Stderr.(*os.File)
 	t, _ := a.Getenv("TERM")
 	return &indexProgress{a: a, style: ui.StyleFor(a.Getenv, f), live: ui.IsTerminal(f) && t != "dumb"}
@@ -199,12 +184,12 @@ func (p *indexProgress) clear() {
 	}
 }
 
-func (a *App) printIndex(res knowledge.Result) error {
+func printIndex(a *cli.App, res knowledge.Result) error {
 	var rows [][]string
 	for _, l := range res.Languages {
 		rows = append(rows, []string{l.Language, fmt.Sprint(l.Files), fmt.Sprint(l.Changed), fmt.Sprint(l.Partial), fmt.Sprint(l.Skipped)})
 	}
-	if err := table(a.Stdout, []string{"language", ">files", ">read", ">partial", ">skipped"}, rows); err != nil {
+	if err := cli.Table(a.Stdout, []string{"language", ">files", ">read", ">partial", ">skipped"}, rows); err != nil {
 		return err
 	}
 	var counts [][]string
@@ -212,7 +197,7 @@ func (a *App) printIndex(res knowledge.Result) error {
 		counts = append(counts, []string{t.Name, fmt.Sprint(t.Count)})
 	}
 	fmt.Fprintln(a.Stdout)
-	if err := table(a.Stdout, []string{"table", ">rows"}, counts); err != nil {
+	if err := cli.Table(a.Stdout, []string{"table", ">rows"}, counts); err != nil {
 		return err
 	}
 	for _, e := range res.Errors {
@@ -243,13 +228,13 @@ type shown struct {
 }
 
 // showIndex prints what the index knows about a file, else about all symbols that match.
-func (a *App) showIndex(ctx context.Context, repo *git.Repo, o indexOptions) error {
-	db, err := store.OpenCuratedReader(ctx, curatedFile(repo))
+func showIndex(ctx context.Context, a *cli.App, repo *git.Repo, o indexOptions) error {
+	db, err := store.OpenCuratedReader(ctx, cli.CuratedFile(repo))
 	if errors.Is(err, fs.ErrNotExist) {
-		return usage(fmt.Errorf("%s is not indexed", repo.Root), "run: runplan index")
+		return cli.Usage(fmt.Errorf("%s is not indexed", repo.Root), "run: runplan index")
 	}
 	if err != nil {
-		return curatedTrouble(err)
+		return cli.CuratedTrouble(err)
 	}
 	defer db.Close()
 	base := knowledge.NewBase(db)
@@ -270,9 +255,9 @@ func (a *App) showIndex(ctx context.Context, repo *git.Repo, o indexOptions) err
 			return err
 		}
 		if o.json {
-			return asJSON(a.Stdout, c)
+			return cli.AsJSON(a.Stdout, c)
 		}
-		a.printFile(c)
+		printFile(a, c)
 		return nil
 	}
 	symbols, err := base.SymbolsByName(ctx, id, o.show)
@@ -291,20 +276,20 @@ func (a *App) showIndex(ctx context.Context, repo *git.Repo, o indexOptions) err
 		all = append(all, x)
 	}
 	if len(all) == 0 {
-		return fail(exitFailed, fmt.Errorf("the index has no file or symbol %q", o.show), "names of symbols may hold * and ?; to learn what is new: runplan index")
+		return cli.Fail(cli.ExitFailed, fmt.Errorf("the index has no file or symbol %q", o.show), "names of symbols may hold * and ?; to learn what is new: runplan index")
 	}
 	if o.json {
-		return asJSON(a.Stdout, all)
+		return cli.AsJSON(a.Stdout, all)
 	}
 	for _, x := range all {
-		a.printSymbol(x)
+		printSymbol(a, x)
 	}
 	return nil
 }
 
 // fromHere converts a path relative to the current folder into one relative to the repository.
 func fromHere(root, path string) string {
-	here, err := currentFolder()
+	here, err := cli.CurrentFolder()
 	if err != nil {
 		return path
 	}
@@ -318,7 +303,7 @@ func fromHere(root, path string) string {
 	return filepath.ToSlash(rel)
 }
 
-func (a *App) printSymbol(x shown) {
+func printSymbol(a *cli.App, x shown) {
 	fmt.Fprintf(a.Stdout, "%s:%d-%d  %s %s\n", ui.Sanitize(x.Path), x.Start, x.End, x.Kind, ui.Sanitize(x.Name))
 	if x.Signature != "" {
 		fmt.Fprintf(a.Stdout, "  %s\n", ui.Sanitize(x.Signature))
@@ -333,7 +318,7 @@ func (a *App) printSymbol(x shown) {
 	}
 }
 
-func (a *App) printFile(c knowledge.FileContext) {
+func printFile(a *cli.App, c knowledge.FileContext) {
 	state := c.File.State
 	if c.File.Reason != "" {
 		state += ": " + c.File.Reason

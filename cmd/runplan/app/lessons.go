@@ -10,13 +10,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/lessons"
 	"github.com/runplan/runplan/runner/local"
 )
 
-func newLessonsCommand(a *App) *cobra.Command {
+func newLessonsCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "lessons",
 		Short: "Manage lessons: known mistakes, and how to find them",
@@ -39,58 +40,58 @@ A comment with the lesson and a reason says that a place is meant:
 
 // lessonLibrary loads the lessons of all layers for the project around the current folder. It also returns the folder
 // of the project's own lessons.
-func (a *App) lessonLibrary(ctx context.Context) (lib *lessons.Library, own string, err error) {
+func lessonLibrary(ctx context.Context, a *cli.App) (lib *lessons.Library, own string, err error) {
 	root, err := os.Getwd()
 	if err != nil {
 		return nil, "", err
 	}
 	if repo, err := git.OpenReadOnly(ctx, root, a.Environ); err == nil {
 		root = repo.Root
-		if err := noLinks(local.LayoutOf(root)); err != nil {
+		if err := cli.NoLinks(local.LayoutOf(root)); err != nil {
 			return nil, "", err
 		}
 	} else if !errors.Is(err, git.ErrNotRepo) {
 		return nil, "", err
 	}
-	return a.lessonsOf(root)
+	return lessonsOf(a, root)
 }
 
 // lessonsOf loads the lessons of all layers for the tree at root.
-func (a *App) lessonsOf(root string) (lib *lessons.Library, own string, err error) {
+func lessonsOf(a *cli.App, root string) (lib *lessons.Library, own string, err error) {
 	layers := []lessons.Layer{lessons.BuiltIn()}
-	for _, l := range a.ruleLayers(root) {
+	for _, l := range ruleLayers(a, root) {
 		own = shortPath(l.lessons) // the project's layer is the last
 		layers = append(layers, lessons.DirLayer(l.name, own))
 	}
 	if lib, err = lessons.Load(layers...); err != nil {
-		return nil, "", usage(err, "correct the lesson files; runplan lessons show 0001 shows what one looks like")
+		return nil, "", cli.Usage(err, "correct the lesson files; runplan lessons show 0001 shows what one looks like")
 	}
 	return lib, own, nil
 }
 
 // shortPath returns path relative to the current folder if it is inside of it.
 func shortPath(path string) string {
-	if rel, err := filepath.Rel(mustGetwd(), path); err == nil && filepath.IsLocal(rel) {
+	if rel, err := filepath.Rel(cli.MustGetwd(), path); err == nil && filepath.IsLocal(rel) {
 		return rel
 	}
 	return path
 }
 
-func (a *App) tell(notes []string) {
+func tell(a *cli.App, notes []string) {
 	for _, n := range notes {
 		fmt.Fprintf(a.Stderr, "note: %s\n", ui.Sanitize(n))
 	}
 }
 
-func newLessonsListCommand(a *App) *cobra.Command {
+func newLessonsListCommand(a *cli.App) *cobra.Command {
 	var asJSONFlag bool
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the lessons with their layer",
-		Long:  "List the lessons of all layers. One that takes the place of another says so." + exitStatus(exitOK, exitUsage),
+		Long:  "List the lessons of all layers. One that takes the place of another says so." + cli.ExitStatus(cli.ExitOK, cli.ExitUsage),
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			lib, _, err := a.lessonLibrary(cmd.Context())
+			lib, _, err := lessonLibrary(cmd.Context(), a)
 			if err != nil {
 				return err
 			}
@@ -101,7 +102,7 @@ func newLessonsListCommand(a *App) *cobra.Command {
 					x.Body = ""
 					short = append(short, x)
 				}
-				return asJSON(a.Stdout, short)
+				return cli.AsJSON(a.Stdout, short)
 			}
 			var rows [][]string
 			for _, l := range lib.Lessons {
@@ -111,10 +112,10 @@ func newLessonsListCommand(a *App) *cobra.Command {
 				}
 				rows = append(rows, []string{l.ID, string(l.Severity), string(l.Pattern.Type), string(l.Category), measuredOf("lesson/"+l.ID, l.Layer == lessons.BuiltIn().Name), ui.Cut(ui.Sanitize(l.Title), 70, "…"), layer})
 			}
-			if err := table(a.Stdout, []string{"id", "severity", "type", "category", "measured", "title", "layer"}, rows); err != nil {
+			if err := cli.Table(a.Stdout, []string{"id", "severity", "type", "category", "measured", "title", "layer"}, rows); err != nil {
 				return err
 			}
-			a.tell(lib.Notes)
+			tell(a, lib.Notes)
 			return nil
 		},
 	}
@@ -122,24 +123,24 @@ func newLessonsListCommand(a *App) *cobra.Command {
 	return cmd
 }
 
-func newLessonsShowCommand(a *App) *cobra.Command {
+func newLessonsShowCommand(a *cli.App) *cobra.Command {
 	var asJSONFlag bool
 	cmd := &cobra.Command{
 		Use:   "show ID",
 		Short: "Show one lesson",
-		Long:  "Show a lesson as it stands in its file, and where that is." + exitStatus(exitOK, exitUsage),
-		Args:  exactlyOne("the id of a lesson"),
+		Long:  "Show a lesson as it stands in its file, and where that is." + cli.ExitStatus(cli.ExitOK, cli.ExitUsage),
+		Args:  cli.ExactlyOne("the id of a lesson"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			lib, _, err := a.lessonLibrary(cmd.Context())
+			lib, _, err := lessonLibrary(cmd.Context(), a)
 			if err != nil {
 				return err
 			}
 			l, ok := lib.Get(args[0])
 			if !ok {
-				return usage(fmt.Errorf("unknown lesson %q", args[0]), "runplan lessons list shows them")
+				return cli.Usage(fmt.Errorf("unknown lesson %q", args[0]), "runplan lessons list shows them")
 			}
 			if asJSONFlag {
-				return asJSON(a.Stdout, l)
+				return cli.AsJSON(a.Stdout, l)
 			}
 			text, err := lessons.Format(l)
 			if err != nil {
@@ -162,23 +163,23 @@ func cleanLine(line string) string {
 	return line[:len(line)-len(text)] + ui.Sanitize(text)
 }
 
-func newLessonsNewCommand(a *App) *cobra.Command {
+func newLessonsNewCommand(a *cli.App) *cobra.Command {
 	var regex, severity, category string
 	var languages []string
 	cmd := &cobra.Command{
 		Use:   "new TITLE",
 		Short: "Create a lesson of the project from a template",
 		Long: `Write a new lesson into .runplan/lessons, with the next free id. With --regex it is syntactic
-and looked for at once; without, it is semantic.` + exitStatus(exitOK, exitUsage, exitCannotRun),
-		Args: exactlyOne("a title, in quotes"),
+and looked for at once; without, it is semantic.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+		Args: cli.ExactlyOne("a title, in quotes"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			lib, own, err := a.lessonLibrary(cmd.Context())
+			lib, own, err := lessonLibrary(cmd.Context(), a)
 			if err != nil {
 				return err
 			}
 			id, err := lessons.NextID(lib)
 			if err != nil {
-				return usage(err, "")
+				return cli.Usage(err, "")
 			}
 			l := lessons.Draft(id, args[0])
 			if regex != "" {
@@ -194,11 +195,11 @@ and looked for at once; without, it is semantic.` + exitStatus(exitOK, exitUsage
 				l.Languages = languages
 			}
 			if _, err := lessons.Format(l); err != nil {
-				return usage(err, "nothing was written")
+				return cli.Usage(err, "nothing was written")
 			}
 			path, err := lessons.Write(own, l)
 			if err != nil {
-				return fail(exitCannotRun, err, "")
+				return cli.Fail(cli.ExitCannotRun, err, "")
 			}
 			fmt.Fprintln(a.Stdout, path)
 			return nil
@@ -211,15 +212,15 @@ and looked for at once; without, it is semantic.` + exitStatus(exitOK, exitUsage
 	return cmd
 }
 
-func newLessonsSummaryCommand(a *App) *cobra.Command {
+func newLessonsSummaryCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "summary",
 		Short: "Print the lessons on one page",
 		Long: `Print the page that goes with the lessons: all of them in a table, three root causes, six
-rules to build by, and where to look first for what you see.` + exitStatus(exitOK, exitUsage),
+rules to build by, and where to look first for what you see.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			lib, _, err := a.lessonLibrary(cmd.Context())
+			lib, _, err := lessonLibrary(cmd.Context(), a)
 			if err != nil {
 				return err
 			}
@@ -235,7 +236,7 @@ rules to build by, and where to look first for what you see.` + exitStatus(exitO
 	}
 }
 
-func newLessonsImportCommand(a *App) *cobra.Command {
+func newLessonsImportCommand(a *cli.App) *cobra.Command {
 	var asJSONFlag bool
 	var into string
 	var o lessons.ImportOptions
@@ -245,30 +246,30 @@ func newLessonsImportCommand(a *App) *cobra.Command {
 		Long: `Take over the lessons of a folder: markdown with front matter of the same kind. What cannot be
 used is rejected with its line; what does not change the meaning is mended and said. A lesson
 whose id is taken gets the next free one, unless --keep-ids has it replace the other.` +
-			exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun),
-		Args: exactlyOne("a folder of lessons"),
+			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
+		Args: cli.ExactlyOne("a folder of lessons"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			lib, own, err := a.lessonLibrary(cmd.Context())
+			lib, own, err := lessonLibrary(cmd.Context(), a)
 			if err != nil {
 				return err
 			}
 			if info, err := os.Stat(args[0]); err != nil || !info.IsDir() {
-				return usage(fmt.Errorf("%s is not a folder", args[0]), "give the folder that has the lesson files in it")
+				return cli.Usage(fmt.Errorf("%s is not a folder", args[0]), "give the folder that has the lesson files in it")
 			}
 			if into == "" {
 				into = own
 			}
 			r, err := lessons.Import(lessons.DirLayer("imported", args[0]), into, lib, o)
 			if err != nil {
-				return fail(exitCannotRun, err, "")
+				return cli.Fail(cli.ExitCannotRun, err, "")
 			}
 			if asJSONFlag {
-				err = asJSON(a.Stdout, r)
+				err = cli.AsJSON(a.Stdout, r)
 			} else {
-				a.printImport(r)
+				printImport(a, r)
 			}
 			if err == nil && len(r.Rejected) > 0 {
-				err = fail(exitFailed, fmt.Errorf("%d of %d files could not be imported", rejectedFiles(r), len(r.Imported)+len(r.Known)+rejectedFiles(r)), "the others were imported; correct these and import again")
+				err = cli.Fail(cli.ExitFailed, fmt.Errorf("%d of %d files could not be imported", rejectedFiles(r), len(r.Imported)+len(r.Known)+rejectedFiles(r)), "the others were imported; correct these and import again")
 			}
 			return err
 		},
@@ -288,7 +289,7 @@ func rejectedFiles(r lessons.ImportReport) int {
 	return len(files)
 }
 
-func (a *App) printImport(r lessons.ImportReport) {
+func printImport(a *cli.App, r lessons.ImportReport) {
 	for _, i := range r.Imported {
 		fmt.Fprintf(a.Stdout, "%s → %s\n", ui.Sanitize(i.From), ui.Sanitize(i.To))
 		for _, n := range i.Notes {

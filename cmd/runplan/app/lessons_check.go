@@ -9,28 +9,29 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/lessons"
 	"github.com/runplan/runplan/patterns"
 )
 
-func newLessonsCheckCommand(a *App) *cobra.Command {
+func newLessonsCheckCommand(a *cli.App) *cobra.Command {
 	var asJSONFlag bool
 	cmd := &cobra.Command{
 		Use:   "check FILES…",
 		Short: "Look for the mistakes of the syntactic lessons in files",
 		Long: `Look for the mistakes of the syntactic lessons in files and folders. In a repository a folder
 means what git knows or would add; other people's code in it is left out, and that is said.
-A blocker fails; should-fix and nice-to-have warn.` + exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun),
+A blocker fails; should-fix and nice-to-have warn.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
 		Example: "  runplan lessons check .\n  git diff --name-only -z | xargs -0 runplan lessons check",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usage(fmt.Errorf("%s needs files or folders", cmd.CommandPath()), "the whole tree: runplan lessons check .")
+				return cli.Usage(fmt.Errorf("%s needs files or folders", cmd.CommandPath()), "the whole tree: runplan lessons check .")
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			lib, _, err := a.lessonLibrary(cmd.Context())
+			lib, _, err := lessonLibrary(cmd.Context(), a)
 			if err != nil {
 				return err
 			}
@@ -38,18 +39,18 @@ A blocker fails; should-fix and nice-to-have warn.` + exitStatus(exitOK, exitFai
 			if err != nil {
 				return err
 			}
-			r, err := a.checkPaths(cmd.Context(), s, args)
+			r, err := checkPaths(cmd.Context(), a, s, args)
 			if err != nil {
 				return err
 			}
 			if asJSONFlag {
-				err = asJSON(a.Stdout, r)
+				err = cli.AsJSON(a.Stdout, r)
 			} else {
-				a.tell(lib.Notes)
-				a.printCheckResult(r)
+				tell(a, lib.Notes)
+				printCheckResult(a, r)
 			}
 			if n := r.Count(lessons.Error); err == nil && n > 0 {
-				err = fail(exitFailed, fmt.Errorf("%d blocker(s)", n), "details: runplan lessons show ID; to accept a place: a comment runplan:ignore ID REASON")
+				err = cli.Fail(cli.ExitFailed, fmt.Errorf("%d blocker(s)", n), "details: runplan lessons show ID; to accept a place: a comment runplan:ignore ID REASON")
 			}
 			return err
 		},
@@ -59,15 +60,15 @@ A blocker fails; should-fix and nice-to-have warn.` + exitStatus(exitOK, exitFai
 }
 
 // checkPaths scans the paths of the command line. Paths in the result begin as they were given.
-func (a *App) checkPaths(ctx context.Context, s *lessons.Scanner, paths []string) (sum lessons.Result, err error) {
+func checkPaths(ctx context.Context, a *cli.App, s *lessons.Scanner, paths []string) (sum lessons.Result, err error) {
 	// Use empty lists, so that JSON has [] and not null.
 	sum = lessons.Result{Hits: []lessons.Hit{}, Suppressed: []lessons.Hit{}, Problems: []lessons.Problem{}, Skipped: []lessons.Skip{}}
-	here := mustGetwd()
+	here := cli.MustGetwd()
 	var inside []string
 	for _, p := range paths {
 		info, err := os.Stat(p)
 		if err != nil {
-			return sum, usage(fmt.Errorf("file %s not found", p), "give existing files or folders; . is the current folder")
+			return sum, cli.Usage(fmt.Errorf("file %s not found", p), "give existing files or folders; . is the current folder")
 		}
 		abs, err := filepath.Abs(p)
 		if err != nil {
@@ -81,7 +82,7 @@ func (a *App) checkPaths(ctx context.Context, s *lessons.Scanner, paths []string
 		if !info.IsDir() {
 			dir, below = filepath.Dir(p), filepath.Base(p)
 		}
-		r, err := a.checkBelow(ctx, s, dir, below)
+		r, err := checkBelow(ctx, a, s, dir, below)
 		if err != nil {
 			return sum, err
 		}
@@ -89,7 +90,7 @@ func (a *App) checkPaths(ctx context.Context, s *lessons.Scanner, paths []string
 		sum.Add(r)
 	}
 	if len(inside) > 0 {
-		r, err := a.checkBelow(ctx, s, here, inside...)
+		r, err := checkBelow(ctx, a, s, here, inside...)
 		if err != nil {
 			return sum, err
 		}
@@ -98,13 +99,13 @@ func (a *App) checkPaths(ctx context.Context, s *lessons.Scanner, paths []string
 	return sum, nil
 }
 
-func (a *App) checkBelow(ctx context.Context, s *lessons.Scanner, dir string, below ...string) (lessons.Result, error) {
+func checkBelow(ctx context.Context, a *cli.App, s *lessons.Scanner, dir string, below ...string) (lessons.Result, error) {
 	var files, ignored []string
 	var skipped []lessons.Skip
 	for _, root := range below {
 		some, foreign, err := patterns.Files(ctx, a.Environ, dir, root)
 		if err != nil {
-			return lessons.Result{}, usage(err, "")
+			return lessons.Result{}, cli.Usage(err, "")
 		}
 		if len(some) == 0 {
 			ignored = append(ignored, root) // git ignores it, but the user named it: report that it was not scanned
@@ -122,13 +123,13 @@ func (a *App) checkBelow(ctx context.Context, s *lessons.Scanner, dir string, be
 		r.Add(more)
 	}
 	if err != nil {
-		return r, fail(exitCannotRun, err, "")
+		return r, cli.Fail(cli.ExitCannotRun, err, "")
 	}
 	r.Skipped = append(r.Skipped, skipped...)
 	return r, nil
 }
 
-func (a *App) printCheckResult(r lessons.Result) {
+func printCheckResult(a *cli.App, r lessons.Result) {
 	for _, h := range r.Hits {
 		fmt.Fprintf(a.Stdout, "%s:%d:%d: %s: [%s] %s\n", ui.Sanitize(h.Path), h.Line, h.Col, h.Level, h.ID, ui.Sanitize(h.Lesson.Title))
 		fmt.Fprintf(a.Stdout, "    %s\n    → %s\n", ui.Sanitize(h.Text), ui.Sanitize(h.Lesson.Fix))

@@ -10,13 +10,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/patterns"
 	"github.com/runplan/runplan/runner/local"
 )
 
-func newPatternsCommand(a *App) *cobra.Command {
+func newPatternsCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "patterns",
 		Short: "Check code by its structure, with ast-grep",
@@ -38,65 +39,47 @@ A comment with the rule and a reason says that a place is meant:
 
 // patternRules loads the rules of all layers for the tree around the current folder. It also returns the root of the
 // project.
-func (a *App) patternRules(ctx context.Context) (root string, rules []patterns.Rule, err error) {
-	if root, err = currentFolder(); err != nil {
+func patternRules(ctx context.Context, a *cli.App) (root string, rules []patterns.Rule, err error) {
+	if root, err = cli.CurrentFolder(); err != nil {
 		return "", nil, err
 	}
 	if repo, err := git.OpenReadOnly(ctx, root, a.Environ); err == nil {
 		root = repo.Root
-		if err := noLinks(local.LayoutOf(root)); err != nil {
+		if err := cli.NoLinks(local.LayoutOf(root)); err != nil {
 			return "", nil, err
 		}
 	}
-	rules, err = a.patternsOf(root)
+	rules, err = patternsOf(a, root)
 	return root, rules, err
 }
 
 // patternsOf loads the rules of all layers for the tree at root.
-func (a *App) patternsOf(root string) ([]patterns.Rule, error) {
+func patternsOf(a *cli.App, root string) ([]patterns.Rule, error) {
 	sources := []patterns.Source{patterns.Builtin()}
-	for _, l := range a.ruleLayers(root) {
+	for _, l := range ruleLayers(a, root) {
 		sources = append(sources, patterns.Folder(patterns.Layer(l.name), l.patterns))
 	}
 	rules, err := patterns.Load(sources...)
 	if err != nil {
-		return nil, usage(err, "correct the rule file; ast-grep's documentation says what a rule is made of")
+		return nil, cli.Usage(err, "correct the rule file; ast-grep's documentation says what a rule is made of")
 	}
 	return rules, nil
 }
 
-// currentFolder returns the working directory without symbolic links, as git reports it.
-func currentFolder() (string, error) {
-	dir, err := os.Getwd()
-	if err != nil {
-		return "", err
-	}
-	return filepath.EvalSymlinks(dir)
-}
-
-// astGrep finds ast-grep. It prints a warning about its version to stderr.
-func (a *App) astGrep(ctx context.Context) (patterns.Program, error) {
-	p, err := patterns.Find(ctx, a.Environ, "")
-	if err == nil && p.Warning != "" {
-		fmt.Fprintf(a.Stderr, "warning: %s\n", p.Warning)
-	}
-	return p, err
-}
-
-func newPatternsListCommand(a *App) *cobra.Command {
+func newPatternsListCommand(a *cli.App) *cobra.Command {
 	var asJSONFlag bool
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the rules with their layer",
-		Long:  "List the rules of all layers. One that takes the place of a rule below it says so." + exitStatus(exitOK, exitUsage),
+		Long:  "List the rules of all layers. One that takes the place of a rule below it says so." + cli.ExitStatus(cli.ExitOK, cli.ExitUsage),
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, rules, err := a.patternRules(cmd.Context())
+			_, rules, err := patternRules(cmd.Context(), a)
 			if err != nil {
 				return err
 			}
 			if asJSONFlag {
-				return asJSON(a.Stdout, rules)
+				return cli.AsJSON(a.Stdout, rules)
 			}
 			var rows [][]string
 			for _, r := range rules {
@@ -106,14 +89,14 @@ func newPatternsListCommand(a *App) *cobra.Command {
 				}
 				rows = append(rows, []string{r.ID, string(r.Severity), strings.Join(r.Languages, " "), r.Lesson, measuredOf("pattern/"+r.ID, r.Layer == patterns.BuiltIn), layer, ui.Cut(ui.Sanitize(r.Message), 70, "…")})
 			}
-			return table(a.Stdout, []string{"rule", "severity", "languages", "lesson", "measured", "layer", "message"}, rows)
+			return cli.Table(a.Stdout, []string{"rule", "severity", "languages", "lesson", "measured", "layer", "message"}, rows)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON array")
 	return cmd
 }
 
-func newPatternsScanCommand(a *App) *cobra.Command {
+func newPatternsScanCommand(a *cli.App) *cobra.Command {
 	var asJSONFlag bool
 	var only []string
 	cmd := &cobra.Command{
@@ -121,25 +104,25 @@ func newPatternsScanCommand(a *App) *cobra.Command {
 		Short: "Look for the rules in files",
 		Long: `Look for the rules in the given files and folders, or in the current folder. In a repository
 a folder means what git knows or would add; other people's code in it is left out.
-A finding of severity error fails. What was not checked is said.` + exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun),
+A finding of severity error fails. What was not checked is said.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			root, rules, err := a.patternRules(ctx)
+			root, rules, err := patternRules(ctx, a)
 			if err != nil {
 				return err
 			}
 			if rules, err = chosen(rules, only); err != nil {
 				return err
 			}
-			p, err := a.astGrep(ctx)
+			p, err := a.AstGrep(ctx)
 			if errors.Is(err, patterns.ErrMissing) {
-				return fail(exitCannotRun, fmt.Errorf("skipped: %s", patterns.MissingNote), "%s", "nothing was scanned; put ast-grep into PATH, or name it in $"+patterns.EnvVar)
+				return cli.Fail(cli.ExitCannotRun, fmt.Errorf("skipped: %s", patterns.MissingNote), "%s", "nothing was scanned; put ast-grep into PATH, or name it in $"+patterns.EnvVar)
 			}
 			if err != nil {
 				return err
 			}
 			// Globs in rules are relative to the root of the repository, not to the current folder.
-			here, err := currentFolder()
+			here, err := cli.CurrentFolder()
 			if err != nil {
 				return err
 			}
@@ -155,7 +138,7 @@ A finding of severity error fails. What was not checked is said.` + exitStatus(e
 			}
 			files, foreign, err := patterns.Files(ctx, a.Environ, root, paths...)
 			if err != nil {
-				return usage(err, "")
+				return cli.Usage(err, "")
 			}
 			res, err := patterns.Scan(ctx, p, root, files, rules)
 			if err != nil {
@@ -163,9 +146,9 @@ A finding of severity error fails. What was not checked is said.` + exitStatus(e
 			}
 			res.Skipped = append(res.Skipped, foreign...)
 			if asJSONFlag {
-				err = asJSON(a.Stdout, res)
+				err = cli.AsJSON(a.Stdout, res)
 			} else {
-				err = a.printScan(res, root, here)
+				err = printScan(a, res, root, here)
 			}
 			if err != nil {
 				return err
@@ -177,7 +160,7 @@ A finding of severity error fails. What was not checked is said.` + exitStatus(e
 				}
 			}
 			if n > 0 {
-				return fail(exitFailed, fmt.Errorf("%d finding(s) of severity error", n), "")
+				return cli.Fail(cli.ExitFailed, fmt.Errorf("%d finding(s) of severity error", n), "")
 			}
 			return nil
 		},
@@ -201,14 +184,14 @@ func chosen(rules []patterns.Rule, ids []string) ([]patterns.Rule, error) {
 			}
 		}
 		if len(out) == n {
-			return nil, usage(fmt.Errorf("unknown rule %q", id), "runplan patterns list shows them")
+			return nil, cli.Usage(fmt.Errorf("unknown rule %q", id), "runplan patterns list shows them")
 		}
 	}
 	return out, nil
 }
 
 // printScan prints the result with paths relative to the current folder.
-func (a *App) printScan(res patterns.Result, root, here string) error {
+func printScan(a *cli.App, res patterns.Result, root, here string) error {
 	near := func(path string) string {
 		if rel, err := filepath.Rel(here, filepath.Join(root, filepath.FromSlash(path))); err == nil {
 			return rel
@@ -238,17 +221,17 @@ func (a *App) printScan(res patterns.Result, root, here string) error {
 	return nil
 }
 
-func newPatternsDiscoverCommand(a *App) *cobra.Command {
+func newPatternsDiscoverCommand(a *cli.App) *cobra.Command {
 	var asJSONFlag bool
 	cmd := &cobra.Command{
 		Use:   "discover",
 		Short: "Describe the coding style of this folder",
 		Long: `Tell how errors are handled, how tests are written, how long functions are and what is imported
 in the Go, Python, TypeScript and JavaScript of this folder, as it goes into the brief of an
-agent. Without ast-grep only Go is checked.` + exitStatus(exitOK, exitCannotRun),
+agent. Without ast-grep only Go is checked.` + cli.ExitStatus(cli.ExitOK, cli.ExitCannotRun),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			p, err := a.astGrep(cmd.Context())
+			p, err := a.AstGrep(cmd.Context())
 			if err != nil && !errors.Is(err, patterns.ErrMissing) {
 				return err
 			}
@@ -261,7 +244,7 @@ agent. Without ast-grep only Go is checked.` + exitStatus(exitOK, exitCannotRun)
 				return err
 			}
 			if asJSONFlag {
-				return asJSON(a.Stdout, style)
+				return cli.AsJSON(a.Stdout, style)
 			}
 			if style.Note != "" {
 				fmt.Fprintf(a.Stderr, "skipped: %s\n", style.Note)
@@ -278,7 +261,7 @@ agent. Without ast-grep only Go is checked.` + exitStatus(exitOK, exitCannotRun)
 	return cmd
 }
 
-func newPatternsGenerateCommand(a *App) *cobra.Command {
+func newPatternsGenerateCommand(a *cli.App) *cobra.Command {
 	var asJSONFlag bool
 	var dir string
 	cmd := &cobra.Command{
@@ -287,25 +270,25 @@ func newPatternsGenerateCommand(a *App) *cobra.Command {
 		Long: `Make rules from the semantic lessons, and write them to .runplan/patterns. A rule is made only
 where a template expresses what the lesson says, and where ast-grep then finds the bad example
 of the lesson and not the good one. The log says what became of each lesson, and why.
-A file that was not generated is never replaced.` + exitStatus(exitOK, exitUsage, exitCannotRun),
+A file that was not generated is never replaced.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
-			root, rules, err := a.patternRules(ctx)
+			root, rules, err := patternRules(ctx, a)
 			if err != nil {
 				return err
 			}
 			if dir == "" {
 				dir = filepath.Join(root, local.DirName, "patterns")
 			}
-			p, err := a.astGrep(ctx)
+			p, err := a.AstGrep(ctx)
 			if errors.Is(err, patterns.ErrMissing) {
-				return fail(exitCannotRun, fmt.Errorf("skipped: %s", patterns.MissingNote), "rules cannot be checked without it")
+				return cli.Fail(cli.ExitCannotRun, fmt.Errorf("skipped: %s", patterns.MissingNote), "rules cannot be checked without it")
 			}
 			if err != nil {
 				return err
 			}
-			taught, err := a.lessonsFor(root)
+			taught, err := lessonsFor(a, root)
 			if err != nil {
 				return err
 			}
@@ -315,10 +298,10 @@ A file that was not generated is never replaced.` + exitStatus(exitOK, exitUsage
 			}
 			kept, err := patterns.Write(dir, files)
 			if err != nil {
-				return fail(exitCannotRun, err, "")
+				return cli.Fail(cli.ExitCannotRun, err, "")
 			}
 			if asJSONFlag {
-				return asJSON(a.Stdout, map[string]any{"dir": dir, "files": files, "kept": kept, "log": log})
+				return cli.AsJSON(a.Stdout, map[string]any{"dir": dir, "files": files, "kept": kept, "log": log})
 			}
 			var rows [][]string
 			for _, e := range log {
@@ -331,7 +314,7 @@ A file that was not generated is never replaced.` + exitStatus(exitOK, exitUsage
 				}
 				rows = append(rows, []string{e.Lesson, e.Language, what, ui.Cut(ui.Sanitize(e.Reason), 100, "…")})
 			}
-			if err := table(a.Stdout, []string{"lesson", "language", "converted", "why"}, rows); err != nil {
+			if err := cli.Table(a.Stdout, []string{"lesson", "language", "converted", "why"}, rows); err != nil {
 				return err
 			}
 			for _, name := range kept {
@@ -347,8 +330,8 @@ A file that was not generated is never replaced.` + exitStatus(exitOK, exitUsage
 }
 
 // lessonsFor returns the lessons of all layers for the rule generator.
-func (a *App) lessonsFor(root string) ([]patterns.Lesson, error) {
-	lib, _, err := a.lessonsOf(root)
+func lessonsFor(a *cli.App, root string) ([]patterns.Lesson, error) {
+	lib, _, err := lessonsOf(a, root)
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/ui"
@@ -39,8 +40,8 @@ type planRow struct {
 
 // planOfResume returns the plan for a resumed run: the file, if it is the plan that the run started with. A changed
 // plan is rejected unless the user accepts it.
-func (a *App) planOfResume(ctx context.Context, p *project, file string, sum runner.Summary, info *runner.Info, o *runOptions) (*planparse.Plan, []byte, *local.Change, error) {
-	stored, fresh, err := p.lastPlan(ctx, sum.Run)
+func planOfResume(ctx context.Context, a *cli.App, p *cli.Project, file string, sum runner.Summary, info *runner.Info, o *runOptions) (*planparse.Plan, []byte, *local.Change, error) {
+	stored, fresh, err := lastPlan(ctx, p, sum.Run)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -48,48 +49,48 @@ func (a *App) planOfResume(ctx context.Context, p *project, file string, sum run
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	a.hideTitles(p, then)
+	a.HideTitles(p, then)
 	known := func(plan *planparse.Plan, text []byte) (*planparse.Plan, []byte, *local.Change, error) {
 		plan.Rename(info.Keys)
 		return plan, text, nil, nil
 	}
-	plan, text, err := readPlan(file)
+	plan, text, err := cli.ReadPlan(file)
 	if err != nil {
 		if then.Digest != info.PlanDigest {
-			return nil, nil, nil, fail(exitCannotRun, fmt.Errorf("%s is missing, and the copy in the journal is not complete: secrets were removed from it", info.Plan), "restore the plan file")
+			return nil, nil, nil, cli.Fail(cli.ExitCannotRun, fmt.Errorf("%s is missing, and the copy in the journal is not complete: secrets were removed from it", info.Plan), "restore the plan file")
 		}
 		fmt.Fprintf(a.Stderr, "runplan: %s was deleted; the run continues with the copy in the journal\n", info.Plan)
 		return known(then, stored)
 	}
-	a.hideTitles(p, plan)
+	a.HideTitles(p, plan)
 	if plan.Digest == info.PlanDigest {
 		return known(plan, text)
 	}
-	if planparse.SameButTicks(stored, []byte(a.redactor(p).String(string(text)))) && fresh { // ticks of the run
+	if planparse.SameButTicks(stored, []byte(a.Redactor(p).String(string(text)))) && fresh { // ticks of the run
 		if then.Digest == info.PlanDigest {
 			return known(then, stored)
 		}
 		return known(plan, text) // the copy in the journal has its secrets removed
 	}
-	if err := invalid(file, plan); err != nil {
+	if err := cli.Invalid(file, plan); err != nil {
 		return nil, nil, nil, err
 	}
-	r, err := a.replan(ctx, p, then, plan, sum, *info, o)
+	r, err := replan(ctx, a, p, then, plan, sum, *info, o)
 	if err != nil {
 		return nil, nil, nil, err
 	}
 	if !o.accept || o.dryRun || !o.json {
-		if err := a.showReplanned(r, info.Plan, o); err != nil {
+		if err := showReplanned(a, r, info.Plan, o); err != nil {
 			return nil, nil, nil, err
 		}
 	}
 	switch {
 	case o.dryRun:
 	case !o.accept:
-		return nil, nil, nil, usage(fmt.Errorf("%w: %s (%s)", local.ErrPlanChanged, info.Plan, r.summary()),
+		return nil, nil, nil, cli.Usage(fmt.Errorf("%w: %s (%s)", local.ErrPlanChanged, info.Plan, r.summary()),
 			"undo the change; or continue as shown above: runplan resume %s --accept-changes; or start a new run: %s", sum.Run[:8], afresh(info.Agent, info.Plan))
-	case r.moved && info.Flags[engineFlag] != "":
-		return nil, nil, nil, usage(fmt.Errorf("%w: %s has other batches than the run, which is on engine %s", local.ErrPlanChanged, info.Plan, info.Flags[engineFlag]),
+	case r.moved && info.Flags[cli.EngineFlag] != "":
+		return nil, nil, nil, cli.Usage(fmt.Errorf("%w: %s has other batches than the run, which is on engine %s", local.ErrPlanChanged, info.Plan, info.Flags[cli.EngineFlag]),
 			"start afresh: %s", afresh(info.Agent, info.Plan))
 	}
 	*info = r.info
@@ -97,18 +98,18 @@ func (a *App) planOfResume(ctx context.Context, p *project, file string, sum run
 }
 
 // lastPlan reads the plan of a run as last accepted.
-func (p *project) lastPlan(ctx context.Context, run string) (text []byte, fresh bool, err error) {
-	j, err := p.openJournal(ctx)
+func lastPlan(ctx context.Context, p *cli.Project, run string) (text []byte, fresh bool, err error) {
+	j, err := p.OpenJournal(ctx)
 	if err != nil {
 		return nil, false, err
 	}
 	defer j.Close()
-	return local.PlanText(ctx, j, p.layout, run)
+	return local.PlanText(ctx, j, p.Layout, run)
 }
 
 // replan matches the batches of a changed plan with those of the run, and decides what happens to each. Matched
 // batches get the keys that the run uses.
-func (a *App) replan(ctx context.Context, p *project, then, plan *planparse.Plan, sum runner.Summary, info runner.Info, o *runOptions) (replanned, error) {
+func replan(ctx context.Context, a *cli.App, p *cli.Project, then, plan *planparse.Plan, sum runner.Summary, info runner.Info, o *runOptions) (replanned, error) {
 	r := replanned{info: info}
 	changes := planparse.Compare(then, plan)
 	was, states := map[string]runner.BatchInfo{}, map[string]string{}
@@ -159,7 +160,7 @@ func (a *App) replan(ctx context.Context, p *project, then, plan *planparse.Plan
 		}
 	}
 	plan.Rename(r.info.Keys)
-	list, err := a.routedAgain(ctx, p, plan, info, o)
+	list, err := routedAgain(ctx, a, p, plan, info, o)
 	if err != nil {
 		return r, err
 	}
@@ -229,11 +230,11 @@ func freeKey(key string, was map[string]runner.BatchInfo, given map[string]strin
 
 // routedAgain recomputes dependencies, agent and skipping for each batch of a changed plan. The mode and the number of
 // workers stay.
-func (a *App) routedAgain(ctx context.Context, p *project, plan *planparse.Plan, info runner.Info, o *runOptions) ([]runner.BatchInfo, error) {
+func routedAgain(ctx context.Context, a *cli.App, p *cli.Project, plan *planparse.Plan, info runner.Info, o *runOptions) ([]runner.BatchInfo, error) {
 	flags := o.route
 	flags.from, flags.to = info.Flags["from"], info.Flags["to"]
 	flags.mode = info.Mode
-	how, _, _, err := a.routeOptions(ctx, p, info.Plan, plan, flags, cmp.Or(o.agent, info.Agent))
+	how, _, _, err := routeOptions(ctx, a, p, info.Plan, plan, flags, cmp.Or(o.agent, info.Agent))
 	if err != nil {
 		return nil, err
 	}
@@ -242,7 +243,7 @@ func (a *App) routedAgain(ctx context.Context, p *project, plan *planparse.Plan,
 		return nil, planError(info.Plan, err)
 	}
 	fresh := runner.Info{Models: info.Models}
-	routed(&fresh, plan, decision, p.config.Routing, !info.Speculate)
+	routed(&fresh, plan, decision, p.Config.Routing, !info.Speculate)
 	return fresh.Batches, nil
 }
 
@@ -255,7 +256,7 @@ func redoOf(names []string, plan *planparse.Plan) (map[string]bool, error) {
 			i = slices.IndexFunc(plan.Batches, func(b planparse.Batch) bool { return b.Key == name })
 		}
 		if i < 0 {
-			return nil, usage(fmt.Errorf("--redo %s: the plan has no such batch", name), "runplan parse shows the numbers of the batches")
+			return nil, cli.Usage(fmt.Errorf("--redo %s: the plan has no such batch", name), "runplan parse shows the numbers of the batches")
 		}
 		out[plan.Batches[i].Key] = true
 	}
@@ -417,9 +418,9 @@ func (r replanned) report(path string) gates.Report {
 }
 
 // showReplanned prints what happens to each batch: as a table, or with --json as a report.
-func (a *App) showReplanned(r replanned, path string, o *runOptions) error {
+func showReplanned(a *cli.App, r replanned, path string, o *runOptions) error {
 	if o.json {
-		return asJSON(a.hiding(), r.report(path))
+		return cli.AsJSON(a.Hiding(), r.report(path))
 	}
 	var w io.Writer = a.Stderr
 	if o.dryRun {
@@ -430,7 +431,7 @@ func (a *App) showReplanned(r replanned, path string, o *runOptions) error {
 		rows = append(rows, []string{ui.Sanitize(row.number), ui.Cut(ui.Sanitize(row.title), 40, "…"), ui.Sanitize(row.what), ui.Sanitize(row.then)})
 	}
 	if len(rows) > 0 {
-		if err := table(w, []string{"batch", "title", "what was changed", "what happens"}, rows); err != nil {
+		if err := cli.Table(w, []string{"batch", "title", "what was changed", "what happens"}, rows); err != nil {
 			return err
 		}
 	}

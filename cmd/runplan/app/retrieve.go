@@ -10,9 +10,10 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/internal/tokens"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/knowledge/retrieve"
 	"github.com/runplan/runplan/llm"
@@ -28,7 +29,7 @@ type retrieveOptions struct {
 	budget budgetFlags
 }
 
-func newRetrieveCommand(a *App) *cobra.Command {
+func newRetrieveCommand(a *cli.App) *cobra.Command {
 	var o retrieveOptions
 	cmd := &cobra.Command{
 		Use:   "retrieve TASK",
@@ -49,21 +50,21 @@ or a file, or [budget] of the configuration; there is no default.
   runplan retrieve 'Cart.total is one cent off' --stages scope,precision --context-window 32768 --reserved-tokens 4096
   runplan retrieve 'Cart.total is one cent off' --no-model --context-window 16000 --reserved-tokens 0 --text
   runplan retrieve --plan plan.md 'Batch 2: round once'     files of the plan go ahead of all others` +
-			exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun, exitInterrupted),
+			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 || strings.TrimSpace(args[0]) == "" {
-				return usage(fmt.Errorf("%s needs a task, in quotes", cmd.CommandPath()), "see: %s --help", cmd.CommandPath())
+				return cli.Usage(fmt.Errorf("%s needs a task, in quotes", cmd.CommandPath()), "see: %s --help", cmd.CommandPath())
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, stop := interruptible(cmd.Context())
+			ctx, stop := cli.Interruptible(cmd.Context())
 			defer stop()
-			return a.retrieve(ctx, cmd, args[0], o)
+			return retrieveFor(ctx, a, cmd, args[0], o)
 		},
 	}
 	f := cmd.Flags()
-	a.repoFlag(f)
+	a.RepoFlag(f)
 	f.StringVar(&o.plan, "plan", "", "plan whose files come first")
 	addStages(cmd, &o.stages)
 	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it without a question")
@@ -76,21 +77,21 @@ or a file, or [budget] of the configuration; there is no default.
 	return cmd
 }
 
-func (a *App) retrieve(ctx context.Context, cmd *cobra.Command, task string, o retrieveOptions) error {
-	p, err := a.openProject(ctx)
+func retrieveFor(ctx context.Context, a *cli.App, cmd *cobra.Command, task string, o retrieveOptions) error {
+	p, err := a.OpenProject(ctx)
 	if err != nil {
 		return err
 	}
 	stages := retrieve.StageNames() // without a model, no stage runs
 	if !o.alone {
-		if err := p.unsaid(llm.Coding, o.stages, o.budget); err != nil {
+		if err := unsaid(p, llm.Coding, o.stages, o.budget); err != nil {
 			return err
 		}
-		if stages, err = namedStages(cmp.Or(o.stages, p.config.Stages.Default)); err != nil {
+		if stages, err = namedStages(cmp.Or(o.stages, p.Config.Stages.Default)); err != nil {
 			return err
 		}
 	}
-	budget, err := o.budget.budget(p.config, llm.Coding)
+	budget, err := o.budget.budget(p.Config, llm.Coding)
 	if err != nil {
 		return err
 	}
@@ -98,28 +99,32 @@ func (a *App) retrieve(ctx context.Context, cmd *cobra.Command, task string, o r
 	if err != nil {
 		return err
 	}
-	if err := a.trustConfig(p, o.trust); err != nil {
+	if err := a.TrustConfig(p, o.trust); err != nil {
 		return err
 	}
-	open := a.openRetrieval
+	open := func(ctx context.Context, p *cli.Project, b tokens.Budget) (*retrieval, error) {
+		return openRetrieval(ctx, a, p, b)
+	}
 	if o.alone {
-		open = a.openSearch
+		open = func(ctx context.Context, p *cli.Project, arg2 tokens.Budget) (*retrieval, error) {
+			return openSearch(ctx, a, p, arg2)
+		}
 	}
 	r, err := open(ctx, p, budget)
 	if err != nil {
 		return err
 	}
 	defer r.close()
-	id, coder := newTaskID(), noModel
+	id, coder := cli.NewTaskID(), noModel
 	if !o.alone {
 		model, err := r.router.Model(llm.ExecuteCode)
 		if err != nil {
-			return modelTrouble(ctx, err)
+			return cli.ModelTrouble(ctx, err)
 		}
 		coder = model.Label()
 	}
 	start := store.Task{
-		ID: id, Repo: p.repo.Root, Mode: store.ModeRetrieve, Model: coder, Window: budget.Window, Reserved: budget.Reserved, Stages: stages, Plan: o.plan, At: time.Now(),
+		ID: id, Repo: p.Repo.Root, Mode: store.ModeRetrieve, Model: coder, Window: budget.Window, Reserved: budget.Reserved, Stages: stages, Plan: o.plan, At: time.Now(),
 	}
 	if err := r.journal.StartTask(ctx, start); err != nil {
 		return err
@@ -130,19 +135,19 @@ func (a *App) retrieve(ctx context.Context, cmd *cobra.Command, task string, o r
 	}
 	deps := r.deps(r.llm, r.journal, session)
 	deps.Info = func(text string) { fmt.Fprintf(a.Stderr, "note: %s\n", ui.Sanitize(text)) }
-	pkg, err := retrieve.Retrieve(ctx, deps, retrieve.Request{Task: id, Text: task, Dir: p.repo.Root, Stages: stages, Budget: budget, Files: files})
+	pkg, err := retrieve.Retrieve(ctx, deps, retrieve.Request{Task: id, Text: task, Dir: p.Repo.Root, Stages: stages, Budget: budget, Files: files})
 	err = errors.Join(err, r.putAway(ctx, session, id), r.journal.FinishTask(context.WithoutCancel(ctx), id, store.TaskEnd{Success: err == nil}))
 	if err != nil {
-		return modelTrouble(ctx, err)
+		return cli.ModelTrouble(ctx, err)
 	}
-	return a.printPackage(pkg, o)
+	return printPackage(a, pkg, o)
 }
 
 // printPackage prints a package as text for people, as a prompt, or as JSON.
-func (a *App) printPackage(pkg retrieve.Package, o retrieveOptions) error {
+func printPackage(a *cli.App, pkg retrieve.Package, o retrieveOptions) error {
 	switch {
 	case o.json:
-		return asJSON(a.Stdout, struct {
+		return cli.AsJSON(a.Stdout, struct {
 			retrieve.Package
 			Text string `json:"text"`
 		}{pkg, pkg.Text()})
@@ -158,7 +163,7 @@ func (a *App) printPackage(pkg retrieve.Package, o retrieveOptions) error {
 		}
 		rows = append(rows, []string{fmt.Sprint(x.Tier), ui.Sanitize(x.Path), ui.Sanitize(what), string(x.Detail), fmt.Sprint(x.Tokens), ui.Sanitize(x.Why)})
 	}
-	if err := table(a.Stdout, []string{">tier", "file", "symbol", "detail", ">tokens", "why"}, rows); err != nil {
+	if err := cli.Table(a.Stdout, []string{">tier", "file", "symbol", "detail", ">tokens", "why"}, rows); err != nil {
 		return err
 	}
 	for _, d := range pkg.Dropped {
@@ -168,22 +173,16 @@ func (a *App) printPackage(pkg retrieve.Package, o retrieveOptions) error {
 	return nil
 }
 
-// repoFlag adds --repo, which selects the repository of that folder (CLI-03). File names in other flags stay relative
-// to the current folder.
-func (a *App) repoFlag(f *pflag.FlagSet) {
-	f.StringVar(&a.dir, "repo", "", "repository (default: that of the current folder)")
-}
-
 // planFiles returns all files that the batches of a plan name, without duplicates.
 func planFiles(path string) ([]string, error) {
 	if path == "" {
 		return nil, nil
 	}
-	plan, _, err := readPlan(path)
+	plan, _, err := cli.ReadPlan(path)
 	if err != nil {
 		return nil, err
 	}
-	if err := invalid(path, plan); err != nil {
+	if err := cli.Invalid(path, plan); err != nil {
 		return nil, err
 	}
 	var out []string

@@ -10,6 +10,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 	"github.com/spf13/cobra"
 
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/config"
 	"github.com/runplan/runplan/internal/tokens"
 	"github.com/runplan/runplan/llm"
@@ -38,9 +39,9 @@ func (f *budgetFlags) budget(c *config.Loaded, role llm.Role) (tokens.Budget, er
 	var err error
 	switch {
 	case file && (window || reserved):
-		return b, usage(errors.New("--budget-config takes the place of --context-window and --reserved-tokens"), "give the file, or the two figures")
+		return b, cli.Usage(errors.New("--budget-config takes the place of --context-window and --reserved-tokens"), "give the file, or the two figures")
 	case window != reserved:
-		return b, usage(errors.New("--context-window and --reserved-tokens belong together"), "give both")
+		return b, cli.Usage(errors.New("--context-window and --reserved-tokens belong together"), "give both")
 	case file:
 		b, err = readBudget(f.file)
 	case !window:
@@ -51,7 +52,7 @@ func (f *budgetFlags) budget(c *config.Loaded, role llm.Role) (tokens.Budget, er
 	}
 	b.Margin = c.Models.Margin
 	if err := b.Validate(); err != nil {
-		return b, usage(err, "a budget is a window with less than all of it reserved, such as --context-window 32768 --reserved-tokens 4096")
+		return b, cli.Usage(err, "a budget is a window with less than all of it reserved, such as --context-window 32768 --reserved-tokens 4096")
 	}
 	return b, nil
 }
@@ -60,7 +61,7 @@ func (f *budgetFlags) budget(c *config.Loaded, role llm.Role) (tokens.Budget, er
 func readBudget(path string) (b tokens.Budget, err error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return b, usage(fmt.Errorf("read the budget: %w", err), "--budget-config names a TOML file")
+		return b, cli.Usage(fmt.Errorf("read the budget: %w", err), "--budget-config names a TOML file")
 	}
 	var in struct {
 		Window   *int `toml:"context_window"`
@@ -72,10 +73,10 @@ func readBudget(path string) (b tokens.Budget, err error) {
 		if errors.As(err, &strict) {
 			err = errors.New("the file has other keys")
 		}
-		return b, usage(fmt.Errorf("%s: %w", path, err), "%s", hint)
+		return b, cli.Usage(fmt.Errorf("%s: %w", path, err), "%s", hint)
 	}
 	if in.Window == nil || in.Reserved == nil {
-		return b, usage(fmt.Errorf("%s: context_window or reserved_tokens is missing", path), "%s", hint)
+		return b, cli.Usage(fmt.Errorf("%s: context_window or reserved_tokens is missing", path), "%s", hint)
 	}
 	return tokens.Budget{Window: *in.Window, Reserved: *in.Reserved}, nil
 }
@@ -97,7 +98,7 @@ func configuredBudget(c *config.Loaded, role llm.Role) (b tokens.Budget, err err
 		missing = append(missing, "budget.reserved_tokens")
 	}
 	if len(missing) > 0 {
-		return b, usage(fmt.Errorf("the budget is incomplete: %s missing", strings.Join(missing, " and ")),
+		return b, cli.Usage(fmt.Errorf("the budget is incomplete: %s missing", strings.Join(missing, " and ")),
 			"give --context-window and --reserved-tokens, or --budget-config FILE, or set [budget] in .runplan/config.toml")
 	}
 	return b, nil

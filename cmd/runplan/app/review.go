@@ -18,6 +18,7 @@ import (
 	"github.com/runplan/runplan/gates/review/prose"
 	"github.com/runplan/runplan/gates/review/security"
 	"github.com/runplan/runplan/gates/suite"
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/ui"
 )
 
@@ -38,7 +39,7 @@ type reviewOptions struct {
 	reason   string
 }
 
-func newReviewCommand(a *App) *cobra.Command {
+func newReviewCommand(a *cli.App) *cobra.Command {
 	var o reviewOptions
 	cmd := &cobra.Command{
 		Use:   "review",
@@ -64,9 +65,9 @@ a reviewer said:
   runplan review --accept 3f2a91 --reason 'the old name stays until 2.0'
 
 The base is the merge base with --base, or with the branch that everybody's work goes to; without
-one it is the last commit. Nothing in the tree is changed.` + exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun, exitInterrupted),
+one it is the last commit. Nothing in the tree is changed.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.review(cmd.Context(), o) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return reviewChange(cmd.Context(), a, o) },
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.base, "base", "", "commit or branch to compare with")
@@ -85,16 +86,16 @@ one it is the last commit. Nothing in the tree is changed.` + exitStatus(exitOK,
 	return cmd
 }
 
-func (a *App) review(ctx context.Context, o reviewOptions) error {
-	p, err := a.openProject(ctx)
+func reviewChange(ctx context.Context, a *cli.App, o reviewOptions) error {
+	p, err := a.OpenProject(ctx)
 	if err != nil {
 		return err
 	}
 	if o.accept != "" && o.refute != "" {
-		return usage(errors.New("a finding cannot be both accepted and refuted"), "give one of --accept and --refute")
+		return cli.Usage(errors.New("a finding cannot be both accepted and refuted"), "give one of --accept and --refute")
 	}
 	if o.accept != "" || o.refute != "" {
-		return a.decideFinding(ctx, p, o)
+		return decideFinding(ctx, a, p, o)
 	}
 	in, err := o.input(p)
 	if err != nil {
@@ -102,65 +103,65 @@ func (a *App) review(ctx context.Context, o reviewOptions) error {
 	}
 	self, err := os.Executable()
 	if err != nil {
-		return fail(exitCannotRun, fmt.Errorf("find the runplan executable: %w", err), "")
+		return cli.Fail(cli.ExitCannotRun, fmt.Errorf("find the runplan executable: %w", err), "")
 	}
-	if err := a.trustConfig(p, o.trust); err != nil {
+	if err := a.TrustConfig(p, o.trust); err != nil {
 		return err
 	}
-	if in.Prompts, err = review.LoadPrompts(p.prompts()); err != nil {
-		return usage(err, "correct the project's prompts, or remove them")
+	if in.Prompts, err = review.LoadPrompts(p.Prompts()); err != nil {
+		return cli.Usage(err, "correct the project's prompts, or remove them")
 	}
 	x := &inspection{
 		app: a, project: p, self: self, reaper: &lateReaper{self: self}, tree: make(chan written, 1),
 		options: gateOptions{base: o.base, baseline: o.base != "", json: o.json, noCache: o.noCache, sarif: o.sarif, junit: o.junit},
 	}
 	defer x.reaper.Close()
-	go func() { x.tree <- writtenAt(ctx, p.repo, o.base) }()
+	go func() { x.tree <- writtenAt(ctx, p.Repo, o.base) }()
 	defer func() { <-x.tree }() // wait for git to finish
-	x.rules = a.ruleBooks(ctx, p)
+	x.rules = openRuleBooks(ctx, a, p)
 	var done func()
-	x.settings, done = a.suiteOf(p, self, false, x.rules)
+	x.settings, done = suiteOf(a, p, self, false, x.rules)
 	defer done()
 	x.settings.Affected = true
-	x.settings.More = append(append(x.settings.More, security.All(p.config.Review.Online)...), prose.New(), prose.Names())
+	x.settings.More = append(append(x.settings.More, security.All(p.Config.Review.Online)...), prose.New(), prose.Names())
 	if x.settings.Detect {
-		x.settings.Found = gates.DetectIn(p.repo.Root)
+		x.settings.Found = gates.DetectIn(p.Repo.Root)
 	}
-	x.gates = suite.All(p.repo.Root, x.settings)
-	ctx, stop := interruptible(ctx, syscall.SIGHUP)
+	x.gates = suite.All(p.Repo.Root, x.settings)
+	ctx, stop := cli.Interruptible(ctx, syscall.SIGHUP)
 	defer stop()
 	return x.review(ctx, in)
 }
 
 // input reads the files that the flags name.
-func (o reviewOptions) input(p *project) (in review.Input, err error) {
+func (o reviewOptions) input(p *cli.Project) (in review.Input, err error) {
 	in.Only = o.only
 	for _, n := range o.only {
 		if n < 1 || n > 7 {
-			return in, usage(fmt.Errorf("unknown pass %d", n), "passes are 1 to 7; see: runplan review --help")
+			return in, cli.Usage(fmt.Errorf("unknown pass %d", n), "passes are 1 to 7; see: runplan review --help")
 		}
 	}
 	if o.selfFix && o.feedback == "" {
-		return in, usage(errors.New("--self-fix needs the words that the change answers"), "give them with --feedback FILE")
+		return in, cli.Usage(errors.New("--self-fix needs the words that the change answers"), "give them with --feedback FILE")
 	}
 	if in.Feedback, err = smallText(o.feedback, "the feedback"); err != nil {
 		return in, err
 	}
 	if o.feedback != "" && strings.TrimSpace(in.Feedback) == "" {
-		return in, usage(fmt.Errorf("the feedback in %s is empty", ui.Sanitize(o.feedback)), "")
+		return in, cli.Usage(fmt.Errorf("the feedback in %s is empty", ui.Sanitize(o.feedback)), "")
 	}
 	if in.Plan, err = smallText(o.plan, "what was asked for"); err != nil {
 		return in, err
 	}
-	if name := p.config.Review.Persona; name != "" {
+	if name := p.Config.Review.Persona; name != "" {
 		if !filepath.IsLocal(filepath.FromSlash(name)) {
-			return in, usage(fmt.Errorf("review.persona: %q is outside the repository", ui.Sanitize(name)), "")
+			return in, cli.Usage(fmt.Errorf("review.persona: %q is outside the repository", ui.Sanitize(name)), "")
 		}
-		if in.Persona, err = smallText(filepath.Join(p.repo.Root, filepath.FromSlash(name)), "review.persona"); err != nil {
+		if in.Persona, err = smallText(filepath.Join(p.Repo.Root, filepath.FromSlash(name)), "review.persona"); err != nil {
 			return in, err
 		}
 	}
-	in.NewID, in.Margin = newTaskID, p.config.Models.Margin
+	in.NewID, in.Margin = cli.NewTaskID, p.Config.Models.Margin
 	return in, nil
 }
 
@@ -174,15 +175,15 @@ func smallText(file, what string) (string, error) {
 	}
 	f, err := os.Open(file)
 	if err != nil {
-		return "", usage(fmt.Errorf("read %s: %w", what, err), "")
+		return "", cli.Usage(fmt.Errorf("read %s: %w", what, err), "")
 	}
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, mostText+1))
 	if err != nil {
-		return "", usage(fmt.Errorf("read %s: %w", what, err), "")
+		return "", cli.Usage(fmt.Errorf("read %s: %w", what, err), "")
 	}
 	if len(data) > mostText {
-		return "", usage(fmt.Errorf("read %s: %s is longer than %d KiB", what, ui.Sanitize(file), mostText>>10), "reviewers get the whole file; shorten it")
+		return "", cli.Usage(fmt.Errorf("read %s: %s is longer than %d KiB", what, ui.Sanitize(file), mostText>>10), "reviewers get the whole file; shorten it")
 	}
 	return string(data), nil
 }
@@ -199,12 +200,12 @@ func (x *inspection) review(ctx context.Context, in review.Input) error {
 		return err
 	}
 	in.Author = x.author(ctx)
-	file, err := x.project.ledgerFile(ctx)
+	file, err := ledgerFile(ctx, x.project)
 	if err != nil {
 		return err
 	}
 	if in.Ledger, err = review.ReadLedger(file.path, file.branch); err != nil {
-		return fail(exitCannotRun, err, "")
+		return cli.Fail(cli.ExitCannotRun, err, "")
 	}
 	if !x.options.json {
 		in.Watch = func(_ int, r gates.Report) {
@@ -216,22 +217,22 @@ func (x *inspection) review(ctx context.Context, in review.Input) error {
 	}
 	v, err := review.Run(ctx, in)
 	if ctx.Err() != nil {
-		return fail(exitInterrupted, errors.New("interrupted; the review was not stored"), "")
+		return cli.Fail(cli.ExitInterrupted, errors.New("interrupted; the review was not stored"), "")
 	}
 	if err != nil {
-		return fail(exitCannotRun, err, "")
+		return cli.Fail(cli.ExitCannotRun, err, "")
 	}
-	if err = x.project.layout.Make(); err == nil {
+	if err = x.project.Layout.Make(); err == nil {
 		err = in.Ledger.Write(file.path)
 	}
 	if err != nil {
-		return fail(exitCannotRun, err, "")
+		return cli.Fail(cli.ExitCannotRun, err, "")
 	}
 	x.keepLogs(&v)
 	if err := x.showReview(v); err != nil {
 		return err
 	}
-	if err := x.export(report.Run{Version: version(), Verdict: gates.Verdict{Status: statusOf(v), Reports: v.Reports()}, Base: x.subject.Base}); err != nil {
+	if err := x.export(report.Run{Version: cli.Version(), Verdict: gates.Verdict{Status: statusOf(v), Reports: v.Reports()}, Base: x.subject.Base}); err != nil {
 		return err
 	}
 	return outcomeOfReview(v)
@@ -268,11 +269,11 @@ func statusOf(v review.Review) gates.Status {
 func outcomeOfReview(v review.Review) error {
 	for _, p := range v.Passes {
 		if p.Status == gates.Errored {
-			return fail(exitCannotRun, fmt.Errorf("pass %d, %s, could not run", p.Number, p.Name), "this says nothing about the change; fix it, or leave the pass out: --only")
+			return cli.Fail(cli.ExitCannotRun, fmt.Errorf("pass %d, %s, could not run", p.Number, p.Name), "this says nothing about the change; fix it, or leave the pass out: --only")
 		}
 	}
 	if v.Verdict == review.OK {
 		return nil
 	}
-	return fail(exitFailed, fmt.Errorf("%s: %s", v.Verdict, strings.Join(v.Reasons, ", ")), "")
+	return cli.Fail(cli.ExitFailed, fmt.Errorf("%s: %s", v.Verdict, strings.Join(v.Reasons, ", ")), "")
 }

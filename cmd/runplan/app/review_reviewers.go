@@ -11,20 +11,20 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/gates/review"
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/config"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/llm"
-	"github.com/runplan/runplan/trust"
 )
 
 // reviewers returns the reviewers of the settings. Without any, it returns the model of [models] for the stage review.
 func (x *inspection) reviewers(ctx context.Context) ([]review.Reviewer, error) {
-	c := x.project.config
+	c := x.project.Config
 	options := llm.OptionsOf(c.Models)
-	options.Environ, options.Root, options.Redact = x.app.Environ, x.project.repo.Root, x.subject.Redact
-	task := cmp.Or(x.task, newTaskID()) // id in the log of calls
+	options.Environ, options.Root, options.Redact = x.app.Environ, x.project.Repo.Root, x.subject.Redact
+	task := cmp.Or(x.task, cli.NewTaskID()) // id in the log of calls
 	ask := func(o llm.Options, m llm.Model) llm.Completer {
-		return x.app.logged(x.project, x.completer(o, m), task, reviewCall)
+		return x.app.Logged(x.project, x.completer(o, m), task, cli.ReviewCall)
 	}
 	var out []review.Reviewer
 	programs := false
@@ -58,7 +58,7 @@ func (x *inspection) reviewers(ctx context.Context) ([]review.Reviewer, error) {
 // mayReview returns the model of [models] for the stage review. ok is false if none is configured or it cannot be
 // used; the latter is noted.
 func (x *inspection) mayReview(ctx context.Context, what string) (m llm.Model, ok bool) {
-	router, err := x.project.models(ctx)
+	router, err := x.project.Models(ctx)
 	if errors.Is(err, llm.ErrNoModels) {
 		return m, false
 	}
@@ -77,7 +77,7 @@ func (x *inspection) forPrograms(any bool) error {
 		return nil
 	}
 	if _, err := x.reaper.get(); err != nil {
-		return fail(exitCannotRun, err, "")
+		return cli.Fail(cli.ExitCannotRun, err, "")
 	}
 	return nil
 }
@@ -124,13 +124,13 @@ func (x *inspection) author(ctx context.Context) review.Author {
 	if x.from.Commit == "" {
 		return review.Author{}
 	}
-	out, err := x.project.repo.Run(ctx, "log", "--max-count=50", "--format=%(trailers:key=Runplan-Agent,valueonly)", x.from.Commit+"..HEAD")
+	out, err := x.project.Repo.Run(ctx, "log", "--max-count=50", "--format=%(trailers:key=Runplan-Agent,valueonly)", x.from.Commit+"..HEAD")
 	if err != nil {
 		return review.Author{} // unknown; the review says so
 	}
 	for line := range strings.Lines(out) {
 		if agent := ui.Cut(ui.Sanitize(line), 100, "…"); agent != "" {
-			preset := x.project.config.Agents[agent].Preset
+			preset := x.project.Config.Agents[agent].Preset
 			return review.Author{Agent: agent, Vendor: review.VendorOf(cmp.Or(preset, agent))}
 		}
 	}
@@ -138,12 +138,12 @@ func (x *inspection) author(ctx context.Context) review.Author {
 }
 
 // reviewOutlets reports where configured reviewers send the code.
-func (p *project) reviewOutlets() []outlet {
-	var out []outlet
-	for _, name := range slices.Sorted(maps.Keys(p.config.Review.Reviewers)) {
-		r := p.config.Review.Reviewers[name]
-		m := reviewerModel(p.config, name, r)
-		w := outlet{What: "reviewer", Name: name, Data: "changes under review, and what was asked for", When: "runplan review"}
+func reviewOutlets(p *cli.Project) []cli.Outlet {
+	var out []cli.Outlet
+	for _, name := range slices.Sorted(maps.Keys(p.Config.Review.Reviewers)) {
+		r := p.Config.Review.Reviewers[name]
+		m := reviewerModel(p.Config, name, r)
+		w := cli.Outlet{What: "reviewer", Name: name, Data: "changes under review, and what was asked for", When: "runplan review"}
 		if m.Provider == llm.Command {
 			w.To = "wherever " + m.Command[0] + " sends it"
 			if len(r.PassEnv) > 0 {
@@ -152,41 +152,16 @@ func (p *project) reviewOutlets() []outlet {
 			out = append(out, w)
 			continue
 		}
-		local := loopbackURL(m.BaseURL)
+		local := cli.LoopbackURL(m.BaseURL)
 		w.To, w.Local = config.HostOf(m.BaseURL), &local
 		if local {
 			w.To = "this machine: " + w.To + "; a model that runs elsewhere is refused"
 		}
 		out = append(out, w)
 	}
-	if p.config.Review.Online {
+	if p.Config.Review.Online {
 		elsewhere := false
-		out = append(out, outlet{What: "security tools", Name: "govulncheck, npm audit", To: "vuln.go.dev, the npm registry", Data: "the names of what the project requires", When: "runplan review", Local: &elsewhere})
-	}
-	return out
-}
-
-// reviewExecutables lists the programs and remote addresses that the repository's own settings use for reviews.
-func (p *project) reviewExecutables() []trust.Executable {
-	c, file := p.config, p.layout.Config()
-	var out []trust.Executable
-	for _, name := range slices.Sorted(maps.Keys(c.Review.Reviewers)) {
-		r := c.Review.Reviewers[name]
-		key := "review.reviewers." + name
-		from := func(k string) bool { return c.Source(key+"."+k) == file }
-		switch {
-		case r.Provider == llm.Command && (from("provider") || from("command") || from("pass_env")):
-			what := trust.Words(r.Command)
-			if len(r.PassEnv) > 0 {
-				what += " (sees " + strings.Join(r.PassEnv, ", ") + ")"
-			}
-			out = append(out, trust.Executable{Where: "reviewer " + name, What: what})
-		case r.BaseURL != "" && from("base_url") && !loopbackURL(r.BaseURL):
-			out = append(out, trust.Executable{Where: "reviewer " + name, What: "ask " + r.BaseURL})
-		}
-	}
-	if c.Review.Online && c.Source("review.online") == file {
-		out = append(out, trust.Executable{Where: "security tools", What: "ask vuln.go.dev and the npm registry what is known of what the project requires"})
+		out = append(out, cli.Outlet{What: "security tools", Name: "govulncheck, npm audit", To: "vuln.go.dev, the npm registry", Data: "the names of what the project requires", When: "runplan review", Local: &elsewhere})
 	}
 	return out
 }

@@ -12,13 +12,14 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/review"
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/ui"
 )
 
 func (x *inspection) showReview(v review.Review) error {
 	if x.options.json {
-		return asJSON(x.app.Stdout, v)
+		return cli.AsJSON(x.app.Stdout, v)
 	}
 	return x.printReview(x.app.Stdout, v)
 }
@@ -46,7 +47,7 @@ func (x *inspection) printReview(w io.Writer, v review.Review) error {
 		}
 		rows = append(rows, []string{fmt.Sprint(p.Number), p.Name, string(p.Status), asked, confidence, found, ui.Duration(p.Duration), ui.Cut(ui.Sanitize(note), 160, "…")})
 	}
-	if err := table(w, []string{">pass", "", "status", "reviewer", ">sure", ">findings", ">time", "note"}, rows); err != nil {
+	if err := cli.Table(w, []string{">pass", "", "status", "reviewer", ">sure", ">findings", ">time", "note"}, rows); err != nil {
 		return err
 	}
 	for _, p := range v.Passes {
@@ -74,7 +75,7 @@ func (x *inspection) printReview(w io.Writer, v review.Review) error {
 		for _, t := range p.Tools {
 			if (t.Status == gates.Fail || t.Status == gates.Errored) && t.Log != "" {
 				log := t.Log
-				if rel := x.project.rel(log); filepath.IsLocal(rel) {
+				if rel := x.project.Rel(log); filepath.IsLocal(rel) {
 					log = rel
 				}
 				fmt.Fprintf(w, "    log of %s: %s\n", t.Gate, log)
@@ -92,7 +93,7 @@ func (x *inspection) printReview(w io.Writer, v review.Review) error {
 	}
 	against := x.from.Why
 	if x.from.Commit != "" {
-		against = fmt.Sprintf("%s, %s", short(x.from.Commit), against)
+		against = fmt.Sprintf("%s, %s", cli.Short(x.from.Commit), against)
 	}
 	files := map[bool]string{true: "file", false: "files"}[v.Changed == 1]
 	if len(v.Only) > 0 {
@@ -162,33 +163,33 @@ func entryLine(e review.Entry) string {
 // ledgerPath names the file and the branch of a ledger of findings.
 type ledgerPath struct{ path, branch string }
 
-func (p *project) ledgerFile(ctx context.Context) (ledgerPath, error) {
-	_, branch, err := p.repo.Head(ctx)
+func ledgerFile(ctx context.Context, p *cli.Project) (ledgerPath, error) {
+	_, branch, err := p.Repo.Head(ctx)
 	if err != nil && !errors.Is(err, git.ErrNoCommits) {
-		return ledgerPath{}, fail(exitCannotRun, err, "")
+		return ledgerPath{}, cli.Fail(cli.ExitCannotRun, err, "")
 	}
 	if branch == "" {
 		branch = "detached"
 	}
-	return ledgerPath{filepath.Join(p.layout.Root, "reviews", review.LedgerName(branch)), branch}, nil
+	return ledgerPath{filepath.Join(p.Layout.Root, "reviews", review.LedgerName(branch)), branch}, nil
 }
 
 // decideFinding records that a finding is accepted or refuted.
-func (a *App) decideFinding(ctx context.Context, p *project, o reviewOptions) error {
+func decideFinding(ctx context.Context, a *cli.App, p *cli.Project, o reviewOptions) error {
 	id, state := o.accept, review.Accepted
 	if o.refute != "" {
 		id, state = o.refute, review.Refuted
 	}
 	if strings.TrimSpace(o.reason) == "" {
-		return usage(errors.New("a decision needs a reason"), "add --reason 'TEXT'")
+		return cli.Usage(errors.New("a decision needs a reason"), "add --reason 'TEXT'")
 	}
-	at, err := p.ledgerFile(ctx)
+	at, err := ledgerFile(ctx, p)
 	if err != nil {
 		return err
 	}
 	l, err := review.ReadLedger(at.path, at.branch)
 	if err != nil {
-		return fail(exitCannotRun, err, "")
+		return cli.Fail(cli.ExitCannotRun, err, "")
 	}
 	e, err := l.Decide(id, state, o.reason, time.Now())
 	if err != nil {
@@ -200,12 +201,12 @@ func (a *App) decideFinding(ctx context.Context, p *project, o reviewOptions) er
 		}
 		slices.Sort(ids)
 		if len(ids) == 0 {
-			return usage(err, "runplan review lists the findings of this branch, with their ids")
+			return cli.Usage(err, "runplan review lists the findings of this branch, with their ids")
 		}
-		return usage(err, "open on this branch: %s", strings.Join(ids, ", "))
+		return cli.Usage(err, "open on this branch: %s", strings.Join(ids, ", "))
 	}
 	if err := l.Write(at.path); err != nil {
-		return fail(exitCannotRun, err, "")
+		return cli.Fail(cli.ExitCannotRun, err, "")
 	}
 	_, err = fmt.Fprintf(a.Stdout, "%s: %s [%s]\n", e.State, entryLine(e), e.ID)
 	return err

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/internal/cli"
 )
 
 // runOptions holds the flags of run and resume. For a zero value the configuration decides.
@@ -18,7 +20,7 @@ type runOptions struct {
 	route        routeFlags
 	limits       limitFlags
 	sample       sampleFlags
-	solver       solveOptions
+	solver       cli.SolveOptions
 	requireTests bool
 	strictAST    bool
 	allowDirty   bool
@@ -99,7 +101,7 @@ func (o runOptions) flags() map[string]string {
 	set("no-critique", "true", o.noCritique)
 	set("agent-timeout", o.agentTimeout.String(), o.agentTimeout > 0)
 	set("idle-timeout", o.idleTimeout.String(), o.idleTimeout > 0)
-	o.solver.keep(set)
+	o.solver.Keep(set)
 	return m
 }
 
@@ -109,7 +111,7 @@ func (o *runOptions) take(flags map[string]string) {
 	o.strictAST = o.strictAST || flags["strict-ast"] != ""
 	o.tick = o.tick || flags["tick"] != ""
 	o.noCritique = o.noCritique || flags["no-critique"] != ""
-	o.solver.take(flags)
+	o.solver.Take(flags)
 	if d, err := time.ParseDuration(flags["agent-timeout"]); err == nil && o.agentTimeout == 0 {
 		o.agentTimeout = d
 	}

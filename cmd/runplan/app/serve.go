@@ -16,6 +16,7 @@ import (
 	"github.com/runplan/runplan/agents/command"
 	"github.com/runplan/runplan/agents/stream"
 	"github.com/runplan/runplan/gates/blueprint"
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/web"
 	"github.com/runplan/runplan/runner/page"
@@ -28,7 +29,7 @@ type serveOptions struct {
 	open     bool
 }
 
-func newServeCommand(a *App) *cobra.Command {
+func newServeCommand(a *cli.App) *cobra.Command {
 	var o serveOptions
 	cmd := &cobra.Command{
 		Use:   "serve",
@@ -44,26 +45,26 @@ The page is served to this machine only. --insecure-listen allows addresses that
 encryption, so anyone who can read the network in between can read the page, take its cookie and act as you. Prefer
 a tunnel: ssh -L 8080:127.0.0.1:8080 HOST.
 
-Ctrl-C ends it.` + exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun),
+Ctrl-C ends it.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
 		Example: `  runplan serve --open
   runplan serve --addr 127.0.0.1:8080
   runplan PLAN.md --serve`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			p, err := a.openProject(cmd.Context())
+			p, err := a.OpenProject(cmd.Context())
 			if err != nil {
 				return err
 			}
-			ctx, stop := interruptible(cmd.Context())
+			ctx, stop := cli.Interruptible(cmd.Context())
 			defer stop()
-			server, err := a.listen(ctx, p, o)
+			server, err := listen(ctx, a, p, o)
 			if err != nil {
 				return err
 			}
 			fmt.Fprintln(a.Stdout, server.URL())
 			fmt.Fprintln(a.Stderr, "open this address in a browser; Ctrl-C ends the page")
 			if o.open {
-				defer a.openBrowser(ctx, server.URL())()
+				defer openBrowser(ctx, a, server.URL())()
 			}
 			return server.Serve(ctx)
 		},
@@ -76,42 +77,42 @@ Ctrl-C ends it.` + exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun),
 }
 
 // listen creates the web server of a project and starts to listen.
-func (a *App) listen(ctx context.Context, p *project, o serveOptions) (*web.Server, error) {
-	if err := a.notAnAgent("the page"); err != nil {
+func listen(ctx context.Context, a *cli.App, p *cli.Project, o serveOptions) (*web.Server, error) {
+	if err := a.NotAnAgent("the page"); err != nil {
 		return nil, err
 	}
-	dir, err := a.userDir()
+	dir, err := a.UserDir()
 	if err != nil {
 		return nil, err
 	}
 	// The key is stored with the owner's files, because agents work in the repository.
 	key, err := web.Key(filepath.Join(dir, "serve.key"))
 	if err != nil {
-		return nil, fail(exitCannotRun, err, "")
+		return nil, cli.Fail(cli.ExitCannotRun, err, "")
 	}
 	pages, err := page.New(page.Options{
-		Name: filepath.Base(p.repo.Root), Layout: p.layout, Repo: p.repo, Alive: p.lookAlive, Now: time.Now, Zone: time.Local,
-		Waiting: func(ctx context.Context) (page.Waiting, error) { return a.waitingFor(ctx, p), nil },
-		Acts:    a.acts(p),
-		Preview: func(ctx context.Context, act, run string) (page.Outcome, error) { return a.preview(ctx, p, act, run) },
+		Name: filepath.Base(p.Repo.Root), Layout: p.Layout, Repo: p.Repo, Alive: p.LookAlive, Now: time.Now, Zone: time.Local,
+		Waiting: func(ctx context.Context) (page.Waiting, error) { return waitingFor(ctx, a, p), nil },
+		Acts:    acts(a, p),
+		Preview: func(ctx context.Context, act, run string) (page.Outcome, error) { return preview(ctx, a, p, act, run) },
 		Trace: func(ctx context.Context, run string) (string, error) {
-			html, err := a.commandOutput(ctx, []string{"trace", "--html", "--", "run:" + run})
+			html, err := commandOutput(ctx, a, []string{"trace", "--html", "--", "run:" + run})
 			if html != "" {
 				return html, nil // the error says that not all is proven, and so does the page
 			}
 			return "", err
 		},
-		Format: p.formatOf,
+		Format: func(agent string) stream.Format { return formatOf(p, agent) },
 	})
 	if err != nil {
 		return nil, err
 	}
-	server, err := web.Listen(ctx, web.Options{Addr: o.addr, Insecure: o.insecure, Name: p.repo.Root, Key: key, Pages: pages})
+	server, err := web.Listen(ctx, web.Options{Addr: o.addr, Insecure: o.insecure, Name: p.Repo.Root, Key: key, Pages: pages})
 	switch {
 	case errors.Is(err, web.ErrReachable):
-		return nil, usage(err, "there is no encryption: anyone who reads the network in between can act as you. Take 127.0.0.1 and a tunnel (ssh -L); or say that you mean it: --insecure-listen")
+		return nil, cli.Usage(err, "there is no encryption: anyone who reads the network in between can act as you. Take 127.0.0.1 and a tunnel (ssh -L); or say that you mean it: --insecure-listen")
 	case err != nil:
-		return nil, usage(err, "take another address with --addr, such as 127.0.0.1:0")
+		return nil, cli.Usage(err, "take another address with --addr, such as 127.0.0.1:0")
 	}
 	if o.insecure {
 		fmt.Fprintln(a.Stderr, "runplan: --insecure-listen: other machines may reach the page, and nothing is encrypted: anyone who reads the network in between can act as you")
@@ -120,8 +121,8 @@ func (a *App) listen(ctx context.Context, p *project, o serveOptions) (*web.Serv
 }
 
 // serveBeside serves the page during a run in this process. It returns a function that stops the server.
-func (a *App) serveBeside(ctx context.Context, p *project, note func(string)) (stop func(), err error) {
-	server, err := a.listen(ctx, p, serveOptions{addr: "127.0.0.1:0"})
+func serveBeside(ctx context.Context, a *cli.App, p *cli.Project, note func(string)) (stop func(), err error) {
+	server, err := listen(ctx, a, p, serveOptions{addr: "127.0.0.1:0"})
 	if err != nil {
 		return nil, err
 	}
@@ -138,26 +139,26 @@ func (a *App) serveBeside(ctx context.Context, p *project, note func(string)) (s
 }
 
 // waitingFor collects what waits for a person outside of runs. A read error is shown and hides nothing else.
-func (a *App) waitingFor(ctx context.Context, p *project) page.Waiting {
+func waitingFor(ctx context.Context, a *cli.App, p *cli.Project) page.Waiting {
 	var w page.Waiting
 	trouble := func(err error) {
 		if err != nil {
 			w.Trouble = append(w.Trouble, err.Error())
 		}
 	}
-	if k, err := a.keeper(); err == nil {
+	if k, err := a.Keeper(); err == nil {
 		if c, err := k.Contract(ctx); err == nil {
 			w.Owner = c.Owner
 		} else {
 			trouble(err)
 		}
 	}
-	jobs, err := a.waitingFeedback(ctx, p)
+	jobs, err := waitingFeedback(ctx, a, p)
 	trouble(err)
 	for _, j := range jobs {
-		w.Jobs = append(w.Jobs, page.Job{ID: j.ID, Change: j.Title, Why: j.Question, Plan: j.Plan, Text: p.planText(j.Plan), Since: j.Since})
+		w.Jobs = append(w.Jobs, page.Job{ID: j.ID, Change: j.Title, Why: j.Question, Plan: j.Plan, Text: planText(p, j.Plan), Since: j.Since})
 	}
-	items, err := blueprint.Queue(p.repo.Root, false)
+	items, err := blueprint.Queue(p.Repo.Root, false)
 	trouble(err)
 	for _, i := range items {
 		w.Queue = append(w.Queue, page.QueueItem{
@@ -165,7 +166,7 @@ func (a *App) waitingFor(ctx context.Context, p *project) page.Waiting {
 			Recommendation: i.Recommendation, File: i.File, At: i.At,
 		})
 	}
-	said, err := a.inboxItems(ctx, false)
+	said, err := inboxItems(ctx, a, false)
 	trouble(err)
 	for _, i := range said {
 		w.Inbox = append(w.Inbox, page.Said{ID: i.ID, Kind: i.Kind, Body: i.Body, Reply: i.Reply, From: i.Channel, Repo: i.Repo, At: i.At})
@@ -174,10 +175,10 @@ func (a *App) waitingFor(ctx context.Context, p *project) page.Waiting {
 }
 
 // planText returns the beginning of a plan for the person who decides about it, or "" if it cannot be read.
-func (p *project) planText(file string) string {
+func planText(p *cli.Project, file string) string {
 	path := filepath.FromSlash(file)
 	if !filepath.IsAbs(path) {
-		path = filepath.Join(p.repo.Root, path)
+		path = filepath.Join(p.Repo.Root, path)
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -192,9 +193,9 @@ func (p *project) planText(file string) string {
 }
 
 // formatOf returns the output format of an agent's program.
-func (p *project) formatOf(agent string) stream.Format {
+func formatOf(p *cli.Project, agent string) stream.Format {
 	name := agent
-	if c, ok := p.config.Agents[agent]; ok {
+	if c, ok := p.Config.Agents[agent]; ok {
 		name = c.Preset
 	}
 	preset, _ := command.PresetOf(name)
@@ -203,7 +204,7 @@ func (p *project) formatOf(agent string) stream.Format {
 
 // openBrowser opens the page in the browser. It passes the address in a file that only this user can read, because
 // other users can see the arguments of a program. It returns a function that removes the file.
-func (a *App) openBrowser(ctx context.Context, address string) (remove func()) {
+func openBrowser(ctx context.Context, a *cli.App, address string) (remove func()) {
 	sorry := func(err error) func() {
 		fmt.Fprintf(a.Stderr, "runplan: no browser could be opened (%v); open the address yourself\n", err)
 		return func() {}

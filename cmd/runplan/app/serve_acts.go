@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/store"
@@ -24,9 +25,9 @@ import (
 
 // acts returns the actions of the page's forms. Each runs the command that a person would type, so both have the same
 // effect.
-func (a *App) acts(p *project) map[string]page.Act {
+func acts(a *cli.App, p *cli.Project) map[string]page.Act {
 	resume := func(ctx context.Context, form url.Values) (string, error) {
-		return a.resumeApart(ctx, p, form.Get("run"), form.Get("accept") == "yes")
+		return resumeApart(ctx, a, p, form.Get("run"), form.Get("accept") == "yes")
 	}
 	return map[string]page.Act{
 		"approve": func(ctx context.Context, form url.Values) (string, error) {
@@ -38,7 +39,7 @@ func (a *App) acts(p *project) map[string]page.Act {
 			if form.Get("answer") != "yes" {
 				args, done = append(args, "--deny"), page.DoneDenied
 			}
-			return done, a.command(ctx, append(args, "--", form.Get("id")))
+			return done, ownCommand(ctx, a, append(args, "--", form.Get("id")))
 		},
 		"queue": func(ctx context.Context, form url.Values) (string, error) {
 			args := []string{"blueprint", "queue", "close", "--approve", "--signature=" + form.Get("signature"), "--reason=" + form.Get("reason")}
@@ -46,34 +47,34 @@ func (a *App) acts(p *project) map[string]page.Act {
 			if form.Get("fixed") == "yes" {
 				args, done = append(args, "--fixed"), page.DoneFixed
 			}
-			return done, a.command(ctx, append(args, "--", form.Get("id")))
+			return done, ownCommand(ctx, a, append(args, "--", form.Get("id")))
 		},
 		"inbox": func(ctx context.Context, form url.Values) (string, error) {
-			return page.DoneInbox, a.command(ctx, []string{"inbox", "done", "--outcome=" + form.Get("outcome"), "--", form.Get("id")})
+			return page.DoneInbox, ownCommand(ctx, a, []string{"inbox", "done", "--outcome=" + form.Get("outcome"), "--", form.Get("id")})
 		},
 		page.ActCancel: func(ctx context.Context, form url.Values) (string, error) {
-			return page.DoneCancelled, a.command(ctx, []string{"cancel", "--", form.Get("run")})
+			return page.DoneCancelled, ownCommand(ctx, a, []string{"cancel", "--", form.Get("run")})
 		},
 		page.ActDiscard: func(ctx context.Context, form url.Values) (string, error) {
 			args := []string{"discard"}
 			if form.Get("all") == "yes" {
 				args = append(args, "--all")
 			}
-			return page.DoneDiscarded, a.command(ctx, append(args, "--", form.Get("run")))
+			return page.DoneDiscarded, ownCommand(ctx, a, append(args, "--", form.Get("run")))
 		},
 		page.ActResume: resume,
 		page.ActRetry:  resume, // resume tries all failed batches again
 	}
 }
 
-// command runs one of runplan's own commands and discards its output. The error contains the hint.
-func (a *App) command(ctx context.Context, args []string) error {
-	_, err := a.commandOutput(ctx, args)
+// ownCommand runs one of runplan's own commands and discards its output. The error contains the hint.
+func ownCommand(ctx context.Context, a *cli.App, args []string) error {
+	_, err := commandOutput(ctx, a, args)
 	return err
 }
 
 // commandOutput runs one of runplan's own commands and returns its standard output. The error contains the hint.
-func (a *App) commandOutput(ctx context.Context, args []string) (string, error) {
+func commandOutput(ctx context.Context, a *cli.App, args []string) (string, error) {
 	var out strings.Builder
 	quiet := *a
 	quiet.Stdin, quiet.Stdout, quiet.Stderr = strings.NewReader(""), &out, io.Discard
@@ -88,26 +89,26 @@ func (a *App) commandOutput(ctx context.Context, args []string) (string, error) 
 
 // hinted adds the hint of an error to its text.
 func hinted(err error) error {
-	if _, hint := codeOf(err); hint != "" {
+	if _, hint := cli.CodeOf(err); hint != "" {
 		return fmt.Errorf("%w. What to do: %s", err, hint)
 	}
 	return err
 }
 
 // preview returns what an action would do. The error is why its command would refuse.
-func (a *App) preview(ctx context.Context, p *project, act, run string) (page.Outcome, error) {
+func preview(ctx context.Context, a *cli.App, p *cli.Project, act, run string) (page.Outcome, error) {
 	switch act {
 	case page.ActResume, page.ActRetry:
-		return a.previewResume(ctx, run)
+		return previewResume(ctx, a, run)
 	case page.ActDiscard:
-		return a.previewDiscard(ctx, p, run)
+		return previewDiscard(ctx, a, p, run)
 	}
 	return page.Outcome{}, nil
 }
 
 // previewResume returns what a changed plan means for each batch, as resume --dry-run reports it.
-func (a *App) previewResume(ctx context.Context, run string) (page.Outcome, error) {
-	text, err := a.commandOutput(ctx, []string{"resume", "--dry-run", "--json", "--", run})
+func previewResume(ctx context.Context, a *cli.App, run string) (page.Outcome, error) {
+	text, err := commandOutput(ctx, a, []string{"resume", "--dry-run", "--json", "--", run})
 	if err != nil || strings.TrimSpace(text) == "" {
 		return page.Outcome{}, err
 	}
@@ -126,13 +127,13 @@ func (a *App) previewResume(ctx context.Context, run string) (page.Outcome, erro
 }
 
 // previewDiscard lists the worktrees and branches that discard would remove or keep.
-func (a *App) previewDiscard(ctx context.Context, p *project, run string) (page.Outcome, error) {
+func previewDiscard(ctx context.Context, a *cli.App, p *cli.Project, run string) (page.Outcome, error) {
 	var out page.Outcome
-	s, err := p.oneRun(ctx, run)
+	s, err := oneRun(ctx, p, run)
 	if err != nil {
 		return out, hinted(err)
 	}
-	found, err := p.leftAfter(ctx, s.Slug, false)
+	found, err := leftAfter(ctx, p, s.Slug, false)
 	if err != nil {
 		return out, err
 	}
@@ -151,8 +152,8 @@ const resumeWait = 20 * time.Second
 
 // resumeApart runs resume in a process of its own, which outlives the page. It returns once the run goes on. The error
 // is the refusal of the command.
-func (a *App) resumeApart(ctx context.Context, p *project, run string, accept bool) (string, error) {
-	j, err := p.openJournal(ctx)
+func resumeApart(ctx context.Context, a *cli.App, p *cli.Project, run string, accept bool) (string, error) {
+	j, err := p.OpenJournal(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -164,8 +165,8 @@ func (a *App) resumeApart(ctx context.Context, p *project, run string, accept bo
 		}
 		from = e.Seq + 1
 	}
-	path := filepath.Join(p.layout.Logs(run), "resume.log")
-	child, err := a.startResume(p, run, path, accept)
+	path := filepath.Join(p.Layout.Logs(run), "resume.log")
+	child, err := startResume(a, p, run, path, accept)
 	if err != nil {
 		return "", fmt.Errorf("start runplan resume: %w", err)
 	}
@@ -193,7 +194,7 @@ func (a *App) resumeApart(ctx context.Context, p *project, run string, accept bo
 }
 
 // startResume starts runplan resume, with its output in the file at path.
-func (a *App) startResume(p *project, run, path string, accept bool) (*proc.Child, error) {
+func startResume(a *cli.App, p *cli.Project, run, path string, accept bool) (*proc.Child, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -215,7 +216,7 @@ func (a *App) startResume(p *project, run, path string, accept bool) (*proc.Chil
 	if accept {
 		args = append(args, "--accept-changes")
 	}
-	return proc.Start(self, proc.Cmd{Args: append(args, "--", run), Dir: p.repo.Root, Env: a.Environ}, [3]*os.File{in, out, out})
+	return proc.Start(self, proc.Cmd{Args: append(args, "--", run), Dir: p.Repo.Root, Env: a.Environ}, [3]*os.File{in, out, out})
 }
 
 // resumedSince reports whether a run was resumed by an event from seq on.

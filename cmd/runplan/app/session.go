@@ -13,7 +13,7 @@ import (
 
 // session opens the session of a task.
 func (r *retrieval) session(ctx context.Context, task string) (solver.Session, error) {
-	s, err := store.CreateSession(ctx, r.project.layout.Sessions(), task)
+	s, err := store.CreateSession(ctx, r.project.Layout.Sessions(), task)
 	if err != nil {
 		return nil, fmt.Errorf("store the session of the task: %w", err)
 	}

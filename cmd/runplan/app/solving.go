@@ -5,69 +5,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/runplan/runplan/agents/solver"
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/prompt"
 	"github.com/runplan/runplan/internal/tokens"
 	"github.com/runplan/runplan/knowledge/retrieve"
 	"github.com/runplan/runplan/llm"
 )
-
-// solveOptions holds the solver flags of the command line. The settings supply what is not given; if they do not
-// either, it is an error (CFG-04).
-type solveOptions struct {
-	stages string
-	budget tokens.Budget // window 0: take it from the settings
-	loops  figure
-	task   string // task that a plan is made for
-}
-
-// figure is a flag for an integer that may be missing.
-type figure struct{ n *int }
-
-func (f *figure) String() string {
-	if f.n == nil {
-		return ""
-	}
-	return strconv.Itoa(*f.n)
-}
-
-func (f *figure) Type() string { return "int" }
-
-func (f *figure) Set(text string) error {
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 0 {
-		return errors.New("use a whole number, 0 or above")
-	}
-	f.n = &n
-	return nil
-}
-
-// keep stores the given flags for a later resume.
-func (o solveOptions) keep(set func(name, value string, on bool)) {
-	set("stages", o.stages, o.stages != "")
-	set("context-window", strconv.Itoa(o.budget.Window), o.budget.Window > 0)
-	set("reserved-tokens", strconv.Itoa(o.budget.Reserved), o.budget.Window > 0)
-	set("max-refinement-loops", o.loops.String(), o.loops.n != nil)
-	set("task", o.task, o.task != "")
-}
-
-// take restores the flags that keep stored.
-func (o *solveOptions) take(flags map[string]string) {
-	o.stages, o.task = cmp.Or(o.stages, flags["stages"]), cmp.Or(o.task, flags["task"])
-	if o.loops.n == nil && flags["max-refinement-loops"] != "" {
-		_ = o.loops.Set(flags["max-refinement-loops"]) // it was a valid number when it was stored
-	}
-	if o.budget.Window == 0 {
-		o.budget.Window, _ = strconv.Atoi(flags["context-window"])
-		o.budget.Reserved, _ = strconv.Atoi(flags["reserved-tokens"])
-	}
-}
 
 // solving holds the resolved parameters for asking a model with repository context.
 type solving struct {
@@ -77,28 +26,28 @@ type solving struct {
 	loops  int
 }
 
-// solving combines flags and settings. The budget is the window of the model for stage (BUD-03).
-func (p *project) solving(o solveOptions, stage llm.Stage) (solving, error) {
-	s := solving{role: llm.RoleOf(stage), budget: o.budget}
-	if !p.config.Models.Configured() {
-		return s, usage(llm.ErrNoModels, "")
+// solvingOf combines flags and settings. The budget is the window of the model for stage (BUD-03).
+func solvingOf(p *cli.Project, o cli.SolveOptions, stage llm.Stage) (solving, error) {
+	s := solving{role: llm.RoleOf(stage), budget: o.Budget}
+	if !p.Config.Models.Configured() {
+		return s, cli.Usage(llm.ErrNoModels, "")
 	}
 	var err error
 	if s.budget.Window == 0 {
-		if s.budget, err = configuredBudget(p.config, s.role); err != nil {
+		if s.budget, err = configuredBudget(p.Config, s.role); err != nil {
 			return s, err
 		}
 	}
-	s.budget.Margin = p.config.Models.Margin
+	s.budget.Margin = p.Config.Models.Margin
 	if err := s.budget.Validate(); err != nil {
-		return s, usage(err, "correct [budget] in .runplan/config.toml")
+		return s, cli.Usage(err, "correct [budget] in .runplan/config.toml")
 	}
-	if s.stages, err = namedStages(cmp.Or(o.stages, p.config.Stages.Default)); err != nil || stage != llm.ExecuteCode {
+	if s.stages, err = namedStages(cmp.Or(o.Stages, p.Config.Stages.Default)); err != nil || stage != llm.ExecuteCode {
 		return s, err
 	}
-	loops := cmp.Or(o.loops.n, p.config.Solve.MaxRefinementLoops)
+	loops := cmp.Or(o.Loops.N, p.Config.Solve.MaxRefinementLoops)
 	if loops == nil {
-		return s, usage(errors.New("solve.max_refinement_loops is not set"),
+		return s, cli.Usage(errors.New("solve.max_refinement_loops is not set"),
 			"use --max-refinement-loops, or set it in .runplan/config.toml; 0 means never")
 	}
 	s.loops = *loops
@@ -113,8 +62,8 @@ type need struct {
 
 // unsaid reports all missing parameters at once if more than one is missing (ERR-01). Otherwise a first-time user
 // would need one try for each.
-func (p *project) unsaid(role llm.Role, stages string, b budgetFlags, more ...need) error {
-	c, flags := p.config, b.cmd.Flags()
+func unsaid(p *cli.Project, role llm.Role, stages string, b budgetFlags, more ...need) error {
+	c, flags := p.Config, b.cmd.Flags()
 	figures := flags.Changed("context-window") || flags.Changed("reserved-tokens") || flags.Changed("budget-config")
 	window := c.Models.CodingWindow
 	if role == llm.Reasoning {
@@ -133,21 +82,21 @@ func (p *project) unsaid(role llm.Role, stages string, b budgetFlags, more ...ne
 	if len(list) < 2 || !c.Models.Configured() {
 		return nil // a single missing parameter is reported where it is used; missing models come first
 	}
-	return usage(fmt.Errorf("missing: %s", strings.Join(list, ", ")), "use the flags, or set the keys in .runplan/config.toml; they depend on your models, so they have no defaults")
+	return cli.Usage(fmt.Errorf("missing: %s", strings.Join(list, ", ")), "use the flags, or set the keys in .runplan/config.toml; they depend on your models, so they have no defaults")
 }
 
 // attempts returns the number of attempts for a batch: the flag, else the setting. The solver has no default, because
 // each attempt uses model time (SOLVE-06).
-func (p *project) attempts(flag int, agent string) (int, error) {
-	n := cmp.Or(flag, p.config.Run.MaxAttempts)
+func attempts(p *cli.Project, flag int, agent string) (int, error) {
+	n := cmp.Or(flag, p.Config.Run.MaxAttempts)
 	if agent == solver.Name {
-		n = cmp.Or(flag, p.config.Solve.MaxAttempts)
+		n = cmp.Or(flag, p.Config.Solve.MaxAttempts)
 		if n == 0 {
-			return 0, usage(errors.New("missing: --max-attempts or solve.max_attempts"), "it has no default, because each attempt takes model time")
+			return 0, cli.Usage(errors.New("missing: --max-attempts or solve.max_attempts"), "it has no default, because each attempt takes model time")
 		}
 	}
 	if n < 1 {
-		return 0, usage(fmt.Errorf("--max-attempts %d: at least 1 is needed", n), "")
+		return 0, cli.Usage(fmt.Errorf("--max-attempts %d: at least 1 is needed", n), "")
 	}
 	return n, nil
 }
@@ -155,14 +104,14 @@ func (p *project) attempts(flag int, agent string) (int, error) {
 // namedStages parses a list of stages and keeps its order. There is no default (C-03).
 func namedStages(text string) ([]string, error) {
 	if strings.TrimSpace(text) == "" {
-		return nil, usage(errors.New("no stages are named"), "give --stages scope,precision, or set stages.default in .runplan/config.toml")
+		return nil, cli.Usage(errors.New("no stages are named"), "give --stages scope,precision, or set stages.default in .runplan/config.toml")
 	}
 	var out []string
 	for name := range strings.SplitSeq(text, ",") {
 		out = append(out, strings.TrimSpace(name))
 	}
 	if err := retrieve.CheckStages(out); err != nil {
-		return nil, usage(err, "")
+		return nil, cli.Usage(err, "")
 	}
 	return out, nil
 }
@@ -180,8 +129,8 @@ type modelTools struct {
 
 // openSolving opens the index and the models of a project, and checks that each required model has a name. The caller
 // opens the log.
-func (a *App) openSolving(ctx context.Context, p *project, s solving, reaper *proc.Reaper) (*modelTools, error) {
-	r, err := a.openAsking(ctx, p, s.role, s.budget.Window, reaper)
+func openSolving(ctx context.Context, a *cli.App, p *cli.Project, s solving, reaper *proc.Reaper) (*modelTools, error) {
+	r, err := openAsking(ctx, a, p, s.role, s.budget.Window, reaper)
 	if err != nil {
 		return nil, err
 	}
@@ -200,12 +149,12 @@ func (t *modelTools) fill(ctx context.Context, role llm.Role) error {
 	}
 	for _, stage := range needed {
 		if _, err := t.router.Model(stage); err != nil {
-			return modelTrouble(ctx, err)
+			return cli.ModelTrouble(ctx, err)
 		}
 	}
 	var err error
-	if t.solver, err = solver.LoadPrompts(t.project.prompts()); err != nil {
-		return usage(err, "correct the project's prompts, or remove them")
+	if t.solver, err = solver.LoadPrompts(t.project.Prompts()); err != nil {
+		return cli.Usage(err, "correct the project's prompts, or remove them")
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/runner/ledger"
 	"github.com/runplan/runplan/runner/local"
@@ -33,7 +34,7 @@ type spentRun struct {
 	Total   ledger.Sum `json:"total"`
 }
 
-func newSpendCommand(a *App) *cobra.Command {
+func newSpendCommand(a *cli.App) *cobra.Command {
 	var asJSONFlag, all bool
 	var by string
 	cmd := &cobra.Command{
@@ -50,13 +51,13 @@ and with --by.
 
 Each cost has its source: reported (by the agent), computed (tokens times the price table), plan
 (list price of what a subscription pays), local (a model on this machine) or unknown. Unknown is
-never counted as nothing: it is told beside the sum. It reads the journal and disturbs nothing.` + exitStatus(exitOK, exitUsage, exitCannotRun),
+never counted as nothing: it is told beside the sum. It reads the journal and disturbs nothing.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Example: `  runplan spend
   runplan spend --all --by day
   runplan spend --json`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			p, err := a.openProject(cmd.Context())
+			p, err := a.OpenProject(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -64,18 +65,18 @@ never counted as nothing: it is told beside the sum. It reads the journal and di
 			if len(args) > 0 {
 				name = args[0]
 			}
-			s, err := a.spent(cmd.Context(), p, name, all)
+			s, err := spentOf(cmd.Context(), a, p, name, all)
 			if err != nil {
 				return err
 			}
 			if by != "" {
 				s.By = by
 				if s.Groups, err = ledger.By(s.Lines, by); err != nil {
-					return usage(err, "see: runplan spend --help")
+					return cli.Usage(err, "see: runplan spend --help")
 				}
 			}
 			if asJSONFlag {
-				return asJSON(a.Stdout, s)
+				return cli.AsJSON(a.Stdout, s)
 			}
 			return s.print(a.Stdout, all)
 		},
@@ -86,10 +87,10 @@ never counted as nothing: it is told beside the sum. It reads the journal and di
 	return cmd
 }
 
-// spent reads the ledger of the selected runs: all, the named one, or the newest.
-func (a *App) spent(ctx context.Context, p *project, name string, all bool) (spent, error) {
+// spentOf reads the ledger of the selected runs: all, the named one, or the newest.
+func spentOf(ctx context.Context, a *cli.App, p *cli.Project, name string, all bool) (spent, error) {
 	s := spent{Runs: []spentRun{}, Lines: []ledger.Line{}, Calls: []spentCalls{}}
-	j, err := p.openJournal(ctx)
+	j, err := p.OpenJournal(ctx)
 	if err != nil {
 		return s, err
 	}
@@ -99,7 +100,7 @@ func (a *App) spent(ctx context.Context, p *project, name string, all bool) (spe
 		return s, err
 	}
 	for _, r := range runs {
-		if !selects(name, r.ID, r.Slug, r.Plan) {
+		if !cli.Selects(name, r.ID, r.Slug, r.Plan) {
 			continue
 		}
 		var l ledger.Ledger
@@ -116,15 +117,15 @@ func (a *App) spent(ctx context.Context, p *project, name string, all bool) (spe
 		}
 	}
 	if name == "" {
-		if s.Calls, err = a.callsBeside(ctx, p, j); err != nil {
+		if s.Calls, err = callsBeside(ctx, a, p, j); err != nil {
 			return s, err
 		}
 	}
 	switch {
 	case len(s.Runs) == 0 && name == "" && len(s.Calls) == 0:
-		return s, usage(fmt.Errorf("%s has no runs", p.repo.Root), "start one: runplan PLAN.md")
+		return s, cli.Usage(fmt.Errorf("%s has no runs", p.Repo.Root), "start one: runplan PLAN.md")
 	case len(s.Runs) == 0 && name != "":
-		return s, usage(fmt.Errorf("run %s not found", name), "runplan status --all lists them")
+		return s, cli.Usage(fmt.Errorf("run %s not found", name), "runplan status --all lists them")
 	}
 	s.Total = ledger.Add(s.Lines)
 	return s, nil
@@ -152,9 +153,9 @@ func (s spent) table(w io.Writer, all bool) error {
 	var rows [][]string
 	if s.By != "" {
 		for _, g := range s.Groups {
-			rows = append(rows, []string{ui.Sanitize(g.Key), strconv.Itoa(g.Attempts), tokenText(g.Input, g.Uncounted < g.Attempts), tokenText(g.Output, g.Uncounted < g.Attempts), g.Sum.String()})
+			rows = append(rows, []string{ui.Sanitize(g.Key), strconv.Itoa(g.Attempts), cli.TokenText(g.Input, g.Uncounted < g.Attempts), cli.TokenText(g.Output, g.Uncounted < g.Attempts), g.Sum.String()})
 		}
-		return table(w, []string{s.By, ">attempts", ">in", ">out", "cost"}, rows)
+		return cli.Table(w, []string{s.By, ">attempts", ">in", ">out", "cost"}, rows)
 	}
 	header := []string{"batch", ">attempt", "purpose", "agent", "model", "outcome", ">in", ">out", ">from cache", ">cost", "source"}
 	if all {
@@ -171,26 +172,12 @@ func (s spent) table(w io.Writer, all bool) error {
 		}
 		row := []string{
 			ui.Sanitize(l.Batch), attempt, string(l.Purpose), ui.Sanitize(l.Agent), cmp.Or(ui.Sanitize(l.Model), "-"), string(l.Outcome),
-			tokensOf(l.Input), tokensOf(l.Output), tokensOf(l.CacheRead), cost, string(l.Source),
+			cli.TokensOf(l.Input), cli.TokensOf(l.Output), cli.TokensOf(l.CacheRead), cost, string(l.Source),
 		}
 		if all {
 			row = append([]string{l.Run[:8]}, row...)
 		}
 		rows = append(rows, row)
 	}
-	return table(w, header, rows)
-}
-
-func tokensOf(n *int64) string {
-	if n == nil {
-		return "unknown"
-	}
-	return tokenText(*n, true)
-}
-
-func tokenText(n int64, known bool) string {
-	if !known {
-		return "unknown"
-	}
-	return strconv.FormatInt(n, 10)
+	return cli.Table(w, header, rows)
 }

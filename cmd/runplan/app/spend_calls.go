@@ -9,6 +9,7 @@ import (
 
 	"github.com/runplan/runplan/agents"
 	"github.com/runplan/runplan/agents/price"
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/llm"
@@ -29,17 +30,17 @@ type spentCalls struct {
 }
 
 // callsBeside sums up the model calls outside of runs.
-func (a *App) callsBeside(ctx context.Context, p *project, j *store.Journal) ([]spentCalls, error) {
+func callsBeside(ctx context.Context, a *cli.App, p *cli.Project, j *store.Journal) ([]spentCalls, error) {
 	out := []spentCalls{}
 	sums, err := j.CallsBeside(ctx)
 	if err != nil || len(sums) == 0 {
 		return out, err
 	}
-	prices, err := price.Load(a.priceFile())
+	prices, err := price.Load(a.PriceFile())
 	if err != nil {
 		fmt.Fprintf(a.Stderr, "warning: no prices: %s\n", ui.Sanitize(err.Error()))
 	}
-	here := p.localModels(ctx)
+	here := localModels(ctx, p)
 	for _, s := range sums {
 		c := spentCalls{Type: s.Type, Model: s.Model, Calls: s.Calls, Failed: s.Failed, Uncounted: s.Untold, Source: agents.SourceUnknown}
 		if s.Untold < s.Calls {
@@ -60,9 +61,9 @@ func (a *App) callsBeside(ctx context.Context, p *project, j *store.Journal) ([]
 
 // localModels returns the models of the settings that a model server serves, which cost nothing. The log of calls
 // stores only model names.
-func (p *project) localModels(ctx context.Context) map[string]bool {
+func localModels(ctx context.Context, p *cli.Project) map[string]bool {
 	here := map[string]bool{}
-	router, err := p.models(ctx)
+	router, err := p.Models(ctx)
 	if err != nil {
 		return here // without settings, no model is local
 	}
@@ -92,7 +93,7 @@ func printCalls(w io.Writer, calls []spentCalls) error {
 		n += c.Calls
 		lines = append(lines, []string{c.Type, ui.Sanitize(c.Model), strconv.Itoa(c.Calls), c.tokens(c.Input), c.tokens(c.Output), cost, string(c.Source)})
 	}
-	if err := table(w, []string{"type", "model", ">calls", ">in", ">out", ">cost", "source"}, lines); err != nil {
+	if err := cli.Table(w, []string{"type", "model", ">calls", ">in", ">out", ">cost", "source"}, lines); err != nil {
 		return err
 	}
 	total := fmt.Sprintf("%d of unknown cost", unknown)
@@ -107,7 +108,7 @@ func printCalls(w io.Writer, calls []spentCalls) error {
 }
 
 func (c spentCalls) tokens(n *int64) string {
-	text := tokensOf(n)
+	text := cli.TokensOf(n)
 	if n != nil && c.Uncounted > 0 {
 		text = "at least " + text
 	}

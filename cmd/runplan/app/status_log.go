@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/routing"
 	"github.com/runplan/runplan/runner"
@@ -15,8 +16,8 @@ import (
 )
 
 // runNamed returns the id of the named run.
-func (p *project) runNamed(ctx context.Context, name string) (string, error) {
-	j, err := p.openJournal(ctx)
+func runNamed(ctx context.Context, p *cli.Project, name string) (string, error) {
+	j, err := p.OpenJournal(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -25,21 +26,21 @@ func (p *project) runNamed(ctx context.Context, name string) (string, error) {
 }
 
 // logDecisions prints the entries of the decision log about a run.
-func (a *App) logDecisions(ctx context.Context, p *project, name string, asJSON bool) error {
-	run, err := p.runNamed(ctx, name)
+func logDecisions(ctx context.Context, a *cli.App, p *cli.Project, name string, asJSON bool) error {
+	run, err := runNamed(ctx, p, name)
 	if err != nil {
 		return err
 	}
-	path := p.layout.DecisionLog()
+	path := p.Layout.DecisionLog()
 	file, err := os.Open(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fail(exitCannotRun, fmt.Errorf("open the log of routing decisions: %w", err), "")
+		return cli.Fail(cli.ExitCannotRun, fmt.Errorf("open the log of routing decisions: %w", err), "")
 	}
 	var all []routing.Line
 	if file != nil {
 		defer file.Close()
 		if all, err = routing.ReadLog(file); err != nil {
-			return fail(exitCannotRun, err, "")
+			return cli.Fail(cli.ExitCannotRun, err, "")
 		}
 	}
 	found := false
@@ -60,18 +61,18 @@ func (a *App) logDecisions(ctx context.Context, p *project, name string, asJSON 
 		}
 	}
 	if !found && !asJSON {
-		fmt.Fprintf(a.Stdout, "%s has no entry for run %s\n", p.layout.Rel(path), run)
+		fmt.Fprintf(a.Stdout, "%s has no entry for run %s\n", p.Layout.Rel(path), run)
 	}
 	return nil
 }
 
 // logSampling prints the tournaments of a run, or their events.
-func (a *App) logSampling(ctx context.Context, p *project, name string, asJSON bool) error {
-	run, err := p.runNamed(ctx, name)
+func logSampling(ctx context.Context, a *cli.App, p *cli.Project, name string, asJSON bool) error {
+	run, err := runNamed(ctx, p, name)
 	if err != nil {
 		return err
 	}
-	events, err := p.eventsOf(ctx, run)
+	events, err := eventsOf(ctx, p, run)
 	if err != nil {
 		return err
 	}
@@ -90,7 +91,7 @@ func (a *App) logSampling(ctx context.Context, p *project, name string, asJSON b
 		fmt.Fprintf(a.Stdout, "no candidates competed in run %s\n", run)
 		return nil
 	}
-	out := a.stdoutFile()
+	out := a.StdoutFile()
 	style := ui.StyleFor(a.Getenv, out)
 	for _, l := range lines {
 		fmt.Fprintln(a.Stdout, style.Line(l.Tone, l.Text))
@@ -98,7 +99,7 @@ func (a *App) logSampling(ctx context.Context, p *project, name string, asJSON b
 	return nil
 }
 
-func printJSONLine(a *App, v any) error {
+func printJSONLine(a *cli.App, v any) error {
 	line, err := json.Marshal(v)
 	if err != nil {
 		return err

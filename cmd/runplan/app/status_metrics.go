@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/report"
 	"github.com/runplan/runplan/sampling"
@@ -11,28 +12,28 @@ import (
 
 // showMetrics prints the quality of the decisions of one run or of all runs (MET-02, MET-04, MET-06, MET-07), and the
 // quality of adapters (MET-08).
-func (a *App) showMetrics(ctx context.Context, p *project, name string, json bool) error {
-	sums, err := p.summaries(ctx, runner.Filter{Run: name})
+func showMetrics(ctx context.Context, a *cli.App, p *cli.Project, name string, json bool) error {
+	sums, err := p.Summaries(ctx, runner.Filter{Run: name})
 	if err != nil {
 		return err
 	}
 	if len(sums) == 0 && name != "" {
-		return noSuchRun(name)
+		return cli.NoSuchRun(name)
 	}
-	p.lookAlive(sums)
+	p.LookAlive(sums)
 	var m report.Metrics
 	ours := map[string]bool{}
 	for _, s := range sums {
-		events, err := p.eventsOf(ctx, s.Run)
+		events, err := eventsOf(ctx, p, s.Run)
 		if err != nil {
 			return err
 		}
 		m.Add(s, events)
 		ours[s.Run] = true
 	}
-	all, err := sampling.Store{Path: p.layout.SamplingOutcomes()}.Read()
+	all, err := sampling.Store{Path: p.Layout.SamplingOutcomes()}.Read()
 	if err != nil {
-		return fail(exitCannotRun, err, "")
+		return cli.Fail(cli.ExitCannotRun, err, "")
 	}
 	var outcomes []sampling.Outcome
 	for _, o := range all {
@@ -41,12 +42,12 @@ func (a *App) showMetrics(ctx context.Context, p *project, name string, json boo
 		}
 	}
 	rates := sampling.Rates(outcomes, sampling.Retries{Tries: m.Retries, Successes: m.Successes})
-	trained, err := p.adapterMetrics()
+	trained, err := adapterMetrics(p)
 	if err != nil {
-		return fail(exitCannotRun, err, "")
+		return cli.Fail(cli.ExitCannotRun, err, "")
 	}
 	if json {
-		return asJSON(a.Stdout, struct {
+		return cli.AsJSON(a.Stdout, struct {
 			report.Metrics
 			Sampling sampling.Comparison `json:"sampling"`
 			Adapters []adapterMetric     `json:"adapters"`
@@ -62,9 +63,9 @@ func (a *App) showMetrics(ctx context.Context, p *project, name string, json boo
 }
 
 // eventsOf returns all events of a run.
-func (p *project) eventsOf(ctx context.Context, run string) ([]runner.Event, error) {
+func eventsOf(ctx context.Context, p *cli.Project, run string) ([]runner.Event, error) {
 	var out []runner.Event
-	err := p.eachEvent(ctx, run, func(e runner.Event) error {
+	err := p.EachEvent(ctx, run, func(e runner.Event) error {
 		out = append(out, e)
 		return nil
 	})

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/planparse"
@@ -27,7 +28,7 @@ type traceOptions struct {
 	run, at              string
 }
 
-func newTraceCommand(a *App) *cobra.Command {
+func newTraceCommand(a *cli.App) *cobra.Command {
 	var o traceOptions
 	cmd := &cobra.Command{
 		Use:   "trace [WHAT]",
@@ -55,17 +56,17 @@ test is looked for in the newest run of each plan, or in --run RUN.
 docs/trace.md says what counts as a requirement. A task that was proven against another wording than the plan or
 its requirement has now is shown with both.
 
-Status 1 says that no run made what was asked for.` + exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun),
+Status 1 says that no run made what was asked for.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := atMostOne(cmd, "json", "markdown", "html"); err != nil {
+			if err := cli.AtMostOne(cmd, "json", "markdown", "html"); err != nil {
 				return err
 			}
-			p, err := a.openProject(cmd.Context())
+			p, err := a.OpenProject(cmd.Context())
 			if err != nil {
 				return err
 			}
-			j, err := p.openJournal(cmd.Context())
+			j, err := p.OpenJournal(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -91,8 +92,8 @@ Status 1 says that no run made what was asked for.` + exitStatus(exitOK, exitFai
 
 // tracing answers one question about the runs of a project.
 type tracing struct {
-	app     *App
-	project *project
+	app     *cli.App
+	project *cli.Project
 	journal *store.Journal
 	options traceOptions
 	runs    []store.Run // newest first
@@ -105,15 +106,15 @@ func (t *tracing) forward(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	t.app.tellForged(ctx, t.project, run)
+	t.app.TellForged(ctx, t.project, run)
 	r, err := t.report(ctx, run, true)
 	if err != nil {
 		return err
 	}
-	out := t.app.hiding()
+	out := t.app.Hiding()
 	switch {
 	case t.options.json:
-		return asJSON(out, r)
+		return cli.AsJSON(out, r)
 	case t.options.markdown:
 		_, err = io.WriteString(out, report.TraceMarkdown(r))
 	case t.options.html:
@@ -127,7 +128,7 @@ func (t *tracing) forward(ctx context.Context, name string) error {
 
 // display returns the style and the width of standard output; width 0 is unlimited.
 func (t *tracing) display() (ui.Style, int) {
-	out := t.app.stdoutFile()
+	out := t.app.StdoutFile()
 	width, _ := ui.Size(out)
 	if !ui.IsTerminal(out) {
 		width = 0
@@ -143,9 +144,9 @@ func (t *tracing) find(name string) (string, error) {
 		}
 	}
 	if name == "" {
-		return "", usage(fmt.Errorf("%s has no runs", t.project.repo.Root), "start one: runplan PLAN.md")
+		return "", cli.Usage(fmt.Errorf("%s has no runs", t.project.Repo.Root), "start one: runplan PLAN.md")
 	}
-	return "", noSuchRun(name)
+	return "", cli.NoSuchRun(name)
 }
 
 // isRun reports whether name selects a run.
@@ -156,7 +157,7 @@ func (t *tracing) isRun(r store.Run, name string) bool {
 	if !strings.HasSuffix(name, ".md") {
 		return false
 	}
-	file, err := t.project.planPath(name)
+	file, err := t.project.PlanPath(name)
 	return err == nil && r.Plan == file
 }
 
@@ -166,19 +167,19 @@ func (t *tracing) report(ctx context.Context, run string, older bool) (*trace.Re
 	if r := t.reports[id]; r != nil {
 		return r, nil
 	}
-	r, err := t.project.tracedRun(ctx, t.app, t.journal, t.runs, run, older)
+	r, err := tracedRun(ctx, t.project, t.app, t.journal, t.runs, run, older)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.Locate(ctx, t.project.repo); err != nil {
-		return nil, fail(exitCannotRun, err, "")
+	if err := r.Locate(ctx, t.project.Repo); err != nil {
+		return nil, cli.Fail(cli.ExitCannotRun, err, "")
 	}
 	t.reports[id] = r
 	return r, nil
 }
 
 // tracedRun reads the data of a report and builds it, without data from git.
-func (p *project) tracedRun(ctx context.Context, a *App, j *store.Journal, runs []store.Run, id string, older bool) (*trace.Report, error) {
+func tracedRun(ctx context.Context, p *cli.Project, a *cli.App, j *store.Journal, runs []store.Run, id string, older bool) (*trace.Report, error) {
 	var in trace.Input
 	plan, begun := "", false
 	for _, r := range runs {
@@ -197,20 +198,20 @@ func (p *project) tracedRun(ctx context.Context, a *App, j *store.Journal, runs 
 		in.Runs = append(in.Runs, run)
 	}
 	if len(in.Runs) == 0 {
-		return nil, noSuchRun(id)
+		return nil, cli.NoSuchRun(id)
 	}
-	text, err := os.ReadFile(p.planFileOf(plan))
+	text, err := os.ReadFile(planFileOf(p, plan))
 	if err == nil {
-		in.Text = []byte(a.redactor(p).String(string(text)))
+		in.Text = []byte(a.Redactor(p).String(string(text)))
 		if _, err := planparse.Parse(plan, in.Text); err != nil {
-			return nil, usage(err, "")
+			return nil, cli.Usage(err, "")
 		}
 	} else if !errors.Is(err, fs.ErrNotExist) {
-		return nil, usage(fmt.Errorf("read the plan: %w", err), "check that it is a readable file")
+		return nil, cli.Usage(fmt.Errorf("read the plan: %w", err), "check that it is a readable file")
 	} else {
 		text = in.Runs[0].PlanText
 	}
-	in.Stated = p.stated(a, plan, []byte(a.redactor(p).String(string(text))))
+	in.Stated = stated(p, a, plan, []byte(a.Redactor(p).String(string(text))))
 	return trace.Build(in)
 }
 
@@ -238,23 +239,23 @@ func readRun(ctx context.Context, j *store.Journal, id string) (trace.Run, error
 }
 
 // planFileOf returns the path of a run's plan.
-func (p *project) planFileOf(plan string) string {
+func planFileOf(p *cli.Project, plan string) string {
 	if filepath.IsAbs(plan) {
 		return plan
 	}
-	return filepath.Join(p.repo.Root, filepath.FromSlash(plan))
+	return filepath.Join(p.Repo.Root, filepath.FromSlash(plan))
 }
 
-// requirements returns the requirements near the plan that a run stores.
-func (p *project) requirements(a *App, name string, plan *planparse.Plan, text []byte) []runner.RequirementInfo {
-	hidden := []byte(a.redactor(p).String(string(text)))
-	return p.stated(a, name, hidden).Info(plan, hidden)
+// statedRequirements returns the requirements near the plan that a run stores.
+func statedRequirements(p *cli.Project, a *cli.App, name string, plan *planparse.Plan, text []byte) []runner.RequirementInfo {
+	hidden := []byte(a.Redactor(p).String(string(text)))
+	return stated(p, a, name, hidden).Info(plan, hidden)
 }
 
 // stated reads the requirements of a plan from the documents near it. Links must not lead out of the repository, or
 // out of the plan's folder if the plan is outside.
-func (p *project) stated(a *App, plan string, text []byte) trace.Stated {
-	dir, name := p.repo.Root, plan
+func stated(p *cli.Project, a *cli.App, plan string, text []byte) trace.Stated {
+	dir, name := p.Repo.Root, plan
 	if filepath.IsAbs(plan) {
 		dir, name = filepath.Dir(plan), path.Base(filepath.ToSlash(plan))
 	}
@@ -263,5 +264,5 @@ func (p *project) stated(a *App, plan string, text []byte) trace.Stated {
 		return trace.Stated{}
 	}
 	defer root.Close()
-	return trace.Read(root.FS(), name, text, a.redactor(p).String)
+	return trace.Read(root.FS(), name, text, a.Redactor(p).String)
 }

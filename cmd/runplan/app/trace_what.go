@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/gates/testcode"
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/runner/report"
@@ -39,7 +40,7 @@ func (t *tracing) trace(ctx context.Context, what string) error {
 		}
 	}
 	if what == "" {
-		return usage(errors.New("nothing to look up"), "see: runplan trace --help")
+		return cli.Usage(errors.New("nothing to look up"), "see: runplan trace --help")
 	}
 	var answers []*trace.Answer
 	var found []string
@@ -55,9 +56,9 @@ func (t *tracing) trace(ctx context.Context, what string) error {
 	}
 	switch {
 	case len(found) == 0:
-		return usage(fmt.Errorf("%s: not a known run, line, commit, requirement, task or test", what), "runplan trace --help lists the forms, runplan trace the names of the newest run")
+		return cli.Usage(fmt.Errorf("%s: not a known run, line, commit, requirement, task or test", what), "runplan trace --help lists the forms, runplan trace the names of the newest run")
 	case len(found) > 1:
-		return usage(fmt.Errorf("%s has %d meanings", what, len(found)), "write one of: %s", strings.Join(found, ", "))
+		return cli.Usage(fmt.Errorf("%s has %d meanings", what, len(found)), "write one of: %s", strings.Join(found, ", "))
 	case answers[0] == nil:
 		return t.forward(ctx, run)
 	}
@@ -66,13 +67,13 @@ func (t *tracing) trace(ctx context.Context, what string) error {
 
 // show prints an answer. If no run made the thing, it says so and returns a failure.
 func (t *tracing) show(a *trace.Answer) error {
-	out := t.app.hiding()
+	out := t.app.Hiding()
 	var err error
 	switch {
 	case t.options.json:
-		err = asJSON(out, a)
+		err = cli.AsJSON(out, a)
 	case t.options.html:
-		return usage(errors.New("--html shows a whole run"), "runplan trace --html; or for this question --json or --markdown")
+		return cli.Usage(errors.New("--html shows a whole run"), "runplan trace --html; or for this question --json or --markdown")
 	case t.options.markdown:
 		_, err = fmt.Fprint(out, report.AnswerMarkdown(a))
 	default:
@@ -80,7 +81,7 @@ func (t *tracing) show(a *trace.Answer) error {
 		err = report.Answer(out, a, style, width)
 	}
 	if err == nil && !a.Made {
-		err = fail(exitFailed, errors.New(""), "")
+		err = cli.Fail(cli.ExitFailed, errors.New(""), "")
 	}
 	return err
 }
@@ -104,14 +105,14 @@ func (t *tracing) asLine(ctx context.Context, what string) (*trace.Answer, strin
 		return nil, "", err
 	}
 	n, _ := strconv.Atoi(m[2])
-	line, commit, err := trace.Blame(ctx, t.project.repo, rev, file, n)
+	line, commit, err := trace.Blame(ctx, t.project.Repo, rev, file, n)
 	if errors.Is(err, trace.ErrNotCommitted) {
 		a := trace.Nobody(what, "line", "the line is not committed yet")
 		a.Line = &line
 		return a, "", nil
 	}
 	if err != nil {
-		return nil, "", usage(err, "give an existing line of a file that git tracks")
+		return nil, "", cli.Usage(err, "give an existing line of a file that git tracks")
 	}
 	a, err := t.ofCommit(ctx, what, "line", file, commit)
 	if a != nil {
@@ -122,17 +123,17 @@ func (t *tracing) asLine(ctx context.Context, what string) (*trace.Answer, strin
 
 // file finds a file of the checkout, or of --at. It returns the path in the repository, or "" if there is none.
 func (t *tracing) file(ctx context.Context, name string) (file, rev string, err error) {
-	if file, err = t.project.planPath(name); err != nil || filepath.IsAbs(file) {
+	if file, err = t.project.PlanPath(name); err != nil || filepath.IsAbs(file) {
 		return "", "", err
 	}
 	if t.options.at == "" {
-		if info, err := os.Stat(filepath.Join(t.project.repo.Root, filepath.FromSlash(file))); err != nil || info.IsDir() {
+		if info, err := os.Stat(filepath.Join(t.project.Repo.Root, filepath.FromSlash(file))); err != nil || info.IsDir() {
 			return "", "", nil
 		}
 		return file, "", nil
 	}
-	if rev, err = t.project.repo.Resolve(ctx, t.options.at); err != nil || rev == "" {
-		return "", "", usage(fmt.Errorf("--at %s: commit not found", t.options.at), "give a hash, a branch or a tag")
+	if rev, err = t.project.Repo.Resolve(ctx, t.options.at); err != nil || rev == "" {
+		return "", "", cli.Usage(fmt.Errorf("--at %s: commit not found", t.options.at), "give a hash, a branch or a tag")
 	}
 	return file, rev, nil
 }
@@ -143,11 +144,11 @@ func (t *tracing) asCommit(ctx context.Context, what string) (*trace.Answer, str
 	if len(what) < 4 || strings.HasPrefix(what, "-") || strings.ContainsAny(what, " \t\n") {
 		return nil, "", nil
 	}
-	hash, err := t.project.repo.Resolve(ctx, what)
+	hash, err := t.project.Repo.Resolve(ctx, what)
 	if err != nil || hash == "" {
 		return nil, "", nil // git gives the same error for invalid names
 	}
-	commit, err := trace.ReadCommit(ctx, t.project.repo, hash)
+	commit, err := trace.ReadCommit(ctx, t.project.Repo, hash)
 	if err != nil {
 		return nil, "", err
 	}
@@ -259,7 +260,7 @@ func (t *tracing) asTask(ctx context.Context, what string) (answer *trace.Answer
 		return true
 	})
 	if len(several) > 1 {
-		return nil, "", usage(fmt.Errorf("%d tasks have the number %s", len(several), what), "write one of: %s", strings.Join(several, ", "))
+		return nil, "", cli.Usage(fmt.Errorf("%d tasks have the number %s", len(several), what), "write one of: %s", strings.Join(several, ", "))
 	}
 	return answer, "", err
 }
@@ -276,12 +277,12 @@ func (t *tracing) asTest(ctx context.Context, what string) (answer *trace.Answer
 	if answer != nil || err != nil || len(what) < 4 {
 		return answer, "", err
 	}
-	head, _, err := t.project.repo.Head(ctx)
+	head, _, err := t.project.Repo.Head(ctx)
 	if err != nil {
 		return nil, "", nil
 	}
 	var places []git.Hit
-	err = t.project.repo.Grep(ctx, head, []string{what}, func(h git.Hit) {
+	err = t.project.Repo.Grep(ctx, head, []string{what}, func(h git.Hit) {
 		if language.IsTest(h.Path) && strings.Contains(h.Text, what) {
 			places = append(places, h)
 		}
@@ -290,14 +291,14 @@ func (t *tracing) asTest(ctx context.Context, what string) (answer *trace.Answer
 		return nil, "", nil // a partial clone lacks some files
 	}
 	for _, h := range places {
-		src, err := t.project.repo.Run(ctx, "show", head+":"+h.Path)
+		src, err := t.project.Repo.Run(ctx, "show", head+":"+h.Path)
 		if err != nil {
 			continue
 		}
 		if _, ok := testcode.Read(h.Path, src).Find(what); !ok {
 			continue
 		}
-		line, commit, err := trace.Blame(ctx, t.project.repo, head, h.Path, h.Line)
+		line, commit, err := trace.Blame(ctx, t.project.Repo, head, h.Path, h.Line)
 		if err != nil {
 			return nil, "", err
 		}

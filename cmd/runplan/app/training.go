@@ -11,13 +11,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/training"
 )
 
-func newTrainingCommand(a *App) *cobra.Command {
+func newTrainingCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "training",
 		Short: "Turn the results of runs into training data",
@@ -44,50 +45,50 @@ and put what comes of it into service. Nothing is trained, and nothing put into 
 
 // trainingGuard returns the guard for training data that leaves a project. It removes known secrets, and the build
 // fails if one remains.
-func (a *App) trainingGuard(p *project) training.Guard {
-	secrets := a.redactor(p)
+func trainingGuard(a *cli.App, p *cli.Project) training.Guard {
+	secrets := a.Redactor(p)
 	return training.Guard{
 		Redact: func(text string) string { return redact.Clean(secrets.String(text)) },
-		Canary: training.NewCanary(a.forbidden(p, secrets)),
+		Canary: training.NewCanary(forbidden(a, p, secrets)),
 	}
 }
 
 // forbidden lists what training data must not contain: the secrets of the environment, the settings and copied files,
 // and the configured canaries.
-func (a *App) forbidden(p *project, secrets *redact.Redactor) []training.Secret {
+func forbidden(a *cli.App, p *cli.Project, secrets *redact.Redactor) []training.Secret {
 	var out []training.Secret
-	for _, kv := range slices.Concat(a.Environ, p.secrets()) {
+	for _, kv := range slices.Concat(a.Environ, p.Secrets()) {
 		name, value, _ := strings.Cut(kv, "=")
 		if value = strings.TrimSpace(value); redact.SecretName(name) && secrets.String(value) != value {
 			out = append(out, training.Secret{Name: "the value of " + name, Value: value})
 		}
 	}
-	for i, value := range p.config.Training.Canaries {
+	for i, value := range p.Config.Training.Canaries {
 		out = append(out, training.Secret{Name: fmt.Sprintf("canary %d of training.canaries", i+1), Value: value})
 	}
 	return out
 }
 
 // trainingOrigin returns the name of the repository in examples, and its license if that is known.
-func (p *project) trainingOrigin(ctx context.Context) (name, license string) {
-	return training.RepoName(p.repo.Remote(ctx, "origin"), p.repo.Root), training.License(os.DirFS(p.repo.Root))
+func trainingOrigin(ctx context.Context, p *cli.Project) (name, license string) {
+	return training.RepoName(p.Repo.Remote(ctx, "origin"), p.Repo.Root), training.License(os.DirFS(p.Repo.Root))
 }
 
 // openLog opens the journal for reading examples. It is an error if the journal does not exist.
-func (p *project) openLog(ctx context.Context) (*store.Log, error) {
-	l, err := store.OpenLog(ctx, p.layout.Journal())
+func openLog(ctx context.Context, p *cli.Project) (*store.Log, error) {
+	l, err := store.OpenLog(ctx, p.Layout.Journal())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, noLogYet(p)
 	}
 	return l, err
 }
 
-func noLogYet(p *project) error {
-	return usage(fmt.Errorf("%s has no journal yet", p.repo.Root), "training learns from runs: runplan PLAN.md; from history alone: runplan training bootstrap")
+func noLogYet(p *cli.Project) error {
+	return cli.Usage(fmt.Errorf("%s has no journal yet", p.Repo.Root), "training learns from runs: runplan PLAN.md; from history alone: runplan training bootstrap")
 }
 
 // showTally prints the number of examples and of refusals.
-func (a *App) showTally(t training.Tally) error {
+func showTally(a *cli.App, t training.Tally) error {
 	out := a.Stdout
 	var rows [][]string
 	for _, c := range t.Counts {
@@ -97,7 +98,7 @@ func (a *App) showTally(t training.Tally) error {
 		}
 		rows = append(rows, []string{string(c.Stage), string(c.Source), kind, fmt.Sprint(c.Positive), fmt.Sprint(c.Negative), fmt.Sprint(c.Preference)})
 	}
-	if err := table(out, []string{"stage", "source", "kind", ">positive", ">negative", ">preference"}, rows); err != nil {
+	if err := cli.Table(out, []string{"stage", "source", "kind", ">positive", ">negative", ">preference"}, rows); err != nil {
 		return err
 	}
 	if len(t.Refused) == 0 {
@@ -108,5 +109,5 @@ func (a *App) showTally(t training.Tally) error {
 		rows = append(rows, []string{ui.Sanitize(r.Reason), fmt.Sprint(r.Rows)})
 	}
 	fmt.Fprintln(out)
-	return table(out, []string{"refused", ">rows"}, rows)
+	return cli.Table(out, []string{"refused", ">rows"}, rows)
 }

@@ -5,11 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/ui"
@@ -17,7 +17,7 @@ import (
 	"github.com/runplan/runplan/training/adapters"
 )
 
-func newTrainingAdaptersCommand(a *App) *cobra.Command {
+func newTrainingAdaptersCommand(a *cli.App) *cobra.Command {
 	var asJSONFlag bool
 	cmd := &cobra.Command{
 		Use:   "adapters",
@@ -26,11 +26,11 @@ func newTrainingAdaptersCommand(a *App) *cobra.Command {
 
 The model of a stage is chosen by the flag of a command, else by [models.overrides] of the settings, else it is the active
 adapter, else the model of the role. One adapter of a stage is active at most. deploy makes it so, rollback takes it back; both
-are for the owner alone.` + exitStatus(exitOK, exitUsage, exitCannotRun),
+are for the owner alone.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.listAdapters(cmd.Context(), asJSONFlag) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return listAdapters(cmd.Context(), a, asJSONFlag) },
 	}
-	a.repoFlag(cmd.Flags())
+	a.RepoFlag(cmd.Flags())
 	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
 	cmd.AddCommand(newTrainingDeployCommand(a), newTrainingRollbackCommand(a))
 	return cmd
@@ -50,22 +50,22 @@ type versionRow struct {
 	State string `json:"state"` // active, deployed before, or trained
 }
 
-func (a *App) listAdapters(ctx context.Context, asJSONFlag bool) error {
-	p, err := a.openProject(ctx)
+func listAdapters(ctx context.Context, a *cli.App, asJSONFlag bool) error {
+	p, err := a.OpenProject(ctx)
 	if err != nil {
 		return err
 	}
-	rows, err := p.deployedAdapters(ctx)
+	rows, err := p.DeployedAdapters(ctx)
 	if err != nil {
-		return curatedTrouble(err)
+		return cli.CuratedTrouble(err)
 	}
-	versions, err := adapters.RegistryOf(p.layout.Root).All()
+	versions, err := adapters.RegistryOf(p.Layout.Root).All()
 	if err != nil {
 		return err
 	}
-	choices, err := p.stageChoices(ctx, rows)
+	choices, err := stageChoices(ctx, p, rows)
 	if err != nil {
-		return modelTrouble(ctx, err)
+		return cli.ModelTrouble(ctx, err)
 	}
 	list := []versionRow{}
 	for _, v := range versions {
@@ -82,15 +82,15 @@ func (a *App) listAdapters(ctx context.Context, asJSONFlag bool) error {
 		list = append(list, row)
 	}
 	if asJSONFlag {
-		return asJSON(a.Stdout, struct {
+		return cli.AsJSON(a.Stdout, struct {
 			Stages   []stageChoice `json:"stages"`
 			Versions []versionRow  `json:"versions"`
 		}{choices, list})
 	}
-	return a.showAdapters(choices, list)
+	return showAdapters(a, choices, list)
 }
 
-func (a *App) showAdapters(choices []stageChoice, list []versionRow) error {
+func showAdapters(a *cli.App, choices []stageChoice, list []versionRow) error {
 	clean := func(s string) string { return ui.Sanitize(redact.Clean(s)) }
 	var table [][]string
 	for _, c := range choices {
@@ -118,9 +118,9 @@ func (a *App) showAdapters(choices []stageChoice, list []versionRow) error {
 }
 
 // stageChoices resolves the model of each stage as the commands that ask models do. Without models it returns none.
-func (p *project) stageChoices(ctx context.Context, rows []store.DeployedAdapter) ([]stageChoice, error) {
+func stageChoices(ctx context.Context, p *cli.Project, rows []store.DeployedAdapter) ([]stageChoice, error) {
 	out := []stageChoice{}
-	router, err := p.models(ctx)
+	router, err := p.Models(ctx)
 	if errors.Is(err, llm.ErrNoModels) {
 		return out, nil
 	}
@@ -147,17 +147,4 @@ func (p *project) stageChoices(ctx context.Context, rows []store.DeployedAdapter
 		out = append(out, c)
 	}
 	return out, nil
-}
-
-// deployedAdapters returns the adapter rows of the index. Without an index there are none.
-func (p *project) deployedAdapters(ctx context.Context) ([]store.DeployedAdapter, error) {
-	db, err := store.OpenCuratedReader(ctx, curatedFile(p.repo))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer db.Close()
-	return db.Adapters(ctx)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/runplan/runplan/agents/solver"
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/tokens"
 	"github.com/runplan/runplan/internal/ui"
@@ -33,7 +34,7 @@ type bootstrapOptions struct {
 	json   bool
 }
 
-func newTrainingBootstrapCommand(a *App) *cobra.Command {
+func newTrainingBootstrapCommand(a *cli.App) *cobra.Command {
 	var o bootstrapOptions
 	cmd := &cobra.Command{
 		Use:   "bootstrap REPO",
@@ -53,12 +54,12 @@ irrelevant files and chunks are offered, and nothing else.
 
   runplan training bootstrap . --out data
   runplan training bootstrap ../other --out data --stages scope,execute_code --since 2025-01-01 --max 500` +
-			exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun, exitInterrupted),
+			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, stop := interruptible(cmd.Context())
+			ctx, stop := cli.Interruptible(cmd.Context())
 			defer stop()
-			return a.bootstrapExamples(ctx, args[0], o)
+			return bootstrapExamples(ctx, a, args[0], o)
 		},
 	}
 	f := cmd.Flags()
@@ -71,54 +72,54 @@ irrelevant files and chunks are offered, and nothing else.
 	return cmd
 }
 
-func (a *App) bootstrapExamples(ctx context.Context, dir string, o bootstrapOptions) error {
+func bootstrapExamples(ctx context.Context, a *cli.App, dir string, o bootstrapOptions) error {
 	h, err := bootstrapFlags(o)
 	if err != nil {
 		return err
 	}
-	a.dir = dir
-	p, err := a.openProject(ctx)
+	a.Dir = dir
+	p, err := a.OpenProject(ctx)
 	if err != nil {
 		return err
 	}
-	h.Repo, h.Dir, h.Version, h.License = p.repo, o.out, version(), training.License(os.DirFS(p.repo.Root))
-	if h.Program, err = a.astGrep(ctx); err != nil && !errors.Is(err, patterns.ErrMissing) {
-		return fail(exitCannotRun, err, "")
+	h.Repo, h.Dir, h.Version, h.License = p.Repo, o.out, cli.Version(), training.License(os.DirFS(p.Repo.Root))
+	if h.Program, err = a.AstGrep(ctx); err != nil && !errors.Is(err, patterns.ErrMissing) {
+		return cli.Fail(cli.ExitCannotRun, err, "")
 	}
-	if h.Retrieval, err = retrieve.LoadPrompts(p.prompts()); err != nil {
-		return usage(err, "correct the prompt, or remove it to use the built-in one")
+	if h.Retrieval, err = retrieve.LoadPrompts(p.Prompts()); err != nil {
+		return cli.Usage(err, "correct the prompt, or remove it to use the built-in one")
 	}
-	if h.Solver, err = solver.LoadPrompts(p.prompts()); err != nil {
-		return usage(err, "correct the prompt, or remove it to use the built-in one")
+	if h.Solver, err = solver.LoadPrompts(p.Prompts()); err != nil {
+		return cli.Usage(err, "correct the prompt, or remove it to use the built-in one")
 	}
 	h.Budget = history.DefaultBudget()
-	if b := p.config.Budget; b.ContextWindow > 0 {
-		h.Budget = tokens.Budget{Window: b.ContextWindow, Reserved: b.ReservedTokens, Margin: p.config.Models.Margin}
+	if b := p.Config.Budget; b.ContextWindow > 0 {
+		h.Budget = tokens.Budget{Window: b.ContextWindow, Reserved: b.ReservedTokens, Margin: p.Config.Models.Margin}
 	}
-	h.Redact = a.redactor(p).String
-	if p.repo.Shallow() {
+	h.Redact = a.Redactor(p).String
+	if p.Repo.Shallow() {
 		fmt.Fprintln(a.Stderr, "warning: the clone is shallow: older commits are not read; to get them: git fetch --unshallow")
 	}
 	// A bootstrap is short and uses the CPU all the time, so memory is cheaper than collection. About half of that
 	// memory is live, however long the history is.
 	debug.SetGCPercent(200)
 	debug.SetMemoryLimit(112 << 20)
-	progress := a.bootstrapProgress()
+	progress := newBootstrapProgress(a)
 	h.Progress = progress.step
 	m, err := history.Run(ctx, h)
 	progress.clear()
 	switch {
 	case ctx.Err() != nil:
-		return fail(exitInterrupted, errors.New("interrupted"), "run the same command again: it continues where it stopped")
+		return cli.Fail(cli.ExitInterrupted, errors.New("interrupted"), "run the same command again: it continues where it stopped")
 	case err != nil:
 		return bootstrapTrouble(err, o.out)
 	case o.json:
-		err = asJSON(a.Stdout, m)
+		err = cli.AsJSON(a.Stdout, m)
 	default:
-		err = a.printBootstrap(m, o.out)
+		err = printBootstrap(a, m, o.out)
 	}
 	if err == nil && m.Used == 0 {
-		return fail(exitFailed, fmt.Errorf("none of %d commits makes an example", m.Commits), "the table says why; usable are small commits whose messages say what changed")
+		return cli.Fail(cli.ExitFailed, fmt.Errorf("none of %d commits makes an example", m.Commits), "the table says why; usable are small commits whose messages say what changed")
 	}
 	return err
 }
@@ -128,13 +129,13 @@ func bootstrapFlags(o bootstrapOptions) (history.Options, error) {
 	h := history.Options{Seed: o.seed, Max: o.max}
 	switch {
 	case o.out == "":
-		return h, usage(errors.New("--out is missing"), "choose a new folder: --out data")
+		return h, cli.Usage(errors.New("--out is missing"), "choose a new folder: --out data")
 	case o.max < 0:
-		return h, usage(fmt.Errorf("--max is %d", o.max), "give a number of commits, or 0 for all")
+		return h, cli.Usage(fmt.Errorf("--max is %d", o.max), "give a number of commits, or 0 for all")
 	}
 	for _, s := range o.stages {
 		if !slices.Contains(history.Stages(), training.Stage(s)) {
-			return h, usage(fmt.Errorf("--stages: unknown stage %q", s), "stages are %s", strings.Trim(fmt.Sprint(history.Stages()), "[]"))
+			return h, cli.Usage(fmt.Errorf("--stages: unknown stage %q", s), "stages are %s", strings.Trim(fmt.Sprint(history.Stages()), "[]"))
 		}
 		h.Stages = append(h.Stages, training.Stage(s))
 	}
@@ -145,7 +146,7 @@ func bootstrapFlags(o bootstrapOptions) (history.Options, error) {
 			}
 		}
 		if h.Since.IsZero() {
-			return h, usage(fmt.Errorf("--since %q: not a day", o.since), "write it as 2025-01-31")
+			return h, cli.Usage(fmt.Errorf("--since %q: not a day", o.since), "write it as 2025-01-31")
 		}
 	}
 	return h, nil
@@ -155,26 +156,26 @@ func bootstrapFlags(o bootstrapOptions) (history.Options, error) {
 func bootstrapTrouble(err error, out string) error {
 	switch {
 	case errors.Is(err, git.ErrNoCommits):
-		return usage(err, "the repository has no history")
+		return cli.Usage(err, "the repository has no history")
 	case errors.Is(err, history.ErrPartial):
-		return usage(err, "clone it without --filter")
+		return cli.Usage(err, "clone it without --filter")
 	case errors.Is(err, history.ErrComplete):
-		return usage(err, "it is %s; remove the folder to start again, or choose another one", ui.Sanitize(out))
+		return cli.Usage(err, "it is %s; remove the folder to start again, or choose another one", ui.Sanitize(out))
 	case errors.Is(err, history.ErrOther):
-		return usage(err, "use the same options to continue it, or choose another folder")
+		return cli.Usage(err, "use the same options to continue it, or choose another folder")
 	case errors.Is(err, history.ErrBusy):
-		return usage(err, "wait until it is done, or choose another folder")
+		return cli.Usage(err, "wait until it is done, or choose another folder")
 	case errors.Is(err, history.ErrForeign):
-		return usage(err, "choose a new folder")
+		return cli.Usage(err, "choose a new folder")
 	case errors.Is(err, history.ErrDamaged):
-		return fail(exitCannotRun, err, "")
+		return cli.Fail(cli.ExitCannotRun, err, "")
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EFBIG):
-		return fail(exitCannotRun, err, "free space and run the same command again: it continues where it stopped")
+		return cli.Fail(cli.ExitCannotRun, err, "free space and run the same command again: it continues where it stopped")
 	}
-	return fail(exitCannotRun, err, "")
+	return cli.Fail(cli.ExitCannotRun, err, "")
 }
 
-func (a *App) printBootstrap(m history.Manifest, out string) error {
+func printBootstrap(a *cli.App, m history.Manifest, out string) error {
 	rows := [][]string{{"used", fmt.Sprint(m.Used), ""}}
 	for _, r := range history.Reasons() {
 		if n := m.Reasons[r]; n > 0 {
@@ -182,7 +183,7 @@ func (a *App) printBootstrap(m history.Manifest, out string) error {
 		}
 	}
 	rows = append(rows, []string{"all", fmt.Sprint(m.Commits), ""})
-	if err := table(a.Stdout, []string{"commits", ">count", "why"}, rows); err != nil {
+	if err := cli.Table(a.Stdout, []string{"commits", ">count", "why"}, rows); err != nil {
 		return err
 	}
 	for i, h := range m.Hints() {
@@ -197,7 +198,7 @@ func (a *App) printBootstrap(m history.Manifest, out string) error {
 		t := m.Files[s]
 		rows = append(rows, []string{string(s), fmt.Sprint(t.Examples), fmt.Sprint(t.Bytes), t.Sum[:12]})
 	}
-	if err := table(a.Stdout, []string{"stage", ">examples", ">bytes", "sha256"}, rows); err != nil {
+	if err := cli.Table(a.Stdout, []string{"stage", ">examples", ">bytes", "sha256"}, rows); err != nil {
 		return err
 	}
 	first := true
@@ -224,8 +225,8 @@ type bootstrapProgress struct {
 	began time.Time
 }
 
-func (a *App) bootstrapProgress() *bootstrapProgress {
-	return &bootstrapProgress{a.indexProgress(), time.Now()}
+func newBootstrapProgress(a *cli.App) *bootstrapProgress {
+	return &bootstrapProgress{newIndexProgress(a), time.Now()}
 }
 
 // quietFor is the interval between lines where there is no terminal.

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/runplan/runplan/gates/blueprint"
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/llm"
@@ -31,7 +32,7 @@ type corpusOptions struct {
 	json  bool
 }
 
-func newTrainingCorpusCommand(a *App) *cobra.Command {
+func newTrainingCorpusCommand(a *cli.App) *cobra.Command {
 	var o corpusOptions
 	cmd := &cobra.Command{
 		Use:   "corpus",
@@ -44,16 +45,16 @@ since is not reviewed again, so that it goes on where it was interrupted.
   runplan training corpus build       make the pairs, train.jsonl and validation.jsonl
   runplan training corpus status      whether there are pairs enough, for the journal
 
-All of it is in knowledge/curricula/code-architect.` + exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun, exitInterrupted),
+All of it is in knowledge/curricula/code-architect.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx, stop := interruptible(cmd.Context())
+			ctx, stop := cli.Interruptible(cmd.Context())
 			defer stop()
-			return a.collectCorpus(ctx, o)
+			return collectCorpus(ctx, a, o)
 		},
 	}
 	f := cmd.Flags()
-	a.repoFlag(f)
+	a.RepoFlag(f)
 	f.BoolVar(&o.dry, "dry-run", false, "print QUALIFY or SKIP for each live unit, and stop")
 	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it without a question")
 	f.BoolVar(&o.json, "json", false, "print a JSON object")
@@ -61,7 +62,7 @@ All of it is in knowledge/curricula/code-architect.` + exitStatus(exitOK, exitFa
 	return cmd
 }
 
-func newCorpusBuildCommand(a *App) *cobra.Command {
+func newCorpusBuildCommand(a *cli.App) *cobra.Command {
 	var o corpusOptions
 	cmd := &cobra.Command{
 		Use:   "build",
@@ -70,58 +71,58 @@ func newCorpusBuildCommand(a *App) *cobra.Command {
 write them, train.jsonl and validation.jsonl into knowledge/curricula/code-architect. All pairs of a unit are on one side of the
 split. Reviews whose code has changed since, or that nothing has come of yet, are counted and left out.
 
-The same reviews, code and seed give the same bytes.` + exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun, exitInterrupted),
+The same reviews, code and seed give the same bytes.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.buildCorpus(cmd.Context(), o) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return buildCorpus(cmd.Context(), a, o) },
 	}
 	f := cmd.Flags()
-	a.repoFlag(f)
+	a.RepoFlag(f)
 	f.Uint64Var(&o.seed, "seed", 1, "random seed for the choice of validation units")
 	f.BoolVar(&o.json, "json", false, "print a JSON object")
 	return cmd
 }
 
-func newCorpusStatusCommand(a *App) *cobra.Command {
+func newCorpusStatusCommand(a *cli.App) *cobra.Command {
 	var o corpusOptions
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Report whether a training is due",
 		Long: `Count the pairs, forward and retroactive ones apart, and look whether the adapter was trained on them. Where there are as many
 as curriculum.json asks for, and the adapter is absent or stale, the journal of blueprints gets a note with the command, once.
-Nothing is ever started.` + exitStatus(exitOK, exitUsage, exitCannotRun),
+Nothing is ever started.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.corpusStatus(cmd.Context(), o) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return corpusStatus(cmd.Context(), a, o) },
 	}
-	a.repoFlag(cmd.Flags())
+	a.RepoFlag(cmd.Flags())
 	cmd.Flags().BoolVar(&o.json, "json", false, "print a JSON object")
 	return cmd
 }
 
-func (a *App) collectCorpus(ctx context.Context, o corpusOptions) error {
-	p, err := a.openProject(ctx)
+func collectCorpus(ctx context.Context, a *cli.App, o corpusOptions) error {
+	p, err := a.OpenProject(ctx)
 	if err != nil {
 		return err
 	}
-	units, err := corpus.Qualify(p.repo.Root)
+	units, err := corpus.Qualify(p.Repo.Root)
 	if err != nil {
 		return blueprintTrouble(err)
 	}
 	if len(units) == 0 {
-		return usage(errors.New("there is no live blueprint to review"), "promote a unit: runplan blueprint promote UNIT")
+		return cli.Usage(errors.New("there is no live blueprint to review"), "promote a unit: runplan blueprint promote UNIT")
 	}
 	if o.dry {
-		return a.showQualified(units, o.json)
+		return showQualified(a, units, o.json)
 	}
-	if err := a.trustConfig(p, o.trust); err != nil {
+	if err := a.TrustConfig(p, o.trust); err != nil {
 		return err
 	}
-	c, err := a.corpusCollector(ctx, p)
+	c, err := corpusCollector(ctx, a, p)
 	if err != nil {
 		return err
 	}
 	done, kept, err := c.Collect(ctx, units)
 	if o.json && err == nil {
-		return asJSON(a.Stdout, struct {
+		return cli.AsJSON(a.Stdout, struct {
 			Reviewed []corpus.Reviewed `json:"reviewed"`
 			Kept     int               `json:"unchanged"`
 		}{append([]corpus.Reviewed{}, done...), kept})
@@ -130,20 +131,20 @@ func (a *App) collectCorpus(ctx context.Context, o corpusOptions) error {
 	var answer *llm.AnswerError
 	switch {
 	case ctx.Err() != nil:
-		return fail(exitInterrupted, errors.New("interrupted"), "finished reviews are kept; the same command continues")
+		return cli.Fail(cli.ExitInterrupted, errors.New("interrupted"), "finished reviews are kept; the same command continues")
 	case errors.As(err, &answer), errors.Is(err, blueprint.ErrAnswer):
-		return fail(exitFailed, err, "finished reviews are kept; a larger model may keep to the format")
+		return cli.Fail(cli.ExitFailed, err, "finished reviews are kept; a larger model may keep to the format")
 	case errors.Is(err, blueprint.ErrNothingSeen):
-		return fail(exitCannotRun, err, "install ast-grep for Python, TypeScript and JavaScript")
+		return cli.Fail(cli.ExitCannotRun, err, "install ast-grep for Python, TypeScript and JavaScript")
 	case err != nil && !isFull(err):
-		return modelTrouble(ctx, err)
+		return cli.ModelTrouble(ctx, err)
 	}
 	return err
 }
 
-func (a *App) showQualified(units []corpus.Qualified, asJSONFlag bool) error {
+func showQualified(a *cli.App, units []corpus.Qualified, asJSONFlag bool) error {
 	if asJSONFlag {
-		return asJSON(a.Stdout, units)
+		return cli.AsJSON(a.Stdout, units)
 	}
 	reviews := 0
 	for _, q := range units {
@@ -158,22 +159,22 @@ func (a *App) showQualified(units []corpus.Qualified, asJSONFlag bool) error {
 	return nil
 }
 
-func (a *App) corpusCollector(ctx context.Context, p *project) (corpus.Collector, error) {
-	d, err := a.blueprintDeps(ctx, p)
+func corpusCollector(ctx context.Context, a *cli.App, p *cli.Project) (corpus.Collector, error) {
+	d, err := blueprintDeps(ctx, a, p)
 	if err != nil {
 		return corpus.Collector{}, err
 	}
-	ask, model, err := a.reviewModel(ctx, p, corpusCall)
+	ask, model, err := reviewModel(ctx, a, p, corpusCall)
 	if err != nil {
 		return corpus.Collector{}, err
 	}
 	return corpus.Collector{
-		Root: p.repo.Root, Adapter: curriculum.CodeArchitect,
+		Root: p.Repo.Root, Adapter: curriculum.CodeArchitect,
 		Told: func(r corpus.Reviewed) {
 			fmt.Fprintf(a.Stderr, "%s  fidelity %.2f\n", ui.Sanitize(cmp.Or(r.File, r.Unit)), r.Fidelity)
 		},
 		Review: func(ctx context.Context, unit, file string) (*blueprint.Review, blueprint.Record, error) {
-			r, err := blueprint.Prepare(ctx, p.repo.Root, blueprint.Options{Unit: unit, State: blueprint.Live, Scope: file, Reviewer: "agent"}, d)
+			r, err := blueprint.Prepare(ctx, p.Repo.Root, blueprint.Options{Unit: unit, State: blueprint.Live, Scope: file, Reviewer: "agent"}, d)
 			if err != nil {
 				return nil, blueprint.Record{}, err
 			}
@@ -191,52 +192,52 @@ func (a *App) corpusCollector(ctx context.Context, p *project) (corpus.Collector
 }
 
 // openCorpus opens the project and the specification of the corpus adapter.
-func (a *App) openCorpus(ctx context.Context) (*project, curriculum.Spec, error) {
-	p, err := a.openProject(ctx)
+func openCorpus(ctx context.Context, a *cli.App) (*cli.Project, curriculum.Spec, error) {
+	p, err := a.OpenProject(ctx)
 	if err != nil {
 		return nil, curriculum.Spec{}, err
 	}
-	spec, err := curriculum.Load(p.repo.Root, curriculum.CodeArchitect)
+	spec, err := curriculum.Load(p.Repo.Root, curriculum.CodeArchitect)
 	if err != nil {
 		return nil, curriculum.Spec{}, adapterTrouble(ctx, badCurriculum(err))
 	}
 	return p, spec, nil
 }
 
-func (a *App) buildCorpus(ctx context.Context, o corpusOptions) error {
-	p, spec, err := a.openCorpus(ctx)
+func buildCorpus(ctx context.Context, a *cli.App, o corpusOptions) error {
+	p, spec, err := openCorpus(ctx, a)
 	if err != nil {
 		return err
 	}
-	options, err := a.summaryOptions(ctx, p.repo.Root)
+	options, err := summaryOptions(ctx, a, p.Repo.Root)
 	if err != nil {
 		return err
 	}
-	guard := a.trainingGuard(p)
+	guard := trainingGuard(a, p)
 	var from training.Origin
-	from.Repo, from.License = p.trainingOrigin(ctx)
-	b := corpus.Builder{Root: p.repo.Root, Summary: options, Redact: guard.Redact}
+	from.Repo, from.License = trainingOrigin(ctx, p)
+	b := corpus.Builder{Root: p.Repo.Root, Summary: options, Redact: guard.Redact}
 	built, err := b.Build(ctx, spec, from, guard, o.seed)
 	var leak *training.LeakError
 	var wrong blueprint.FileErrors
 	switch {
 	case errors.Is(err, corpus.ErrNoPairs):
-		a.showRefused(built.Refused)
-		return usage(err, "review live units: runplan training corpus; or candidates: runplan blueprint review UNIT")
+		showRefused(a, built.Refused)
+		return cli.Usage(err, "review live units: runplan training corpus; or candidates: runplan blueprint review UNIT")
 	case errors.As(err, &leak):
-		return fail(exitFailed, err, "remove it from the code; nothing was written")
+		return cli.Fail(cli.ExitFailed, err, "remove it from the code; nothing was written")
 	case errors.As(err, &wrong):
 		return noBlueprint(err)
 	case err != nil && isFull(err):
 		return err
 	case err != nil:
-		return fail(exitFailed, err, "correct or remove that file; nothing was written")
+		return cli.Fail(cli.ExitFailed, err, "correct or remove that file; nothing was written")
 	}
-	if err := built.Write(p.repo.Root); err != nil {
+	if err := built.Write(p.Repo.Root); err != nil {
 		return err
 	}
 	if o.json {
-		return asJSON(a.Stdout, built.Metadata)
+		return cli.AsJSON(a.Stdout, built.Metadata)
 	}
 	row := func(name string, c corpus.Counts) []string {
 		return []string{name, fmt.Sprint(c.Forward), fmt.Sprint(c.Retroactive), fmt.Sprint(c.Service), fmt.Sprint(c.File), fmt.Sprint(c.Negative)}
@@ -247,35 +248,35 @@ func (a *App) buildCorpus(ctx context.Context, o corpusOptions) error {
 	for _, n := range built.Notes {
 		fmt.Fprintf(a.Stderr, "note: %s\n", n)
 	}
-	a.showRefused(built.Refused)
+	showRefused(a, built.Refused)
 	return nil
 }
 
-func (a *App) showRefused(list []corpus.Refused) {
+func showRefused(a *cli.App, list []corpus.Refused) {
 	for _, r := range list {
 		fmt.Fprintf(a.Stderr, "left out: %s: %s\n", ui.Sanitize(r.File), ui.Sanitize(redact.Clean(r.Reason)))
 	}
 }
 
-func (a *App) corpusStatus(ctx context.Context, o corpusOptions) error {
-	p, spec, err := a.openCorpus(ctx)
+func corpusStatus(ctx context.Context, a *cli.App, o corpusOptions) error {
+	p, spec, err := openCorpus(ctx, a)
 	if err != nil {
 		return err
 	}
-	pairs, err := corpus.Read(p.repo.Root, spec.Name)
+	pairs, err := corpus.Read(p.Repo.Root, spec.Name)
 	if err != nil {
-		return fail(exitCannotRun, err, "make them again: runplan training corpus build")
+		return cli.Fail(cli.ExitCannotRun, err, "make them again: runplan training corpus build")
 	}
-	state, err := p.adapterState(spec.Name)
+	state, err := adapterState(p, spec.Name)
 	if err != nil {
 		return err
 	}
-	w, err := corpus.Monitor(p.repo.Root, spec, pairs, state, time.Now())
+	w, err := corpus.Monitor(p.Repo.Root, spec, pairs, state, time.Now())
 	if err != nil {
 		return err
 	}
 	if o.json {
-		return asJSON(a.Stdout, w)
+		return cli.AsJSON(a.Stdout, w)
 	}
 	fmt.Fprintf(a.Stdout, "%s  %d pairs (%d retroactive, %d forward) of %d; the adapter is %s\n", w.Adapter, w.Pairs, w.Retroactive, w.Forward, w.Minimum, w.State)
 	for _, q := range w.HighPriority {
@@ -288,12 +289,12 @@ func (a *App) corpusStatus(ctx context.Context, o corpusOptions) error {
 }
 
 // adapterState reports whether the last version of an adapter was trained on the present corpus.
-func (p *project) adapterState(name string) (string, error) {
-	versions, err := adapters.RegistryOf(p.layout.Root).Versions(name)
+func adapterState(p *cli.Project, name string) (string, error) {
+	versions, err := adapters.RegistryOf(p.Layout.Root).Versions(name)
 	if err != nil || len(versions) == 0 {
 		return corpus.Absent, err
 	}
-	sum, err := adapters.Digest(filepath.Join(p.repo.Root, filepath.FromSlash(curriculum.Dir(name)), adapters.TrainFile))
+	sum, err := adapters.Digest(filepath.Join(p.Repo.Root, filepath.FromSlash(curriculum.Dir(name)), adapters.TrainFile))
 	if errors.Is(err, os.ErrNotExist) || err == nil && sum != versions[len(versions)-1].DataSHA256 {
 		return corpus.Stale, nil
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/training"
@@ -28,7 +29,7 @@ type trainingCurateOptions struct {
 	json    bool
 }
 
-func newTrainingCurateCommand(a *App) *cobra.Command {
+func newTrainingCurateCommand(a *cli.App) *cobra.Command {
 	var o trainingCurateOptions
 	cmd := &cobra.Command{
 		Use:   "curate --plan FILE --in DIR|--logged --out DIR",
@@ -46,16 +47,16 @@ The same examples, plan and seed make the same bytes. Nothing is written unless 
 
   runplan training curate --plan plan.toml --logged --in history --out set
   runplan training curate --plan plan.toml --in data --out set` +
-			exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun, exitInterrupted),
+			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx, stop := interruptible(cmd.Context())
+			ctx, stop := cli.Interruptible(cmd.Context())
 			defer stop()
-			return interrupted(ctx, a.trainingCurate(ctx, o))
+			return interrupted(ctx, trainingCurate(ctx, a, o))
 		},
 	}
 	f := cmd.Flags()
-	a.repoFlag(f)
+	a.RepoFlag(f)
 	f.StringVar(&o.plan, "plan", "", "training plan to follow")
 	f.StringArrayVar(&o.in, "in", nil, "folder or file with examples (repeatable)")
 	f.BoolVar(&o.logged, "logged", false, "also use the examples logged here, as runplan training pairs makes them")
@@ -65,28 +66,28 @@ The same examples, plan and seed make the same bytes. Nothing is written unless 
 	return cmd
 }
 
-func (a *App) trainingCurate(ctx context.Context, o trainingCurateOptions) error {
+func trainingCurate(ctx context.Context, a *cli.App, o trainingCurateOptions) error {
 	if o.plan == "" || len(o.in) == 0 && !o.logged || o.out == "" {
-		return usage(errors.New("training curate needs --plan, --out, and --in or --logged"), "draft a plan: runplan training plan --out plan.toml")
+		return cli.Usage(errors.New("training curate needs --plan, --out, and --in or --logged"), "draft a plan: runplan training plan --out plan.toml")
 	}
 	text, err := os.ReadFile(o.plan)
 	if err != nil {
-		return usage(fmt.Errorf("read the training plan: %w", err), "draft one: runplan training plan --out plan.toml")
+		return cli.Usage(fmt.Errorf("read the training plan: %w", err), "draft one: runplan training plan --out plan.toml")
 	}
 	d, err := plan.Parse(o.plan, text)
 	if err != nil {
-		return usage(err, "")
+		return cli.Usage(err, "")
 	}
-	p, err := a.openProject(ctx)
+	p, err := a.OpenProject(ctx)
 	if err != nil {
 		return err
 	}
 	files, err := curate.Inputs(o.in)
 	if err != nil {
-		return usage(err, "give a folder that runplan training pairs or bootstrap wrote")
+		return cli.Usage(err, "give a folder that runplan training pairs or bootstrap wrote")
 	}
 	if o.logged {
-		name, remove, err := a.loggedExamples(ctx, p, d.Stage)
+		name, remove, err := loggedExamples(ctx, a, p, d.Stage)
 		if err != nil {
 			return err
 		}
@@ -94,16 +95,16 @@ func (a *App) trainingCurate(ctx context.Context, o trainingCurateOptions) error
 		files = append(files, name)
 	}
 	// Check that the journal is writable before the work, not after it.
-	ledger, err := p.openLedger(ctx)
+	ledger, err := openLedger(ctx, p)
 	if err != nil {
 		return err
 	}
 	defer ledger.Close()
-	m, err := curate.Build(ctx, files, o.out, curate.Options{Plan: d, PlanText: text, Canary: a.trainingGuard(p).Canary, Replace: o.replace})
+	m, err := curate.Build(ctx, files, o.out, curate.Options{Plan: d, PlanText: text, Canary: trainingGuard(a, p).Canary, Replace: o.replace})
 	if err != nil {
 		return curateTrouble(err)
 	}
-	row, err := p.addPlan(ctx, d, text)
+	row, err := addPlan(ctx, p, d, text)
 	if err == nil {
 		err = addDataset(ctx, ledger, row, d, filepath.Join(o.out, curate.TrainFile), m.Train, "jsonl")
 	}
@@ -111,14 +112,14 @@ func (a *App) trainingCurate(ctx context.Context, o trainingCurateOptions) error
 		return fmt.Errorf("the dataset is at %s, but could not be logged: %w", o.out, err)
 	}
 	if o.json {
-		return asJSON(a.Stdout, m)
+		return cli.AsJSON(a.Stdout, m)
 	}
-	return a.showDataset(m, o.out)
+	return showDataset(a, m, o.out)
 }
 
 // loggedExamples builds the examples of a stage from the log, in a temporary folder that remove deletes (RETR-17).
-func (a *App) loggedExamples(ctx context.Context, p *project, stage training.Stage) (name string, remove func(), err error) {
-	s, done, err := a.loggedSource(ctx, p)
+func loggedExamples(ctx context.Context, a *cli.App, p *cli.Project, stage training.Stage) (name string, remove func(), err error) {
+	s, done, err := loggedSource(ctx, a, p)
 	if err != nil {
 		return "", nil, err
 	}
@@ -154,29 +155,29 @@ func curateTrouble(err error) error {
 	var input *curate.InputError
 	switch {
 	case errors.As(err, &leak):
-		return fail(exitFailed, err, "find out how it got there; examples that contain it must not be trained on")
+		return cli.Fail(cli.ExitFailed, err, "find out how it got there; examples that contain it must not be trained on")
 	case errors.Is(err, curate.ErrLeak), errors.Is(err, curate.ErrSplit):
-		return fail(exitFailed, err, "nothing was written")
+		return cli.Fail(cli.ExitFailed, err, "nothing was written")
 	case errors.Is(err, curate.ErrNothing):
-		return usage(err, "nothing was written; change the plan, or bring more examples")
+		return cli.Usage(err, "nothing was written; change the plan, or bring more examples")
 	case errors.Is(err, folder.ErrExists):
-		return usage(err, "give another folder, or --replace for one that holds a dataset")
+		return cli.Usage(err, "give another folder, or --replace for one that holds a dataset")
 	case errors.Is(err, training.ErrNoReceipt):
-		return fail(exitFailed, err, "nothing was written; examples without proof must not be trained on")
+		return cli.Fail(cli.ExitFailed, err, "nothing was written; examples without proof must not be trained on")
 	case errors.As(err, &input):
-		return usage(err, "nothing was written; the file was changed after it was made: make it again")
+		return cli.Usage(err, "nothing was written; the file was changed after it was made: make it again")
 	}
 	return err
 }
 
-func (a *App) showDataset(m curate.Manifest, out string) error {
+func showDataset(a *cli.App, m curate.Manifest, out string) error {
 	side := func(name string, s curate.Side) []string {
 		return []string{
 			name, fmt.Sprint(s.Examples), fmt.Sprint(s.Positive), fmt.Sprint(s.Negative), fmt.Sprint(s.Preferences),
 			fmt.Sprint(s.Logged), fmt.Sprint(s.Synthetic), fmt.Sprint(s.Forward), fmt.Sprint(s.Retroactive),
 		}
 	}
-	err := table(a.Stdout, []string{"", ">examples", ">positive", ">negative", ">preference", ">logged", ">synthetic", ">forward", ">retroactive"},
+	err := cli.Table(a.Stdout, []string{"", ">examples", ">positive", ">negative", ">preference", ">logged", ">synthetic", ">forward", ">retroactive"},
 		[][]string{side("train", m.Train), side("validation", m.Validation)})
 	if err != nil {
 		return err
@@ -192,7 +193,7 @@ func (a *App) showDataset(m curate.Manifest, out string) error {
 }
 
 // showLeftOut prints the number of omitted examples for each reason.
-func showLeftOut[Reason ~string](a *App, reasons []Reason, count map[Reason]int) error {
+func showLeftOut[Reason ~string](a *cli.App, reasons []Reason, count map[Reason]int) error {
 	var rows [][]string
 	for _, r := range reasons {
 		if n := count[r]; n > 0 {
@@ -203,5 +204,5 @@ func showLeftOut[Reason ~string](a *App, reasons []Reason, count map[Reason]int)
 		return nil
 	}
 	fmt.Fprintln(a.Stdout)
-	return table(a.Stdout, []string{"left out", ">examples"}, rows)
+	return cli.Table(a.Stdout, []string{"left out", ">examples"}, rows)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/runplan/runplan/internal/atomicfile"
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/training"
@@ -37,7 +38,7 @@ func (o *deployOptions) flags(cmd *cobra.Command) {
 	f.BoolVar(&o.json, "json", false, "print a JSON object")
 }
 
-func newTrainingDeployCommand(a *App) *cobra.Command {
+func newTrainingDeployCommand(a *cli.App) *cobra.Command {
 	var o deployOptions
 	cmd := &cobra.Command{
 		Use:   "deploy NAME[@VERSION]",
@@ -50,66 +51,66 @@ The owner signs for it; without --signature it exits with 3. Three versions are 
 ones go, with their models, unless they are active.
 
 A line of [models.overrides] wins over an adapter. --override writes the model into that line of .runplan/config.toml.` +
-			exitStatus(exitOK, exitFailed, exitUsage, exitHuman, exitCannotRun, exitLocked, exitInterrupted),
+			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitHuman, cli.ExitCannotRun, cli.ExitLocked, cli.ExitInterrupted),
 		Example: `  runplan training adapters deploy code-architect --signature ada --reason "validated at 0.82"
   runplan training adapters deploy code-architect@2 --signature ada --reason "v3 was worse"`,
-		Args: exactlyOne("the name of an adapter"),
+		Args: cli.ExactlyOne("the name of an adapter"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, stop := interruptible(cmd.Context())
+			ctx, stop := cli.Interruptible(cmd.Context())
 			defer stop()
-			return a.deployAdapter(ctx, args[0], o)
+			return deployAdapter(ctx, a, args[0], o)
 		},
 	}
 	o.flags(cmd)
-	a.repoFlag(cmd.Flags())
+	a.RepoFlag(cmd.Flags())
 	cmd.Flags().BoolVar(&o.override, "override", false, "write the model into [models.overrides] as well")
 	return cmd
 }
 
-func newTrainingRollbackCommand(a *App) *cobra.Command {
+func newTrainingRollbackCommand(a *cli.App) *cobra.Command {
 	var o deployOptions
 	cmd := &cobra.Command{
 		Use:   "rollback NAME",
 		Short: "Roll back the active adapter",
 		Long: `Take the active version of an adapter back: the one that was deployed before it is active again, once it has answered a
 question. Where there is none before it, and with --to-base, the model of the role answers again. The owner signs for it.` +
-			exitStatus(exitOK, exitFailed, exitUsage, exitHuman, exitCannotRun, exitLocked, exitInterrupted),
+			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitHuman, cli.ExitCannotRun, cli.ExitLocked, cli.ExitInterrupted),
 		Example: `  runplan training adapters rollback code-architect --signature ada --reason "it forgets the error paths"`,
-		Args:    exactlyOne("the name of an adapter"),
+		Args:    cli.ExactlyOne("the name of an adapter"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, stop := interruptible(cmd.Context())
+			ctx, stop := cli.Interruptible(cmd.Context())
 			defer stop()
-			return a.rollbackAdapter(ctx, args[0], o)
+			return rollbackAdapter(ctx, a, args[0], o)
 		},
 	}
 	o.flags(cmd)
-	a.repoFlag(cmd.Flags())
+	a.RepoFlag(cmd.Flags())
 	cmd.Flags().BoolVar(&o.toBase, "to-base", false, "deactivate the adapter; use the base model")
 	return cmd
 }
 
-func (a *App) deployAdapter(ctx context.Context, name string, o deployOptions) error {
+func deployAdapter(ctx context.Context, a *cli.App, name string, o deployOptions) error {
 	ref, err := adapters.ParseRef(name)
 	if err != nil {
-		return usage(err, "runplan training adapters lists them")
+		return cli.Usage(err, "runplan training adapters lists them")
 	}
-	p, spec, err := a.forAdapter(ctx, ref.Adapter, o)
+	p, spec, err := forAdapter(ctx, a, ref.Adapter, o)
 	if err != nil {
 		return err
 	}
-	v, err := adapters.RegistryOf(p.layout.Root).Find(ref)
+	v, err := adapters.RegistryOf(p.Layout.Root).Find(ref)
 	if err != nil {
 		return adapterTrouble(ctx, err)
 	}
-	base, err := p.baseModel(v.Base)
+	base, err := baseModel(p, v.Base)
 	if err != nil {
-		return modelTrouble(ctx, err)
+		return cli.ModelTrouble(ctx, err)
 	}
 	key := "models.overrides." + string(v.Stage)
-	if now := p.config.Models.Overrides[string(v.Stage)]; now != "" && now != v.Tag && !o.override {
-		return usage(fmt.Errorf("%s = %q in %s wins over an adapter", key, now, p.rel(p.config.Source(key))), "remove the line, or replace it: --override")
+	if now := p.Config.Models.Overrides[string(v.Stage)]; now != "" && now != v.Tag && !o.override {
+		return cli.Usage(fmt.Errorf("%s = %q in %s wins over an adapter", key, now, p.Rel(p.Config.Source(key))), "remove the line, or replace it: --override")
 	}
-	d, done, err := a.desk(ctx, p, spec)
+	d, done, err := desk(ctx, a, p, spec)
 	if err != nil {
 		return err
 	}
@@ -117,7 +118,7 @@ func (a *App) deployAdapter(ctx context.Context, name string, o deployOptions) e
 	if why := unvalidated(v); why != "" {
 		fmt.Fprintf(a.Stderr, "note: %s %s\n", v.Name(), why)
 	}
-	changed, err := d.Deploy(ctx, v, base, a.mayDeploy(ctx, "a deployment", o.by))
+	changed, err := d.Deploy(ctx, v, base, mayDeploy(ctx, a, "a deployment", o.by))
 	if err != nil {
 		if changed.Tag != "" && errors.Is(err, fs.ErrNotExist) {
 			err = fmt.Errorf("%w; the version is damaged", err)
@@ -125,63 +126,63 @@ func (a *App) deployAdapter(ctx context.Context, name string, o deployOptions) e
 		return adapterTrouble(ctx, err)
 	}
 	if o.override {
-		if err := p.writeOverride(v.Stage, v.Tag); err != nil {
+		if err := writeOverride(p, v.Stage, v.Tag); err != nil {
 			return err
 		}
 	}
-	return a.showChanged(ctx, changed, o.json)
+	return showChanged(ctx, a, changed, o.json)
 }
 
-func (a *App) rollbackAdapter(ctx context.Context, name string, o deployOptions) error {
+func rollbackAdapter(ctx context.Context, a *cli.App, name string, o deployOptions) error {
 	if err := curriculum.ValidName(name); err != nil {
-		return usage(err, "runplan training adapters lists them")
+		return cli.Usage(err, "runplan training adapters lists them")
 	}
-	p, spec, err := a.forAdapter(ctx, name, o)
+	p, spec, err := forAdapter(ctx, a, name, o)
 	if err != nil {
 		return err
 	}
-	d, done, err := a.desk(ctx, p, spec)
+	d, done, err := desk(ctx, a, p, spec)
 	if err != nil {
 		return err
 	}
 	defer done()
-	changed, err := d.Rollback(ctx, spec.Stage, o.toBase, a.mayDeploy(ctx, "a rollback", o.by))
+	changed, err := d.Rollback(ctx, spec.Stage, o.toBase, mayDeploy(ctx, a, "a rollback", o.by))
 	if err != nil {
 		return adapterTrouble(ctx, err)
 	}
 	key := "models.overrides." + string(spec.Stage)
-	switch now := p.config.Models.Overrides[string(spec.Stage)]; {
+	switch now := p.Config.Models.Overrides[string(spec.Stage)]; {
 	case now == "" || now == changed.Tag:
-	case now == changed.Before && p.config.Source(key) == p.layout.Config():
-		if err := p.writeOverride(spec.Stage, changed.Tag); err != nil {
+	case now == changed.Before && p.Config.Source(key) == p.Layout.Config():
+		if err := writeOverride(p, spec.Stage, changed.Tag); err != nil {
 			return err
 		}
 	default:
-		fmt.Fprintf(a.Stderr, "note: %s = %q in %s wins over it\n", key, ui.Sanitize(now), p.rel(p.config.Source(key)))
+		fmt.Fprintf(a.Stderr, "note: %s = %q in %s wins over it\n", key, ui.Sanitize(now), p.Rel(p.Config.Source(key)))
 	}
-	return a.showChanged(ctx, changed, o.json)
+	return showChanged(ctx, a, changed, o.json)
 }
 
 // writeOverride sets the model of a stage in the project's settings; "" removes it.
-func (p *project) writeOverride(stage training.Stage, tag string) error {
-	file := p.layout.Config()
+func writeOverride(p *cli.Project, stage training.Stage, tag string) error {
+	file := p.Layout.Config()
 	text, err := os.ReadFile(file)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("read the settings: %w", err)
 	}
-	out, err := adapters.SetOverride(p.rel(file), text, stage, tag)
+	out, err := adapters.SetOverride(p.Rel(file), text, stage, tag)
 	if err != nil {
-		return usage(err, "the adapter is active; a line of [models.overrides] wins over it")
+		return cli.Usage(err, "the adapter is active; a line of [models.overrides] wins over it")
 	}
 	return atomicfile.Write(file, out, 0o644)
 }
 
-func (a *App) showChanged(ctx context.Context, c adapters.Changed, asJSONFlag bool) error {
+func showChanged(ctx context.Context, a *cli.App, c adapters.Changed, asJSONFlag bool) error {
 	if ctx.Err() != nil {
-		return fail(exitInterrupted, errors.New("interrupted"), "it was done; runplan training adapters shows the state")
+		return cli.Fail(cli.ExitInterrupted, errors.New("interrupted"), "it was done; runplan training adapters shows the state")
 	}
 	if asJSONFlag {
-		return asJSON(a.Stdout, c)
+		return cli.AsJSON(a.Stdout, c)
 	}
 	clean := func(s string) string { return ui.Sanitize(redact.Clean(s)) }
 	switch c.Tag {

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/llm"
@@ -20,29 +21,29 @@ import (
 )
 
 // forAdapter opens the project and reads the specification of an adapter. It rejects a signature that an agent gives.
-func (a *App) forAdapter(ctx context.Context, name string, o deployOptions) (*project, curriculum.Spec, error) {
-	p, err := a.openProject(ctx)
+func forAdapter(ctx context.Context, a *cli.App, name string, o deployOptions) (*cli.Project, curriculum.Spec, error) {
+	p, err := a.OpenProject(ctx)
 	if err != nil {
 		return nil, curriculum.Spec{}, err
 	}
 	if o.by.Name != "" {
-		if err := a.notAnAgent("deploying an adapter"); err != nil {
+		if err := a.NotAnAgent("deploying an adapter"); err != nil {
 			return nil, curriculum.Spec{}, err
 		}
 	}
-	spec, err := curriculum.Load(p.repo.Root, name)
+	spec, err := curriculum.Load(p.Repo.Root, name)
 	if err != nil {
 		return nil, spec, adapterTrouble(ctx, badCurriculum(err))
 	}
-	if p.config.Models.Provider == llm.Command {
-		return nil, spec, usage(errors.New("adapters are models of an Ollama server, and models.provider is command"), "what your program answers with is up to it")
+	if p.Config.Models.Provider == llm.Command {
+		return nil, spec, cli.Usage(errors.New("adapters are models of an Ollama server, and models.provider is command"), "what your program answers with is up to it")
 	}
-	return p, spec, a.trustConfig(p, o.trust)
+	return p, spec, a.TrustConfig(p, o.trust)
 }
 
 // baseModel returns the model under the adapters of a base.
-func (p *project) baseModel(b training.Base) (string, error) {
-	m := p.config.Models
+func baseModel(p *cli.Project, b training.Base) (string, error) {
+	m := p.Config.Models
 	name := m.Reasoning
 	if b == training.Coding {
 		name = m.Coding
@@ -59,14 +60,14 @@ func (p *project) baseModel(b training.Base) (string, error) {
 }
 
 // desk opens all files that a deployment writes.
-func (a *App) desk(ctx context.Context, p *project, spec curriculum.Spec) (d adapters.Desk, done func(), err error) {
-	if _, err := p.baseModel(spec.Base()); err != nil {
-		return d, nil, modelTrouble(ctx, err)
+func desk(ctx context.Context, a *cli.App, p *cli.Project, spec curriculum.Spec) (d adapters.Desk, done func(), err error) {
+	if _, err := baseModel(p, spec.Base()); err != nil {
+		return d, nil, cli.ModelTrouble(ctx, err)
 	}
-	if _, err := os.Stat(curatedFile(p.repo)); errors.Is(err, fs.ErrNotExist) {
-		return d, nil, usage(fmt.Errorf("%s is not indexed, and the index says which adapters are active", p.repo.Root), "run: runplan index")
+	if _, err := os.Stat(cli.CuratedFile(p.Repo)); errors.Is(err, fs.ErrNotExist) {
+		return d, nil, cli.Usage(fmt.Errorf("%s is not indexed, and the index says which adapters are active", p.Repo.Root), "run: runplan index")
 	}
-	if err := p.layout.Make(); err != nil {
+	if err := p.Layout.Make(); err != nil {
 		return d, nil, err
 	}
 	var opened []interface{ Close() error }
@@ -80,21 +81,21 @@ func (a *App) desk(ctx context.Context, p *project, spec curriculum.Spec) (d ada
 			done()
 		}
 	}()
-	o := llm.OptionsOf(p.config.Models)
-	o.Environ, o.Root, o.Redact = a.Environ, p.repo.Root, a.redactor(p).String
+	o := llm.OptionsOf(p.Config.Models)
+	o.Environ, o.Root, o.Redact = a.Environ, p.Repo.Root, a.Redactor(p).String
 	d = adapters.Desk{
-		Registry: adapters.RegistryOf(p.layout.Root), Server: p.config.Models.BaseURL, LLM: o, Keep: spec.Versioning.RetentionCount, Now: time.Now,
+		Registry: adapters.RegistryOf(p.Layout.Root), Server: p.Config.Models.BaseURL, LLM: o, Keep: spec.Versioning.RetentionCount, Now: time.Now,
 		Note: func(s string) { fmt.Fprintln(a.Stderr, ui.Sanitize(s)) },
 	}
-	if d.Curated, err = store.OpenCurated(ctx, curatedFile(p.repo)); err != nil {
-		return d, nil, curatedTrouble(err)
+	if d.Curated, err = store.OpenCurated(ctx, cli.CuratedFile(p.Repo)); err != nil {
+		return d, nil, cli.CuratedTrouble(err)
 	}
 	opened = append(opened, d.Curated)
-	if d.Ledger, err = training.OpenLedger(ctx, p.layout.Journal()); err != nil {
+	if d.Ledger, err = training.OpenLedger(ctx, p.Layout.Journal()); err != nil {
 		return d, nil, err
 	}
 	opened = append(opened, d.Ledger)
-	if d.Log, err = store.OpenLog(ctx, p.layout.Journal()); err != nil {
+	if d.Log, err = store.OpenLog(ctx, p.Layout.Journal()); err != nil {
 		return d, nil, err
 	}
 	opened = append(opened, d.Log)
@@ -105,12 +106,12 @@ func (a *App) desk(ctx context.Context, p *project, spec curriculum.Spec) (d ada
 var errUnsigned = errors.New("waits for its owner")
 
 // mayDeploy checks the owner's contract for a deployment and records the signature.
-func (a *App) mayDeploy(ctx context.Context, what string, by trust.Signed) func(string) error {
+func mayDeploy(ctx context.Context, a *cli.App, what string, by trust.Signed) func(string) error {
 	return func(subject string) error {
 		if by.Name == "" {
 			return fmt.Errorf("%s of %s %w", what, subject, errUnsigned)
 		}
-		k, err := a.keeper()
+		k, err := a.Keeper()
 		if err != nil {
 			return err
 		}
@@ -120,7 +121,7 @@ func (a *App) mayDeploy(ctx context.Context, what string, by trust.Signed) func(
 
 // adapterTrouble adds the exit code and a hint to an adapter error.
 func adapterTrouble(ctx context.Context, err error) error {
-	var known *failure
+	var known *cli.Failure
 	var refused *trust.Error
 	var broken *adapters.BrokenError
 	var untested *adapters.UntestedError
@@ -133,41 +134,41 @@ func adapterTrouble(ctx context.Context, err error) error {
 	case errors.As(err, &known):
 		return err
 	case errors.Is(err, errUnsigned):
-		return fail(exitHuman, err, "the owner signs: --signature NAME --reason TEXT")
+		return cli.Fail(cli.ExitHuman, err, "the owner signs: --signature NAME --reason TEXT")
 	case errors.As(err, &refused):
-		return trustTrouble(err)
+		return cli.TrustTrouble(err)
 	case errors.As(err, &broken):
-		return fail(exitFailed, err, "nothing became active; the server's log says more. Adapters run on architectures of llama.cpp's own runner, such as llama and qwen2")
+		return cli.Fail(cli.ExitFailed, err, "nothing became active; the server's log says more. Adapters run on architectures of llama.cpp's own runner, such as llama and qwen2")
 	case errors.As(err, &untested):
 		if ctx.Err() != nil {
-			return fail(exitInterrupted, errors.New("interrupted; nothing became active"), "do it again")
+			return cli.Fail(cli.ExitInterrupted, errors.New("interrupted; nothing became active"), "do it again")
 		}
-		return fail(exitCannotRun, err, "do it again once the server answers")
+		return cli.Fail(cli.ExitCannotRun, err, "do it again once the server answers")
 	case errors.As(err, &file), errors.As(err, &stacked):
-		return fail(exitFailed, err, "nothing was changed")
+		return cli.Fail(cli.ExitFailed, err, "nothing was changed")
 	case errors.As(err, &mismatch):
-		return fail(exitFailed, err, "train one for the model of the settings: runplan training train")
+		return cli.Fail(cli.ExitFailed, err, "train one for the model of the settings: runplan training train")
 	case errors.As(err, &failed):
 		if failed.Log != "" {
-			return fail(exitFailed, err, "all that it printed is in %s", failed.Log)
+			return cli.Fail(cli.ExitFailed, err, "all that it printed is in %s", failed.Log)
 		}
-		return fail(exitFailed, err, "")
+		return cli.Fail(cli.ExitFailed, err, "")
 	case errors.As(err, &few):
-		return fail(exitFailed, err, "have more examples, or write a smaller minimum_corpus_size into curriculum.json if you mean it")
+		return cli.Fail(cli.ExitFailed, err, "have more examples, or write a smaller minimum_corpus_size into curriculum.json if you mean it")
 	case errors.Is(err, adapters.ErrNoVersion):
-		return usage(err, "train it: runplan training train --adapter NAME; runplan training adapters lists what there is")
+		return cli.Usage(err, "train it: runplan training train --adapter NAME; runplan training adapters lists what there is")
 	case errors.Is(err, adapters.ErrNotActive):
-		return usage(err, "runplan training adapters shows what is")
+		return cli.Usage(err, "runplan training adapters shows what is")
 	case errors.Is(err, curriculum.ErrNone):
-		return usage(err, "write the file: stage and base_model at least; everything else has a default")
+		return cli.Usage(err, "write the file: stage and base_model at least; everything else has a default")
 	case errors.Is(err, curriculum.ErrName):
-		return usage(err, "")
+		return cli.Usage(err, "")
 	case errors.Is(err, store.ErrBusy), errors.Is(err, store.ErrCorrupt):
-		return curatedTrouble(err)
+		return cli.CuratedTrouble(err)
 	case isFull(err):
 		return err
 	}
-	return modelTrouble(ctx, err)
+	return cli.ModelTrouble(ctx, err)
 }
 
 // isFull reports disk errors, which modelTrouble does not cover.

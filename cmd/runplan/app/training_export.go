@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/llm"
 	"github.com/runplan/runplan/training"
@@ -39,7 +40,7 @@ type trainingExportOptions struct {
 	json     bool
 }
 
-func newTrainingExportCommand(a *App) *cobra.Command {
+func newTrainingExportCommand(a *cli.App) *cobra.Command {
 	var o trainingExportOptions
 	var formats strings.Builder
 	for _, f := range export.Formats() {
@@ -64,16 +65,16 @@ An example with more tokens than the plan's max_sequence_length is never cut: it
 
   runplan training export --format trl-chat --in set --out for-trl --base-model Qwen/Qwen2.5-Coder-3B-Instruct
   runplan training export --format mlx --in set --out for-mlx --base-model ./model --template ./model --too-long drop` +
-			exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun, exitInterrupted),
+			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx, stop := interruptible(cmd.Context())
+			ctx, stop := cli.Interruptible(cmd.Context())
 			defer stop()
-			return interrupted(ctx, a.trainingExport(ctx, o))
+			return interrupted(ctx, trainingExport(ctx, a, o))
 		},
 	}
 	f := cmd.Flags()
-	a.repoFlag(f)
+	a.RepoFlag(f)
 	f.StringVar(&o.format, "format", "", "form to write")
 	f.StringVar(&o.in, "in", "", "folder of a dataset that runplan training curate made")
 	f.StringVar(&o.out, "out", "", "folder to write to")
@@ -91,35 +92,35 @@ An example with more tokens than the plan's max_sequence_length is never cut: it
 	return cmd
 }
 
-func (a *App) trainingExport(ctx context.Context, o trainingExportOptions) error {
+func trainingExport(ctx context.Context, a *cli.App, o trainingExportOptions) error {
 	if o.format == "" || o.in == "" || o.out == "" || o.base == "" {
-		return usage(errors.New("training export needs --format, --in, --out and --base-model"), "see: runplan training export --help")
+		return cli.Usage(errors.New("training export needs --format, --in, --out and --base-model"), "see: runplan training export --help")
 	}
 	format, err := export.Named(o.format)
 	if err != nil {
-		return usage(err, "")
+		return cli.Usage(err, "")
 	}
 	if strings.ContainsFunc(o.base, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-		return usage(errors.New("--base-model has a control code in it"), "give the name or the folder of a model")
+		return cli.Usage(errors.New("--base-model has a control code in it"), "give the name or the folder of a model")
 	}
 	policy := export.Policy(o.long)
 	if !slices.Contains([]export.Policy{export.Fail, export.Drop, export.Keep}, policy) {
-		return usage(fmt.Errorf("--too-long is %q", ui.Sanitize(o.long)), "use fail, drop or keep")
+		return cli.Usage(fmt.Errorf("--too-long is %q", ui.Sanitize(o.long)), "use fail, drop or keep")
 	}
 	if o.tokens < 0 {
-		return usage(fmt.Errorf("--max-tokens is %d", o.tokens), "it has to be above 0")
+		return cli.Usage(fmt.Errorf("--max-tokens is %d", o.tokens), "it has to be above 0")
 	}
-	p, err := a.openProject(ctx)
+	p, err := a.OpenProject(ctx)
 	if err != nil {
 		return err
 	}
 	options := export.Options{
-		Format: format, BaseModel: o.base, Limit: o.tokens, TooLong: policy, Licenses: o.licenses, Canary: a.trainingGuard(p).Canary, Replace: o.replace,
+		Format: format, BaseModel: o.base, Limit: o.tokens, TooLong: policy, Licenses: o.licenses, Canary: trainingGuard(a, p).Canary, Replace: o.replace,
 	}
-	if err := a.exportModels(ctx, p, o, &options); err != nil {
+	if err := exportModels(ctx, a, p, o, &options); err != nil {
 		return err
 	}
-	ledger, err := p.openLedger(ctx)
+	ledger, err := openLedger(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -131,7 +132,7 @@ func (a *App) trainingExport(ctx context.Context, o trainingExportOptions) error
 	text, err := os.ReadFile(filepath.Join(o.in, curate.PlanFile))
 	if err == nil {
 		var row int64
-		if row, err = p.addPlan(ctx, m.Plan, text); err == nil {
+		if row, err = addPlan(ctx, p, m.Plan, text); err == nil {
 			err = addDataset(ctx, ledger, row, m.Plan, filepath.Join(o.out, "train.jsonl"), m.Train, format.Name)
 		}
 	}
@@ -139,27 +140,27 @@ func (a *App) trainingExport(ctx context.Context, o trainingExportOptions) error
 		return fmt.Errorf("the export is at %s, but could not be logged: %w", o.out, err)
 	}
 	if o.json {
-		return asJSON(a.Stdout, m)
+		return cli.AsJSON(a.Stdout, m)
 	}
-	return a.showExport(m, o)
+	return showExport(a, m, o)
 }
 
 // exportModels finds the renderer of conversations and the token counter.
-func (a *App) exportModels(ctx context.Context, p *project, o trainingExportOptions, options *export.Options) error {
+func exportModels(ctx context.Context, a *cli.App, p *cli.Project, o trainingExportOptions, options *export.Options) error {
 	server := func(what string) (llm.Options, llm.Model, error) {
 		_, name, _ := strings.Cut(what, ":")
 		switch {
 		case name == "":
-			return llm.Options{}, llm.Model{}, usage(fmt.Errorf("%s names no model", what), "such as ollama:qwen2.5-coder:3b")
-		case p.config.Models.BaseURL == "":
-			return llm.Options{}, llm.Model{}, usage(errors.New("models.base_url is not set, so there is no Ollama server to ask"), "set it: runplan init --models")
+			return llm.Options{}, llm.Model{}, cli.Usage(fmt.Errorf("%s names no model", what), "such as ollama:qwen2.5-coder:3b")
+		case p.Config.Models.BaseURL == "":
+			return llm.Options{}, llm.Model{}, cli.Usage(errors.New("models.base_url is not set, so there is no Ollama server to ask"), "set it: runplan init --models")
 		}
-		if err := a.trustConfig(p, o.trust); err != nil {
+		if err := a.TrustConfig(p, o.trust); err != nil {
 			return llm.Options{}, llm.Model{}, err
 		}
-		m := p.config.Models
+		m := p.Config.Models
 		opts := llm.OptionsOf(m)
-		opts.Environ, opts.Root, opts.Redact = a.Environ, p.repo.Root, a.redactor(p).String
+		opts.Environ, opts.Root, opts.Redact = a.Environ, p.Repo.Root, a.Redactor(p).String
 		return opts, llm.Model{Provider: llm.Ollama, Name: name, BaseURL: m.BaseURL}, nil
 	}
 	switch {
@@ -170,19 +171,19 @@ func (a *App) exportModels(ctx context.Context, p *project, o trainingExportOpti
 			return err
 		}
 		if options.Template, err = chat.FromServer(ctx, opts, m); err != nil {
-			return modelTrouble(ctx, err)
+			return cli.ModelTrouble(ctx, err)
 		}
 	default:
 		t, err := fileTemplate(o.template, o.end)
 		if err != nil {
-			return usage(err, "give a tokenizer_config.json, the folder around one, a *.jinja, a *.gotmpl, or ollama:MODEL")
+			return cli.Usage(err, "give a tokenizer_config.json, the folder around one, a *.jinja, a *.gotmpl, or ollama:MODEL")
 		}
 		options.Template = t
 	}
 	if o.dropBOS {
 		j, ok := options.Template.(*chat.Jinja)
 		if !ok || j.Begins() == "" {
-			return usage(errors.New("--drop-bos needs a template that tells the token: a tokenizer_config.json with bos_token"), "")
+			return cli.Usage(errors.New("--drop-bos needs a template that tells the token: a tokenizer_config.json with bos_token"), "")
 		}
 		options.DropBegin = j.Begins()
 	}
@@ -196,7 +197,7 @@ func (a *App) exportModels(ctx context.Context, p *project, o trainingExportOpti
 		}
 		options.Counter = chat.Server{Options: opts, Model: m}
 	default:
-		return usage(fmt.Errorf("--count is %q", ui.Sanitize(o.count)), "use estimate or ollama:MODEL")
+		return cli.Usage(fmt.Errorf("--count is %q", ui.Sanitize(o.count)), "use estimate or ollama:MODEL")
 	}
 	return nil
 }
@@ -226,30 +227,30 @@ func exportTrouble(ctx context.Context, err error) error {
 	var long *export.LongError
 	switch {
 	case errors.As(err, &leak):
-		return fail(exitFailed, err, "find out how it got there; examples that contain it must not be trained on")
+		return cli.Fail(cli.ExitFailed, err, "find out how it got there; examples that contain it must not be trained on")
 	case errors.As(err, &long):
-		return fail(exitFailed, err, "nothing was written; leave them out with --too-long drop, or give --max-tokens")
+		return cli.Fail(cli.ExitFailed, err, "nothing was written; leave them out with --too-long drop, or give --max-tokens")
 	case errors.Is(err, folder.ErrExists):
-		return usage(err, "give another folder, or --replace for one that holds an export")
+		return cli.Usage(err, "give another folder, or --replace for one that holds an export")
 	case errors.Is(err, curate.ErrChanged):
-		return usage(err, "make the dataset again: runplan training curate")
+		return cli.Usage(err, "make the dataset again: runplan training curate")
 	case errors.Is(err, export.ErrEmpty):
-		return usage(err, "nothing was written; another format takes other examples")
+		return cli.Usage(err, "nothing was written; another format takes other examples")
 	case errors.Is(err, chat.ErrTemplate):
-		return usage(err, "nothing was written; give another template")
+		return cli.Usage(err, "nothing was written; give another template")
 	case errors.Is(err, fs.ErrNotExist):
-		return usage(err, "give a folder that runplan training curate made")
+		return cli.Usage(err, "give a folder that runplan training curate made")
 	case llm.HintOf(err) != "":
-		return modelTrouble(ctx, err)
+		return cli.ModelTrouble(ctx, err)
 	}
 	return err
 }
 
-func (a *App) showExport(m export.Manifest, o trainingExportOptions) error {
+func showExport(a *cli.App, m export.Manifest, o trainingExportOptions) error {
 	side := func(name string, s curate.Side) []string {
 		return []string{name, fmt.Sprint(s.Examples), fmt.Sprint(s.Positive), fmt.Sprint(s.Negative), fmt.Sprint(s.Preferences)}
 	}
-	err := table(a.Stdout, []string{"", ">lines", ">good", ">bad", ">preference"}, [][]string{side("train", m.Train), side("validation", m.Validation)})
+	err := cli.Table(a.Stdout, []string{"", ">lines", ">good", ">bad", ">preference"}, [][]string{side("train", m.Train), side("validation", m.Validation)})
 	if err != nil {
 		return err
 	}

@@ -10,13 +10,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/training/curriculum"
 	"github.com/runplan/runplan/training/graduate"
 )
 
-func newTrainingGraduationCommand(a *App) *cobra.Command {
+func newTrainingGraduationCommand(a *cli.App) *cobra.Command {
 	var record, asJSONFlag bool
 	var seed uint64
 	cmd := &cobra.Command{
@@ -31,18 +32,18 @@ A generation is the adapter's where its context was handed out to it: runplan bl
 graduation, stage review of runplan blueprint promote asks for no review of four out of five of them.
 
 A cycle is the time from the training of one version to that of the next. --record writes it down, with a note in the journal.` +
-			exitStatus(exitOK, exitUsage, exitCannotRun),
+			cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			p, err := a.openProject(cmd.Context())
+			p, err := a.OpenProject(cmd.Context())
 			if err != nil {
 				return err
 			}
-			spec, err := curriculum.Load(p.repo.Root, curriculum.CodeArchitect)
+			spec, err := curriculum.Load(p.Repo.Root, curriculum.CodeArchitect)
 			if err != nil {
 				return adapterTrouble(cmd.Context(), badCurriculum(err))
 			}
-			log, err := store.OpenLog(cmd.Context(), p.layout.Journal())
+			log, err := store.OpenLog(cmd.Context(), p.Layout.Journal())
 			var trained []graduate.Trained
 			switch {
 			case errors.Is(err, fs.ErrNotExist):
@@ -61,35 +62,35 @@ A cycle is the time from the training of one version to that of the next. --reco
 				}
 			}
 			if len(trained) == 0 {
-				return usage(fmt.Errorf("%s was never trained here, so there is no cycle to judge", spec.Name), "train it: runplan training train --adapter %s", spec.Name)
+				return cli.Usage(fmt.Errorf("%s was never trained here, so there is no cycle to judge", spec.Name), "train it: runplan training train --adapter %s", spec.Name)
 			}
-			list, err := graduate.Read(p.repo.Root)
+			list, err := graduate.Read(p.Repo.Root)
 			if err != nil {
 				return err
 			}
-			state, err := graduate.Load(p.repo.Root, spec.Name)
+			state, err := graduate.Load(p.Repo.Root, spec.Name)
 			if err != nil {
 				return err
 			}
 			cycles := graduate.ByCycle(list, trained, seed)
 			if record {
-				if state, err = graduate.Record(p.repo.Root, state, cycles, time.Now()); err != nil {
+				if state, err = graduate.Record(p.Repo.Root, state, cycles, time.Now()); err != nil {
 					return err
 				}
 			}
 			since := 0
 			if state.Since != nil {
-				made, err := graduate.Generated(p.repo.Root, *state.Since)
+				made, err := graduate.Generated(p.Repo.Root, *state.Since)
 				if err != nil {
 					return err
 				}
 				since = len(made)
 			}
-			return a.showGraduation(state, cycles, since, asJSONFlag)
+			return showGraduation(a, state, cycles, since, asJSONFlag)
 		},
 	}
 	f := cmd.Flags()
-	a.repoFlag(f)
+	a.RepoFlag(f)
 	f.BoolVar(&record, "record", false, "record the result")
 	f.Uint64Var(&seed, "seed", 1, "random seed for the sample of generations")
 	f.BoolVar(&asJSONFlag, "json", false, "print a JSON object")
@@ -102,7 +103,7 @@ func versionOf(tag string) int {
 	return n
 }
 
-func (a *App) showGraduation(s graduate.State, cycles []graduate.Cycle, since int, asJSONFlag bool) error {
+func showGraduation(a *cli.App, s graduate.State, cycles []graduate.Cycle, since int, asJSONFlag bool) error {
 	out := struct {
 		graduate.State
 		Met      bool `json:"criteria_met"`
@@ -113,7 +114,7 @@ func (a *App) showGraduation(s graduate.State, cycles []graduate.Cycle, since in
 	out.Since = since
 	out.AuditDue = graduate.AuditDue(s.Since != nil, out.Since+1)
 	if asJSONFlag {
-		return asJSON(a.Stdout, out)
+		return cli.AsJSON(a.Stdout, out)
 	}
 	var table [][]string
 	for _, c := range cycles {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/training/adapters"
 	"github.com/runplan/runplan/training/graduate"
@@ -19,8 +20,8 @@ type adapterMetric struct {
 }
 
 // adapterMetrics returns the metrics of all adapters trained in this project.
-func (p *project) adapterMetrics() ([]adapterMetric, error) {
-	registry := adapters.RegistryOf(p.layout.Root)
+func adapterMetrics(p *cli.Project) ([]adapterMetric, error) {
+	registry := adapters.RegistryOf(p.Layout.Root)
 	names, err := registry.Adapters()
 	if err != nil {
 		return nil, err
@@ -43,7 +44,7 @@ func (p *project) adapterMetrics() ([]adapterMetric, error) {
 		if there {
 			m.Score, m.Validator = &last.Score, last.Validator
 		}
-		state, err := graduate.Load(p.repo.Root, name)
+		state, err := graduate.Load(p.Repo.Root, name)
 		if err != nil {
 			return nil, err
 		}

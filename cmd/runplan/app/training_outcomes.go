@@ -9,13 +9,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/training"
 	"github.com/runplan/runplan/training/outcomes"
 )
 
-func newTrainingOutcomesCommand(a *App) *cobra.Command {
+func newTrainingOutcomesCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "outcomes",
 		Short: "Outcomes of the code of earlier runs",
@@ -26,7 +27,7 @@ func newTrainingOutcomesCommand(a *App) *cobra.Command {
 	return cmd
 }
 
-func newTrainingOutcomesSyncCommand(a *App) *cobra.Command {
+func newTrainingOutcomesSyncCommand(a *cli.App) *cobra.Command {
 	days := 30
 	var asJSONFlag bool
 	cmd := &cobra.Command{
@@ -36,18 +37,18 @@ func newTrainingOutcomesSyncCommand(a *App) *cobra.Command {
 a commit with the same patch, or with the whole run as one; whether it was reverted there; and which share of its lines was
 gone some days later. What is new goes into .runplan/raw.sqlite, where training pairs finds it: what was reverted is no
 example of how it is done. Nothing is fetched, and said again it changes nothing.` +
-			exitStatus(exitOK, exitUsage, exitCannotRun, exitInterrupted),
+			cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if days < 1 {
-				return usage(fmt.Errorf("--days %d is too few", days), "give at least 1")
+				return cli.Usage(fmt.Errorf("--days %d is too few", days), "give at least 1")
 			}
-			ctx, stop := interruptible(cmd.Context())
+			ctx, stop := cli.Interruptible(cmd.Context())
 			defer stop()
-			return a.syncOutcomes(ctx, days, asJSONFlag)
+			return syncOutcomes(ctx, a, days, asJSONFlag)
 		},
 	}
-	a.repoFlag(cmd.Flags())
+	a.RepoFlag(cmd.Flags())
 	cmd.Flags().IntVar(&days, "days", days, "days after a merge within which a change counts as a rewrite")
 	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
 	return cmd
@@ -62,25 +63,25 @@ type outcomeShown struct {
 	Note   string   `json:"note,omitempty"`
 }
 
-func (a *App) syncOutcomes(ctx context.Context, days int, asJSONFlag bool) error {
-	p, err := a.openProject(ctx)
+func syncOutcomes(ctx context.Context, a *cli.App, days int, asJSONFlag bool) error {
+	p, err := a.OpenProject(ctx)
 	if err != nil {
 		return err
 	}
-	if _, err := os.Stat(p.layout.Journal()); err != nil {
+	if _, err := os.Stat(p.Layout.Journal()); err != nil {
 		return noLogYet(p)
 	}
-	found, batches, err := p.lookOutcomes(ctx, days)
+	found, batches, err := lookOutcomes(ctx, p, days)
 	if err != nil {
 		return err
 	}
 	if batches == 0 {
-		return usage(errors.New("no run has merged a batch yet"), "there is nothing to ask git about; runplan status shows the runs")
+		return cli.Usage(errors.New("no run has merged a batch yet"), "there is nothing to ask git about; runplan status shows the runs")
 	}
 	if ctx.Err() != nil {
-		return fail(exitInterrupted, errors.New("interrupted; nothing was written"), "")
+		return cli.Fail(cli.ExitInterrupted, errors.New("interrupted; nothing was written"), "")
 	}
-	ledger, err := training.OpenLedger(ctx, p.layout.Journal())
+	ledger, err := training.OpenLedger(ctx, p.Layout.Journal())
 	if err != nil {
 		return err
 	}
@@ -88,12 +89,12 @@ func (a *App) syncOutcomes(ctx context.Context, days int, asJSONFlag bool) error
 	if err := errors.Join(err, ledger.Close()); err != nil {
 		return err
 	}
-	return a.showOutcomes(changed, batches, asJSONFlag)
+	return showOutcomes(a, changed, batches, asJSONFlag)
 }
 
 // lookOutcomes searches git for signals about all runs.
-func (p *project) lookOutcomes(ctx context.Context, days int) (found []store.TrainingSignal, batches int, err error) {
-	j, err := p.openJournal(ctx)
+func lookOutcomes(ctx context.Context, p *cli.Project, days int) (found []store.TrainingSignal, batches int, err error) {
+	j, err := p.OpenJournal(ctx)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -106,16 +107,16 @@ func (p *project) lookOutcomes(ctx context.Context, days int) (found []store.Tra
 		if ctx.Err() != nil {
 			break
 		}
-		list, err := outcomes.Look(ctx, p.repo, r, days, time.Now())
+		list, err := outcomes.Look(ctx, p.Repo, r, days, time.Now())
 		if err != nil {
-			return nil, 0, fail(exitCannotRun, err, "")
+			return nil, 0, cli.Fail(cli.ExitCannotRun, err, "")
 		}
 		found, batches = append(found, list...), batches+len(r.Merges)
 	}
 	return found, batches, nil
 }
 
-func (a *App) showOutcomes(changed []store.TrainingSignal, batches int, asJSONFlag bool) error {
+func showOutcomes(a *cli.App, changed []store.TrainingSignal, batches int, asJSONFlag bool) error {
 	shown := []outcomeShown{}
 	var rows [][]string
 	for _, s := range changed {
@@ -127,13 +128,13 @@ func (a *App) showOutcomes(changed []store.TrainingSignal, batches int, asJSONFl
 		rows = append(rows, []string{ui.Sanitize(s.Task), ui.Cut(s.Commit, 10, ""), s.Name, value, ui.Sanitize(s.Note)})
 	}
 	if asJSONFlag {
-		return asJSON(a.Stdout, struct {
+		return cli.AsJSON(a.Stdout, struct {
 			Batches int            `json:"batches"`
 			Changed []outcomeShown `json:"changed"`
 		}{batches, shown})
 	}
 	if len(rows) > 0 {
-		if err := table(a.Stdout, []string{"task", "commit", "signal", ">value", "note"}, rows); err != nil {
+		if err := cli.Table(a.Stdout, []string{"task", "commit", "signal", ">value", "note"}, rows); err != nil {
 			return err
 		}
 	}

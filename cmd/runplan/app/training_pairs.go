@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/training"
@@ -29,7 +30,7 @@ type trainingPairsOptions struct {
 	json   bool
 }
 
-func newTrainingPairsCommand(a *App) *cobra.Command {
+func newTrainingPairsCommand(a *cli.App) *cobra.Command {
 	var o trainingPairsOptions
 	cmd := &cobra.Command{
 		Use:   "pairs",
@@ -48,20 +49,20 @@ be left, of the environment, of the settings, of copied files or of training.can
   runplan training pairs                            what there is
   runplan training pairs --out data                 write it
   runplan training pairs --stage execute_code --since 720h --out -` +
-			exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun, exitInterrupted),
+			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx, stop := interruptible(cmd.Context())
+			ctx, stop := cli.Interruptible(cmd.Context())
 			defer stop()
-			err := a.trainingPairs(ctx, o)
+			err := trainingPairs(ctx, a, o)
 			if err != nil && ctx.Err() != nil {
-				return fail(exitInterrupted, errors.New("interrupted; nothing was written"), "")
+				return cli.Fail(cli.ExitInterrupted, errors.New("interrupted; nothing was written"), "")
 			}
 			return err
 		},
 	}
 	f := cmd.Flags()
-	a.repoFlag(f)
+	a.RepoFlag(f)
 	f.StringVar(&o.out, "out", "", "folder to write to; - is standard output")
 	f.StringSliceVar(&o.stages, "stage", nil, "stages to make examples of: "+strings.Join(stageNames(), ", "))
 	f.DurationVar(&o.since, "since", 0, "maximum age of logged data, such as 720h")
@@ -84,68 +85,68 @@ func (o trainingPairsOptions) options(now time.Time) (logged.Options, error) {
 	out := logged.Options{Tasks: o.tasks, Strict: o.strict}
 	for _, s := range o.stages {
 		if !slices.Contains(training.Stages(), training.Stage(s)) {
-			return out, usage(fmt.Errorf("unknown stage %q", ui.Sanitize(s)), "stages are %s", strings.Join(stageNames(), ", "))
+			return out, cli.Usage(fmt.Errorf("unknown stage %q", ui.Sanitize(s)), "stages are %s", strings.Join(stageNames(), ", "))
 		}
 		out.Stages = append(out.Stages, training.Stage(s))
 	}
 	switch {
 	case o.since < 0:
-		return out, usage(errors.New("--since has to lie in the past"), "such as --since 720h")
+		return out, cli.Usage(errors.New("--since has to lie in the past"), "such as --since 720h")
 	case o.since > 0:
 		out.Since = now.Add(-o.since)
 	}
 	if o.json && o.out == "-" {
-		return out, usage(errors.New("--json and --out - both want standard output"), "leave one of them out")
+		return out, cli.Usage(errors.New("--json and --out - both want standard output"), "leave one of them out")
 	}
 	return out, nil
 }
 
-func (a *App) trainingPairs(ctx context.Context, o trainingPairsOptions) error {
+func trainingPairs(ctx context.Context, a *cli.App, o trainingPairsOptions) error {
 	options, err := o.options(time.Now())
 	if err != nil {
 		return err
 	}
-	p, err := a.openProject(ctx)
+	p, err := a.OpenProject(ctx)
 	if err != nil {
 		return err
 	}
-	s, done, err := a.loggedSource(ctx, p)
+	s, done, err := loggedSource(ctx, a, p)
 	if err != nil {
 		return err
 	}
 	defer done()
-	tally, err := a.writePairs(ctx, s, options, o.out)
+	tally, err := writePairs(ctx, a, s, options, o.out)
 	if err != nil {
 		return pairsTrouble(err)
 	}
-	if err := a.tellPairs(tally, s, o); err != nil {
+	if err := tellPairs(a, tally, s, o); err != nil {
 		return err
 	}
 	if tally.Examples == 0 {
-		return usage(errors.New("nothing that was logged became an example"), "refused rows are listed above; a batch becomes an example when it is merged")
+		return cli.Usage(errors.New("nothing that was logged became an example"), "refused rows are listed above; a batch becomes an example when it is merged")
 	}
 	return nil
 }
 
 // loggedSource opens the sources of examples from the log. done closes them.
-func (a *App) loggedSource(ctx context.Context, p *project) (s logged.Source, done func(), err error) {
-	s = logged.Source{Repo: p.repo, Layout: p.layout, Guard: a.trainingGuard(p)}
-	if s.Journal, err = store.OpenExistingJournal(ctx, p.layout.Journal()); errors.Is(err, fs.ErrNotExist) {
+func loggedSource(ctx context.Context, a *cli.App, p *cli.Project) (s logged.Source, done func(), err error) {
+	s = logged.Source{Repo: p.Repo, Layout: p.Layout, Guard: trainingGuard(a, p)}
+	if s.Journal, err = store.OpenExistingJournal(ctx, p.Layout.Journal()); errors.Is(err, fs.ErrNotExist) {
 		return s, nil, noLogYet(p)
 	} else if err != nil {
 		return s, nil, err
 	}
-	if s.Log, err = p.openLog(ctx); err != nil {
+	if s.Log, err = openLog(ctx, p); err != nil {
 		s.Journal.Close()
 		return s, nil, err
 	}
-	s.Name, s.License = p.trainingOrigin(ctx)
+	s.Name, s.License = trainingOrigin(ctx, p)
 	return s, func() { s.Log.Close(); s.Journal.Close() }, nil
 }
 
 // writePairs builds the examples and writes them to out. For standard output it builds into a temporary file first, so
 // that a failed build prints nothing.
-func (a *App) writePairs(ctx context.Context, s logged.Source, o logged.Options, out string) (training.Tally, error) {
+func writePairs(ctx context.Context, a *cli.App, s logged.Source, o logged.Options, out string) (training.Tally, error) {
 	switch out {
 	case "":
 		return logged.To(ctx, s, o, io.Discard)
@@ -174,18 +175,18 @@ func pairsTrouble(err error) error {
 	var leak *training.LeakError
 	switch {
 	case errors.As(err, &leak):
-		return fail(exitFailed, err, "find out how it got there; examples that contain it must not be trained on")
+		return cli.Fail(cli.ExitFailed, err, "find out how it got there; examples that contain it must not be trained on")
 	case errors.Is(err, logged.ErrUnproven):
-		return fail(exitFailed, err, "without --strict and --task such rows are left out and counted")
+		return cli.Fail(cli.ExitFailed, err, "without --strict and --task such rows are left out and counted")
 	case errors.Is(err, store.ErrRow):
-		return fail(exitFailed, err, "nothing was written and the journal was not changed: restore a backup of it")
+		return cli.Fail(cli.ExitFailed, err, "nothing was written and the journal was not changed: restore a backup of it")
 	}
 	return err
 }
 
-func (a *App) tellPairs(t training.Tally, s logged.Source, o trainingPairsOptions) error {
+func tellPairs(a *cli.App, t training.Tally, s logged.Source, o trainingPairsOptions) error {
 	if o.json {
-		return asJSON(a.Stdout, struct {
+		return cli.AsJSON(a.Stdout, struct {
 			Repo    string `json:"repo"`
 			License string `json:"license"`
 			training.Tally
@@ -195,7 +196,7 @@ func (a *App) tellPairs(t training.Tally, s logged.Source, o trainingPairsOption
 	if o.out == "-" {
 		shown.Stdout = a.Stderr
 	}
-	if err := shown.showTally(t); err != nil {
+	if err := showTally(&shown, t); err != nil {
 		return err
 	}
 	license := s.License

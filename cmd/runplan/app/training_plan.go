@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/runplan/runplan/internal/atomicfile"
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/runner"
@@ -34,7 +35,7 @@ type trainingPlanOptions struct {
 	json  bool
 }
 
-func newTrainingPlanCommand(a *App) *cobra.Command {
+func newTrainingPlanCommand(a *cli.App) *cobra.Command {
 	var o trainingPlanOptions
 	cmd := &cobra.Command{
 		Use:   "plan",
@@ -52,16 +53,16 @@ The plan is a TOML file for you to edit; runplan training curate takes it. No mo
   runplan training plan                             what is weak
   runplan training plan --in data --out plan.toml   and the plan
   runplan training plan --stage scope --in data --out plan.toml` +
-			exitStatus(exitOK, exitUsage, exitCannotRun, exitInterrupted),
+			cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx, stop := interruptible(cmd.Context())
+			ctx, stop := cli.Interruptible(cmd.Context())
 			defer stop()
-			return interrupted(ctx, a.trainingPlan(ctx, o))
+			return interrupted(ctx, trainingPlan(ctx, a, o))
 		},
 	}
 	f := cmd.Flags()
-	a.repoFlag(f)
+	a.RepoFlag(f)
 	f.StringVar(&o.stage, "stage", "", "stage to plan for (default: the weakest): "+strings.Join(stageNames(), ", "))
 	f.StringArrayVar(&o.in, "in", nil, "folder or file with examples (repeatable)")
 	f.StringVar(&o.out, "out", "", "file to write the plan to")
@@ -75,26 +76,26 @@ The plan is a TOML file for you to edit; runplan training curate takes it. No mo
 // interrupted sets the exit code of an error that a signal caused.
 func interrupted(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil {
-		return fail(exitInterrupted, errors.New("interrupted; nothing was written"), "")
+		return cli.Fail(cli.ExitInterrupted, errors.New("interrupted; nothing was written"), "")
 	}
 	return err
 }
 
-func (a *App) trainingPlan(ctx context.Context, o trainingPlanOptions) error {
+func trainingPlan(ctx context.Context, a *cli.App, o trainingPlanOptions) error {
 	if o.stage != "" && !slices.Contains(stageNames(), o.stage) {
-		return usage(fmt.Errorf("unknown stage %q", ui.Sanitize(o.stage)), "stages are %s", strings.Join(stageNames(), ", "))
+		return cli.Usage(fmt.Errorf("unknown stage %q", ui.Sanitize(o.stage)), "stages are %s", strings.Join(stageNames(), ", "))
 	}
 	if o.since < 0 {
-		return usage(errors.New("--since has to lie in the past"), "such as --since 720h")
+		return cli.Usage(errors.New("--since has to lie in the past"), "such as --since 720h")
 	}
 	if _, err := os.Stat(o.out); o.out != "" && err == nil && !o.force {
-		return usage(fmt.Errorf("%s already exists", o.out), "it may have been edited; choose another name, or --force")
+		return cli.Usage(fmt.Errorf("%s already exists", o.out), "it may have been edited; choose another name, or --force")
 	}
-	p, err := a.openProject(ctx)
+	p, err := a.OpenProject(ctx)
 	if err != nil {
 		return err
 	}
-	e, err := p.evidence(ctx, o)
+	e, err := evidence(ctx, p, o)
 	if err != nil {
 		return err
 	}
@@ -105,13 +106,13 @@ func (a *App) trainingPlan(ctx context.Context, o trainingPlanOptions) error {
 	}
 	switch {
 	case e.Empty():
-		return usage(errors.New("there is nothing to plan from: no call of a model was logged, and there are no examples"), "run something first, or take the history: runplan training bootstrap; then give --in DIR")
+		return cli.Usage(errors.New("there is nothing to plan from: no call of a model was logged, and there are no examples"), "run something first, or take the history: runplan training bootstrap; then give --in DIR")
 	case !ok:
-		return usage(errors.New("too little was logged to find the weakest stage, and there are no examples"), "name a stage with --stage, or give examples with --in DIR")
+		return cli.Usage(errors.New("too little was logged to find the weakest stage, and there are no examples"), "name a stage with --stage, or give examples with --in DIR")
 	}
 	if o.out != "" {
 		// Check that the journal is writable before the plan file is written.
-		l, err := p.openLedger(ctx)
+		l, err := openLedger(ctx, p)
 		if err != nil {
 			return err
 		}
@@ -124,24 +125,24 @@ func (a *App) trainingPlan(ctx context.Context, o trainingPlanOptions) error {
 		if err := atomicfile.Write(o.out, text, 0o644); err != nil {
 			return err
 		}
-		if _, err := p.addPlan(ctx, draft, text); err != nil {
+		if _, err := addPlan(ctx, p, draft, text); err != nil {
 			return err
 		}
 	}
 	if o.json {
-		return asJSON(a.Stdout, struct {
+		return cli.AsJSON(a.Stdout, struct {
 			plan.Analysis
 			Plan plan.Plan `json:"plan"`
 			Why  []string  `json:"why"`
 		}{found, draft, why})
 	}
-	return a.showAnalysis(found, why, o.out)
+	return showAnalysis(a, found, why, o.out)
 }
 
 // evidence reads the evidence: the log, if it exists, and the given examples.
-func (p *project) evidence(ctx context.Context, o trainingPlanOptions) (plan.Evidence, error) {
+func evidence(ctx context.Context, p *cli.Project, o trainingPlanOptions) (plan.Evidence, error) {
 	var e plan.Evidence
-	log, err := store.OpenLog(ctx, p.layout.Journal())
+	log, err := store.OpenLog(ctx, p.Layout.Journal())
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
@@ -155,23 +156,23 @@ func (p *project) evidence(ctx context.Context, o trainingPlanOptions) (plan.Evi
 		if err := e.FromLog(ctx, log, f); err != nil {
 			return e, err
 		}
-		if err := p.learned(ctx, &e, f.Since); err != nil {
+		if err := learned(ctx, p, &e, f.Since); err != nil {
 			return e, err
 		}
 	}
 	files, err := curate.Inputs(o.in)
 	if err != nil {
-		return e, usage(err, "give a folder that runplan training pairs or bootstrap wrote")
+		return e, cli.Usage(err, "give a folder that runplan training pairs or bootstrap wrote")
 	}
 	for _, name := range files {
 		f, err := os.Open(name)
 		if err != nil {
-			return e, usage(err, "")
+			return e, cli.Usage(err, "")
 		}
 		err = e.FromExamples(training.Read(name, f))
 		f.Close()
 		if err != nil {
-			return e, usage(err, "the file was not changed; make it again")
+			return e, cli.Usage(err, "the file was not changed; make it again")
 		}
 		if err := ctx.Err(); err != nil {
 			return e, err
@@ -181,16 +182,16 @@ func (p *project) evidence(ctx context.Context, o trainingPlanOptions) (plan.Evi
 }
 
 // learned reads what earlier runs recorded: failure patterns, sampling outcomes and the accuracy of routing (FAIL-07).
-func (p *project) learned(ctx context.Context, e *plan.Evidence, since time.Time) error {
-	patterns, err := failures.Open(p.layout.FailurePatterns(), nil).Patterns()
+func learned(ctx context.Context, p *cli.Project, e *plan.Evidence, since time.Time) error {
+	patterns, err := failures.Open(p.Layout.FailurePatterns(), nil).Patterns()
 	if err != nil {
-		return fail(exitCannotRun, err, "")
+		return cli.Fail(cli.ExitCannotRun, err, "")
 	}
-	outcomes, err := sampling.Store{Path: p.layout.SamplingOutcomes()}.Read()
+	outcomes, err := sampling.Store{Path: p.Layout.SamplingOutcomes()}.Read()
 	if err != nil {
-		return fail(exitCannotRun, err, "")
+		return cli.Fail(cli.ExitCannotRun, err, "")
 	}
-	sums, err := p.summaries(ctx, runner.Filter{})
+	sums, err := p.Summaries(ctx, runner.Filter{})
 	if err != nil {
 		return err
 	}
@@ -205,21 +206,21 @@ func (p *project) learned(ctx context.Context, e *plan.Evidence, since time.Time
 }
 
 // openLedger opens the journal for training records. It creates the journal if needed.
-func (p *project) openLedger(ctx context.Context) (*store.Training, error) {
-	if err := p.layout.Make(); err != nil {
+func openLedger(ctx context.Context, p *cli.Project) (*store.Training, error) {
+	if err := p.Layout.Make(); err != nil {
 		return nil, err
 	}
-	return training.OpenLedger(ctx, p.layout.Journal())
+	return training.OpenLedger(ctx, p.Layout.Journal())
 }
 
 // addPlan records a plan unless the same text is already recorded.
-func (p *project) addPlan(ctx context.Context, d plan.Plan, text []byte) (int64, error) {
-	l, err := p.openLedger(ctx)
+func addPlan(ctx context.Context, p *cli.Project, d plan.Plan, text []byte) (int64, error) {
+	l, err := openLedger(ctx, p)
 	if err != nil {
 		return 0, err
 	}
 	defer l.Close()
-	log, err := store.OpenLog(ctx, p.layout.Journal())
+	log, err := store.OpenLog(ctx, p.Layout.Journal())
 	if err != nil {
 		return 0, err
 	}
@@ -238,7 +239,7 @@ func (p *project) addPlan(ctx context.Context, d plan.Plan, text []byte) (int64,
 		return 0, err
 	}
 	return l.AddTrainingPlan(ctx, store.TrainingPlan{
-		Task: newTaskID(), Stage: string(d.Stage), Base: string(d.Base), Source: string(d.Source()),
+		Task: cli.NewTaskID(), Stage: string(d.Stage), Base: string(d.Base), Source: string(d.Source()),
 		Criteria: criteria, Hyperparameters: hyper, Targets: targets, Raw: string(text), At: time.Now(),
 	})
 }
@@ -265,7 +266,7 @@ func reasons(r plan.StageReport, ranked, chosen bool) []string {
 	return out
 }
 
-func (a *App) showAnalysis(found plan.Analysis, why []string, out string) error {
+func showAnalysis(a *cli.App, found plan.Analysis, why []string, out string) error {
 	unknown := func(v *float64) string {
 		if v == nil {
 			return "unknown"
@@ -280,14 +281,14 @@ func (a *App) showAnalysis(found plan.Analysis, why []string, out string) error 
 			fmt.Sprint(x.Logged), fmt.Sprint(x.Synthetic), fmt.Sprint(x.Positive), fmt.Sprint(x.Negative), fmt.Sprint(x.Preferences),
 		})
 	}
-	err := table(a.Stdout, []string{"stage", ">weakness", ">calls", ">unusable", ">won", ">lost", ">logged", ">synthetic", ">positive", ">negative", ">preference"}, rows)
+	err := cli.Table(a.Stdout, []string{"stage", ">weakness", ">calls", ">unusable", ">won", ">lost", ">logged", ">synthetic", ">positive", ">negative", ">preference"}, rows)
 	if err == nil && len(found.Patterns) > 0 {
 		rows = nil
 		for _, p := range found.Patterns {
 			rows = append(rows, []string{ui.Sanitize(p.Name), fmt.Sprintf("%d of %d", p.Attempts, p.Of)})
 		}
 		fmt.Fprintln(a.Stdout)
-		err = table(a.Stdout, []string{"failed attempts", ">attempts"}, rows)
+		err = cli.Table(a.Stdout, []string{"failed attempts", ">attempts"}, rows)
 	}
 	if err == nil && len(found.Correlations) > 0 {
 		rows = nil
@@ -295,10 +296,10 @@ func (a *App) showAnalysis(found plan.Analysis, why []string, out string) error 
 			rows = append(rows, []string{c.Figure, unknown(c.R), fmt.Sprint(c.Tasks)})
 		}
 		fmt.Fprintln(a.Stdout)
-		err = table(a.Stdout, []string{"correlates with success", ">r", ">tasks"}, rows)
+		err = cli.Table(a.Stdout, []string{"correlates with success", ">r", ">tasks"}, rows)
 	}
 	if err == nil {
-		err = a.showLearned(found.Learned)
+		err = showLearned(a, found.Learned)
 	}
 	if err != nil {
 		return err
@@ -313,14 +314,14 @@ func (a *App) showAnalysis(found plan.Analysis, why []string, out string) error 
 }
 
 // showLearned prints the contents of the learning stores, if any.
-func (a *App) showLearned(l plan.Learned) error {
+func showLearned(a *cli.App, l plan.Learned) error {
 	var rows [][]string
 	for _, f := range l.Failures {
 		rows = append(rows, []string{ui.Sanitize(f.Title), ui.Sanitize(f.Type), fmt.Sprint(f.Frequency)})
 	}
 	if len(rows) > 0 {
 		fmt.Fprintln(a.Stdout)
-		if err := table(a.Stdout, []string{"batches that fail", "how", ">times"}, rows); err != nil {
+		if err := cli.Table(a.Stdout, []string{"batches that fail", "how", ">times"}, rows); err != nil {
 			return err
 		}
 	}
@@ -330,7 +331,7 @@ func (a *App) showLearned(l plan.Learned) error {
 	}
 	if len(rows) > 0 {
 		fmt.Fprintln(a.Stdout)
-		if err := table(a.Stdout, []string{"variant", ">tried", ">passed", ">won"}, rows); err != nil {
+		if err := cli.Table(a.Stdout, []string{"variant", ">tried", ">passed", ">won"}, rows); err != nil {
 			return err
 		}
 	}

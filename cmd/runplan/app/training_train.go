@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/ui"
@@ -29,7 +30,7 @@ type trainOptions struct {
 	json    bool
 }
 
-func newTrainingTrainCommand(a *App) *cobra.Command {
+func newTrainingTrainCommand(a *cli.App) *cobra.Command {
 	var o trainOptions
 	cmd := &cobra.Command{
 		Use:   "train --adapter NAME --yes",
@@ -50,17 +51,17 @@ the folder --data. The trainer gets, as variables:
 
 It starts in the folder of the output, sees what agents see of your environment and training.pass_env, and ends with all that it
 started when it takes longer than training.timeout or runplan is killed. What it prints is kept. Nothing is deployed.` +
-			exitStatus(exitOK, exitFailed, exitUsage, exitHuman, exitCannotRun, exitInterrupted),
+			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitHuman, cli.ExitCannotRun, cli.ExitInterrupted),
 		Example: `  runplan training train --adapter code-architect --yes --signature ada --reason "60 pairs"`,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx, stop := interruptible(cmd.Context())
+			ctx, stop := cli.Interruptible(cmd.Context())
 			defer stop()
-			return a.train(ctx, o)
+			return train(ctx, a, o)
 		},
 	}
 	f := cmd.Flags()
-	a.repoFlag(f)
+	a.RepoFlag(f)
 	f.StringVar(&o.adapter, "adapter", "", "name of the adapter")
 	f.StringVar(&o.data, "data", "", "folder with train.jsonl (default: that of the curriculum)")
 	f.BoolVar(&o.yes, "yes", false, "start it")
@@ -71,54 +72,54 @@ started when it takes longer than training.timeout or runplan is killed. What it
 	return cmd
 }
 
-func (a *App) train(ctx context.Context, o trainOptions) error {
+func train(ctx context.Context, a *cli.App, o trainOptions) error {
 	if o.adapter == "" {
-		return usage(errors.New("training train needs --adapter"), "such as --adapter %s", curriculum.CodeArchitect)
+		return cli.Usage(errors.New("training train needs --adapter"), "such as --adapter %s", curriculum.CodeArchitect)
 	}
-	p, err := a.openProject(ctx)
+	p, err := a.OpenProject(ctx)
 	if err != nil {
 		return err
 	}
-	spec, err := curriculum.Load(p.repo.Root, o.adapter)
+	spec, err := curriculum.Load(p.Repo.Root, o.adapter)
 	if err != nil {
 		return adapterTrouble(ctx, badCurriculum(err))
 	}
 	job := adapters.Job{Spec: spec}
-	if job.Data, err = p.trainingData(o.data, spec); err != nil {
+	if job.Data, err = trainingData(p, o.data, spec); err != nil {
 		return dataTrouble(ctx, err)
 	}
-	if job.BaseModel, err = p.baseModel(spec.Base()); err != nil {
-		return modelTrouble(ctx, err)
+	if job.BaseModel, err = baseModel(p, spec.Base()); err != nil {
+		return cli.ModelTrouble(ctx, err)
 	}
-	c := p.config.Training
+	c := p.Config.Training
 	if len(c.Trainer) == 0 {
-		return usage(adapters.ErrNoTrainer, "name the program that trains: trainer = [\"program\", \"argument\"] under [training] in .runplan/config.toml; runplan training train --help says what it is given")
+		return cli.Usage(adapters.ErrNoTrainer, "name the program that trains: trainer = [\"program\", \"argument\"] under [training] in .runplan/config.toml; runplan training train --help says what it is given")
 	}
 	what := fmt.Sprintf("%s for stage %s on %d examples of %s, on top of %s, by %s", spec.Name, spec.Stage, job.Data.Examples, job.Data.Name, job.BaseModel, strings.Join(c.Trainer, " "))
 	if !o.yes || o.by.Name == "" {
-		return fail(exitHuman, fmt.Errorf("a training of %s %w; nothing was started", ui.Sanitize(what), errUnsigned), "the owner starts it: --yes --signature NAME --reason TEXT")
+		return cli.Fail(cli.ExitHuman, fmt.Errorf("a training of %s %w; nothing was started", ui.Sanitize(what), errUnsigned), "the owner starts it: --yes --signature NAME --reason TEXT")
 	}
-	if err := a.notAnAgent("starting a training"); err != nil {
+	if err := a.NotAnAgent("starting a training"); err != nil {
 		return err
 	}
-	if err := a.trustConfig(p, o.trust); err != nil {
+	if err := a.TrustConfig(p, o.trust); err != nil {
 		return err
 	}
-	k, err := a.keeper()
+	k, err := a.Keeper()
 	if err != nil {
 		return err
 	}
 	if err := k.Agree(ctx, trust.GateTraining, what, o.by); err != nil {
-		return trustTrouble(err)
+		return cli.TrustTrouble(err)
 	}
-	v, err := a.runTrainer(ctx, p, job)
+	v, err := runTrainer(ctx, a, p, job)
 	switch {
 	case ctx.Err() != nil && err != nil:
-		return fail(exitInterrupted, errors.New("interrupted; no version was made"), "")
+		return cli.Fail(cli.ExitInterrupted, errors.New("interrupted; no version was made"), "")
 	case err != nil:
 		return adapterTrouble(ctx, err)
 	case o.json:
-		return asJSON(a.Stdout, v)
+		return cli.AsJSON(a.Stdout, v)
 	}
 	loss := "loss unknown"
 	if v.Loss != nil {
@@ -130,34 +131,34 @@ func (a *App) train(ctx context.Context, o trainOptions) error {
 }
 
 // runTrainer trains a version and records the result.
-func (a *App) runTrainer(ctx context.Context, p *project, job adapters.Job) (adapters.Version, error) {
-	if err := p.layout.Make(); err != nil {
+func runTrainer(ctx context.Context, a *cli.App, p *cli.Project, job adapters.Job) (adapters.Version, error) {
+	if err := p.Layout.Make(); err != nil {
 		return adapters.Version{}, err
 	}
-	ledger, err := training.OpenLedger(ctx, p.layout.Journal())
+	ledger, err := training.OpenLedger(ctx, p.Layout.Journal())
 	if err != nil {
 		return adapters.Version{}, err
 	}
 	defer ledger.Close()
-	log, err := store.OpenLog(ctx, p.layout.Journal())
+	log, err := store.OpenLog(ctx, p.Layout.Journal())
 	if err != nil {
 		return adapters.Version{}, err
 	}
 	defer log.Close()
 	self, err := os.Executable()
 	if err != nil {
-		return adapters.Version{}, fail(exitCannotRun, fmt.Errorf("find the runplan executable: %w", err), "")
+		return adapters.Version{}, cli.Fail(cli.ExitCannotRun, fmt.Errorf("find the runplan executable: %w", err), "")
 	}
-	reaper, err := startReaper(self)
+	reaper, err := cli.StartReaper(self)
 	if err != nil {
-		return adapters.Version{}, fail(exitCannotRun, err, "")
+		return adapters.Version{}, cli.Fail(cli.ExitCannotRun, err, "")
 	}
 	defer reaper.Close()
-	c := p.config.Training
-	registry := adapters.RegistryOf(p.layout.Root)
+	c := p.Config.Training
+	registry := adapters.RegistryOf(p.Layout.Root)
 	v, err := registry.Train(ctx, job, adapters.Trainer{
-		Command: c.Trainer, Environ: a.Environ, PassEnv: c.PassEnv, Root: p.repo.Root, Timeout: time.Duration(c.Timeout),
-		Redact: a.redactor(p).String, Reaper: reaper, Now: time.Now,
+		Command: c.Trainer, Environ: a.Environ, PassEnv: c.PassEnv, Root: p.Repo.Root, Timeout: time.Duration(c.Timeout),
+		Redact: a.Redactor(p).String, Reaper: reaper, Now: time.Now,
 		Line: func(s string) { fmt.Fprintf(a.Stderr, "  %s\n", ui.Sanitize(redact.Clean(s))) },
 	})
 	if err != nil {
@@ -167,7 +168,7 @@ func (a *App) runTrainer(ctx context.Context, p *project, job adapters.Job) (ada
 	if err := registry.Register(ctx, ledger, log); err != nil {
 		return v, err
 	}
-	rows, err := p.deployedAdapters(ctx)
+	rows, err := p.DeployedAdapters(ctx)
 	if err != nil {
 		return v, err
 	}
@@ -182,16 +183,16 @@ func (a *App) runTrainer(ctx context.Context, p *project, job adapters.Job) (ada
 }
 
 // trainingData reads the folder with the data of an adapter.
-func (p *project) trainingData(given string, spec curriculum.Spec) (adapters.Data, error) {
+func trainingData(p *cli.Project, given string, spec curriculum.Spec) (adapters.Data, error) {
 	dir := given
 	if dir == "" {
-		dir = filepath.Join(p.repo.Root, filepath.FromSlash(curriculum.Dir(spec.Name)))
+		dir = filepath.Join(p.Repo.Root, filepath.FromSlash(curriculum.Dir(spec.Name)))
 	}
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return adapters.Data{}, err
 	}
-	return adapters.ReadData(dir, filepath.ToSlash(p.rel(dir)), spec)
+	return adapters.ReadData(dir, filepath.ToSlash(p.Rel(dir)), spec)
 }
 
 // badCurriculum turns an unreadable specification into a usage error, like bad settings.
@@ -199,7 +200,7 @@ func badCurriculum(err error) error {
 	if errors.Is(err, curriculum.ErrNone) || errors.Is(err, curriculum.ErrName) || isFull(err) {
 		return err
 	}
-	return usage(err, "correct the file; missing keys have defaults")
+	return cli.Usage(err, "correct the file; missing keys have defaults")
 }
 
 // dataTrouble adds a hint if there is no training data.
@@ -207,24 +208,11 @@ func dataTrouble(ctx context.Context, err error) error {
 	var few *adapters.TooFewError
 	switch {
 	case errors.Is(err, adapters.ErrNoData):
-		return usage(err, "make some: runplan training corpus build, or name a folder with --data")
+		return cli.Usage(err, "make some: runplan training corpus build, or name a folder with --data")
 	case errors.As(err, &few):
 		return adapterTrouble(ctx, err)
 	case isFull(err):
 		return err
 	}
-	return fail(exitFailed, err, "make the data again; nothing was started")
-}
-
-// trainerExecutable returns the trainer if the repository's own settings name it.
-func (p *project) trainerExecutable() []trust.Executable {
-	c, file := p.config, p.layout.Config()
-	if len(c.Training.Trainer) == 0 || c.Source("training.trainer") != file && c.Source("training.pass_env") != file {
-		return nil
-	}
-	what := trust.Words(c.Training.Trainer)
-	if len(c.Training.PassEnv) > 0 {
-		what += " (sees " + strings.Join(c.Training.PassEnv, ", ") + ")"
-	}
-	return []trust.Executable{{Where: "trainer", What: what}}
+	return cli.Fail(cli.ExitFailed, err, "make the data again; nothing was started")
 }

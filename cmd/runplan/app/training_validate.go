@@ -13,6 +13,7 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/blueprint"
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/llm"
 	"github.com/runplan/runplan/training"
@@ -34,7 +35,7 @@ type validateOptions struct {
 	json      bool
 }
 
-func newTrainingValidateCommand(a *App) *cobra.Command {
+func newTrainingValidateCommand(a *cli.App) *cobra.Command {
 	var o validateOptions
 	cmd := &cobra.Command{
 		Use:   "validate --adapter NAME[@VERSION] | --unit UNIT",
@@ -50,18 +51,18 @@ json_schema it is the share of answers that meet --schema, and it passes from 0.
 What could not be checked is unknown: the score is a range then. It passes when its lower end does, and fails when its upper
 end does not reach the threshold; else nobody knows, and it exits with 5. What a unit declares nothing of has no weight.
 
---unit measures the code of one unit as it is in this repository.` + exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun, exitInterrupted),
+--unit measures the code of one unit as it is in this repository.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
 		Example: `  runplan training validate --adapter code-architect --validator blueprint_fidelity
   runplan training validate --unit orders`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx, stop := interruptible(cmd.Context())
+			ctx, stop := cli.Interruptible(cmd.Context())
 			defer stop()
-			return a.validate(ctx, o)
+			return validateModels(ctx, a, o)
 		},
 	}
 	f := cmd.Flags()
-	a.repoFlag(f)
+	a.RepoFlag(f)
 	f.StringVar(&o.adapter, "adapter", "", "adapter, the last version or the named one")
 	f.StringVar(&o.unit, "unit", "", "measure an existing unit instead")
 	f.BoolVar(&o.candidate, "candidate", false, "with --unit: hold it against its candidate blueprint")
@@ -72,20 +73,20 @@ end does not reach the threshold; else nobody knows, and it exits with 5. What a
 	return cmd
 }
 
-func (a *App) validate(ctx context.Context, o validateOptions) error {
+func validateModels(ctx context.Context, a *cli.App, o validateOptions) error {
 	switch {
 	case (o.adapter == "") == (o.unit == ""):
-		return usage(errors.New("name either --adapter or --unit"), "such as --adapter %s", curriculum.CodeArchitect)
+		return cli.Usage(errors.New("name either --adapter or --unit"), "such as --adapter %s", curriculum.CodeArchitect)
 	case o.validator != validate.BlueprintFidelity && o.validator != validate.JSONSchema:
-		return usage(fmt.Errorf("unknown validator %q", ui.Sanitize(o.validator)), "use %s or %s", validate.BlueprintFidelity, validate.JSONSchema)
+		return cli.Usage(fmt.Errorf("unknown validator %q", ui.Sanitize(o.validator)), "use %s or %s", validate.BlueprintFidelity, validate.JSONSchema)
 	case (o.validator == validate.JSONSchema) != (o.schema != ""):
-		return usage(errors.New("--validator json_schema and --schema go together"), "")
+		return cli.Usage(errors.New("--validator json_schema and --schema go together"), "")
 	}
-	p, err := a.openProject(ctx)
+	p, err := a.OpenProject(ctx)
 	if err != nil {
 		return err
 	}
-	if err := a.trustConfig(p, o.trust); err != nil { // linters run programs that it names
+	if err := a.TrustConfig(p, o.trust); err != nil { // linters run programs that it names
 		return err
 	}
 	out := validate.Report{Adapter: o.adapter, Validator: o.validator, At: time.Now().UTC().Truncate(time.Second), Units: []validate.Score{}, Broken: []string{}}
@@ -94,29 +95,29 @@ func (a *App) validate(ctx context.Context, o validateOptions) error {
 		if o.candidate {
 			state = blueprint.Candidate
 		}
-		b, err := blueprint.Load(p.repo.Root, o.unit, state)
+		b, err := blueprint.Load(p.Repo.Root, o.unit, state)
 		if err != nil {
 			return noBlueprint(err)
 		}
-		if out.Score, err = a.measureUnit(ctx, p, p.repo.Root, b); err != nil {
+		if out.Score, err = measureUnit(ctx, a, p, p.Repo.Root, b); err != nil {
 			return validateTrouble(ctx, err)
 		}
 		out.Units = append(out.Units, out.Score)
-		return a.showValidated(out, o.json)
+		return showValidated(a, out, o.json)
 	}
-	if err := a.validateAdapter(ctx, p, o, &out); err != nil {
+	if err := validateAdapter(ctx, a, p, o, &out); err != nil {
 		return validateTrouble(ctx, err)
 	}
-	return a.showValidated(out, o.json)
+	return showValidated(a, out, o.json)
 }
 
 // measureUnit compares the code of a unit in a tree with its blueprint.
-func (a *App) measureUnit(ctx context.Context, p *project, dir string, b *blueprint.Blueprint) (validate.Score, error) {
-	options, err := a.summaryOptions(ctx, dir)
+func measureUnit(ctx context.Context, a *cli.App, p *cli.Project, dir string, b *blueprint.Blueprint) (validate.Score, error) {
+	options, err := summaryOptions(ctx, a, dir)
 	if err != nil {
 		return validate.Score{}, err
 	}
-	run, done, err := a.stageGatesIn(ctx, p, dir)
+	run, done, err := stageGatesIn(ctx, a, p, dir)
 	if err != nil {
 		return validate.Score{}, err
 	}
@@ -126,28 +127,28 @@ func (a *App) measureUnit(ctx context.Context, p *project, dir string, b *bluepr
 }
 
 // validateAdapter asks a version the held-out examples.
-func (a *App) validateAdapter(ctx context.Context, p *project, o validateOptions, out *validate.Report) error {
+func validateAdapter(ctx context.Context, a *cli.App, p *cli.Project, o validateOptions, out *validate.Report) error {
 	ref, err := adapters.ParseRef(o.adapter)
 	if err != nil {
-		return usage(err, "runplan training adapters lists them")
+		return cli.Usage(err, "runplan training adapters lists them")
 	}
-	spec, err := curriculum.Load(p.repo.Root, ref.Adapter)
+	spec, err := curriculum.Load(p.Repo.Root, ref.Adapter)
 	if err != nil {
 		return badCurriculum(err)
 	}
-	v, err := adapters.RegistryOf(p.layout.Root).Find(ref)
+	v, err := adapters.RegistryOf(p.Layout.Root).Find(ref)
 	if err != nil {
 		return err
 	}
 	out.Adapter = v.Name()
 	examples, err := v.HeldBack()
 	if errors.Is(err, adapters.ErrNothingHeld) {
-		return usage(err, "an adapter is measured by what it was not trained on; train it on a folder that has such: runplan training corpus build, or curate and export")
+		return cli.Usage(err, "an adapter is measured by what it was not trained on; train it on a folder that has such: runplan training corpus build, or curate and export")
 	}
 	if err != nil {
-		return fail(exitFailed, err, "train it again")
+		return cli.Fail(cli.ExitFailed, err, "train it again")
 	}
-	d, done, err := a.desk(ctx, p, spec)
+	d, done, err := desk(ctx, a, p, spec)
 	if err != nil {
 		return err
 	}
@@ -158,14 +159,14 @@ func (a *App) validateAdapter(ctx context.Context, p *project, o validateOptions
 	}
 	defer remove()
 	trial := validate.Trial{
-		Ask: a.logged(p, llm.New(d.LLM), newTaskID(), validateCall), Stage: llm.Stage(v.Stage), Root: p.repo.Root,
+		Ask: a.Logged(p, llm.New(d.LLM), cli.NewTaskID(), validateCall), Stage: llm.Stage(v.Stage), Root: p.Repo.Root,
 		Model: llm.Model{
-			Role: llm.Role(v.Base), Name: v.Tag, Provider: llm.Ollama, BaseURL: d.Server, Window: p.config.Budget.ContextWindow,
-			MaxTokens: p.config.Models.MaxTokens, Source: "adapter " + v.Name(),
+			Role: llm.Role(v.Base), Name: v.Tag, Provider: llm.Ollama, BaseURL: d.Server, Window: p.Config.Budget.ContextWindow,
+			MaxTokens: p.Config.Models.MaxTokens, Source: "adapter " + v.Name(),
 		},
-		Tree: p.scratchTree,
+		Tree: func(ctx context.Context) (string, func(), error) { return scratchTree(ctx, p) },
 		Measure: func(ctx context.Context, dir string, b *blueprint.Blueprint) (validate.Score, error) {
-			return a.measureUnit(ctx, p, dir, b)
+			return measureUnit(ctx, a, p, dir, b)
 		},
 		Told: func(s validate.Score) { fmt.Fprintf(a.Stderr, "%s  %s\n", ui.Sanitize(s.Unit), scoreText(s)) },
 	}
@@ -183,11 +184,11 @@ func (a *App) validateAdapter(ctx context.Context, p *project, o validateOptions
 func answersMeet(ctx context.Context, trial validate.Trial, examples []training.Example, file string, out *validate.Report) error {
 	text, err := os.ReadFile(filepath.Clean(file))
 	if err != nil {
-		return usage(fmt.Errorf("read the schema: %w", err), "give the path of a JSON schema")
+		return cli.Usage(fmt.Errorf("read the schema: %w", err), "give the path of a JSON schema")
 	}
 	schema, err := validate.NewJSONSchema(text)
 	if err != nil {
-		return usage(err, "correct the schema")
+		return cli.Usage(err, "correct the schema")
 	}
 	answers, err := trial.Answers(ctx, examples)
 	if err == nil {
@@ -197,12 +198,12 @@ func answersMeet(ctx context.Context, trial validate.Trial, examples []training.
 }
 
 // scratchTree checks out HEAD into a temporary folder. remove deletes it.
-func (p *project) scratchTree(ctx context.Context) (dir string, remove func(), err error) {
-	head, _, err := p.repo.Head(ctx)
+func scratchTree(ctx context.Context, p *cli.Project) (dir string, remove func(), err error) {
+	head, _, err := p.Repo.Head(ctx)
 	if err != nil {
 		return "", nil, err
 	}
-	tmp := filepath.Join(p.layout.Root, "tmp")
+	tmp := filepath.Join(p.Layout.Root, "tmp")
 	if err := os.MkdirAll(tmp, 0o755); err != nil {
 		return "", nil, err
 	}
@@ -212,10 +213,10 @@ func (p *project) scratchTree(ctx context.Context) (dir string, remove func(), e
 	}
 	tree := filepath.Join(home, "tree")
 	remove = func() {
-		_ = p.repo.RemoveWorkspace(context.WithoutCancel(ctx), tree) // leftovers are deleted with the parent folder
+		_ = p.Repo.RemoveWorkspace(context.WithoutCancel(ctx), tree) // leftovers are deleted with the parent folder
 		_ = os.RemoveAll(home)
 	}
-	if _, err := p.repo.AddDetached(ctx, tree, head); err != nil {
+	if _, err := p.Repo.AddDetached(ctx, tree, head); err != nil {
 		remove()
 		return "", nil, err
 	}
@@ -229,9 +230,9 @@ func scoreText(s validate.Score) string {
 	return fmt.Sprintf("%.3f to %.3f  %s (from %.2f)", s.Low, s.High, s.Verdict, s.Threshold)
 }
 
-func (a *App) showValidated(v validate.Report, asJSONFlag bool) error {
+func showValidated(a *cli.App, v validate.Report, asJSONFlag bool) error {
 	if asJSONFlag {
-		if err := asJSON(a.Stdout, v); err != nil {
+		if err := cli.AsJSON(a.Stdout, v); err != nil {
 			return err
 		}
 	} else {
@@ -263,9 +264,9 @@ func (a *App) showValidated(v validate.Report, asJSONFlag bool) error {
 	}
 	switch v.Score.Verdict {
 	case validate.Fail:
-		return fail(exitFailed, errors.New("the score is below the threshold"), "the missing parts are listed above")
+		return cli.Fail(cli.ExitFailed, errors.New("the score is below the threshold"), "the missing parts are listed above")
 	case validate.Unknown:
-		return fail(exitCannotRun, fmt.Errorf("whether it reaches the threshold is unknown%s", whyText(v.Score.Why)), "make sure that what is unknown above can be checked: a linter, ast-grep, held-back units")
+		return cli.Fail(cli.ExitCannotRun, fmt.Errorf("whether it reaches the threshold is unknown%s", whyText(v.Score.Why)), "make sure that what is unknown above can be checked: a linter, ast-grep, held-back units")
 	}
 	return nil
 }
@@ -279,7 +280,7 @@ func whyText(why string) string {
 
 func validateTrouble(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return fail(exitInterrupted, errors.New("interrupted; nothing was kept"), "")
+		return cli.Fail(cli.ExitInterrupted, errors.New("interrupted; nothing was kept"), "")
 	}
 	return adapterTrouble(ctx, err)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/report"
@@ -34,7 +35,7 @@ type view struct {
 // redrawEvery is the shortest interval at which agent output redraws the board.
 const redrawEvery = 100 * time.Millisecond
 
-func newView(a *App, o runOptions, _ runner.Info) *view {
+func newView(a *cli.App, o runOptions, _ runner.Info) *view {
 	v := &view{last: map[string]string{}, printer: report.Printer{Zone: time.Local}}
 	errFile, _ := a.Stderr.(*os.File)
 	inFile, _ := a.Stdin.(*os.File)
@@ -146,18 +147,4 @@ func (v *view) Close() {
 	if live != nil && !closed {
 		live.Close()
 	}
-}
-
-// table prints rows under a header.
-func table(w io.Writer, header []string, rows [][]string) error { return ui.Table(w, header, rows) }
-
-// asJSON prints v as indented JSON.
-func asJSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return fmt.Errorf("print JSON: %w", err)
-	}
-	return nil
 }

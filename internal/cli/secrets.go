@@ -1,4 +1,4 @@
-package app
+package cli
 
 import (
 	"io"
@@ -17,28 +17,28 @@ import (
 	"github.com/runplan/runplan/runner/local"
 )
 
-// redactor returns a redactor for the secrets that a run may meet: in the environment, in the settings of agents, and
+// Redactor returns a redactor for the secrets that a run may meet: in the environment, in the settings of agents, and
 // in files copied into workspaces. Outside of a project it covers only the environment.
-func (a *App) redactor(p *project) *redact.Redactor {
+func (a *App) Redactor(p *Project) *redact.Redactor {
 	if p == nil {
 		return redact.New(a.Environ)
 	}
-	return redact.New(slices.Concat(a.Environ, p.secrets()))
+	return redact.New(slices.Concat(a.Environ, p.Secrets()))
 }
 
-// hideTitles removes secrets from the titles of a plan and its batches. Titles appear on screen and in the journal,
+// HideTitles removes secrets from the titles of a plan and its batches. Titles appear on screen and in the journal,
 // reports, commits and pull requests.
-func (a *App) hideTitles(p *project, plan *planparse.Plan) {
-	secrets := a.redactor(p)
+func (a *App) HideTitles(p *Project, plan *planparse.Plan) {
+	secrets := a.Redactor(p)
 	plan.Title = secrets.String(plan.Title)
 	for i := range plan.Batches {
 		plan.Batches[i].Title = secrets.String(plan.Batches[i].Title)
 	}
 }
 
-// hiding returns standard output with secrets removed. It redacts each Write separately, so a table or an object must
+// Hiding returns standard output with secrets removed. It redacts each Write separately, so a table or an object must
 // be one Write.
-func (a *App) hiding() io.Writer { return hidingWriter{a.Stdout, a.redactor(nil)} }
+func (a *App) Hiding() io.Writer { return hidingWriter{a.Stdout, a.Redactor(nil)} }
 
 type hidingWriter struct {
 	to      io.Writer
@@ -52,22 +52,22 @@ func (w hidingWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// secrets lists the values of settings and copied files as KEY=VALUE. The redactor decides by name which are secret.
-func (p *project) secrets() []string {
+// Secrets lists the values of settings and copied files as KEY=VALUE. The redactor decides by name which are secret.
+func (p *Project) Secrets() []string {
 	var out []string
-	for _, name := range slices.Sorted(maps.Keys(p.config.Agents)) {
-		out = append(out, envPairs(p.config.Agents[name].Env)...)
+	for _, name := range slices.Sorted(maps.Keys(p.Config.Agents)) {
+		out = append(out, EnvPairs(p.Config.Agents[name].Env)...)
 	}
 	for _, file := range p.copied() {
-		if text, err := os.ReadFile(filepath.Join(p.repo.Root, filepath.FromSlash(file))); err == nil {
+		if text, err := os.ReadFile(filepath.Join(p.Repo.Root, filepath.FromSlash(file))); err == nil {
 			out = append(out, pairs(string(text))...)
 		}
 	}
 	return out
 }
 
-// envPairs formats variables as KEY=VALUE.
-func envPairs(env map[string]string) []string {
+// EnvPairs formats variables as KEY=VALUE.
+func EnvPairs(env map[string]string) []string {
 	var out []string
 	for _, key := range slices.Sorted(maps.Keys(env)) {
 		out = append(out, key+"="+env[key])
@@ -80,9 +80,9 @@ const largestSettings = 256 << 10
 
 // copied lists the files that workspaces copy from the checkout. It ignores read errors, because the copying reports
 // them.
-func (p *project) copied() []string {
-	globs := slices.Clone(p.config.Workspace.Copy)
-	if text, err := os.ReadFile(filepath.Join(p.repo.Root, ".worktreeinclude")); err == nil {
+func (p *Project) copied() []string {
+	globs := slices.Clone(p.Config.Workspace.Copy)
+	if text, err := os.ReadFile(filepath.Join(p.Repo.Root, ".worktreeinclude")); err == nil {
 		for line := range strings.Lines(string(text)) {
 			if line = strings.TrimPrefix(strings.TrimSpace(line), "/"); line != "" && !strings.HasPrefix(line, "#") {
 				globs = append(globs, line)
@@ -94,7 +94,7 @@ func (p *project) copied() []string {
 		if !doublestar.ValidatePattern(g) {
 			continue
 		}
-		_ = doublestar.GlobWalk(os.DirFS(p.repo.Root), g, func(path string, d fs.DirEntry) error {
+		_ = doublestar.GlobWalk(os.DirFS(p.Repo.Root), g, func(path string, d fs.DirEntry) error {
 			if d.IsDir() && (path == local.DirName || path == ".git" || d.Name() == "node_modules") {
 				return doublestar.SkipDir
 			}

@@ -1,4 +1,4 @@
-package app
+package cli
 
 import (
 	"errors"
@@ -10,17 +10,17 @@ import (
 	"github.com/runplan/runplan/internal/ui"
 )
 
-// output is standard output that remembers its first write error. A truncated output must not look complete, and few
+// Output is standard output that remembers its first write error. A truncated output must not look complete, and few
 // callers check the errors of printing.
-type output struct {
-	to io.Writer
+type Output struct {
+	To io.Writer
 
 	mu  sync.Mutex
 	err *outputError
 }
 
-func (o *output) Write(p []byte) (int, error) {
-	n, err := o.to.Write(p)
+func (o *Output) Write(p []byte) (int, error) {
+	n, err := o.To.Write(p)
 	if err == nil {
 		return n, nil
 	}
@@ -34,13 +34,13 @@ func (o *output) Write(p []byte) (int, error) {
 }
 
 // Columns returns the width of the terminal that the output goes to, or 0.
-func (o *output) Columns() int {
-	f, _ := o.to.(*os.File)
+func (o *Output) Columns() int {
+	f, _ := o.To.(*os.File)
 	return ui.Columns(f)
 }
 
 // outcome returns err, or else the write error.
-func (o *output) outcome(err error) error {
+func (o *Output) outcome(err error) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if err == nil && o.err != nil {
@@ -55,11 +55,11 @@ type outputError struct{ err error }
 func (e *outputError) Error() string { return "write to standard output: " + e.err.Error() }
 func (e *outputError) Unwrap() error { return e.err }
 
-// stdoutFile returns the file of standard output, or nil if it is not a file.
-func (a *App) stdoutFile() *os.File {
+// StdoutFile returns the file of standard output, or nil if it is not a file.
+func (a *App) StdoutFile() *os.File {
 	to := a.Stdout
-	if o, ok := to.(*output); ok {
-		to = o.to
+	if o, ok := to.(*Output); ok {
+		to = o.To
 	}
 	f, _ := to.(*os.File)
 	return f

@@ -1,4 +1,4 @@
-package app
+package cli
 
 import (
 	"cmp"
@@ -29,10 +29,10 @@ func loosening() []string {
 
 // disarming lists the repository's own settings that turn off a check, relax a gate or let data leave the machine. It
 // lists all gate settings except those in [arming], so that a new setting is listed by default.
-func (p *project) disarming() []trust.Executable {
-	file := p.layout.Config()
+func (p *Project) disarming() []trust.Executable {
+	file := p.Layout.Config()
 	var out []trust.Executable
-	all := p.config.Effective()
+	all := p.Config.Effective()
 	for _, key := range slices.Sorted(maps.Keys(all)) {
 		s := all[key]
 		gate := strings.HasPrefix(key, "gates.") && !slices.Contains(arming(), key)
@@ -58,11 +58,11 @@ const mostScript = 4 << 20
 
 // scripts pins the contents of repository files that commands name. A trusted command with a changed script is a new
 // command.
-func (p *project) scripts(commands []trust.Executable) []trust.Executable {
+func (p *Project) scripts(commands []trust.Executable) []trust.Executable {
 	sums := map[string]string{}
 	add := func(name string) {
-		path := filepath.Join(p.repo.Root, filepath.FromSlash(name))
-		rel, err := filepath.Rel(p.repo.Root, path)
+		path := filepath.Join(p.Repo.Root, filepath.FromSlash(name))
+		rel, err := filepath.Rel(p.Repo.Root, path)
 		if err != nil || rel == "." || strings.HasPrefix(rel, "..") || strings.HasPrefix(filepath.ToSlash(rel), ".runplan/config.toml") {
 			return
 		}
@@ -84,7 +84,7 @@ func (p *project) scripts(commands []trust.Executable) []trust.Executable {
 			dir, _, _ = strings.Cut(rest, ": ")
 		}
 		for _, word := range strings.FieldsFunc(c.What, func(r rune) bool { return r <= ' ' || strings.ContainsRune(";|&()<>\"'`$={}[],:", r) }) {
-			if rest, ok := strings.CutPrefix(word, p.repo.Root+string(filepath.Separator)); ok {
+			if rest, ok := strings.CutPrefix(word, p.Repo.Root+string(filepath.Separator)); ok {
 				word = rest
 			}
 			add(word)
