@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/blueprints"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/ui"
@@ -225,7 +226,7 @@ func answer(a *cli.App, cmd *cobra.Command, p *cli.Project, id string, deny bool
 		return cli.Usage(fmt.Errorf("%s was answered already: %s", w.ID, w.Answered), "it takes effect when the run continues: runplan resume %s", w.Run[:8])
 	}
 	if w.Gate != "" && !deny {
-		if err := agree(a, cmd, trust.Gate(w.Gate), fmt.Sprintf("run %s, commit %s", w.Run, w.Commit), by); err != nil {
+		if err := blueprints.Agree(a, cmd, trust.Gate(w.Gate), fmt.Sprintf("run %s, commit %s", w.Run, w.Commit), by); err != nil {
 			return err
 		}
 	}

@@ -11,6 +11,8 @@ import (
 
 	"github.com/runplan/runplan/gates/suite"
 	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/judge"
+	"github.com/runplan/runplan/internal/cli/rulebook"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/routing"
@@ -166,7 +168,7 @@ func (c completer) completeGate(cmd *cobra.Command, _ []string, word string) ([]
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	self, _ := os.Executable()
-	settings, done := suiteOf(c.app, p, self, false, openRuleBooks(cmd.Context(), c.app, p))
+	settings, done := judge.SuiteOf(c.app, p, self, false, rulebook.OpenRuleBooks(cmd.Context(), c.app, p))
 	defer done()
 	before := word[:strings.LastIndexByte(word, ',')+1]
 	var found []string
@@ -182,7 +184,7 @@ func (c completer) completeGate(cmd *cobra.Command, _ []string, word string) ([]
 
 // completeLesson completes the ids of lessons, each with its title.
 func (c completer) completeLesson(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	lib, _, err := lessonLibrary(cmd.Context(), c.app)
+	lib, _, err := rulebook.LessonLibrary(cmd.Context(), c.app)
 	if err != nil || len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

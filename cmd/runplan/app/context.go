@@ -15,6 +15,7 @@ import (
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/suite"
 	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/judge"
 	"github.com/runplan/runplan/internal/config"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/redact"
@@ -315,7 +316,7 @@ func lookAtTree(ctx context.Context, a *cli.App, p *cli.Project, base string, in
 	if err != nil {
 		return cli.Fail(cli.ExitCannotRun, fmt.Errorf("find the runplan executable: %w", err), "")
 	}
-	settings, closeGates, err := gateSuite(ctx, a, p, self, false, nil, func(string) bool { return false })
+	settings, closeGates, err := judge.GateSuite(ctx, a, p, self, false, nil, func(string) bool { return false })
 	if err != nil {
 		return err
 	}

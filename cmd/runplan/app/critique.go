@@ -10,6 +10,7 @@ import (
 	"github.com/runplan/runplan/agents/price"
 	"github.com/runplan/runplan/feedback/critique"
 	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/judge"
 	"github.com/runplan/runplan/internal/config"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/redact"
@@ -74,7 +75,7 @@ func (x *execution) criticModel(ctx context.Context, o llm.Options) (llm.Model, 
 	c := x.project.Config
 	if name := c.Critique.Reviewer; name != "" {
 		r := c.Review.Reviewers[name] // the settings are valid, so the name exists
-		m := reviewerModel(c, name, r)
+		m := judge.ReviewerModel(c, name, r)
 		o.PassEnv = nil
 		if m.Provider == llm.Command {
 			o.PassEnv = r.PassEnv

@@ -15,6 +15,7 @@ import (
 	"github.com/runplan/runplan/agents/script"
 	"github.com/runplan/runplan/agents/solver"
 	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/judge"
 	"github.com/runplan/runplan/internal/config"
 	"github.com/runplan/runplan/internal/ui"
 )
@@ -70,7 +71,7 @@ func egress(ctx context.Context, a *cli.App, p *cli.Project) (outlets, error) {
 	}
 	o.Ways = append(o.Ways, ways...)
 	o.Ways = append(o.Ways, p.ModelOutlet()...)
-	o.Ways = append(o.Ways, reviewOutlets(p)...)
+	o.Ways = append(o.Ways, judge.ReviewOutlets(p)...)
 	o.Ways = append(o.Ways, critiqueOutlet(ctx, p)...)
 	c := p.Config
 	if c.Notify.Webhook != "" {

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/judge"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/planparse"
@@ -355,7 +356,7 @@ func (x *execution) ready(ctx context.Context, self string, reaper *proc.Reaper,
 		view.Note("agent " + agent.Name() + ": " + x.why)
 	}
 	x.project.Config.Gates.StrictAST = x.project.Config.Gates.StrictAST || x.options.strictAST
-	settings, closeGates, err := gateSuite(ctx, x.app, x.project, self, x.options.requireTests, reaper, func(string) bool { return true })
+	settings, closeGates, err := judge.GateSuite(ctx, x.app, x.project, self, x.options.requireTests, reaper, func(string) bool { return true })
 	if err != nil {
 		return c, nil, err
 	}

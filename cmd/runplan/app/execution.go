@@ -173,25 +173,6 @@ func (x *execution) config(settings gates.Settings, journal *store.Journal, agen
 	}, nil
 }
 
-// gateSettings returns the gate settings of the configuration. self is the path of this program, which contains the
-// testscript engine.
-func gateSettings(p *cli.Project, self string, requireTests bool) gates.Settings {
-	c := p.Config.Gates
-	s := gates.Settings{
-		Detect: c.Detect, RequireTests: c.RequireTests || requireTests, Disable: c.Disable,
-		FlakyReruns: c.FlakyReruns, When: p.When, Overrides: p.Overrides, Protected: c.Protected, StrictTypes: c.StrictTypes, MaxFileLines: c.MaxFileLines,
-		MinMemoryMB: c.MinMemoryMB, Memory: routing.AvailableMemory,
-		Acceptance: c.Acceptance.Dir, Engine: []string{self, cli.TestscriptCommand}, ChangedTests: gates.ChangedTests(c.Tests.Changed),
-		Promises: gates.Promises{Severity: gates.Severity(c.Plan.Severity), Off: c.Plan.Severity == "off", Timeout: time.Duration(c.Plan.Timeout)},
-	}
-	for _, g := range c.Command {
-		s.Commands = append(s.Commands, gates.CommandGate{
-			Name: g.Name, Shell: g.Run, Dir: g.Dir, Paths: g.Paths, Blocking: g.Blocking, Timeout: time.Duration(g.Timeout),
-		})
-	}
-	return s
-}
-
 // signals handles signals: the first Ctrl-C stops softly, the second stops at once. SIGHUP and SIGTERM stop at once.
 func (x *execution) signals(ctx context.Context, engine runner.Engine, v *view) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)

@@ -11,6 +11,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/blueprints"
+	"github.com/runplan/runplan/internal/cli/judge"
+	"github.com/runplan/runplan/internal/cli/rulebook"
 )
 
 func newRootCommand(a *cli.App) *cobra.Command {
@@ -73,11 +76,11 @@ func commandGroups(a *cli.App) []commandGroup {
 	return []commandGroup{
 		{cli.GroupRun, []*cobra.Command{newRunCommand(a), newSolveCommand(a), newResumeCommand(a), newStatusCommand(a), newLogCommand(a), newTraceCommand(a), newServeCommand(a), newSpendCommand(a), newApproveCommand(a), newCancelCommand(a), newDiscardCommand(a), newUndoCommand(a)}},
 		{cli.GroupLook, []*cobra.Command{newPlanCommand(a), newOutlineCommand(a), newParseCommand(a), newCheckCommand(a), newRouteCommand(a), newContextCommand(a)}},
-		{cli.GroupJudge, []*cobra.Command{newGateCommand(a), newReviewCommand(a), newExplainCommand(a), newBlueprintCommand(a), newLessonsCommand(a), newPatternsCommand(a)}},
+		{cli.GroupJudge, []*cobra.Command{judge.NewGateCommand(a), judge.NewReviewCommand(a), newExplainCommand(a), blueprints.NewBlueprintCommand(a), rulebook.NewLessonsCommand(a), rulebook.NewPatternsCommand(a)}},
 		{cli.GroupKnow, []*cobra.Command{newIndexCommand(a), newEnrichCommand(a), newRetrieveCommand(a), newTrainingCommand(a)}},
 		{cli.GroupTalk, []*cobra.Command{newAskCommand(a), newNoteCommand(a), newCriticalCommand(a), newInboxCommand(a), newFeedbackCommand(a), newSelfFixCommand(a), newStandupCommand(a), newNotifyCommand(a)}},
 		{cli.GroupTrust, []*cobra.Command{newTrustCommand(a), newPromoteCommand(a), newDemoteCommand(a), newAuditCommand(a), newEgressCommand(a)}},
-		{cli.GroupSetup, []*cobra.Command{newDemoCommand(a), newInitCommand(a), newConfigCommand(a), newDoctorCommand(a), newMaintainCommand(a), newGCCommand(a), newIntrospectCommand(a), newVersionCommand(a)}},
+		{cli.GroupSetup, []*cobra.Command{newDemoCommand(a), newInitCommand(a), newConfigCommand(a), newDoctorCommand(a), blueprints.NewMaintainCommand(a), newGCCommand(a), newIntrospectCommand(a), newVersionCommand(a)}},
 	}
 }
 

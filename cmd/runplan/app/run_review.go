@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"path/filepath"
-	"time"
 
 	"github.com/runplan/runplan/agents"
 	"github.com/runplan/runplan/agents/price"
@@ -13,8 +12,8 @@ import (
 	"github.com/runplan/runplan/gates/review/prose"
 	"github.com/runplan/runplan/gates/review/security"
 	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/judge"
 	"github.com/runplan/runplan/internal/proc"
-	"github.com/runplan/runplan/knowledge/summary"
 	"github.com/runplan/runplan/llm"
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/local"
@@ -55,7 +54,7 @@ func (x *execution) reviews(ctx context.Context, self string, reaper *proc.Reape
 		return local.Reviews{}, nil
 	}
 	p := x.project
-	in, err := reviewOptions{}.input(p)
+	in, err := judge.ReviewOptions{}.Input(p)
 	if err != nil {
 		return local.Reviews{}, err
 	}
@@ -72,36 +71,15 @@ func (x *execution) reviews(ctx context.Context, self string, reaper *proc.Reape
 	if x.info.Review != local.ReviewAll && x.info.FinalReview != local.ReviewAll {
 		return out, nil
 	}
-	late := &lateReaper{self: self, reaper: reaper}
-	late.once.Do(func() {}) // already started
-	look := &inspection{app: x.app, project: p, self: self, reaper: late, task: x.run}
-	look.subject.Redact = x.app.Redactor(p).String
-	if out.Reviewers, err = look.reviewers(ctx); err != nil || x.info.Review != local.ReviewAll || !x.info.Fidelity {
+	late := &judge.LateReaper{Self: self, Reaper: reaper}
+	late.Once.Do(func() {}) // already started
+	look := &judge.Inspection{App: x.app, Project: p, Self: self, Reaper: late, Task: x.run}
+	look.Subject.Redact = x.app.Redactor(p).String
+	if out.Reviewers, err = look.Reviewers(ctx); err != nil || x.info.Review != local.ReviewAll || !x.info.Fidelity {
 		return out, err
 	}
-	out.Blueprint, err = look.blueprintReviewer(ctx)
+	out.Blueprint, err = look.BlueprintReviewer(ctx)
 	return out, err
-}
-
-// blueprintReviewer returns the model of [models] for the stage review, or nil if none is configured.
-func (x *inspection) blueprintReviewer(ctx context.Context) (*blueprint.Reviewer, error) {
-	p := x.project
-	m, ok := x.mayReview(ctx, "review blueprints")
-	if !ok {
-		return nil, nil
-	}
-	options := llm.OptionsOf(p.Config.Models)
-	options.Environ, options.Root, options.Redact = x.app.Environ, p.Repo.Root, x.subject.Redact
-	prompts, err := blueprint.LoadPrompts(p.Prompts())
-	if err != nil {
-		return nil, cli.Usage(err, "correct the project's prompts, or remove them")
-	}
-	return &blueprint.Reviewer{
-		Deps: blueprint.Deps{Prompts: prompts, Now: time.Now, NewID: cli.NewTaskID, Hide: x.subject.Redact},
-		Sources: func(ctx context.Context, root string) (summary.Options, error) {
-			return summaryOptions(ctx, x.app, root)
-		}, Model: m, LLM: x.app.Logged(p, x.completer(options, m), cmp.Or(x.task, cli.NewTaskID()), cli.BlueprintCall),
-	}, x.forPrograms(m.Provider == llm.Command)
 }
 
 // reviewPrice returns a function for the cost of a reviewer's call: zero on this machine, else from the price table.

@@ -13,6 +13,8 @@ import (
 	"github.com/runplan/runplan/gates/review/security"
 	"github.com/runplan/runplan/gates/suite"
 	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/judge"
+	"github.com/runplan/runplan/internal/cli/rulebook"
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/ui"
 )
@@ -49,32 +51,32 @@ func (l *selfFix) reviewed(ctx context.Context, w feedback.ReviewWish) (review.R
 	if in.Prompts, err = review.LoadPrompts(l.project.Prompts()); err != nil {
 		return none, err
 	}
-	x := &inspection{
-		app: l.app, project: &there, self: l.self, reaper: &lateReaper{self: l.self}, tree: make(chan written, 1),
-		options: gateOptions{base: w.Fix.Base, baseline: true, json: true},
+	x := &judge.Inspection{
+		App: l.app, Project: &there, Self: l.self, Reaper: &judge.LateReaper{Self: l.self}, Tree: make(chan judge.Written, 1),
+		Options: judge.GateOptions{Base: w.Fix.Base, Baseline: true, JSON: true},
 	}
-	defer x.reaper.Close()
-	x.tree <- writtenAt(ctx, there.Repo, w.Fix.Base)
-	x.rules = openRuleBooks(ctx, l.app, l.project)
+	defer x.Reaper.Close()
+	x.Tree <- judge.WrittenAt(ctx, there.Repo, w.Fix.Base)
+	x.Rules = rulebook.OpenRuleBooks(ctx, l.app, l.project)
 	var end func()
-	x.settings, end = suiteOf(l.app, &there, l.self, false, x.rules)
+	x.Settings, end = judge.SuiteOf(l.app, &there, l.self, false, x.Rules)
 	defer end()
-	x.settings.Affected = true
-	x.settings.More = append(append(x.settings.More, security.All(there.Config.Review.Online)...), prose.New(), prose.Names())
-	if x.settings.Detect {
-		x.settings.Found = gates.DetectIn(dir)
+	x.Settings.Affected = true
+	x.Settings.More = append(append(x.Settings.More, security.All(there.Config.Review.Online)...), prose.New(), prose.Names())
+	if x.Settings.Detect {
+		x.Settings.Found = gates.DetectIn(dir)
 	}
-	x.gates = suite.All(dir, x.settings)
-	list, forget, err := x.open(ctx)
+	x.Gates = suite.All(dir, x.Settings)
+	list, forget, err := x.Open(ctx)
 	defer forget()
 	if err != nil {
 		return none, err
 	}
-	in.Subject, in.Gates = x.subject, list
+	in.Subject, in.Gates = x.Subject, list
 	if in.Known, err = l.known(ctx, w.Fix); err != nil {
 		return none, err
 	}
-	if in.Reviewers, err = x.reviewers(ctx); err != nil {
+	if in.Reviewers, err = x.Reviewers(ctx); err != nil {
 		return none, err
 	}
 	in.Author = review.Author{Agent: w.Fix.Agent, Vendor: review.VendorOf(cmp.Or(there.Config.Agents[w.Fix.Agent].Preset, w.Fix.Agent))}

@@ -17,6 +17,7 @@ import (
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/suite"
 	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/judge"
 	"github.com/runplan/runplan/internal/config"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/trust"
@@ -207,12 +208,12 @@ func newDoctorCommand(a *cli.App) *cobra.Command {
 // examineGates reports for each gate of the tree whether its tools are installed. It runs nothing of the tree.
 func examineGates(ctx context.Context, a *cli.App, p *cli.Project) []checked {
 	var infos []gates.Info
-	for _, g := range suite.All(p.Repo.Root, gateSettings(p, "", false)) {
+	for _, g := range suite.All(p.Repo.Root, judge.GateSettings(p, "", false)) {
 		infos = append(infos, g.Info())
 	}
 	var out []checked
 	for i, r := range gates.Examine(ctx, p.Repo.Root, a.Environ, infos) {
-		found, fix := foundTools(r)
+		found, fix := judge.FoundTools(r)
 		if command := infos[i].Command; r.State != gates.StateOff && command != "" {
 			found = strings.TrimSuffix(command+": "+found, ": ")
 		}

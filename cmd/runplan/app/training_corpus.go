@@ -13,6 +13,8 @@ import (
 
 	"github.com/runplan/runplan/gates/blueprint"
 	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/blueprints"
+	"github.com/runplan/runplan/internal/cli/judge"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/llm"
@@ -105,7 +107,7 @@ func collectCorpus(ctx context.Context, a *cli.App, o corpusOptions) error {
 	}
 	units, err := corpus.Qualify(p.Repo.Root)
 	if err != nil {
-		return blueprintTrouble(err)
+		return blueprints.BlueprintTrouble(err)
 	}
 	if len(units) == 0 {
 		return cli.Usage(errors.New("there is no live blueprint to review"), "promote a unit: runplan blueprint promote UNIT")
@@ -160,11 +162,11 @@ func showQualified(a *cli.App, units []corpus.Qualified, asJSONFlag bool) error 
 }
 
 func corpusCollector(ctx context.Context, a *cli.App, p *cli.Project) (corpus.Collector, error) {
-	d, err := blueprintDeps(ctx, a, p)
+	d, err := blueprints.BlueprintDeps(ctx, a, p)
 	if err != nil {
 		return corpus.Collector{}, err
 	}
-	ask, model, err := reviewModel(ctx, a, p, corpusCall)
+	ask, model, err := blueprints.ReviewModel(ctx, a, p, corpusCall)
 	if err != nil {
 		return corpus.Collector{}, err
 	}
@@ -209,7 +211,7 @@ func buildCorpus(ctx context.Context, a *cli.App, o corpusOptions) error {
 	if err != nil {
 		return err
 	}
-	options, err := summaryOptions(ctx, a, p.Repo.Root)
+	options, err := judge.SummaryOptions(ctx, a, p.Repo.Root)
 	if err != nil {
 		return err
 	}
@@ -227,7 +229,7 @@ func buildCorpus(ctx context.Context, a *cli.App, o corpusOptions) error {
 	case errors.As(err, &leak):
 		return cli.Fail(cli.ExitFailed, err, "remove it from the code; nothing was written")
 	case errors.As(err, &wrong):
-		return noBlueprint(err)
+		return blueprints.NoBlueprint(err)
 	case err != nil && isFull(err):
 		return err
 	case err != nil:

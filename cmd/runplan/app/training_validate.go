@@ -14,6 +14,8 @@ import (
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/blueprint"
 	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/blueprints"
+	"github.com/runplan/runplan/internal/cli/judge"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/llm"
 	"github.com/runplan/runplan/training"
@@ -97,7 +99,7 @@ func validateModels(ctx context.Context, a *cli.App, o validateOptions) error {
 		}
 		b, err := blueprint.Load(p.Repo.Root, o.unit, state)
 		if err != nil {
-			return noBlueprint(err)
+			return blueprints.NoBlueprint(err)
 		}
 		if out.Score, err = measureUnit(ctx, a, p, p.Repo.Root, b); err != nil {
 			return validateTrouble(ctx, err)
@@ -113,11 +115,11 @@ func validateModels(ctx context.Context, a *cli.App, o validateOptions) error {
 
 // measureUnit compares the code of a unit in a tree with its blueprint.
 func measureUnit(ctx context.Context, a *cli.App, p *cli.Project, dir string, b *blueprint.Blueprint) (validate.Score, error) {
-	options, err := summaryOptions(ctx, a, dir)
+	options, err := judge.SummaryOptions(ctx, a, dir)
 	if err != nil {
 		return validate.Score{}, err
 	}
-	run, done, err := stageGatesIn(ctx, a, p, dir)
+	run, done, err := blueprints.StageGatesIn(ctx, a, p, dir)
 	if err != nil {
 		return validate.Score{}, err
 	}

@@ -1,4 +1,4 @@
-package app
+package blueprints
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 	"github.com/runplan/runplan/gates/blueprint"
 	"github.com/runplan/runplan/gates/suite"
 	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/judge"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/ui"
@@ -82,7 +83,7 @@ func blueprintPromote(ctx context.Context, a *cli.App, unit string, o blueprintP
 	pl := blueprint.Pipeline{
 		Root: p.Repo.Root, Now: time.Now,
 		Check: func(ctx context.Context, b *blueprint.Blueprint, s blueprint.State) (blueprint.Checked, error) {
-			options, err := summaryOptions(ctx, a, p.Repo.Root)
+			options, err := judge.SummaryOptions(ctx, a, p.Repo.Root)
 			if err != nil {
 				return blueprint.Checked{}, err
 			}
@@ -126,7 +127,7 @@ func promotionEnded(ctx context.Context, p blueprint.Promotion, err error) error
 	case ctx.Err() != nil:
 		return cli.Fail(cli.ExitInterrupted, errors.New("interrupted"), "nothing was promoted unless stage 8 had passed; run it again")
 	case errors.Is(err, blueprint.ErrNoBlueprint), errors.Is(err, blueprint.ErrUnitName):
-		return noBlueprint(err)
+		return NoBlueprint(err)
 	case err != nil:
 		return cli.TrustTrouble(err)
 	case p.Outcome == blueprint.Waiting:
@@ -139,11 +140,11 @@ func promotionEnded(ctx context.Context, p blueprint.Promotion, err error) error
 
 // stageGates returns a function that runs the gates of given families on the whole tree of the repository.
 func stageGates(ctx context.Context, a *cli.App, p *cli.Project) (run func(ctx context.Context, families ...string) (gates.Verdict, error), done func(), err error) {
-	return stageGatesIn(ctx, a, p, p.Repo.Root)
+	return StageGatesIn(ctx, a, p, p.Repo.Root)
 }
 
-// stageGatesIn does what [stageGates] does, for another checkout of the repository.
-func stageGatesIn(ctx context.Context, a *cli.App, p *cli.Project, dir string) (run func(ctx context.Context, families ...string) (gates.Verdict, error), done func(), err error) {
+// StageGatesIn does what [stageGates] does, for another checkout of the repository.
+func StageGatesIn(ctx context.Context, a *cli.App, p *cli.Project, dir string) (run func(ctx context.Context, families ...string) (gates.Verdict, error), done func(), err error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, nil, cli.Fail(cli.ExitCannotRun, fmt.Errorf("find the runplan executable: %w", err), "")
@@ -152,7 +153,7 @@ func stageGatesIn(ctx context.Context, a *cli.App, p *cli.Project, dir string) (
 	if err != nil {
 		return nil, nil, cli.Fail(cli.ExitCannotRun, err, "")
 	}
-	settings, end, err := gateSuite(ctx, a, p, self, false, reaper, func(string) bool { return false })
+	settings, end, err := judge.GateSuite(ctx, a, p, self, false, reaper, func(string) bool { return false })
 	if err != nil {
 		reaper.Close()
 		return nil, nil, err

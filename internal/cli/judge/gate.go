@@ -1,4 +1,5 @@
-package app
+// Package judge holds the commands gate and review: they judge the working tree or a change.
+package judge
 
 import (
 	"cmp"
@@ -19,17 +20,18 @@ import (
 	"github.com/runplan/runplan/gates/report"
 	"github.com/runplan/runplan/gates/suite"
 	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/rulebook"
 	"github.com/runplan/runplan/internal/config"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/ui"
 )
 
-// gateOptions are the flags of gate.
-type gateOptions struct {
-	base         string
+// GateOptions are the flags of gate.
+type GateOptions struct {
+	Base         string
 	all          bool
 	only         []string
-	json         bool
+	JSON         bool
 	list         bool
 	requireTests bool
 	strictAST    bool
@@ -37,14 +39,15 @@ type gateOptions struct {
 	sarif        string
 	junit        string
 	github       bool
-	baseline     bool
+	Baseline     bool
 	noCache      bool
 	regression   regressionOptions
 	mutants      mutantOptions
 }
 
-func newGateCommand(a *cli.App) *cobra.Command {
-	var o gateOptions
+// NewGateCommand returns the command gate.
+func NewGateCommand(a *cli.App) *cobra.Command {
+	var o GateOptions
 	cmd := &cobra.Command{
 		Use:   "gate",
 		Short: "Run the gates on the working tree",
@@ -60,17 +63,17 @@ and the exit status is 5.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.Exit
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !cmd.Flags().Changed("baseline") {
-				o.baseline = o.base != ""
+				o.Baseline = o.Base != ""
 			}
 			return gate(cmd.Context(), a, o)
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.base, "base", "", "commit or branch to compare with")
+	f.StringVar(&o.Base, "base", "", "commit or branch to compare with")
 	f.BoolVar(&o.all, "all", false, "look at the whole tree, not only at what changed")
 	f.StringSliceVar(&o.only, "only", nil, "names of the gates to run; lint means all lint:* gates")
-	f.BoolVar(&o.json, "json", false, "print a JSON object")
-	f.BoolVar(&o.baseline, "baseline", false, "run failing gates on the base as well: failures of the base are shown and do not block (on with --base)")
+	f.BoolVar(&o.JSON, "json", false, "print a JSON object")
+	f.BoolVar(&o.Baseline, "baseline", false, "run failing gates on the base as well: failures of the base are shown and do not block (on with --base)")
 	f.BoolVar(&o.noCache, "no-cache", false, "run each gate, even if its result for this tree is cached")
 	f.StringVar(&o.sarif, "sarif", "", "write a SARIF 2.1.0 log to this file")
 	f.StringVar(&o.junit, "junit", "", "write JUnit XML to this file")
@@ -83,33 +86,33 @@ and the exit status is 5.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.Exit
 	f.IntVar(&o.mutants.bar, "mutants-bar", 0, "percent of mutants that the tests must notice (0 only reports)")
 	f.BoolVar(&o.list, "list", false, "list the gates that would run, and stop")
 	f.BoolVar(&o.requireTests, "require-tests", false, "fail a project without tests instead of skipping its test gate")
-	f.BoolVar(&o.strictAST, "strict-ast", false, strictASTUse)
+	f.BoolVar(&o.strictAST, "strict-ast", false, StrictASTUse)
 	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it without a question")
 	return cmd
 }
 
-// inspection is one check of the working tree by "runplan gate".
-type inspection struct {
-	app      *cli.App
-	project  *cli.Project
-	self     string // this program
-	reaper   *lateReaper
-	rules    *ruleBooks
-	task     string // task id for the log of calls: a run, whose events record the cost; "" makes a new id
+// Inspection is one check of the working tree by "runplan gate".
+type Inspection struct {
+	App      *cli.App
+	Project  *cli.Project
+	Self     string // this program
+	Reaper   *LateReaper
+	Rules    *rulebook.RuleBooks
+	Task     string // task id for the log of calls: a run, whose events record the cost; "" makes a new id
 	store    cache.Store
 	around   string // what the results of all gates depend on, besides the tree
-	options  gateOptions
-	settings gates.Settings
-	gates    []gates.Gate
-	subject  gates.Subject
+	Options  GateOptions
+	Settings gates.Settings
+	Gates    []gates.Gate
+	Subject  gates.Subject
 	from     comparison
-	tree     chan written // the working tree as a git tree
+	Tree     chan Written // the working tree as a git tree
 	ignored  []string     // what git ignores in it
 	hidden   bool         // the tree does not show every change
 	forget   string       // a temporary log folder that can be deleted
 }
 
-func gate(ctx context.Context, a *cli.App, o gateOptions) error {
+func gate(ctx context.Context, a *cli.App, o GateOptions) error {
 	if err := errors.Join(o.regression.check(), o.mutants.check()); err != nil {
 		return err
 	}
@@ -127,29 +130,29 @@ func gate(ctx context.Context, a *cli.App, o gateOptions) error {
 			return err
 		}
 	}
-	x := &inspection{app: a, project: p, self: self, options: o, reaper: &lateReaper{self: self}, tree: make(chan written, 1)}
-	defer x.reaper.Close()
+	x := &Inspection{App: a, Project: p, Self: self, Options: o, Reaper: &LateReaper{Self: self}, Tree: make(chan Written, 1)}
+	defer x.Reaper.Close()
 	// Git reads the tree in parallel while the gates are built. On an unchanged tree, waiting for both would dominate
 	// the time.
 	if !o.list {
-		go func() { x.tree <- writtenAt(ctx, p.Repo, o.base) }()
-		defer func() { <-x.tree }() // wait for git to finish
+		go func() { x.Tree <- WrittenAt(ctx, p.Repo, o.Base) }()
+		defer func() { <-x.Tree }() // wait for git to finish
 	}
-	x.rules = openRuleBooks(ctx, a, p)
+	x.Rules = rulebook.OpenRuleBooks(ctx, a, p)
 	var done func()
-	x.settings, done = suiteOf(a, p, self, o.requireTests, x.rules)
+	x.Settings, done = SuiteOf(a, p, self, o.requireTests, x.Rules)
 	defer done()
-	x.settings.Affected = !o.all
-	if x.settings.Detect {
-		x.settings.Found = gates.DetectIn(p.Repo.Root)
+	x.Settings.Affected = !o.all
+	if x.Settings.Detect {
+		x.Settings.Found = gates.DetectIn(p.Repo.Root)
 	}
 	flagged := append(x.regression(), x.mutants()...)
-	if x.gates, err = chosenGates(append(suite.All(p.Repo.Root, x.settings), flagged...), o.only); err != nil {
+	if x.Gates, err = chosenGates(append(suite.All(p.Repo.Root, x.Settings), flagged...), o.only); err != nil {
 		return err
 	}
 	for _, g := range flagged { // --only need not name gates that have a flag of their own
-		if !slices.ContainsFunc(x.gates, func(have gates.Gate) bool { return have.Info().Name == g.Info().Name }) {
-			x.gates = append(x.gates, g)
+		if !slices.ContainsFunc(x.Gates, func(have gates.Gate) bool { return have.Info().Name == g.Info().Name }) {
+			x.Gates = append(x.Gates, g)
 		}
 	}
 	if o.list {
@@ -163,18 +166,18 @@ func gate(ctx context.Context, a *cli.App, o gateOptions) error {
 
 // tellWhatRuns names the programs of the gates if the user was not asked to trust them. A repository without .runplan
 // has no configuration to trust; its gates follow from its files.
-func (x *inspection) tellWhatRuns() {
-	if _, err := os.Lstat(x.project.Layout.Root); err == nil {
+func (x *Inspection) tellWhatRuns() {
+	if _, err := os.Lstat(x.Project.Layout.Root); err == nil {
 		return
 	}
 	var programs []string
-	for _, g := range x.gates {
+	for _, g := range x.Gates {
 		if i := g.Info(); i.Command != "" && i.Name != "patterns" { // it reads only rules
 			programs = append(programs, fmt.Sprintf("%s (%s)", i.Name, ui.Cut(ui.Sanitize(i.Command), 60, "…")))
 		}
 	}
 	if len(programs) > 0 {
-		fmt.Fprintf(x.app.Stderr, "runplan: no .runplan folder, so no trust question was asked; these gates run the project's own code: %s\n", strings.Join(programs, ", "))
+		fmt.Fprintf(x.App.Stderr, "runplan: no .runplan folder, so no trust question was asked; these gates run the project's own code: %s\n", strings.Join(programs, ", "))
 	}
 }
 
@@ -214,33 +217,33 @@ type listedGate struct {
 }
 
 // list shows the gates and whether their tools are installed. It runs nothing of the tree.
-func (x *inspection) list(ctx context.Context) error {
-	infos := make([]gates.Info, 0, len(x.gates))
-	for _, g := range x.gates {
+func (x *Inspection) list(ctx context.Context) error {
+	infos := make([]gates.Info, 0, len(x.Gates))
+	for _, g := range x.Gates {
 		infos = append(infos, g.Info())
 	}
 	slices.SortStableFunc(infos, func(a, b gates.Info) int { return cmp.Compare(a.Cost, b.Cost) })
 	all := make([]listedGate, len(infos))
-	for i, r := range gates.Examine(ctx, x.project.Repo.Root, x.app.Environ, infos) {
+	for i, r := range gates.Examine(ctx, x.Project.Repo.Root, x.App.Environ, infos) {
 		all[i] = listedGate{infos[i], r}
 	}
-	if x.options.json {
-		return cli.AsJSON(x.app.Stdout, all)
+	if x.Options.JSON {
+		return cli.AsJSON(x.App.Stdout, all)
 	}
 	var rows [][]string
 	for _, l := range all {
 		blocks := map[bool]string{true: "blocks", false: "warns"}[l.Blocking]
-		found, _ := foundTools(l.Readiness)
+		found, _ := FoundTools(l.Readiness)
 		rows = append(rows, []string{l.Name, string(l.Kind), l.Cost.String(), blocks, string(l.State), ui.Cut(ui.Sanitize(found), 80, "…"), ui.Cut(ui.Sanitize(l.Command), 100, "…")})
 	}
-	return cli.Table(x.app.Stdout, []string{"gate", "kind", "cost", "failure", "state", "tools", "command"}, rows)
+	return cli.Table(x.App.Stdout, []string{"gate", "kind", "cost", "failure", "state", "tools", "command"}, rows)
 }
 
 // Kindly returns the kind of the gate as a word.
 func (l listedGate) Kindly() string { return string(l.Kind) }
 
-// foundTools describes which tools are installed, which are missing, and how to install those.
-func foundTools(r gates.Readiness) (found, fix string) {
+// FoundTools describes which tools are installed, which are missing, and how to install those.
+func FoundTools(r gates.Readiness) (found, fix string) {
 	if r.State == gates.StateOff {
 		return "turned off in the configuration", ""
 	}
@@ -258,8 +261,8 @@ func foundTools(r gates.Readiness) (found, fix string) {
 	return strings.Join(texts, ", "), strings.Join(fixes, "; ")
 }
 
-// open prepares the subject and returns the gates. The caller must call done to clean up, also after an error.
-func (x *inspection) open(ctx context.Context) (list []gates.Gate, done func(), err error) {
+// Open prepares the subject and returns the gates. The caller must call done to clean up, also after an error.
+func (x *Inspection) Open(ctx context.Context) (list []gates.Gate, done func(), err error) {
 	done = func() {
 		if x.forget != "" {
 			os.RemoveAll(x.forget)
@@ -281,24 +284,24 @@ func (x *inspection) open(ctx context.Context) (list []gates.Gate, done func(), 
 	forget := done
 	return b.Around(list), func() {
 		if err := b.Close(ctx); err != nil {
-			fmt.Fprintf(x.app.Stderr, "warning: %v\n", err)
+			fmt.Fprintf(x.App.Stderr, "warning: %v\n", err)
 		}
 		forget()
 	}, nil
 }
 
 // look runs the gates and shows their results.
-func (x *inspection) look(ctx context.Context) error {
-	list, done, err := x.open(ctx)
+func (x *Inspection) look(ctx context.Context) error {
+	list, done, err := x.Open(ctx)
 	defer done()
 	if err != nil {
 		return err
 	}
 	list, at := watched(list)
-	line := status(x.app, at.text)
-	verdict, blind, err := gates.RunAll(ctx, list, x.subject, func(r gates.Report) {
-		if !x.options.json && r.Command != "" && line == nil { // the command may take long
-			fmt.Fprintf(x.app.Stderr, "%s: %s\n", r.Gate, r.Status)
+	line := status(x.App, at.text)
+	verdict, blind, err := gates.RunAll(ctx, list, x.Subject, func(r gates.Report) {
+		if !x.Options.JSON && r.Command != "" && line == nil { // the command may take long
+			fmt.Fprintf(x.App.Stderr, "%s: %s\n", r.Gate, r.Status)
 		}
 	})
 	line.Close()
@@ -318,10 +321,10 @@ func (x *inspection) look(ctx context.Context) error {
 	if err := x.show(verdict); err != nil {
 		return err
 	}
-	if err := x.export(report.Run{Version: cli.Version(), Verdict: verdict, Base: x.subject.Base}); err != nil {
+	if err := x.export(report.Run{Version: cli.Version(), Verdict: verdict, Base: x.Subject.Base}); err != nil {
 		return err
 	}
-	if err := outcomeOf(verdict, blind); x.options.json || len(blind) > 0 {
+	if err := outcomeOf(verdict, blind); x.Options.JSON || len(blind) > 0 {
 		return err
 	} else if err != nil {
 		return &cli.Failure{Code: cli.ExitFailed, Err: errors.New("")} // the last line of the output says it
@@ -346,8 +349,8 @@ func blocking(v gates.Verdict) string {
 }
 
 // prepare finds the changed files and creates the log folder.
-func (x *inspection) prepare(ctx context.Context) (err error) {
-	repo := x.project.Repo
+func (x *Inspection) prepare(ctx context.Context) (err error) {
+	repo := x.Project.Repo
 	logs, err := x.logs()
 	if err != nil {
 		return err
@@ -355,8 +358,8 @@ func (x *inspection) prepare(ctx context.Context) (err error) {
 	if logs.temporary {
 		x.forget = logs.dir
 	}
-	tree := <-x.tree
-	x.tree <- tree
+	tree := <-x.Tree
+	x.Tree <- tree
 	if tree.unrelated != nil {
 		return tree.unrelated
 	}
@@ -364,36 +367,36 @@ func (x *inspection) prepare(ctx context.Context) (err error) {
 	if tree.err != nil {
 		return cli.Fail(cli.ExitCannotRun, tree.err, "")
 	}
-	hide := x.app.Redactor(x.project)
-	x.subject = gates.Subject{
-		Dir: repo.Root, Base: x.from.Commit, Tree: tree.hash, Env: x.app.Environ, Timeout: time.Duration(x.project.Config.Gates.Timeout),
+	hide := x.App.Redactor(x.Project)
+	x.Subject = gates.Subject{
+		Dir: repo.Root, Base: x.from.Commit, Tree: tree.hash, Env: x.App.Environ, Timeout: time.Duration(x.Project.Config.Gates.Timeout),
 		LogDir: logs.dir, Redact: hide.String, Diff: gates.GitDiff(repo, x.from.Tree, tree.hash),
 	}
-	if x.options.all {
+	if x.Options.all {
 		x.wholeTree()
 		return nil
 	}
-	x.subject.Changed = []string{} // an empty list means no change; nil means unknown
+	x.Subject.Changed = []string{} // an empty list means no change; nil means unknown
 	if x.from.Tree == tree.hash {
 		return nil
 	}
-	changes, err := x.subject.Diff.Changes(ctx)
+	changes, err := x.Subject.Diff.Changes(ctx)
 	if err != nil {
 		return cli.Fail(cli.ExitCannotRun, err, "")
 	}
 	for _, c := range changes {
-		x.subject.Changed = append(x.subject.Changed, c.Path)
+		x.Subject.Changed = append(x.Subject.Changed, c.Path)
 	}
 	return nil
 }
 
 // wholeTree marks all files as new, except for gates that compare with the base.
-func (x *inspection) wholeTree() {
-	change := x.subject.Diff
-	x.subject.Diff = gates.GitDiff(x.project.Repo, emptyTree(x.subject.Tree), x.subject.Tree)
-	for i, g := range x.gates {
+func (x *Inspection) wholeTree() {
+	change := x.Subject.Diff
+	x.Subject.Diff = gates.GitDiff(x.Project.Repo, emptyTree(x.Subject.Tree), x.Subject.Tree)
+	for i, g := range x.Gates {
 		if g.Info().Compares {
-			x.gates[i] = gates.Seeing(g, change)
+			x.Gates[i] = gates.Seeing(g, change)
 		}
 	}
 }

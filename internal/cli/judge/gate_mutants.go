@@ -1,4 +1,4 @@
-package app
+package judge
 
 import (
 	"errors"
@@ -36,12 +36,12 @@ func (o mutantOptions) check() error {
 }
 
 // mutants returns the mutation gate if it was requested.
-func (x *inspection) mutants() []gates.Gate {
-	o := x.options.mutants
+func (x *Inspection) mutants() []gates.Gate {
+	o := x.Options.mutants
 	if !o.asked {
 		return nil
 	}
-	note := func(text string) { fmt.Fprintf(x.app.Stderr, "warning: %s\n", ui.Sanitize(text)) }
+	note := func(text string) { fmt.Fprintf(x.App.Stderr, "warning: %s\n", ui.Sanitize(text)) }
 	tree := local.CandidateOf(x.baselineOf, note)
-	return []gates.Gate{mutants.New(mutants.Options{Tree: tree, Budget: o.budget, Bar: o.bar, Program: x.rules.program})}
+	return []gates.Gate{mutants.New(mutants.Options{Tree: tree, Budget: o.budget, Bar: o.bar, Program: x.Rules.Program})}
 }

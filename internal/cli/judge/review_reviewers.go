@@ -1,4 +1,4 @@
-package app
+package judge
 
 import (
 	"cmp"
@@ -17,20 +17,20 @@ import (
 	"github.com/runplan/runplan/llm"
 )
 
-// reviewers returns the reviewers of the settings. Without any, it returns the model of [models] for the stage review.
-func (x *inspection) reviewers(ctx context.Context) ([]review.Reviewer, error) {
-	c := x.project.Config
+// Reviewers returns the reviewers of the settings. Without any, it returns the model of [models] for the stage review.
+func (x *Inspection) Reviewers(ctx context.Context) ([]review.Reviewer, error) {
+	c := x.Project.Config
 	options := llm.OptionsOf(c.Models)
-	options.Environ, options.Root, options.Redact = x.app.Environ, x.project.Repo.Root, x.subject.Redact
-	task := cmp.Or(x.task, cli.NewTaskID()) // id in the log of calls
+	options.Environ, options.Root, options.Redact = x.App.Environ, x.Project.Repo.Root, x.Subject.Redact
+	task := cmp.Or(x.Task, cli.NewTaskID()) // id in the log of calls
 	ask := func(o llm.Options, m llm.Model) llm.Completer {
-		return x.app.Logged(x.project, x.completer(o, m), task, cli.ReviewCall)
+		return x.App.Logged(x.Project, x.completer(o, m), task, cli.ReviewCall)
 	}
 	var out []review.Reviewer
 	programs := false
 	for _, name := range slices.Sorted(maps.Keys(c.Review.Reviewers)) {
 		r := c.Review.Reviewers[name]
-		m := reviewerModel(c, name, r)
+		m := ReviewerModel(c, name, r)
 		o := options
 		if r.Timeout > 0 {
 			o.Timeout = time.Duration(r.Timeout)
@@ -57,8 +57,8 @@ func (x *inspection) reviewers(ctx context.Context) ([]review.Reviewer, error) {
 
 // mayReview returns the model of [models] for the stage review. ok is false if none is configured or it cannot be
 // used; the latter is noted.
-func (x *inspection) mayReview(ctx context.Context, what string) (m llm.Model, ok bool) {
-	router, err := x.project.Models(ctx)
+func (x *Inspection) mayReview(ctx context.Context, what string) (m llm.Model, ok bool) {
+	router, err := x.Project.Models(ctx)
 	if errors.Is(err, llm.ErrNoModels) {
 		return m, false
 	}
@@ -66,37 +66,38 @@ func (x *inspection) mayReview(ctx context.Context, what string) (m llm.Model, o
 		m, err = router.Model(llm.Review)
 	}
 	if err != nil {
-		fmt.Fprintf(x.app.Stderr, "note: no reviewer is available to %s: %s\n", what, ui.Sanitize(err.Error()))
+		fmt.Fprintf(x.App.Stderr, "note: no reviewer is available to %s: %s\n", what, ui.Sanitize(err.Error()))
 	}
 	return m, err == nil
 }
 
 // forPrograms starts the reaper, which ends a reviewer's program if runplan is killed.
-func (x *inspection) forPrograms(any bool) error {
+func (x *Inspection) forPrograms(any bool) error {
 	if !any {
 		return nil
 	}
-	if _, err := x.reaper.get(); err != nil {
+	if _, err := x.Reaper.get(); err != nil {
 		return cli.Fail(cli.ExitCannotRun, err, "")
 	}
 	return nil
 }
 
 // completer returns the client for a model. If the model is a program, the reaper is already running.
-func (x *inspection) completer(o llm.Options, m llm.Model) llm.Completer {
+func (x *Inspection) completer(o llm.Options, m llm.Model) llm.Completer {
 	if m.Provider != llm.Command {
 		return llm.New(o)
 	}
 	return llm.CompleterFunc(func(ctx context.Context, r llm.Request) (llm.Response, error) {
 		var err error
-		if o.Reaper, err = x.reaper.get(); err != nil {
+		if o.Reaper, err = x.Reaper.get(); err != nil {
 			return llm.Response{}, err
 		}
 		return llm.New(o).Complete(ctx, r)
 	})
 }
 
-func reviewerModel(c *config.Loaded, name string, r config.Reviewer) llm.Model {
+// ReviewerModel returns the model that a reviewer of the settings names.
+func ReviewerModel(c *config.Loaded, name string, r config.Reviewer) llm.Model {
 	m := llm.Model{
 		Role: llm.Reasoning, Name: r.Model, Provider: r.Provider, BaseURL: cmp.Or(r.BaseURL, c.Models.BaseURL), Command: r.Command,
 		MaxTokens: cmp.Or(r.MaxTokens, c.Models.MaxTokens), Window: cmp.Or(r.Window, c.Models.ReasoningWindow, c.Budget.ContextWindow),
@@ -120,29 +121,29 @@ func vendorOf(m llm.Model) string {
 }
 
 // author returns who wrote the commits under review, as far as the commits say so.
-func (x *inspection) author(ctx context.Context) review.Author {
+func (x *Inspection) author(ctx context.Context) review.Author {
 	if x.from.Commit == "" {
 		return review.Author{}
 	}
-	out, err := x.project.Repo.Run(ctx, "log", "--max-count=50", "--format=%(trailers:key=Runplan-Agent,valueonly)", x.from.Commit+"..HEAD")
+	out, err := x.Project.Repo.Run(ctx, "log", "--max-count=50", "--format=%(trailers:key=Runplan-Agent,valueonly)", x.from.Commit+"..HEAD")
 	if err != nil {
 		return review.Author{} // unknown; the review says so
 	}
 	for line := range strings.Lines(out) {
 		if agent := ui.Cut(ui.Sanitize(line), 100, "…"); agent != "" {
-			preset := x.project.Config.Agents[agent].Preset
+			preset := x.Project.Config.Agents[agent].Preset
 			return review.Author{Agent: agent, Vendor: review.VendorOf(cmp.Or(preset, agent))}
 		}
 	}
 	return review.Author{}
 }
 
-// reviewOutlets reports where configured reviewers send the code.
-func reviewOutlets(p *cli.Project) []cli.Outlet {
+// ReviewOutlets reports where configured reviewers send the code.
+func ReviewOutlets(p *cli.Project) []cli.Outlet {
 	var out []cli.Outlet
 	for _, name := range slices.Sorted(maps.Keys(p.Config.Review.Reviewers)) {
 		r := p.Config.Review.Reviewers[name]
-		m := reviewerModel(p.Config, name, r)
+		m := ReviewerModel(p.Config, name, r)
 		w := cli.Outlet{What: "reviewer", Name: name, Data: "changes under review, and what was asked for", When: "runplan review"}
 		if m.Provider == llm.Command {
 			w.To = "wherever " + m.Command[0] + " sends it"

@@ -1,4 +1,4 @@
-package app
+package blueprints
 
 import (
 	"errors"
@@ -82,7 +82,7 @@ through a new cycle: review and promotion. It is never automatic: the owner sign
 			if err != nil {
 				return cli.Usage(err, "runplan blueprint queue lists the items")
 			}
-			if err := agree(a, cmd, trust.GateQueueClose, item.Unit+" "+item.ID, by); err != nil {
+			if err := Agree(a, cmd, trust.GateQueueClose, item.Unit+" "+item.ID, by); err != nil {
 				return err
 			}
 			if item, err = blueprint.Close(p.Repo.Root, item.ID, fixed, by.Name, by.Reason, time.Now()); err != nil {
@@ -103,8 +103,8 @@ through a new cycle: review and promotion. It is never automatic: the owner sign
 	return cmd
 }
 
-// agree checks the owner's contract and records the signature.
-func agree(a *cli.App, cmd *cobra.Command, g trust.Gate, subject string, by trust.Signed) error {
+// Agree checks the owner's contract and records the signature.
+func Agree(a *cli.App, cmd *cobra.Command, g trust.Gate, subject string, by trust.Signed) error {
 	k, err := a.Keeper()
 	if err != nil {
 		return err

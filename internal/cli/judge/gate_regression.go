@@ -1,4 +1,4 @@
-package app
+package judge
 
 import (
 	"errors"
@@ -31,11 +31,11 @@ func (o regressionOptions) check() error {
 
 // regression returns the gate that runs the regression test on the working tree. It returns nothing if it was not
 // requested.
-func (x *inspection) regression() []gates.Gate {
-	o := x.options.regression
+func (x *Inspection) regression() []gates.Gate {
+	o := x.Options.regression
 	if len(o.files) == 0 {
 		return nil
 	}
-	scratch := local.ScratchOf(x.baselineOf, func(text string) { fmt.Fprintf(x.app.Stderr, "warning: %s\n", ui.Sanitize(text)) })
+	scratch := local.ScratchOf(x.baselineOf, func(text string) { fmt.Fprintf(x.App.Stderr, "warning: %s\n", ui.Sanitize(text)) })
 	return []gates.Gate{differential.New(differential.Options{Files: o.files, Shell: o.command, Runs: o.runs, Base: scratch})}
 }

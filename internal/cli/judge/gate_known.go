@@ -1,4 +1,4 @@
-package app
+package judge
 
 import (
 	"context"
@@ -14,43 +14,44 @@ import (
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/cache"
 	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/rulebook"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/patterns"
 	"github.com/runplan/runplan/runner/local"
 )
 
 // cached wraps the gates with the result cache and the reaper.
-func (x *inspection) cached(ctx context.Context) ([]gates.Gate, error) {
-	list := underReaper(x.gates, x.reaper)
-	l := x.project.Layout
-	if _, err := os.Stat(l.Root); err != nil || x.options.noCache || x.hidden {
+func (x *Inspection) cached(ctx context.Context) ([]gates.Gate, error) {
+	list := underReaper(x.Gates, x.Reaper)
+	l := x.Project.Layout
+	if _, err := os.Stat(l.Root); err != nil || x.Options.noCache || x.hidden {
 		return list, nil
 	}
-	s, err := x.app.Seal()
+	s, err := x.App.Seal()
 	if err != nil {
 		return list, nil // without a key no cache entry can be verified later, so nothing is cached
 	}
 	x.store = cache.Store{Dir: l.GateCache(), Seal: s}
-	complete, err := x.store.Complete(ctx, x.project.Repo, x.subject.Tree)
+	complete, err := x.store.Complete(ctx, x.Project.Repo, x.Subject.Tree)
 	if err != nil {
 		return nil, cli.Fail(cli.ExitCannotRun, err, "")
 	}
 	if !complete {
 		return list, nil
 	}
-	settings, err := json.Marshal(x.settings)
+	settings, err := json.Marshal(x.Settings)
 	if err != nil {
 		return nil, fmt.Errorf("write the settings of the gates: %w", err)
 	}
 	place := cache.Place{
-		Root: x.project.Repo.Root, Ignored: x.ignored, Self: x.self, Programs: x.named(), Env: x.app.Environ,
-		More: []string{string(settings), fmt.Sprint(x.options.all), x.project.Config.Digest},
+		Root: x.Project.Repo.Root, Ignored: x.ignored, Self: x.Self, Programs: x.named(), Env: x.App.Environ,
+		More: []string{string(settings), fmt.Sprint(x.Options.all), x.Project.Config.Digest},
 	}
-	for _, p := range x.settings.Projects(place.Root) {
+	for _, p := range x.Settings.Projects(place.Root) {
 		place.Roots = append(place.Roots, p.Root)
 	}
-	for _, layer := range ruleLayers(x.app, place.Root) {
-		place.More = append(place.More, contents(layer.lessons), contents(layer.patterns))
+	for _, layer := range rulebook.RuleLayers(x.App, place.Root) {
+		place.More = append(place.More, contents(layer.Lessons), contents(layer.Patterns))
 	}
 	x.around = cache.Surroundings(place)
 	for i, g := range list {
@@ -60,9 +61,9 @@ func (x *inspection) cached(ctx context.Context) ([]gates.Gate, error) {
 }
 
 // named returns the programs that the configuration or the environment names.
-func (x *inspection) named() []string {
-	out := []string{x.project.Config.Gates.AstGrep}
-	if p, ok := x.app.Getenv(patterns.EnvVar); ok {
+func (x *Inspection) named() []string {
+	out := []string{x.Project.Config.Gates.AstGrep}
+	if p, ok := x.App.Getenv(patterns.EnvVar); ok {
 		out = append(out, p)
 	}
 	return out
@@ -85,11 +86,11 @@ func contents(dir string) string {
 
 // readRules reads the project's and user's own rules for the selected gates. An error in them is reported before
 // anything runs. Built-in rules are read later.
-func (x *inspection) readRules(list []gates.Gate) error {
+func (x *Inspection) readRules(list []gates.Gate) error {
 	for _, g := range list {
 		name := g.Info().Name
-		if slices.ContainsFunc(ruleLayers(x.app, x.project.Repo.Root), func(l ruleLayer) bool { return l.has(name) }) && !cache.Known(g, x.subject) {
-			if err := x.rules.read(name); err != nil {
+		if slices.ContainsFunc(rulebook.RuleLayers(x.App, x.Project.Repo.Root), func(l rulebook.RuleLayer) bool { return l.Has(name) }) && !cache.Known(g, x.Subject) {
+			if err := x.Rules.Read(name); err != nil {
 				return err
 			}
 		}
@@ -98,21 +99,21 @@ func (x *inspection) readRules(list []gates.Gate) error {
 }
 
 // baseline returns the baseline for failing gates. It returns nil if it was not requested or there is no base.
-func (x *inspection) baseline() (*local.Baseline, error) {
-	if !x.options.baseline || x.subject.Base == "" {
+func (x *Inspection) baseline() (*local.Baseline, error) {
+	if !x.Options.Baseline || x.Subject.Base == "" {
 		return nil, nil
 	}
-	return x.baselineOf(x.subject)
+	return x.baselineOf(x.Subject)
 }
 
 // baselineOf returns the baseline of a subject.
-func (x *inspection) baselineOf(subject gates.Subject) (*local.Baseline, error) {
-	reaper, err := x.reaper.get()
+func (x *Inspection) baselineOf(subject gates.Subject) (*local.Baseline, error) {
+	reaper, err := x.Reaper.get()
 	if err != nil {
 		return nil, cli.Fail(cli.ExitCannotRun, err, "")
 	}
 	subject.Reaper = reaper
-	c := x.project.Config.Workspace
+	c := x.Project.Config.Workspace
 	key := func(info gates.Info, s gates.Subject) string {
 		if k := cache.Key(info, s, x.around); k != "" {
 			return "base-" + k
@@ -120,10 +121,10 @@ func (x *inspection) baselineOf(subject gates.Subject) (*local.Baseline, error) 
 		return ""
 	}
 	return &local.Baseline{
-		Home: x.app.CacheDir(), Environ: x.app.Environ,
-		Repo: x.project.Repo, Layout: x.project.Layout, Settings: x.settings, Subject: subject,
-		Setup: local.Setup{Copy: c.Copy, Command: c.Setup, Timeout: time.Duration(c.SetupTimeout), Env: x.app.Environ, Reaper: reaper},
-		Note:  func(text string) { fmt.Fprintf(x.app.Stderr, "warning: %s\n", ui.Sanitize(text)) },
+		Home: x.App.CacheDir(), Environ: x.App.Environ,
+		Repo: x.Project.Repo, Layout: x.Project.Layout, Settings: x.Settings, Subject: subject,
+		Setup: local.Setup{Copy: c.Copy, Command: c.Setup, Timeout: time.Duration(c.SetupTimeout), Env: x.App.Environ, Reaper: reaper},
+		Note:  func(text string) { fmt.Fprintf(x.App.Stderr, "warning: %s\n", ui.Sanitize(text)) },
 		Recall: func(info gates.Info, s gates.Subject) (gates.Report, bool) {
 			if k := key(info, s); k != "" {
 				return x.store.Get(k)

@@ -1,4 +1,4 @@
-package app
+package judge
 
 import (
 	"context"
@@ -19,11 +19,12 @@ import (
 	"github.com/runplan/runplan/gates/review/security"
 	"github.com/runplan/runplan/gates/suite"
 	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/rulebook"
 	"github.com/runplan/runplan/internal/ui"
 )
 
-// reviewOptions are the flags of review.
-type reviewOptions struct {
+// ReviewOptions are the flags of review.
+type ReviewOptions struct {
 	base     string
 	only     []int
 	selfFix  bool
@@ -39,8 +40,9 @@ type reviewOptions struct {
 	reason   string
 }
 
-func newReviewCommand(a *cli.App) *cobra.Command {
-	var o reviewOptions
+// NewReviewCommand returns the command review.
+func NewReviewCommand(a *cli.App) *cobra.Command {
+	var o ReviewOptions
 	cmd := &cobra.Command{
 		Use:   "review",
 		Short: "Review a change in seven passes",
@@ -86,7 +88,7 @@ one it is the last commit. Nothing in the tree is changed.` + cli.ExitStatus(cli
 	return cmd
 }
 
-func reviewChange(ctx context.Context, a *cli.App, o reviewOptions) error {
+func reviewChange(ctx context.Context, a *cli.App, o ReviewOptions) error {
 	p, err := a.OpenProject(ctx)
 	if err != nil {
 		return err
@@ -97,7 +99,7 @@ func reviewChange(ctx context.Context, a *cli.App, o reviewOptions) error {
 	if o.accept != "" || o.refute != "" {
 		return decideFinding(ctx, a, p, o)
 	}
-	in, err := o.input(p)
+	in, err := o.Input(p)
 	if err != nil {
 		return err
 	}
@@ -111,30 +113,30 @@ func reviewChange(ctx context.Context, a *cli.App, o reviewOptions) error {
 	if in.Prompts, err = review.LoadPrompts(p.Prompts()); err != nil {
 		return cli.Usage(err, "correct the project's prompts, or remove them")
 	}
-	x := &inspection{
-		app: a, project: p, self: self, reaper: &lateReaper{self: self}, tree: make(chan written, 1),
-		options: gateOptions{base: o.base, baseline: o.base != "", json: o.json, noCache: o.noCache, sarif: o.sarif, junit: o.junit},
+	x := &Inspection{
+		App: a, Project: p, Self: self, Reaper: &LateReaper{Self: self}, Tree: make(chan Written, 1),
+		Options: GateOptions{Base: o.base, Baseline: o.base != "", JSON: o.json, noCache: o.noCache, sarif: o.sarif, junit: o.junit},
 	}
-	defer x.reaper.Close()
-	go func() { x.tree <- writtenAt(ctx, p.Repo, o.base) }()
-	defer func() { <-x.tree }() // wait for git to finish
-	x.rules = openRuleBooks(ctx, a, p)
+	defer x.Reaper.Close()
+	go func() { x.Tree <- WrittenAt(ctx, p.Repo, o.base) }()
+	defer func() { <-x.Tree }() // wait for git to finish
+	x.Rules = rulebook.OpenRuleBooks(ctx, a, p)
 	var done func()
-	x.settings, done = suiteOf(a, p, self, false, x.rules)
+	x.Settings, done = SuiteOf(a, p, self, false, x.Rules)
 	defer done()
-	x.settings.Affected = true
-	x.settings.More = append(append(x.settings.More, security.All(p.Config.Review.Online)...), prose.New(), prose.Names())
-	if x.settings.Detect {
-		x.settings.Found = gates.DetectIn(p.Repo.Root)
+	x.Settings.Affected = true
+	x.Settings.More = append(append(x.Settings.More, security.All(p.Config.Review.Online)...), prose.New(), prose.Names())
+	if x.Settings.Detect {
+		x.Settings.Found = gates.DetectIn(p.Repo.Root)
 	}
-	x.gates = suite.All(p.Repo.Root, x.settings)
+	x.Gates = suite.All(p.Repo.Root, x.Settings)
 	ctx, stop := cli.Interruptible(ctx, syscall.SIGHUP)
 	defer stop()
 	return x.review(ctx, in)
 }
 
-// input reads the files that the flags name.
-func (o reviewOptions) input(p *cli.Project) (in review.Input, err error) {
+// Input reads the files that the flags name.
+func (o ReviewOptions) Input(p *cli.Project) (in review.Input, err error) {
 	in.Only = o.only
 	for _, n := range o.only {
 		if n < 1 || n > 7 {
@@ -189,31 +191,31 @@ func smallText(file, what string) (string, error) {
 }
 
 // review runs the review and shows it.
-func (x *inspection) review(ctx context.Context, in review.Input) error {
-	list, done, err := x.open(ctx)
+func (x *Inspection) review(ctx context.Context, in review.Input) error {
+	list, done, err := x.Open(ctx)
 	defer done()
 	if err != nil {
 		return err
 	}
-	in.Subject, in.Gates = x.subject, list
-	if in.Reviewers, err = x.reviewers(ctx); err != nil {
+	in.Subject, in.Gates = x.Subject, list
+	if in.Reviewers, err = x.Reviewers(ctx); err != nil {
 		return err
 	}
 	in.Author = x.author(ctx)
-	file, err := ledgerFile(ctx, x.project)
+	file, err := ledgerFile(ctx, x.Project)
 	if err != nil {
 		return err
 	}
 	if in.Ledger, err = review.ReadLedger(file.path, file.branch); err != nil {
 		return cli.Fail(cli.ExitCannotRun, err, "")
 	}
-	if !x.options.json {
+	if !x.Options.JSON {
 		in.Watch = func(_ int, r gates.Report) {
 			if r.Command != "" { // the command may take long
-				fmt.Fprintf(x.app.Stderr, "%s: %s\n", r.Gate, r.Status)
+				fmt.Fprintf(x.App.Stderr, "%s: %s\n", r.Gate, r.Status)
 			}
 		}
-		in.Observe = func(n int, name string, s gates.Status) { fmt.Fprintf(x.app.Stderr, "pass %d, %s: %s\n", n, name, s) }
+		in.Observe = func(n int, name string, s gates.Status) { fmt.Fprintf(x.App.Stderr, "pass %d, %s: %s\n", n, name, s) }
 	}
 	v, err := review.Run(ctx, in)
 	if ctx.Err() != nil {
@@ -222,7 +224,7 @@ func (x *inspection) review(ctx context.Context, in review.Input) error {
 	if err != nil {
 		return cli.Fail(cli.ExitCannotRun, err, "")
 	}
-	if err = x.project.Layout.Make(); err == nil {
+	if err = x.Project.Layout.Make(); err == nil {
 		err = in.Ledger.Write(file.path)
 	}
 	if err != nil {
@@ -232,14 +234,14 @@ func (x *inspection) review(ctx context.Context, in review.Input) error {
 	if err := x.showReview(v); err != nil {
 		return err
 	}
-	if err := x.export(report.Run{Version: cli.Version(), Verdict: gates.Verdict{Status: statusOf(v), Reports: v.Reports()}, Base: x.subject.Base}); err != nil {
+	if err := x.export(report.Run{Version: cli.Version(), Verdict: gates.Verdict{Status: statusOf(v), Reports: v.Reports()}, Base: x.Subject.Base}); err != nil {
 		return err
 	}
 	return outcomeOfReview(v)
 }
 
 // keepLogs keeps the log folder if something failed. Otherwise it clears the names of the logs.
-func (x *inspection) keepLogs(v *review.Review) {
+func (x *Inspection) keepLogs(v *review.Review) {
 	if x.forget == "" {
 		return
 	}

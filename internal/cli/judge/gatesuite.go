@@ -1,4 +1,4 @@
-package app
+package judge
 
 import (
 	"context"
@@ -12,23 +12,25 @@ import (
 	"github.com/runplan/runplan/gates/plugin"
 	"github.com/runplan/runplan/gates/rules"
 	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/rulebook"
 	"github.com/runplan/runplan/internal/config"
 	"github.com/runplan/runplan/internal/proc"
+	"github.com/runplan/runplan/routing"
 )
 
-// gateSuite returns the gate settings of the configuration, with the gates that live as long as the process. These are
+// GateSuite returns the gate settings of the configuration, with the gates that live as long as the process. These are
 // the rule libraries and the plugins. Libraries are read from the user's checkout, never from a workspace, and only if
 // their gate is enabled. A plugin starts on first use. done ends the plugins.
-func gateSuite(ctx context.Context, a *cli.App, p *cli.Project, self string, requireTests bool, reaper *proc.Reaper, wanted func(gate string) bool) (s gates.Settings, done func(), err error) {
-	books := openRuleBooks(ctx, a, p)
-	for _, gate := range books.gates() {
+func GateSuite(ctx context.Context, a *cli.App, p *cli.Project, self string, requireTests bool, reaper *proc.Reaper, wanted func(gate string) bool) (s gates.Settings, done func(), err error) {
+	books := rulebook.OpenRuleBooks(ctx, a, p)
+	for _, gate := range books.Gates() {
 		if wanted(gate) {
-			if err := books.read(gate); err != nil {
+			if err := books.Read(gate); err != nil {
 				return s, nil, err
 			}
 		}
 	}
-	s, done = suiteOf(a, p, self, requireTests, books)
+	s, done = SuiteOf(a, p, self, requireTests, books)
 	for _, g := range s.More {
 		if l, ok := g.(*lazyPlugin); ok {
 			l.config.Reaper = reaper
@@ -37,10 +39,10 @@ func gateSuite(ctx context.Context, a *cli.App, p *cli.Project, self string, req
 	return s, done, nil
 }
 
-// suiteOf does what [gateSuite] does, with rule libraries that are not loaded yet.
-func suiteOf(a *cli.App, p *cli.Project, self string, requireTests bool, books *ruleBooks) (s gates.Settings, done func()) {
-	s = gateSettings(p, self, requireTests)
-	s.More = append(s.More, rules.Lessons(books.lessons), rules.Patterns(books.program, books.patterns, p.Config.Gates.StrictAST), blueprint.Gate(books.program))
+// SuiteOf does what [GateSuite] does, with rule libraries that are not loaded yet.
+func SuiteOf(a *cli.App, p *cli.Project, self string, requireTests bool, books *rulebook.RuleBooks) (s gates.Settings, done func()) {
+	s = GateSettings(p, self, requireTests)
+	s.More = append(s.More, rules.Lessons(books.Lessons), rules.Patterns(books.Program, books.Patterns, p.Config.Gates.StrictAST), blueprint.Gate(books.Program))
 	var plugins []*lazyPlugin
 	hide := a.Redactor(p)
 	for _, g := range p.Config.Gates.Plugin {
@@ -106,3 +108,25 @@ func (l *lazyPlugin) close() {
 		l.open.Close()
 	}
 }
+
+// GateSettings returns the gate settings of the configuration. self is the path of this program, which contains the
+// testscript engine.
+func GateSettings(p *cli.Project, self string, requireTests bool) gates.Settings {
+	c := p.Config.Gates
+	s := gates.Settings{
+		Detect: c.Detect, RequireTests: c.RequireTests || requireTests, Disable: c.Disable,
+		FlakyReruns: c.FlakyReruns, When: p.When, Overrides: p.Overrides, Protected: c.Protected, StrictTypes: c.StrictTypes, MaxFileLines: c.MaxFileLines,
+		MinMemoryMB: c.MinMemoryMB, Memory: routing.AvailableMemory,
+		Acceptance: c.Acceptance.Dir, Engine: []string{self, cli.TestscriptCommand}, ChangedTests: gates.ChangedTests(c.Tests.Changed),
+		Promises: gates.Promises{Severity: gates.Severity(c.Plan.Severity), Off: c.Plan.Severity == "off", Timeout: time.Duration(c.Plan.Timeout)},
+	}
+	for _, g := range c.Command {
+		s.Commands = append(s.Commands, gates.CommandGate{
+			Name: g.Name, Shell: g.Run, Dir: g.Dir, Paths: g.Paths, Blocking: g.Blocking, Timeout: time.Duration(g.Timeout),
+		})
+	}
+	return s
+}
+
+// StrictASTUse is the help text of --strict-ast.
+const StrictASTUse = "patterns of severity error fail instead of warning, and so do retry-loop, bare-except, async-no-await, empty-catch and unused-import"

@@ -1,4 +1,4 @@
-package app
+package blueprints
 
 import (
 	"cmp"
@@ -15,6 +15,7 @@ import (
 
 	"github.com/runplan/runplan/gates/blueprint"
 	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/judge"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/llm"
@@ -75,9 +76,9 @@ func (o blueprintReviewOptions) state() blueprint.State {
 	return blueprint.Candidate
 }
 
-// reviewModel returns the model of [models] for the stage review and a client that asks it. The log of calls records
+// ReviewModel returns the model of [models] for the stage review and a client that asks it. The log of calls records
 // its calls under kind.
-func reviewModel(ctx context.Context, a *cli.App, p *cli.Project, kind string) (llm.Completer, llm.Model, error) {
+func ReviewModel(ctx context.Context, a *cli.App, p *cli.Project, kind string) (llm.Completer, llm.Model, error) {
 	router, err := p.Models(ctx)
 	if err != nil {
 		return nil, llm.Model{}, cli.ModelTrouble(ctx, err)
@@ -105,7 +106,7 @@ func blueprintReview(ctx context.Context, a *cli.App, unit string, o blueprintRe
 	if o.answer != "" {
 		return blueprintAnswer(a, p, unit, o)
 	}
-	d, err := blueprintDeps(ctx, a, p)
+	d, err := BlueprintDeps(ctx, a, p)
 	if err != nil {
 		return err
 	}
@@ -117,12 +118,12 @@ func blueprintReview(ctx context.Context, a *cli.App, unit string, o blueprintRe
 	}
 	r, err := blueprint.Prepare(ctx, p.Repo.Root, blueprint.Options{Unit: unit, State: o.state(), Scope: o.scope, YAML: o.yaml, Reviewer: cmp.Or(o.reviewer, "agent")}, d)
 	if err != nil {
-		return blueprintTrouble(err)
+		return BlueprintTrouble(err)
 	}
 	if !ask {
 		return waitForAnswer(a, p, r, o)
 	}
-	client, model, err := reviewModel(ctx, a, p, cli.BlueprintCall)
+	client, model, err := ReviewModel(ctx, a, p, cli.BlueprintCall)
 	if err != nil {
 		return err
 	}
@@ -136,20 +137,20 @@ func blueprintReview(ctx context.Context, a *cli.App, unit string, o blueprintRe
 		}
 		return cli.Fail(cli.ExitFailed, err, "its answer is in %s; a larger model may keep to the format", kept)
 	case errors.Is(err, blueprint.ErrAnswer):
-		return blueprintTrouble(err)
+		return BlueprintTrouble(err)
 	case err != nil:
 		return cli.ModelTrouble(ctx, err)
 	}
 	return handleReview(a, r, r.Judged(res, cold, time.Now()), o)
 }
 
-// blueprintDeps returns the dependencies for preparing reviews.
-func blueprintDeps(ctx context.Context, a *cli.App, p *cli.Project) (blueprint.Deps, error) {
+// BlueprintDeps returns the dependencies for preparing reviews.
+func BlueprintDeps(ctx context.Context, a *cli.App, p *cli.Project) (blueprint.Deps, error) {
 	prompts, err := blueprint.LoadPrompts(p.Prompts())
 	if err != nil {
 		return blueprint.Deps{}, cli.Usage(err, "correct the project's prompts, or remove them")
 	}
-	o, err := summaryOptions(ctx, a, p.Repo.Root)
+	o, err := judge.SummaryOptions(ctx, a, p.Repo.Root)
 	if err != nil {
 		return blueprint.Deps{}, err
 	}
@@ -196,7 +197,7 @@ func blueprintAnswer(a *cli.App, p *cli.Project, unit string, o blueprintReviewO
 	case errors.Is(err, blueprint.ErrStale):
 		return cli.Fail(cli.ExitFailed, err, "ask again: runplan blueprint review %s --by-hand", unit)
 	case err != nil:
-		return blueprintTrouble(err)
+		return BlueprintTrouble(err)
 	}
 	rec.Reviewer = cmp.Or(o.reviewer, rec.Reviewer)
 	return handleReview(a, r, rec, o)
@@ -268,8 +269,8 @@ func showReview(a *cli.App, h blueprint.Handled) {
 	out("cold  %s: %s", rec.Cold.Context, clean(rec.Cold.Apart))
 }
 
-// blueprintTrouble adds the exit code to errors of blueprints.
-func blueprintTrouble(err error) error {
+// BlueprintTrouble adds the exit code to errors of blueprints.
+func BlueprintTrouble(err error) error {
 	var answer *llm.AnswerError
 	switch {
 	case errors.Is(err, blueprint.ErrNoQuestion):
@@ -279,5 +280,5 @@ func blueprintTrouble(err error) error {
 	case errors.Is(err, blueprint.ErrNothingSeen):
 		return cli.Fail(cli.ExitCannotRun, err, "a reviewer that sees nothing cannot judge; Python, TypeScript and JavaScript need ast-grep")
 	}
-	return noBlueprint(err)
+	return NoBlueprint(err)
 }

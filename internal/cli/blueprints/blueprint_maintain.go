@@ -1,4 +1,4 @@
-package app
+package blueprints
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/runplan/runplan/gates/blueprint"
 	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/judge"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/ui"
 )
@@ -22,7 +23,8 @@ type maintainOptions struct {
 	json  bool
 }
 
-func newMaintainCommand(a *cli.App) *cobra.Command {
+// NewMaintainCommand returns the command maintain.
+func NewMaintainCommand(a *cli.App) *cobra.Command {
 	var o maintainOptions
 	cmd := &cobra.Command{
 		Use:   "maintain",
@@ -107,7 +109,7 @@ func maintainOne(ctx context.Context, a *cli.App, p *cli.Project, task string, o
 	root := p.Repo.Root
 	if task == blueprint.Validation {
 		return blueprint.Validate(ctx, root, time.Now(), func(ctx context.Context, b *blueprint.Blueprint, s blueprint.State) (blueprint.Checked, error) {
-			options, err := summaryOptions(ctx, a, root)
+			options, err := judge.SummaryOptions(ctx, a, root)
 			if err != nil {
 				return blueprint.Checked{}, err
 			}
@@ -120,11 +122,11 @@ func maintainOne(ctx context.Context, a *cli.App, p *cli.Project, task string, o
 	if err := a.TrustConfig(p, o.trust); err != nil {
 		return blueprint.Maintained{}, err
 	}
-	d, err := blueprintDeps(ctx, a, p)
+	d, err := BlueprintDeps(ctx, a, p)
 	if err != nil {
 		return blueprint.Maintained{}, err
 	}
-	client, model, err := reviewModel(ctx, a, p, cli.BlueprintCall)
+	client, model, err := ReviewModel(ctx, a, p, cli.BlueprintCall)
 	if err != nil {
 		return blueprint.Maintained{}, err
 	}

@@ -1,4 +1,5 @@
-package app
+// Package blueprints holds the commands for blueprints: they are checked, reviewed, queued, promoted and maintained.
+package blueprints
 
 import (
 	"context"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/runplan/runplan/gates/blueprint"
 	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/judge"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/knowledge/outline"
@@ -20,7 +22,8 @@ import (
 	"github.com/runplan/runplan/patterns"
 )
 
-func newBlueprintCommand(a *cli.App) *cobra.Command {
+// NewBlueprintCommand returns the command blueprint.
+func NewBlueprintCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "blueprint",
 		Short: "Compare units of code with their design",
@@ -144,7 +147,7 @@ func summarize(ctx context.Context, a *cli.App, args []string, asJSONFlag bool) 
 // summaries summarizes files of the repository at root. Each file that needs ast-grep reports it if the program is
 // missing.
 func summaries(ctx context.Context, a *cli.App, root string, paths, clients []string) ([]summary.Summary, []patterns.Skip, error) {
-	o, err := summaryOptions(ctx, a, root)
+	o, err := judge.SummaryOptions(ctx, a, root)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -156,18 +159,8 @@ func summaries(ctx context.Context, a *cli.App, root string, paths, clients []st
 	return files, skipped, err
 }
 
-// summaryOptions returns the options for summaries of the repository at root.
-func summaryOptions(ctx context.Context, a *cli.App, root string) (summary.Options, error) {
-	program, err := a.AstGrep(ctx)
-	if err != nil && !errors.Is(err, patterns.ErrMissing) {
-		return summary.Options{}, cli.Fail(cli.ExitCannotRun, err, "")
-	}
-	program.Env = a.Environ
-	return summary.Options{Root: root, Program: program, Own: summary.Own(os.DirFS(root))}, nil
-}
-
-// noBlueprint adds a hint to the error for a blueprint that is missing or invalid.
-func noBlueprint(err error) error {
+// NoBlueprint adds a hint to the error for a blueprint that is missing or invalid.
+func NoBlueprint(err error) error {
 	var wrong blueprint.FileErrors
 	switch {
 	case errors.Is(err, blueprint.ErrUnitName):

@@ -1,4 +1,4 @@
-package app
+package judge
 
 import (
 	"context"
@@ -31,7 +31,7 @@ func TestTheReaperStartsWhenItIsNeeded(t *testing.T) {
 			store := cache.Store{Dir: filepath.Join(t.TempDir(), "store")}
 			supplied := false
 			for i, want := range tt.started {
-				r := &lateReaper{self: program}
+				r := &LateReaper{Self: program}
 				g := gates.New(tt.info, func(_ context.Context, l *gates.Look) error {
 					supplied = l.Subject().Reaper != nil
 					return nil
@@ -40,7 +40,7 @@ func TestTheReaperStartsWhenItIsNeeded(t *testing.T) {
 				if _, err := g.Check(t.Context(), gates.Subject{Dir: t.TempDir(), Tree: "t"}); err != nil {
 					t.Fatal(err)
 				}
-				if started := r.reaper != nil; started != want {
+				if started := r.Reaper != nil; started != want {
 					t.Errorf("look %d: started: %t", i+1, started)
 				}
 				r.Close()
@@ -50,7 +50,7 @@ func TestTheReaperStartsWhenItIsNeeded(t *testing.T) {
 			}
 		})
 	}
-	r := &lateReaper{self: filepath.Join(t.TempDir(), "none")}
+	r := &LateReaper{Self: filepath.Join(t.TempDir(), "none")}
 	g := underReaper([]gates.Gate{gates.New(gates.Info{Name: "g", Cost: gates.Cheap}, func(context.Context, *gates.Look) error { return nil })}, r)[0]
 	if _, err := g.Check(t.Context(), gates.Subject{}); err == nil {
 		t.Error("a gate looked, although nobody would end its programs")

@@ -1,4 +1,4 @@
-package app
+package judge
 
 import (
 	"os"
@@ -125,7 +125,7 @@ func TestTheShortWayIsAsGoodAsTheLongOne(t *testing.T) {
 			t.Run(name+", "+format, func(t *testing.T) {
 				repo, must := checkoutOf(t, format)
 				c.change(t, repo, must)
-				w := writtenAt(t.Context(), repo, c.base)
+				w := WrittenAt(t.Context(), repo, c.base)
 				if w.err != nil || w.unrelated != nil || w.hidden {
 					t.Fatal(w.err, w.unrelated, w.hidden)
 				}
@@ -198,7 +198,7 @@ func TestIgnoredFilesAreListed(t *testing.T) {
 	for _, name := range []string{"x.log", "logs/y.log", "out/z", "ä ö.log"} {
 		writeIn(t, repo, name, "x")
 	}
-	w := writtenAt(t.Context(), repo, "")
+	w := WrittenAt(t.Context(), repo, "")
 	slices.Sort(w.ignored)
 	if got, want := strings.Join(w.ignored, "|"), "logs/y.log|out/|x.log|ä ö.log"; got != want || w.err != nil {
 		t.Errorf("%s, want %s (%v)", got, want, w.err)
@@ -226,7 +226,7 @@ func TestHiddenFilesAreSeen(t *testing.T) {
 			if tt.gone {
 				remove(t, repo, "a.txt")
 			}
-			if w := writtenAt(t.Context(), repo, ""); w.hidden != tt.hidden || w.err != nil {
+			if w := WrittenAt(t.Context(), repo, ""); w.hidden != tt.hidden || w.err != nil {
 				t.Errorf("hidden: %t %v", w.hidden, w.err)
 			}
 		})

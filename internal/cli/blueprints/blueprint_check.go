@@ -1,4 +1,4 @@
-package app
+package blueprints
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/blueprint"
 	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/judge"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/ui"
@@ -140,7 +141,7 @@ func blueprintCheck(ctx context.Context, a *cli.App, units []string, o blueprint
 	if err != nil {
 		return err
 	}
-	options, err := summaryOptions(ctx, a, p.Repo.Root)
+	options, err := judge.SummaryOptions(ctx, a, p.Repo.Root)
 	if err != nil {
 		return err
 	}
@@ -152,7 +153,7 @@ func blueprintCheck(ctx context.Context, a *cli.App, units []string, o blueprint
 	for _, unit := range units {
 		b, err := blueprint.Load(p.Repo.Root, unit, state)
 		if err != nil {
-			return noBlueprint(err)
+			return NoBlueprint(err)
 		}
 		c, err := blueprint.Check(ctx, b, state, options)
 		if err != nil {
@@ -222,7 +223,7 @@ adapter: by it, runplan training graduation tells its generations from those of 
 			if err != nil {
 				return err
 			}
-			d, err := blueprintDeps(cmd.Context(), a, p)
+			d, err := BlueprintDeps(cmd.Context(), a, p)
 			if err != nil {
 				return err
 			}
@@ -231,7 +232,7 @@ adapter: by it, runplan training graduation tells its generations from those of 
 			case errors.Is(err, blueprint.ErrNoReview):
 				return cli.Usage(err, "without a review there is nothing to fix; leave out --fix")
 			case err != nil:
-				return noBlueprint(err)
+				return NoBlueprint(err)
 			case out != "":
 				err = os.WriteFile(out, []byte(brief.Text), 0o644)
 			case asJSONFlag:

@@ -1,4 +1,4 @@
-package app
+package judge
 
 import (
 	"fmt"
@@ -16,8 +16,8 @@ type logFolder struct {
 
 // logs creates the folder for the output of gates. It is under .runplan if that is writable, else a temporary folder,
 // because nothing else may appear in the tree.
-func (x *inspection) logs() (logFolder, error) {
-	l := x.project.Layout
+func (x *Inspection) logs() (logFolder, error) {
+	l := x.Project.Layout
 	if _, err := os.Stat(l.Root); err == nil && l.Make() == nil {
 		parent := filepath.Join(l.Root, "logs", "gate")
 		if os.MkdirAll(parent, 0o755) == nil {

@@ -1,4 +1,4 @@
-package app
+package judge
 
 import (
 	"context"
@@ -10,39 +10,39 @@ import (
 	"github.com/runplan/runplan/internal/proc"
 )
 
-// lateReaper starts the reaper only when a program may be started. The reaper ends runplan's children if runplan is
+// LateReaper starts the reaper only when a program may be started. The reaper ends runplan's children if runplan is
 // killed. Starting it takes as long as starting runplan, and a check that hits the cache starts no program.
-type lateReaper struct {
-	self   string
-	once   sync.Once
-	reaper *proc.Reaper
+type LateReaper struct {
+	Self   string
+	Once   sync.Once
+	Reaper *proc.Reaper
 	err    error
 }
 
-func (l *lateReaper) get() (*proc.Reaper, error) {
-	l.once.Do(func() {
-		if l.reaper, l.err = cli.StartReaper(l.self); l.err != nil {
+func (l *LateReaper) get() (*proc.Reaper, error) {
+	l.Once.Do(func() {
+		if l.Reaper, l.err = cli.StartReaper(l.Self); l.err != nil {
 			l.err = fmt.Errorf("start the reaper process: %w", l.err)
 		}
 	})
-	return l.reaper, l.err
+	return l.Reaper, l.err
 }
 
 // Close ends the reaper if it is running.
-func (l *lateReaper) Close() {
-	if l.reaper != nil {
-		l.reaper.Close()
+func (l *LateReaper) Close() {
+	if l.Reaper != nil {
+		l.Reaper.Close()
 	}
 }
 
 // supervised is a gate that registers its programs with the reaper.
 type supervised struct {
 	gates.Gate
-	reaper *lateReaper
+	reaper *LateReaper
 }
 
 // underReaper wraps the gates that start programs. Gates that only read files stay as they are.
-func underReaper(list []gates.Gate, r *lateReaper) []gates.Gate {
+func underReaper(list []gates.Gate, r *LateReaper) []gates.Gate {
 	out := make([]gates.Gate, len(list))
 	for i, g := range list {
 		out[i] = g

@@ -1,4 +1,4 @@
-package app
+package judge
 
 import (
 	"cmp"
@@ -18,8 +18,8 @@ import (
 	"github.com/runplan/runplan/internal/ui"
 )
 
-// written is the working tree as a git tree and its comparison base, or the reason why they are unknown.
-type written struct {
+// Written is the working tree as a git tree and its comparison base, or the reason why they are unknown.
+type Written struct {
 	hash      string
 	ignored   []string // files that git ignores; folders end with a slash
 	hidden    bool     // git was told to ignore changes of existing files, so the hash is incomplete
@@ -35,10 +35,10 @@ type comparison struct {
 	Why    string // reason, for people
 }
 
-// writtenAt collects from git all that a check depends on. In most checks nothing changed, and starting git takes most
+// WrittenAt collects from git all that a check depends on. In most checks nothing changed, and starting git takes most
 // of the time. So one command lists changed and ignored files, and one resolves the commits. Others run only if these
 // two leave something open.
-func writtenAt(ctx context.Context, repo *git.Repo, base string) (w written) {
+func WrittenAt(ctx context.Context, repo *git.Repo, base string) (w Written) {
 	var named map[string]string
 	var now checkout
 	var failed error

@@ -1,4 +1,5 @@
-package app
+// Package rulebook holds the commands for the lessons and patterns of a project, and reads both for the gates.
+package rulebook
 
 import (
 	"context"
@@ -17,7 +18,8 @@ import (
 	"github.com/runplan/runplan/runner/local"
 )
 
-func newLessonsCommand(a *cli.App) *cobra.Command {
+// NewLessonsCommand returns the command lessons.
+func NewLessonsCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "lessons",
 		Short: "Manage lessons: known mistakes, and how to find them",
@@ -38,9 +40,9 @@ A comment with the lesson and a reason says that a place is meant:
 	return cmd
 }
 
-// lessonLibrary loads the lessons of all layers for the project around the current folder. It also returns the folder
+// LessonLibrary loads the lessons of all layers for the project around the current folder. It also returns the folder
 // of the project's own lessons.
-func lessonLibrary(ctx context.Context, a *cli.App) (lib *lessons.Library, own string, err error) {
+func LessonLibrary(ctx context.Context, a *cli.App) (lib *lessons.Library, own string, err error) {
 	root, err := os.Getwd()
 	if err != nil {
 		return nil, "", err
@@ -59,8 +61,8 @@ func lessonLibrary(ctx context.Context, a *cli.App) (lib *lessons.Library, own s
 // lessonsOf loads the lessons of all layers for the tree at root.
 func lessonsOf(a *cli.App, root string) (lib *lessons.Library, own string, err error) {
 	layers := []lessons.Layer{lessons.BuiltIn()}
-	for _, l := range ruleLayers(a, root) {
-		own = shortPath(l.lessons) // the project's layer is the last
+	for _, l := range RuleLayers(a, root) {
+		own = shortPath(l.Lessons) // the project's layer is the last
 		layers = append(layers, lessons.DirLayer(l.name, own))
 	}
 	if lib, err = lessons.Load(layers...); err != nil {
@@ -91,7 +93,7 @@ func newLessonsListCommand(a *cli.App) *cobra.Command {
 		Long:  "List the lessons of all layers. One that takes the place of another says so." + cli.ExitStatus(cli.ExitOK, cli.ExitUsage),
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			lib, _, err := lessonLibrary(cmd.Context(), a)
+			lib, _, err := LessonLibrary(cmd.Context(), a)
 			if err != nil {
 				return err
 			}
@@ -131,7 +133,7 @@ func newLessonsShowCommand(a *cli.App) *cobra.Command {
 		Long:  "Show a lesson as it stands in its file, and where that is." + cli.ExitStatus(cli.ExitOK, cli.ExitUsage),
 		Args:  cli.ExactlyOne("the id of a lesson"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			lib, _, err := lessonLibrary(cmd.Context(), a)
+			lib, _, err := LessonLibrary(cmd.Context(), a)
 			if err != nil {
 				return err
 			}
@@ -173,7 +175,7 @@ func newLessonsNewCommand(a *cli.App) *cobra.Command {
 and looked for at once; without, it is semantic.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cli.ExactlyOne("a title, in quotes"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			lib, own, err := lessonLibrary(cmd.Context(), a)
+			lib, own, err := LessonLibrary(cmd.Context(), a)
 			if err != nil {
 				return err
 			}
@@ -220,7 +222,7 @@ func newLessonsSummaryCommand(a *cli.App) *cobra.Command {
 rules to build by, and where to look first for what you see.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			lib, _, err := lessonLibrary(cmd.Context(), a)
+			lib, _, err := LessonLibrary(cmd.Context(), a)
 			if err != nil {
 				return err
 			}
@@ -249,7 +251,7 @@ whose id is taken gets the next free one, unless --keep-ids has it replace the o
 			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cli.ExactlyOne("a folder of lessons"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			lib, own, err := lessonLibrary(cmd.Context(), a)
+			lib, own, err := LessonLibrary(cmd.Context(), a)
 			if err != nil {
 				return err
 			}

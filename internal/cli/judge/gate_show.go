@@ -1,4 +1,4 @@
-package app
+package judge
 
 import (
 	"cmp"
@@ -26,15 +26,15 @@ type gateResult struct {
 	Reports []gates.Report   `json:"reports"`
 }
 
-func (x *inspection) show(v gates.Verdict) error {
-	if x.options.json {
-		return cli.AsJSON(x.app.Stdout, gateResult{v.Status, x.subject.Base, x.subject.Tree, len(x.subject.Changed), v.Tests(), v.Reports})
+func (x *Inspection) show(v gates.Verdict) error {
+	if x.Options.JSON {
+		return cli.AsJSON(x.App.Stdout, gateResult{v.Status, x.Subject.Base, x.Subject.Tree, len(x.Subject.Changed), v.Tests(), v.Reports})
 	}
-	return x.print(x.app.Stdout, v)
+	return x.print(x.App.Stdout, v)
 }
 
 // export writes the report formats for other programs.
-func (x *inspection) export(r report.Run) error {
+func (x *Inspection) export(r report.Run) error {
 	to := func(file string, flags int, write func(io.Writer, report.Run) error) error {
 		if file == "" {
 			return nil
@@ -51,28 +51,28 @@ func (x *inspection) export(r report.Run) error {
 		}
 		return nil
 	}
-	if err := to(x.options.sarif, os.O_TRUNC, report.SARIF); err != nil {
+	if err := to(x.Options.sarif, os.O_TRUNC, report.SARIF); err != nil {
 		return err
 	}
-	if err := to(x.options.junit, os.O_TRUNC, report.JUnit); err != nil {
+	if err := to(x.Options.junit, os.O_TRUNC, report.JUnit); err != nil {
 		return err
 	}
-	if !x.options.github {
+	if !x.Options.github {
 		return nil
 	}
-	out := x.app.Stdout
-	if x.options.json {
-		out = x.app.Stderr // standard output holds one JSON object; GitHub reads both streams
+	out := x.App.Stdout
+	if x.Options.JSON {
+		out = x.App.Stderr // standard output holds one JSON object; GitHub reads both streams
 	}
 	if err := report.GitHub(out, r); err != nil {
 		return err
 	}
-	page, _ := x.app.Getenv("GITHUB_STEP_SUMMARY")
+	page, _ := x.App.Getenv("GITHUB_STEP_SUMMARY")
 	return to(page, os.O_APPEND, report.Summary)
 }
 
 // print shows the gates that looked, their findings, the gates that were skipped, and the verdict.
-func (x *inspection) print(w io.Writer, v gates.Verdict) error {
+func (x *Inspection) print(w io.Writer, v gates.Verdict) error {
 	var rows, skipped [][]string
 	for _, r := range v.Reports {
 		note := ui.Cut(ui.Sanitize(r.Note), 160, "…")
@@ -101,7 +101,7 @@ func (x *inspection) print(w io.Writer, v gates.Verdict) error {
 	for _, r := range v.Reports {
 		if (r.Status == gates.Fail || r.Status == gates.Errored) && r.Log != "" {
 			log := r.Log
-			if rel := x.project.Rel(log); filepath.IsLocal(rel) {
+			if rel := x.Project.Rel(log); filepath.IsLocal(rel) {
 				log = rel
 			}
 			fmt.Fprintf(w, "log of %s: %s\n", r.Gate, log)
@@ -112,9 +112,9 @@ func (x *inspection) print(w io.Writer, v gates.Verdict) error {
 }
 
 // ending says in one line what came out and what was checked.
-func (x *inspection) ending(v gates.Verdict) string {
-	what := phrase.Count(len(x.subject.Changed), "changed file", "changed files")
-	if x.options.all {
+func (x *Inspection) ending(v gates.Verdict) string {
+	what := phrase.Count(len(x.Subject.Changed), "changed file", "changed files")
+	if x.Options.all {
 		what = "the whole tree"
 	}
 	against := x.from.Why

@@ -1,4 +1,4 @@
-package app
+package judge
 
 import (
 	"context"
@@ -17,15 +17,15 @@ import (
 	"github.com/runplan/runplan/internal/ui"
 )
 
-func (x *inspection) showReview(v review.Review) error {
-	if x.options.json {
-		return cli.AsJSON(x.app.Stdout, v)
+func (x *Inspection) showReview(v review.Review) error {
+	if x.Options.JSON {
+		return cli.AsJSON(x.App.Stdout, v)
 	}
-	return x.printReview(x.app.Stdout, v)
+	return x.printReview(x.App.Stdout, v)
 }
 
 // printReview prints a table of the passes, their findings and the verdict.
-func (x *inspection) printReview(w io.Writer, v review.Review) error {
+func (x *Inspection) printReview(w io.Writer, v review.Review) error {
 	var rows [][]string
 	for _, p := range v.Passes {
 		asked, confidence, found := "", "", ""
@@ -75,7 +75,7 @@ func (x *inspection) printReview(w io.Writer, v review.Review) error {
 		for _, t := range p.Tools {
 			if (t.Status == gates.Fail || t.Status == gates.Errored) && t.Log != "" {
 				log := t.Log
-				if rel := x.project.Rel(log); filepath.IsLocal(rel) {
+				if rel := x.Project.Rel(log); filepath.IsLocal(rel) {
 					log = rel
 				}
 				fmt.Fprintf(w, "    log of %s: %s\n", t.Gate, log)
@@ -175,7 +175,7 @@ func ledgerFile(ctx context.Context, p *cli.Project) (ledgerPath, error) {
 }
 
 // decideFinding records that a finding is accepted or refuted.
-func decideFinding(ctx context.Context, a *cli.App, p *cli.Project, o reviewOptions) error {
+func decideFinding(ctx context.Context, a *cli.App, p *cli.Project, o ReviewOptions) error {
 	id, state := o.accept, review.Accepted
 	if o.refute != "" {
 		id, state = o.refute, review.Refuted

@@ -1,4 +1,4 @@
-package app
+package rulebook
 
 import (
 	"context"
@@ -31,7 +31,7 @@ A blocker fails; should-fix and nice-to-have warn.` + cli.ExitStatus(cli.ExitOK,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			lib, _, err := lessonLibrary(cmd.Context(), a)
+			lib, _, err := LessonLibrary(cmd.Context(), a)
 			if err != nil {
 				return err
 			}

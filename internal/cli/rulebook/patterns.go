@@ -1,4 +1,4 @@
-package app
+package rulebook
 
 import (
 	"context"
@@ -17,7 +17,8 @@ import (
 	"github.com/runplan/runplan/runner/local"
 )
 
-func newPatternsCommand(a *cli.App) *cobra.Command {
+// NewPatternsCommand returns the command patterns.
+func NewPatternsCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "patterns",
 		Short: "Check code by its structure, with ast-grep",
@@ -56,8 +57,8 @@ func patternRules(ctx context.Context, a *cli.App) (root string, rules []pattern
 // patternsOf loads the rules of all layers for the tree at root.
 func patternsOf(a *cli.App, root string) ([]patterns.Rule, error) {
 	sources := []patterns.Source{patterns.Builtin()}
-	for _, l := range ruleLayers(a, root) {
-		sources = append(sources, patterns.Folder(patterns.Layer(l.name), l.patterns))
+	for _, l := range RuleLayers(a, root) {
+		sources = append(sources, patterns.Folder(patterns.Layer(l.name), l.Patterns))
 	}
 	rules, err := patterns.Load(sources...)
 	if err != nil {
