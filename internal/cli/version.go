@@ -29,6 +29,7 @@ type Neighbor struct {
 // Version returns the version of the release, else that of the build info.
 func Version() string { return BuildVersion().Version }
 
+// BuildVersion returns the version, from the release or from the build information of Go.
 func BuildVersion() VersionInfo {
 	out := VersionInfo{Version: "devel", Commit: releaseCommit, Date: ReleaseDate, Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH}
 	if releaseVersion != "" {

@@ -16,6 +16,7 @@ import (
 	"github.com/runplan/runplan/gates/suite"
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/cli/judge"
+	"github.com/runplan/runplan/internal/cli/models"
 	"github.com/runplan/runplan/internal/config"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/redact"
@@ -108,7 +109,7 @@ func showContext(ctx context.Context, a *cli.App, path, batch string, o contextO
 		Input: h.input(p.Layout, plan, b, filepath.Base(path)), Repo: p.Repo, Commit: base, Plan: name, From: h.sum.Base, Run: h.sum.Run, Progress: p.Layout.Progress(),
 		Failures: failureStore(p, func(text string) { fmt.Fprintf(a.Stderr, "warning: %s\n", ui.Sanitize(text)) }),
 	}
-	s.Where = where(a, p)
+	s.Where = models.Where(a, p)
 	s.Limits, s.Protected = contextLimits(p.Config.Context), p.Config.Gates.Protected
 	if err := lookAtTree(ctx, a, p, base, &s.Input); err != nil {
 		return err

@@ -21,6 +21,7 @@ import (
 	"github.com/runplan/runplan/gates/mutants"
 	"github.com/runplan/runplan/internal/atomicfile"
 	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/models"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/patterns"
@@ -156,7 +157,7 @@ func (x *execution) config(settings gates.Settings, journal *store.Journal, agen
 		},
 		GateConfig: settings, Baseline: c.Gates.Baseline, GateTimeout: time.Duration(c.Gates.Timeout), Format: c.Gates.Format,
 		Copy: c.Workspace.Copy, Setup: c.Workspace.Setup, SetupTime: time.Duration(c.Workspace.SetupTimeout),
-		Context: contextLimits(c.Context), ContextFile: c.Context.File, Where: where(x.app, x.project), Style: func(ctx context.Context, dir string) string {
+		Context: contextLimits(c.Context), ContextFile: c.Context.File, Where: models.Where(x.app, x.project), Style: func(ctx context.Context, dir string) string {
 			text, note, err := styleOf(ctx, x.app, dir)
 			if err != nil {
 				note = "the style of the code could not be determined: " + err.Error()

@@ -14,6 +14,7 @@ import (
 
 	"github.com/runplan/runplan/agents/solver"
 	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/models"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/knowledge/retrieve"
@@ -23,7 +24,7 @@ import (
 
 type planOptions struct {
 	stages string
-	budget budgetFlags
+	budget models.BudgetFlags
 	from   string
 	out    string
 	force  bool
@@ -63,8 +64,8 @@ it down as a plan that it reads back the same. Nothing is run. Read the plan, ch
 			return planTask(ctx, a, task, o)
 		},
 	}
-	addStages(cmd, &o.stages)
-	o.budget.add(cmd)
+	models.AddStages(cmd, &o.stages)
+	o.budget.Add(cmd)
 	f := cmd.Flags()
 	a.RepoFlag(f)
 	f.StringVar(&o.from, "from", "", "document to make a plan of, such as a design note; TASK may then be left out (runplan outline does it without a model)")
@@ -100,29 +101,29 @@ func planTask(ctx context.Context, a *cli.App, task string, o planOptions) error
 	if err != nil {
 		return err
 	}
-	if err := unsaid(p, llm.Reasoning, o.stages, o.budget); err != nil {
+	if err := models.Unsaid(p, llm.Reasoning, o.stages, o.budget); err != nil {
 		return err
 	}
-	budget, err := o.budget.budget(p.Config, llm.Reasoning)
+	budget, err := o.budget.Budget(p.Config, llm.Reasoning)
 	if err != nil {
 		return err
 	}
-	s, err := solvingOf(p, cli.SolveOptions{Stages: o.stages, Budget: budget}, llm.ExecutePlan)
+	s, err := models.SolvingOf(p, cli.SolveOptions{Stages: o.stages, Budget: budget}, llm.ExecutePlan)
 	if err != nil {
 		return err
 	}
 	if err := a.TrustConfig(p, o.trust); err != nil {
 		return err
 	}
-	tools, err := openSolving(ctx, a, p, s, nil)
+	tools, err := models.OpenSolving(ctx, a, p, s, nil)
 	if err != nil {
 		return err
 	}
-	defer tools.close()
+	defer tools.Close()
 	if err := p.Layout.Make(); err != nil {
 		return cli.Fail(cli.ExitCannotRun, err, "")
 	}
-	if tools.journal, err = store.OpenJournal(ctx, p.Layout.Journal()); err != nil {
+	if tools.Journal, err = store.OpenJournal(ctx, p.Layout.Journal()); err != nil {
 		return err
 	}
 	id := cli.NewTaskID()
@@ -139,22 +140,22 @@ func planTask(ctx context.Context, a *cli.App, task string, o planOptions) error
 }
 
 // askForPlan has the plan made and always closes the session.
-func askForPlan(ctx context.Context, a *cli.App, t *modelTools, s solving, id, task string) (solver.Planned, error) {
-	p := t.project
-	model, err := t.router.Model(llm.ExecutePlan)
+func askForPlan(ctx context.Context, a *cli.App, t *models.ModelTools, s models.Solving, id, task string) (solver.Planned, error) {
+	p := t.Project
+	model, err := t.Router.Model(llm.ExecutePlan)
 	if err != nil {
 		return solver.Planned{}, err
 	}
-	session, err := t.session(ctx, id)
+	session, err := t.Session(ctx, id)
 	if err != nil {
 		return solver.Planned{}, err
 	}
 	planner := solver.Planner{
-		LLM: t.llm, Model: model, Budget: s.budget, Stages: s.stages, Prompts: t.solver, Retrieve: t.finder(t.journal, retrieve.Retrieve),
-		Log: t.journal, Repo: p.Repo.Root, Redact: t.redact.String, Say: func(text string) { fmt.Fprintln(a.Stderr, ui.Sanitize(t.clean(text))) }, Now: time.Now,
+		LLM: t.LLM, Model: model, Budget: s.Budget, Stages: s.Stages, Prompts: t.Solver, Retrieve: t.Finder(t.Journal, retrieve.Retrieve),
+		Log: t.Journal, Repo: p.Repo.Root, Redact: t.Redact.String, Say: func(text string) { fmt.Fprintln(a.Stderr, ui.Sanitize(t.Clean(text))) }, Now: time.Now,
 	}
 	made, err := planner.Plan(ctx, session, id, task, p.Repo.Root)
-	return made, errors.Join(err, t.putAway(ctx, session, id))
+	return made, errors.Join(err, t.PutAway(ctx, session, id))
 }
 
 // planTrouble adds the exit code and a hint to an error from making a plan.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/runplan/runplan/agents/script"
 	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/models"
 	"github.com/runplan/runplan/internal/config"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/redact"
@@ -153,7 +154,7 @@ func describe(ctx context.Context, a *cli.App, p *cli.Project, path string, plan
 		Plan: name, PlanDigest: plan.Digest, Title: redact.Clean(plan.Title), Base: head, BaseBranch: branch, Agent: agent,
 		Land:         cmp.Or(o.land, p.Config.Run.Land),
 		ConfigDigest: config.DigestOf(p.Config.Effective()), Settings: settingsOf(p.Config.Effective()), LoopVersion: runner.LoopVersion, Slug: cli.SlugOf(name), Flags: o.flags(),
-		Indexed: indexed(ctx, p), Round: o.round,
+		Indexed: models.Indexed(ctx, p), Round: o.round,
 	}
 	if info.Title == "" {
 		info.Title = filepath.Base(name)
@@ -161,7 +162,7 @@ func describe(ctx context.Context, a *cli.App, p *cli.Project, path string, plan
 	if !slices.Contains([]string{"branch", "ff", "pr"}, info.Land) {
 		return info, cli.Usage(fmt.Errorf("--land %s: unknown", info.Land), "use branch, ff or pr")
 	}
-	if info.MaxAttempts, err = attempts(p, o.maxAttempts, agent); err != nil {
+	if info.MaxAttempts, err = models.Attempts(p, o.maxAttempts, agent); err != nil {
 		return info, err
 	}
 	o.limits.apply(&info, p.Config.Run)

@@ -11,6 +11,7 @@ import (
 	"github.com/runplan/runplan/feedback"
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/models"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/prompt"
 	"github.com/runplan/runplan/internal/store"
@@ -89,7 +90,7 @@ func openLoop(ctx context.Context, a *cli.App, p *cli.Project, o selfFixOptions)
 			return l.asker(ctx, kind, stage)
 		}
 	}
-	attempts, err := attempts(p, 0, cmp.Or(o.agent, c.Feedback.Agent))
+	attempts, err := models.Attempts(p, 0, cmp.Or(o.agent, c.Feedback.Agent))
 	if err != nil {
 		l.Close()
 		return nil, err

@@ -15,6 +15,7 @@ import (
 
 	"github.com/runplan/runplan/agents/solver"
 	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/models"
 	"github.com/runplan/runplan/internal/fence"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/ui"
@@ -26,7 +27,7 @@ import (
 func newSolveCommand(a *cli.App) *cobra.Command {
 	var o runOptions
 	var plan string
-	var budget budgetFlags
+	var budget models.BudgetFlags
 	cmd := &cobra.Command{
 		Use:   "solve [TASK]",
 		Short: "Have a local model do a task, or the batches of a plan",
@@ -51,21 +52,21 @@ runplan/<name>/main. A run that was stopped goes on with "runplan resume".
 			if err != nil {
 				return err
 			}
-			if err := unsaid(p, llm.Coding, o.solver.Stages, budget,
-				need{"solve.max_attempts", "--max-attempts", cmp.Or(o.maxAttempts, p.Config.Solve.MaxAttempts) != 0},
-				need{"solve.max_refinement_loops", "--max-refinement-loops", cmp.Or(o.solver.Loops.N, p.Config.Solve.MaxRefinementLoops) != nil},
+			if err := models.Unsaid(p, llm.Coding, o.solver.Stages, budget,
+				models.Need{Key: "solve.max_attempts", Flag: "--max-attempts", Said: cmp.Or(o.maxAttempts, p.Config.Solve.MaxAttempts) != 0},
+				models.Need{Key: "solve.max_refinement_loops", Flag: "--max-refinement-loops", Said: cmp.Or(o.solver.Loops.N, p.Config.Solve.MaxRefinementLoops) != nil},
 			); err != nil {
 				return err
 			}
-			if o.solver.Budget, err = budget.budget(p.Config, llm.Coding); err != nil {
+			if o.solver.Budget, err = budget.Budget(p.Config, llm.Coding); err != nil {
 				return err
 			}
 			return solve(cmd.Context(), a, p, task, plan, o)
 		},
 	}
 	o.common(cmd)
-	addStages(cmd, &o.solver.Stages)
-	budget.add(cmd)
+	models.AddStages(cmd, &o.solver.Stages)
+	budget.Add(cmd)
 	o.route.add(cmd)
 	o.sample.add(cmd)
 	f := cmd.Flags()
@@ -88,7 +89,7 @@ func solve(ctx context.Context, a *cli.App, p *cli.Project, task, plan string, o
 		return cli.Usage(errors.New("solve needs a task, or a plan"), `say what to do: runplan solve "…", or: runplan solve --plan FILE`)
 	}
 	o.agent = solver.Name
-	if _, err := attempts(p, o.maxAttempts, o.agent); err != nil {
+	if _, err := models.Attempts(p, o.maxAttempts, o.agent); err != nil {
 		return err // fail before anything is written
 	}
 	if plan != "" {

@@ -9,6 +9,7 @@ import (
 	"github.com/runplan/runplan/agents"
 	"github.com/runplan/runplan/agents/solver"
 	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/models"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/knowledge/retrieve"
@@ -18,29 +19,29 @@ import (
 // solverAgent returns the agent that asks a local model directly. It checks its requirements before the run begins
 // (ERR-06).
 func solverAgent(ctx context.Context, a *cli.App, p *cli.Project, path string) (chosenAgent, error) {
-	s, err := solvingOf(p, p.Solver, llm.ExecuteCode)
+	s, err := models.SolvingOf(p, p.Solver, llm.ExecuteCode)
 	if err != nil {
 		return chosenAgent{}, err
 	}
-	tools, err := openSolving(ctx, a, p, s, nil)
+	tools, err := models.OpenSolving(ctx, a, p, s, nil)
 	if err != nil {
 		return chosenAgent{}, err
 	}
-	tools.close() // the run may begin much later
+	tools.Close() // the run may begin much later
 	return chosenAgent{name: solver.Name, open: func(ctx context.Context, j *store.Journal, r *proc.Reaper) (agents.Agent, func(), error) {
-		tools, err := openSolving(ctx, a, p, s, r)
+		tools, err := models.OpenSolving(ctx, a, p, s, r)
 		if err != nil {
 			return nil, nil, err
 		}
 		return solver.New(solver.Config{
-			LLM: tools.llm, Model: func(name string) (llm.Model, error) { return tools.router.Pick(llm.ExecuteCode, name) },
-			Budget: s.budget, Stages: s.stages, Loops: s.loops, Prompts: tools.solver, Task: p.Solver.Task,
-			Retrieve: tools.finder(j, retrieve.Retrieve), Refine: tools.finder(j, retrieve.Refine),
-			Sessions: tools.session, Log: j, Repo: p.Repo.Root, Plan: givenPlan(p, path), Now: time.Now,
+			LLM: tools.LLM, Model: func(name string) (llm.Model, error) { return tools.Router.Pick(llm.ExecuteCode, name) },
+			Budget: s.Budget, Stages: s.Stages, Loops: s.Loops, Prompts: tools.Solver, Task: p.Solver.Task,
+			Retrieve: tools.Finder(j, retrieve.Retrieve), Refine: tools.Finder(j, retrieve.Refine),
+			Sessions: tools.Session, Log: j, Repo: p.Repo.Root, Plan: givenPlan(p, path), Now: time.Now,
 			Archive: func(ctx context.Context, task string) error {
 				return j.ArchiveSession(ctx, p.Layout.Sessions(), task, time.Now())
 			},
-		}), tools.close, nil
+		}), tools.Close, nil
 	}}, nil
 }
 

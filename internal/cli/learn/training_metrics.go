@@ -1,4 +1,4 @@
-package app
+package learn
 
 import (
 	"fmt"
@@ -11,22 +11,22 @@ import (
 	"github.com/runplan/runplan/training/validate"
 )
 
-// adapterMetric is the score of an adapter's last version (MET-08).
-type adapterMetric struct {
+// AdapterMetric is the score of an adapter's last version (MET-08).
+type AdapterMetric struct {
 	Version   string          `json:"version"`
 	Score     *validate.Score `json:"score"` // null: never validated
 	Validator string          `json:"validator,omitempty"`
 	Graduated *time.Time      `json:"graduated_at"` // null: each generation is reviewed
 }
 
-// adapterMetrics returns the metrics of all adapters trained in this project.
-func adapterMetrics(p *cli.Project) ([]adapterMetric, error) {
+// AdapterMetrics returns the metrics of all adapters trained in this project.
+func AdapterMetrics(p *cli.Project) ([]AdapterMetric, error) {
 	registry := adapters.RegistryOf(p.Layout.Root)
 	names, err := registry.Adapters()
 	if err != nil {
 		return nil, err
 	}
-	out := []adapterMetric{}
+	out := []AdapterMetric{}
 	for _, name := range names {
 		versions, err := registry.Versions(name)
 		if err != nil {
@@ -36,7 +36,7 @@ func adapterMetrics(p *cli.Project) ([]adapterMetric, error) {
 			continue
 		}
 		v := versions[len(versions)-1]
-		m := adapterMetric{Version: v.Name()}
+		m := AdapterMetric{Version: v.Name()}
 		last, there, err := validate.Last(v.ValidationFile())
 		if err != nil {
 			return nil, err
@@ -54,7 +54,7 @@ func adapterMetrics(p *cli.Project) ([]adapterMetric, error) {
 	return out, nil
 }
 
-func (m adapterMetric) line() string {
+func (m AdapterMetric) Line() string {
 	score := "never validated"
 	if m.Score != nil {
 		score = m.Validator + " " + scoreText(*m.Score)

@@ -1,4 +1,4 @@
-package app
+package models
 
 import (
 	"cmp"
@@ -18,31 +18,31 @@ import (
 	"github.com/runplan/runplan/llm"
 )
 
-// solving holds the resolved parameters for asking a model with repository context.
-type solving struct {
+// Solving holds the resolved parameters for asking a model with repository context.
+type Solving struct {
 	role   llm.Role
-	budget tokens.Budget
-	stages []string
-	loops  int
+	Budget tokens.Budget
+	Stages []string
+	Loops  int
 }
 
-// solvingOf combines flags and settings. The budget is the window of the model for stage (BUD-03).
-func solvingOf(p *cli.Project, o cli.SolveOptions, stage llm.Stage) (solving, error) {
-	s := solving{role: llm.RoleOf(stage), budget: o.Budget}
+// SolvingOf combines flags and settings. The budget is the window of the model for stage (BUD-03).
+func SolvingOf(p *cli.Project, o cli.SolveOptions, stage llm.Stage) (Solving, error) {
+	s := Solving{role: llm.RoleOf(stage), Budget: o.Budget}
 	if !p.Config.Models.Configured() {
 		return s, cli.Usage(llm.ErrNoModels, "")
 	}
 	var err error
-	if s.budget.Window == 0 {
-		if s.budget, err = configuredBudget(p.Config, s.role); err != nil {
+	if s.Budget.Window == 0 {
+		if s.Budget, err = configuredBudget(p.Config, s.role); err != nil {
 			return s, err
 		}
 	}
-	s.budget.Margin = p.Config.Models.Margin
-	if err := s.budget.Validate(); err != nil {
+	s.Budget.Margin = p.Config.Models.Margin
+	if err := s.Budget.Validate(); err != nil {
 		return s, cli.Usage(err, "correct [budget] in .runplan/config.toml")
 	}
-	if s.stages, err = namedStages(cmp.Or(o.Stages, p.Config.Stages.Default)); err != nil || stage != llm.ExecuteCode {
+	if s.Stages, err = namedStages(cmp.Or(o.Stages, p.Config.Stages.Default)); err != nil || stage != llm.ExecuteCode {
 		return s, err
 	}
 	loops := cmp.Or(o.Loops.N, p.Config.Solve.MaxRefinementLoops)
@@ -50,19 +50,19 @@ func solvingOf(p *cli.Project, o cli.SolveOptions, stage llm.Stage) (solving, er
 		return s, cli.Usage(errors.New("solve.max_refinement_loops is not set"),
 			"use --max-refinement-loops, or set it in .runplan/config.toml; 0 means never")
 	}
-	s.loops = *loops
+	s.Loops = *loops
 	return s, nil
 }
 
-// need is a required parameter without a default (CFG-05).
-type need struct {
-	key, flag string
-	said      bool
+// Need is a required parameter without a default (CFG-05).
+type Need struct {
+	Key, Flag string
+	Said      bool // the parameter has a value
 }
 
-// unsaid reports all missing parameters at once if more than one is missing (ERR-01). Otherwise a first-time user
+// Unsaid reports all missing parameters at once if more than one is missing (ERR-01). Otherwise a first-time user
 // would need one try for each.
-func unsaid(p *cli.Project, role llm.Role, stages string, b budgetFlags, more ...need) error {
+func Unsaid(p *cli.Project, role llm.Role, stages string, b BudgetFlags, more ...Need) error {
 	c, flags := p.Config, b.cmd.Flags()
 	figures := flags.Changed("context-window") || flags.Changed("reserved-tokens") || flags.Changed("budget-config")
 	window := c.Models.CodingWindow
@@ -70,13 +70,13 @@ func unsaid(p *cli.Project, role llm.Role, stages string, b budgetFlags, more ..
 		window = c.Models.ReasoningWindow
 	}
 	var list []string
-	for _, x := range append([]need{
+	for _, x := range append([]Need{
 		{"budget.context_window", "--context-window", figures || cmp.Or(window, c.Budget.ContextWindow) > 0},
 		{"budget.reserved_tokens", "--reserved-tokens", figures || c.Source("budget.reserved_tokens") != "default"},
 		{"stages.default", "--stages", cmp.Or(stages, c.Stages.Default) != ""},
 	}, more...) {
-		if !x.said {
-			list = append(list, fmt.Sprintf("%s (%s)", x.key, x.flag))
+		if !x.Said {
+			list = append(list, fmt.Sprintf("%s (%s)", x.Key, x.Flag))
 		}
 	}
 	if len(list) < 2 || !c.Models.Configured() {
@@ -85,9 +85,9 @@ func unsaid(p *cli.Project, role llm.Role, stages string, b budgetFlags, more ..
 	return cli.Usage(fmt.Errorf("missing: %s", strings.Join(list, ", ")), "use the flags, or set the keys in .runplan/config.toml; they depend on your models, so they have no defaults")
 }
 
-// attempts returns the number of attempts for a batch: the flag, else the setting. The solver has no default, because
+// Attempts returns the number of attempts for a batch: the flag, else the setting. The solver has no default, because
 // each attempt uses model time (SOLVE-06).
-func attempts(p *cli.Project, flag int, agent string) (int, error) {
+func Attempts(p *cli.Project, flag int, agent string) (int, error) {
 	n := cmp.Or(flag, p.Config.Run.MaxAttempts)
 	if agent == solver.Name {
 		n = cmp.Or(flag, p.Config.Solve.MaxAttempts)
@@ -116,51 +116,51 @@ func namedStages(text string) ([]string, error) {
 	return out, nil
 }
 
-// addStages adds the flag for the stages.
-func addStages(cmd *cobra.Command, to *string) {
+// AddStages adds the flag for the stages.
+func AddStages(cmd *cobra.Command, to *string) {
 	cmd.Flags().StringVar(to, "stages", "", "stages that retrieve context, in order: scope,precision (default stages.default)")
 }
 
-// modelTools holds what is needed to ask a model.
-type modelTools struct {
+// ModelTools holds what is needed to ask a model.
+type ModelTools struct {
 	*retrieval
-	solver prompt.Set
+	Solver prompt.Set
 }
 
-// openSolving opens the index and the models of a project, and checks that each required model has a name. The caller
+// OpenSolving opens the index and the models of a project, and checks that each required model has a name. The caller
 // opens the log.
-func openSolving(ctx context.Context, a *cli.App, p *cli.Project, s solving, reaper *proc.Reaper) (*modelTools, error) {
-	r, err := openAsking(ctx, a, p, s.role, s.budget.Window, reaper)
+func OpenSolving(ctx context.Context, a *cli.App, p *cli.Project, s Solving, reaper *proc.Reaper) (*ModelTools, error) {
+	r, err := openAsking(ctx, a, p, s.role, s.Budget.Window, reaper)
 	if err != nil {
 		return nil, err
 	}
-	t := &modelTools{retrieval: r}
+	t := &ModelTools{retrieval: r}
 	if err := t.fill(ctx, s.role); err != nil {
-		t.close()
+		t.Close()
 		return nil, err
 	}
 	return t, nil
 }
 
-func (t *modelTools) fill(ctx context.Context, role llm.Role) error {
+func (t *ModelTools) fill(ctx context.Context, role llm.Role) error {
 	needed := []llm.Stage{llm.TaskAnalysis, llm.ExecutePlan}
 	if role == llm.Coding {
 		needed[1] = llm.ExecuteCode
 	}
 	for _, stage := range needed {
-		if _, err := t.router.Model(stage); err != nil {
+		if _, err := t.Router.Model(stage); err != nil {
 			return cli.ModelTrouble(ctx, err)
 		}
 	}
 	var err error
-	if t.solver, err = solver.LoadPrompts(t.project.Prompts()); err != nil {
+	if t.Solver, err = solver.LoadPrompts(t.Project.Prompts()); err != nil {
 		return cli.Usage(err, "correct the project's prompts, or remove them")
 	}
 	return nil
 }
 
-// finder returns a function that runs find with the completer and the session of its caller.
-func (t *modelTools) finder(log retrieve.Log, find func(context.Context, retrieve.Deps, retrieve.Request) (retrieve.Package, error)) solver.Retrieval {
+// Finder returns a function that runs find with the completer and the session of its caller.
+func (t *ModelTools) Finder(log retrieve.Log, find func(context.Context, retrieve.Deps, retrieve.Request) (retrieve.Package, error)) solver.Retrieval {
 	return func(ctx context.Context, c llm.Completer, s solver.Session, r retrieve.Request) (retrieve.Package, error) {
 		return find(ctx, t.deps(c, log, s), r)
 	}

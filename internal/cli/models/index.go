@@ -1,4 +1,5 @@
-package app
+// Package models holds the commands index, retrieve and enrich, and opens what a model needs: index, log and sessions.
+package models
 
 import (
 	"context"
@@ -29,7 +30,8 @@ type indexOptions struct {
 	show            string
 }
 
-func newIndexCommand(a *cli.App) *cobra.Command {
+// NewIndexCommand returns the command index.
+func NewIndexCommand(a *cli.App) *cobra.Command {
 	var o indexOptions
 	cmd := &cobra.Command{
 		Use:   "index [REPO]",
@@ -91,12 +93,12 @@ func index(ctx context.Context, a *cli.App, repo *git.Repo, o indexOptions) erro
 	}
 	defer db.Close()
 	debug.SetGCPercent(100) // indexing is short and uses the CPU all the time
-	progress := newIndexProgress(a)
+	progress := NewIndexProgress(a)
 	began := time.Now()
 	res, err := knowledge.Index(ctx, knowledge.Options{
 		Repo: repo, Store: db, Program: program, ContinueOnError: o.continueOnError, Now: began, Progress: progress.step,
 	})
-	progress.clear()
+	progress.Clear()
 	run := store.IndexRun{Repo: repo.Root, Scanned: res.Scanned, Changed: res.Changed, Duration: time.Since(began), Status: indexStatus(ctx, res, err), At: began}
 	if logErr := logIndex(ctx, layout.Journal(), run); err == nil && logErr != nil {
 		err = logErr
@@ -144,43 +146,45 @@ func logIndex(ctx context.Context, path string, run store.IndexRun) error {
 	return j.AddIndexRun(ctx, run)
 }
 
-// indexProgress draws one updated line on a terminal, and one line for each stage elsewhere.
-type indexProgress struct {
-	a     *cli.App
-	style ui.Style
-	live  bool
+// IndexProgress draws one updated line on a terminal, and one line for each stage elsewhere.
+type IndexProgress struct {
+	A     *cli.App
+	Style ui.Style
+	Live  bool
 	stage string
-	last  time.Time
+	Last  time.Time
 }
 
-func newIndexProgress(a *cli.App) *indexProgress {
+// NewIndexProgress returns the display of how far indexing is.
+func NewIndexProgress(a *cli.App) *IndexProgress {
 	f, _ := a.Stderr.(*os.File)
 	t, _ := a.Getenv("TERM")
-	return &indexProgress{a: a, style: ui.StyleFor(a.Getenv, f), live: ui.IsTerminal(f) && t != "dumb"}
+	return &IndexProgress{A: a, Style: ui.StyleFor(a.Getenv, f), Live: ui.IsTerminal(f) && t != "dumb"}
 }
 
-func (p *indexProgress) step(s knowledge.Progress) {
+func (p *IndexProgress) step(s knowledge.Progress) {
 	words := map[string]string{"read": "reading files", "resolve": "resolving imports", "history": "reading the history"}
 	text := words[s.Stage]
 	switch {
-	case p.live && (s.Stage != p.stage || time.Since(p.last) > 100*time.Millisecond):
+	case p.Live && (s.Stage != p.stage || time.Since(p.Last) > 100*time.Millisecond):
 		if s.Total > 0 {
 			text += fmt.Sprintf("  %d of %d", s.Done, s.Total)
 		}
-		fmt.Fprintf(p.a.Stderr, "\r%s\x1b[K", p.style.Tone(ui.Busy, text))
-		p.last = time.Now()
-	case !p.live && s.Stage != p.stage:
+		fmt.Fprintf(p.A.Stderr, "\r%s\x1b[K", p.Style.Tone(ui.Busy, text))
+		p.Last = time.Now()
+	case !p.Live && s.Stage != p.stage:
 		if s.Total > 0 {
 			text += fmt.Sprintf(": %d to look at", s.Total)
 		}
-		fmt.Fprintln(p.a.Stderr, text)
+		fmt.Fprintln(p.A.Stderr, text)
 	}
 	p.stage = s.Stage
 }
 
-func (p *indexProgress) clear() {
-	if p.live {
-		fmt.Fprint(p.a.Stderr, "\r\x1b[K")
+// Clear removes the line from the screen.
+func (p *IndexProgress) Clear() {
+	if p.Live {
+		fmt.Fprint(p.A.Stderr, "\r\x1b[K")
 	}
 }
 

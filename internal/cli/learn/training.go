@@ -1,4 +1,5 @@
-package app
+// Package learn holds the commands of training: from logged examples to deployed adapters.
+package learn
 
 import (
 	"context"
@@ -18,7 +19,8 @@ import (
 	"github.com/runplan/runplan/training"
 )
 
-func newTrainingCommand(a *cli.App) *cobra.Command {
+// NewTrainingCommand returns the command training.
+func NewTrainingCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "training",
 		Short: "Turn the results of runs into training data",

@@ -1,4 +1,4 @@
-package app
+package models
 
 import (
 	"cmp"
@@ -23,16 +23,16 @@ import (
 
 // retrieval holds what commands need to ask models about a repository.
 type retrieval struct {
-	project *cli.Project
-	router  *llm.Router
-	llm     llm.Completer
-	journal *store.Journal
+	Project *cli.Project
+	Router  *llm.Router
+	LLM     llm.Completer
+	Journal *store.Journal
 	curated *store.CuratedReader
 	base    knowledge.Base
 	repo    int64
 	prompts prompt.Set
 	program patterns.Program
-	redact  *redact.Redactor
+	Redact  *redact.Redactor
 	environ []string
 }
 
@@ -42,8 +42,8 @@ func openRetrieval(ctx context.Context, a *cli.App, p *cli.Project, b tokens.Bud
 	if err != nil {
 		return nil, err
 	}
-	if r.journal, err = store.OpenJournal(ctx, p.Layout.Journal()); err != nil {
-		r.close()
+	if r.Journal, err = store.OpenJournal(ctx, p.Layout.Journal()); err != nil {
+		r.Close()
 		return nil, err
 	}
 	return r, nil
@@ -54,17 +54,17 @@ const noModel = "none"
 
 // openSearch opens the index and the log of a project, without a model.
 func openSearch(ctx context.Context, a *cli.App, p *cli.Project, _ tokens.Budget) (*retrieval, error) {
-	r := &retrieval{project: p, redact: a.Redactor(p), environ: a.Environ}
+	r := &retrieval{Project: p, Redact: a.Redactor(p), environ: a.Environ}
 	if err := r.openIndex(ctx); err != nil {
 		return nil, err
 	}
 	var err error
 	if r.program, err = a.AstGrep(ctx); err != nil && !errors.Is(err, patterns.ErrMissing) {
-		r.close()
+		r.Close()
 		return nil, cli.Fail(cli.ExitCannotRun, err, "")
 	}
-	if r.journal, err = store.OpenJournal(ctx, p.Layout.Journal()); err != nil {
-		r.close()
+	if r.Journal, err = store.OpenJournal(ctx, p.Layout.Journal()); err != nil {
+		r.Close()
 		return nil, err
 	}
 	return r, nil
@@ -73,15 +73,15 @@ func openSearch(ctx context.Context, a *cli.App, p *cli.Project, _ tokens.Budget
 // briefPlaces is the highest number of probable files that a brief names.
 const briefPlaces = 8
 
-// where returns a function that asks the index for the files and lines that a text is probably about. Without an index
+// Where returns a function that asks the index for the files and lines that a text is probably about. Without an index
 // it returns nothing.
-func where(a *cli.App, p *cli.Project) func(context.Context, string) ([]string, error) {
+func Where(a *cli.App, p *cli.Project) func(context.Context, string) ([]string, error) {
 	return func(ctx context.Context, text string) ([]string, error) {
-		r := &retrieval{project: p, redact: a.Redactor(p), environ: a.Environ}
+		r := &retrieval{Project: p, Redact: a.Redactor(p), environ: a.Environ}
 		if err := r.openIndex(ctx); err != nil {
 			return nil, nil // the index is optional; commands that need it report its errors
 		}
-		defer r.close()
+		defer r.Close()
 		places, err := retrieve.Where(ctx, r.deps(nil, nil, nil), retrieve.Request{
 			Text: text, Dir: p.Repo.Root, Stages: retrieve.StageNames(), Budget: tokens.Budget{Window: 1},
 		}, briefPlaces)
@@ -93,7 +93,7 @@ func where(a *cli.App, p *cli.Project) func(context.Context, string) ([]string, 
 		}
 		var out []string
 		for _, x := range places {
-			out = append(out, r.clean(x.Line()))
+			out = append(out, r.Clean(x.Line()))
 		}
 		return out, nil
 	}
@@ -101,7 +101,7 @@ func where(a *cli.App, p *cli.Project) func(context.Context, string) ([]string, 
 
 // openAsking does what [openRetrieval] does, without a log. A run has its own log.
 func openAsking(ctx context.Context, a *cli.App, p *cli.Project, role llm.Role, window int, reaper *proc.Reaper) (*retrieval, error) {
-	r := &retrieval{project: p, redact: a.Redactor(p), environ: a.Environ}
+	r := &retrieval{Project: p, Redact: a.Redactor(p), environ: a.Environ}
 	if err := r.openIndex(ctx); err != nil {
 		return nil, err
 	}
@@ -112,7 +112,7 @@ func openAsking(ctx context.Context, a *cli.App, p *cli.Project, role llm.Role, 
 		}
 	}
 	if err != nil {
-		r.close()
+		r.Close()
 		return nil, err
 	}
 	return r, nil
@@ -120,9 +120,9 @@ func openAsking(ctx context.Context, a *cli.App, p *cli.Project, role llm.Role, 
 
 // openIndex opens the index for reading. If it is missing or empty, the error tells the user to build it.
 func (r *retrieval) openIndex(ctx context.Context) error {
-	root := r.project.Repo.Root
+	root := r.Project.Repo.Root
 	none := cli.Usage(fmt.Errorf("%s is not indexed", root), "run: runplan index")
-	db, err := store.OpenCuratedReader(ctx, cli.CuratedFile(r.project.Repo))
+	db, err := store.OpenCuratedReader(ctx, cli.CuratedFile(r.Project.Repo))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return none
@@ -139,49 +139,49 @@ func (r *retrieval) openIndex(ctx context.Context) error {
 	return err
 }
 
-// indexed reports whether the repository has an index that retrieval can use.
-func indexed(ctx context.Context, p *cli.Project) bool {
-	r := &retrieval{project: p}
+// Indexed reports whether the repository has an index that retrieval can use.
+func Indexed(ctx context.Context, p *cli.Project) bool {
+	r := &retrieval{Project: p}
 	if r.openIndex(ctx) != nil {
 		return false
 	}
-	r.close()
+	r.Close()
 	return true
 }
 
-func (r *retrieval) close() {
-	if r.journal != nil {
-		r.journal.Close()
+func (r *retrieval) Close() {
+	if r.Journal != nil {
+		r.Journal.Close()
 	}
 	r.curated.Close()
 }
 
 // deps returns the dependencies of a retrieval: c asks the model, s stores progress.
 func (r *retrieval) deps(c llm.Completer, log retrieve.Log, s retrieve.Session) retrieve.Deps {
-	asked := r.project.Config.Stages
+	asked := r.Project.Config.Stages
 	var model func(llm.Stage) (llm.Model, error)
-	if r.router != nil {
-		model = r.router.Model
+	if r.Router != nil {
+		model = r.Router.Model
 	}
 	return retrieve.Deps{
 		Base: r.base, Repo: r.repo, LLM: c, Model: model, Log: log, Session: s,
 		Limits: retrieve.Limits{Candidates: asked.Files, Symbols: asked.Symbols}, Prompts: r.prompts, Program: r.program,
-		Environ: r.environ, Redact: r.clean, Now: time.Now,
+		Environ: r.environ, Redact: r.Clean, Now: time.Now,
 	}
 }
 
-// putAway closes the session of a task. Its contents move to the log.
-func (r *retrieval) putAway(ctx context.Context, s io.Closer, task string) error {
-	return errors.Join(s.Close(), r.journal.ArchiveSession(context.WithoutCancel(ctx), r.project.Layout.Sessions(), task, time.Now()))
+// PutAway closes the session of a task. Its contents move to the log.
+func (r *retrieval) PutAway(ctx context.Context, s io.Closer, task string) error {
+	return errors.Join(s.Close(), r.Journal.ArchiveSession(context.WithoutCancel(ctx), r.Project.Layout.Sessions(), task, time.Now()))
 }
 
-// clean makes foreign text safe to store and show.
-func (r *retrieval) clean(text string) string { return redact.Clean(r.redact.String(text)) }
+// Clean makes foreign text safe to store and show.
+func (r *retrieval) Clean(text string) string { return redact.Clean(r.Redact.String(text)) }
 
 // openModels adds what is needed to ask models: the router over the settings and the active adapters, the client, and
 // ast-grep for files changed since the index was built. window overrides the window of the role; 0 means none.
 func openModels(ctx context.Context, a *cli.App, r *retrieval, role llm.Role, window int, reaper *proc.Reaper) error {
-	p := r.project
+	p := r.Project
 	o := llm.RouterOptions{Window: cmp.Or(p.Config.Budget.ContextWindow, window)} // also for the other role
 	if window > 0 {
 		o.Windows = map[llm.Role]int{role: window}
@@ -191,12 +191,12 @@ func openModels(ctx context.Context, a *cli.App, r *retrieval, role llm.Role, wi
 		return found.Tag, ok && err == nil
 	}
 	var err error
-	if r.router, err = llm.NewRouter(p.Config.Models, o); err != nil {
+	if r.Router, err = llm.NewRouter(p.Config.Models, o); err != nil {
 		return cli.ModelTrouble(ctx, err)
 	}
 	options := llm.OptionsOf(p.Config.Models)
-	options.Environ, options.Redact, options.Reaper, options.Root = a.Environ, r.redact.String, reaper, p.Repo.Root
-	r.llm = llm.New(options)
+	options.Environ, options.Redact, options.Reaper, options.Root = a.Environ, r.Redact.String, reaper, p.Repo.Root
+	r.LLM = llm.New(options)
 	if r.program, err = a.AstGrep(ctx); err != nil && !errors.Is(err, patterns.ErrMissing) {
 		return cli.Fail(cli.ExitCannotRun, err, "")
 	}

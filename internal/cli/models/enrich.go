@@ -1,4 +1,4 @@
-package app
+package models
 
 import (
 	"context"
@@ -22,7 +22,8 @@ type enrichOptions struct {
 	json    bool
 }
 
-func newEnrichCommand(a *cli.App) *cobra.Command {
+// NewEnrichCommand returns the command enrich.
+func NewEnrichCommand(a *cli.App) *cobra.Command {
 	var o enrichOptions
 	cmd := &cobra.Command{
 		Use:   "enrich [REPO]",
@@ -73,14 +74,14 @@ func enrichIndex(ctx context.Context, a *cli.App, dir string, o enrichOptions) e
 	if err != nil {
 		return err
 	}
-	defer r.close()
+	defer r.Close()
 	prompts, err := enrich.LoadPrompts(p.Prompts())
 	if err != nil {
 		return cli.Usage(err, "correct the project's prompts, or remove them")
 	}
 	d := enrich.Deps{
-		Base: r.base, Repo: r.repo, Root: p.Repo.Root, Task: cli.NewTaskID(), LLM: r.llm, Model: r.router.Model, Margin: p.Config.Models.Margin, Log: r.journal,
-		Prompts: prompts, Redact: r.clean, Now: time.Now,
+		Base: r.base, Repo: r.repo, Root: p.Repo.Root, Task: cli.NewTaskID(), LLM: r.LLM, Model: r.Router.Model, Margin: p.Config.Models.Margin, Log: r.Journal,
+		Prompts: prompts, Redact: r.Clean, Now: time.Now,
 		Each: func(done, total int, path string) {
 			fmt.Fprintf(a.Stderr, "%d of %d  %s\n", done, total, ui.Sanitize(path))
 		},

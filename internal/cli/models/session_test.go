@@ -1,4 +1,4 @@
-package app
+package models
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package app
+package models
 
 import (
 	"bytes"
@@ -11,13 +11,13 @@ import (
 	"github.com/runplan/runplan/internal/store"
 )
 
-// session opens the session of a task.
-func (r *retrieval) session(ctx context.Context, task string) (solver.Session, error) {
-	s, err := store.CreateSession(ctx, r.project.Layout.Sessions(), task)
+// Session opens the session of a task.
+func (r *retrieval) Session(ctx context.Context, task string) (solver.Session, error) {
+	s, err := store.CreateSession(ctx, r.Project.Layout.Sessions(), task)
 	if err != nil {
 		return nil, fmt.Errorf("store the session of the task: %w", err)
 	}
-	return hidingSession{s, r.redact.String}, nil
+	return hidingSession{s, r.Redact.String}, nil
 }
 
 // hidingSession removes secrets from values before it stores them. Sessions end in the log, which is training data.

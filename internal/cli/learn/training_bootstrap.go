@@ -1,4 +1,4 @@
-package app
+package learn
 
 import (
 	"context"
@@ -16,6 +16,7 @@ import (
 
 	"github.com/runplan/runplan/agents/solver"
 	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/models"
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/tokens"
 	"github.com/runplan/runplan/internal/ui"
@@ -107,7 +108,7 @@ func bootstrapExamples(ctx context.Context, a *cli.App, dir string, o bootstrapO
 	progress := newBootstrapProgress(a)
 	h.Progress = progress.step
 	m, err := history.Run(ctx, h)
-	progress.clear()
+	progress.Clear()
 	switch {
 	case ctx.Err() != nil:
 		return cli.Fail(cli.ExitInterrupted, errors.New("interrupted"), "run the same command again: it continues where it stopped")
@@ -221,12 +222,12 @@ func printBootstrap(a *cli.App, m history.Manifest, out string) error {
 
 // bootstrapProgress draws one updated line on a terminal, and a line from time to time elsewhere.
 type bootstrapProgress struct {
-	*indexProgress
+	*models.IndexProgress
 	began time.Time
 }
 
 func newBootstrapProgress(a *cli.App) *bootstrapProgress {
-	return &bootstrapProgress{newIndexProgress(a), time.Now()}
+	return &bootstrapProgress{models.NewIndexProgress(a), time.Now()}
 }
 
 // quietFor is the interval between lines where there is no terminal.
@@ -239,12 +240,12 @@ func (p *bootstrapProgress) step(s history.Progress) {
 		text += "  " + ui.Duration((took * time.Duration(s.Total-s.Done) / time.Duration(fresh)).Round(time.Second)) + " to go"
 	}
 	switch {
-	case p.live && time.Since(p.last) > 100*time.Millisecond:
-		fmt.Fprintf(p.a.Stderr, "\r%s\x1b[K", p.style.Tone(ui.Busy, text))
-	case !p.live && took > quietFor && time.Since(p.last) > quietFor:
-		fmt.Fprintln(p.a.Stderr, text)
+	case p.Live && time.Since(p.Last) > 100*time.Millisecond:
+		fmt.Fprintf(p.A.Stderr, "\r%s\x1b[K", p.Style.Tone(ui.Busy, text))
+	case !p.Live && took > quietFor && time.Since(p.Last) > quietFor:
+		fmt.Fprintln(p.A.Stderr, text)
 	default:
 		return
 	}
-	p.last = time.Now()
+	p.Last = time.Now()
 }

@@ -1,4 +1,4 @@
-package app
+package models
 
 import (
 	"cmp"
@@ -26,10 +26,11 @@ type retrieveOptions struct {
 	text   bool
 	json   bool
 	alone  bool
-	budget budgetFlags
+	budget BudgetFlags
 }
 
-func newRetrieveCommand(a *cli.App) *cobra.Command {
+// NewRetrieveCommand returns the command retrieve.
+func NewRetrieveCommand(a *cli.App) *cobra.Command {
 	var o retrieveOptions
 	cmd := &cobra.Command{
 		Use:   "retrieve TASK",
@@ -66,14 +67,14 @@ or a file, or [budget] of the configuration; there is no default.
 	f := cmd.Flags()
 	a.RepoFlag(f)
 	f.StringVar(&o.plan, "plan", "", "plan whose files come first")
-	addStages(cmd, &o.stages)
+	AddStages(cmd, &o.stages)
 	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it without a question")
 	f.BoolVar(&o.alone, "no-model", false, "ask no model: show the ranking of the index")
 	f.BoolVar(&o.text, "text", false, "print the context as the model would get it")
 	f.BoolVar(&o.json, "json", false, "print a JSON object")
 	cmd.MarkFlagsMutuallyExclusive("text", "json")
 	cmd.MarkFlagsMutuallyExclusive("no-model", "stages")
-	o.budget.add(cmd)
+	o.budget.Add(cmd)
 	return cmd
 }
 
@@ -84,14 +85,14 @@ func retrieveFor(ctx context.Context, a *cli.App, cmd *cobra.Command, task strin
 	}
 	stages := retrieve.StageNames() // without a model, no stage runs
 	if !o.alone {
-		if err := unsaid(p, llm.Coding, o.stages, o.budget); err != nil {
+		if err := Unsaid(p, llm.Coding, o.stages, o.budget); err != nil {
 			return err
 		}
 		if stages, err = namedStages(cmp.Or(o.stages, p.Config.Stages.Default)); err != nil {
 			return err
 		}
 	}
-	budget, err := o.budget.budget(p.Config, llm.Coding)
+	budget, err := o.budget.Budget(p.Config, llm.Coding)
 	if err != nil {
 		return err
 	}
@@ -114,10 +115,10 @@ func retrieveFor(ctx context.Context, a *cli.App, cmd *cobra.Command, task strin
 	if err != nil {
 		return err
 	}
-	defer r.close()
+	defer r.Close()
 	id, coder := cli.NewTaskID(), noModel
 	if !o.alone {
-		model, err := r.router.Model(llm.ExecuteCode)
+		model, err := r.Router.Model(llm.ExecuteCode)
 		if err != nil {
 			return cli.ModelTrouble(ctx, err)
 		}
@@ -126,17 +127,17 @@ func retrieveFor(ctx context.Context, a *cli.App, cmd *cobra.Command, task strin
 	start := store.Task{
 		ID: id, Repo: p.Repo.Root, Mode: store.ModeRetrieve, Model: coder, Window: budget.Window, Reserved: budget.Reserved, Stages: stages, Plan: o.plan, At: time.Now(),
 	}
-	if err := r.journal.StartTask(ctx, start); err != nil {
+	if err := r.Journal.StartTask(ctx, start); err != nil {
 		return err
 	}
-	session, err := r.session(ctx, id)
+	session, err := r.Session(ctx, id)
 	if err != nil {
 		return err
 	}
-	deps := r.deps(r.llm, r.journal, session)
+	deps := r.deps(r.LLM, r.Journal, session)
 	deps.Info = func(text string) { fmt.Fprintf(a.Stderr, "note: %s\n", ui.Sanitize(text)) }
 	pkg, err := retrieve.Retrieve(ctx, deps, retrieve.Request{Task: id, Text: task, Dir: p.Repo.Root, Stages: stages, Budget: budget, Files: files})
-	err = errors.Join(err, r.putAway(ctx, session, id), r.journal.FinishTask(context.WithoutCancel(ctx), id, store.TaskEnd{Success: err == nil}))
+	err = errors.Join(err, r.PutAway(ctx, session, id), r.Journal.FinishTask(context.WithoutCancel(ctx), id, store.TaskEnd{Success: err == nil}))
 	if err != nil {
 		return cli.ModelTrouble(ctx, err)
 	}

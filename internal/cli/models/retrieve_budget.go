@@ -1,4 +1,4 @@
-package app
+package models
 
 import (
 	"bytes"
@@ -16,24 +16,25 @@ import (
 	"github.com/runplan/runplan/llm"
 )
 
-// budgetFlags holds the flags for the size of a prompt (BUD-08).
-type budgetFlags struct {
+// BudgetFlags holds the flags for the size of a prompt (BUD-08).
+type BudgetFlags struct {
 	window   int
 	reserved int
 	file     string
 	cmd      *cobra.Command
 }
 
-func (f *budgetFlags) add(cmd *cobra.Command) {
+// Add adds the flags to a command.
+func (f *BudgetFlags) Add(cmd *cobra.Command) {
 	cmd.Flags().IntVar(&f.window, "context-window", 0, "tokens that prompt and answer of the executing model may have together")
 	cmd.Flags().IntVar(&f.reserved, "reserved-tokens", 0, "tokens of the window reserved for instructions, task, retries and answer")
 	cmd.Flags().StringVar(&f.file, "budget-config", "", "TOML file with context_window and reserved_tokens")
 	f.cmd = cmd
 }
 
-// budget returns the token budget for the model of a role. It takes flags, else the file, else the settings, and never
+// Budget returns the token budget for the model of a role. It takes flags, else the file, else the settings, and never
 // mixes them. There is no default (C-03).
-func (f *budgetFlags) budget(c *config.Loaded, role llm.Role) (tokens.Budget, error) {
+func (f *BudgetFlags) Budget(c *config.Loaded, role llm.Role) (tokens.Budget, error) {
 	window, reserved, file := f.cmd.Flags().Changed("context-window"), f.cmd.Flags().Changed("reserved-tokens"), f.cmd.Flags().Changed("budget-config")
 	b := tokens.Budget{Window: f.window, Reserved: f.reserved}
 	var err error
