@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/watch"
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/ui"
@@ -75,7 +76,7 @@ func tracedPlan(ctx context.Context, a *cli.App, path string) (*trace.Report, er
 	if i < 0 {
 		return nil, nil
 	}
-	return tracedRun(ctx, p, a, j, runs, runs[i].ID, true)
+	return watch.TracedRun(ctx, p, a, j, runs, runs[i].ID, true)
 }
 
 func printProved(w io.Writer, p *proved) {

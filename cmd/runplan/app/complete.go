@@ -11,8 +11,10 @@ import (
 
 	"github.com/runplan/runplan/gates/suite"
 	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/control"
 	"github.com/runplan/runplan/internal/cli/judge"
 	"github.com/runplan/runplan/internal/cli/rulebook"
+	"github.com/runplan/runplan/internal/cli/watch"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/routing"
@@ -77,7 +79,7 @@ func (c completer) completeRun(cmd *cobra.Command, args []string, _ string) ([]s
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	if cmd.Name() == "approve" {
-		waiting, _ := waiting(cmd.Context(), c.app, p)
+		waiting, _ := control.Waiting(cmd.Context(), c.app, p)
 		var ids []string
 		for _, w := range waiting {
 			ids = append(ids, cobra.CompletionWithDesc(w.ID, ui.Sanitize(w.Plan)))
@@ -154,7 +156,7 @@ func (c completer) batchesFor(cmd *cobra.Command, args []string) []planparse.Bat
 		if len(args) > 0 && !strings.HasPrefix(s.Run, args[0]) || len(args) == 0 && s.Status.Over() {
 			continue
 		}
-		if plan, _, err := cli.ReadPlan(planFileOf(p, s.Plan)); err == nil {
+		if plan, _, err := cli.ReadPlan(watch.PlanFileOf(p, s.Plan)); err == nil {
 			return plan.Batches
 		}
 	}

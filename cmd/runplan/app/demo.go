@@ -15,6 +15,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/control"
+	"github.com/runplan/runplan/internal/cli/watch"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/ui"
@@ -211,7 +213,7 @@ func (d *demonstration) play(ctx context.Context, o demoOptions) error {
 		if err := p.Layout.Make(); err != nil {
 			return err
 		}
-		end, err := serveBeside(ctx, &d.app, p, func(s string) { d.say(d.style.Bold(s)) })
+		end, err := watch.ServeBeside(ctx, &d.app, p, func(s string) { d.say(d.style.Bold(s)) })
 		if err != nil {
 			return err
 		}
@@ -243,7 +245,7 @@ func (d *demonstration) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	waiting, err := waiting(ctx, &d.app, p)
+	waiting, err := control.Waiting(ctx, &d.app, p)
 	if err != nil || len(waiting) != 1 {
 		return cli.Fail(cli.ExitFailed, errors.Join(fmt.Errorf("%d approvals wait, not 1", len(waiting)), err), "look at %s", d.repo)
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/runplan/runplan/internal/atomicfile"
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/cli/models"
+	"github.com/runplan/runplan/internal/cli/watch"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/patterns"
@@ -90,7 +91,7 @@ func (x *execution) start(ctx context.Context) error {
 		if x.options.json { // standard output carries the event stream, so the view shows no notes
 			note = func(text string) { fmt.Fprintln(x.app.Stderr, text) }
 		}
-		stop, err := serveBeside(ctx, x.app, x.project, note)
+		stop, err := watch.ServeBeside(ctx, x.app, x.project, note)
 		if err != nil {
 			return err
 		}

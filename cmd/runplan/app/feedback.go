@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -12,9 +11,8 @@ import (
 
 	"github.com/runplan/runplan/feedback"
 	"github.com/runplan/runplan/internal/cli"
-	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/internal/cli/control"
 	"github.com/runplan/runplan/internal/store"
-	"github.com/runplan/runplan/llm"
 )
 
 func newFeedbackCommand(a *cli.App) *cobra.Command {
@@ -71,7 +69,7 @@ func enqueue(ctx context.Context, a *cli.App, p *cli.Project, w feedback.Words, 
 	defer s.Close()
 	added, err := feedback.Enqueue(ctx, s, w)
 	if err != nil {
-		return feedbackTrouble(err, cli.ExitUsage)
+		return control.FeedbackTrouble(err, cli.ExitUsage)
 	}
 	if asJSONFlag {
 		row, err := s.Get(ctx, w.ID)
@@ -80,9 +78,9 @@ func enqueue(ctx context.Context, a *cli.App, p *cli.Project, w feedback.Words, 
 		}
 		i, err := feedback.Read(row)
 		if err != nil {
-			return feedbackTrouble(err, cli.ExitCannotRun)
+			return control.FeedbackTrouble(err, cli.ExitCannotRun)
 		}
-		return cli.AsJSON(a.Stdout, shownFeedback(i))
+		return cli.AsJSON(a.Stdout, control.ShownFeedback(i))
 	}
 	if !added {
 		fmt.Fprintf(a.Stdout, "feedback %s already exists\n", w.ID)
@@ -90,44 +88,4 @@ func enqueue(ctx context.Context, a *cli.App, p *cli.Project, w feedback.Words, 
 	}
 	fmt.Fprintf(a.Stdout, "feedback %s is pending. To continue: runplan self-fix process\n", w.ID)
 	return nil
-}
-
-// feedbackTrouble adds the exit code and a hint to errors of the feedback loop.
-func feedbackTrouble(err error, code int) error {
-	var refused *feedback.Refusal
-	var blocked *feedback.Blocked
-	var alarm *feedback.Alarm
-	var known *cli.Failure
-	var answer *llm.AnswerError
-	switch {
-	case errors.As(err, &answer):
-		return cli.ModelTrouble(context.Background(), err)
-	case errors.As(err, &known):
-		return cli.Fail(known.Code, err, "%s", known.Hint)
-	case errors.As(err, &refused):
-		return cli.Fail(code, err, "%s", refused.Do)
-	case errors.As(err, &blocked):
-		return cli.Fail(cli.ExitUsage, err, "%s", blocked.Do)
-	case errors.As(err, &alarm):
-		return cli.Fail(cli.ExitFailed, err, "it stays open until the test is green on the branch; revert the merge, or fix the code")
-	case errors.Is(err, store.ErrNoFeedback):
-		return cli.Usage(err, "runplan self-fix list shows all feedback")
-	case errors.Is(err, feedback.ErrHistory):
-		return cli.Fail(cli.ExitCannotRun, err, "the row was not changed; restore a backup of .runplan/feedback.sqlite, or move the file")
-	case errors.Is(err, store.ErrFeedbackMoved):
-		return cli.Fail(cli.ExitLocked, err, "look at it again: runplan self-fix list")
-	}
-	return err
-}
-
-// shownFeedback removes terminal control codes from text that others wrote. The stored row keeps the original text.
-func shownFeedback(i feedback.Item) feedback.Item {
-	i.Body, i.URL, i.Source = redact.Clean(i.Body), redact.Clean(i.URL), redact.Clean(i.Source)
-	notes := make([]feedback.Note, len(i.Notes))
-	for n, note := range i.Notes {
-		note.Text = redact.Clean(note.Text)
-		notes[n] = note
-	}
-	i.Notes = notes
-	return i
 }

@@ -3,14 +3,13 @@ package app
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/control"
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/local"
 )
@@ -34,7 +33,7 @@ they are merged there.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCann
 			if err != nil {
 				return err
 			}
-			active, err := active(ctx, p)
+			active, err := control.Active(ctx, p)
 			if err != nil {
 				return err
 			}
@@ -58,7 +57,7 @@ they are merged there.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCann
 			found = slices.Concat(found, sessions, tasks)
 			if !list {
 				for _, x := range found {
-					if err := removeLeftover(ctx, p, x); err != nil {
+					if err := control.RemoveLeftover(ctx, p, x); err != nil {
 						return err
 					}
 				}
@@ -100,39 +99,4 @@ func gcShared(ctx context.Context, a *cli.App, p *cli.Project, list bool) ([]loc
 		}
 	}
 	return found, nil
-}
-
-// removeLeftover removes one leftover if that is allowed.
-func removeLeftover(ctx context.Context, p *cli.Project, x local.Leftover) error {
-	switch {
-	case !x.Remove:
-		return nil
-	case x.Kind == "session":
-		return removeSession(p, x)
-	case x.Kind == "task":
-		return os.Remove(filepath.Join(p.Layout.Root, filepath.FromSlash(x.Name)))
-	}
-	return local.RemoveLeftover(ctx, p.Repo, p.Layout, x)
-}
-
-// active returns the slugs whose runs are active or unfinished.
-func active(ctx context.Context, p *cli.Project) (map[string]bool, error) {
-	sums, err := p.Summaries(ctx, runner.Filter{})
-	if err != nil {
-		return nil, err
-	}
-	active := map[string]bool{}
-	seen := map[string]bool{}
-	for _, s := range sums { // newest first: the newest run of a slug counts
-		if !seen[s.Slug] && !s.Status.Over() {
-			active[s.Slug] = true
-		}
-		seen[s.Slug] = true
-		if lock, err := local.TakeLock(p.Layout.Lock(s.Slug), time.Now()); err != nil {
-			active[s.Slug] = true
-		} else {
-			lock.Release()
-		}
-	}
-	return active, nil
 }

@@ -63,14 +63,3 @@ func leftSessions(ctx context.Context, p *cli.Project, active map[string]bool) (
 	}
 	return out, nil
 }
-
-// removeSession deletes the files of a session that [leftSessions] found.
-func removeSession(p *cli.Project, x local.Leftover) error {
-	path := filepath.Join(p.Layout.Root, filepath.FromSlash(x.Name))
-	for _, name := range []string{path + "-wal", path + "-shm", path + "-journal", path} {
-		if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	return nil
-}

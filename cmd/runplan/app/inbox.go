@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/control"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/ui"
@@ -111,7 +111,7 @@ func newInboxCommand(a *cli.App) *cobra.Command {
 removed; runplan inbox done ID marks one as done, and --all lists those too.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			items, err := inboxItems(cmd.Context(), a, all)
+			items, err := control.InboxItems(cmd.Context(), a, all)
 			if err != nil {
 				return err
 			}
@@ -127,37 +127,6 @@ removed; runplan inbox done ID marks one as done, and --all lists those too.` + 
 	return cmd
 }
 
-// inboxItems reads the inbox and removes terminal control codes. A missing inbox has no items.
-func inboxItems(ctx context.Context, a *cli.App, all bool) ([]store.InboxItem, error) {
-	dir, err := a.UserDir()
-	if err != nil {
-		return nil, err
-	}
-	box, err := store.ReadInbox(ctx, trust.InboxFile(dir))
-	if errors.Is(err, fs.ErrNotExist) {
-		return []store.InboxItem{}, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer box.Close()
-	read := box.Pending
-	if all {
-		read = box.All
-	}
-	items, err := read(ctx)
-	for i := range items {
-		items[i] = shownItem(items[i])
-	}
-	return items, err
-}
-
-// shownItem removes control codes from text that others wrote. The inbox keeps the original text.
-func shownItem(i store.InboxItem) store.InboxItem {
-	i.Body, i.Reply, i.Outcome, i.Repo = redact.Clean(i.Body), redact.Clean(i.Reply), redact.Clean(i.Outcome), redact.Clean(i.Repo)
-	return i
-}
-
 func showInbox(a *cli.App, items []store.InboxItem) error {
 	if len(items) == 0 {
 		_, err := fmt.Fprintln(a.Stdout, "nothing waits")
@@ -166,18 +135,10 @@ func showInbox(a *cli.App, items []store.InboxItem) error {
 	var rows [][]string
 	for _, i := range items {
 		rows = append(rows, []string{
-			strconv.FormatInt(i.ID, 10), i.Kind, i.At.Local().Format("2006-01-02 15:04"), i.Status, cmp.Or(ui.Sanitize(i.Intent), "-"), repoName(i), ui.Cut(ui.Sanitize(i.Body), cellWidth, "…"),
+			strconv.FormatInt(i.ID, 10), i.Kind, i.At.Local().Format("2006-01-02 15:04"), i.Status, cmp.Or(ui.Sanitize(i.Intent), "-"), control.RepoName(i), ui.Cut(ui.Sanitize(i.Body), cellWidth, "…"),
 		})
 	}
 	return cli.Table(a.Stdout, []string{">id", "kind", "at", "status", "intent", "repository", "text"}, rows)
-}
-
-// repoName is the name of the repository in which an item was written, "-" outside of one.
-func repoName(i store.InboxItem) string {
-	if i.Repo == "" {
-		return "-"
-	}
-	return ui.Sanitize(filepath.Base(i.Repo))
 }
 
 // itemID parses the number of an item.
@@ -228,7 +189,7 @@ func newInboxShowCommand(a *cli.App) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				i = shownItem(i)
+				i = control.ShownItem(i)
 				fmt.Fprintf(a.Stdout, "%s %d, %s, by %s%s: %s\n\n%s\n", i.Kind, i.ID, i.At.Local().Format("2006-01-02 15:04"), ui.Sanitize(i.Channel), inRepo(i.Repo), i.Status, strings.TrimRight(i.Body, "\n"))
 				if i.Intent != "" {
 					fmt.Fprintf(a.Stdout, "\ntaken for %s (%d %%): %s\n", ui.Sanitize(i.Intent), *i.Confidence, i.Reply)
@@ -313,7 +274,7 @@ func processInbox(ctx context.Context, a *cli.App, given string) error {
 	if err != nil {
 		return err
 	}
-	items, err := inboxItems(ctx, a, false)
+	items, err := control.InboxItems(ctx, a, false)
 	if err != nil {
 		return err
 	}

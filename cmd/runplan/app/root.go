@@ -12,10 +12,12 @@ import (
 
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/cli/blueprints"
+	"github.com/runplan/runplan/internal/cli/control"
 	"github.com/runplan/runplan/internal/cli/judge"
 	"github.com/runplan/runplan/internal/cli/learn"
 	"github.com/runplan/runplan/internal/cli/models"
 	"github.com/runplan/runplan/internal/cli/rulebook"
+	"github.com/runplan/runplan/internal/cli/watch"
 )
 
 func newRootCommand(a *cli.App) *cobra.Command {
@@ -76,7 +78,7 @@ type commandGroup struct {
 
 func commandGroups(a *cli.App) []commandGroup {
 	return []commandGroup{
-		{cli.GroupRun, []*cobra.Command{newRunCommand(a), newSolveCommand(a), newResumeCommand(a), newStatusCommand(a), newLogCommand(a), newTraceCommand(a), newServeCommand(a), newSpendCommand(a), newApproveCommand(a), newCancelCommand(a), newDiscardCommand(a), newUndoCommand(a)}},
+		{cli.GroupRun, []*cobra.Command{newRunCommand(a), newSolveCommand(a), newResumeCommand(a), watch.NewStatusCommand(a), watch.NewLogCommand(a), watch.NewTraceCommand(a), watch.NewServeCommand(a), watch.NewSpendCommand(a), newApproveCommand(a), control.NewCancelCommand(a), control.NewDiscardCommand(a), control.NewUndoCommand(a)}},
 		{cli.GroupLook, []*cobra.Command{newPlanCommand(a), newOutlineCommand(a), newParseCommand(a), newCheckCommand(a), newRouteCommand(a), newContextCommand(a)}},
 		{cli.GroupJudge, []*cobra.Command{judge.NewGateCommand(a), judge.NewReviewCommand(a), newExplainCommand(a), blueprints.NewBlueprintCommand(a), rulebook.NewLessonsCommand(a), rulebook.NewPatternsCommand(a)}},
 		{cli.GroupKnow, []*cobra.Command{models.NewIndexCommand(a), models.NewEnrichCommand(a), models.NewRetrieveCommand(a), learn.NewTrainingCommand(a)}},

@@ -13,6 +13,7 @@ import (
 	"github.com/runplan/runplan/agents/script"
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/cli/models"
+	"github.com/runplan/runplan/internal/cli/watch"
 	"github.com/runplan/runplan/internal/config"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/redact"
@@ -103,7 +104,7 @@ func runPlan(ctx context.Context, a *cli.App, path string, o runOptions) error {
 		return err
 	}
 	info.Agents = who.infos(p.Config.Config)
-	info.Keep(statedRequirements(p, a, info.Plan, plan, text))
+	info.Keep(watch.StatedRequirements(p, a, info.Plan, plan, text))
 	shown := routing.PrintOptions{Path: path, Extra: slices.Concat(agentLine(agent.Name(), why), who.lines(info.OnLimit), landLine(info), o.sample.lines(info))}
 	if o.dryRun && o.json {
 		return cli.AsJSON(a.Stdout, routeJSON(path, plan, decision, agent.Name(), forecastRun(ctx, a, p, plan, decision, "")))

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os/signal"
 	"strings"
 	"syscall"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/runplan/runplan/feedback"
 	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/control"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/trust"
@@ -106,7 +106,7 @@ func processFeedback(ctx context.Context, a *cli.App, id string, o selfFixOption
 			continue
 		}
 		if o.json && out.Item.ID != "" {
-			if werr := cli.AsJSON(a.Stdout, shownFeedback(out.Item)); werr != nil {
+			if werr := cli.AsJSON(a.Stdout, control.ShownFeedback(out.Item)); werr != nil {
 				return werr
 			}
 		}
@@ -114,7 +114,7 @@ func processFeedback(ctx context.Context, a *cli.App, id string, o selfFixOption
 			if ctx.Err() != nil {
 				return cli.Fail(cli.ExitInterrupted, errors.New("interrupted; what was found is kept"), "continue: runplan self-fix process")
 			}
-			return feedbackTrouble(err, cli.ExitFailed)
+			return control.FeedbackTrouble(err, cli.ExitFailed)
 		}
 		return toldOutcome(a, out, o)
 	}
@@ -166,7 +166,7 @@ func newSelfFixListCommand(a *cli.App) *cobra.Command {
 		Long:  "List the feedback of this repository and where each stands, the worst first." + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			items, err := feedbackItems(cmd.Context(), a)
+			items, err := control.FeedbackItems(cmd.Context(), a)
 			if err != nil {
 				return err
 			}
@@ -189,35 +189,6 @@ func newSelfFixListCommand(a *cli.App) *cobra.Command {
 	return cmd
 }
 
-// feedbackItems reads all feedback. A repository without feedback has none.
-func feedbackItems(ctx context.Context, a *cli.App) ([]feedback.Item, error) {
-	p, err := a.OpenProject(ctx)
-	if err != nil {
-		return nil, err
-	}
-	s, err := store.ReadFeedback(ctx, p.Layout.Feedback())
-	if errors.Is(err, fs.ErrNotExist) {
-		return []feedback.Item{}, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer s.Close()
-	rows, err := s.All(ctx)
-	if err != nil {
-		return nil, err
-	}
-	items := make([]feedback.Item, 0, len(rows))
-	for _, r := range rows {
-		i, err := feedback.Read(r)
-		if err != nil {
-			return nil, feedbackTrouble(err, cli.ExitCannotRun)
-		}
-		items = append(items, shownFeedback(i))
-	}
-	return items, nil
-}
-
 func newSelfFixShowCommand(a *cli.App) *cobra.Command {
 	var asJSONFlag bool
 	cmd := &cobra.Command{
@@ -226,7 +197,7 @@ func newSelfFixShowCommand(a *cli.App) *cobra.Command {
 		Long:  "Print a feedback with all of its words, and what became of it, step by step." + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args:  cli.ExactlyOne("the id of a feedback"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			items, err := feedbackItems(cmd.Context(), a)
+			items, err := control.FeedbackItems(cmd.Context(), a)
 			if err != nil {
 				return err
 			}

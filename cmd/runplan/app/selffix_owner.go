@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/control"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/trust"
 )
@@ -38,14 +39,14 @@ func signFeedback(ctx context.Context, a *cli.App, id string, deny bool, by trus
 		if deny {
 			i, err := l.driver.Deny(ctx, l.owner, id, by.Reason, false)
 			if err != nil {
-				return feedbackTrouble(err, cli.ExitFailed)
+				return control.FeedbackTrouble(err, cli.ExitFailed)
 			}
 			fmt.Fprintf(a.Stdout, "%s: %s\n", i.ID, i.Status)
 			return nil
 		}
 		plan, err := l.driver.Approve(ctx, l.owner, id, by)
 		if err != nil {
-			return feedbackTrouble(cli.TrustTrouble(err), cli.ExitFailed)
+			return control.FeedbackTrouble(cli.TrustTrouble(err), cli.ExitFailed)
 		}
 		fmt.Fprintf(a.Stdout, "plan %d of %s is approved. To continue: runplan self-fix process\n", plan.Round, plan.FeedbackID)
 		return nil
@@ -65,7 +66,7 @@ three in all.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.E
 			return withLoop(cmd.Context(), a, "a denial", func(l *selfFix) error {
 				i, err := l.driver.Deny(cmd.Context(), l.owner, strings.TrimPrefix(args[0], "feedback/"), reason, again)
 				if err != nil {
-					return feedbackTrouble(err, cli.ExitFailed)
+					return control.FeedbackTrouble(err, cli.ExitFailed)
 				}
 				fmt.Fprintf(a.Stdout, "%s: %s\n", i.ID, i.Status)
 				return nil
@@ -88,7 +89,7 @@ func newSelfFixRecordCommand(a *cli.App) *cobra.Command {
 			return withLoop(cmd.Context(), a, "recording", func(l *selfFix) error {
 				i, err := l.driver.RecordPR(cmd.Context(), args[0], pr)
 				if err != nil {
-					return feedbackTrouble(err, cli.ExitFailed)
+					return control.FeedbackTrouble(err, cli.ExitFailed)
 				}
 				fmt.Fprintf(a.Stdout, "%s: %s\n", i.ID, i.Status)
 				return nil
@@ -111,7 +112,7 @@ change request that there are stay too. A fix that was merged is closed by its r
 			return withLoop(cmd.Context(), a, "closing a feedback", func(l *selfFix) error {
 				i, err := l.driver.Close(cmd.Context(), l.owner, strings.TrimPrefix(args[0], "feedback/"), reason)
 				if err != nil {
-					return feedbackTrouble(err, cli.ExitFailed)
+					return control.FeedbackTrouble(err, cli.ExitFailed)
 				}
 				fmt.Fprintf(a.Stdout, "%s: %s\n", i.ID, i.Status)
 				return nil

@@ -13,6 +13,7 @@ import (
 
 	"github.com/runplan/runplan/feedback"
 	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/control"
 )
 
 func newSelfFixToolCommand(a *cli.App) *cobra.Command {
@@ -83,7 +84,7 @@ func selfFixTool(ctx context.Context, a *cli.App, name, given string) error {
 		return cli.Usage(err, "docs/feedback.md shows what each tool takes")
 	}
 	if err != nil {
-		return feedbackTrouble(err, cli.ExitFailed)
+		return control.FeedbackTrouble(err, cli.ExitFailed)
 	}
 	return cli.AsJSON(a.Stdout, out)
 }

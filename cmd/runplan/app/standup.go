@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/control"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/ledger"
@@ -88,21 +89,21 @@ func standup(ctx context.Context, a *cli.App, p *cli.Project, from, to time.Time
 	if len(lines) > 0 {
 		s.Spent = ledger.Add(lines).String()
 	}
-	waiting, err := waiting(ctx, a, p)
+	waiting, err := control.Waiting(ctx, a, p)
 	if err != nil {
 		return s, err
 	}
 	for _, w := range waiting {
 		if w.Answered == "" {
-			s.Inbox = append(s.Inbox, fmt.Sprintf("%s: %s of %s waits for approval: runplan approve %s", s.Repository, w.what(), ui.Sanitize(w.Plan), w.ID))
+			s.Inbox = append(s.Inbox, fmt.Sprintf("%s: %s of %s waits for approval: runplan approve %s", s.Repository, w.What(), ui.Sanitize(w.Plan), w.ID))
 		}
 	}
-	items, err := inboxItems(ctx, a, false)
+	items, err := control.InboxItems(ctx, a, false)
 	if err != nil {
 		return s, err
 	}
 	for _, i := range items {
-		s.Inbox = append(s.Inbox, fmt.Sprintf("%s %d (%s): %s", i.Kind, i.ID, repoName(i), ui.Cut(ui.Sanitize(i.Body), 2*cellWidth, "…")))
+		s.Inbox = append(s.Inbox, fmt.Sprintf("%s %d (%s): %s", i.Kind, i.ID, control.RepoName(i), ui.Cut(ui.Sanitize(i.Body), 2*cellWidth, "…")))
 	}
 	k, err := a.Keeper()
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/watch"
 	"github.com/runplan/runplan/runner"
 )
 
@@ -31,7 +32,7 @@ func TestEventsThatNobodyGetsAreToldOnce(t *testing.T) {
 	if got := told.String(); strings.Count(got, "print the events: no space left on device") != 1 || !strings.Contains(got, "runplan log --json has all of them") {
 		t.Errorf("told %q", got)
 	}
-	if err := printJSONLine(&cli.App{Stdout: &out}, 1); err == nil {
+	if err := watch.PrintJSONLine(&cli.App{Stdout: &out}, 1); err == nil {
 		t.Error("a line that could not be printed is no error")
 	}
 }

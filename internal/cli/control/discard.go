@@ -1,4 +1,4 @@
-package app
+package control
 
 import (
 	"cmp"
@@ -18,7 +18,8 @@ import (
 	"github.com/runplan/runplan/runner/local"
 )
 
-func newDiscardCommand(a *cli.App) *cobra.Command {
+// NewDiscardCommand returns the command discard.
+func NewDiscardCommand(a *cli.App) *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
 		Use:   "discard RUN",
@@ -102,7 +103,7 @@ func merged(s runner.Summary) int {
 // hold finds the run with the given name, locks it and verifies its journal, so that its summary can be believed. It is an
 // error if the run is running, or if the name is the beginning of several ids.
 func hold(ctx context.Context, a *cli.App, p *cli.Project, name string) (runner.Summary, *local.Lock, error) {
-	s, err := oneRun(ctx, p, name)
+	s, err := OneRun(ctx, p, name)
 	if err != nil {
 		return s, nil, err
 	}
@@ -129,8 +130,8 @@ func hold(ctx context.Context, a *cli.App, p *cli.Project, name string) (runner.
 	return verified[0], lock, nil
 }
 
-// oneRun finds the one run that a name selects, which must not be running.
-func oneRun(ctx context.Context, p *cli.Project, name string) (runner.Summary, error) {
+// OneRun finds the one run that a name selects, which must not be running.
+func OneRun(ctx context.Context, p *cli.Project, name string) (runner.Summary, error) {
 	sums, err := p.Summaries(ctx, runner.Filter{})
 	if err != nil {
 		return runner.Summary{}, err
@@ -194,13 +195,13 @@ func writeAfterwards(ctx context.Context, a *cli.App, p *cli.Project, ev runner.
 // clearAfter removes the worktrees and branches of a slug whose runs are over. It returns what it removed and what it
 // kept.
 func clearAfter(ctx context.Context, p *cli.Project, slug string, all bool) ([]local.Leftover, error) {
-	found, err := leftAfter(ctx, p, slug, all)
+	found, err := LeftAfter(ctx, p, slug, all)
 	if err != nil {
 		return nil, err
 	}
 	var out []local.Leftover
 	for _, x := range found {
-		if err := removeLeftover(ctx, p, x); err != nil {
+		if err := RemoveLeftover(ctx, p, x); err != nil {
 			return out, err
 		}
 		out = append(out, x)
@@ -208,9 +209,9 @@ func clearAfter(ctx context.Context, p *cli.Project, slug string, all bool) ([]l
 	return out, nil
 }
 
-// leftAfter lists the worktrees and branches of a slug, as if its runs were over.
-func leftAfter(ctx context.Context, p *cli.Project, slug string, all bool) ([]local.Leftover, error) {
-	active, err := active(ctx, p)
+// LeftAfter lists the worktrees and branches of a slug, as if its runs were over.
+func LeftAfter(ctx context.Context, p *cli.Project, slug string, all bool) ([]local.Leftover, error) {
+	active, err := Active(ctx, p)
 	if err != nil {
 		return nil, err
 	}

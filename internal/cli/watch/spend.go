@@ -1,4 +1,4 @@
-package app
+package watch
 
 import (
 	"cmp"
@@ -34,7 +34,8 @@ type spentRun struct {
 	Total   ledger.Sum `json:"total"`
 }
 
-func newSpendCommand(a *cli.App) *cobra.Command {
+// NewSpendCommand returns the command spend.
+func NewSpendCommand(a *cli.App) *cobra.Command {
 	var asJSONFlag, all bool
 	var by string
 	cmd := &cobra.Command{

@@ -1,4 +1,4 @@
-package app
+package watch
 
 import (
 	"cmp"
@@ -15,6 +15,7 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/control"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/store"
@@ -129,11 +130,11 @@ func previewResume(ctx context.Context, a *cli.App, run string) (page.Outcome, e
 // previewDiscard lists the worktrees and branches that discard would remove or keep.
 func previewDiscard(ctx context.Context, a *cli.App, p *cli.Project, run string) (page.Outcome, error) {
 	var out page.Outcome
-	s, err := oneRun(ctx, p, run)
+	s, err := control.OneRun(ctx, p, run)
 	if err != nil {
 		return out, hinted(err)
 	}
-	found, err := leftAfter(ctx, p, s.Slug, false)
+	found, err := control.LeftAfter(ctx, p, s.Slug, false)
 	if err != nil {
 		return out, err
 	}

@@ -1,4 +1,4 @@
-package app
+package watch
 
 import (
 	"context"
@@ -28,7 +28,8 @@ type traceOptions struct {
 	run, at              string
 }
 
-func newTraceCommand(a *cli.App) *cobra.Command {
+// NewTraceCommand returns the command trace.
+func NewTraceCommand(a *cli.App) *cobra.Command {
 	var o traceOptions
 	cmd := &cobra.Command{
 		Use:   "trace [WHAT]",
@@ -167,7 +168,7 @@ func (t *tracing) report(ctx context.Context, run string, older bool) (*trace.Re
 	if r := t.reports[id]; r != nil {
 		return r, nil
 	}
-	r, err := tracedRun(ctx, t.project, t.app, t.journal, t.runs, run, older)
+	r, err := TracedRun(ctx, t.project, t.app, t.journal, t.runs, run, older)
 	if err != nil {
 		return nil, err
 	}
@@ -178,8 +179,8 @@ func (t *tracing) report(ctx context.Context, run string, older bool) (*trace.Re
 	return r, nil
 }
 
-// tracedRun reads the data of a report and builds it, without data from git.
-func tracedRun(ctx context.Context, p *cli.Project, a *cli.App, j *store.Journal, runs []store.Run, id string, older bool) (*trace.Report, error) {
+// TracedRun reads the data of a report and builds it, without data from git.
+func TracedRun(ctx context.Context, p *cli.Project, a *cli.App, j *store.Journal, runs []store.Run, id string, older bool) (*trace.Report, error) {
 	var in trace.Input
 	plan, begun := "", false
 	for _, r := range runs {
@@ -200,7 +201,7 @@ func tracedRun(ctx context.Context, p *cli.Project, a *cli.App, j *store.Journal
 	if len(in.Runs) == 0 {
 		return nil, cli.NoSuchRun(id)
 	}
-	text, err := os.ReadFile(planFileOf(p, plan))
+	text, err := os.ReadFile(PlanFileOf(p, plan))
 	if err == nil {
 		in.Text = []byte(a.Redactor(p).String(string(text)))
 		if _, err := planparse.Parse(plan, in.Text); err != nil {
@@ -238,16 +239,16 @@ func readRun(ctx context.Context, j *store.Journal, id string) (trace.Run, error
 	return run, err
 }
 
-// planFileOf returns the path of a run's plan.
-func planFileOf(p *cli.Project, plan string) string {
+// PlanFileOf returns the path of a run's plan.
+func PlanFileOf(p *cli.Project, plan string) string {
 	if filepath.IsAbs(plan) {
 		return plan
 	}
 	return filepath.Join(p.Repo.Root, filepath.FromSlash(plan))
 }
 
-// statedRequirements returns the requirements near the plan that a run stores.
-func statedRequirements(p *cli.Project, a *cli.App, name string, plan *planparse.Plan, text []byte) []runner.RequirementInfo {
+// StatedRequirements returns the requirements near the plan that a run stores.
+func StatedRequirements(p *cli.Project, a *cli.App, name string, plan *planparse.Plan, text []byte) []runner.RequirementInfo {
 	hidden := []byte(a.Redactor(p).String(string(text)))
 	return stated(p, a, name, hidden).Info(plan, hidden)
 }

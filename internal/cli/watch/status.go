@@ -1,4 +1,5 @@
-package app
+// Package watch holds the commands that show runs: status, log, spend, trace and serve.
+package watch
 
 import (
 	"context"
@@ -21,7 +22,8 @@ import (
 // statusOptions are the flags of status.
 type statusOptions struct{ json, all, lines, metrics bool }
 
-func newStatusCommand(a *cli.App) *cobra.Command {
+// NewStatusCommand returns the command status.
+func NewStatusCommand(a *cli.App) *cobra.Command {
 	var o statusOptions
 	cmd := &cobra.Command{
 		Use:   "status [RUN]",
@@ -122,7 +124,8 @@ func standing(ctx context.Context, p *cli.Project, sums []runner.Summary) ([]rep
 // logOptions are the flags of log.
 type logOptions struct{ json, follow, decisions, sampling bool }
 
-func newLogCommand(a *cli.App) *cobra.Command {
+// NewLogCommand returns the command log.
+func NewLogCommand(a *cli.App) *cobra.Command {
 	var o logOptions
 	cmd := &cobra.Command{
 		Use:   "log [RUN|decisions|sampling]",
@@ -200,7 +203,7 @@ func log(ctx context.Context, a *cli.App, p *cli.Project, name string, asJSON, f
 			}
 			next, ended, looked = ev.Seq+1, ev.Kind == runner.RunFinished || ev.Kind.Afterwards(), time.Now()
 			if asJSON {
-				if err := printJSONLine(a, ev); err != nil {
+				if err := PrintJSONLine(a, ev); err != nil {
 					return err
 				}
 				continue

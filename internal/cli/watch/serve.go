@@ -1,4 +1,4 @@
-package app
+package watch
 
 import (
 	"context"
@@ -17,6 +17,7 @@ import (
 	"github.com/runplan/runplan/agents/stream"
 	"github.com/runplan/runplan/gates/blueprint"
 	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/control"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/web"
 	"github.com/runplan/runplan/runner/page"
@@ -29,7 +30,8 @@ type serveOptions struct {
 	open     bool
 }
 
-func newServeCommand(a *cli.App) *cobra.Command {
+// NewServeCommand returns the command serve.
+func NewServeCommand(a *cli.App) *cobra.Command {
 	var o serveOptions
 	cmd := &cobra.Command{
 		Use:   "serve",
@@ -120,8 +122,8 @@ func listen(ctx context.Context, a *cli.App, p *cli.Project, o serveOptions) (*w
 	return server, nil
 }
 
-// serveBeside serves the page during a run in this process. It returns a function that stops the server.
-func serveBeside(ctx context.Context, a *cli.App, p *cli.Project, note func(string)) (stop func(), err error) {
+// ServeBeside serves the page during a run in this process. It returns a function that stops the server.
+func ServeBeside(ctx context.Context, a *cli.App, p *cli.Project, note func(string)) (stop func(), err error) {
 	server, err := listen(ctx, a, p, serveOptions{addr: "127.0.0.1:0"})
 	if err != nil {
 		return nil, err
@@ -153,7 +155,7 @@ func waitingFor(ctx context.Context, a *cli.App, p *cli.Project) page.Waiting {
 			trouble(err)
 		}
 	}
-	jobs, err := waitingFeedback(ctx, a, p)
+	jobs, err := control.WaitingFeedback(ctx, a, p)
 	trouble(err)
 	for _, j := range jobs {
 		w.Jobs = append(w.Jobs, page.Job{ID: j.ID, Change: j.Title, Why: j.Question, Plan: j.Plan, Text: planText(p, j.Plan), Since: j.Since})
@@ -166,7 +168,7 @@ func waitingFor(ctx context.Context, a *cli.App, p *cli.Project) page.Waiting {
 			Recommendation: i.Recommendation, File: i.File, At: i.At,
 		})
 	}
-	said, err := inboxItems(ctx, a, false)
+	said, err := control.InboxItems(ctx, a, false)
 	trouble(err)
 	for _, i := range said {
 		w.Inbox = append(w.Inbox, page.Said{ID: i.ID, Kind: i.Kind, Body: i.Body, Reply: i.Reply, From: i.Channel, Repo: i.Repo, At: i.At})

@@ -1,4 +1,4 @@
-package app
+package control
 
 import (
 	"cmp"
@@ -16,7 +16,8 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-func newUndoCommand(a *cli.App) *cobra.Command {
+// NewUndoCommand returns the command undo.
+func NewUndoCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:     "undo RUN",
 		Short:   "Revert what a run landed, with one commit",

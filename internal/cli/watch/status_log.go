@@ -1,4 +1,4 @@
-package app
+package watch
 
 import (
 	"context"
@@ -51,7 +51,7 @@ func logDecisions(ctx context.Context, a *cli.App, p *cli.Project, name string, 
 		found = true
 		switch {
 		case asJSON:
-			if err := printJSONLine(a, l); err != nil {
+			if err := PrintJSONLine(a, l); err != nil {
 				return err
 			}
 		case l.Kind == "":
@@ -79,7 +79,7 @@ func logSampling(ctx context.Context, a *cli.App, p *cli.Project, name string, a
 	if asJSON {
 		for _, e := range events {
 			if e.Kind == runner.Sampled || e.Kind == runner.Judged {
-				if err := printJSONLine(a, e); err != nil {
+				if err := PrintJSONLine(a, e); err != nil {
 					return err
 				}
 			}
@@ -99,7 +99,8 @@ func logSampling(ctx context.Context, a *cli.App, p *cli.Project, name string, a
 	return nil
 }
 
-func printJSONLine(a *cli.App, v any) error {
+// PrintJSONLine prints a value as one line of JSON.
+func PrintJSONLine(a *cli.App, v any) error {
 	line, err := json.Marshal(v)
 	if err != nil {
 		return err
