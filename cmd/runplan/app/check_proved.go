@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"slices"
 
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/watch"
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/ui"
@@ -33,10 +35,10 @@ type proved struct {
 
 // provedOf finds which tasks of a plan are proven by runs. It returns nil without a repository or a run. Errors are
 // only warnings, because the check does not need this result.
-func (a *App) provedOf(ctx context.Context, path string) *proved {
-	r, err := a.tracedPlan(ctx, path)
+func provedOf(ctx context.Context, a *cli.App, path string) *proved {
+	r, err := tracedPlan(ctx, a, path)
 	if err != nil {
-		fmt.Fprintf(a.Stderr, "runplan: cannot read what runs proved of %s: %s\n", path, ui.Sanitize(a.redactor(nil).String(err.Error())))
+		fmt.Fprintf(a.Stderr, "runplan: cannot read what runs proved of %s: %s\n", path, ui.Sanitize(a.Redactor(nil).String(err.Error())))
 	}
 	if r == nil {
 		return nil
@@ -46,19 +48,19 @@ func (a *App) provedOf(ctx context.Context, path string) *proved {
 }
 
 // tracedPlan traces the newest run of a plan and its older runs. It returns nil if there is no run.
-func (a *App) tracedPlan(ctx context.Context, path string) (*trace.Report, error) {
-	p, err := a.openProject(ctx)
+func tracedPlan(ctx context.Context, a *cli.App, path string) (*trace.Report, error) {
+	p, err := a.OpenProject(ctx)
 	if errors.Is(err, git.ErrNotRepo) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	plan, err := p.planPath(path)
+	plan, err := p.PlanPath(path)
 	if err != nil {
 		return nil, err
 	}
-	j, err := store.OpenExistingJournal(ctx, p.layout.Journal())
+	j, err := store.OpenExistingJournal(ctx, p.Layout.Journal())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -74,7 +76,7 @@ func (a *App) tracedPlan(ctx context.Context, path string) (*trace.Report, error
 	if i < 0 {
 		return nil, nil
 	}
-	return p.tracedRun(ctx, a, j, runs, runs[i].ID, true)
+	return watch.TracedRun(ctx, p, a, j, runs, runs[i].ID, true)
 }
 
 func printProved(w io.Writer, p *proved) {

@@ -3,18 +3,18 @@ package app
 import (
 	_ "embed"
 	"io"
-	"maps"
 	"os"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/runplan/runplan/agents/command"
-	"github.com/runplan/runplan/agents/script"
-	"github.com/runplan/runplan/agents/solver"
 	"github.com/runplan/runplan/gates/suite"
-	"github.com/runplan/runplan/internal/proc"
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/control"
+	"github.com/runplan/runplan/internal/cli/judge"
+	"github.com/runplan/runplan/internal/cli/rulebook"
+	"github.com/runplan/runplan/internal/cli/watch"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/routing"
@@ -22,13 +22,13 @@ import (
 )
 
 // completer completes arguments and flag values from what the repository holds.
-type completer struct{ app *App }
+type completer struct{ app *cli.App }
 
 // addCompletions registers shell completion for arguments and flag values.
-func addCompletions(a *App, root *cobra.Command) {
+func addCompletions(a *cli.App, root *cobra.Command) {
 	for _, name := range []string{"run", "parse", "check", "route", "serve"} {
 		if cmd, _, err := root.Find([]string{name}); err == nil {
-			cmd.ValidArgsFunction = completePlan
+			cmd.ValidArgsFunction = cli.CompletePlan
 		}
 	}
 	c := completer{a}
@@ -41,7 +41,7 @@ func addCompletions(a *App, root *cobra.Command) {
 		}
 	}
 	flags := map[string]cobra.CompletionFunc{
-		"agent": a.completeAgent, "from": c.completeBatch, "to": c.completeBatch, "redo": c.completeBatch,
+		"agent": a.CompleteAgent, "from": c.completeBatch, "to": c.completeBatch, "redo": c.completeBatch,
 		"sequential-after": c.completeBatch, "sample-batch": c.completeBatchValue, "model-override": c.completeBatchValue,
 		"land": cobra.FixedCompletions([]string{"branch", "ff", "pr"}, cobra.ShellCompDirectiveNoFileComp),
 	}
@@ -74,20 +74,20 @@ func (c completer) completeRuns(root *cobra.Command) {
 // completeRun completes the ids of runs that suit the command. If runs cannot be listed it offers nothing, because the
 // command itself reports the error.
 func (c completer) completeRun(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	p, err := c.app.openProject(cmd.Context())
+	p, err := c.app.OpenProject(cmd.Context())
 	if err != nil || len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	if cmd.Name() == "approve" {
-		waiting, _ := c.app.waiting(cmd.Context(), p)
+		waiting, _ := control.Waiting(cmd.Context(), c.app, p)
 		var ids []string
 		for _, w := range waiting {
 			ids = append(ids, cobra.CompletionWithDesc(w.ID, ui.Sanitize(w.Plan)))
 		}
 		return ids, cobra.ShellCompDirectiveNoFileComp
 	}
-	sums, _ := p.summaries(cmd.Context(), runner.Filter{})
-	p.lookAlive(sums)
+	sums, _ := p.Summaries(cmd.Context(), runner.Filter{})
+	p.LookAlive(sums)
 	var ids []string
 	for _, s := range sums {
 		suits := true
@@ -106,46 +106,12 @@ func (c completer) completeRun(cmd *cobra.Command, args []string, _ string) ([]s
 	return ids, cobra.ShellCompDirectiveNoFileComp
 }
 
-func completePlan(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	return []string{"md"}, cobra.ShellCompDirectiveFilterFileExt
-}
-
-// completeAgent completes the names of agents: those that are built in, those of the settings, and the known CLIs. If the
-// settings cannot be read it leaves theirs out, because the command itself reports the error.
-func (a *App) completeAgent(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	names := []string{
-		cobra.CompletionWithDesc(script.Name, "built in: carries out literal plans"),
-		cobra.CompletionWithDesc(solver.Name, "built in: asks a local model"),
-	}
-	var own []string
-	if p, err := a.openProject(cmd.Context()); err == nil {
-		own = slices.Sorted(maps.Keys(p.config.Agents))
-	}
-	for _, name := range own {
-		names = append(names, cobra.CompletionWithDesc(name, "of the configuration"))
-	}
-	for _, preset := range command.Presets() {
-		if slices.Contains(own, preset.Name) {
-			continue
-		}
-		state := "not installed"
-		if _, err := proc.LookPath(preset.Program, a.Environ); err == nil {
-			state = "installed"
-		}
-		names = append(names, cobra.CompletionWithDesc(preset.Name, state))
-	}
-	return names, cobra.ShellCompDirectiveNoFileComp
-}
-
 // completePlanBatch completes a plan, then the number of one of its batches.
 func (c completer) completePlanBatch(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 	if len(args) == 1 {
 		return c.completeBatch(cmd, args, word)
 	}
-	return completePlan(cmd, args, word)
+	return cli.CompletePlan(cmd, args, word)
 }
 
 // completeBatch completes the numbers of batches, each with its title, after a comma too.
@@ -177,20 +143,20 @@ func (c completer) completeBatchValue(cmd *cobra.Command, args []string, word st
 // batchesFor returns the batches of the plan or the run that args name, or those of the run that resume would take.
 func (c completer) batchesFor(cmd *cobra.Command, args []string) []planparse.Batch {
 	if len(args) > 0 {
-		if plan, _, err := readPlan(args[0]); err == nil {
+		if plan, _, err := cli.ReadPlan(args[0]); err == nil {
 			return plan.Batches
 		}
 	}
-	p, err := c.app.openProject(cmd.Context())
+	p, err := c.app.OpenProject(cmd.Context())
 	if err != nil {
 		return nil
 	}
-	sums, _ := p.summaries(cmd.Context(), runner.Filter{})
+	sums, _ := p.Summaries(cmd.Context(), runner.Filter{})
 	for _, s := range sums {
 		if len(args) > 0 && !strings.HasPrefix(s.Run, args[0]) || len(args) == 0 && s.Status.Over() {
 			continue
 		}
-		if plan, _, err := readPlan(p.planFileOf(s.Plan)); err == nil {
+		if plan, _, err := cli.ReadPlan(watch.PlanFileOf(p, s.Plan)); err == nil {
 			return plan.Batches
 		}
 	}
@@ -199,16 +165,16 @@ func (c completer) batchesFor(cmd *cobra.Command, args []string) []planparse.Bat
 
 // completeGate completes the names of the gates of this tree, and of their families, after a comma too.
 func (c completer) completeGate(cmd *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
-	p, err := c.app.openProject(cmd.Context())
+	p, err := c.app.OpenProject(cmd.Context())
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	self, _ := os.Executable()
-	settings, done := c.app.suiteOf(p, self, false, c.app.ruleBooks(cmd.Context(), p))
+	settings, done := judge.SuiteOf(c.app, p, self, false, rulebook.OpenRuleBooks(cmd.Context(), c.app, p))
 	defer done()
 	before := word[:strings.LastIndexByte(word, ',')+1]
 	var found []string
-	for _, g := range suite.All(p.repo.Root, settings) {
+	for _, g := range suite.All(p.Repo.Root, settings) {
 		i := g.Info()
 		found = append(found, cobra.CompletionWithDesc(before+i.Name, ui.Sanitize(i.Command)))
 		if family, _, ok := strings.Cut(i.Name, ":"); ok && !slices.Contains(found, before+family) {
@@ -220,7 +186,7 @@ func (c completer) completeGate(cmd *cobra.Command, _ []string, word string) ([]
 
 // completeLesson completes the ids of lessons, each with its title.
 func (c completer) completeLesson(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	lib, _, err := c.app.lessonLibrary(cmd.Context())
+	lib, _, err := rulebook.LessonLibrary(cmd.Context(), c.app)
 	if err != nil || len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

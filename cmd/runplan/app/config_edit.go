@@ -12,36 +12,37 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/runplan/runplan/internal/atomicfile"
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/config"
 )
 
-func newConfigSetCommand(a *App) *cobra.Command {
+func newConfigSetCommand(a *cli.App) *cobra.Command {
 	var user bool
 	c := &cobra.Command{
 		Use:   "set KEY VALUE",
 		Short: "Change one setting in a file",
 		Long: `Set a key in .runplan/config.toml, or in your own file with --user. Comments and the order of the file stay.
-A value that is not valid is refused, and nothing is written. Lists are written as in TOML: '["lint", "tests"]'.` + exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun),
+A value that is not valid is refused, and nothing is written. Lists are written as in TOML: '["lint", "tests"]'.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
 		Args:              cobra.ExactArgs(2),
 		ValidArgsFunction: completeKeys,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.editConfig(cmd.Context(), args[0], &args[1], user)
+			return editConfig(cmd.Context(), a, args[0], &args[1], user)
 		},
 	}
 	c.Flags().BoolVar(&user, "user", false, "in your user configuration, for all repositories")
 	return c
 }
 
-func newConfigUnsetCommand(a *App) *cobra.Command {
+func newConfigUnsetCommand(a *cli.App) *cobra.Command {
 	var user bool
 	c := &cobra.Command{
 		Use:               "unset KEY",
 		Short:             "Remove a setting from a file; the default applies again",
-		Long:              `Remove a key from .runplan/config.toml, or from your own file with --user.` + exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun),
+		Long:              `Remove a key from .runplan/config.toml, or from your own file with --user.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeKeys,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.editConfig(cmd.Context(), args[0], nil, user)
+			return editConfig(cmd.Context(), a, args[0], nil, user)
 		},
 	}
 	c.Flags().BoolVar(&user, "user", false, "in your user configuration, for all repositories")
@@ -60,8 +61,8 @@ func completeKeys(_ *cobra.Command, args []string, _ string) ([]string, cobra.Sh
 }
 
 // editConfig changes one key of a file. The whole configuration is loaded with the new text before it is written.
-func (a *App) editConfig(ctx context.Context, key string, value *string, user bool) error {
-	if err := a.notAnAgent("a change of settings"); err != nil {
+func editConfig(ctx context.Context, a *cli.App, key string, value *string, user bool) error {
+	if err := a.NotAnAgent("a change of settings"); err != nil {
 		return err
 	}
 	own, err := config.UserFile(a.Getenv)
@@ -70,12 +71,12 @@ func (a *App) editConfig(ctx context.Context, key string, value *string, user bo
 	}
 	files, file := []string{own}, own
 	if !user {
-		root, err := a.rootHere(ctx)
+		root, err := a.RootHere(ctx)
 		if err != nil {
 			return err
 		}
 		if root == "" {
-			return usage(errors.New("not inside a git repository"), "change into one, or set it for all repositories: --user")
+			return cli.Usage(errors.New("not inside a git repository"), "change into one, or set it for all repositories: --user")
 		}
 		file = filepath.Join(root, ".runplan", "config.toml")
 		files = append(files, file)
@@ -86,10 +87,10 @@ func (a *App) editConfig(ctx context.Context, key string, value *string, user bo
 	}
 	changed, err := config.Edit(text, key, value)
 	if err != nil {
-		return usage(fmt.Errorf("%s: %w", a.shown(file), err), "runplan config --keys lists what can be set")
+		return cli.Usage(fmt.Errorf("%s: %w", shownFile(a, file), err), "runplan config --keys lists what can be set")
 	}
-	if err := a.tryConfig(files, file, changed); err != nil {
-		return usage(err, "nothing was written; runplan config --keys lists what can be set")
+	if err := tryConfig(a, files, file, changed); err != nil {
+		return cli.Usage(err, "nothing was written; runplan config --keys lists what can be set")
 	}
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err
@@ -98,15 +99,15 @@ func (a *App) editConfig(ctx context.Context, key string, value *string, user bo
 		return fmt.Errorf("write the settings: %w", err)
 	}
 	if value == nil {
-		fmt.Fprintf(a.Stdout, "%s: %s is no longer set\n", a.shown(file), key)
+		fmt.Fprintf(a.Stdout, "%s: %s is no longer set\n", shownFile(a, file), key)
 		return nil
 	}
-	fmt.Fprintf(a.Stdout, "%s: %s = %s\n", a.shown(file), key, *value)
+	fmt.Fprintf(a.Stdout, "%s: %s = %s\n", shownFile(a, file), key, *value)
 	return nil
 }
 
 // tryConfig loads the configuration with a new text of one of its files.
-func (a *App) tryConfig(files []string, file string, text []byte) error {
+func tryConfig(a *cli.App, files []string, file string, text []byte) error {
 	dir, err := os.MkdirTemp("", "runplan-config-")
 	if err != nil {
 		return err
@@ -122,8 +123,8 @@ func (a *App) tryConfig(files []string, file string, text []byte) error {
 	return err
 }
 
-// shown returns a path relative to the current folder where that is shorter.
-func (a *App) shown(file string) string {
+// shownFile returns a path relative to the current folder where that is shorter.
+func shownFile(a *cli.App, file string) string {
 	wd, err := os.Getwd()
 	if err != nil {
 		return file

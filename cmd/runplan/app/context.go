@@ -14,6 +14,9 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/suite"
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/judge"
+	"github.com/runplan/runplan/internal/cli/models"
 	"github.com/runplan/runplan/internal/config"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/redact"
@@ -32,7 +35,7 @@ type contextOptions struct {
 	base string
 }
 
-func newContextCommand(a *App) *cobra.Command {
+func newContextCommand(a *cli.App) *cobra.Command {
 	var o contextOptions
 	cmd := &cobra.Command{
 		Use:   "context PLAN.md BATCH",
@@ -48,15 +51,17 @@ words of the batch. Without ast-grep the style of Go code only is told.
 
 The block goes to standard output, the table to standard error. [context] in the configuration
 has the figures: tokens, ref_lines, ref_lines_least, commits, progress_lines, similarity.` +
-			exitStatus(exitOK, exitUsage, exitCannotRun),
+			cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 2 {
-				return usage(fmt.Errorf("%s needs the path of a plan and the number of a batch", cmd.CommandPath()), "see: %s --help", cmd.CommandPath())
+				return cli.Usage(fmt.Errorf("%s needs the path of a plan and the number of a batch", cmd.CommandPath()), "see: %s --help", cmd.CommandPath())
 			}
 			return nil
 		},
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.context(cmd.Context(), args[0], args[1], o) },
-		ValidArgsFunction: completePlan,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return showContext(cmd.Context(), a, args[0], args[1], o)
+		},
+		ValidArgsFunction: cli.CompletePlan,
 	}
 	f := cmd.Flags()
 	f.BoolVar(&o.json, "json", false, "print a JSON object with the whole brief")
@@ -72,59 +77,59 @@ type contextResult struct {
 	briefing.Composed
 }
 
-func (a *App) context(ctx context.Context, path, batch string, o contextOptions) error {
-	plan, _, err := readPlan(path)
+func showContext(ctx context.Context, a *cli.App, path, batch string, o contextOptions) error {
+	plan, _, err := cli.ReadPlan(path)
 	if err != nil {
 		return err
 	}
-	if err := invalid(path, plan); err != nil {
+	if err := cli.Invalid(path, plan); err != nil {
 		return err
 	}
 	b, err := batchOf(path, plan, batch)
 	if err != nil {
 		return err
 	}
-	p, err := a.openProject(ctx)
+	p, err := a.OpenProject(ctx)
 	if err != nil {
 		return err
 	}
-	h, err := p.pastOf(ctx, path)
+	h, err := pastOf(ctx, p, path)
 	if err != nil {
 		return err
 	}
-	base, err := p.baseOf(ctx, h, o.base)
+	base, err := baseOf(ctx, p, h, o.base)
 	if err != nil {
 		return err
 	}
-	name, err := p.planPath(path)
+	name, err := p.PlanPath(path)
 	if err != nil {
 		return err
 	}
 	s := briefing.Sources{
-		Input: h.input(p.layout, plan, b, filepath.Base(path)), Repo: p.repo, Commit: base, Plan: name, From: h.sum.Base, Run: h.sum.Run, Progress: p.layout.Progress(),
-		Failures: p.failures(func(text string) { fmt.Fprintf(a.Stderr, "warning: %s\n", ui.Sanitize(text)) }),
+		Input: h.input(p.Layout, plan, b, filepath.Base(path)), Repo: p.Repo, Commit: base, Plan: name, From: h.sum.Base, Run: h.sum.Run, Progress: p.Layout.Progress(),
+		Failures: failureStore(p, func(text string) { fmt.Fprintf(a.Stderr, "warning: %s\n", ui.Sanitize(text)) }),
 	}
-	s.Where = a.where(p)
-	s.Limits, s.Protected = contextLimits(p.config.Context), p.config.Gates.Protected
-	if err := a.lookAtTree(ctx, p, base, &s.Input); err != nil {
+	s.Where = models.Where(a, p)
+	s.Limits, s.Protected = contextLimits(p.Config.Context), p.Config.Gates.Protected
+	if err := lookAtTree(ctx, a, p, base, &s.Input); err != nil {
 		return err
 	}
 	in, err := briefing.Gather(ctx, s)
 	if err != nil {
-		return fail(exitCannotRun, err, "")
+		return cli.Fail(cli.ExitCannotRun, err, "")
 	}
 	c := briefing.Compose(in)
 	if o.json {
-		return asJSON(a.Stdout, contextResult{b.Key, base, h.sum.Run, c})
+		return cli.AsJSON(a.Stdout, contextResult{b.Key, base, h.sum.Run, c})
 	}
 	if _, err := fmt.Fprint(a.Stdout, c.Block); err != nil {
 		return err
 	}
-	return a.showParts(c, base, h)
+	return showParts(a, c, base, h)
 }
 
 // showParts prints which parts are in the brief and which were left out.
-func (a *App) showParts(c briefing.Composed, base string, h past) error {
+func showParts(a *cli.App, c briefing.Composed, base string, h past) error {
 	if c.Budget == 0 {
 		fmt.Fprintln(a.Stderr, "no context block: [context] tokens is 0")
 		return nil
@@ -141,7 +146,7 @@ func (a *App) showParts(c briefing.Composed, base string, h past) error {
 		rows = append(rows, []string{ui.Cut(ui.Sanitize(p.Name), 60, "…"), fmt.Sprint(p.Chars), fmt.Sprint(p.Tokens), what})
 	}
 	fmt.Fprintln(a.Stderr)
-	if err := table(a.Stderr, []string{"part", "characters", "tokens", ""}, rows); err != nil {
+	if err := cli.Table(a.Stderr, []string{"part", "characters", "tokens", ""}, rows); err != nil {
 		return err
 	}
 	run := "no run of this plan is active"
@@ -173,7 +178,7 @@ func batchOf(path string, plan *planparse.Plan, name string) (*planparse.Batch, 
 	if len(found) == 1 {
 		return found[0], nil
 	}
-	return nil, usage(fmt.Errorf("%s has no batch %s", path, ui.Sanitize(name)), "%s", "its batches: "+strings.Join(known, ", "))
+	return nil, cli.Usage(fmt.Errorf("%s has no batch %s", path, ui.Sanitize(name)), "%s", "its batches: "+strings.Join(known, ", "))
 }
 
 func contextLimits(c config.Context) briefing.Limits {
@@ -192,23 +197,23 @@ type past struct {
 }
 
 // pastOf reads the newest run of a plan, if it is not finished.
-func (p *project) pastOf(ctx context.Context, path string) (past, error) {
+func pastOf(ctx context.Context, p *cli.Project, path string) (past, error) {
 	h := past{failed: map[string]runner.Event{}, tests: map[string]*gates.TestCount{}}
-	name, err := p.planPath(path)
+	name, err := p.PlanPath(path)
 	if err != nil {
 		return h, err
 	}
-	sums, err := p.summaries(ctx, runner.Filter{})
+	sums, err := p.Summaries(ctx, runner.Filter{})
 	if err != nil {
 		return h, err
 	}
-	p.lookAlive(sums)
+	p.LookAlive(sums)
 	i := slices.IndexFunc(sums, func(s runner.Summary) bool { return s.Plan == name })
 	if i < 0 || sums[i].Status.Over() {
 		return h, nil
 	}
 	h.sum = sums[i]
-	j, err := p.openJournal(ctx)
+	j, err := p.OpenJournal(ctx)
 	if err != nil {
 		return h, err
 	}
@@ -275,44 +280,44 @@ func (h past) input(l local.Layout, plan *planparse.Plan, b *planparse.Batch, fi
 }
 
 // baseOf returns the commit that a batch would start from now.
-func (p *project) baseOf(ctx context.Context, h past, given string) (string, error) {
+func baseOf(ctx context.Context, p *cli.Project, h past, given string) (string, error) {
 	if given != "" {
 		if strings.HasPrefix(given, "-") {
-			return "", usage(fmt.Errorf("%q is not a commit", ui.Sanitize(given)), "")
+			return "", cli.Usage(fmt.Errorf("%q is not a commit", ui.Sanitize(given)), "")
 		}
-		commit, err := p.repo.Resolve(ctx, given)
+		commit, err := p.Repo.Resolve(ctx, given)
 		if err != nil || commit == "" {
-			return "", usage(fmt.Errorf("commit or branch %q not found", ui.Sanitize(given)), "")
+			return "", cli.Usage(fmt.Errorf("commit or branch %q not found", ui.Sanitize(given)), "")
 		}
 		return commit, nil
 	}
 	if h.sum.Run != "" {
-		tip, err := p.repo.Resolve(ctx, "refs/heads/"+h.sum.Branch)
+		tip, err := p.Repo.Resolve(ctx, "refs/heads/"+h.sum.Branch)
 		if err != nil {
-			return "", fail(exitCannotRun, err, "")
+			return "", cli.Fail(cli.ExitCannotRun, err, "")
 		}
 		return cmp.Or(tip, h.sum.Commit), nil
 	}
-	head, _, err := p.repo.Head(ctx)
+	head, _, err := p.Repo.Head(ctx)
 	if err != nil {
-		return "", usage(err, "make a first commit: git add -A && git commit -m start")
+		return "", cli.Usage(err, "make a first commit: git add -A && git commit -m start")
 	}
 	return head, nil
 }
 
 // lookAtTree finds the gates and the code style at a commit. If the checkout differs from that commit, it reads the
 // commit from a temporary folder, so that uncommitted changes have no effect.
-func (a *App) lookAtTree(ctx context.Context, p *project, base string, in *briefing.Input) error {
-	dir, done, err := p.treeAt(ctx, base)
+func lookAtTree(ctx context.Context, a *cli.App, p *cli.Project, base string, in *briefing.Input) error {
+	dir, done, err := treeAt(ctx, p, base)
 	if err != nil {
 		return err
 	}
 	defer done()
 	self, err := os.Executable()
 	if err != nil {
-		return fail(exitCannotRun, fmt.Errorf("find the runplan executable: %w", err), "")
+		return cli.Fail(cli.ExitCannotRun, fmt.Errorf("find the runplan executable: %w", err), "")
 	}
-	settings, closeGates, err := a.gateSuite(ctx, p, self, false, nil, func(string) bool { return false })
+	settings, closeGates, err := judge.GateSuite(ctx, a, p, self, false, nil, func(string) bool { return false })
 	if err != nil {
 		return err
 	}
@@ -320,9 +325,9 @@ func (a *App) lookAtTree(ctx context.Context, p *project, base string, in *brief
 	for _, g := range suite.All(dir, settings) {
 		in.Gates = append(in.Gates, g.Info())
 	}
-	style, note, err := a.styleOf(ctx, dir)
+	style, note, err := styleOf(ctx, a, dir)
 	if err != nil {
-		return fail(exitCannotRun, err, "")
+		return cli.Fail(cli.ExitCannotRun, err, "")
 	}
 	if note != "" {
 		fmt.Fprintf(a.Stderr, "skipped: %s\n", ui.Sanitize(note))
@@ -332,8 +337,8 @@ func (a *App) lookAtTree(ctx context.Context, p *project, base string, in *brief
 }
 
 // styleOf describes the code style of a folder in one line, and notes which files it skipped.
-func (a *App) styleOf(ctx context.Context, dir string) (text, note string, err error) {
-	program, err := a.astGrep(ctx)
+func styleOf(ctx context.Context, a *cli.App, dir string) (text, note string, err error) {
+	program, err := a.AstGrep(ctx)
 	if err != nil && !errors.Is(err, patterns.ErrMissing) {
 		return "", "", err
 	}
@@ -344,32 +349,32 @@ func (a *App) styleOf(ctx context.Context, dir string) (text, note string, err e
 	return style.Text(), style.Note, nil
 }
 
-// failures returns the store of failures of earlier runs.
-func (p *project) failures(note func(string)) *failures.Store {
-	return failures.Open(filepath.Join(p.layout.Root, "logs", failures.FileName), note)
+// failureStore returns the store of failures of earlier runs.
+func failureStore(p *cli.Project, note func(string)) *failures.Store {
+	return failures.Open(filepath.Join(p.Layout.Root, "logs", failures.FileName), note)
 }
 
 // treeAt returns a folder with the files of a commit.
-func (p *project) treeAt(ctx context.Context, commit string) (dir string, done func(), err error) {
+func treeAt(ctx context.Context, p *cli.Project, commit string) (dir string, done func(), err error) {
 	cannot := func(err error) (string, func(), error) {
-		return "", nil, fail(exitCannotRun, fmt.Errorf("write the files of %s to inspect them: %w", commit[:min(10, len(commit))], err), "")
+		return "", nil, cli.Fail(cli.ExitCannotRun, fmt.Errorf("write the files of %s to inspect them: %w", commit[:min(10, len(commit))], err), "")
 	}
-	head, _, _ := p.repo.Head(ctx) // "" before the first commit
-	changed, untracked, err := p.repo.Dirty(ctx)
+	head, _, _ := p.Repo.Head(ctx) // "" before the first commit
+	changed, untracked, err := p.Repo.Dirty(ctx)
 	if err != nil {
 		return cannot(err)
 	}
 	if head == commit && len(changed)+len(untracked) == 0 {
-		return p.repo.Root, func() {}, nil
+		return p.Repo.Root, func() {}, nil
 	}
 	temp, err := os.MkdirTemp("", "runplan-context-")
 	if err != nil {
 		return cannot(err)
 	}
 	dir = filepath.Join(temp, "tree")
-	env := append(slices.Clip(p.repo.Env()), "GIT_INDEX_FILE="+filepath.Join(temp, "index"))
+	env := append(slices.Clip(p.Repo.Env()), "GIT_INDEX_FILE="+filepath.Join(temp, "index"))
 	for _, args := range [][]string{{"read-tree", commit}, {"checkout-index", "--all", "--quiet", "--prefix=" + filepath.ToSlash(dir) + "/"}} {
-		if _, err := proc.Output(ctx, proc.Cmd{Args: append([]string{"git"}, args...), Dir: p.repo.Root, Env: env}); err != nil {
+		if _, err := proc.Output(ctx, proc.Cmd{Args: append([]string{"git"}, args...), Dir: p.Repo.Root, Env: env}); err != nil {
 			os.RemoveAll(temp)
 			return cannot(err)
 		}

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -10,13 +9,14 @@ import (
 	"github.com/runplan/runplan/agents"
 	"github.com/runplan/runplan/agents/price"
 	"github.com/runplan/runplan/feedback/critique"
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/judge"
 	"github.com/runplan/runplan/internal/config"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/llm"
 	"github.com/runplan/runplan/runner/local"
-	"github.com/runplan/runplan/trust"
 )
 
 // critiqueCall is the type of critique calls in the log of calls.
@@ -25,7 +25,7 @@ const critiqueCall = "critique"
 // critic returns the critic for the steps of the run's agents. It returns nil if critique is off (FIX-30) or no model
 // can be asked. The critic only advises, so a missing model is a note and not an error.
 func (x *execution) critic(ctx context.Context, view *view, options llm.Options) (local.Critic, error) {
-	c := x.project.config.Critique
+	c := x.project.Config.Critique
 	if !c.Enabled || x.options.noCritique {
 		return nil, nil
 	}
@@ -34,11 +34,11 @@ func (x *execution) critic(ctx context.Context, view *view, options llm.Options)
 		view.Note("critique is on, but no reviewer can be asked: " + ui.Sanitize(err.Error()) + "; the steps of agents are not checked")
 		return nil, nil
 	}
-	prompts, err := critique.LoadPrompts(x.project.prompts())
+	prompts, err := critique.LoadPrompts(x.project.Prompts())
 	if err != nil {
-		return nil, usage(err, "correct the project's prompts, or remove them")
+		return nil, cli.Usage(err, "correct the project's prompts, or remove them")
 	}
-	prices, priceErr := price.Load(x.app.priceFile())
+	prices, priceErr := price.Load(x.app.PriceFile())
 	if priceErr != nil {
 		view.Note("the cost of a critique is unknown: " + ui.Sanitize(priceErr.Error()))
 	}
@@ -53,8 +53,8 @@ func (x *execution) critic(ctx context.Context, view *view, options llm.Options)
 
 // modelOptions returns the options for models that are asked during a run.
 func (x *execution) modelOptions(reaper *proc.Reaper) llm.Options {
-	o := llm.OptionsOf(x.project.config.Models)
-	o.Environ, o.Root, o.Redact, o.Reaper = x.app.Environ, x.project.repo.Root, x.app.redactor(x.project).String, reaper
+	o := llm.OptionsOf(x.project.Config.Models)
+	o.Environ, o.Root, o.Redact, o.Reaper = x.app.Environ, x.project.Repo.Root, x.app.Redactor(x.project).String, reaper
 	return o
 }
 
@@ -68,14 +68,14 @@ func critiqueFrame(m llm.Model, most int) string {
 	return text + fmt.Sprintf(", about $%.2f at $%.2f a call", critique.TypicalCalls*critique.TypicalCallUSD, critique.TypicalCallUSD)
 }
 
-func localModel(m llm.Model) bool { return m.Provider == llm.Ollama && loopbackURL(m.BaseURL) }
+func localModel(m llm.Model) bool { return m.Provider == llm.Ollama && cli.LoopbackURL(m.BaseURL) }
 
 // criticModel returns the reviewer that [critique] names, else the model of [models] for the stage.
 func (x *execution) criticModel(ctx context.Context, o llm.Options) (llm.Model, llm.Options, error) {
-	c := x.project.config
+	c := x.project.Config
 	if name := c.Critique.Reviewer; name != "" {
 		r := c.Review.Reviewers[name] // the settings are valid, so the name exists
-		m := reviewerModel(c, name, r)
+		m := judge.ReviewerModel(c, name, r)
 		o.PassEnv = nil
 		if m.Provider == llm.Command {
 			o.PassEnv = r.PassEnv
@@ -85,7 +85,7 @@ func (x *execution) criticModel(ctx context.Context, o llm.Options) (llm.Model, 
 		}
 		return m, o, nil
 	}
-	router, err := x.project.models(ctx)
+	router, err := x.project.Models(ctx)
 	if err != nil {
 		return llm.Model{}, o, err
 	}
@@ -95,12 +95,12 @@ func (x *execution) criticModel(ctx context.Context, o llm.Options) (llm.Model, 
 
 // noted wraps c so that each call is logged. An error of the log is only a note.
 func (x *execution) noted(c llm.Completer, view *view) llm.Completer {
-	secrets := x.app.redactor(x.project)
+	secrets := x.app.Redactor(x.project)
 	hide := func(text string) string { return redact.Clean(secrets.String(text)) }
 	return llm.CompleterFunc(func(ctx context.Context, r llm.Request) (llm.Response, error) {
 		at := time.Now()
 		res, err := c.Complete(ctx, r)
-		if kept := x.journal.AddCall(context.WithoutCancel(ctx), callRow(x.run, critiqueCall, r, res, at, hide, err)); kept != nil {
+		if kept := x.journal.AddCall(context.WithoutCancel(ctx), cli.CallRow(x.run, critiqueCall, r, res, at, hide, err)); kept != nil {
 			view.Note("a call of " + ui.Sanitize(r.Model.Label()) + " is not in the log: " + ui.Sanitize(kept.Error()))
 		}
 		return res, err
@@ -132,8 +132,8 @@ func (w criticWatch) Close() local.Critique {
 }
 
 // critiqueOutlet reports where critique sends the steps of agents.
-func (p *project) critiqueOutlet(ctx context.Context) []outlet {
-	c := p.config.Critique
+func critiqueOutlet(ctx context.Context, p *cli.Project) []cli.Outlet {
+	c := p.Config.Critique
 	if !c.Enabled {
 		return nil
 	}
@@ -142,21 +142,12 @@ func (p *project) critiqueOutlet(ctx context.Context) []outlet {
 	if err != nil {
 		return nil // no model is configured
 	}
-	w := outlet{What: "critic", Name: m.Label(), Data: "the task of a batch, steps of its agent, and files that it edits", When: "each step of an agent"}
+	w := cli.Outlet{What: "critic", Name: m.Label(), Data: "the task of a batch, steps of its agent, and files that it edits", When: "each step of an agent"}
 	if m.Provider == llm.Command {
 		w.To = "anywhere: the program decides"
-		return []outlet{w}
+		return []cli.Outlet{w}
 	}
-	here := loopbackURL(m.BaseURL)
+	here := cli.LoopbackURL(m.BaseURL)
 	w.To, w.Local = config.HostOf(m.BaseURL), &here
-	return []outlet{w}
-}
-
-// critiqueExecutables lists the executables that the repository's own settings give to critique.
-func (p *project) critiqueExecutables() []trust.Executable {
-	c, file := p.config, p.layout.Config()
-	if !c.Critique.Enabled || c.Source("critique.enabled") != file && c.Source("critique.reviewer") != file {
-		return nil
-	}
-	return []trust.Executable{{Where: "critique", What: "ask " + cmp.Or(c.Critique.Reviewer, "the model for the stage critique") + " about each step of an agent"}}
+	return []cli.Outlet{w}
 }

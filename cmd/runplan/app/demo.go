@@ -14,6 +14,9 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 	"github.com/spf13/cobra"
 
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/control"
+	"github.com/runplan/runplan/internal/cli/watch"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/ui"
@@ -49,7 +52,7 @@ type demoOptions struct {
 	serve bool
 }
 
-func newDemoCommand(a *App) *cobra.Command {
+func newDemoCommand(a *cli.App) *cobra.Command {
 	o := demoOptions{keep: true}
 	cmd := &cobra.Command{
 		Use:   "demo",
@@ -61,9 +64,9 @@ mode: one fails its tests and is done again, three candidates compete for anothe
 approval. The agent is a script that has its answers from files. All else is real: worktrees, gates, the merge queue,
 the journal.
 
-Settings of yours are neither used nor changed: RUNPLAN_HOME is a folder of the demonstration.` + exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun, exitInterrupted),
+Settings of yours are neither used nor changed: RUNPLAN_HOME is a folder of the demonstration.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.demo(cmd.Context(), o) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return demo(cmd.Context(), a, o) },
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.dir, "dir", "", "new or empty folder to work in (else a temporary one)")
@@ -74,7 +77,7 @@ Settings of yours are neither used nor changed: RUNPLAN_HOME is a folder of the 
 
 // demonstration is one execution of the command demo.
 type demonstration struct {
-	app   App // works in the repository of the demonstration
+	app   cli.App // works in the repository of the demonstration
 	dir   string
 	repo  string
 	style ui.Style
@@ -83,9 +86,9 @@ type demonstration struct {
 }
 
 // demo makes the project, runs its plan and tells what happened.
-func (a *App) demo(ctx context.Context, o demoOptions) (err error) {
+func demo(ctx context.Context, a *cli.App, o demoOptions) (err error) {
 	if _, err := proc.Run(ctx, proc.Cmd{Args: []string{"bash", "--version"}, Env: a.Environ}); err != nil {
-		return fail(exitCannotRun, err, "the project of the demonstration is written for bash: install it")
+		return cli.Fail(cli.ExitCannotRun, err, "the project of the demonstration is written for bash: install it")
 	}
 	dir, err := demoDir(o.dir)
 	if err != nil {
@@ -93,19 +96,19 @@ func (a *App) demo(ctx context.Context, o demoOptions) (err error) {
 	}
 	d := &demonstration{app: *a, dir: dir, repo: filepath.Join(dir, "shelf"), begun: time.Now()}
 	d.app.Environ = demoEnviron(a.Environ, filepath.Join(dir, "home"))
-	if out, ok := a.Stdout.(*output); ok {
-		d.app.Stdout = out.to // the commands count their own write errors
+	if out, ok := a.Stdout.(*cli.Output); ok {
+		d.app.Stdout = out.To // the commands count their own write errors
 	}
-	errFile := a.stderrFile()
+	errFile := a.StderrFile()
 	in, _ := a.Stdin.(*os.File)
 	d.style, d.slow = ui.StyleFor(a.Getenv, errFile), ui.Interactive(a.Getenv, in, errFile)
 	if !o.keep {
 		defer func() { err = errors.Join(err, d.remove(o.dir != "")) }()
 	}
 	if err := d.write(ctx); err != nil {
-		return fail(exitCannotRun, err, "see that %s can be written to, and that git works", dir)
+		return cli.Fail(cli.ExitCannotRun, err, "see that %s can be written to, and that git works", dir)
 	}
-	d.app.dir = d.repo
+	d.app.Dir = d.repo
 	return d.play(ctx, o)
 }
 
@@ -123,14 +126,14 @@ func demoDir(dir string) (string, error) {
 		return "", err
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", usage(err, "give another folder with --dir")
+		return "", cli.Usage(err, "give another folder with --dir")
 	}
 	there, err := os.ReadDir(dir)
 	if err == nil && len(there) > 0 {
 		err = fmt.Errorf("%s is not empty", dir)
 	}
 	if err != nil {
-		return "", usage(err, "give a new or an empty folder with --dir")
+		return "", cli.Usage(err, "give a new or an empty folder with --dir")
 	}
 	return dir, nil
 }
@@ -201,16 +204,16 @@ func (d *demonstration) play(ctx context.Context, o demoOptions) error {
 	d.say(d.style.Bold("A small project, a plan of six batches, and an agent that makes mistakes."))
 	d.say(d.style.Faint("The agent is a script with prepared answers. The rest is real: worktrees, gates, merge queue, journal."))
 	if o.serve {
-		ctx, stop := interruptible(ctx)
+		ctx, stop := cli.Interruptible(ctx)
 		defer stop()
-		p, err := d.app.openProject(ctx)
+		p, err := d.app.OpenProject(ctx)
 		if err != nil {
 			return err
 		}
-		if err := p.layout.Make(); err != nil {
+		if err := p.Layout.Make(); err != nil {
 			return err
 		}
-		end, err := d.app.serveBeside(ctx, p, func(s string) { d.say(d.style.Bold(s)) })
+		end, err := watch.ServeBeside(ctx, &d.app, p, func(s string) { d.say(d.style.Bold(s)) })
 		if err != nil {
 			return err
 		}
@@ -230,21 +233,21 @@ func (d *demonstration) run(ctx context.Context) error {
 	d.pause()
 	d.prompt("cd " + d.repo)
 	d.prompt("runplan plan.md")
-	if code := d.app.execute(ctx, "run", filepath.Join(d.repo, "plan.md")); code != exitHuman {
+	if code := d.app.Execute(ctx, "run", filepath.Join(d.repo, "plan.md")); code != cli.ExitHuman {
 		return d.unexpected("the run", code)
 	}
 	d.pause()
 	d.prompt("runplan approve")
-	if code := d.app.execute(ctx, "approve"); code != exitOK {
+	if code := d.app.Execute(ctx, "approve"); code != cli.ExitOK {
 		return d.unexpected("runplan approve", code)
 	}
-	p, err := d.app.openProject(ctx)
+	p, err := d.app.OpenProject(ctx)
 	if err != nil {
 		return err
 	}
-	waiting, err := d.app.waiting(ctx, p)
+	waiting, err := control.Waiting(ctx, &d.app, p)
 	if err != nil || len(waiting) != 1 {
-		return fail(exitFailed, errors.Join(fmt.Errorf("%d approvals wait, not 1", len(waiting)), err), "look at %s", d.repo)
+		return cli.Fail(cli.ExitFailed, errors.Join(fmt.Errorf("%d approvals wait, not 1", len(waiting)), err), "look at %s", d.repo)
 	}
 	d.prompt("git diff --stat " + waiting[0].Diff())
 	changes, err := d.git(ctx, append([]string{"diff", "--stat"}, strings.Fields(waiting[0].Diff())...)...)
@@ -254,22 +257,22 @@ func (d *demonstration) run(ctx context.Context) error {
 	d.say(strings.TrimRight(changes, "\n"))
 	d.pause()
 	d.prompt("runplan approve " + waiting[0].ID)
-	if code := d.app.execute(ctx, "approve", waiting[0].ID); code != exitOK {
+	if code := d.app.Execute(ctx, "approve", waiting[0].ID); code != cli.ExitOK {
 		return d.unexpected("runplan approve", code)
 	}
 	d.prompt("runplan resume")
-	if code := d.app.execute(ctx, "resume"); code != exitOK {
+	if code := d.app.Execute(ctx, "resume"); code != cli.ExitOK {
 		return d.unexpected("runplan resume", code)
 	}
-	sums, err := p.summaries(ctx, runner.Filter{Latest: true})
+	sums, err := p.Summaries(ctx, runner.Filter{Latest: true})
 	if err != nil {
 		return err
 	}
 	if len(sums) != 1 || sums[0].Status != runner.RunDone {
-		return fail(exitFailed, errors.New("the run is not done"), "look at %s", d.repo)
+		return cli.Fail(cli.ExitFailed, errors.New("the run is not done"), "look at %s", d.repo)
 	}
 	failed := map[string]bool{}
-	if err := p.eachEvent(ctx, sums[0].Run, func(e runner.Event) error {
+	if err := p.EachEvent(ctx, sums[0].Run, func(e runner.Event) error {
 		if e.Kind == runner.Gated && e.Outcome == runner.OutcomeFailed && e.Candidate == 0 {
 			failed[e.Batch] = true
 		}
@@ -283,17 +286,17 @@ func (d *demonstration) run(ctx context.Context) error {
 
 // unexpected explains a command that ended otherwise than it should. The command has printed why.
 func (d *demonstration) unexpected(what string, code int) error {
-	if code == exitInterrupted {
-		return fail(exitInterrupted, errors.New("the demonstration was interrupted"), "")
+	if code == cli.ExitInterrupted {
+		return cli.Fail(cli.ExitInterrupted, errors.New("the demonstration was interrupted"), "")
 	}
-	if code == exitOK || code == exitHuman {
-		code = exitFailed
+	if code == cli.ExitOK || code == cli.ExitHuman {
+		code = cli.ExitFailed
 	}
-	return fail(code, fmt.Errorf("%s did not end as it should", what), "the folder %s shows how far it went", d.dir)
+	return cli.Fail(code, fmt.Errorf("%s did not end as it should", what), "the folder %s shows how far it went", d.dir)
 }
 
 // tell prints what happened, from the journal, and where to look. The keys in failed are of batches whose gates failed.
-func (d *demonstration) tell(p *project, s runner.Summary, failed map[string]bool) {
+func (d *demonstration) tell(p *cli.Project, s runner.Summary, failed map[string]bool) {
 	d.say("\n" + d.style.Bold("What happened"))
 	merged := 0
 	for _, b := range s.Batches {
@@ -324,9 +327,9 @@ func (d *demonstration) tell(p *project, s runner.Summary, failed map[string]boo
 }
 
 // look prints where to look.
-func (d *demonstration) look(p *project, s runner.Summary) {
+func (d *demonstration) look(p *cli.Project, s runner.Summary) {
 	d.say("\n" + d.style.Bold("Where to look"))
-	report := filepath.Join(p.layout.Report(s.Run), "report.html")
+	report := filepath.Join(p.Layout.Report(s.Run), "report.html")
 	lines := [][2]string{
 		{"cd " + d.repo, "the project"},
 		{"export RUNPLAN_HOME=" + filepath.Join(d.dir, "home"), "the settings and the key of this demonstration"},

@@ -15,6 +15,7 @@ import (
 	"github.com/runplan/runplan/agents"
 	"github.com/runplan/runplan/agents/command"
 	"github.com/runplan/runplan/agents/script"
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/planparse"
@@ -27,27 +28,27 @@ to say a word, then to write a file, the way a run would ask it. That costs what
 questions cost.`
 
 // examineAgents checks the configured agents and the CLIs that runplan knows.
-func (a *App) examineAgents(ctx context.Context, p *project) []checked {
+func examineAgents(ctx context.Context, a *cli.App, p *cli.Project) []checked {
 	var out []checked
-	for _, name := range slices.Sorted(maps.Keys(p.config.Agents)) {
-		out = append(out, a.examineAgent(ctx, p, name))
+	for _, name := range slices.Sorted(maps.Keys(p.Config.Agents)) {
+		out = append(out, examineAgent(ctx, a, p, name))
 	}
 	for _, preset := range command.Presets() {
-		if _, own := p.config.Agents[preset.Name]; own {
+		if _, own := p.Config.Agents[preset.Name]; own {
 			continue
 		}
-		if _, err := a.onPath(preset.Program); err != nil {
+		if _, err := a.OnPath(preset.Program); err != nil {
 			out = append(out, checked{"agent " + preset.Name, "missing", "not installed", preset.Install})
 			continue
 		}
-		out = append(out, checked{"agent " + preset.Name, "ok", a.versionOf(ctx, preset, preset.Program), ""})
+		out = append(out, checked{"agent " + preset.Name, "ok", programVersion(ctx, a, preset, preset.Program), ""})
 	}
 	return out
 }
 
 // examineAgent checks one configured agent. A missing one is a problem, because the settings rely on it.
-func (a *App) examineAgent(ctx context.Context, p *project, name string) checked {
-	c := p.config.Agents[name]
+func examineAgent(ctx context.Context, a *cli.App, p *cli.Project, name string) checked {
+	c := p.Config.Agents[name]
 	preset, known := command.PresetOf(c.Preset)
 	what, args := "agent "+name, c.Command
 	fix := "correct agents." + name + ".command"
@@ -58,25 +59,25 @@ func (a *App) examineAgent(ctx context.Context, p *project, name string) checked
 	prog := args[0]
 	if strings.ContainsRune(prog, '/') {
 		if !filepath.IsAbs(prog) {
-			prog = filepath.Join(p.repo.Root, prog)
+			prog = filepath.Join(p.Repo.Root, prog)
 		}
 		if _, err := os.Stat(prog); err != nil {
 			return checked{what, "problem", err.Error(), fix}
 		}
-	} else if _, err := a.onPath(prog); err != nil {
+	} else if _, err := a.OnPath(prog); err != nil {
 		if len(c.Command) > 0 {
 			fix = "install " + prog + ", or " + fix
 		}
 		return checked{what, "problem", prog + " is " + err.Error(), fix}
 	}
 	if known && len(c.Command) == 0 {
-		return checked{what, "ok", a.versionOf(ctx, preset, prog), ""}
+		return checked{what, "ok", programVersion(ctx, a, preset, prog), ""}
 	}
 	return checked{what, "ok", strings.Join(args, " "), ""}
 }
 
-// versionOf asks a CLI for its version. It waits some seconds for a slow CLI and gives up on one that hangs.
-func (a *App) versionOf(ctx context.Context, preset command.Preset, prog string) string {
+// programVersion asks a CLI for its version. It waits some seconds for a slow CLI and gives up on one that hangs.
+func programVersion(ctx context.Context, a *cli.App, preset command.Preset, prog string) string {
 	res, err := proc.Run(ctx, proc.Cmd{
 		Args: append([]string{prog}, preset.Version...), Env: redact.AgentEnv(a.Environ, nil), Dir: os.TempDir(),
 		Limits: proc.Limits{Total: 10 * time.Second}, Sweep: proc.NewTag(), KeepStdout: 4 << 10,
@@ -131,47 +132,47 @@ func trials() []struct{ name, brief string } {
 }
 
 // tryAgent asks an agent to answer and to write a file, through the same code as a run.
-func (a *App) tryAgent(ctx context.Context, name string, asJSONFlag bool) error {
+func tryAgent(ctx context.Context, a *cli.App, name string, asJSONFlag bool) error {
 	if name == script.Name {
-		return usage(errors.New("the script agent has no model to test"), "runplan check PLAN.md shows what it would do")
+		return cli.Usage(errors.New("the script agent has no model to test"), "runplan check PLAN.md shows what it would do")
 	}
-	p, err := a.openProject(ctx)
+	p, err := a.OpenProject(ctx)
 	if err != nil {
 		return err
 	}
-	if name == auto {
-		return usage(errors.New("--agent auto depends on the plan"), "name one that runplan doctor lists")
+	if name == cli.Auto {
+		return cli.Usage(errors.New("--agent auto depends on the plan"), "name one that runplan doctor lists")
 	}
-	c, err := a.commandAgent(p, name)
+	c, err := a.CommandAgent(p, name)
 	if err != nil {
 		return err
 	}
-	if err := a.trustConfig(p, ""); err != nil {
+	if err := a.TrustConfig(p, ""); err != nil {
 		return err
 	}
-	ctx, release := interruptible(ctx, syscall.SIGHUP)
+	ctx, release := cli.Interruptible(ctx, syscall.SIGHUP)
 	defer release()
 	self, err := os.Executable()
 	if err != nil {
-		return fail(exitCannotRun, fmt.Errorf("find the runplan executable: %w", err), "")
+		return cli.Fail(cli.ExitCannotRun, fmt.Errorf("find the runplan executable: %w", err), "")
 	}
-	if c.Reaper, err = startReaper(self); err != nil {
-		return fail(exitCannotRun, fmt.Errorf("start the reaper process: %w", err), "")
+	if c.Reaper, err = cli.StartReaper(self); err != nil {
+		return cli.Fail(cli.ExitCannotRun, fmt.Errorf("start the reaper process: %w", err), "")
 	}
 	defer c.Reaper.Close()
 	dir, err := os.MkdirTemp("", "runplan-doctor-")
 	if err != nil {
-		return fail(exitCannotRun, err, "")
+		return cli.Fail(cli.ExitCannotRun, err, "")
 	}
 	defer os.RemoveAll(dir)
 	var list []tried
 	for _, trial := range trials() {
-		t, err := a.tryOnce(ctx, c, dir, trial.name, trial.brief)
+		t, err := tryOnce(ctx, a, c, dir, trial.name, trial.brief)
 		if err != nil {
 			return err
 		}
 		if ctx.Err() != nil {
-			return fail(exitInterrupted, errors.New("interrupted"), "")
+			return cli.Fail(cli.ExitInterrupted, errors.New("interrupted"), "")
 		}
 		list = append(list, t)
 		if !t.OK {
@@ -179,25 +180,25 @@ func (a *App) tryAgent(ctx context.Context, name string, asJSONFlag bool) error 
 		}
 	}
 	if asJSONFlag {
-		err = asJSON(a.Stdout, list)
+		err = cli.AsJSON(a.Stdout, list)
 	} else {
-		err = a.showTrials(list)
+		err = showTrials(a, list)
 	}
 	if last := list[len(list)-1]; err == nil && !last.OK {
-		err = fail(exitFailed, fmt.Errorf("agent %s: %s: %s", name, last.Call, last.Summary), "")
+		err = cli.Fail(cli.ExitFailed, fmt.Errorf("agent %s: %s: %s", name, last.Call, last.Summary), "")
 	}
 	return err
 }
 
 // tryOnce makes one call in a new repository.
-func (a *App) tryOnce(ctx context.Context, c command.Config, dir, call, brief string) (tried, error) {
+func tryOnce(ctx context.Context, a *cli.App, c command.Config, dir, call, brief string) (tried, error) {
 	work, err := os.MkdirTemp(dir, "work-")
 	if err != nil {
-		return tried{}, fail(exitCannotRun, err, "")
+		return tried{}, cli.Fail(cli.ExitCannotRun, err, "")
 	}
 	temp, err := os.MkdirTemp(dir, "temp-")
 	if err != nil {
-		return tried{}, fail(exitCannotRun, err, "")
+		return tried{}, cli.Fail(cli.ExitCannotRun, err, "")
 	}
 	env := append(redact.AgentEnv(a.Environ, nil), "TMPDIR="+temp)
 	git := func(args ...string) (string, error) {
@@ -205,12 +206,12 @@ func (a *App) tryOnce(ctx context.Context, c command.Config, dir, call, brief st
 		return string(out), err
 	}
 	if _, err := git("init", "--quiet"); err != nil {
-		return tried{}, fail(exitCannotRun, err, "")
+		return tried{}, cli.Fail(cli.ExitCannotRun, err, "")
 	}
 	began := time.Now()
 	res, err := command.New(c).Run(ctx, agents.Task{
 		Dir: work, Brief: brief, Run: "doctor", Attempt: 1, Batch: planparse.Batch{Key: "doctor"}, TempDir: temp, Env: env,
-		Limits: agents.Limits{Total: trialTime, Grace: 2 * time.Second}, Redact: redact.New(slices.Concat(a.Environ, envPairs(c.Env))).String,
+		Limits: agents.Limits{Total: trialTime, Grace: 2 * time.Second}, Redact: redact.New(slices.Concat(a.Environ, cli.EnvPairs(c.Env))).String,
 	}, agents.ObserverFunc(func(line string) { fmt.Fprintf(a.Stderr, "  %s\n", line) }))
 	if err != nil {
 		return tried{}, err
@@ -221,7 +222,7 @@ func (a *App) tryOnce(ctx context.Context, c command.Config, dir, call, brief st
 	}
 	names, err := git("ls-files", "-z", "--others", "--cached")
 	if err != nil {
-		return t, fail(exitCannotRun, err, "")
+		return t, cli.Fail(cli.ExitCannotRun, err, "")
 	}
 	for _, f := range strings.Split(names, "\x00") {
 		if f != "" {
@@ -237,7 +238,7 @@ func (a *App) tryOnce(ctx context.Context, c command.Config, dir, call, brief st
 	return t, nil
 }
 
-func (a *App) showTrials(list []tried) error {
+func showTrials(a *cli.App, list []tried) error {
 	var rows [][]string
 	for _, t := range list {
 		status := "ok"
@@ -246,7 +247,7 @@ func (a *App) showTrials(list []tried) error {
 		}
 		rows = append(rows, []string{status, t.Call, strings.TrimSpace(string(t.Outcome) + " " + string(t.Kind)), fmt.Sprintf("%.1fs", t.Seconds), joinOr(t.Files, "none"), usageText(t.Usage)})
 	}
-	return table(a.Stdout, []string{"", "call", "outcome", "time", "files", "usage"}, rows)
+	return cli.Table(a.Stdout, []string{"", "call", "outcome", "time", "files", "usage"}, rows)
 }
 
 // usageText describes the known usage of an agent, or says that it is unknown.

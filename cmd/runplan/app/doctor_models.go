@@ -4,18 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/runplan/runplan/internal/config"
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/redact"
-	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/llm"
-	"github.com/runplan/runplan/trust"
 )
 
 // modelLook is the time limit for asking a server for its version or for facts about a model.
@@ -23,21 +20,21 @@ const modelLook = 5 * time.Second
 
 // examineModels checks the configured models. If the server does not answer, the state of its models is unknown, which
 // is neither ok nor a problem.
-func (a *App) examineModels(ctx context.Context, p *project) []checked {
-	m := p.config.Models
+func examineModels(ctx context.Context, a *cli.App, p *cli.Project) []checked {
+	m := p.Config.Models
 	if !m.Configured() {
 		return []checked{{"models", "skipped", "none configured; plans that agents run need none", "plan, solve, retrieve and enrich need them: a [models] section in .runplan/config.toml"}}
 	}
-	r, err := p.models(ctx)
+	r, err := p.Models(ctx)
 	if err != nil {
 		return []checked{{"models", "problem", err.Error(), "runplan config --keys lists what can be set"}}
 	}
 	list := r.Models()
 	if m.Provider == llm.Command {
-		return a.examineModelCommand(p, list)
+		return examineModelCommand(a, p, list)
 	}
 	o := llm.Options{Timeout: modelLook, Redact: redact.New(a.Environ).String}
-	server, up := a.examineServer(ctx, o, m.BaseURL)
+	server, up := examineServer(ctx, a, o, m.BaseURL)
 	out := []checked{server}
 	for _, model := range list {
 		if !up {
@@ -55,7 +52,7 @@ func (a *App) examineModels(ctx context.Context, p *project) []checked {
 }
 
 // examineServer asks an Ollama server for its version.
-func (a *App) examineServer(ctx context.Context, o llm.Options, baseURL string) (checked, bool) {
+func examineServer(ctx context.Context, a *cli.App, o llm.Options, baseURL string) (checked, bool) {
 	v, err := llm.ServerVersion(ctx, o, baseURL)
 	var down *llm.DownError
 	var late *llm.TimeoutError
@@ -98,21 +95,21 @@ func examineModel(ctx context.Context, o llm.Options, m llm.Model) checked {
 }
 
 // examineModelCommand checks that the program exists. It does not call the program, because a call may cost money.
-func (a *App) examineModelCommand(p *project, list []llm.Model) []checked {
-	prog := p.config.Models.Command[0]
-	shown := checked{"model command", "ok", strings.Join(p.config.Models.Command, " "), ""}
+func examineModelCommand(a *cli.App, p *cli.Project, list []llm.Model) []checked {
+	prog := p.Config.Models.Command[0]
+	shown := checked{"model command", "ok", strings.Join(p.Config.Models.Command, " "), ""}
 	if strings.ContainsRune(prog, '/') {
 		if !filepath.IsAbs(prog) {
-			prog = filepath.Join(p.repo.Root, prog)
+			prog = filepath.Join(p.Repo.Root, prog)
 		}
 		if _, err := os.Stat(prog); err != nil {
 			shown = checked{shown.What, "problem", err.Error(), "correct models.command"}
 		}
-	} else if _, err := a.onPath(prog); err != nil {
+	} else if _, err := a.OnPath(prog); err != nil {
 		shown = checked{shown.What, "problem", prog + " is " + err.Error(), "install " + prog + ", or correct models.command"}
 	}
 	out := []checked{shown}
-	needsName := slices.ContainsFunc(p.config.Models.Command, func(arg string) bool { return strings.Contains(arg, "{model}") })
+	needsName := slices.ContainsFunc(p.Config.Models.Command, func(arg string) bool { return strings.Contains(arg, "{model}") })
 	for _, m := range list {
 		switch {
 		case m.Name == "" && needsName:
@@ -122,66 +119,4 @@ func (a *App) examineModelCommand(p *project, list []llm.Model) []checked {
 		}
 	}
 	return out
-}
-
-// models returns the router over the settings and the active adapters of the index (C-04).
-func (p *project) models(ctx context.Context) (*llm.Router, error) {
-	all, err := p.deployedAdapters(ctx)
-	if err != nil && !errors.Is(err, store.ErrOlder) {
-		return nil, fmt.Errorf("list the active adapters: %w", err)
-	}
-	active := map[llm.Stage]string{}
-	for _, a := range all {
-		if a.Active {
-			active[llm.Stage(a.Stage)] = a.Tag
-		}
-	}
-	return llm.NewRouter(p.config.Models, llm.RouterOptions{Window: p.config.Budget.ContextWindow, Adapter: func(s llm.Stage) (string, bool) {
-		tag, ok := active[s]
-		return tag, ok
-	}})
-}
-
-// modelOutlet reports where questions to models are sent.
-func (p *project) modelOutlet() []outlet {
-	m := p.config.Models
-	if !m.Configured() {
-		return nil
-	}
-	w := outlet{What: "models", Data: "tasks, and the code of the repository that they need", When: "plan, solve, retrieve, enrich and reviews by models"}
-	if m.Provider == llm.Command {
-		w.Name, w.To = m.Command[0], "anywhere: the program decides"
-		if len(m.PassEnv) > 0 {
-			w.Data += ", and " + strings.Join(m.PassEnv, ", ")
-		}
-		return []outlet{w}
-	}
-	local := loopbackURL(m.BaseURL)
-	w.Name, w.To, w.Local = "ollama", config.HostOf(m.BaseURL), &local
-	if local {
-		w.To = "this machine: " + w.To + "; a model that runs elsewhere is refused"
-	}
-	return []outlet{w}
-}
-
-// modelExecutables lists the programs and remote addresses that the repository's own settings use for models.
-func (p *project) modelExecutables() []trust.Executable {
-	c, file := p.config, p.layout.Config()
-	from := func(key string) bool { return c.Source("models."+key) == file }
-	switch {
-	case c.Models.Provider == llm.Command && (from("provider") || from("command") || from("pass_env")):
-		what := trust.Words(c.Models.Command)
-		if len(c.Models.PassEnv) > 0 {
-			what += " (sees " + strings.Join(c.Models.PassEnv, ", ") + ")"
-		}
-		return []trust.Executable{{Where: "models", What: what}}
-	case c.Models.BaseURL != "" && from("base_url") && !loopbackURL(c.Models.BaseURL):
-		return []trust.Executable{{Where: "models", What: "ask " + c.Models.BaseURL}}
-	}
-	return nil
-}
-
-func loopbackURL(address string) bool {
-	u, err := url.Parse(address)
-	return err == nil && config.Loopback(u.Hostname())
 }

@@ -13,10 +13,9 @@ import (
 	"github.com/runplan/runplan/agents"
 	"github.com/runplan/runplan/agents/command"
 	"github.com/runplan/runplan/agents/sandbox"
-	"github.com/runplan/runplan/internal/config"
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/redact"
-	"github.com/runplan/runplan/internal/seal"
 	"github.com/runplan/runplan/planparse"
 )
 
@@ -24,15 +23,6 @@ const doctorSandboxHelp = `
 
 With --sandbox the sandbox of an agent is tried, in a repository that is made for it and removed
 again: what has to work inside, and what must not. The agent itself is not started.`
-
-// sandboxOf returns the sandbox of an agent.
-func (a *App) sandboxOf(c config.Agent) sandbox.Spec {
-	s := sandbox.Spec{Kind: c.Sandbox, Command: c.SandboxCommand, Image: c.SandboxImage, Write: c.SandboxWrite}
-	if dir, err := a.userDir(); err == nil { // these files contain the key that signs for the user
-		s.Hide = []string{filepath.Join(dir, seal.FileName), filepath.Join(dir, "serve.key")}
-	}
-	return s
-}
 
 // sandboxTrial is one test inside of a sandbox.
 type sandboxTrial struct {
@@ -44,32 +34,32 @@ type sandboxTrial struct {
 }
 
 // trySandbox runs a shell in the sandbox of an agent. It tests what agents need and what they must not do.
-func (a *App) trySandbox(ctx context.Context, name string, asJSONFlag bool) error {
-	p, err := a.openProject(ctx)
+func trySandbox(ctx context.Context, a *cli.App, name string, asJSONFlag bool) error {
+	p, err := a.OpenProject(ctx)
 	if err != nil {
 		return err
 	}
-	c, configured := p.config.Agents[name]
+	c, configured := p.Config.Agents[name]
 	if !configured {
-		return a.unknownAgent(p, name)
+		return a.UnknownAgent(p, name)
 	}
-	spec := a.sandboxOf(c)
+	spec := a.SandboxOf(c)
 	if !spec.On() {
-		return usage(fmt.Errorf("agent %s has no sandbox", name), "give it one: [agents.%s] sandbox = \"bwrap\", docker, sandbox-exec or custom", name)
+		return cli.Usage(fmt.Errorf("agent %s has no sandbox", name), "give it one: [agents.%s] sandbox = \"bwrap\", docker, sandbox-exec or custom", name)
 	}
-	if err := a.trustConfig(p, ""); err != nil {
+	if err := a.TrustConfig(p, ""); err != nil {
 		return err
 	}
-	ctx, release := interruptible(ctx, syscall.SIGHUP)
+	ctx, release := cli.Interruptible(ctx, syscall.SIGHUP)
 	defer release()
-	list, err := a.sandboxChecks(ctx, name, spec)
+	list, err := sandboxChecks(ctx, a, name, spec)
 	switch {
 	case ctx.Err() != nil:
-		return fail(exitInterrupted, errors.New("interrupted"), "")
+		return cli.Fail(cli.ExitInterrupted, errors.New("interrupted"), "")
 	case errors.Is(err, sandbox.ErrUnusable):
-		return fail(exitFailed, err, "%s", sandboxRemedy(spec.Kind))
+		return cli.Fail(cli.ExitFailed, err, "%s", sandboxRemedy(spec.Kind))
 	case err != nil:
-		return fail(exitCannotRun, err, "")
+		return cli.Fail(cli.ExitCannotRun, err, "")
 	}
 	bad := 0
 	var rows [][]string
@@ -80,12 +70,12 @@ func (a *App) trySandbox(ctx context.Context, name string, asJSONFlag bool) erro
 		rows = append(rows, []string{c.Status, c.What, c.Detail})
 	}
 	if asJSONFlag {
-		err = asJSON(a.Stdout, list)
+		err = cli.AsJSON(a.Stdout, list)
 	} else {
-		err = table(a.Stdout, []string{"", "what", "found"}, rows)
+		err = cli.Table(a.Stdout, []string{"", "what", "found"}, rows)
 	}
 	if err == nil && bad > 0 {
-		err = fail(exitFailed, fmt.Errorf("the sandbox of %s failed: %d problem(s)", name, bad), "")
+		err = cli.Fail(cli.ExitFailed, fmt.Errorf("the sandbox of %s failed: %d problem(s)", name, bad), "")
 	}
 	return err
 }
@@ -103,7 +93,7 @@ func sandboxRemedy(kind string) string {
 }
 
 // sandboxChecks creates a repository with a worktree, as a run has, and runs the tests one by one.
-func (a *App) sandboxChecks(ctx context.Context, name string, spec sandbox.Spec) ([]checked, error) {
+func sandboxChecks(ctx context.Context, a *cli.App, name string, spec sandbox.Spec) ([]checked, error) {
 	dir, err := os.MkdirTemp("", "runplan-sandbox-")
 	if err != nil {
 		return nil, err

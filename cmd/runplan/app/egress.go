@@ -14,31 +14,23 @@ import (
 	"github.com/runplan/runplan/agents/command"
 	"github.com/runplan/runplan/agents/script"
 	"github.com/runplan/runplan/agents/solver"
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/judge"
 	"github.com/runplan/runplan/internal/config"
 	"github.com/runplan/runplan/internal/ui"
 )
 
-// outlet is one way in which data may leave the machine.
-type outlet struct {
-	What  string `json:"what"` // agent, models, notification, plugin, remote
-	Name  string `json:"name"`
-	To    string `json:"to"`
-	Data  string `json:"data"`
-	When  string `json:"when"`
-	Local *bool  `json:"local"` // true: data stays on this machine; null: unknown
-}
-
 // outlets is the output of runplan egress --json.
 type outlets struct {
-	Leaves *bool    `json:"leaves"` // whether any data leaves; null: unknown
-	Ways   []outlet `json:"ways"`
-	Unseen string   `json:"unseen"` // what the report cannot cover
+	Leaves *bool        `json:"leaves"` // whether any data leaves; null: unknown
+	Ways   []cli.Outlet `json:"ways"`
+	Unseen string       `json:"unseen"` // what the report cannot cover
 }
 
 // unseenPrograms explains that the report does not cover the project's own programs.
 const unseenPrograms = "Gates, hooks and the setup of workspaces run the project's own programs, which may send what they like."
 
-func newEgressCommand(a *App) *cobra.Command {
+func newEgressCommand(a *cli.App) *cobra.Command {
 	var asJSONFlag bool
 	cmd := &cobra.Command{
 		Use:   "egress",
@@ -50,63 +42,63 @@ to. Nothing is sent to find that out.
 A program that runplan does not know may send anything anywhere; it is listed as unknown. An address
 of this machine is unknown too: what listens there may send on what it gets. The Ollama server of
 [models] is known: one of this machine answers by itself, and a model for which it says that it
-would ask another host is refused.` + exitStatus(exitOK, exitUsage, exitCannotRun),
+would ask another host is refused.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			p, err := a.openProject(cmd.Context())
+			p, err := a.OpenProject(cmd.Context())
 			if err != nil {
 				return err
 			}
-			o, err := a.egress(cmd.Context(), p)
+			o, err := egress(cmd.Context(), a, p)
 			if err != nil {
 				return err
 			}
 			if asJSONFlag {
-				return asJSON(a.Stdout, o)
+				return cli.AsJSON(a.Stdout, o)
 			}
-			return a.showEgress(o)
+			return showEgress(a, o)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
 	return cmd
 }
 
-func (a *App) egress(ctx context.Context, p *project) (outlets, error) {
-	o := outlets{Ways: []outlet{}, Unseen: unseenPrograms}
-	ways, err := a.agentOutlets(p)
+func egress(ctx context.Context, a *cli.App, p *cli.Project) (outlets, error) {
+	o := outlets{Ways: []cli.Outlet{}, Unseen: unseenPrograms}
+	ways, err := agentOutlets(a, p)
 	if err != nil {
 		return o, err
 	}
 	o.Ways = append(o.Ways, ways...)
-	o.Ways = append(o.Ways, p.modelOutlet()...)
-	o.Ways = append(o.Ways, p.reviewOutlets()...)
-	o.Ways = append(o.Ways, p.critiqueOutlet(ctx)...)
-	c := p.config
+	o.Ways = append(o.Ways, p.ModelOutlet()...)
+	o.Ways = append(o.Ways, judge.ReviewOutlets(p)...)
+	o.Ways = append(o.Ways, critiqueOutlet(ctx, p)...)
+	c := p.Config
 	if c.Notify.Webhook != "" {
-		w := outlet{What: "notification", Name: "webhook", To: config.HostOf(c.Notify.Webhook), Data: "the events of a run, with reasons", When: "each run", Local: new(bool)}
+		w := cli.Outlet{What: "notification", Name: "webhook", To: config.HostOf(c.Notify.Webhook), Data: "the events of a run, with reasons", When: "each run", Local: new(bool)}
 		if u, err := url.Parse(c.Notify.Webhook); err == nil && config.Loopback(u.Hostname()) {
 			w.To, w.Local = w.To+"; what listens there may send it on", nil
 		}
 		o.Ways = append(o.Ways, w)
 	}
 	if len(c.Notify.Command) > 0 {
-		o.Ways = append(o.Ways, outlet{What: "notification", Name: c.Notify.Command[0], To: "anywhere: the program decides", Data: "the events of a run, with reasons", When: "each run"})
+		o.Ways = append(o.Ways, cli.Outlet{What: "notification", Name: c.Notify.Command[0], To: "anywhere: the program decides", Data: "the events of a run, with reasons", When: "each run"})
 	}
 	for _, g := range c.Gates.Plugin {
 		data := "the change of a batch"
 		if len(g.Env) > 0 {
 			data += ", and " + strings.Join(g.Env, ", ")
 		}
-		o.Ways = append(o.Ways, outlet{What: "plugin", Name: g.Name, To: "anywhere: the program decides", Data: data, When: "each attempt"})
+		o.Ways = append(o.Ways, cli.Outlet{What: "plugin", Name: g.Name, To: "anywhere: the program decides", Data: data, When: "each attempt"})
 	}
 	if c.Run.Land == "pr" {
-		w, err := a.remoteOutlet(ctx, p)
+		w, err := a.RemoteOutlet(ctx, p)
 		if err != nil {
 			return o, err
 		}
 		o.Ways = append(o.Ways, w...)
 	}
-	fixes, err := a.fixOutlets(ctx, p)
+	fixes, err := fixOutlets(ctx, a, p)
 	if err != nil {
 		return o, err
 	}
@@ -117,7 +109,7 @@ func (a *App) egress(ctx context.Context, p *project) (outlets, error) {
 
 // leaves reports whether any data leaves. One outlet that leaves is enough; otherwise an unknown one makes the result
 // unknown.
-func leaves(ways []outlet) *bool {
+func leaves(ways []cli.Outlet) *bool {
 	yes, unknown := false, false
 	for _, w := range ways {
 		yes = yes || w.Local != nil && !*w.Local
@@ -130,32 +122,32 @@ func leaves(ways []outlet) *bool {
 }
 
 // agentOutlets lists the agents that runs may use: the configured ones, else the one that would be chosen.
-func (a *App) agentOutlets(p *project) ([]outlet, error) {
+func agentOutlets(a *cli.App, p *cli.Project) ([]cli.Outlet, error) {
 	here := true
 	const data = "briefs, and what it reads of the repository"
-	out := []outlet{{What: "agent", Name: script.Name, To: "this machine: no model is asked", Data: "nothing", When: "plans that spell everything out", Local: &here}}
-	chosen := p.config.Run.Agent
-	names := slices.Sorted(maps.Keys(p.config.Agents))
-	if chosen != "" && chosen != auto && chosen != script.Name && !slices.Contains(names, chosen) {
+	out := []cli.Outlet{{What: "agent", Name: script.Name, To: "this machine: no model is asked", Data: "nothing", When: "plans that spell everything out", Local: &here}}
+	chosen := p.Config.Run.Agent
+	names := slices.Sorted(maps.Keys(p.Config.Agents))
+	if chosen != "" && chosen != cli.Auto && chosen != script.Name && !slices.Contains(names, chosen) {
 		names = append(names, chosen) // a preset without settings
 	}
 	when := map[string]string{}
-	if len(names) == 1 && (chosen == "" || chosen == auto) {
+	if len(names) == 1 && (chosen == "" || chosen == cli.Auto) {
 		when[names[0]] = "plans that need a model: it is the only configured one"
 	}
-	if len(names) == 0 && (chosen == "" || chosen == auto) {
+	if len(names) == 0 && (chosen == "" || chosen == cli.Auto) {
 		for _, preset := range command.Presets() {
-			if _, err := a.onPath(preset.Program); err == nil {
+			if _, err := a.OnPath(preset.Program); err == nil {
 				names, when[preset.Name] = []string{preset.Name}, "plans that need a model: none is configured, and it is the first that is installed"
 				break
 			}
 		}
 	}
 	after := "with --on-limit fallback: run.fallback"
-	if over, _ := config.Fallback(p.config.Run.OnLimit); over {
+	if over, _ := config.Fallback(p.Config.Run.OnLimit); over {
 		after = "after a rate limit of another: run.fallback"
 	}
-	for _, name := range p.config.Run.Fallback {
+	for _, name := range p.Config.Run.Fallback {
 		if name == solver.Name {
 			continue // [models] says where it sends data
 		}
@@ -169,56 +161,21 @@ func (a *App) agentOutlets(p *project) ([]outlet, error) {
 		out[0].When = "each run: run.agent"
 	}
 	for _, name := range names {
-		c, err := a.commandAgent(p, name)
+		c, err := a.CommandAgent(p, name)
 		if err != nil {
-			if name == chosen || slices.Contains(p.config.Run.Fallback, name) {
-				out = append(out, outlet{What: "agent", Name: name, To: "nowhere: " + err.Error(), Data: "nothing", When: when[name], Local: &here})
+			if name == chosen || slices.Contains(p.Config.Run.Fallback, name) {
+				out = append(out, cli.Outlet{What: "agent", Name: name, To: "nowhere: " + err.Error(), Data: "nothing", When: when[name], Local: &here})
 				continue
 			}
 			return nil, err
 		}
 		reach := command.New(c).Reach()
-		out = append(out, outlet{What: "agent", Name: name, To: reach.To, Data: data, When: cmp.Or(when[name], "with --agent "+name), Local: reach.Local})
+		out = append(out, cli.Outlet{What: "agent", Name: name, To: reach.To, Data: data, When: cmp.Or(when[name], "with --agent "+name), Local: reach.Local})
 	}
 	return out, nil
 }
 
-// remoteOutlet returns the remote that --land pr pushes to. It selects the remote as runs do.
-func (a *App) remoteOutlet(ctx context.Context, p *project) ([]outlet, error) {
-	list, err := p.repo.Run(ctx, "remote")
-	if err != nil {
-		return nil, err
-	}
-	names := strings.Fields(list)
-	if len(names) == 0 {
-		return nil, nil
-	}
-	name := names[0]
-	if slices.Contains(names, "origin") {
-		name = "origin"
-	}
-	address, err := p.repo.Run(ctx, "remote", "get-url", "--push", name)
-	if err != nil {
-		return nil, err
-	}
-	to, local := remoteAddress(strings.TrimSpace(address))
-	return []outlet{{What: "remote", Name: name, To: a.redactor(p).String(to), Data: "the run branch, and the text of the pull request", When: `runs that land: run.land = "pr"`, Local: &local}}, nil
-}
-
-// remoteAddress returns a remote's address without user and password, and whether it is a folder of this machine.
-func remoteAddress(address string) (to string, local bool) {
-	if u, err := url.Parse(address); err == nil && u.Scheme != "" && (u.Host != "" || u.Scheme == "file") {
-		u.User = nil
-		return u.String(), u.Scheme == "file"
-	}
-	host, path, scp := strings.Cut(address, ":")
-	if scp && !strings.Contains(host, "/") {
-		return host[strings.LastIndexByte(host, '@')+1:] + ":" + path, false
-	}
-	return address, true
-}
-
-func (a *App) showEgress(o outlets) error {
+func showEgress(a *cli.App, o outlets) error {
 	var rows [][]string
 	for _, w := range o.Ways {
 		state := "unknown"
@@ -227,7 +184,7 @@ func (a *App) showEgress(o outlets) error {
 		}
 		rows = append(rows, []string{state, w.What, ui.Sanitize(w.Name), ui.Sanitize(w.To), ui.Sanitize(w.Data), ui.Sanitize(w.When)})
 	}
-	if err := table(a.Stdout, []string{"", "what", "name", "to", "data", "when"}, rows); err != nil {
+	if err := cli.Table(a.Stdout, []string{"", "what", "name", "to", "data", "when"}, rows); err != nil {
 		return err
 	}
 	said := "nothing leaves this machine"

@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -21,7 +20,9 @@ import (
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/mutants"
 	"github.com/runplan/runplan/internal/atomicfile"
-	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/models"
+	"github.com/runplan/runplan/internal/cli/watch"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/patterns"
@@ -34,8 +35,8 @@ import (
 
 // execution is the work of one process on a run, from the decision to run to the exit code.
 type execution struct {
-	app      *App
-	project  *project
+	app      *cli.App
+	project  *cli.Project
 	plan     *planparse.Plan
 	planFile string
 	text     []byte
@@ -53,12 +54,12 @@ type execution struct {
 
 // start runs the plan. It converts the result into an error with the exit code.
 func (x *execution) start(ctx context.Context) error {
-	journal, err := store.OpenJournal(ctx, x.project.layout.Journal())
+	journal, err := store.OpenJournal(ctx, x.project.Layout.Journal())
 	if err != nil {
 		return err
 	}
 	defer journal.Close()
-	if err := x.app.signed(journal); err != nil {
+	if err := x.app.Signed(journal); err != nil {
 		return err
 	}
 	x.journal = journal
@@ -67,19 +68,19 @@ func (x *execution) start(ctx context.Context) error {
 	}
 	self, err := os.Executable()
 	if err != nil {
-		return fail(exitCannotRun, fmt.Errorf("find the runplan executable: %w", err), "")
+		return cli.Fail(cli.ExitCannotRun, fmt.Errorf("find the runplan executable: %w", err), "")
 	}
 	// Clean up what an earlier process of this run left behind. That is needed if its reaper was killed too.
-	if x.app.engine == "" || x.app.engine == here { // with another engine, a local worker may have the same run
+	if x.app.Engine == "" || x.app.Engine == cli.Here { // with another engine, a local worker may have the same run
 		proc.Sweep("RUNPLAN_RUN=" + x.run)
 	}
-	reaper, err := startReaper(self)
+	reaper, err := cli.StartReaper(self)
 	if err != nil {
-		return fail(exitCannotRun, fmt.Errorf("start the reaper process: %w", err), "")
+		return cli.Fail(cli.ExitCannotRun, fmt.Errorf("start the reaper process: %w", err), "")
 	}
 	defer reaper.Close()
 	// Every process in a workspace carries this mark, so that all of them end if the run is killed.
-	if x.app.engine == "" || x.app.engine == here {
+	if x.app.Engine == "" || x.app.Engine == cli.Here {
 		defer reaper.Tag("RUNPLAN_RUN=" + x.run)()
 	}
 	view := newView(x.app, x.options, x.info)
@@ -90,7 +91,7 @@ func (x *execution) start(ctx context.Context) error {
 		if x.options.json { // standard output carries the event stream, so the view shows no notes
 			note = func(text string) { fmt.Fprintln(x.app.Stderr, text) }
 		}
-		stop, err := x.app.serveBeside(ctx, x.project, note)
+		stop, err := watch.ServeBeside(ctx, x.app, x.project, note)
 		if err != nil {
 			return err
 		}
@@ -134,20 +135,20 @@ func (x *execution) start(ctx context.Context) error {
 }
 
 func (x *execution) config(settings gates.Settings, journal *store.Journal, agent agents.Agent, v *view) (local.Config, error) {
-	c := x.project.config.Config
+	c := x.project.Config.Config
 	tournaments, err := x.sampling(c)
 	if err != nil {
 		return local.Config{}, err
 	}
 	return local.Config{
-		Sampling: tournaments, Home: x.app.cacheDir(),
+		Sampling: tournaments, Home: x.app.CacheDir(),
 		Mutants: mutants.Options{
 			Budget: time.Duration(c.Gates.Mutants.Budget), Bar: c.Gates.Mutants.Bar,
 			Program: func(ctx context.Context) (patterns.Program, error) {
 				return patterns.Find(ctx, x.app.Environ, c.Gates.AstGrep)
 			},
 		},
-		Repo: x.project.repo, Layout: x.project.layout, Journal: journal, Plan: x.plan, PlanText: x.text, Agent: agent,
+		Repo: x.project.Repo, Layout: x.project.Layout, Journal: journal, Plan: x.plan, PlanText: x.text, Agent: agent,
 		Limits: agents.Limits{
 			Total: cmp.Or(x.options.agentTimeout, time.Duration(c.Run.AgentTimeout)),
 			Idle:  cmp.Or(x.options.idleTimeout, time.Duration(c.Run.IdleTimeout)),
@@ -157,8 +158,8 @@ func (x *execution) config(settings gates.Settings, journal *store.Journal, agen
 		},
 		GateConfig: settings, Baseline: c.Gates.Baseline, GateTimeout: time.Duration(c.Gates.Timeout), Format: c.Gates.Format,
 		Copy: c.Workspace.Copy, Setup: c.Workspace.Setup, SetupTime: time.Duration(c.Workspace.SetupTimeout),
-		Context: contextLimits(c.Context), ContextFile: c.Context.File, Where: x.app.where(x.project), Style: func(ctx context.Context, dir string) string {
-			text, note, err := x.app.styleOf(ctx, dir)
+		Context: contextLimits(c.Context), ContextFile: c.Context.File, Where: models.Where(x.app, x.project), Style: func(ctx context.Context, dir string) string {
+			text, note, err := styleOf(ctx, x.app, dir)
 			if err != nil {
 				note = "the style of the code could not be determined: " + err.Error()
 			}
@@ -167,30 +168,11 @@ func (x *execution) config(settings gates.Settings, journal *store.Journal, agen
 			}
 			return text
 		},
-		MaxTime: cmp.Or(x.options.maxTime, time.Duration(c.Run.MaxTime)), Environ: x.app.Environ, Secrets: x.project.secrets(), Now: time.Now,
+		MaxTime: cmp.Or(x.options.maxTime, time.Duration(c.Run.MaxTime)), Environ: x.app.Environ, Secrets: x.project.Secrets(), Now: time.Now,
 		StrictCheckout: c.Run.StrictCheckout,
 		MemoryFloor:    uint64(c.Routing.WorkerMemThresholdGB * (1 << 30)), Memory: routing.AvailableMemory,
 		Notes: x.found, Change: x.change, Redo: x.redo, Observe: v.Event, Line: v.Line, Note: v.Note, Report: x.writeReport,
 	}, nil
-}
-
-// gateSettings returns the gate settings of the configuration. self is the path of this program, which contains the
-// testscript engine.
-func (p *project) gateSettings(self string, requireTests bool) gates.Settings {
-	c := p.config.Gates
-	s := gates.Settings{
-		Detect: c.Detect, RequireTests: c.RequireTests || requireTests, Disable: c.Disable,
-		FlakyReruns: c.FlakyReruns, When: p.when, Overrides: p.overrides, Protected: c.Protected, StrictTypes: c.StrictTypes, MaxFileLines: c.MaxFileLines,
-		MinMemoryMB: c.MinMemoryMB, Memory: routing.AvailableMemory,
-		Acceptance: c.Acceptance.Dir, Engine: []string{self, testscriptCommand}, ChangedTests: gates.ChangedTests(c.Tests.Changed),
-		Promises: gates.Promises{Severity: gates.Severity(c.Plan.Severity), Off: c.Plan.Severity == "off", Timeout: time.Duration(c.Plan.Timeout)},
-	}
-	for _, g := range c.Command {
-		s.Commands = append(s.Commands, gates.CommandGate{
-			Name: g.Name, Shell: g.Run, Dir: g.Dir, Paths: g.Paths, Blocking: g.Blocking, Timeout: time.Duration(g.Timeout),
-		})
-	}
-	return s
 }
 
 // signals handles signals: the first Ctrl-C stops softly, the second stops at once. SIGHUP and SIGTERM stop at once.
@@ -244,7 +226,7 @@ func (x *execution) result(res runner.Result) error {
 		x.tickPlan()
 	}
 	out := x.app.Stderr
-	dir, _ := filepath.Rel(mustGetwd(), x.project.layout.Report(x.run))
+	dir, _ := filepath.Rel(cli.MustGetwd(), x.project.Layout.Report(x.run))
 	if res.Status == runner.RunDone && !x.options.json {
 		fmt.Fprintf(out, "report: %s\n", filepath.Join(dir, "report.html"))
 		if x.info.Land == "branch" && res.Tip != x.info.Base {
@@ -258,31 +240,23 @@ func (x *execution) result(res runner.Result) error {
 		return nil
 	case runner.RunFailed:
 		x.exhausted()
-		return fail(exitFailed, errors.New(res.Reason), "see %s; then: runplan resume %s", filepath.Join(dir, "report.md"), x.run[:8])
+		return cli.Fail(cli.ExitFailed, errors.New(res.Reason), "see %s; then: runplan resume %s", filepath.Join(dir, "report.md"), x.run[:8])
 	}
 	err := fmt.Errorf("run %s stopped: %s", x.run[:8], res.Stop.Reason)
 	switch res.Stop.Outcome {
 	case runner.OutcomeCancelled:
-		return fail(exitInterrupted, err, "continue: runplan resume %s", x.run[:8])
+		return cli.Fail(cli.ExitInterrupted, err, "continue: runplan resume %s", x.run[:8])
 	case runner.OutcomeLimited:
-		return fail(exitLimit, err, "continue: runplan resume %s", x.run[:8])
+		return cli.Fail(cli.ExitLimit, err, "continue: runplan resume %s", x.run[:8])
 	case runner.OutcomeHuman:
-		return fail(exitHuman, err, "%s", x.whatToAnswer())
+		return cli.Fail(cli.ExitHuman, err, "%s", x.whatToAnswer())
 	}
-	return fail(exitCannotRun, err, "fix it, then: runplan resume %s", x.run[:8])
-}
-
-func mustGetwd() string {
-	dir, err := os.Getwd()
-	if err != nil {
-		return "."
-	}
-	return dir
+	return cli.Fail(cli.ExitCannotRun, err, "fix it, then: runplan resume %s", x.run[:8])
 }
 
 // writeReport writes report.md and report.html.
 func (x *execution) writeReport(s runner.Summary) error {
-	dir := x.project.layout.Report(x.run)
+	dir := x.project.Layout.Report(x.run)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
@@ -318,7 +292,7 @@ func (x *execution) writeReport(s runner.Summary) error {
 
 // tickPlan ticks the merged tasks in the user's plan. Only the runner writes ticks, never an agent.
 func (x *execution) tickPlan() {
-	sums, err := x.project.summaries(context.Background(), runner.Filter{Run: x.run})
+	sums, err := x.project.Summaries(context.Background(), runner.Filter{Run: x.run})
 	if err != nil || len(sums) == 0 {
 		fmt.Fprintf(x.app.Stderr, "runplan: the plan could not be ticked: %v\n", err)
 		return
@@ -365,27 +339,4 @@ func replaceFile(path string, text []byte) error {
 		return err
 	}
 	return atomicfile.Write(path, text, info.Mode().Perm())
-}
-
-// dropBranch removes a run branch that is merged.
-func (p *project) dropBranch(ctx context.Context, ref, tip string) error {
-	return p.repo.UpdateRefs(ctx, git.RefUpdate{Ref: ref, Old: tip})
-}
-
-// exitStatus renders the exit codes at the end of a command's help.
-func exitStatus(codes ...int) string {
-	var b strings.Builder
-	b.WriteString("\n\nExit status:\n")
-	for _, c := range codes {
-		for _, e := range exitCodes() {
-			if e.Code != c {
-				continue
-			}
-			if c == exitInterrupted && !slices.Contains(codes, exitLimit) {
-				e.Meaning, _, _ = strings.Cut(e.Meaning, ";") // no run to resume
-			}
-			fmt.Fprintf(&b, "  %3d  %s\n", e.Code, e.Meaning)
-		}
-	}
-	return strings.TrimRight(b.String(), "\n")
 }

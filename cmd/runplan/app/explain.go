@@ -2,7 +2,6 @@ package app
 
 import (
 	_ "embed"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -12,52 +11,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/runplan/runplan/gates/measured"
-	"github.com/runplan/runplan/internal/git"
-	"github.com/runplan/runplan/internal/proc"
-	"github.com/runplan/runplan/internal/seal"
-	"github.com/runplan/runplan/internal/store"
-	"github.com/runplan/runplan/internal/web"
-	"github.com/runplan/runplan/knowledge/retrieve"
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/lessons"
-	"github.com/runplan/runplan/llm"
 	"github.com/runplan/runplan/patterns"
-	"github.com/runplan/runplan/planparse"
-	"github.com/runplan/runplan/runner/local"
 )
 
 //go:embed explain.md
 var explainText string
-
-// errorCode names a kind of error with a stable code.
-type errorCode struct {
-	code string
-	err  error
-}
-
-// errorCodes returns the kinds of errors that have a page, special ones first.
-func errorCodes() []errorCode {
-	return []errorCode{
-		{"bare-repository", git.ErrBare}, {"foreign-repository", git.ErrForeign}, {"not-a-repository", git.ErrNotRepo},
-		{"no-commits", git.ErrNoCommits}, {"git-too-old", git.ErrNoMergeTree},
-		{"run-locked", local.ErrLocked}, {"plan-changed", local.ErrPlanChanged},
-		{"journal-damaged", store.ErrCorrupt}, {"journal-newer", store.ErrNewer}, {"journal-forged", store.ErrForged},
-		{"journal-gone", store.ErrGone}, {"journal-gone", store.ErrReplaced}, {"journal-gone", store.ErrCut},
-		{"key-unusable", seal.ErrKey}, {"program-not-found", proc.ErrNotFound},
-		{"no-models", llm.ErrNoModels}, {"no-index", retrieve.ErrNoIndex},
-		{"plan-empty", planparse.ErrEmpty}, {"plan-binary", planparse.ErrBinary}, {"plan-too-big", planparse.ErrTooBig},
-		{"address-reachable", web.ErrReachable},
-	}
-}
-
-// explainable returns the code of an error that has a page, or "".
-func explainable(err error) string {
-	for _, e := range errorCodes() {
-		if errors.Is(err, e.err) {
-			return e.code
-		}
-	}
-	return ""
-}
 
 // explanation is the page of a code.
 type explanation struct {
@@ -78,7 +38,7 @@ const (
 	explainPatterns = "Patterns"
 )
 
-func newExplainCommand(a *App) *cobra.Command {
+func newExplainCommand(a *cli.App) *cobra.Command {
 	var asJSONFlag bool
 	cmd := &cobra.Command{
 		Use:   "explain [CODE]",
@@ -86,7 +46,7 @@ func newExplainCommand(a *App) *cobra.Command {
 		Long: `Explain what a code means, why the rule exists, and what to do. Without a code, list all codes.
 
 Codes are stable. They stand behind the messages of runplan check, in the findings of gates as the rule, and below
-errors. A lesson may be named by its number, a pattern by its id.` + exitStatus(exitOK, exitUsage),
+errors. A lesson may be named by its number, a pattern by its id.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage),
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			all, err := explanations()
@@ -98,10 +58,10 @@ errors. A lesson may be named by its number, a pattern by its id.` + exitStatus(
 			}
 			e, ok := findExplanation(all, args[0])
 			if !ok {
-				return usage(fmt.Errorf("unknown code %q", args[0]), "runplan explain lists all codes; rules of gates that you configured are described where you configured them")
+				return cli.Usage(fmt.Errorf("unknown code %q", args[0]), "runplan explain lists all codes; rules of gates that you configured are described where you configured them")
 			}
 			if asJSONFlag {
-				return asJSON(a.Stdout, e)
+				return cli.AsJSON(a.Stdout, e)
 			}
 			head := e.Code
 			if e.Level != "" {
@@ -117,13 +77,13 @@ errors. A lesson may be named by its number, a pattern by its id.` + exitStatus(
 
 func listExplanations(w io.Writer, all []explanation, asJSONFlag bool) error {
 	if asJSONFlag {
-		return asJSON(w, all)
+		return cli.AsJSON(w, all)
 	}
 	var rows [][]string
 	for _, e := range all {
 		rows = append(rows, []string{e.Group, e.Code, e.What})
 	}
-	return table(w, []string{"group", "code", "what"}, rows)
+	return cli.Table(w, []string{"group", "code", "what"}, rows)
 }
 
 // findExplanation finds a page by its code, by the prefix before an asterisk, or by the name of a lesson or pattern.
@@ -141,8 +101,8 @@ func findExplanation(all []explanation, code string) (explanation, bool) {
 // explanations returns all pages: those of explain.md, and those of rules, lessons and patterns from their sources.
 func explanations() ([]explanation, error) {
 	known := map[string]bool{}
-	for _, e := range errorCodes() {
-		known[e.code] = true
+	for _, e := range cli.ErrorCodes() {
+		known[e.Code] = true
 	}
 	var all []explanation
 	for _, section := range strings.Split("\n"+explainText, "\n## ")[1:] {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/planparse"
 )
 
@@ -31,9 +32,9 @@ func pages(t *testing.T) map[string]explanation {
 // Each code that the product prints has a page (EXPL-01).
 func TestEachCodeHasAPage(t *testing.T) {
 	by := pages(t)
-	for _, e := range errorCodes() {
-		if by[e.code].Group != explainErrors {
-			t.Errorf("no page explains the error %s (%v)", e.code, e.err)
+	for _, e := range cli.ErrorCodes() {
+		if by[e.Code].Group != explainErrors {
+			t.Errorf("no page explains the error %s (%v)", e.Code, e.Err)
 		}
 	}
 	var files []string

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/agents/script"
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/config"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/runner"
@@ -30,7 +31,7 @@ type successors struct {
 
 // runAgentsOf returns the agents that can work for a run: agent, and those of others that this machine can run. Without
 // names there is no fallback.
-func (a *App) runAgentsOf(p *project, path string, agent chosenAgent, others successors) (runAgents, error) {
+func runAgentsOf(a *cli.App, p *cli.Project, path string, agent chosenAgent, others successors) (runAgents, error) {
 	c := runAgents{list: []chosenAgent{agent}}
 	if len(others.names) == 0 || agent.name == script.Name { // the script agent has no limits
 		return c, nil
@@ -39,14 +40,14 @@ func (a *App) runAgentsOf(p *project, path string, agent chosenAgent, others suc
 		if slices.ContainsFunc(c.list, func(x chosenAgent) bool { return x.name == name }) {
 			continue
 		}
-		if why := a.notInstalled(p, name); why != "" {
+		if why := whyNotInstalled(a, p, name); why != "" {
 			c.left = append(c.left, name+" ("+why+")")
 			continue
 		}
-		switch other, err := a.namedAgent(p, path, name); {
+		switch other, err := namedAgent(a, p, path, name); {
 		case err == nil:
 			c.list = append(c.list, other)
-		case others.recalled && errors.Is(err, errNoAgent):
+		case others.recalled && errors.Is(err, cli.ErrNoAgent):
 			c.left = append(c.left, name+" (the settings no longer have this agent)")
 		case cannotRun(err): // the agent may never be needed
 			c.left = append(c.left, fmt.Sprintf("%s (%v)", name, err))
@@ -55,16 +56,16 @@ func (a *App) runAgentsOf(p *project, path string, agent chosenAgent, others suc
 		}
 	}
 	if len(c.list) == 1 && len(c.left) > 0 && !others.recalled {
-		return c, fail(exitCannotRun, fmt.Errorf("no agent can take over from %s: %s", agent.name, strings.Join(c.left, ", ")), "install one, name others in run.fallback, or choose --on-limit exit or wait")
+		return c, cli.Fail(cli.ExitCannotRun, fmt.Errorf("no agent can take over from %s: %s", agent.name, strings.Join(c.left, ", ")), "install one, name others in run.fallback, or choose --on-limit exit or wait")
 	}
 	return c, nil // the only name is the agent itself, which is allowed
 }
 
-// notInstalled gives the reason why the program of an agent cannot be started. It returns "" if it can, or if the
+// whyNotInstalled gives the reason why the program of an agent cannot be started. It returns "" if it can, or if the
 // agent has no program.
-func (a *App) notInstalled(p *project, name string) string {
+func whyNotInstalled(a *cli.App, p *cli.Project, name string) string {
 	program := ""
-	if c, err := a.commandAgent(p, name); err != nil {
+	if c, err := a.CommandAgent(p, name); err != nil {
 		if cannotRun(err) {
 			return "it is not installed"
 		}
@@ -76,14 +77,14 @@ func (a *App) notInstalled(p *project, name string) string {
 	}
 	if strings.ContainsRune(program, filepath.Separator) {
 		if !filepath.IsAbs(program) {
-			program = filepath.Join(p.repo.Root, program)
+			program = filepath.Join(p.Repo.Root, program)
 		}
 		if fi, err := os.Stat(program); err != nil || fi.IsDir() {
 			return "there is no " + program
 		}
 		return ""
 	}
-	if _, err := a.onPath(program); program != "" && err != nil {
+	if _, err := a.OnPath(program); program != "" && err != nil {
 		return program + " is not installed"
 	}
 	return ""
@@ -91,8 +92,8 @@ func (a *App) notInstalled(p *project, name string) string {
 
 // cannotRun reports that an agent exists but cannot run on this machine.
 func cannotRun(err error) bool {
-	code, _ := codeOf(err)
-	return code == exitCannotRun
+	code, _ := cli.CodeOf(err)
+	return code == cli.ExitCannotRun
 }
 
 // others returns the agents that take over.
@@ -143,7 +144,7 @@ func (l *limitFlags) fallback(c config.Run) (successors, error) {
 	case !over:
 		return successors{}, nil
 	case len(c.Fallback) == 0:
-		return successors{}, usage(fmt.Errorf("--on-limit %s: %w", asked, config.ErrNoFallback), "")
+		return successors{}, cli.Usage(fmt.Errorf("--on-limit %s: %w", asked, config.ErrNoFallback), "")
 	}
 	return successors{names: c.Fallback}, nil
 }
@@ -165,5 +166,5 @@ func (l *limitFlags) fallbackAgain(info runner.Info, c config.Run) (successors, 
 // errNoOnLimit reports an invalid value of --on-limit and lists the valid ones.
 func errNoOnLimit(given string) error {
 	words := config.OnLimits()
-	return usage(errors.New("--on-limit "+given+": unknown"), "use %s or %s", strings.Join(words[:len(words)-1], ", "), words[len(words)-1])
+	return cli.Usage(errors.New("--on-limit "+given+": unknown"), "use %s or %s", strings.Join(words[:len(words)-1], ", "), words[len(words)-1])
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/local"
@@ -18,19 +19,19 @@ const restful = time.Hour
 
 // leftSessions lists the sessions of tasks that are over. A task closes its session at the end, unless its process is
 // killed.
-func (p *project) leftSessions(ctx context.Context, active map[string]bool) ([]local.Leftover, error) {
-	files, err := filepath.Glob(filepath.Join(p.layout.Sessions(), "session_*.sqlite"))
+func leftSessions(ctx context.Context, p *cli.Project, active map[string]bool) ([]local.Leftover, error) {
+	files, err := filepath.Glob(filepath.Join(p.Layout.Sessions(), "session_*.sqlite"))
 	if err != nil || len(files) == 0 {
 		return nil, err
 	}
-	sums, err := p.summaries(ctx, runner.Filter{})
+	sums, err := p.Summaries(ctx, runner.Filter{})
 	if err != nil {
 		return nil, err
 	}
 	ofRun := map[string]bool{} // by file: whether its run is unfinished
 	for _, s := range sums {
 		for _, b := range s.Batches {
-			path, err := store.SessionPath(p.layout.Sessions(), s.Run+"/"+b.Key)
+			path, err := store.SessionPath(p.Layout.Sessions(), s.Run+"/"+b.Key)
 			if err != nil {
 				return nil, err
 			}
@@ -46,7 +47,7 @@ func (p *project) leftSessions(ctx context.Context, active map[string]bool) ([]l
 		if err != nil {
 			return nil, err
 		}
-		x := local.Leftover{Kind: "session", Name: p.layout.Rel(path), Bytes: info.Size()}
+		x := local.Leftover{Kind: "session", Name: p.Layout.Rel(path), Bytes: info.Size()}
 		goes, known := ofRun[path]
 		switch {
 		case goes:
@@ -61,15 +62,4 @@ func (p *project) leftSessions(ctx context.Context, active map[string]bool) ([]l
 		out = append(out, x)
 	}
 	return out, nil
-}
-
-// removeSession deletes the files of a session that [project.leftSessions] found.
-func (p *project) removeSession(x local.Leftover) error {
-	path := filepath.Join(p.layout.Root, filepath.FromSlash(x.Name))
-	for _, name := range []string{path + "-wal", path + "-shm", path + "-journal", path} {
-		if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	return nil
 }

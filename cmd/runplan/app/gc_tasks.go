@@ -7,13 +7,14 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/local"
 )
 
 // leftTasks lists the plans generated from tasks that no run needs any more. The journal keeps their text.
-func (p *project) leftTasks(sums []runner.Summary) ([]local.Leftover, error) {
-	files, err := filepath.Glob(filepath.Join(p.layout.Tasks(), "*.md"))
+func leftTasks(p *cli.Project, sums []runner.Summary) ([]local.Leftover, error) {
+	files, err := filepath.Glob(filepath.Join(p.Layout.Tasks(), "*.md"))
 	if err != nil {
 		return nil, err
 	}
@@ -31,11 +32,11 @@ func (p *project) leftTasks(sums []runner.Summary) ([]local.Leftover, error) {
 		if err != nil {
 			return nil, err
 		}
-		name, err := p.planPath(path)
+		name, err := p.PlanPath(path)
 		if err != nil {
 			return nil, err
 		}
-		x := local.Leftover{Kind: "task", Name: p.layout.Rel(path), Bytes: info.Size()}
+		x := local.Leftover{Kind: "task", Name: p.Layout.Rel(path), Bytes: info.Size()}
 		done, known := finished[name]
 		switch {
 		case done:

@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +15,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/control"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/ui"
@@ -25,42 +26,42 @@ import (
 )
 
 // newSayCommand makes the command ask, note or critical. They differ only in the kind of the item.
-func newSayCommand(a *App, kind, short string) *cobra.Command {
+func newSayCommand(a *cli.App, kind, short string) *cobra.Command {
 	return &cobra.Command{
 		Use:   kind + " TEXT",
 		Short: short,
 		Long: short + `. It goes into the inbox of this user, and is acknowledged at once; no model
-is asked. - reads the text from standard input. runplan inbox lists what is there.` + exitStatus(exitOK, exitUsage, exitCannotRun),
+is asked. - reads the text from standard input. runplan inbox lists what is there.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			text := strings.Join(args, " ")
 			if text == "-" {
 				var err error
-				if text, err = a.readText(); err != nil {
+				if text, err = readText(a); err != nil {
 					return err
 				}
 			}
-			return a.say(cmd.Context(), kind, text)
+			return say(cmd.Context(), a, kind, text)
 		},
 	}
 }
 
-func newAskCommand(a *App) *cobra.Command {
+func newAskCommand(a *cli.App) *cobra.Command {
 	return newSayCommand(a, trust.Ask, "Leave a question for runplan or its owner")
 }
 
-func newNoteCommand(a *App) *cobra.Command {
+func newNoteCommand(a *cli.App) *cobra.Command {
 	return newSayCommand(a, trust.Note, "Leave a note that needs no answer")
 }
 
-func newCriticalCommand(a *App) *cobra.Command {
+func newCriticalCommand(a *cli.App) *cobra.Command {
 	return newSayCommand(a, trust.Critical, "Leave a critical message: it is listed first")
 }
 
 // maxText is the highest number of bytes read from standard input. The inbox accepts less and reports it.
 const maxText = 1 << 20
 
-func (a *App) readText() (string, error) {
+func readText(a *cli.App) (string, error) {
 	text, err := io.ReadAll(io.LimitReader(a.Stdin, maxText))
 	if err != nil {
 		return "", fmt.Errorf("read the text from standard input: %w", err)
@@ -68,8 +69,8 @@ func (a *App) readText() (string, error) {
 	return string(text), nil
 }
 
-func (a *App) say(ctx context.Context, kind, text string) error {
-	dir, err := a.userDir()
+func say(ctx context.Context, a *cli.App, kind, text string) error {
+	dir, err := a.UserDir()
 	if err != nil {
 		return err
 	}
@@ -77,7 +78,7 @@ func (a *App) say(ctx context.Context, kind, text string) error {
 	if err != nil {
 		return err
 	}
-	root, err := a.rootHere(ctx)
+	root, err := a.RootHere(ctx)
 	if err != nil {
 		return err
 	}
@@ -87,12 +88,12 @@ func (a *App) say(ctx context.Context, kind, text string) error {
 	}
 	box, err := store.OpenInbox(ctx, trust.InboxFile(dir))
 	if err != nil {
-		return a.ofUser(err)
+		return a.OfUser(err)
 	}
 	defer box.Close()
 	_, ack, err := trust.Enqueue(ctx, box, prompts, trust.Said{Kind: kind, Body: redact.New(a.Environ).String(text), Channel: channel, Repo: root, At: time.Now()})
 	if refused := (*trust.Error)(nil); errors.As(err, &refused) {
-		return usage(err, "%s", refused.Do) // not a question of trust: the text is invalid
+		return cli.Usage(err, "%s", refused.Do) // not a question of trust: the text is invalid
 	}
 	if err != nil {
 		return err
@@ -101,23 +102,23 @@ func (a *App) say(ctx context.Context, kind, text string) error {
 	return nil
 }
 
-func newInboxCommand(a *App) *cobra.Command {
+func newInboxCommand(a *cli.App) *cobra.Command {
 	var asJSONFlag, all bool
 	cmd := &cobra.Command{
 		Use:   "inbox",
 		Short: "List open messages to runplan",
 		Long: `List what waits in the inbox of this user: what is critical first, then questions, then notes. Items are never
-removed; runplan inbox done ID marks one as done, and --all lists those too.` + exitStatus(exitOK, exitUsage, exitCannotRun),
+removed; runplan inbox done ID marks one as done, and --all lists those too.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			items, err := a.inboxItems(cmd.Context(), all)
+			items, err := control.InboxItems(cmd.Context(), a, all)
 			if err != nil {
 				return err
 			}
 			if asJSONFlag {
-				return asJSON(a.Stdout, items)
+				return cli.AsJSON(a.Stdout, items)
 			}
-			return a.showInbox(items)
+			return showInbox(a, items)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON array")
@@ -126,38 +127,7 @@ removed; runplan inbox done ID marks one as done, and --all lists those too.` + 
 	return cmd
 }
 
-// inboxItems reads the inbox and removes terminal control codes. A missing inbox has no items.
-func (a *App) inboxItems(ctx context.Context, all bool) ([]store.InboxItem, error) {
-	dir, err := a.userDir()
-	if err != nil {
-		return nil, err
-	}
-	box, err := store.ReadInbox(ctx, trust.InboxFile(dir))
-	if errors.Is(err, fs.ErrNotExist) {
-		return []store.InboxItem{}, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer box.Close()
-	read := box.Pending
-	if all {
-		read = box.All
-	}
-	items, err := read(ctx)
-	for i := range items {
-		items[i] = shownItem(items[i])
-	}
-	return items, err
-}
-
-// shownItem removes control codes from text that others wrote. The inbox keeps the original text.
-func shownItem(i store.InboxItem) store.InboxItem {
-	i.Body, i.Reply, i.Outcome, i.Repo = redact.Clean(i.Body), redact.Clean(i.Reply), redact.Clean(i.Outcome), redact.Clean(i.Repo)
-	return i
-}
-
-func (a *App) showInbox(items []store.InboxItem) error {
+func showInbox(a *cli.App, items []store.InboxItem) error {
 	if len(items) == 0 {
 		_, err := fmt.Fprintln(a.Stdout, "nothing waits")
 		return err
@@ -165,36 +135,28 @@ func (a *App) showInbox(items []store.InboxItem) error {
 	var rows [][]string
 	for _, i := range items {
 		rows = append(rows, []string{
-			strconv.FormatInt(i.ID, 10), i.Kind, i.At.Local().Format("2006-01-02 15:04"), i.Status, cmp.Or(ui.Sanitize(i.Intent), "-"), repoName(i), ui.Cut(ui.Sanitize(i.Body), cellWidth, "…"),
+			strconv.FormatInt(i.ID, 10), i.Kind, i.At.Local().Format("2006-01-02 15:04"), i.Status, cmp.Or(ui.Sanitize(i.Intent), "-"), control.RepoName(i), ui.Cut(ui.Sanitize(i.Body), cellWidth, "…"),
 		})
 	}
-	return table(a.Stdout, []string{">id", "kind", "at", "status", "intent", "repository", "text"}, rows)
-}
-
-// repoName is the name of the repository in which an item was written, "-" outside of one.
-func repoName(i store.InboxItem) string {
-	if i.Repo == "" {
-		return "-"
-	}
-	return ui.Sanitize(filepath.Base(i.Repo))
+	return cli.Table(a.Stdout, []string{">id", "kind", "at", "status", "intent", "repository", "text"}, rows)
 }
 
 // itemID parses the number of an item.
 func itemID(arg string) (int64, error) {
 	id, err := strconv.ParseInt(arg, 10, 64)
 	if err != nil || id < 1 {
-		return 0, usage(fmt.Errorf("%q is not the number of an item", arg), "runplan inbox --all lists them")
+		return 0, cli.Usage(fmt.Errorf("%q is not the number of an item", arg), "runplan inbox --all lists them")
 	}
 	return id, nil
 }
 
 // withInbox opens the inbox for writing. It does not create a missing inbox.
-func (a *App) withInbox(ctx context.Context, do func(*store.Inbox) error) error {
-	dir, err := a.userDir()
+func withInbox(ctx context.Context, a *cli.App, do func(*store.Inbox) error) error {
+	dir, err := a.UserDir()
 	if err != nil {
 		return err
 	}
-	none := usage(store.ErrNoItem, "runplan inbox --all lists them")
+	none := cli.Usage(store.ErrNoItem, "runplan inbox --all lists them")
 	if _, err := os.Stat(trust.InboxFile(dir)); errors.Is(err, fs.ErrNotExist) {
 		return none
 	}
@@ -204,30 +166,30 @@ func (a *App) withInbox(ctx context.Context, do func(*store.Inbox) error) error 
 	}
 	defer box.Close()
 	if err := do(box); errors.Is(err, store.ErrNoItem) {
-		return usage(err, "runplan inbox --all lists them")
+		return cli.Usage(err, "runplan inbox --all lists them")
 	} else if err != nil {
 		return err
 	}
 	return nil
 }
 
-func newInboxShowCommand(a *App) *cobra.Command {
+func newInboxShowCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "show ID",
 		Short: "Print one item of the inbox",
-		Long:  "Print one item of the inbox: what was said, what it was taken for, and what came of it." + exitStatus(exitOK, exitUsage, exitCannotRun),
-		Args:  exactlyOne("the number of an item"),
+		Long:  "Print one item of the inbox: what was said, what it was taken for, and what came of it." + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+		Args:  cli.ExactlyOne("the number of an item"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := itemID(args[0])
 			if err != nil {
 				return err
 			}
-			return a.withInbox(cmd.Context(), func(box *store.Inbox) error {
+			return withInbox(cmd.Context(), a, func(box *store.Inbox) error {
 				i, err := box.Item(cmd.Context(), id)
 				if err != nil {
 					return err
 				}
-				i = shownItem(i)
+				i = control.ShownItem(i)
 				fmt.Fprintf(a.Stdout, "%s %d, %s, by %s%s: %s\n\n%s\n", i.Kind, i.ID, i.At.Local().Format("2006-01-02 15:04"), ui.Sanitize(i.Channel), inRepo(i.Repo), i.Status, strings.TrimRight(i.Body, "\n"))
 				if i.Intent != "" {
 					fmt.Fprintf(a.Stdout, "\ntaken for %s (%d %%): %s\n", ui.Sanitize(i.Intent), *i.Confidence, i.Reply)
@@ -248,19 +210,19 @@ func inRepo(root string) string {
 	return " in " + ui.Sanitize(root)
 }
 
-func newInboxDoneCommand(a *App) *cobra.Command {
+func newInboxDoneCommand(a *cli.App) *cobra.Command {
 	var outcome string
 	cmd := &cobra.Command{
 		Use:   "done ID",
 		Short: "Mark an item of the inbox as done",
-		Long:  "Mark an item of the inbox as done. It stays, and runplan inbox --all lists it." + exitStatus(exitOK, exitUsage, exitCannotRun),
-		Args:  exactlyOne("the number of an item"),
+		Long:  "Mark an item of the inbox as done. It stays, and runplan inbox --all lists it." + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+		Args:  cli.ExactlyOne("the number of an item"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := itemID(args[0])
 			if err != nil {
 				return err
 			}
-			return a.withInbox(cmd.Context(), func(box *store.Inbox) error {
+			return withInbox(cmd.Context(), a, func(box *store.Inbox) error {
 				changed, err := box.Finish(cmd.Context(), id, time.Now(), redact.New(a.Environ).String(outcome))
 				switch {
 				case err != nil:
@@ -278,7 +240,7 @@ func newInboxDoneCommand(a *App) *cobra.Command {
 	return cmd
 }
 
-func newInboxProcessCommand(a *App) *cobra.Command {
+func newInboxProcessCommand(a *cli.App) *cobra.Command {
 	var given string
 	cmd := &cobra.Command{
 		Use:   "process",
@@ -287,32 +249,32 @@ func newInboxProcessCommand(a *App) *cobra.Command {
 less than 70 % sure or names none of them. Each intent has a reply. A reply proposes a command and runs nothing: what
 stands in the inbox never changes the tier. Items stay until somebody marks them as done.
 
-It needs [models] in the configuration, and the identity documents that head the question: runplan trust identity.` + exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun, exitInterrupted),
+It needs [models] in the configuration, and the identity documents that head the question: runplan trust identity.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx, stop := interruptible(cmd.Context())
+			ctx, stop := cli.Interruptible(cmd.Context())
 			defer stop()
-			return a.processInbox(ctx, given)
+			return processInbox(ctx, a, given)
 		},
 	}
 	cmd.Flags().StringVar(&given, "trust-config", "", "digest of the repository's configuration, to trust it without a question")
 	return cmd
 }
 
-func (a *App) processInbox(ctx context.Context, given string) error {
-	p, err := a.openProject(ctx)
+func processInbox(ctx context.Context, a *cli.App, given string) error {
+	p, err := a.OpenProject(ctx)
 	if err != nil {
 		return err
 	}
-	c, err := a.classifier(ctx, p, given)
+	c, err := classifier(ctx, a, p, given)
 	if err != nil {
 		return err
 	}
-	contract, err := a.contract(ctx)
+	contract, err := a.Contract(ctx)
 	if err != nil {
 		return err
 	}
-	items, err := a.inboxItems(ctx, false)
+	items, err := control.InboxItems(ctx, a, false)
 	if err != nil {
 		return err
 	}
@@ -321,17 +283,17 @@ func (a *App) processInbox(ctx context.Context, given string) error {
 		fmt.Fprintln(a.Stdout, "nothing new")
 		return nil
 	}
-	if err := p.layout.Make(); err != nil {
-		return fail(exitCannotRun, err, "")
+	if err := p.Layout.Make(); err != nil {
+		return cli.Fail(cli.ExitCannotRun, err, "")
 	}
-	journal, err := store.OpenJournal(ctx, p.layout.Journal())
+	journal, err := store.OpenJournal(ctx, p.Layout.Journal())
 	if err != nil {
 		return err
 	}
 	defer journal.Close()
 	call := &lastCall{Completer: c.LLM}
 	c.LLM = call
-	task, secrets := newTaskID(), a.redactor(p)
+	task, secrets := cli.NewTaskID(), a.Redactor(p)
 	hide := func(text string) string { return redact.Clean(secrets.String(text)) }
 	for _, i := range items {
 		class, err := c.Classify(ctx, i.Body)
@@ -340,10 +302,10 @@ func (a *App) processInbox(ctx context.Context, given string) error {
 		}
 		if err != nil {
 			// Items read so far are stored. The rest waits for the next call.
-			return a.unreadable(ctx, p, i.ID, err)
+			return unreadable(ctx, a, p, i.ID, err)
 		}
 		reply := intent.Reply(class, contract)
-		err = a.withInbox(ctx, func(box *store.Inbox) error {
+		err = withInbox(ctx, a, func(box *store.Inbox) error {
 			_, err := box.Read(ctx, i.ID, string(class.Intent), class.Confidence, reply)
 			return err
 		})
@@ -356,35 +318,35 @@ func (a *App) processInbox(ctx context.Context, given string) error {
 }
 
 // unreadable explains why an item could not be classified. It shows the beginning of an invalid answer.
-func (a *App) unreadable(ctx context.Context, p *project, id int64, err error) error {
+func unreadable(ctx context.Context, a *cli.App, p *cli.Project, id int64, err error) error {
 	err = fmt.Errorf("item %d: %w", id, err)
 	var answer *llm.AnswerError
 	if errors.As(err, &answer) {
-		raw := ui.Cut(ui.Sanitize(a.redactor(p).String(answer.Raw)), 300, "…")
-		return fail(exitFailed, fmt.Errorf("%w; the answer was: %s", err, raw), "the item stays new; a larger model may keep to the format; the item: runplan inbox show %d", id)
+		raw := ui.Cut(ui.Sanitize(a.Redactor(p).String(answer.Raw)), 300, "…")
+		return cli.Fail(cli.ExitFailed, fmt.Errorf("%w; the answer was: %s", err, raw), "the item stays new; a larger model may keep to the format; the item: runplan inbox show %d", id)
 	}
-	return modelTrouble(ctx, err)
+	return cli.ModelTrouble(ctx, err)
 }
 
 // classifier returns the client that asks a model for intents.
-func (a *App) classifier(ctx context.Context, p *project, given string) (intent.Classifier, error) {
+func classifier(ctx context.Context, a *cli.App, p *cli.Project, given string) (intent.Classifier, error) {
 	none := intent.Classifier{}
-	router, err := p.models(ctx)
+	router, err := p.Models(ctx)
 	if err != nil {
-		return none, modelTrouble(ctx, err)
+		return none, cli.ModelTrouble(ctx, err)
 	}
 	model, err := router.Model(llm.Review)
 	if err != nil {
-		return none, modelTrouble(ctx, err)
+		return none, cli.ModelTrouble(ctx, err)
 	}
-	docs, err := p.identity()
+	docs, err := p.Identity()
 	if err != nil {
 		return none, err
 	}
-	if err := a.trustConfig(p, given); err != nil {
+	if err := a.TrustConfig(p, given); err != nil {
 		return none, err
 	}
-	o := llm.OptionsOf(p.config.Models)
-	o.Environ, o.Root, o.Redact = a.Environ, p.repo.Root, a.redactor(p).String
+	o := llm.OptionsOf(p.Config.Models)
+	o.Environ, o.Root, o.Redact = a.Environ, p.Repo.Root, a.Redactor(p).String
 	return intent.Classifier{LLM: llm.New(o), Model: model, Identity: trust.IdentityText(docs)}, nil
 }

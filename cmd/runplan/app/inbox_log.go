@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/llm"
 )
@@ -29,7 +30,7 @@ func (l *lastCall) keep(ctx context.Context, j *store.Journal, task string, hide
 	if l.at.IsZero() {
 		return nil // no model was asked
 	}
-	c := callRow(task, intentCall, l.request, l.response, l.at, hide, why)
+	c := cli.CallRow(task, cli.IntentCall, l.request, l.response, l.at, hide, why)
 	l.at = time.Time{}
 	return j.AddCall(context.WithoutCancel(ctx), c)
 }

@@ -8,6 +8,7 @@ import (
 
 	agentcommand "github.com/runplan/runplan/agents/command"
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/ui"
 )
 
@@ -17,14 +18,14 @@ type foundInProject struct {
 	gates  []checked // of linters and tests, as doctor lists them
 }
 
-func (a *App) foundHere(ctx context.Context, p *project) foundInProject {
+func foundHere(ctx context.Context, a *cli.App, p *cli.Project) foundInProject {
 	var f foundInProject
 	for _, preset := range agentcommand.Presets() {
-		if _, err := a.onPath(preset.Program); err == nil {
+		if _, err := a.OnPath(preset.Program); err == nil {
 			f.agents = append(f.agents, preset.Name)
 		}
 	}
-	for _, c := range a.examineGates(ctx, p) {
+	for _, c := range examineGates(ctx, a, p) {
 		name := strings.TrimPrefix(c.What, "gate ")
 		if !strings.HasPrefix(name, "tests:") && !strings.HasPrefix(name, "lint:") && !strings.HasPrefix(name, "types:") {
 			continue

@@ -11,13 +11,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/fence"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/planparse/draft"
 )
 
-func newOutlineCommand(a *App) *cobra.Command {
+func newOutlineCommand(a *cli.App) *cobra.Command {
 	var o planOptions
 	cmd := &cobra.Command{
 		Use:   "outline DOC",
@@ -29,12 +30,12 @@ is listed at the end, with the reason. Nothing is run. Read the draft, mend it, 
 
   runplan outline docs/design.md
   runplan outline docs/design.md --out - | less` +
-			exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun),
-		Args: exactlyOne("the path of a document"),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.outline(cmd.Context(), args[0], o) },
+			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
+		Args: cli.ExactlyOne("the path of a document"),
+		RunE: func(cmd *cobra.Command, args []string) error { return outlineDocument(cmd.Context(), a, args[0], o) },
 	}
 	f := cmd.Flags()
-	a.repoFlag(f)
+	a.RepoFlag(f)
 	f.StringVar(&o.out, "out", "", "output file, or - for standard output (default docs/plans/<date>-<document>.md)")
 	f.BoolVar(&o.force, "force", false, "overwrite an existing file")
 	f.BoolVar(&o.json, "json", false, "print a JSON object")
@@ -57,22 +58,22 @@ type outlineBatch struct {
 	Checks []draft.Check `json:"checks"`
 }
 
-func (a *App) outline(ctx context.Context, file string, o planOptions) error {
-	p, err := a.openProject(ctx)
+func outlineDocument(ctx context.Context, a *cli.App, file string, o planOptions) error {
+	p, err := a.OpenProject(ctx)
 	if err != nil {
 		return err
 	}
-	plan, text, err := outlineOf(p.repo.Root, file)
+	plan, text, err := outlineOf(p.Repo.Root, file)
 	switch {
 	case errors.Is(err, errIsPlan):
-		return fail(exitFailed, err, "judge it: runplan check %s", file)
+		return cli.Fail(cli.ExitFailed, err, "judge it: runplan check %s", file)
 	case errors.Is(err, draft.ErrNoWork):
-		return fail(exitFailed, err, "give each piece of work a heading and name its files below it, or have a model read it: runplan plan --from %s", file)
+		return cli.Fail(cli.ExitFailed, err, "give each piece of work a heading and name its files below it, or have a model read it: runplan plan --from %s", file)
 	case err != nil:
 		return err
 	}
 	o.from = file
-	path, err := p.planFile("", o)
+	path, err := planFile(p, "", o)
 	if err != nil {
 		return err
 	}
@@ -90,7 +91,7 @@ func (a *App) outline(ctx context.Context, file string, o planOptions) error {
 		if path == "" {
 			out.Markdown = text
 		}
-		return asJSON(a.hiding(), out)
+		return cli.AsJSON(a.Hiding(), out)
 	}
 	if path == "" {
 		fmt.Fprint(a.Stdout, text)
@@ -111,9 +112,9 @@ var errIsPlan = errors.New("the document already is a plan")
 func outlineOf(root, file string) (draft.Plan, string, error) {
 	src, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return draft.Plan{}, "", usage(fmt.Errorf("%s: no such file", file), "give the path of a document")
+		return draft.Plan{}, "", cli.Usage(fmt.Errorf("%s: no such file", file), "give the path of a document")
 	} else if err != nil {
-		return draft.Plan{}, "", usage(err, "")
+		return draft.Plan{}, "", cli.Usage(err, "")
 	}
 	name := filepath.Base(file)
 	if abs, err := filepath.Abs(file); err == nil {
@@ -134,7 +135,7 @@ func outlineOf(root, file string) (draft.Plan, string, error) {
 		return err == nil && info.Mode().IsRegular()
 	})
 	if errors.Is(err, planparse.ErrEmpty) || errors.Is(err, planparse.ErrBinary) || errors.Is(err, planparse.ErrTooBig) {
-		return plan, "", usage(err, "")
+		return plan, "", cli.Usage(err, "")
 	} else if err != nil {
 		return plan, "", err
 	}
@@ -162,12 +163,12 @@ func worksHint(root, file string, p *planparse.Plan, r planparse.Report) string 
 func taskOfDocument(file, task string) (string, error) {
 	src, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", usage(fmt.Errorf("--from %s: no such file", file), "give the path of a document")
+		return "", cli.Usage(fmt.Errorf("--from %s: no such file", file), "give the path of a document")
 	} else if err != nil {
-		return "", usage(fmt.Errorf("--from: %w", err), "")
+		return "", cli.Usage(fmt.Errorf("--from: %w", err), "")
 	}
 	if strings.TrimSpace(string(src)) == "" {
-		return "", usage(fmt.Errorf("--from %s: the document is empty", file), "")
+		return "", cli.Usage(fmt.Errorf("--from %s: the document is empty", file), "")
 	}
 	if task == "" {
 		task = "Plan the work that the document " + filepath.ToSlash(file) + " describes"

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/planparse"
@@ -17,35 +18,25 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// exactlyOne is cobra.ExactArgs(1) with an error that names the missing argument.
-func exactlyOne(what string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) != 1 {
-			return usage(fmt.Errorf("%s needs %s", cmd.CommandPath(), what), "see: %s --help", cmd.CommandPath())
-		}
-		return nil
-	}
-}
-
-func newParseCommand(a *App) *cobra.Command {
+func newParseCommand(a *cli.App) *cobra.Command {
 	var asJSONFlag, coverage bool
 	cmd := &cobra.Command{
 		Use:   "parse PLAN.md",
 		Short: "Show how runplan reads a plan",
-		Long:  "Show the batches, tasks and files that runplan reads in a plan, and what it had to tolerate. Nothing is run." + exitStatus(exitOK, exitUsage),
-		Args:  exactlyOne("the path of a plan"),
+		Long:  "Show the batches, tasks and files that runplan reads in a plan, and what it had to tolerate. Nothing is run." + cli.ExitStatus(cli.ExitOK, cli.ExitUsage),
+		Args:  cli.ExactlyOne("the path of a plan"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			plan, src, err := readPlan(args[0])
+			plan, src, err := cli.ReadPlan(args[0])
 			if err != nil {
 				return err
 			}
-			a.hideTitles(nil, plan)
-			if out := a.hiding(); coverage && asJSONFlag {
-				err = asJSON(out, plan.Cover(src))
+			a.HideTitles(nil, plan)
+			if out := a.Hiding(); coverage && asJSONFlag {
+				err = cli.AsJSON(out, plan.Cover(src))
 			} else if coverage {
 				err = printCoverage(out, args[0], plan.Cover(src))
 			} else if asJSONFlag {
-				err = asJSON(out, plan)
+				err = cli.AsJSON(out, plan)
 			} else {
 				err = printPlan(out, args[0], plan)
 			}
@@ -53,7 +44,7 @@ func newParseCommand(a *App) *cobra.Command {
 				return err
 			}
 			if len(plan.Errors()) > 0 {
-				return fail(exitUsage, fmt.Errorf("%s cannot be run: %s, see above", args[0], phrase.Count(len(plan.Errors()), "error")), "")
+				return cli.Fail(cli.ExitUsage, fmt.Errorf("%s cannot be run: %s, see above", args[0], phrase.Count(len(plan.Errors()), "error")), "")
 			}
 			return nil
 		},
@@ -79,7 +70,7 @@ func printCoverage(w io.Writer, path string, c planparse.Coverage) error {
 		}
 		rows = append(rows, []string{fmt.Sprintf("%d-%d", r.First, r.Last), who, ui.Sanitize(r.Why), ui.Cut(ui.Sanitize(r.Text), 50, "…")})
 	}
-	if err := table(w, []string{"lines", "who reads them", "why", "first line"}, rows); err != nil {
+	if err := cli.Table(w, []string{"lines", "who reads them", "why", "first line"}, rows); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(w, "\n%s: %s\n", path, coverageShares(c))
@@ -112,7 +103,7 @@ func printPlan(w io.Writer, path string, p *planparse.Plan) error {
 		rows = append(rows, []string{b.Number, ui.Cut(ui.Sanitize(b.Title), 60, "…"), fmt.Sprintf("%d/%d", done, len(b.Tasks)),
 			fmt.Sprint(len(b.Files.Create)), fmt.Sprint(len(b.Files.Modify)), fmt.Sprint(len(b.Commands)), fmt.Sprintf("%d-%d", b.StartLine, b.EndLine), note})
 	}
-	if err := table(w, []string{"batch", "title", "done", "create", "modify", "run", "lines", ""}, rows); err != nil {
+	if err := cli.Table(w, []string{"batch", "title", "done", "create", "modify", "run", "lines", ""}, rows); err != nil {
 		return err
 	}
 	if len(p.Diagnostics) > 0 {
@@ -124,7 +115,7 @@ func printPlan(w io.Writer, path string, p *planparse.Plan) error {
 	return nil
 }
 
-func newCheckCommand(a *App) *cobra.Command {
+func newCheckCommand(a *cli.App) *cobra.Command {
 	var asJSONFlag bool
 	var least int
 	cmd := &cobra.Command{
@@ -133,16 +124,16 @@ func newCheckCommand(a *App) *cobra.Command {
 		Long: `Judge a plan: whether it can be run, how good it is by documented dimensions, and what
 would make it better. Nothing is run and nothing is changed.
 
-Where runs of the plan proved tasks, it says how many, and which were proven against other wording.` + exitStatus(exitOK, exitFailed, exitUsage),
-		Args: exactlyOne("the path of a plan"),
+Where runs of the plan proved tasks, it says how many, and which were proven against other wording.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage),
+		Args: cli.ExactlyOne("the path of a plan"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			plan, src, err := readPlan(args[0])
+			plan, src, err := cli.ReadPlan(args[0])
 			if err != nil {
 				return err
 			}
 			// Compile the conditions too, so that a wrong name is reported before a run costs anything.
-			_, derr := routing.Decide(plan, routing.Options{Env: a.env()})
-			a.hideTitles(nil, plan)
+			_, derr := routing.Decide(plan, routing.Options{Env: a.Env()})
+			a.HideTitles(nil, plan)
 			r := planparse.Check(plan)
 			if derr == nil {
 				r.Advice = append(r.Advice, routing.Assess(plan)...)
@@ -153,27 +144,27 @@ Where runs of the plan proved tasks, it says how many, and which were proven aga
 			}
 			cover := plan.Cover(src)
 			r.Coverage = &cover
-			if root, err := a.rootHere(cmd.Context()); err == nil {
+			if root, err := a.RootHere(cmd.Context()); err == nil {
 				r.Outline = worksHint(root, args[0], plan, r)
 			}
-			out := a.hiding()
-			proved := a.provedOf(cmd.Context(), args[0])
+			out := a.Hiding()
+			proved := provedOf(cmd.Context(), a, args[0])
 			if asJSONFlag {
-				if err := asJSON(out, checkedPlan{r, proved}); err != nil {
+				if err := cli.AsJSON(out, checkedPlan{r, proved}); err != nil {
 					return err
 				}
 			} else {
 				printCheck(out, args[0], plan, r)
 				printProved(out, proved)
 			}
-			if err := invalid(args[0], plan); err != nil {
-				return fail(exitUsage, fmt.Errorf("%s cannot be run: %s", args[0], phrase.Count(len(plan.Errors()), "error")), "")
+			if err := cli.Invalid(args[0], plan); err != nil {
+				return cli.Fail(cli.ExitUsage, fmt.Errorf("%s cannot be run: %s", args[0], phrase.Count(len(plan.Errors()), "error")), "")
 			}
 			if derr != nil {
-				return fail(exitUsage, fmt.Errorf("%s cannot be run: 1 error", args[0]), "")
+				return cli.Fail(cli.ExitUsage, fmt.Errorf("%s cannot be run: 1 error", args[0]), "")
 			}
 			if r.Score < least {
-				return fail(exitFailed, fmt.Errorf("%s scores %d, less than %d", args[0], r.Score, least), "")
+				return cli.Fail(cli.ExitFailed, fmt.Errorf("%s scores %d, less than %d", args[0], r.Score, least), "")
 			}
 			return nil
 		},
@@ -183,20 +174,20 @@ Where runs of the plan proved tasks, it says how many, and which were proven aga
 	return cmd
 }
 
-func newIntrospectCommand(a *App) *cobra.Command {
+func newIntrospectCommand(a *cli.App) *cobra.Command {
 	var asJSONFlag, mermaid bool
 	cmd := &cobra.Command{
 		Use:   "introspect",
 		Short: "Print the state machine of a run",
-		Long:  "Print the loop: seven stages, twenty states and the ways between them, from the very table that the machine runs on." + exitStatus(exitOK),
+		Long:  "Print the loop: seven stages, twenty states and the ways between them, from the very table that the machine runs on." + cli.ExitStatus(cli.ExitOK),
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			loop := runner.DefaultLoop()
 			switch {
 			case asJSONFlag && mermaid:
-				return usage(errors.New("--json and --mermaid together"), "choose one")
+				return cli.Usage(errors.New("--json and --mermaid together"), "choose one")
 			case asJSONFlag:
-				return asJSON(a.Stdout, loop)
+				return cli.AsJSON(a.Stdout, loop)
 			case mermaid:
 				_, err := io.WriteString(a.Stdout, loop.Mermaid())
 				return err
@@ -211,7 +202,7 @@ func newIntrospectCommand(a *App) *cobra.Command {
 				}
 				rows = append(rows, []string{string(s.Stage), string(s.Name), s.Scope, s.Does, ways})
 			}
-			return table(a.Stdout, []string{"stage", "state", "scope", "what it does", "ways out"}, rows)
+			return cli.Table(a.Stdout, []string{"stage", "state", "scope", "what it does", "ways out"}, rows)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
@@ -241,7 +232,7 @@ func printCheck(w io.Writer, path string, p *planparse.Plan, r planparse.Report)
 	for _, d := range r.Dimensions {
 		rows = append(rows, []string{d.Name, fmt.Sprintf("%d/%d", d.Points, d.Weight), d.Reason})
 	}
-	table(w, []string{"dimension", "points", "why"}, rows)
+	cli.Table(w, []string{"dimension", "points", "why"}, rows)
 	if c := r.Coverage; c != nil {
 		fmt.Fprintf(w, "\ncoverage: %s\n", coverageShares(*c))
 		n := 0

@@ -13,6 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/runplan/runplan/agents/solver"
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/models"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/knowledge/retrieve"
@@ -22,7 +24,7 @@ import (
 
 type planOptions struct {
 	stages string
-	budget budgetFlags
+	budget models.BudgetFlags
 	from   string
 	out    string
 	force  bool
@@ -30,7 +32,7 @@ type planOptions struct {
 	trust  string
 }
 
-func newPlanCommand(a *App) *cobra.Command {
+func newPlanCommand(a *cli.App) *cobra.Command {
 	var o planOptions
 	cmd := &cobra.Command{
 		Use:   "plan TASK",
@@ -41,15 +43,15 @@ it down as a plan that it reads back the same. Nothing is run. Read the plan, ch
 
   runplan plan "Parse returns an error for empty input"
   runplan plan "…" --out parser.md && runplan parser.md --agent solver` +
-			exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun, exitInterrupted),
+			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if o.from != "" && len(args) == 0 {
 				return nil
 			}
-			return exactlyOne("the task, as one argument, or --from DOC")(cmd, args)
+			return cli.ExactlyOne("the task, as one argument, or --from DOC")(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, stop := interruptible(cmd.Context())
+			ctx, stop := cli.Interruptible(cmd.Context())
 			defer stop()
 			task := strings.TrimSpace(strings.Join(args, " "))
 			if o.from != "" {
@@ -59,13 +61,13 @@ it down as a plan that it reads back the same. Nothing is run. Read the plan, ch
 				}
 				task = text
 			}
-			return a.plan(ctx, task, o)
+			return planTask(ctx, a, task, o)
 		},
 	}
-	addStages(cmd, &o.stages)
-	o.budget.add(cmd)
+	models.AddStages(cmd, &o.stages)
+	o.budget.Add(cmd)
 	f := cmd.Flags()
-	a.repoFlag(f)
+	a.RepoFlag(f)
 	f.StringVar(&o.from, "from", "", "document to make a plan of, such as a design note; TASK may then be left out (runplan outline does it without a model)")
 	f.StringVar(&o.out, "out", "", "output file, or - for standard output (default docs/plans/<date>-<task>.md)")
 	f.BoolVar(&o.force, "force", false, "overwrite an existing file")
@@ -87,45 +89,45 @@ type madePlan struct {
 	LatencyMS int64      `json:"latency_ms"`
 }
 
-func (a *App) plan(ctx context.Context, task string, o planOptions) error {
+func planTask(ctx context.Context, a *cli.App, task string, o planOptions) error {
 	if task == "" {
-		return usage(errors.New("the task is empty"), `say what to do: runplan plan "…"`)
+		return cli.Usage(errors.New("the task is empty"), `say what to do: runplan plan "…"`)
 	}
-	p, err := a.openProject(ctx)
+	p, err := a.OpenProject(ctx)
 	if err != nil {
 		return err
 	}
-	path, err := p.planFile(task, o)
+	path, err := planFile(p, task, o)
 	if err != nil {
 		return err
 	}
-	if err := p.unsaid(llm.Reasoning, o.stages, o.budget); err != nil {
+	if err := models.Unsaid(p, llm.Reasoning, o.stages, o.budget); err != nil {
 		return err
 	}
-	budget, err := o.budget.budget(p.config, llm.Reasoning)
+	budget, err := o.budget.Budget(p.Config, llm.Reasoning)
 	if err != nil {
 		return err
 	}
-	s, err := p.solving(solveOptions{stages: o.stages, budget: budget}, llm.ExecutePlan)
+	s, err := models.SolvingOf(p, cli.SolveOptions{Stages: o.stages, Budget: budget}, llm.ExecutePlan)
 	if err != nil {
 		return err
 	}
-	if err := a.trustConfig(p, o.trust); err != nil {
+	if err := a.TrustConfig(p, o.trust); err != nil {
 		return err
 	}
-	tools, err := a.openSolving(ctx, p, s, nil)
+	tools, err := models.OpenSolving(ctx, a, p, s, nil)
 	if err != nil {
 		return err
 	}
-	defer tools.close()
-	if err := p.layout.Make(); err != nil {
-		return fail(exitCannotRun, err, "")
+	defer tools.Close()
+	if err := p.Layout.Make(); err != nil {
+		return cli.Fail(cli.ExitCannotRun, err, "")
 	}
-	if tools.journal, err = store.OpenJournal(ctx, p.layout.Journal()); err != nil {
+	if tools.Journal, err = store.OpenJournal(ctx, p.Layout.Journal()); err != nil {
 		return err
 	}
-	id := newTaskID()
-	made, err := a.askForPlan(ctx, tools, s, id, task)
+	id := cli.NewTaskID()
+	made, err := askForPlan(ctx, a, tools, s, id, task)
 	if err != nil {
 		return planTrouble(ctx, id, err)
 	}
@@ -134,32 +136,32 @@ func (a *App) plan(ctx context.Context, task string, o planOptions) error {
 			return err
 		}
 	}
-	return a.showMade(path, id, made, o.json)
+	return showMade(a, path, id, made, o.json)
 }
 
 // askForPlan has the plan made and always closes the session.
-func (a *App) askForPlan(ctx context.Context, t *modelTools, s solving, id, task string) (solver.Planned, error) {
-	p := t.project
-	model, err := t.router.Model(llm.ExecutePlan)
+func askForPlan(ctx context.Context, a *cli.App, t *models.ModelTools, s models.Solving, id, task string) (solver.Planned, error) {
+	p := t.Project
+	model, err := t.Router.Model(llm.ExecutePlan)
 	if err != nil {
 		return solver.Planned{}, err
 	}
-	session, err := t.session(ctx, id)
+	session, err := t.Session(ctx, id)
 	if err != nil {
 		return solver.Planned{}, err
 	}
 	planner := solver.Planner{
-		LLM: t.llm, Model: model, Budget: s.budget, Stages: s.stages, Prompts: t.solver, Retrieve: t.finder(t.journal, retrieve.Retrieve),
-		Log: t.journal, Repo: p.repo.Root, Redact: t.redact.String, Say: func(text string) { fmt.Fprintln(a.Stderr, ui.Sanitize(t.clean(text))) }, Now: time.Now,
+		LLM: t.LLM, Model: model, Budget: s.Budget, Stages: s.Stages, Prompts: t.Solver, Retrieve: t.Finder(t.Journal, retrieve.Retrieve),
+		Log: t.Journal, Repo: p.Repo.Root, Redact: t.Redact.String, Say: func(text string) { fmt.Fprintln(a.Stderr, ui.Sanitize(t.Clean(text))) }, Now: time.Now,
 	}
-	made, err := planner.Plan(ctx, session, id, task, p.repo.Root)
-	return made, errors.Join(err, t.putAway(ctx, session, id))
+	made, err := planner.Plan(ctx, session, id, task, p.Repo.Root)
+	return made, errors.Join(err, t.PutAway(ctx, session, id))
 }
 
 // planTrouble adds the exit code and a hint to an error from making a plan.
 func planTrouble(ctx context.Context, id string, err error) error {
 	if ctx.Err() != nil {
-		return modelTrouble(ctx, err)
+		return cli.ModelTrouble(ctx, err)
 	}
 	advice := ""
 	switch {
@@ -167,15 +169,15 @@ func planTrouble(ctx context.Context, id string, err error) error {
 		advice = "; describe the task in more detail, or choose another model for execute_plan in [models.overrides]"
 	case errors.As(err, new(*llm.LengthError)): // its text says what to raise
 	default:
-		return modelTrouble(ctx, err) // also for an answer cut off by a server failure, which is not the model's fault
+		return cli.ModelTrouble(ctx, err) // also for an answer cut off by a server failure, which is not the model's fault
 	}
-	return fail(exitFailed, fmt.Errorf("the model's plan is not usable: %w", err),
+	return cli.Fail(cli.ExitFailed, fmt.Errorf("the model's plan is not usable: %w", err),
 		"nothing was written; the answer is in .runplan/raw.sqlite under task %s%s", id, advice)
 }
 
 // planFile returns the path for the plan, or "" for standard output. It rejects an existing file before any model is
 // asked.
-func (p *project) planFile(task string, o planOptions) (string, error) {
+func planFile(p *cli.Project, task string, o planOptions) (string, error) {
 	path := o.out
 	switch path {
 	case "-":
@@ -185,13 +187,13 @@ func (p *project) planFile(task string, o planOptions) (string, error) {
 		if o.from != "" {
 			first = strings.TrimSuffix(filepath.Base(o.from), filepath.Ext(o.from))
 		}
-		name := time.Now().Format(time.DateOnly) + "-" + slugOf(strings.ReplaceAll(first, ".", " ")) + ".md"
-		path = filepath.Join(p.repo.Root, "docs", "plans", name)
+		name := time.Now().Format(time.DateOnly) + "-" + cli.SlugOf(strings.ReplaceAll(first, ".", " ")) + ".md"
+		path = filepath.Join(p.Repo.Root, "docs", "plans", name)
 	}
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return "", usage(fmt.Errorf("--out %s is a folder", path), "give the path of a file")
+		return "", cli.Usage(fmt.Errorf("--out %s is a folder", path), "give the path of a file")
 	} else if err == nil && !o.force {
-		return "", usage(fmt.Errorf("%s already exists", path), "give another file: --out FILE; or overwrite it: --force")
+		return "", cli.Usage(fmt.Errorf("%s already exists", path), "give another file: --out FILE; or overwrite it: --force")
 	}
 	return path, nil
 }
@@ -199,7 +201,7 @@ func (p *project) planFile(task string, o planOptions) (string, error) {
 // writePlan writes the plan. It does not overwrite a file that appeared in the meantime.
 func writePlan(path, text string, force bool) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return fail(exitCannotRun, fmt.Errorf("write the plan: %w", err), "")
+		return cli.Fail(cli.ExitCannotRun, fmt.Errorf("write the plan: %w", err), "")
 	}
 	how := os.O_WRONLY | os.O_CREATE | os.O_EXCL
 	if force {
@@ -207,7 +209,7 @@ func writePlan(path, text string, force bool) error {
 	}
 	f, err := os.OpenFile(path, how, 0o644)
 	if errors.Is(err, fs.ErrExist) {
-		return usage(fmt.Errorf("%s exists by now", path), "it was not changed; give another file: --out FILE")
+		return cli.Usage(fmt.Errorf("%s exists by now", path), "it was not changed; give another file: --out FILE")
 	}
 	if err == nil {
 		_, err = f.WriteString(text)
@@ -216,12 +218,12 @@ func writePlan(path, text string, force bool) error {
 		}
 	}
 	if err != nil {
-		return fail(exitCannotRun, fmt.Errorf("write the plan: %w", err), "")
+		return cli.Fail(cli.ExitCannotRun, fmt.Errorf("write the plan: %w", err), "")
 	}
 	return nil
 }
 
-func (a *App) showMade(path, id string, made solver.Planned, json bool) error {
+func showMade(a *cli.App, path, id string, made solver.Planned, json bool) error {
 	shown := shownPath(path)
 	if json {
 		out := madePlan{
@@ -231,7 +233,7 @@ func (a *App) showMade(path, id string, made solver.Planned, json bool) error {
 		if path == "" {
 			out.Markdown = made.Markdown
 		}
-		return asJSON(a.Stdout, out)
+		return cli.AsJSON(a.Stdout, out)
 	}
 	if path == "" {
 		fmt.Fprint(a.Stdout, made.Markdown)
@@ -244,7 +246,7 @@ func (a *App) showMade(path, id string, made solver.Planned, json bool) error {
 
 // shownPath returns a path relative to the current folder, for messages.
 func shownPath(path string) string {
-	if here, err := currentFolder(); err == nil && path != "" {
+	if here, err := cli.CurrentFolder(); err == nil && path != "" {
 		if abs, err := filepath.Abs(path); err == nil {
 			if rel, err := filepath.Rel(here, abs); err == nil {
 				return rel

@@ -6,27 +6,28 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/proc"
 )
 
 // largeFiles checks that git-lfs is installed if the repository uses it. Otherwise git would fail later, when it
 // creates a workspace or commits the agent's work. The agent would have been paid for nothing.
-func (a *App) largeFiles(ctx context.Context, p *project, quiet bool) error {
-	if uses, err := asked(p.repo.Run(ctx, "grep", "-l", "-E", `^[^#]*[[:space:]]filter=lfs([[:space:]]|$)`, "HEAD", "--", ":(top,glob)**/.gitattributes")); err != nil {
-		return fail(exitCannotRun, fmt.Errorf("look for files of git-lfs in .gitattributes: %w", err), "")
+func largeFiles(ctx context.Context, a *cli.App, p *cli.Project, quiet bool) error {
+	if uses, err := asked(p.Repo.Run(ctx, "grep", "-l", "-E", `^[^#]*[[:space:]]filter=lfs([[:space:]]|$)`, "HEAD", "--", ":(top,glob)**/.gitattributes")); err != nil {
+		return cli.Fail(cli.ExitCannotRun, fmt.Errorf("look for files of git-lfs in .gitattributes: %w", err), "")
 	} else if !uses {
 		return nil
 	}
-	if _, err := p.repo.Run(ctx, "lfs", "version"); err == nil {
+	if _, err := p.Repo.Run(ctx, "lfs", "version"); err == nil {
 		return nil
 	}
-	filters, err := p.repo.Run(ctx, "config", "--get-regexp", `^filter\.lfs\.(process|clean|smudge)$`)
+	filters, err := p.Repo.Run(ctx, "config", "--get-regexp", `^filter\.lfs\.(process|clean|smudge)$`)
 	if _, err := asked(filters, err); err != nil {
-		return fail(exitCannotRun, fmt.Errorf("read how git is to use git-lfs: %w", err), "")
+		return cli.Fail(cli.ExitCannotRun, fmt.Errorf("read how git is to use git-lfs: %w", err), "")
 	}
 	switch {
 	case strings.Contains(filters, " git-lfs "):
-		return fail(exitCannotRun, errors.New("the repository keeps files in git-lfs (.gitattributes: filter=lfs), and git-lfs is not installed: git cannot add the files of an agent"),
+		return cli.Fail(cli.ExitCannotRun, errors.New("the repository keeps files in git-lfs (.gitattributes: filter=lfs), and git-lfs is not installed: git cannot add the files of an agent"),
 			"install git-lfs (https://git-lfs.com), then run the plan again")
 	case filters == "" && !quiet:
 		fmt.Fprintln(a.Stderr, "warning: the repository keeps files in git-lfs (.gitattributes: filter=lfs), and git-lfs is not installed: agents see pointers in their place, and what they add is committed whole; install git-lfs, then: git lfs install")

@@ -6,15 +6,16 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/trust"
 )
 
 // errNoTier reports a missing tier argument.
 func errNoTier(cmd *cobra.Command) error {
-	return usage(errors.New("which tier is not given"), "%s --to-tier N …; runplan trust lists the tiers", cmd.CommandPath())
+	return cli.Usage(errors.New("which tier is not given"), "%s --to-tier N …; runplan trust lists the tiers", cmd.CommandPath())
 }
 
-func newPromoteCommand(a *App) *cobra.Command {
+func newPromoteCommand(a *cli.App) *cobra.Command {
 	var p trust.Promotion
 	var to int
 	cmd := &cobra.Command{
@@ -25,24 +26,24 @@ signature is refused and changes nothing. What was decided is in the audit: runp
 
 Tier 4, editing its own prompts and loop, is opt-in: it comes with --to-tier 4, or with --self-edit at tier 5,
 and not along with another tier. At tier 5, --auto-merge sets the confidence of a review from which a change is
-merged without a signature; without it each one needs the owner's word.` + exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun),
+merged without a signature; without it each one needs the owner's word.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
 		Example: `  runplan promote --to-tier 2 --reason "a month of clean runs" --signature ada`,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !cmd.Flags().Changed("to-tier") {
 				return errNoTier(cmd)
 			}
-			if err := a.notAnAgent("a promotion"); err != nil {
+			if err := a.NotAnAgent("a promotion"); err != nil {
 				return err
 			}
-			k, err := a.keeper()
+			k, err := a.Keeper()
 			if err != nil {
 				return err
 			}
 			p.To = trust.Tier(to)
 			c, err := k.Promote(cmd.Context(), p)
 			if err != nil {
-				return trustTrouble(err)
+				return cli.TrustTrouble(err)
 			}
 			fmt.Fprintf(a.Stdout, "%s\n", c.TierText())
 			return nil

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/routing"
@@ -45,7 +46,7 @@ type planRow struct {
 
 // replan matches the batches of a changed plan with those of the run, and decides what happens to each. Matched
 // batches get the keys that the run uses.
-func (a *App) replan(ctx context.Context, p *project, then, plan *planparse.Plan, sum runner.Summary, info runner.Info, o *runOptions) (replanned, error) {
+func replan(ctx context.Context, a *cli.App, p *cli.Project, then, plan *planparse.Plan, sum runner.Summary, info runner.Info, o *runOptions) (replanned, error) {
 	r := replanned{info: info}
 	m := matchBatches(then, plan, sum, info)
 	r.info.Keys = map[string]string{}
@@ -55,7 +56,7 @@ func (a *App) replan(ctx context.Context, p *project, then, plan *planparse.Plan
 		}
 	}
 	plan.Rename(r.info.Keys)
-	list, err := a.routedAgain(ctx, p, plan, info, o)
+	list, err := routedAgain(ctx, a, p, plan, info, o)
 	if err != nil {
 		return r, err
 	}
@@ -184,11 +185,11 @@ func freeKey(key string, was map[string]runner.BatchInfo, given map[string]strin
 
 // routedAgain recomputes dependencies, agent and skipping for each batch of a changed plan. The mode and the number of
 // workers stay.
-func (a *App) routedAgain(ctx context.Context, p *project, plan *planparse.Plan, info runner.Info, o *runOptions) ([]runner.BatchInfo, error) {
+func routedAgain(ctx context.Context, a *cli.App, p *cli.Project, plan *planparse.Plan, info runner.Info, o *runOptions) ([]runner.BatchInfo, error) {
 	flags := o.route
 	flags.from, flags.to = info.Flags["from"], info.Flags["to"]
 	flags.mode = info.Mode
-	how, _, _, err := a.routeOptions(ctx, p, info.Plan, plan, flags, cmp.Or(o.agent, info.Agent))
+	how, _, _, err := routeOptions(ctx, a, p, info.Plan, plan, flags, cmp.Or(o.agent, info.Agent))
 	if err != nil {
 		return nil, err
 	}
@@ -197,6 +198,6 @@ func (a *App) routedAgain(ctx context.Context, p *project, plan *planparse.Plan,
 		return nil, planError(info.Plan, err)
 	}
 	fresh := runner.Info{Models: info.Models}
-	routed(&fresh, plan, decision, p.config.Routing, !info.Speculate)
+	routed(&fresh, plan, decision, p.Config.Routing, !info.Speculate)
 	return fresh.Batches, nil
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/ui"
@@ -170,9 +171,9 @@ func (r replanned) report(path string) gates.Report {
 }
 
 // showReplanned prints what happens to each batch: as a table, or with --json as a report.
-func (a *App) showReplanned(r replanned, path string, o *runOptions) error {
+func showReplanned(a *cli.App, r replanned, path string, o *runOptions) error {
 	if o.json {
-		return asJSON(a.hiding(), r.report(path))
+		return cli.AsJSON(a.Hiding(), r.report(path))
 	}
 	var w io.Writer = a.Stderr
 	if o.dryRun {
@@ -183,7 +184,7 @@ func (a *App) showReplanned(r replanned, path string, o *runOptions) error {
 		rows = append(rows, []string{ui.Sanitize(row.number), ui.Cut(ui.Sanitize(row.title), 40, "…"), ui.Sanitize(row.what), ui.Sanitize(row.then)})
 	}
 	if len(rows) > 0 {
-		if err := table(w, []string{"batch", "title", "what was changed", "what happens"}, rows); err != nil {
+		if err := cli.Table(w, []string{"batch", "title", "what was changed", "what happens"}, rows); err != nil {
 			return err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/config"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/runner"
@@ -16,8 +17,8 @@ var errConfigChanged = errors.New("the configuration changed after the run start
 
 // sameConfig refuses to resume a run with changed settings unless the user accepts them. An agent can edit the
 // configuration of the checkout and turn off the gate that stopped it.
-func (a *App) sameConfig(p *project, info *runner.Info, accept bool) error {
-	now := p.config.Effective()
+func sameConfig(a *cli.App, p *cli.Project, info *runner.Info, accept bool) error {
+	now := p.Config.Effective()
 	changes := config.Changes(storedSettings(info.Settings), now)
 	if len(changes) == 0 || info.ConfigDigest == config.DigestOf(now) {
 		return nil
@@ -37,11 +38,11 @@ func (a *App) sameConfig(p *project, info *runner.Info, accept bool) error {
 		} else {
 			where = c.Old.From
 		}
-		lines = append(lines, fmt.Sprintf("  %s: %s → %s (%s %s)", redact.Clean(c.Key), said(c.Old), said(c.New), from, redact.Clean(p.rel(where))))
+		lines = append(lines, fmt.Sprintf("  %s: %s → %s (%s %s)", redact.Clean(c.Key), said(c.Old), said(c.New), from, redact.Clean(p.Rel(where))))
 	}
 	text := strings.Join(lines, "\n")
 	if !accept {
-		return usage(fmt.Errorf("%w:\n%s", errConfigChanged, text), "undo the change; or continue with the current settings: runplan resume --accept-config")
+		return cli.Usage(fmt.Errorf("%w:\n%s", errConfigChanged, text), "undo the change; or continue with the current settings: runplan resume --accept-config")
 	}
 	fmt.Fprintf(a.Stderr, "runplan: continues with a changed configuration:\n%s\n", text)
 	info.Settings, info.ConfigDigest = settingsOf(now), config.DigestOf(now)

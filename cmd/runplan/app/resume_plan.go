@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/local"
@@ -13,8 +14,8 @@ import (
 
 // planOfResume returns the plan for a resumed run: the file, if it is the plan that the run started with. A changed
 // plan is rejected unless the user accepts it.
-func (a *App) planOfResume(ctx context.Context, p *project, file string, sum runner.Summary, info *runner.Info, o *runOptions) (*planparse.Plan, []byte, *local.Change, error) {
-	stored, fresh, err := p.lastPlan(ctx, sum.Run)
+func planOfResume(ctx context.Context, a *cli.App, p *cli.Project, file string, sum runner.Summary, info *runner.Info, o *runOptions) (*planparse.Plan, []byte, *local.Change, error) {
+	stored, fresh, err := lastPlan(ctx, p, sum.Run)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -22,49 +23,49 @@ func (a *App) planOfResume(ctx context.Context, p *project, file string, sum run
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	a.hideTitles(p, then)
+	a.HideTitles(p, then)
 	known := func(plan *planparse.Plan, text []byte) (*planparse.Plan, []byte, *local.Change, error) {
 		plan.Rename(info.Keys)
 		return plan, text, nil, nil
 	}
-	plan, text, err := readPlan(file)
+	plan, text, err := cli.ReadPlan(file)
 	if err != nil {
 		if then.Digest != info.PlanDigest {
-			return nil, nil, nil, fail(exitCannotRun, fmt.Errorf("%s is missing, and the copy in the journal is not complete: secrets were removed from it", info.Plan), "restore the plan file")
+			return nil, nil, nil, cli.Fail(cli.ExitCannotRun, fmt.Errorf("%s is missing, and the copy in the journal is not complete: secrets were removed from it", info.Plan), "restore the plan file")
 		}
 		fmt.Fprintf(a.Stderr, "runplan: %s was deleted; the run continues with the copy in the journal\n", info.Plan)
 		return known(then, stored)
 	}
-	a.hideTitles(p, plan)
+	a.HideTitles(p, plan)
 	if plan.Digest == info.PlanDigest {
 		return known(plan, text)
 	}
-	if planparse.SameButTicks(stored, []byte(a.redactor(p).String(string(text)))) && fresh { // ticks of the run
+	if planparse.SameButTicks(stored, []byte(a.Redactor(p).String(string(text)))) && fresh { // ticks of the run
 		if then.Digest == info.PlanDigest {
 			return known(then, stored)
 		}
 		return known(plan, text) // the copy in the journal has its secrets removed
 	}
-	if err := invalid(file, plan); err != nil {
+	if err := cli.Invalid(file, plan); err != nil {
 		return nil, nil, nil, err
 	}
-	r, err := a.replan(ctx, p, then, plan, sum, *info, o)
+	r, err := replan(ctx, a, p, then, plan, sum, *info, o)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	refusal := r.onEngine(info.Flags[engineFlag])
+	refusal := r.onEngine(info.Flags[cli.EngineFlag])
 	if !o.accept || o.dryRun || !o.json || refusal != "" {
-		if err := a.showReplanned(r, info.Plan, o); err != nil {
+		if err := showReplanned(a, r, info.Plan, o); err != nil {
 			return nil, nil, nil, err
 		}
 	}
 	switch {
 	case refusal != "":
-		return nil, nil, nil, usage(fmt.Errorf("%w: %s: %s", local.ErrPlanChanged, info.Plan, refusal),
+		return nil, nil, nil, cli.Usage(fmt.Errorf("%w: %s: %s", local.ErrPlanChanged, info.Plan, refusal),
 			"undo what adds, removes or renumbers batches; or start a new run: %s", afresh(info.Agent, info.Plan))
 	case o.dryRun:
 	case !o.accept:
-		return nil, nil, nil, usage(fmt.Errorf("%w: %s (%s)", local.ErrPlanChanged, info.Plan, r.summary()),
+		return nil, nil, nil, cli.Usage(fmt.Errorf("%w: %s (%s)", local.ErrPlanChanged, info.Plan, r.summary()),
 			"undo the change; or continue as shown above: runplan resume %s --accept-changes; or start a new run: %s", sum.Run[:8], afresh(info.Agent, info.Plan))
 	}
 	*info = r.info
@@ -72,13 +73,13 @@ func (a *App) planOfResume(ctx context.Context, p *project, file string, sum run
 }
 
 // lastPlan reads the plan of a run as last accepted.
-func (p *project) lastPlan(ctx context.Context, run string) (text []byte, fresh bool, err error) {
-	j, err := p.openJournal(ctx)
+func lastPlan(ctx context.Context, p *cli.Project, run string) (text []byte, fresh bool, err error) {
+	j, err := p.OpenJournal(ctx)
 	if err != nil {
 		return nil, false, err
 	}
 	defer j.Close()
-	return local.PlanText(ctx, j, p.layout, run)
+	return local.PlanText(ctx, j, p.Layout, run)
 }
 
 // onEngine says why a run on an engine of several machines cannot go on with the changed plan, "" if it can: such an
@@ -106,7 +107,7 @@ func redoOf(names []string, plan *planparse.Plan) (map[string]bool, error) {
 			i = slices.IndexFunc(plan.Batches, func(b planparse.Batch) bool { return b.Key == name })
 		}
 		if i < 0 {
-			return nil, usage(fmt.Errorf("--redo %s: the plan has no such batch", name), "runplan parse shows the numbers of the batches")
+			return nil, cli.Usage(fmt.Errorf("--redo %s: the plan has no such batch", name), "runplan parse shows the numbers of the batches")
 		}
 		out[plan.Batches[i].Key] = true
 	}

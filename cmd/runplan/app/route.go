@@ -14,6 +14,7 @@ import (
 
 	"github.com/runplan/runplan/agents/command"
 	"github.com/runplan/runplan/agents/script"
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/config"
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/lazyre"
@@ -119,38 +120,38 @@ func historyOf(sums []runner.Summary, agent string) []routing.Sample {
 
 // routeOptions returns the options of [routing.Decide] for a plan, from flags, settings and history. It also returns
 // the agent that would be chosen and the reason, or "" if none can be. p is nil outside of a repository.
-func (a *App) routeOptions(ctx context.Context, p *project, path string, plan *planparse.Plan, r routeFlags, asked string) (o routing.Options, agent, why string, err error) {
+func routeOptions(ctx context.Context, a *cli.App, p *cli.Project, path string, plan *planparse.Plan, r routeFlags, asked string) (o routing.Options, agent, why string, err error) {
 	var c config.Config
 	var sums []runner.Summary
 	if p == nil {
-		loaded, err := a.loadConfig("")
+		loaded, err := a.LoadConfig("")
 		if err != nil {
 			return o, "", "", err
 		}
 		c = loaded.Config
 	} else {
-		c = p.config.Config
-		if sums, err = p.summaries(ctx, runner.Filter{}); err != nil {
+		c = p.Config.Config
+		if sums, err = p.Summaries(ctx, runner.Filter{}); err != nil {
 			return o, "", "", err
 		}
-		if agent, why, err = a.likelyAgent(p, path, plan, r, asked); err != nil {
+		if agent, why, err = likelyAgent(a, p, path, plan, r, asked); err != nil {
 			return o, "", "", err
 		}
 	}
-	if o, err = r.options(c, agent, sums, a.env()); err != nil {
-		return o, "", "", usage(err, "write it as --model-override B3=large")
+	if o, err = r.options(c, agent, sums, a.Env()); err != nil {
+		return o, "", "", cli.Usage(err, "write it as --model-override B3=large")
 	}
 	return o, agent, why, nil
 }
 
 // likelyAgent returns the agent that a run would use. The choice depends on which batches are skipped, which does not
 // depend on the agent. If no agent can be chosen, that is an error only if one was requested.
-func (a *App) likelyAgent(p *project, path string, plan *planparse.Plan, r routeFlags, asked string) (name, why string, err error) {
-	d, err := routing.Decide(plan, routing.Options{From: r.from, To: r.to, Env: a.env(), Mode: string(routing.Headless)})
+func likelyAgent(a *cli.App, p *cli.Project, path string, plan *planparse.Plan, r routeFlags, asked string) (name, why string, err error) {
+	d, err := routing.Decide(plan, routing.Options{From: r.from, To: r.to, Env: a.Env(), Mode: string(routing.Headless)})
 	if err != nil {
 		return "", "", nil // the routing decision reports it with more detail
 	}
-	chosen, why, err := a.chooseAgent(p, path, plan, d, asked)
+	chosen, why, err := chooseAgent(a, p, path, plan, d, asked)
 	switch {
 	case err == nil:
 		return chosen.Name(), why, nil
@@ -166,12 +167,12 @@ var placeOf = lazyre.New(`^line (\d+): (?s)(.*)$`)
 // name comes first.
 func planError(path string, err error) error {
 	if text := err.Error(); strings.HasPrefix(text, "--") || strings.HasPrefix(text, "routing.") {
-		return usage(err, "")
+		return cli.Usage(err, "")
 	}
 	if m := placeOf.FindStringSubmatch(err.Error()); m != nil {
-		return usage(&placed{fmt.Sprintf("%s:%s: %s", path, m[1], m[2]), err}, "")
+		return cli.Usage(&placed{fmt.Sprintf("%s:%s: %s", path, m[1], m[2]), err}, "")
 	}
-	return usage(fmt.Errorf("%s: %w", path, err), "")
+	return cli.Usage(fmt.Errorf("%s: %w", path, err), "")
 }
 
 // placed is an error with another text.
@@ -183,7 +184,7 @@ type placed struct {
 func (p *placed) Error() string { return p.text }
 func (p *placed) Unwrap() error { return p.err }
 
-func newRouteCommand(a *App) *cobra.Command {
+func newRouteCommand(a *cli.App) *cobra.Command {
 	var r routeFlags
 	var o routeOutput
 	cmd := &cobra.Command{
@@ -194,9 +195,9 @@ and the number of workers, what the run is likely to take and to cost, the model
 batch, and what may start before the gates of another batch have ended. It also tells
 whether the work of others would conflict with what is checked out. Nothing is run.
 
-The same is shown before each run. The settings are under [routing]: runplan config --keys.` + exitStatus(exitOK, exitUsage, exitCannotRun),
-		Args: exactlyOne("the path of a plan"),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.route(cmd.Context(), args[0], r, o) },
+The same is shown before each run. The settings are under [routing]: runplan config --keys.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+		Args: cli.ExactlyOne("the path of a plan"),
+		RunE: func(cmd *cobra.Command, args []string) error { return route(cmd.Context(), a, args[0], r, o) },
 	}
 	r.add(cmd)
 	f := cmd.Flags()
@@ -207,8 +208,8 @@ The same is shown before each run. The settings are under [routing]: runplan con
 	f.BoolVar(&o.json, "json", false, "print a JSON object")
 	f.BoolVar(&o.dot, "dot", false, "print the graph for Graphviz")
 	f.BoolVar(&o.svg, "svg", false, "print the graph as a picture")
-	cmd.ValidArgsFunction = completePlan
-	cmd.RegisterFlagCompletionFunc("agent", a.completeAgent)
+	cmd.ValidArgsFunction = cli.CompletePlan
+	cmd.RegisterFlagCompletionFunc("agent", a.CompleteAgent)
 	return cmd
 }
 
@@ -218,27 +219,27 @@ type routeOutput struct {
 	why, json, dot, svg bool
 }
 
-func (a *App) route(ctx context.Context, path string, r routeFlags, out routeOutput) error {
+func route(ctx context.Context, a *cli.App, path string, r routeFlags, out routeOutput) error {
 	if out.json && (out.dot || out.svg) || out.dot && out.svg {
-		return usage(errors.New("more than one of --json, --dot and --svg"), "choose one")
+		return cli.Usage(errors.New("more than one of --json, --dot and --svg"), "choose one")
 	}
-	plan, _, err := readPlan(path)
+	plan, _, err := cli.ReadPlan(path)
 	if err != nil {
 		return err
 	}
-	if err := invalid(path, plan); err != nil {
+	if err := cli.Invalid(path, plan); err != nil {
 		return err
 	}
-	a.warnOfPlan(path, plan)
-	p, err := a.openProject(ctx)
+	a.WarnOfPlan(path, plan)
+	p, err := a.OpenProject(ctx)
 	if errors.Is(err, git.ErrNotRepo) {
 		p, err = nil, nil // outside of a repository, routing works without one
 	}
 	if err != nil {
 		return err
 	}
-	a.hideTitles(p, plan)
-	o, agent, why, err := a.routeOptions(ctx, p, path, plan, r, out.agent)
+	a.HideTitles(p, plan)
+	o, agent, why, err := routeOptions(ctx, a, p, path, plan, r, out.agent)
 	if err != nil {
 		return err
 	}
@@ -252,19 +253,19 @@ func (a *App) route(ctx context.Context, path string, r routeFlags, out routeOut
 	case out.svg:
 		return routing.SVG(a.Stdout, plan, d)
 	case out.json:
-		return asJSON(a.Stdout, routeJSON(path, plan, d, agent, a.forecast(ctx, p, plan, d, "")))
+		return cli.AsJSON(a.Stdout, routeJSON(path, plan, d, agent, forecastRun(ctx, a, p, plan, d, "")))
 	}
-	return a.showRoute(ctx, a.Stdout, p, path, plan, d, routing.PrintOptions{Path: path, Verbose: out.why, Extra: agentLine(agent, why)})
+	return showRoute(ctx, a, a.Stdout, p, path, plan, d, routing.PrintOptions{Path: path, Verbose: out.why, Extra: agentLine(agent, why)})
 }
 
 // showRoute prints the routing plan and the forecast. Runs print the same before they begin.
-func (a *App) showRoute(ctx context.Context, w io.Writer, p *project, path string, plan *planparse.Plan, d routing.Decision, o routing.PrintOptions) error {
+func showRoute(ctx context.Context, a *cli.App, w io.Writer, p *cli.Project, path string, plan *planparse.Plan, d routing.Decision, o routing.PrintOptions) error {
 	o.Width = ui.ColumnsOf(w)
 	if err := routing.Print(w, plan, d, o); err != nil {
 		return err
 	}
 	fmt.Fprintln(w)
-	for _, f := range a.forecast(ctx, p, plan, d, "") {
+	for _, f := range forecastRun(ctx, a, p, plan, d, "") {
 		if _, err := fmt.Fprintln(w, f); err != nil {
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/redact"
@@ -71,17 +72,17 @@ func listed(paths []string) string {
 	return strings.ReplaceAll(redact.Clean(strings.Join(paths, ", ")), "\n", " ") + rest
 }
 
-// forecast checks the integration branch as last fetched, and the branches of unmerged runs except own. It changes
+// forecastRun checks the integration branch as last fetched, and the branches of unmerged runs except own. It changes
 // nothing. If a result is unknown, the forecast says so.
-func (a *App) forecast(ctx context.Context, p *project, plan *planparse.Plan, d routing.Decision, own string) []forecast {
+func forecastRun(ctx context.Context, a *cli.App, p *cli.Project, plan *planparse.Plan, d routing.Decision, own string) []forecast {
 	if p == nil {
 		return []forecast{{Unknown: git.ErrNotRepo.Error()}}
 	}
-	head, branch, err := p.repo.Head(ctx)
+	head, branch, err := p.Repo.Head(ctx)
 	if err != nil {
 		return []forecast{{Unknown: err.Error()}}
 	}
-	others, err := p.others(ctx, head, branch, own)
+	others, err := others(ctx, p, head, branch, own)
 	if err != nil {
 		return []forecast{{Unknown: err.Error()}}
 	}
@@ -91,7 +92,7 @@ func (a *App) forecast(ctx context.Context, p *project, plan *planparse.Plan, d 
 		if i == maxForecasts {
 			return append(out, forecast{Unknown: fmt.Sprintf("%d more branches of runs were not checked", len(others)-i)})
 		}
-		f := p.forecastOf(ctx, head, b.name, b.commit, planned)
+		f := forecastOf(ctx, p, head, b.name, b.commit, planned)
 		if errors.Is(f.err, git.ErrNoMergeTree) {
 			return []forecast{{Unknown: git.ErrNoMergeTree.Error()}}
 		}
@@ -106,9 +107,9 @@ func (a *App) forecast(ctx context.Context, p *project, plan *planparse.Plan, d 
 type namedCommit struct{ name, commit string }
 
 // others returns the branches to forecast.
-func (p *project) others(ctx context.Context, head, branch, own string) ([]namedCommit, error) {
+func others(ctx context.Context, p *cli.Project, head, branch, own string) ([]namedCommit, error) {
 	var out []namedCommit
-	name, commit, err := p.repo.Upstream(ctx, branch)
+	name, commit, err := p.Repo.Upstream(ctx, branch)
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +117,7 @@ func (p *project) others(ctx context.Context, head, branch, own string) ([]named
 		out = append(out, namedCommit{name, commit})
 	}
 	// Use one command for all branches: a repository may have years of them.
-	runs, err := p.repo.Run(ctx, "for-each-ref", "--sort=refname", "--format=%(refname)%00%(objectname)", "--no-merged="+head, "refs/heads/"+local.RunBranch("*"))
+	runs, err := p.Repo.Run(ctx, "for-each-ref", "--sort=refname", "--format=%(refname)%00%(objectname)", "--no-merged="+head, "refs/heads/"+local.RunBranch("*"))
 	if err != nil {
 		return nil, err
 	}
@@ -134,24 +135,24 @@ type forecastResult struct {
 	err error
 }
 
-func (p *project) forecastOf(ctx context.Context, head, name, commit string, planned map[string]bool) forecastResult {
+func forecastOf(ctx context.Context, p *cli.Project, head, name, commit string, planned map[string]bool) forecastResult {
 	f := forecastResult{forecast: forecast{Branch: name, Conflicts: []string{}, Both: []string{}}}
 	wrong := func(err error) forecastResult { f.err = err; return f }
-	n, err := p.repo.Run(ctx, "rev-list", "--count", commit, "^"+head)
+	n, err := p.Repo.Run(ctx, "rev-list", "--count", commit, "^"+head)
 	if err != nil {
 		return wrong(err)
 	}
 	if f.Commits, err = strconv.Atoi(n); err != nil || f.Commits == 0 {
 		return wrong(err)
 	}
-	base, err := p.repo.MergeBase(ctx, head, commit)
+	base, err := p.Repo.MergeBase(ctx, head, commit)
 	if err != nil {
 		return wrong(err)
 	}
 	if base == "" {
 		return wrong(errors.New("it shares no history with HEAD"))
 	}
-	_, conflicts, err := p.repo.MergeTree(ctx, head, commit)
+	_, conflicts, err := p.Repo.MergeTree(ctx, head, commit)
 	if err != nil {
 		return wrong(err)
 	}
@@ -162,7 +163,7 @@ func (p *project) forecastOf(ctx context.Context, head, name, commit string, pla
 			f.planned++
 		}
 	}
-	changed, err := p.repo.Compare(base, commit).Entries(ctx)
+	changed, err := p.Repo.Compare(base, commit).Entries(ctx)
 	if err != nil {
 		return wrong(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/config"
 	"github.com/runplan/runplan/routing"
 	"github.com/runplan/runplan/runner"
@@ -99,7 +100,7 @@ func TestPlanError(t *testing.T) {
 		"--mode x: no": "--mode x: no", "routing.team: no": "routing.team: no", "line twelve: no": "p.md: line twelve: no",
 	} {
 		err := planError("p.md", &placed{text, nil})
-		if code, _ := codeOf(err); err.Error() != want || code != exitUsage {
+		if code, _ := cli.CodeOf(err); err.Error() != want || code != cli.ExitUsage {
 			t.Errorf("%q is told as %q, exit %d", text, err, code)
 		}
 	}

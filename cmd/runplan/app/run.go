@@ -11,6 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/runplan/runplan/agents/script"
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/models"
+	"github.com/runplan/runplan/internal/cli/watch"
 	"github.com/runplan/runplan/internal/config"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/redact"
@@ -19,7 +22,7 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-func newRunCommand(a *App) *cobra.Command {
+func newRunCommand(a *cli.App) *cobra.Command {
 	var o runOptions
 	cmd := &cobra.Command{
 		Use:   "run PLAN.md",
@@ -30,9 +33,9 @@ Your checkout, index, stash and branches stay as they are: the run starts from t
 that is checked out, and what it made is merged by you, or with --land.
 
 Ctrl-C once lets the current batch finish its step; twice stops at once. Either way
-"runplan resume" goes on.` + exitStatus(exitOK, exitFailed, exitUsage, exitHuman, exitLimit, exitCannotRun, exitLocked, exitInterrupted),
-		Args: exactlyOne("the path of a plan"),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.runPlan(cmd.Context(), args[0], o) },
+"runplan resume" goes on.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitHuman, cli.ExitLimit, cli.ExitCannotRun, cli.ExitLocked, cli.ExitInterrupted),
+		Args: cli.ExactlyOne("the path of a plan"),
+		RunE: func(cmd *cobra.Command, args []string) error { return runPlan(cmd.Context(), a, args[0], o) },
 	}
 	o.common(cmd)
 	o.ofAgent(cmd)
@@ -50,22 +53,22 @@ Ctrl-C once lets the current batch finish its step; twice stops at once. Either 
 }
 
 // runPlan starts a run.
-func (a *App) runPlan(ctx context.Context, path string, o runOptions) error {
-	plan, text, err := readPlan(path)
+func runPlan(ctx context.Context, a *cli.App, path string, o runOptions) error {
+	plan, text, err := cli.ReadPlan(path)
 	if err != nil {
 		return err
 	}
-	if err := invalid(path, plan); err != nil {
+	if err := cli.Invalid(path, plan); err != nil {
 		return err
 	}
-	a.warnOfPlan(path, plan)
-	p, err := a.openProject(ctx)
+	a.WarnOfPlan(path, plan)
+	p, err := a.OpenProject(ctx)
 	if err != nil {
 		return err
 	}
-	a.hideTitles(p, plan)
-	p.solver = o.solver
-	how, _, _, err := a.routeOptions(ctx, p, path, plan, o.route, o.agent)
+	a.HideTitles(p, plan)
+	p.Solver = o.solver
+	how, _, _, err := routeOptions(ctx, a, p, path, plan, o.route, o.agent)
 	if err != nil {
 		return err
 	}
@@ -73,64 +76,64 @@ func (a *App) runPlan(ctx context.Context, path string, o runOptions) error {
 	if err != nil {
 		return planError(path, err)
 	}
-	if decision, err = a.canMerge(ctx, p, plan, decision, how); err != nil {
+	if decision, err = canMerge(ctx, a, p, plan, decision, how); err != nil {
 		return err
 	}
-	agent, why, err := a.chooseAgent(p, path, plan, decision, o.agent)
+	agent, why, err := chooseAgent(a, p, path, plan, decision, o.agent)
 	if err != nil {
 		return err
 	}
 	if prose := proseLines(plan, decision); agent.Name() == script.Name && len(prose) > 0 {
-		return usage(fmt.Errorf("the script agent only executes what a plan spells out literally: %s", prose[0]),
+		return cli.Usage(fmt.Errorf("the script agent only executes what a plan spells out literally: %s", prose[0]),
 			"%d of the plan's tasks are prose; write them out as blocks, or name an agent that reads: --agent NAME", len(prose))
 	}
-	info, err := a.describe(ctx, p, path, plan, decision, agent.Name(), o)
+	info, err := describe(ctx, a, p, path, plan, decision, agent.Name(), o)
 	if err != nil {
 		return err
 	}
 	info.Candidates = candidates(info, how)
-	if err := o.sample.mark(&info, plan, p.config.Sampling, &decision); err != nil {
+	if err := o.sample.mark(&info, plan, p.Config.Sampling, &decision); err != nil {
 		return err
 	}
-	others, err := o.limits.fallback(p.config.Run)
+	others, err := o.limits.fallback(p.Config.Run)
 	if err != nil {
 		return err
 	}
-	who, err := a.runAgentsOf(p, path, agent, others)
+	who, err := runAgentsOf(a, p, path, agent, others)
 	if err != nil {
 		return err
 	}
-	info.Agents = who.infos(p.config.Config)
-	info.Keep(p.requirements(a, info.Plan, plan, text))
+	info.Agents = who.infos(p.Config.Config)
+	info.Keep(watch.StatedRequirements(p, a, info.Plan, plan, text))
 	shown := routing.PrintOptions{Path: path, Extra: slices.Concat(agentLine(agent.Name(), why), who.lines(info.OnLimit), landLine(info), o.sample.lines(info))}
 	if o.dryRun && o.json {
-		return asJSON(a.Stdout, routeJSON(path, plan, decision, agent.Name(), a.forecast(ctx, p, plan, decision, "")))
+		return cli.AsJSON(a.Stdout, routeJSON(path, plan, decision, agent.Name(), forecastRun(ctx, a, p, plan, decision, "")))
 	}
 	if o.dryRun {
-		if err := a.showRoute(ctx, a.Stdout, p, path, plan, decision, shown); err != nil {
+		if err := showRoute(ctx, a, a.Stdout, p, path, plan, decision, shown); err != nil {
 			return err
 		}
 		fmt.Fprintln(a.Stdout, "nothing was run (--dry-run)")
 		return nil
 	}
-	p.repo.AllowPrograms()
-	if err := a.preflight(ctx, p, path, info, o); err != nil {
+	p.Repo.AllowPrograms()
+	if err := preflight(ctx, a, p, path, info, o); err != nil {
 		return err
 	}
-	if err := a.trustConfig(p, o.trust); err != nil {
+	if err := a.TrustConfig(p, o.trust); err != nil {
 		return err
 	}
-	if err := p.layout.Make(); err != nil {
-		return fail(exitCannotRun, err, "runplan keeps its journal and worktrees in %s; make it writable", p.layout.Root)
+	if err := p.Layout.Make(); err != nil {
+		return cli.Fail(cli.ExitCannotRun, err, "runplan keeps its journal and worktrees in %s; make it writable", p.Layout.Root)
 	}
-	lock, err := a.chooseSlug(ctx, p, &info, o.fresh)
+	lock, err := chooseSlug(ctx, a, p, &info, o.fresh)
 	if err != nil {
 		return err
 	}
 	defer lock.Release()
 	x := &execution{app: a, project: p, plan: plan, planFile: path, text: text, agents: who, options: o, run: uuid.NewString(), info: info, why: why}
 	if !o.json {
-		if err := a.showRoute(ctx, a.Stderr, p, path, plan, decision, shown); err != nil {
+		if err := showRoute(ctx, a, a.Stderr, p, path, plan, decision, shown); err != nil {
 			return err
 		}
 	}
@@ -139,36 +142,36 @@ func (a *App) runPlan(ctx context.Context, path string, o runOptions) error {
 }
 
 // describe builds the [runner.Info] of a new run.
-func (a *App) describe(ctx context.Context, p *project, path string, plan *planparse.Plan, d routing.Decision, agent string, o runOptions) (runner.Info, error) {
-	head, branch, err := p.repo.Head(ctx)
+func describe(ctx context.Context, a *cli.App, p *cli.Project, path string, plan *planparse.Plan, d routing.Decision, agent string, o runOptions) (runner.Info, error) {
+	head, branch, err := p.Repo.Head(ctx)
 	if err != nil {
-		return runner.Info{}, usage(err, "make a first commit: git add -A && git commit -m start")
+		return runner.Info{}, cli.Usage(err, "make a first commit: git add -A && git commit -m start")
 	}
-	name, err := p.planPath(path)
+	name, err := p.PlanPath(path)
 	if err != nil {
 		return runner.Info{}, err
 	}
 	info := runner.Info{
 		Plan: name, PlanDigest: plan.Digest, Title: redact.Clean(plan.Title), Base: head, BaseBranch: branch, Agent: agent,
-		Land:         cmp.Or(o.land, p.config.Run.Land),
-		ConfigDigest: config.DigestOf(p.config.Effective()), Settings: settingsOf(p.config.Effective()), LoopVersion: runner.LoopVersion, Slug: slugOf(name), Flags: o.flags(),
-		Indexed: p.indexed(ctx), Round: o.round,
+		Land:         cmp.Or(o.land, p.Config.Run.Land),
+		ConfigDigest: config.DigestOf(p.Config.Effective()), Settings: settingsOf(p.Config.Effective()), LoopVersion: runner.LoopVersion, Slug: cli.SlugOf(name), Flags: o.flags(),
+		Indexed: models.Indexed(ctx, p), Round: o.round,
 	}
 	if info.Title == "" {
 		info.Title = filepath.Base(name)
 	}
 	if !slices.Contains([]string{"branch", "ff", "pr"}, info.Land) {
-		return info, usage(fmt.Errorf("--land %s: unknown", info.Land), "use branch, ff or pr")
+		return info, cli.Usage(fmt.Errorf("--land %s: unknown", info.Land), "use branch, ff or pr")
 	}
-	if info.MaxAttempts, err = p.attempts(o.maxAttempts, agent); err != nil {
+	if info.MaxAttempts, err = models.Attempts(p, o.maxAttempts, agent); err != nil {
 		return info, err
 	}
-	o.limits.apply(&info, p.config.Run)
-	if err := a.reviewed(ctx, p, &info); err != nil {
+	o.limits.apply(&info, p.Config.Run)
+	if err := reviewed(ctx, a, p, &info); err != nil {
 		return info, err
 	}
-	info.Models = modelsOf(p.config.Config, agent)
-	routed(&info, plan, d, p.config.Routing, o.route.noSpeculate)
+	info.Models = modelsOf(p.Config.Config, agent)
+	routed(&info, plan, d, p.Config.Routing, o.route.noSpeculate)
 	return info, nil
 }
 

@@ -5,6 +5,9 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/judge"
 )
 
 // runOptions holds the flags of run and resume. For a zero value the configuration decides.
@@ -18,7 +21,7 @@ type runOptions struct {
 	route        routeFlags
 	limits       limitFlags
 	sample       sampleFlags
-	solver       solveOptions
+	solver       cli.SolveOptions
 	requireTests bool
 	strictAST    bool
 	allowDirty   bool
@@ -36,9 +39,6 @@ type runOptions struct {
 	round        int // see [runner.Info]
 }
 
-// strictASTUse is the help text of --strict-ast.
-const strictASTUse = "patterns of severity error fail instead of warning, and so do retry-loop, bare-except, async-no-await, empty-catch and unused-import"
-
 // common adds the flags that run and resume share.
 func (o *runOptions) common(cmd *cobra.Command) {
 	f := cmd.Flags()
@@ -46,7 +46,7 @@ func (o *runOptions) common(cmd *cobra.Command) {
 	f.Var((*span)(&o.agentTimeout), "agent-timeout", "time limit of one attempt")
 	f.Var((*span)(&o.idleTimeout), "idle-timeout", "stop an agent that prints nothing for this long")
 	f.BoolVar(&o.requireTests, "require-tests", false, "fail a project without tests instead of skipping its test gate")
-	f.BoolVar(&o.strictAST, "strict-ast", false, strictASTUse)
+	f.BoolVar(&o.strictAST, "strict-ast", false, judge.StrictASTUse)
 	f.BoolVar(&o.tick, "tick", false, "tick merged tasks in the plan file")
 	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it without a question")
 	o.limits.add(cmd)
@@ -99,7 +99,7 @@ func (o runOptions) flags() map[string]string {
 	set("no-critique", "true", o.noCritique)
 	set("agent-timeout", o.agentTimeout.String(), o.agentTimeout > 0)
 	set("idle-timeout", o.idleTimeout.String(), o.idleTimeout > 0)
-	o.solver.keep(set)
+	o.solver.Keep(set)
 	return m
 }
 
@@ -109,7 +109,7 @@ func (o *runOptions) take(flags map[string]string) {
 	o.strictAST = o.strictAST || flags["strict-ast"] != ""
 	o.tick = o.tick || flags["tick"] != ""
 	o.noCritique = o.noCritique || flags["no-critique"] != ""
-	o.solver.take(flags)
+	o.solver.Take(flags)
 	if d, err := time.ParseDuration(flags["agent-timeout"]); err == nil && o.agentTimeout == 0 {
 		o.agentTimeout = d
 	}

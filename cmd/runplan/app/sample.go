@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/runplan/runplan/agents/script"
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/config"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/planparse"
@@ -53,7 +54,7 @@ const (
 func (s *sampleFlags) flags() (sampling.Flags, error) {
 	per, err := sampling.ParseSampleBatch(s.batches)
 	if err != nil {
-		return sampling.Flags{}, usage(err, "write it as --sample-batch B4=5")
+		return sampling.Flags{}, cli.Usage(err, "write it as --sample-batch B4=5")
 	}
 	given := s.cmd != nil && s.cmd.Flags().Changed("sample")
 	return sampling.Flags{Sample: s.count, SampleGiven: given, SampleBatch: per, NoSample: s.off}, nil
@@ -76,21 +77,21 @@ func keptFlags(kept map[string]string) (f sampling.Flags, err error) {
 // mark records which batches are sampled and when, and adds the effort to the estimate.
 func (s *sampleFlags) mark(info *runner.Info, p *planparse.Plan, c config.Sampling, d *routing.Decision) error {
 	if _, err := sampling.NewScorer(c.Score); err != nil {
-		return usage(err, "")
+		return cli.Usage(err, "")
 	}
 	f, err := s.flags()
 	if err != nil {
 		return err
 	}
 	if err := f.Check(c.MaxCount); err != nil {
-		return usage(err, "")
+		return cli.Usage(err, "")
 	}
 	numbers := make([]string, len(p.Batches))
 	for i := range p.Batches {
 		numbers[i] = p.Batches[i].Number
 	}
 	if err := f.CheckBatches(numbers); err != nil {
-		return usage(err, "")
+		return cli.Usage(err, "")
 	}
 	if info.Flags == nil {
 		info.Flags = map[string]string{}
@@ -136,7 +137,7 @@ func (s *sampleFlags) markBatch(info *runner.Info, i int, b *planparse.Batch, cr
 	}
 	plan, err := sampling.Plan(req)
 	if err != nil {
-		return plan, usage(err, "")
+		return plan, cli.Usage(err, "")
 	}
 	if plan.Action == sampling.Sample {
 		info.Batches[i].Sample = plan.N
@@ -152,7 +153,7 @@ func (s *sampleFlags) markBatch(info *runner.Info, i int, b *planparse.Batch, cr
 		req.Memory = &now
 	}
 	if plan, err = sampling.Plan(req); err != nil {
-		return plan, usage(err, "")
+		return plan, cli.Usage(err, "")
 	}
 	what := fmt.Sprintf("Sampling B%s: %s", strings.TrimLeft(b.Number, "Bb"), strings.Join(plan.Reasons, "; "))
 	if plan.Action == sampling.Sample {
@@ -183,20 +184,20 @@ func samplingSettings(c config.Sampling) sampling.Settings {
 func (x *execution) sampling(c config.Config) (local.Sampling, error) {
 	scorer, err := sampling.NewScorer(c.Sampling.Score)
 	if err != nil {
-		return local.Sampling{}, usage(err, "")
+		return local.Sampling{}, cli.Usage(err, "")
 	}
 	f, err := keptFlags(x.info.Flags)
 	if err == nil {
 		err = f.Check(c.Sampling.MaxCount)
 	}
 	if err != nil {
-		return local.Sampling{}, usage(err, "")
+		return local.Sampling{}, cli.Usage(err, "")
 	}
 	o := sampling.DefaultOptions()
 	o.Close, o.StopAtFirst, o.LearnAfter = c.Sampling.Close, c.Sampling.StopAtFirst, c.Sampling.LearnAfter
 	return local.Sampling{
 		Settings: samplingSettings(c.Sampling), Options: o, Scorer: scorer, Flags: f,
-		Outcomes: sampling.Store{Path: x.project.layout.SamplingOutcomes()}, Tokens: 4 * c.Context.Tokens, HoldOut: c.Sampling.HoldOut,
+		Outcomes: sampling.Store{Path: x.project.Layout.SamplingOutcomes()}, Tokens: 4 * c.Context.Tokens, HoldOut: c.Sampling.HoldOut,
 	}, nil
 }
 

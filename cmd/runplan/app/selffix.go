@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os/signal"
 	"strings"
 	"syscall"
@@ -13,12 +12,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/runplan/runplan/feedback"
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/control"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/trust"
 )
 
-func newSelfFixCommand(a *App) *cobra.Command {
+func newSelfFixCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "self-fix",
 		Short: "Turn feedback into changes with a regression test",
@@ -37,7 +38,7 @@ docs/feedback.md tells more.`,
 	return cmd
 }
 
-func newSelfFixProcessCommand(a *App) *cobra.Command {
+func newSelfFixProcessCommand(a *cli.App) *cobra.Command {
 	var given, agent string
 	var asJSONFlag, all bool
 	cmd := &cobra.Command{
@@ -49,16 +50,16 @@ a process that was killed is followed by one that goes on. Feedback that waits i
 whether its change was merged.
 
 It acts by itself, so it needs trust: tier 2. It needs [models], the identity documents, and an agent for the fix.` +
-			exitStatus(exitOK, exitFailed, exitUsage, exitHuman, exitLimit, exitCannotRun, exitLocked, exitInterrupted),
+			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitHuman, cli.ExitLimit, cli.ExitCannotRun, cli.ExitLocked, cli.ExitInterrupted),
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGTERM, syscall.SIGHUP)
 			defer stop()
 			id := strings.Join(args, "")
 			if id != "" && all {
-				return usage(errors.New("--all is for all, and one is named"), "leave one of the two out")
+				return cli.Usage(errors.New("--all is for all, and one is named"), "leave one of the two out")
 			}
-			return a.processFeedback(ctx, id, selfFixOptions{trust: given, agent: agent, json: asJSONFlag, all: all})
+			return processFeedback(ctx, a, id, selfFixOptions{trust: given, agent: agent, json: asJSONFlag, all: all})
 		},
 	}
 	f := cmd.Flags()
@@ -75,18 +76,18 @@ type selfFixOptions struct {
 	json, all    bool
 }
 
-func (a *App) processFeedback(ctx context.Context, id string, o selfFixOptions) error {
-	p, err := a.openProject(ctx)
+func processFeedback(ctx context.Context, a *cli.App, id string, o selfFixOptions) error {
+	p, err := a.OpenProject(ctx)
 	if err != nil {
 		return err
 	}
-	if err := a.mayFix(ctx, p); err != nil {
+	if err := mayFix(ctx, a, p); err != nil {
 		return err
 	}
-	if err := a.trustConfig(p, o.trust); err != nil {
+	if err := a.TrustConfig(p, o.trust); err != nil {
 		return err
 	}
-	l, err := a.openLoop(ctx, p, o)
+	l, err := openLoop(ctx, a, p, o)
 	if err != nil {
 		return err
 	}
@@ -105,22 +106,22 @@ func (a *App) processFeedback(ctx context.Context, id string, o selfFixOptions) 
 			continue
 		}
 		if o.json && out.Item.ID != "" {
-			if werr := asJSON(a.Stdout, shownFeedback(out.Item)); werr != nil {
+			if werr := cli.AsJSON(a.Stdout, control.ShownFeedback(out.Item)); werr != nil {
 				return werr
 			}
 		}
 		if err != nil {
 			if ctx.Err() != nil {
-				return fail(exitInterrupted, errors.New("interrupted; what was found is kept"), "continue: runplan self-fix process")
+				return cli.Fail(cli.ExitInterrupted, errors.New("interrupted; what was found is kept"), "continue: runplan self-fix process")
 			}
-			return feedbackTrouble(err, exitFailed)
+			return control.FeedbackTrouble(err, cli.ExitFailed)
 		}
-		return a.toldOutcome(out, o)
+		return toldOutcome(a, out, o)
 	}
 }
 
 // toldOutcome reports the state of the feedback as text and as exit status.
-func (a *App) toldOutcome(out feedback.Outcome, o selfFixOptions) error {
+func toldOutcome(a *cli.App, out feedback.Outcome, o selfFixOptions) error {
 	if out.Item.ID == "" {
 		if !o.json {
 			fmt.Fprintln(a.Stdout, "nothing to do")
@@ -132,45 +133,45 @@ func (a *App) toldOutcome(out feedback.Outcome, o selfFixOptions) error {
 	}
 	switch {
 	case out.Waits.Human:
-		return fail(exitHuman, fmt.Errorf("feedback %s waits for %s", out.Item.ID, out.Waits.For), "then continue: runplan self-fix process")
+		return cli.Fail(cli.ExitHuman, fmt.Errorf("feedback %s waits for %s", out.Item.ID, out.Waits.For), "then continue: runplan self-fix process")
 	case out.Item.Status == feedback.Rejected:
 		last := out.Item.Notes[len(out.Item.Notes)-1]
-		return fail(exitFailed, fmt.Errorf("feedback %s is rejected: %s", out.Item.ID, last.Text), "runplan self-fix show %s tells all of it", out.Item.ID)
+		return cli.Fail(cli.ExitFailed, fmt.Errorf("feedback %s is rejected: %s", out.Item.ID, last.Text), "runplan self-fix show %s tells all of it", out.Item.ID)
 	}
 	return nil
 }
 
 // mayFix checks that the owner allows runplan to create branches and drafts without asking.
-func (a *App) mayFix(ctx context.Context, p *project) error {
-	if err := a.notAnAgent("self-fix"); err != nil {
+func mayFix(ctx context.Context, a *cli.App, p *cli.Project) error {
+	if err := a.NotAnAgent("self-fix"); err != nil {
 		return err
 	}
-	c, err := a.contract(ctx)
+	c, err := a.Contract(ctx)
 	if err != nil {
 		return err
 	}
 	for _, action := range []trust.Action{trust.Branch, trust.DraftChange} {
-		if err := c.Check(action, p.repo.Root); err != nil {
-			return trustTrouble(err)
+		if err := c.Check(action, p.Repo.Root); err != nil {
+			return cli.TrustTrouble(err)
 		}
 	}
 	return nil
 }
 
-func newSelfFixListCommand(a *App) *cobra.Command {
+func newSelfFixListCommand(a *cli.App) *cobra.Command {
 	var asJSONFlag bool
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the feedback of this repository, the worst first",
-		Long:  "List the feedback of this repository and where each stands, the worst first." + exitStatus(exitOK, exitUsage, exitCannotRun),
+		Long:  "List the feedback of this repository and where each stands, the worst first." + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			items, err := a.feedbackItems(cmd.Context())
+			items, err := control.FeedbackItems(cmd.Context(), a)
 			if err != nil {
 				return err
 			}
 			if asJSONFlag {
-				return asJSON(a.Stdout, items)
+				return cli.AsJSON(a.Stdout, items)
 			}
 			if len(items) == 0 {
 				fmt.Fprintln(a.Stdout, "no feedback")
@@ -181,51 +182,22 @@ func newSelfFixListCommand(a *App) *cobra.Command {
 				last := i.Notes[len(i.Notes)-1]
 				rows = append(rows, []string{i.ID, string(i.Severity), string(i.Status), cmp.Or(string(i.Approval), "-"), ui.Cut(ui.Sanitize(i.Body), 40, "…"), ui.Cut(ui.Sanitize(last.Text), cellWidth, "…")})
 			}
-			return table(a.Stdout, []string{"id", "severity", "status", "approval", "text", "last"}, rows)
+			return cli.Table(a.Stdout, []string{"id", "severity", "status", "approval", "text", "last"}, rows)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON array")
 	return cmd
 }
 
-// feedbackItems reads all feedback. A repository without feedback has none.
-func (a *App) feedbackItems(ctx context.Context) ([]feedback.Item, error) {
-	p, err := a.openProject(ctx)
-	if err != nil {
-		return nil, err
-	}
-	s, err := store.ReadFeedback(ctx, p.layout.Feedback())
-	if errors.Is(err, fs.ErrNotExist) {
-		return []feedback.Item{}, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer s.Close()
-	rows, err := s.All(ctx)
-	if err != nil {
-		return nil, err
-	}
-	items := make([]feedback.Item, 0, len(rows))
-	for _, r := range rows {
-		i, err := feedback.Read(r)
-		if err != nil {
-			return nil, feedbackTrouble(err, exitCannotRun)
-		}
-		items = append(items, shownFeedback(i))
-	}
-	return items, nil
-}
-
-func newSelfFixShowCommand(a *App) *cobra.Command {
+func newSelfFixShowCommand(a *cli.App) *cobra.Command {
 	var asJSONFlag bool
 	cmd := &cobra.Command{
 		Use:   "show ID",
 		Short: "Print a feedback with its history",
-		Long:  "Print a feedback with all of its words, and what became of it, step by step." + exitStatus(exitOK, exitUsage, exitCannotRun),
-		Args:  exactlyOne("the id of a feedback"),
+		Long:  "Print a feedback with all of its words, and what became of it, step by step." + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+		Args:  cli.ExactlyOne("the id of a feedback"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			items, err := a.feedbackItems(cmd.Context())
+			items, err := control.FeedbackItems(cmd.Context(), a)
 			if err != nil {
 				return err
 			}
@@ -234,7 +206,7 @@ func newSelfFixShowCommand(a *App) *cobra.Command {
 					continue
 				}
 				if asJSONFlag {
-					return asJSON(a.Stdout, i)
+					return cli.AsJSON(a.Stdout, i)
 				}
 				fmt.Fprintf(a.Stdout, "%s, %s, %s%s\n\n%s\n\n", i.ID, i.Severity, i.Status, onURL(i.URL), strings.TrimRight(i.Body, "\n"))
 				for _, n := range i.Notes {
@@ -242,7 +214,7 @@ func newSelfFixShowCommand(a *App) *cobra.Command {
 				}
 				return nil
 			}
-			return usage(fmt.Errorf("feedback %s: %w", ui.Sanitize(args[0]), store.ErrNoFeedback), "runplan self-fix list shows all feedback")
+			return cli.Usage(fmt.Errorf("feedback %s: %w", ui.Sanitize(args[0]), store.ErrNoFeedback), "runplan self-fix list shows all feedback")
 		},
 	}
 	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")

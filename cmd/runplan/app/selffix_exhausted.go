@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/feedback"
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/ui"
@@ -18,7 +19,7 @@ import (
 // exhausted creates a feedback for each batch that failed its last attempt, if the configuration enables this
 // (FIX-32). It skips the runs of fixes, because their own feedback records the failure.
 func (x *execution) exhausted() {
-	if !x.project.config.Feedback.OnExhausted || x.isSelfFix() {
+	if !x.project.Config.Feedback.OnExhausted || x.isSelfFix() {
 		return
 	}
 	if err := x.openFeedback(context.Background()); err != nil {
@@ -28,16 +29,16 @@ func (x *execution) exhausted() {
 
 // isSelfFix reports whether the run executes a fix.
 func (x *execution) isSelfFix() bool {
-	dir, err := x.project.planPath(x.project.layout.SelfFix())
+	dir, err := x.project.PlanPath(x.project.Layout.SelfFix())
 	return err == nil && strings.HasPrefix(x.info.Plan, dir+"/")
 }
 
 func (x *execution) openFeedback(ctx context.Context) error {
-	sums, err := x.project.summaries(ctx, runner.Filter{Run: x.run})
+	sums, err := x.project.Summaries(ctx, runner.Filter{Run: x.run})
 	if err != nil || len(sums) == 0 {
 		return err
 	}
-	s, err := store.OpenFeedback(ctx, x.project.layout.Feedback())
+	s, err := store.OpenFeedback(ctx, x.project.Layout.Feedback())
 	if err != nil {
 		return err
 	}
@@ -47,9 +48,9 @@ func (x *execution) openFeedback(ctx context.Context) error {
 			continue
 		}
 		w := feedback.Words{
-			ID: "run-" + x.run[:8] + "-" + slugOf(strings.ReplaceAll(b.Key, ".", "-")+".x"), Severity: "medium", At: time.Now(),
+			ID: "run-" + x.run[:8] + "-" + cli.SlugOf(strings.ReplaceAll(b.Key, ".", "-")+".x"), Severity: "medium", At: time.Now(),
 			Source: fmt.Sprintf("run %s, batch %s", x.run, b.Number),
-			Body: x.app.redactor(x.project).String(fmt.Sprintf("Batch %s (%s) of %s was given up after %s: %s",
+			Body: x.app.Redactor(x.project).String(fmt.Sprintf("Batch %s (%s) of %s was given up after %s: %s",
 				b.Number, b.Title, filepath.ToSlash(x.info.Plan), phrase.Count(b.Attempts, "attempt"), cmp.Or(b.Reason, "no reason is known"))),
 		}
 		if _, err := s.Get(ctx, w.ID); err == nil {

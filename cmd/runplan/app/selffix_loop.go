@@ -10,6 +10,8 @@ import (
 
 	"github.com/runplan/runplan/feedback"
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/models"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/prompt"
 	"github.com/runplan/runplan/internal/store"
@@ -28,8 +30,8 @@ const (
 
 // selfFix holds the feedback loop and its parts for one process.
 type selfFix struct {
-	app     *App
-	project *project
+	app     *cli.App
+	project *cli.Project
 	options selfFixOptions
 	self    string
 	store   *store.Feedbacks
@@ -46,18 +48,18 @@ func (l *selfFix) Close() {
 }
 
 // openLoop builds the loop for a repository.
-func (a *App) openLoop(ctx context.Context, p *project, o selfFixOptions) (*selfFix, error) {
+func openLoop(ctx context.Context, a *cli.App, p *cli.Project, o selfFixOptions) (*selfFix, error) {
 	self, err := os.Executable()
 	if err != nil {
-		return nil, fail(exitCannotRun, fmt.Errorf("find the runplan executable: %w", err), "")
+		return nil, cli.Fail(cli.ExitCannotRun, fmt.Errorf("find the runplan executable: %w", err), "")
 	}
-	if err := p.layout.Make(); err != nil {
-		return nil, fail(exitCannotRun, err, "")
+	if err := p.Layout.Make(); err != nil {
+		return nil, cli.Fail(cli.ExitCannotRun, err, "")
 	}
-	p.repo.AllowPrograms() // the loop commits, fetches and pushes
+	p.Repo.AllowPrograms() // the loop commits, fetches and pushes
 	l := &selfFix{app: a, project: p, options: o, self: self}
-	if l.prompts, err = feedback.LoadPrompts(p.prompts()); err != nil {
-		return nil, usage(err, "correct the project's prompts, or remove them")
+	if l.prompts, err = feedback.LoadPrompts(p.Prompts()); err != nil {
+		return nil, cli.Usage(err, "correct the project's prompts, or remove them")
 	}
 	// The repository must not override what the owner is asked to sign.
 	own, err := feedback.LoadPrompts()
@@ -68,27 +70,27 @@ func (a *App) openLoop(ctx context.Context, p *project, o selfFixOptions) (*self
 	if err != nil {
 		return nil, err
 	}
-	keeper, err := a.keeper()
+	keeper, err := a.Keeper()
 	if err != nil {
 		return nil, err
 	}
-	if l.reaper, err = startReaper(self); err != nil {
-		return nil, fail(exitCannotRun, fmt.Errorf("start the reaper process: %w", err), "")
+	if l.reaper, err = cli.StartReaper(self); err != nil {
+		return nil, cli.Fail(cli.ExitCannotRun, fmt.Errorf("start the reaper process: %w", err), "")
 	}
-	if l.store, err = store.OpenFeedback(ctx, p.layout.Feedback()); err != nil {
+	if l.store, err = store.OpenFeedback(ctx, p.Layout.Feedback()); err != nil {
 		l.reaper.Close()
 		return nil, err
 	}
-	hide := a.redactor(p)
-	c := p.config
-	l.owner = feedback.Owner{Keeper: keeper, Prompts: own, Acks: acks, Repo: p.repo.Root, Plans: p.layout.SelfFix(), Now: time.Now}
-	prs := feedback.PRClient{Repo: p.repo, Env: p.repo.Env(), Reaper: l.reaper, Redact: hide.String, Remote: c.Feedback.Remote, Dir: p.layout.SelfFix()}
+	hide := a.Redactor(p)
+	c := p.Config
+	l.owner = feedback.Owner{Keeper: keeper, Prompts: own, Acks: acks, Repo: p.Repo.Root, Plans: p.Layout.SelfFix(), Now: time.Now}
+	prs := feedback.PRClient{Repo: p.Repo, Env: p.Repo.Env(), Reaper: l.reaper, Redact: hide.String, Remote: c.Feedback.Remote, Dir: p.Layout.SelfFix()}
 	asker := func(kind string, stage llm.Stage) func(context.Context) (feedback.Asker, error) {
 		return func(ctx context.Context) (feedback.Asker, error) {
 			return l.asker(ctx, kind, stage)
 		}
 	}
-	attempts, err := p.attempts(0, cmp.Or(o.agent, c.Feedback.Agent))
+	attempts, err := models.Attempts(p, 0, cmp.Or(o.agent, c.Feedback.Agent))
 	if err != nil {
 		l.Close()
 		return nil, err
@@ -97,12 +99,12 @@ func (a *App) openLoop(ctx context.Context, p *project, o selfFixOptions) (*self
 		Store: l.store, Triage: asker(triageCall, llm.Review), Plan: asker(draftCall, llm.ExecutePlan),
 		Cost:  feedback.Envelope{Attempts: attempts, MaxUSD: c.Run.MaxCostUSD},
 		Owner: l.owner, PRClient: prs, Review: l.review, Now: time.Now,
-		Fixer: feedback.Fixer{Repo: p.repo, Runner: l, Plans: p.layout.SelfFix(), Base: func(ctx context.Context) (feedback.Target, error) { return l.base(ctx, prs) }},
+		Fixer: feedback.Fixer{Repo: p.Repo, Runner: l, Plans: p.Layout.SelfFix(), Base: func(ctx context.Context) (feedback.Target, error) { return l.base(ctx, prs) }},
 		Differ: feedback.Trees{
-			Repo: p.repo, Tree: l.scratch,
+			Repo: p.Repo, Tree: l.scratch,
 			Subject: gates.Subject{Env: a.Environ, Timeout: time.Duration(c.Gates.Timeout), Redact: hide.String, Reaper: l.reaper},
 		},
-		Memory: feedback.Memory{Store: l.store, Failures: failures.Open(p.layout.FailurePatterns(), l.warn), Now: time.Now},
+		Memory: feedback.Memory{Store: l.store, Failures: failures.Open(p.Layout.FailurePatterns(), l.warn), Now: time.Now},
 		Alarm:  l.alarm, Critique: l.critique,
 		Say: func(i feedback.Item, text string) {
 			fmt.Fprintf(a.Stderr, "%s: %s: %s\n", i.ID, i.Status, ui.Cut(ui.Sanitize(text), 800, "…"))
@@ -118,12 +120,12 @@ func (l *selfFix) warn(text string) {
 
 // base returns the integration branch, from which a fix starts and into which it is merged.
 func (l *selfFix) base(ctx context.Context, f feedback.PRClient) (feedback.Target, error) {
-	head, branch, err := l.project.repo.Head(ctx)
+	head, branch, err := l.project.Repo.Head(ctx)
 	if err != nil {
-		return feedback.Target{}, usage(err, "make a first commit: git add -A && git commit -m start")
+		return feedback.Target{}, cli.Usage(err, "make a first commit: git add -A && git commit -m start")
 	}
-	if want := l.project.config.Feedback.Base; want != "" && want != branch {
-		return feedback.Target{}, usage(fmt.Errorf("fixes are made for %s, and %s is checked out", want, cmp.Or(branch, "no branch")), "git switch %s; or change feedback.base", want)
+	if want := l.project.Config.Feedback.Base; want != "" && want != branch {
+		return feedback.Target{}, cli.Usage(fmt.Errorf("fixes are made for %s, and %s is checked out", want, cmp.Or(branch, "no branch")), "git switch %s; or change feedback.base", want)
 	}
 	main, err := f.DefaultBranch(ctx)
 	if err != nil {
@@ -136,25 +138,25 @@ func (l *selfFix) base(ctx context.Context, f feedback.PRClient) (feedback.Targe
 // asker returns a client for a stage that puts the identity documents before each prompt.
 func (l *selfFix) asker(ctx context.Context, kind string, stage llm.Stage) (feedback.Asker, error) {
 	p := l.project
-	router, err := p.models(ctx)
+	router, err := p.Models(ctx)
 	if err != nil {
-		return feedback.Asker{}, modelTrouble(ctx, err)
+		return feedback.Asker{}, cli.ModelTrouble(ctx, err)
 	}
 	model, err := router.Model(stage)
 	if err != nil {
-		return feedback.Asker{}, modelTrouble(ctx, err)
+		return feedback.Asker{}, cli.ModelTrouble(ctx, err)
 	}
-	docs, err := p.identity()
+	docs, err := p.Identity()
 	if err != nil {
 		return feedback.Asker{}, err
 	}
-	o := llm.OptionsOf(p.config.Models)
-	o.Environ, o.Root, o.Redact, o.Reaper = l.app.Environ, p.repo.Root, l.app.redactor(p).String, l.reaper
-	c := l.app.logged(p, llm.New(o), newTaskID(), kind)
+	o := llm.OptionsOf(p.Config.Models)
+	o.Environ, o.Root, o.Redact, o.Reaper = l.app.Environ, p.Repo.Root, l.app.Redactor(p).String, l.reaper
+	c := l.app.Logged(p, llm.New(o), cli.NewTaskID(), kind)
 	asked := llm.CompleterFunc(func(ctx context.Context, r llm.Request) (llm.Response, error) {
 		res, err := c.Complete(ctx, r)
 		if err != nil {
-			err = modelTrouble(ctx, err)
+			err = cli.ModelTrouble(ctx, err)
 		}
 		return res, err
 	})
@@ -163,10 +165,10 @@ func (l *selfFix) asker(ctx context.Context, kind string, stage llm.Stage) (feed
 
 // scratch creates a tree of a commit, set up like the workspace of a batch.
 func (l *selfFix) scratch(ctx context.Context, commit string) (string, func(), error) {
-	p, c := l.project, l.project.config.Workspace
+	p, c := l.project, l.project.Config.Workspace
 	b := &local.Baseline{
-		Home: l.app.cacheDir(), Environ: l.app.Environ,
-		Repo: p.repo, Layout: p.layout, Subject: gates.Subject{Base: commit}, Note: l.warn,
+		Home: l.app.CacheDir(), Environ: l.app.Environ,
+		Repo: p.Repo, Layout: p.Layout, Subject: gates.Subject{Base: commit}, Note: l.warn,
 		Setup: local.Setup{Copy: c.Copy, Command: c.Setup, Timeout: time.Duration(c.SetupTimeout), Env: l.app.Environ, Reaper: l.reaper},
 	}
 	dir, err := b.Scratch(ctx)

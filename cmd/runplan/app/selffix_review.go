@@ -12,6 +12,9 @@ import (
 	"github.com/runplan/runplan/gates/review/prose"
 	"github.com/runplan/runplan/gates/review/security"
 	"github.com/runplan/runplan/gates/suite"
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/judge"
+	"github.com/runplan/runplan/internal/cli/rulebook"
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/ui"
 )
@@ -24,7 +27,7 @@ func (l *selfFix) review(ctx context.Context, w feedback.ReviewWish) (feedback.R
 		return feedback.Reviewed{}, context.Cause(ctx)
 	}
 	if err != nil {
-		return feedback.NoReview(l.app.redactor(l.project).String(err.Error())), nil
+		return feedback.NoReview(l.app.Redactor(l.project).String(err.Error())), nil
 	}
 	return feedback.FromReview(v), nil
 }
@@ -38,45 +41,45 @@ func (l *selfFix) reviewed(ctx context.Context, w feedback.ReviewWish) (review.R
 		return none, err
 	}
 	there := *l.project
-	if there.repo, err = git.Open(ctx, dir, l.app.Environ); err != nil {
+	if there.Repo, err = git.Open(ctx, dir, l.app.Environ); err != nil {
 		return none, err
 	}
 	in := review.Input{
-		Feedback: w.Item.Body, Plan: w.Plan.RootCause + "\n\n" + w.Plan.Change + "\n\n" + w.Earlier, NewID: newTaskID, Margin: there.config.Models.Margin,
+		Feedback: w.Item.Body, Plan: w.Plan.RootCause + "\n\n" + w.Plan.Change + "\n\n" + w.Earlier, NewID: cli.NewTaskID, Margin: there.Config.Models.Margin,
 		Differential: func(context.Context) (gates.Report, error) { return w.Differential.Report, nil },
 	}
-	if in.Prompts, err = review.LoadPrompts(l.project.prompts()); err != nil {
+	if in.Prompts, err = review.LoadPrompts(l.project.Prompts()); err != nil {
 		return none, err
 	}
-	x := &inspection{
-		app: l.app, project: &there, self: l.self, reaper: &lateReaper{self: l.self}, tree: make(chan written, 1),
-		options: gateOptions{base: w.Fix.Base, baseline: true, json: true},
+	x := &judge.Inspection{
+		App: l.app, Project: &there, Self: l.self, Reaper: &judge.LateReaper{Self: l.self}, Tree: make(chan judge.Written, 1),
+		Options: judge.GateOptions{Base: w.Fix.Base, Baseline: true, JSON: true},
 	}
-	defer x.reaper.Close()
-	x.tree <- writtenAt(ctx, there.repo, w.Fix.Base)
-	x.rules = l.app.ruleBooks(ctx, l.project)
+	defer x.Reaper.Close()
+	x.Tree <- judge.WrittenAt(ctx, there.Repo, w.Fix.Base)
+	x.Rules = rulebook.OpenRuleBooks(ctx, l.app, l.project)
 	var end func()
-	x.settings, end = l.app.suiteOf(&there, l.self, false, x.rules)
+	x.Settings, end = judge.SuiteOf(l.app, &there, l.self, false, x.Rules)
 	defer end()
-	x.settings.Affected = true
-	x.settings.More = append(append(x.settings.More, security.All(there.config.Review.Online)...), prose.New(), prose.Names())
-	if x.settings.Detect {
-		x.settings.Found = gates.DetectIn(dir)
+	x.Settings.Affected = true
+	x.Settings.More = append(append(x.Settings.More, security.All(there.Config.Review.Online)...), prose.New(), prose.Names())
+	if x.Settings.Detect {
+		x.Settings.Found = gates.DetectIn(dir)
 	}
-	x.gates = suite.All(dir, x.settings)
-	list, forget, err := x.open(ctx)
+	x.Gates = suite.All(dir, x.Settings)
+	list, forget, err := x.Open(ctx)
 	defer forget()
 	if err != nil {
 		return none, err
 	}
-	in.Subject, in.Gates = x.subject, list
+	in.Subject, in.Gates = x.Subject, list
 	if in.Known, err = l.known(ctx, w.Fix); err != nil {
 		return none, err
 	}
-	if in.Reviewers, err = x.reviewers(ctx); err != nil {
+	if in.Reviewers, err = x.Reviewers(ctx); err != nil {
 		return none, err
 	}
-	in.Author = review.Author{Agent: w.Fix.Agent, Vendor: review.VendorOf(cmp.Or(there.config.Agents[w.Fix.Agent].Preset, w.Fix.Agent))}
+	in.Author = review.Author{Agent: w.Fix.Agent, Vendor: review.VendorOf(cmp.Or(there.Config.Agents[w.Fix.Agent].Preset, w.Fix.Agent))}
 	in.Observe = func(n int, name string, s gates.Status) {
 		fmt.Fprintf(l.app.Stderr, "%s: pass %d, %s: %s\n", w.Item.ID, n, name, ui.Sanitize(string(s)))
 	}
@@ -98,7 +101,7 @@ func (l *selfFix) known(ctx context.Context, f feedback.Fix) ([]gates.Report, er
 	if err != nil {
 		return nil, err
 	}
-	at, err := l.project.repo.TreeOf(ctx, f.Tip)
+	at, err := l.project.Repo.TreeOf(ctx, f.Tip)
 	if err != nil || at != tree {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/runplan/runplan/feedback"
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/differential"
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/local"
 )
@@ -26,16 +27,16 @@ func (l *selfFix) Run(ctx context.Context, j feedback.Job) (feedback.Ran, error)
 	o.round = j.Round
 	switch {
 	case !found:
-		err = l.app.runPlan(ctx, j.File, o)
+		err = runPlan(ctx, l.app, j.File, o)
 	case sum.Status != runner.RunDone && sum.Status != runner.RunFailed:
 		o.accept = true // the file was rewritten from the stored plan; only this version's wording differs
-		err = l.app.resumeRun(ctx, sum.Run, o)
+		err = resumeRun(ctx, l.app, sum.Run, o)
 	}
 	// A failed run is a result. A run that was stopped or could not begin is not.
-	switch code, _ := codeOf(err); {
-	case err != nil && code == exitCannotRun:
+	switch code, _ := cli.CodeOf(err); {
+	case err != nil && code == cli.ExitCannotRun:
 		return feedback.Ran{}, &feedback.Stopped{Err: err}
-	case err != nil && code != exitFailed:
+	case err != nil && code != cli.ExitFailed:
 		return feedback.Ran{}, err
 	}
 	after, found, lookErr := l.runOf(ctx, j.File)
@@ -63,7 +64,7 @@ func (l *selfFix) runOptions() runOptions {
 	o.route.add(flags)
 	o.sample.add(flags)
 	o.plain, o.allowDirty, o.land, o.trust = true, true, "branch", l.options.trust
-	o.agent = cmp.Or(l.options.agent, l.project.config.Feedback.Agent)
+	o.agent = cmp.Or(l.options.agent, l.project.Config.Feedback.Agent)
 	return o
 }
 
@@ -91,7 +92,7 @@ func (l *selfFix) blocking(ctx context.Context, run string) (string, error) {
 
 // gated returns the last gate reports of a run and the tree that they belong to.
 func (l *selfFix) gated(ctx context.Context, run string) (tree string, reports []gates.Report, err error) {
-	j, err := l.project.openJournal(ctx)
+	j, err := l.project.OpenJournal(ctx)
 	if err != nil {
 		return "", nil, err
 	}
@@ -109,11 +110,11 @@ func (l *selfFix) gated(ctx context.Context, run string) (tree string, reports [
 
 // runOf finds the newest run of a plan.
 func (l *selfFix) runOf(ctx context.Context, file string) (runner.Summary, bool, error) {
-	name, err := l.project.planPath(file)
+	name, err := l.project.PlanPath(file)
 	if err != nil {
 		return runner.Summary{}, false, err
 	}
-	sums, err := l.project.summaries(ctx, runner.Filter{})
+	sums, err := l.project.Summaries(ctx, runner.Filter{})
 	if err != nil {
 		return runner.Summary{}, false, err
 	}

@@ -12,9 +12,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/runplan/runplan/feedback"
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/control"
 )
 
-func newSelfFixToolCommand(a *App) *cobra.Command {
+func newSelfFixToolCommand(a *cli.App) *cobra.Command {
 	var given string
 	cmd := &cobra.Command{
 		Use:   "tool [NAME]",
@@ -22,14 +24,14 @@ func newSelfFixToolCommand(a *App) *cobra.Command {
 		Long: `Do one operation of the loop by itself: one JSON object on standard input, one on standard output. They are the very
 functions that process calls. Without a name it lists them.
 
-` + toolList() + exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun),
+` + toolList() + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				fmt.Fprint(a.Stdout, toolList())
 				return nil
 			}
-			return a.selfFixTool(cmd.Context(), args[0], given)
+			return selfFixTool(cmd.Context(), a, args[0], given)
 		},
 	}
 	cmd.Flags().StringVar(&given, "trust-config", "", "digest of the repository's configuration, to trust it without a question")
@@ -47,21 +49,21 @@ func toolList() string {
 // mostInput is the highest size of a tool's input, in bytes.
 const mostInput = 1 << 20
 
-func (a *App) selfFixTool(ctx context.Context, name, given string) error {
+func selfFixTool(ctx context.Context, a *cli.App, name, given string) error {
 	t, ok := feedback.ToolNamed(name)
 	if !ok {
-		return usage(fmt.Errorf("unknown tool %q", name), "runplan self-fix tool lists them")
+		return cli.Usage(fmt.Errorf("unknown tool %q", name), "runplan self-fix tool lists them")
 	}
-	p, err := a.openProject(ctx)
+	p, err := a.OpenProject(ctx)
 	if err != nil {
 		return err
 	}
 	if t.Acts {
-		if err := a.mayFix(ctx, p); err != nil {
+		if err := mayFix(ctx, a, p); err != nil {
 			return err
 		}
 	}
-	if err := a.trustConfig(p, given); err != nil {
+	if err := a.TrustConfig(p, given); err != nil {
 		return err
 	}
 	in, err := io.ReadAll(io.LimitReader(a.Stdin, mostInput+1))
@@ -69,9 +71,9 @@ func (a *App) selfFixTool(ctx context.Context, name, given string) error {
 		return fmt.Errorf("read standard input: %w", err)
 	}
 	if len(in) > mostInput || !json.Valid(bytes.TrimSpace(in)) {
-		return usage(errors.New("standard input is not a JSON object, or is larger than 1 MiB"), "docs/feedback.md shows what each tool takes")
+		return cli.Usage(errors.New("standard input is not a JSON object, or is larger than 1 MiB"), "docs/feedback.md shows what each tool takes")
 	}
-	l, err := a.openLoop(ctx, p, selfFixOptions{trust: given})
+	l, err := openLoop(ctx, a, p, selfFixOptions{trust: given})
 	if err != nil {
 		return err
 	}
@@ -79,10 +81,10 @@ func (a *App) selfFixTool(ctx context.Context, name, given string) error {
 	out, err := t.Do(ctx, l.driver, l.parts, in)
 	var bad *feedback.InputError
 	if errors.As(err, &bad) {
-		return usage(err, "docs/feedback.md shows what each tool takes")
+		return cli.Usage(err, "docs/feedback.md shows what each tool takes")
 	}
 	if err != nil {
-		return feedbackTrouble(err, exitFailed)
+		return control.FeedbackTrouble(err, cli.ExitFailed)
 	}
-	return asJSON(a.Stdout, out)
+	return cli.AsJSON(a.Stdout, out)
 }

@@ -14,6 +14,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/runplan/runplan/agents/solver"
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/models"
 	"github.com/runplan/runplan/internal/fence"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/ui"
@@ -22,10 +24,10 @@ import (
 	"github.com/runplan/runplan/planparse/draft"
 )
 
-func newSolveCommand(a *App) *cobra.Command {
+func newSolveCommand(a *cli.App) *cobra.Command {
 	var o runOptions
 	var plan string
-	var budget budgetFlags
+	var budget models.BudgetFlags
 	cmd := &cobra.Command{
 		Use:   "solve [TASK]",
 		Short: "Have a local model do a task, or the batches of a plan",
@@ -39,39 +41,39 @@ runplan/<name>/main. A run that was stopped goes on with "runplan resume".
 
   runplan solve "Parse returns an error for empty input"
   runplan solve --plan docs/plans/parser.md` +
-			exitStatus(exitOK, exitFailed, exitUsage, exitHuman, exitLimit, exitCannotRun, exitLocked, exitInterrupted),
+			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitHuman, cli.ExitLimit, cli.ExitCannotRun, cli.ExitLocked, cli.ExitInterrupted),
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			task := ""
 			if len(args) > 0 {
 				task = strings.TrimSpace(args[0])
 			}
-			p, err := a.openProject(cmd.Context())
+			p, err := a.OpenProject(cmd.Context())
 			if err != nil {
 				return err
 			}
-			if err := p.unsaid(llm.Coding, o.solver.stages, budget,
-				need{"solve.max_attempts", "--max-attempts", cmp.Or(o.maxAttempts, p.config.Solve.MaxAttempts) != 0},
-				need{"solve.max_refinement_loops", "--max-refinement-loops", cmp.Or(o.solver.loops.n, p.config.Solve.MaxRefinementLoops) != nil},
+			if err := models.Unsaid(p, llm.Coding, o.solver.Stages, budget,
+				models.Need{Key: "solve.max_attempts", Flag: "--max-attempts", Said: cmp.Or(o.maxAttempts, p.Config.Solve.MaxAttempts) != 0},
+				models.Need{Key: "solve.max_refinement_loops", Flag: "--max-refinement-loops", Said: cmp.Or(o.solver.Loops.N, p.Config.Solve.MaxRefinementLoops) != nil},
 			); err != nil {
 				return err
 			}
-			if o.solver.budget, err = budget.budget(p.config, llm.Coding); err != nil {
+			if o.solver.Budget, err = budget.Budget(p.Config, llm.Coding); err != nil {
 				return err
 			}
-			return a.solve(cmd.Context(), p, task, plan, o)
+			return solve(cmd.Context(), a, p, task, plan, o)
 		},
 	}
 	o.common(cmd)
-	addStages(cmd, &o.solver.stages)
-	budget.add(cmd)
+	models.AddStages(cmd, &o.solver.Stages)
+	budget.Add(cmd)
 	o.route.add(cmd)
 	o.sample.add(cmd)
 	f := cmd.Flags()
 	f.StringVar(&o.route.from, "from", "", "first batch of the plan to run, by number")
 	f.StringVar(&o.route.to, "to", "", "last batch of the plan to run, by number")
-	a.repoFlag(f)
-	f.Var(&o.solver.loops, "max-refinement-loops", "how often an attempt may ask for more context (default solve.max_refinement_loops)")
+	a.RepoFlag(f)
+	f.Var(&o.solver.Loops, "max-refinement-loops", "how often an attempt may ask for more context (default solve.max_refinement_loops)")
 	f.StringVar(&plan, "plan", "", "plan to execute; the task then describes its purpose, and is optional")
 	f.StringVar(&o.land, "land", "", "branch (leave the run branch), ff (fast-forward the start branch) or pr (push, open a pull request)")
 	f.IntVar(&o.maxAttempts, "max-attempts", 0, "attempts at a batch before it fails (default solve.max_attempts)")
@@ -82,35 +84,35 @@ runplan/<name>/main. A run that was stopped goes on with "runplan resume".
 }
 
 // solve runs a task or a plan with the solver.
-func (a *App) solve(ctx context.Context, p *project, task, plan string, o runOptions) error {
+func solve(ctx context.Context, a *cli.App, p *cli.Project, task, plan string, o runOptions) error {
 	if task == "" && plan == "" {
-		return usage(errors.New("solve needs a task, or a plan"), `say what to do: runplan solve "…", or: runplan solve --plan FILE`)
+		return cli.Usage(errors.New("solve needs a task, or a plan"), `say what to do: runplan solve "…", or: runplan solve --plan FILE`)
 	}
 	o.agent = solver.Name
-	if _, err := p.attempts(o.maxAttempts, o.agent); err != nil {
+	if _, err := models.Attempts(p, o.maxAttempts, o.agent); err != nil {
 		return err // fail before anything is written
 	}
 	if plan != "" {
-		o.solver.task = task
-		return a.runPlan(ctx, plan, o)
+		o.solver.Task = task
+		return runPlan(ctx, a, plan, o)
 	}
 	text, err := taskPlan(task)
 	if err != nil {
 		return err
 	}
 	// Check this before writing anything, so that an unsolvable task leaves no files.
-	p.solver = o.solver
-	if _, err := a.solverAgent(ctx, p, ""); err != nil {
+	p.Solver = o.solver
+	if _, err := solverAgent(ctx, a, p, ""); err != nil {
 		return err
 	}
-	path, isNew, err := p.keepTask(a.redactor(p), task, text)
+	path, isNew, err := keepTask(p, a.Redactor(p), task, text)
 	if err != nil {
-		return fail(exitCannotRun, err, "")
+		return cli.Fail(cli.ExitCannotRun, err, "")
 	}
 	if o.dryRun && isNew {
 		defer os.Remove(path)
 	}
-	return a.runPlan(ctx, path, o)
+	return runPlan(ctx, a, path, o)
 }
 
 // taskPlan wraps a task into a plan of one batch. A task that parses as several batches or as no plan is put in a
@@ -127,21 +129,21 @@ func taskPlan(task string) (string, error) {
 			return text, nil
 		}
 	}
-	return "", usage(errors.New("the task cannot be written as a plan"), "write a plan: runplan solve --plan FILE")
+	return "", cli.Usage(errors.New("the task cannot be written as a plan"), "write a plan: runplan solve --plan FILE")
 }
 
 // keepTask writes the plan of a task and returns its path. The same task always gets the same file, so that an
 // unfinished run of it is found again.
-func (p *project) keepTask(secrets *redact.Redactor, task, text string) (path string, isNew bool, err error) {
-	if err := p.layout.Make(); err != nil {
+func keepTask(p *cli.Project, secrets *redact.Redactor, task, text string) (path string, isNew bool, err error) {
+	if err := p.Layout.Make(); err != nil {
 		return "", false, err
 	}
-	dir := p.layout.Tasks()
+	dir := p.Layout.Tasks()
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", false, err
 	}
 	first, _, _ := strings.Cut(secrets.String(task), "\n") // the file name becomes a branch name
-	name := slugOf(strings.ReplaceAll(first, ".", " "))
+	name := cli.SlugOf(strings.ReplaceAll(first, ".", " "))
 	for n := 1; ; n++ {
 		path = filepath.Join(dir, name+".md")
 		if n > 1 {

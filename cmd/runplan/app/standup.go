@@ -11,13 +11,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/control"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/ledger"
 	"github.com/runplan/runplan/trust"
 )
 
-func newStandupCommand(a *App) *cobra.Command {
+func newStandupCommand(a *cli.App) *cobra.Command {
 	var asJSONFlag bool
 	since := 24 * time.Hour
 	cmd := &cobra.Command{
@@ -25,31 +27,31 @@ func newStandupCommand(a *App) *cobra.Command {
 		Short: "Report what is done, in progress, stuck, or waiting for you",
 		Long: `Print a stand-up report of this repository as markdown: what runs did since then, what is in progress, what is stuck and
 why, what was spent, what waits in the inbox, and the tier of trust. It is made of what the journal says; no model
-is asked. .runplan/prompts/standup.md takes the place of the built-in form.` + exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun),
+is asked. .runplan/prompts/standup.md takes the place of the built-in form.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if since <= 0 {
-				return usage(errors.New("--since has to lie in the past"), "such as --since 72h")
+				return cli.Usage(errors.New("--since has to lie in the past"), "such as --since 72h")
 			}
-			p, err := a.openProject(cmd.Context())
+			p, err := a.OpenProject(cmd.Context())
 			if err != nil {
 				return err
 			}
-			prompts, err := p.trustPrompts()
+			prompts, err := p.TrustPrompts()
 			if err != nil {
 				return err
 			}
 			now := time.Now()
-			s, err := a.standup(cmd.Context(), p, now.Add(-since), now)
+			s, err := standup(cmd.Context(), a, p, now.Add(-since), now)
 			if err != nil {
 				return err
 			}
 			if asJSONFlag {
-				return asJSON(a.Stdout, s)
+				return cli.AsJSON(a.Stdout, s)
 			}
 			text, err := s.Render(prompts)
 			if err != nil {
-				return usage(err, "correct .runplan/prompts/standup.md, or take it away")
+				return cli.Usage(err, "correct .runplan/prompts/standup.md, or take it away")
 			}
 			fmt.Fprint(a.Stdout, text)
 			return nil
@@ -60,13 +62,13 @@ is asked. .runplan/prompts/standup.md takes the place of the built-in form.` + e
 	return cmd
 }
 
-func (a *App) standup(ctx context.Context, p *project, from, to time.Time) (trust.Standup, error) {
-	s := trust.Standup{Repository: filepath.Base(p.repo.Root), From: from, To: to, Done: []string{}, UnderWay: []string{}, Stuck: []string{}, Inbox: []string{}}
-	sums, err := p.summaries(ctx, runner.Filter{})
+func standup(ctx context.Context, a *cli.App, p *cli.Project, from, to time.Time) (trust.Standup, error) {
+	s := trust.Standup{Repository: filepath.Base(p.Repo.Root), From: from, To: to, Done: []string{}, UnderWay: []string{}, Stuck: []string{}, Inbox: []string{}}
+	sums, err := p.Summaries(ctx, runner.Filter{})
 	if err != nil {
 		return s, err
 	}
-	p.lookAlive(sums)
+	p.LookAlive(sums)
 	var lines []ledger.Line
 	for _, r := range sums {
 		if r.Updated.Before(from) && !r.Status.Live() {
@@ -74,7 +76,7 @@ func (a *App) standup(ctx context.Context, p *project, from, to time.Time) (trus
 		}
 		addRun(&s, r)
 		var l ledger.Ledger
-		if err := p.eachEvent(ctx, r.Run, func(e runner.Event) error { l.Event(e); return nil }); err != nil {
+		if err := p.EachEvent(ctx, r.Run, func(e runner.Event) error { l.Event(e); return nil }); err != nil {
 			return s, err
 		}
 		for _, line := range l.Lines {
@@ -87,23 +89,23 @@ func (a *App) standup(ctx context.Context, p *project, from, to time.Time) (trus
 	if len(lines) > 0 {
 		s.Spent = ledger.Add(lines).String()
 	}
-	waiting, err := a.waiting(ctx, p)
+	waiting, err := control.Waiting(ctx, a, p)
 	if err != nil {
 		return s, err
 	}
 	for _, w := range waiting {
 		if w.Answered == "" {
-			s.Inbox = append(s.Inbox, fmt.Sprintf("%s: %s of %s waits for approval: runplan approve %s", s.Repository, w.what(), ui.Sanitize(w.Plan), w.ID))
+			s.Inbox = append(s.Inbox, fmt.Sprintf("%s: %s of %s waits for approval: runplan approve %s", s.Repository, w.What(), ui.Sanitize(w.Plan), w.ID))
 		}
 	}
-	items, err := a.inboxItems(ctx, false)
+	items, err := control.InboxItems(ctx, a, false)
 	if err != nil {
 		return s, err
 	}
 	for _, i := range items {
-		s.Inbox = append(s.Inbox, fmt.Sprintf("%s %d (%s): %s", i.Kind, i.ID, repoName(i), ui.Cut(ui.Sanitize(i.Body), 2*cellWidth, "…")))
+		s.Inbox = append(s.Inbox, fmt.Sprintf("%s %d (%s): %s", i.Kind, i.ID, control.RepoName(i), ui.Cut(ui.Sanitize(i.Body), 2*cellWidth, "…")))
 	}
-	k, err := a.keeper()
+	k, err := a.Keeper()
 	if err != nil {
 		return s, err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/config"
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/phrase"
@@ -63,16 +64,16 @@ func firstAsked(list []planparse.Checkpoint) string {
 
 // canMerge turns team mode off if git is too old for the merge queue. It is silent if team mode was not requested;
 // otherwise the routing plan gives the reason.
-func (a *App) canMerge(ctx context.Context, p *project, plan *planparse.Plan, d routing.Decision, how routing.Options) (routing.Decision, error) {
+func canMerge(ctx context.Context, a *cli.App, p *cli.Project, plan *planparse.Plan, d routing.Decision, how routing.Options) (routing.Decision, error) {
 	if d.Mode != routing.Team {
 		return d, nil
 	}
-	_, _, err := p.repo.MergeTree(ctx, "HEAD", "HEAD")
+	_, _, err := p.Repo.MergeTree(ctx, "HEAD", "HEAD")
 	if !errors.Is(err, git.ErrNoMergeTree) {
 		return d, nil // other checks report this error with more detail
 	}
 	if how.Mode == string(routing.Team) {
-		return d, fail(exitCannotRun, fmt.Errorf("--mode team: %w", err), "install git 2.38 or newer, or run it with --mode headless")
+		return d, cli.Fail(cli.ExitCannotRun, fmt.Errorf("--mode team: %w", err), "install git 2.38 or newer, or run it with --mode headless")
 	}
 	how.Mode = string(routing.Headless)
 	if d, err = routing.Decide(plan, how); err == nil {
@@ -108,11 +109,11 @@ func (l *limitFlags) add(cmd *cobra.Command) {
 }
 
 func (l *limitFlags) check() error {
-	if err := atMostOne(l.cmd, "on-limit", "wait"); err != nil {
+	if err := cli.AtMostOne(l.cmd, "on-limit", "wait"); err != nil {
 		return err
 	}
 	if l.maxCost < 0 || math.IsNaN(l.maxCost) || math.IsInf(l.maxCost, 0) || l.cmd.Name() != "resume" && l.cmd.Flags().Changed("max-cost") && l.maxCost == 0 {
-		return usage(errors.New("--max-cost must be above 0"), "")
+		return cli.Usage(errors.New("--max-cost must be above 0"), "")
 	}
 	if l.wait {
 		l.onLimit = "wait"
@@ -149,9 +150,9 @@ type decisions struct {
 
 // openDecisions opens the log. For a new run it first writes the routing decision.
 func (x *execution) openDecisions() (*decisions, error) {
-	log, err := routing.OpenLog(x.project.layout.DecisionLog(), x.now)
+	log, err := routing.OpenLog(x.project.Layout.DecisionLog(), x.now)
 	if err != nil {
-		return nil, fail(exitCannotRun, err, "")
+		return nil, cli.Fail(cli.ExitCannotRun, err, "")
 	}
 	d := &decisions{log: log}
 	err = log.Begin(x.run, x.info.Plan)
@@ -160,7 +161,7 @@ func (x *execution) openDecisions() (*decisions, error) {
 	}
 	if err != nil {
 		log.Close()
-		return nil, fail(exitCannotRun, err, "")
+		return nil, cli.Fail(cli.ExitCannotRun, err, "")
 	}
 	return d, nil
 }

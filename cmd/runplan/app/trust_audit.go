@@ -8,26 +8,27 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/ui"
 )
 
-func newAuditCommand(a *App) *cobra.Command {
+func newAuditCommand(a *cli.App) *cobra.Command {
 	var asJSONFlag, verify bool
 	cmd := &cobra.Command{
 		Use:   "audit",
 		Short: "Show decisions about trust, by whom and why",
 		Long: `Show the audit, oldest entry first: each change of the tier, and each thing that the owner signed for. Entries are
 only ever added, and each carries the digest of the one before it: one that is changed or taken away is noticed
-whenever the audit is read. --verify checks that, and that owner.toml says the same, and shows nothing else.` + exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun),
+whenever the audit is read. --verify checks that, and that owner.toml says the same, and shows nothing else.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := atMostOne(cmd, "json", "verify"); err != nil {
+			if err := cli.AtMostOne(cmd, "json", "verify"); err != nil {
 				return err
 			}
-			k, err := a.keeper()
+			k, err := a.Keeper()
 			if err != nil {
 				return err
 			}
@@ -35,7 +36,7 @@ whenever the audit is read. --verify checks that, and that owner.toml says the s
 			if verify {
 				c, cerr := k.Contract(cmd.Context())
 				if err = cmp.Or(err, cerr); err != nil {
-					return trustTrouble(err)
+					return cli.TrustTrouble(err)
 				}
 				file := "owner.toml agrees"
 				switch {
@@ -56,11 +57,11 @@ whenever the audit is read. --verify checks that, and that owner.toml says the s
 				if entries == nil {
 					entries = []store.AuditEntry{}
 				}
-				shown = asJSON(a.Stdout, entries)
+				shown = cli.AsJSON(a.Stdout, entries)
 			} else {
-				shown = a.showAudit(entries)
+				shown = showAudit(a, entries)
 			}
-			return errors.Join(trustTrouble(err), shown)
+			return errors.Join(cli.TrustTrouble(err), shown)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON array")
@@ -71,7 +72,7 @@ whenever the audit is read. --verify checks that, and that owner.toml says the s
 // cellWidth is the highest width of a column with foreign text.
 const cellWidth = 60
 
-func (a *App) showAudit(entries []store.AuditEntry) error {
+func showAudit(a *cli.App, entries []store.AuditEntry) error {
 	if len(entries) == 0 {
 		_, err := fmt.Fprintln(a.Stdout, "nothing was decided yet")
 		return err
@@ -90,5 +91,5 @@ func (a *App) showAudit(entries []store.AuditEntry) error {
 			cmp.Or(ui.Cut(ui.Sanitize(e.Signature), cellWidth, "…"), "-"), cmp.Or(ui.Cut(ui.Sanitize(e.Subject), cellWidth, "…"), "-"), ui.Cut(ui.Sanitize(e.Reason), cellWidth, "…"),
 		})
 	}
-	return table(a.Stdout, []string{">id", "at", "action", "tier", "signed", "of", "reason"}, rows)
+	return cli.Table(a.Stdout, []string{">id", "at", "action", "tier", "signed", "of", "reason"}, rows)
 }

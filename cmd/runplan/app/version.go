@@ -5,39 +5,17 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
-	"runtime"
-	"runtime/debug"
 	"slices"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"github.com/runplan/runplan/agents/command"
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/proc"
 )
 
-// Set by the linker for a release (make dist); empty in other builds.
-var releaseVersion, releaseCommit, releaseDate string
-
-// versionInfo holds the output of version --json.
-type versionInfo struct {
-	Version string     `json:"version"`
-	Commit  string     `json:"commit,omitempty"`
-	Date    string     `json:"date,omitempty"` // of the commit, RFC 3339
-	Go      string     `json:"go"`
-	System  string     `json:"system"` // GOOS/GOARCH
-	Beside  []neighbor `json:"beside,omitempty"`
-}
-
-// neighbor is a program that runplan starts.
-type neighbor struct {
-	Name    string `json:"name"`
-	State   string `json:"state"` // ok, old, missing or error
-	Version string `json:"version,omitempty"`
-	Advice  string `json:"advice,omitempty"`
-}
-
-func newVersionCommand(a *App) *cobra.Command {
+func newVersionCommand(a *cli.App) *cobra.Command {
 	var asJSON, check bool
 	c := &cobra.Command{
 		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
@@ -45,16 +23,16 @@ func newVersionCommand(a *App) *cobra.Command {
 		Long: `Prints the version of runplan. With --check it also lists the programs that runplan starts, with their versions,
 and says what is missing or too old. It exits with 1 if a required program is missing or too old.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			info := buildVersion()
+			info := cli.BuildVersion()
 			if check {
-				info.Beside = a.neighbors(cmd.Context())
+				info.Beside = neighbors(cmd.Context(), a)
 			}
-			if err := a.printVersion(info, asJSON); err != nil {
+			if err := printVersion(a, info, asJSON); err != nil {
 				return err
 			}
 			for _, n := range info.Beside {
 				if n.Name == "git" && n.State != "ok" {
-					return fail(exitFailed, fmt.Errorf("git is %s", n.State), "%s", n.Advice)
+					return cli.Fail(cli.ExitFailed, fmt.Errorf("git is %s", n.State), "%s", n.Advice)
 				}
 			}
 			return nil
@@ -65,7 +43,7 @@ and says what is missing or too old. It exits with 1 if a required program is mi
 	return c
 }
 
-func (a *App) printVersion(info versionInfo, asJSON bool) error {
+func printVersion(a *cli.App, info cli.VersionInfo, asJSON bool) error {
 	if asJSON {
 		e := json.NewEncoder(a.Stdout)
 		e.SetIndent("", "  ")
@@ -80,33 +58,6 @@ func (a *App) printVersion(info versionInfo, asJSON bool) error {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", n.Name, n.State, n.Version, n.Advice)
 	}
 	return w.Flush()
-}
-
-// version returns the version of the release, else that of the build info.
-func version() string { return buildVersion().Version }
-
-func buildVersion() versionInfo {
-	out := versionInfo{Version: "devel", Commit: releaseCommit, Date: releaseDate, Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH}
-	if releaseVersion != "" {
-		out.Version = releaseVersion
-		return out
-	}
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return out
-	}
-	if v := info.Main.Version; v != "" && v != "(devel)" {
-		out.Version = v
-	}
-	for _, s := range info.Settings {
-		switch s.Key {
-		case "vcs.revision":
-			out.Commit = s.Value
-		case "vcs.time":
-			out.Date = s.Value
-		}
-	}
-	return out
 }
 
 // requirement is the oldest version of a program that runplan works with.
@@ -130,21 +81,21 @@ func requirements() []requirement {
 var versionNumber = regexp.MustCompile(`(\d+)\.(\d+)(?:\.\d+)*`)
 
 // neighbors asks the programs that runplan starts for their versions: tools, then agents.
-func (a *App) neighbors(ctx context.Context) []neighbor {
+func neighbors(ctx context.Context, a *cli.App) []cli.Neighbor {
 	all := requirements()
 	for _, p := range command.Presets() {
 		all = append(all, requirement{p.Program, append([]string{p.Program}, p.Version...), [2]int{}, "optional agent; " + p.Install})
 	}
-	out := make([]neighbor, 0, len(all))
+	out := make([]cli.Neighbor, 0, len(all))
 	for _, r := range all {
-		out = append(out, a.neighbor(ctx, r))
+		out = append(out, neighbor(ctx, a, r))
 	}
 	return out
 }
 
-func (a *App) neighbor(ctx context.Context, r requirement) neighbor {
-	n := neighbor{Name: r.name, State: "missing", Advice: r.advice}
-	if _, err := a.onPath(r.name); err != nil {
+func neighbor(ctx context.Context, a *cli.App, r requirement) cli.Neighbor {
+	n := cli.Neighbor{Name: r.name, State: "missing", Advice: r.advice}
+	if _, err := a.OnPath(r.name); err != nil {
 		return n
 	}
 	text, err := proc.Output(ctx, proc.Cmd{Args: r.args, Env: a.Environ})

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/report"
@@ -34,9 +35,9 @@ type view struct {
 // redrawEvery is the shortest interval at which agent output redraws the board.
 const redrawEvery = 100 * time.Millisecond
 
-func newView(a *App, o runOptions, _ runner.Info) *view {
+func newView(a *cli.App, o runOptions, _ runner.Info) *view {
 	v := &view{last: map[string]string{}, printer: report.Printer{Zone: time.Local}}
-	errFile := a.stderrFile()
+	errFile := a.StderrFile()
 	inFile, _ := a.Stdin.(*os.File)
 	v.style = ui.StyleFor(a.Getenv, errFile)
 	switch {
@@ -147,18 +148,4 @@ func (v *view) Close() {
 	if live != nil && !closed {
 		live.Close()
 	}
-}
-
-// table prints rows under a header.
-func table(w io.Writer, header []string, rows [][]string) error { return ui.Table(w, header, rows) }
-
-// asJSON prints v as indented JSON.
-func asJSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return fmt.Errorf("print JSON: %w", err)
-	}
-	return nil
 }

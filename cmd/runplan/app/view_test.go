@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/watch"
 	"github.com/runplan/runplan/runner"
 )
 
@@ -21,7 +23,7 @@ func (f *full) Write([]byte) (int, error) {
 func TestEventsThatNobodyGetsAreToldOnce(t *testing.T) {
 	var out full
 	var told bytes.Buffer
-	v := newView(&App{Stdout: &out, Stderr: &told}, runOptions{json: true}, runner.Info{})
+	v := newView(&cli.App{Stdout: &out, Stderr: &told}, runOptions{json: true}, runner.Info{})
 	v.Event(runner.Event{Kind: runner.RunStarted})
 	v.Event(runner.Event{Kind: runner.RunFinished})
 	if out.tries != 2 {
@@ -30,7 +32,7 @@ func TestEventsThatNobodyGetsAreToldOnce(t *testing.T) {
 	if got := told.String(); strings.Count(got, "print the events: no space left on device") != 1 || !strings.Contains(got, "runplan log --json has all of them") {
 		t.Errorf("told %q", got)
 	}
-	if err := printJSONLine(&App{Stdout: &out}, 1); err == nil {
+	if err := watch.PrintJSONLine(&cli.App{Stdout: &out}, 1); err == nil {
 		t.Error("a line that could not be printed is no error")
 	}
 }

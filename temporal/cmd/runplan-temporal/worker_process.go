@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/cmd/runplan/app"
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/local"
@@ -21,7 +22,7 @@ import (
 
 // workerProcess holds the state of this worker process.
 type workerProcess struct {
-	app     *app.App
+	app     *cli.App
 	service *service
 	options workerOptions
 	folder  *clones.Folder
@@ -108,13 +109,13 @@ func (w *workerProcess) open(ctx context.Context, run string) (_ *shared.Worker,
 	if err := configure(d.Layout, settings); err != nil {
 		return nil, nil, err
 	}
-	c, end, err := w.app.Host(ctx, app.Hosting{Dir: repo.Root, Run: run, Info: info, Text: text, Trust: w.options.trust, Mark: place.Mark, Note: func(text string) {
+	c, end, err := app.Host(ctx, w.app, app.Hosting{Dir: repo.Root, Run: run, Info: info, Text: text, Trust: w.options.trust, Mark: place.Mark, Note: func(text string) {
 		w.say("run %.8s: %s", run, hide(redact.Clean(text)))
 	}})
 	if err != nil {
-		if app.IsUsage(err) {
+		if cli.IsUsage(err) {
 			name, _ := os.Hostname()
-			err = &host.Refusal{Err: fmt.Errorf("the worker on %s refuses the run: %s (%s)", name, hide(err.Error()), hide(app.Hint(err)))}
+			err = &host.Refusal{Err: fmt.Errorf("the worker on %s refuses the run: %s (%s)", name, hide(err.Error()), hide(cli.Hint(err)))}
 		}
 		return nil, nil, err
 	}
