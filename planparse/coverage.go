@@ -49,7 +49,7 @@ func (b *builder) reads(first, last, batch int, why string) {
 	}
 }
 
-// lineReader is who reads one line.
+// lineReader names what reads one line, and why.
 type lineReader struct {
 	kind, why string
 	batches   []string

@@ -52,7 +52,7 @@ const Here = "local"
 // EngineFlag is the key under which a run stores its engine.
 const EngineFlag = "engine"
 
-// elsewhere returns the requested engine, or nil for the engine of this machine.
+// RemoteHost returns the requested engine, or nil for the engine of this machine.
 func (a *App) RemoteHost() (*RemoteHost, error) {
 	if a.Engine == "" || a.Engine == Here {
 		return nil, nil
