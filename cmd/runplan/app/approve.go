@@ -1,16 +1,13 @@
 package app
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/cli/control"
-	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/trust"
 )
 
@@ -65,20 +62,4 @@ An active run continues by itself; one that has stopped (exit status 3) with run
 	f.StringVar(&by.Name, "signature", "", "the owner's name, if the owner must sign")
 	f.BoolVar(&asJSONFlag, "json", false, "print a JSON array of what waits")
 	return cmd
-}
-
-// whatToAnswer explains how to resume a run that stopped for an approval.
-func (x *execution) whatToAnswer() string {
-	sums, err := x.project.Summaries(context.Background(), runner.Filter{Run: x.run})
-	if err != nil || len(sums) == 0 || len(sums[0].Waiting) == 0 {
-		return "then continue: runplan resume " + x.run[:8]
-	}
-	var lines []string
-	for _, w := range sums[0].Waiting {
-		if w.Batch != "" {
-			lines = append(lines, control.CheckpointLines(w.Number, x.plan.Asked(w.Batch))...)
-		}
-		lines = append(lines, fmt.Sprintf("look: git diff %s; then: runplan approve %s, or runplan approve %s --deny --reason TEXT", w.Diff(), w.ID, w.ID))
-	}
-	return strings.Join(append(lines, "  → then continue: runplan resume "+x.run[:8]), "\n")
 }

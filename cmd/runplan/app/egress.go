@@ -16,6 +16,7 @@ import (
 	"github.com/runplan/runplan/agents/solver"
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/cli/judge"
+	"github.com/runplan/runplan/internal/cli/run"
 	"github.com/runplan/runplan/internal/config"
 	"github.com/runplan/runplan/internal/ui"
 )
@@ -72,7 +73,7 @@ func egress(ctx context.Context, a *cli.App, p *cli.Project) (outlets, error) {
 	o.Ways = append(o.Ways, ways...)
 	o.Ways = append(o.Ways, p.ModelOutlet()...)
 	o.Ways = append(o.Ways, judge.ReviewOutlets(p)...)
-	o.Ways = append(o.Ways, critiqueOutlet(ctx, p)...)
+	o.Ways = append(o.Ways, run.CritiqueOutlet(ctx, p)...)
 	c := p.Config
 	if c.Notify.Webhook != "" {
 		w := cli.Outlet{What: "notification", Name: "webhook", To: config.HostOf(c.Notify.Webhook), Data: "the events of a run, with reasons", When: "each run", Local: new(bool)}

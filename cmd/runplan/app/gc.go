@@ -10,6 +10,7 @@ import (
 
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/cli/control"
+	"github.com/runplan/runplan/internal/cli/run"
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/local"
 )
@@ -82,7 +83,7 @@ func gcShared(ctx context.Context, a *cli.App, p *cli.Project, list bool) ([]loc
 		return nil, err
 	}
 	p.Repo.AllowPrograms() // the shared leftovers are fetched and deleted on the remote
-	d, err := e.Open(ctx, cli.Session{Getenv: a.Getenv, Config: quietConfig(a, p)})
+	d, err := e.Open(ctx, cli.Session{Getenv: a.Getenv, Config: run.QuietConfig(a, p)})
 	if err != nil {
 		return nil, err
 	}

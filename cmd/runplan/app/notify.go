@@ -10,9 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/runplan/runplan/internal/cli"
-	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/redact"
-	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/runner/notify"
 )
 
@@ -68,22 +66,4 @@ docs/notifications.md describes the messages, with examples.`,
 	test.Flags().StringVar(&given, "trust-config", "", "digest of the repository's configuration, to trust it without a question")
 	cmd.AddCommand(test)
 	return cmd
-}
-
-// openNotifier starts the notifications of a run. It returns nil if none are configured. Failed notifications are
-// shown as notes; with --json they go to standard error, because standard output carries only events.
-func (x *execution) openNotifier(reaper *proc.Reaper, v *view) *notify.Notifier {
-	if !x.project.Notifies() {
-		return nil
-	}
-	note := func(text string) {
-		if x.options.json {
-			fmt.Fprintf(x.app.Stderr, "runplan: %s\n", ui.Sanitize(text))
-			return
-		}
-		v.Note(text)
-	}
-	return notify.New(notify.Options{
-		Hook: x.app.Hook(x.project, reaper, note), Events: x.project.Config.Notify.Events, Info: x.info, Repository: filepath.Base(x.project.Repo.Root),
-	})
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/runplan/runplan/feedback"
 	"github.com/runplan/runplan/feedback/critique"
 	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/run"
 	"github.com/runplan/runplan/llm"
 )
 
@@ -17,8 +18,8 @@ func (l *selfFix) critique(ctx context.Context, t feedback.Turn) (feedback.Criti
 	if !c.Enabled {
 		return feedback.Critique{}, &feedback.Blocked{What: "the critique is off", Do: "set critique.enabled in .runplan/config.toml; see docs/critique.md"}
 	}
-	x := &execution{app: l.app, project: l.project}
-	model, o, err := x.criticModel(ctx, x.modelOptions(l.reaper))
+	x := &run.Execution{App: l.app, Project: l.project}
+	model, o, err := x.CriticModel(ctx, x.ModelOptions(l.reaper))
 	if err != nil {
 		return feedback.Critique{}, cli.ModelTrouble(ctx, err)
 	}
@@ -27,7 +28,7 @@ func (l *selfFix) critique(ctx context.Context, t feedback.Turn) (feedback.Criti
 		return feedback.Critique{}, cli.Usage(err, "correct the project's prompts, or remove them")
 	}
 	w := critique.Watch(ctx, critique.Options{
-		LLM: l.app.Logged(l.project, llm.New(o), cli.NewTaskID(), critiqueCall), Model: model, Prompts: prompts,
+		LLM: l.app.Logged(l.project, llm.New(o), cli.NewTaskID(), run.CritiqueCall), Model: model, Prompts: prompts,
 		MaxCalls: 1, Queue: 1, Wait: time.Duration(c.Wait), Redact: o.Redact,
 	}, critique.Attempt{Dir: l.project.Repo.Root, Task: t.Task})
 	w.Step(agents.Step{Tool: t.Tool, Input: string(t.Input)})

@@ -12,6 +12,8 @@ import (
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/differential"
 	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/prepare"
+	"github.com/runplan/runplan/internal/cli/run"
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/local"
 )
@@ -24,13 +26,13 @@ func (l *selfFix) Run(ctx context.Context, j feedback.Job) (feedback.Ran, error)
 		return feedback.Ran{}, err
 	}
 	o := l.runOptions()
-	o.round = j.Round
+	o.Round = j.Round
 	switch {
 	case !found:
-		err = runPlan(ctx, l.app, j.File, o)
+		err = run.RunPlan(ctx, l.app, j.File, o)
 	case sum.Status != runner.RunDone && sum.Status != runner.RunFailed:
-		o.accept = true // the file was rewritten from the stored plan; only this version's wording differs
-		err = resumeRun(ctx, l.app, sum.Run, o)
+		o.Accept = true // the file was rewritten from the stored plan; only this version's wording differs
+		err = run.ResumeRun(ctx, l.app, sum.Run, o)
 	}
 	// A failed run is a result. A run that was stopped or could not begin is not.
 	switch code, _ := cli.CodeOf(err); {
@@ -56,15 +58,15 @@ func (l *selfFix) Run(ctx context.Context, j feedback.Job) (feedback.Ran, error)
 
 // runOptions returns the default options of runplan run. A dirty checkout is allowed, because the run starts from a
 // commit.
-func (l *selfFix) runOptions() runOptions {
-	var o runOptions
+func (l *selfFix) runOptions() prepare.RunOptions {
+	var o prepare.RunOptions
 	flags := &cobra.Command{}
-	o.common(flags)
-	o.ofAgent(flags)
-	o.route.add(flags)
-	o.sample.add(flags)
-	o.plain, o.allowDirty, o.land, o.trust = true, true, "branch", l.options.trust
-	o.agent = cmp.Or(l.options.agent, l.project.Config.Feedback.Agent)
+	o.Common(flags)
+	o.OfAgent(flags)
+	o.Route.Add(flags)
+	o.Sample.Add(flags)
+	o.Plain, o.AllowDirty, o.Land, o.Trust = true, true, "branch", l.options.trust
+	o.Agent = cmp.Or(l.options.agent, l.project.Config.Feedback.Agent)
 	return o
 }
 

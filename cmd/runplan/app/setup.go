@@ -18,6 +18,7 @@ import (
 	"github.com/runplan/runplan/gates/suite"
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/cli/judge"
+	"github.com/runplan/runplan/internal/cli/prepare"
 	"github.com/runplan/runplan/internal/config"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/trust"
@@ -253,7 +254,7 @@ func examine(a *cli.App, cmd *cobra.Command) []checked {
 		_, hint := cli.CodeOf(err)
 		add("signing", "problem", err.Error(), hint)
 	}
-	if free, err := freeMiB(p.Repo.Root); err != nil {
+	if free, err := prepare.FreeMiB(p.Repo.Root); err != nil {
 		add("disk", "problem", err.Error(), "")
 	} else if free < uint64(p.Config.Run.MinFreeMB) {
 		add("disk", "problem", fmt.Sprintf("%d MiB free", free), "runplan gc, or free some space")
