@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/prepare"
 	"github.com/runplan/runplan/internal/config"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/routing"
@@ -203,7 +204,7 @@ func TestExamplePlans(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if prose := proseLines(plan, d); len(plan.Errors()) > 0 || len(prose) > 0 {
+		if prose := prepare.ProseLines(plan, d); len(plan.Errors()) > 0 || len(prose) > 0 {
 			t.Errorf("%s: %v %v", path, plan.Errors(), prose)
 		}
 		if r := planparse.Check(plan); r.Score < 90 {

@@ -16,7 +16,12 @@ import (
 	"github.com/runplan/runplan/internal/cli/judge"
 	"github.com/runplan/runplan/internal/cli/learn"
 	"github.com/runplan/runplan/internal/cli/models"
+	"github.com/runplan/runplan/internal/cli/owner"
+	"github.com/runplan/runplan/internal/cli/plans"
+	"github.com/runplan/runplan/internal/cli/prepare"
 	"github.com/runplan/runplan/internal/cli/rulebook"
+	"github.com/runplan/runplan/internal/cli/run"
+	"github.com/runplan/runplan/internal/cli/setup"
 	"github.com/runplan/runplan/internal/cli/watch"
 )
 
@@ -61,7 +66,7 @@ a run branch. Everything that happens is in a journal, from which a killed run g
 	root.SetHelpCommandGroupID(cli.GroupSetup)
 	root.SetCompletionCommandGroupID(cli.GroupSetup)
 	root.AddCommand(newDocsCommand(), newExitCodesTopic())
-	addEngines(a, root)
+	run.AddEngines(a, root)
 	addCompletions(a, root)
 	knownTopics(root)
 	knownShells(root)
@@ -78,13 +83,13 @@ type commandGroup struct {
 
 func commandGroups(a *cli.App) []commandGroup {
 	return []commandGroup{
-		{cli.GroupRun, []*cobra.Command{newRunCommand(a), newSolveCommand(a), newResumeCommand(a), watch.NewStatusCommand(a), watch.NewLogCommand(a), watch.NewTraceCommand(a), watch.NewServeCommand(a), watch.NewSpendCommand(a), newApproveCommand(a), control.NewCancelCommand(a), control.NewDiscardCommand(a), control.NewUndoCommand(a)}},
-		{cli.GroupLook, []*cobra.Command{newPlanCommand(a), newOutlineCommand(a), newParseCommand(a), newCheckCommand(a), newRouteCommand(a), newContextCommand(a)}},
-		{cli.GroupJudge, []*cobra.Command{judge.NewGateCommand(a), judge.NewReviewCommand(a), newExplainCommand(a), blueprints.NewBlueprintCommand(a), rulebook.NewLessonsCommand(a), rulebook.NewPatternsCommand(a)}},
+		{cli.GroupRun, []*cobra.Command{run.NewRunCommand(a), run.NewSolveCommand(a), run.NewResumeCommand(a), watch.NewStatusCommand(a), watch.NewLogCommand(a), watch.NewTraceCommand(a), watch.NewServeCommand(a), watch.NewSpendCommand(a), owner.NewApproveCommand(a), control.NewCancelCommand(a), control.NewDiscardCommand(a), control.NewUndoCommand(a)}},
+		{cli.GroupLook, []*cobra.Command{plans.NewPlanCommand(a), plans.NewOutlineCommand(a), plans.NewParseCommand(a), plans.NewCheckCommand(a), prepare.NewRouteCommand(a), plans.NewContextCommand(a)}},
+		{cli.GroupJudge, []*cobra.Command{judge.NewGateCommand(a), judge.NewReviewCommand(a), setup.NewExplainCommand(a), blueprints.NewBlueprintCommand(a), rulebook.NewLessonsCommand(a), rulebook.NewPatternsCommand(a)}},
 		{cli.GroupKnow, []*cobra.Command{models.NewIndexCommand(a), models.NewEnrichCommand(a), models.NewRetrieveCommand(a), learn.NewTrainingCommand(a)}},
-		{cli.GroupTalk, []*cobra.Command{newAskCommand(a), newNoteCommand(a), newCriticalCommand(a), newInboxCommand(a), newFeedbackCommand(a), newSelfFixCommand(a), newStandupCommand(a), newNotifyCommand(a)}},
-		{cli.GroupTrust, []*cobra.Command{newTrustCommand(a), newPromoteCommand(a), newDemoteCommand(a), newAuditCommand(a), newEgressCommand(a)}},
-		{cli.GroupSetup, []*cobra.Command{newDemoCommand(a), newInitCommand(a), newConfigCommand(a), newDoctorCommand(a), blueprints.NewMaintainCommand(a), newGCCommand(a), newIntrospectCommand(a), newVersionCommand(a)}},
+		{cli.GroupTalk, []*cobra.Command{owner.NewAskCommand(a), owner.NewNoteCommand(a), owner.NewCriticalCommand(a), owner.NewInboxCommand(a), owner.NewFeedbackCommand(a), owner.NewSelfFixCommand(a), owner.NewStandupCommand(a), owner.NewNotifyCommand(a)}},
+		{cli.GroupTrust, []*cobra.Command{owner.NewTrustCommand(a), owner.NewPromoteCommand(a), owner.NewDemoteCommand(a), owner.NewAuditCommand(a), setup.NewEgressCommand(a)}},
+		{cli.GroupSetup, []*cobra.Command{setup.NewDemoCommand(a), setup.NewInitCommand(a), setup.NewConfigCommand(a), setup.NewDoctorCommand(a), blueprints.NewMaintainCommand(a), setup.NewGCCommand(a), plans.NewIntrospectCommand(a), setup.NewVersionCommand(a)}},
 	}
 }
 

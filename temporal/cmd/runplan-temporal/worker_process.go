@@ -10,8 +10,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/runplan/runplan/cmd/runplan/app"
 	"github.com/runplan/runplan/internal/cli"
+	clirun "github.com/runplan/runplan/internal/cli/run"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/local"
@@ -109,7 +109,7 @@ func (w *workerProcess) open(ctx context.Context, run string) (_ *shared.Worker,
 	if err := configure(d.Layout, settings); err != nil {
 		return nil, nil, err
 	}
-	c, end, err := app.Host(ctx, w.app, app.Hosting{Dir: repo.Root, Run: run, Info: info, Text: text, Trust: w.options.trust, Mark: place.Mark, Note: func(text string) {
+	c, end, err := clirun.Host(ctx, w.app, clirun.Hosting{Dir: repo.Root, Run: run, Info: info, Text: text, Trust: w.options.trust, Mark: place.Mark, Note: func(text string) {
 		w.say("run %.8s: %s", run, hide(redact.Clean(text)))
 	}})
 	if err != nil {
