@@ -134,6 +134,10 @@ func (f *filler) batchKey(line int, key, value string, strict bool) {
 		f.flagOf(line, key, value, strict, &batch.Approve, f.meta)
 	case "parallel_safe":
 		f.flagOf(line, key, value, strict, &batch.ParallelSafe, f.meta)
+	case "test_first":
+		f.flagOf(line, key, value, strict, &batch.TestFirst, f.meta)
+	case "mutants":
+		f.mutants(line, value, strict)
 	case "estimate":
 		d, ok := durationOf(strings.Trim(value, "`"))
 		if !ok && strict {

@@ -17,6 +17,7 @@ import (
 	"github.com/runplan/runplan/agents/solver"
 	"github.com/runplan/runplan/internal/config"
 	"github.com/runplan/runplan/internal/proc"
+	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/routing"
 )
@@ -25,14 +26,14 @@ import (
 type chosenAgent struct {
 	name  string
 	build func(self string, r *proc.Reaper) agents.Agent
-	// open builds an agent that needs more of the run. It returns a function that closes the agent.
-	open func(ctx context.Context, x *execution, r *proc.Reaper) (agents.Agent, func(), error)
+	// open builds an agent that needs the journal of the run. It returns a function that closes the agent.
+	open func(ctx context.Context, j *store.Journal, r *proc.Reaper) (agents.Agent, func(), error)
 }
 
 // start builds the agent for a run.
-func (c chosenAgent) start(ctx context.Context, x *execution, self string, r *proc.Reaper) (agents.Agent, func(), error) {
+func (c chosenAgent) start(ctx context.Context, j *store.Journal, self string, r *proc.Reaper) (agents.Agent, func(), error) {
 	if c.open != nil {
-		return c.open(ctx, x, r)
+		return c.open(ctx, j, r)
 	}
 	return c.build(self, r), func() {}, nil
 }

@@ -17,6 +17,8 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/spf13/cobra"
+
 	"github.com/runplan/runplan/agents/script"
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/config"
@@ -38,6 +40,8 @@ type App struct {
 	Environ []string
 
 	Engines []RemoteHost // engines that carry out runs on other machines
+
+	Root func(*App) *cobra.Command // makes the command tree; Main sets it
 
 	engine string // value of --engine; "" is this machine
 	dir    string // folder in which to look for the repository; "" is the current folder
@@ -61,15 +65,19 @@ func Main(a App) int {
 	ballast := make([]byte, 28<<20)
 	defer runtime.KeepAlive(ballast)
 	debug.SetGCPercent(20)
+	a.Root = newRootCommand
 	return a.execute(context.Background(), withRun(newRootCommand(&a), a.Args)...)
 }
 
 // execute runs one command, prints its error and returns its exit code.
 func (a App) execute(ctx context.Context, args ...string) int {
-	out := &output{to: a.Stdout}
+	out := newOutput(a.Stdout)
 	a.Stdout = out
+	if f, ok := a.Stderr.(*os.File); ok {
+		a.Stderr = wrapper(f)
+	}
 	dir := a.dir
-	root := newRootCommand(&a)
+	root := a.Root(&a)
 	a.dir = dir // the flag --repo has reset it
 	root.SetArgs(args)
 	root.SetIn(a.Stdin)

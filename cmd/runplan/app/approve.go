@@ -282,7 +282,7 @@ func (x *execution) whatToAnswer() string {
 		}
 		lines = append(lines, fmt.Sprintf("look: git diff %s; then: runplan approve %s, or runplan approve %s --deny --reason TEXT", w.Diff(), w.ID, w.ID))
 	}
-	return strings.Join(append(lines, "then continue: runplan resume "+x.run[:8]), "\n")
+	return strings.Join(append(lines, "  → then continue: runplan resume "+x.run[:8]), "\n")
 }
 
 func newCancelCommand(a *App) *cobra.Command {

@@ -96,7 +96,7 @@ func (a *App) demo(ctx context.Context, o demoOptions) (err error) {
 	if out, ok := a.Stdout.(*output); ok {
 		d.app.Stdout = out.to // the commands count their own write errors
 	}
-	errFile, _ := a.Stderr.(*os.File)
+	errFile := a.stderrFile()
 	in, _ := a.Stdin.(*os.File)
 	d.style, d.slow = ui.StyleFor(a.Getenv, errFile), ui.Interactive(a.Getenv, in, errFile)
 	if !o.keep {

@@ -401,7 +401,7 @@ func (x *execution) ready(ctx context.Context, self string, reaper *proc.Reaper,
 			done()
 		}
 	}()
-	agent, closeAgent, err := x.agents.list[0].start(ctx, x, self, reaper)
+	agent, closeAgent, err := x.agents.list[0].start(ctx, x.journal, self, reaper)
 	if err != nil {
 		return c, nil, err
 	}
@@ -426,7 +426,7 @@ func (x *execution) ready(ctx context.Context, self string, reaper *proc.Reaper,
 		return c, nil, err
 	}
 	for _, other := range x.agents.others() {
-		agent, closeAgent, err := other.start(ctx, x, self, reaper)
+		agent, closeAgent, err := other.start(ctx, x.journal, self, reaper)
 		if err != nil {
 			return c, nil, err
 		}

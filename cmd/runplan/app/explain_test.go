@@ -38,7 +38,7 @@ func TestEachCodeHasAPage(t *testing.T) {
 	}
 	var files []string
 	for _, pattern := range []string{"planparse/*.go", "routing/*.go", "cmd/runplan/app/plan.go"} {
-		found, err := filepath.Glob(filepath.Join(root(t), filepath.FromSlash(pattern)))
+		found, err := filepath.Glob(filepath.Join("..", "..", "..", filepath.FromSlash(pattern)))
 		if err != nil {
 			t.Fatal(err)
 		}

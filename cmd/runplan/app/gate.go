@@ -274,6 +274,7 @@ func (x *inspection) open(ctx context.Context) (list []gates.Gate, done func(), 
 		return nil, done, err
 	}
 	b, err := x.baseline()
+	x.compareTests(b)
 	if err != nil || b == nil {
 		return list, done, err
 	}
@@ -307,6 +308,7 @@ func (x *inspection) look(ctx context.Context) error {
 	if err != nil {
 		return fail(exitCannotRun, err, "")
 	}
+	x.recordTests(verdict)
 	if x.forget != "" && verdict.OK() {
 		for i := range verdict.Reports {
 			verdict.Reports[i].Log, verdict.Reports[i].LogHash = "", ""

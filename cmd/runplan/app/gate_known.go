@@ -112,25 +112,19 @@ func (x *inspection) baselineOf(subject gates.Subject) (*local.Baseline, error) 
 	}
 	subject.Reaper = reaper
 	c := x.project.config.Workspace
-	key := func(info gates.Info, s gates.Subject) string {
-		if k := cache.Key(info, s, x.around); k != "" {
-			return "base-" + k
-		}
-		return ""
-	}
 	return &local.Baseline{
 		Home: x.app.cacheDir(), Environ: x.app.Environ,
 		Repo: x.project.repo, Layout: x.project.layout, Settings: x.settings, Subject: subject,
 		Setup: local.Setup{Copy: c.Copy, Command: c.Setup, Timeout: time.Duration(c.SetupTimeout), Env: x.app.Environ, Reaper: reaper},
 		Note:  func(text string) { fmt.Fprintf(x.app.Stderr, "warning: %s\n", ui.Sanitize(text)) },
 		Recall: func(info gates.Info, s gates.Subject) (gates.Report, bool) {
-			if k := key(info, s); k != "" {
+			if k := x.recordKey(info, s); k != "" {
 				return x.store.Get(k)
 			}
 			return gates.Report{}, false
 		},
 		Remember: func(info gates.Info, s gates.Subject, r gates.Report) {
-			if k := key(info, s); k != "" && info.Pure {
+			if k := x.recordKey(info, s); k != "" && info.Pure {
 				_ = x.store.Put(k, r) // without the entry, the base is checked again
 			}
 		},

@@ -77,6 +77,6 @@ func (o observed) Check(ctx context.Context, s gates.Subject) (gates.Report, err
 // status shows a line on the terminal that says what runs now. Without a terminal it returns nil.
 func (a *App) status(text func(time.Time) string) *ui.Status {
 	in, _ := a.Stdin.(*os.File)
-	out, _ := a.Stderr.(*os.File)
+	out := a.stderrFile()
 	return ui.ShowStatus(a.Getenv, in, out, text)
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"runtime/debug"
 	"strings"
@@ -169,7 +168,7 @@ type indexProgress struct {
 }
 
 func (a *App) indexProgress() *indexProgress {
-	f, _ := a.Stderr.(*os.File)
+	f := a.stderrFile()
 	t, _ := a.Getenv("TERM")
 	return &indexProgress{a: a, style: ui.StyleFor(a.Getenv, f), live: ui.IsTerminal(f) && t != "dumb"}
 }

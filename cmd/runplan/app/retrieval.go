@@ -142,6 +142,16 @@ func (r *retrieval) openIndex(ctx context.Context) error {
 	return err
 }
 
+// indexed reports whether the repository has an index that retrieval can use.
+func (p *project) indexed(ctx context.Context) bool {
+	r := &retrieval{project: p}
+	if r.openIndex(ctx) != nil {
+		return false
+	}
+	r.close()
+	return true
+}
+
 func (r *retrieval) close() {
 	if r.journal != nil {
 		r.journal.Close()

@@ -18,6 +18,7 @@ import (
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/routing"
 	"github.com/runplan/runplan/runner"
@@ -258,6 +259,7 @@ func (a *App) route(ctx context.Context, path string, r routeFlags, out routeOut
 
 // showRoute prints the routing plan and the forecast. Runs print the same before they begin.
 func (a *App) showRoute(ctx context.Context, w io.Writer, p *project, path string, plan *planparse.Plan, d routing.Decision, o routing.PrintOptions) error {
+	o.Width = ui.ColumnsOf(w)
 	if err := routing.Print(w, plan, d, o); err != nil {
 		return err
 	}

@@ -152,6 +152,7 @@ func (a *App) describe(ctx context.Context, p *project, path string, plan *planp
 		Plan: name, PlanDigest: plan.Digest, Title: redact.Clean(plan.Title), Base: head, BaseBranch: branch, Agent: agent,
 		Land:         cmp.Or(o.land, p.config.Run.Land),
 		ConfigDigest: config.DigestOf(p.config.Effective()), Settings: settingsOf(p.config.Effective()), LoopVersion: runner.LoopVersion, Slug: slugOf(name), Flags: o.flags(),
+		Indexed: p.indexed(ctx), Round: o.round,
 	}
 	if info.Title == "" {
 		info.Title = filepath.Base(name)

@@ -33,6 +33,7 @@ type runOptions struct {
 	serve        bool
 	trust        string
 	noCritique   bool
+	round        int // see [runner.Info]
 }
 
 // strictASTUse is the help text of --strict-ast.

@@ -196,7 +196,7 @@ func (x *execution) sampling(c config.Config) (local.Sampling, error) {
 	o.Close, o.StopAtFirst, o.LearnAfter = c.Sampling.Close, c.Sampling.StopAtFirst, c.Sampling.LearnAfter
 	return local.Sampling{
 		Settings: samplingSettings(c.Sampling), Options: o, Scorer: scorer, Flags: f,
-		Outcomes: sampling.Store{Path: x.project.layout.SamplingOutcomes()}, Tokens: 4 * c.Context.Tokens,
+		Outcomes: sampling.Store{Path: x.project.layout.SamplingOutcomes()}, Tokens: 4 * c.Context.Tokens, HoldOut: c.Sampling.HoldOut,
 	}, nil
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/runner/local"
 )
@@ -44,6 +45,9 @@ type hidingWriter struct {
 	to      io.Writer
 	secrets *redact.Redactor
 }
+
+// Columns returns the width of the terminal that the output goes to, or 0.
+func (w hidingWriter) Columns() int { return ui.ColumnsOf(w.to) }
 
 func (w hidingWriter) Write(p []byte) (int, error) {
 	if _, err := io.WriteString(w.to, w.secrets.String(string(p))); err != nil {

@@ -23,6 +23,7 @@ func (l *selfFix) Run(ctx context.Context, j feedback.Job) (feedback.Ran, error)
 		return feedback.Ran{}, err
 	}
 	o := l.runOptions()
+	o.round = j.Round
 	switch {
 	case !found:
 		err = l.app.runPlan(ctx, j.File, o)

@@ -77,7 +77,7 @@ func (a *App) commandOutput(ctx context.Context, args []string) (string, error) 
 	var out strings.Builder
 	quiet := *a
 	quiet.Stdin, quiet.Stdout, quiet.Stderr = strings.NewReader(""), &out, io.Discard
-	root := newRootCommand(&quiet)
+	root := a.Root(&quiet)
 	root.SetArgs(args)
 	root.SetIn(quiet.Stdin)
 	root.SetOut(quiet.Stdout)

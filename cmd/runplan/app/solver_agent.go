@@ -9,6 +9,7 @@ import (
 	"github.com/runplan/runplan/agents"
 	"github.com/runplan/runplan/agents/solver"
 	"github.com/runplan/runplan/internal/proc"
+	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/knowledge/retrieve"
 	"github.com/runplan/runplan/llm"
 )
@@ -25,7 +26,7 @@ func (a *App) solverAgent(ctx context.Context, p *project, path string) (chosenA
 		return chosenAgent{}, err
 	}
 	tools.close() // the run may begin much later
-	return chosenAgent{name: solver.Name, open: func(ctx context.Context, x *execution, r *proc.Reaper) (agents.Agent, func(), error) {
+	return chosenAgent{name: solver.Name, open: func(ctx context.Context, j *store.Journal, r *proc.Reaper) (agents.Agent, func(), error) {
 		tools, err := a.openSolving(ctx, p, s, r)
 		if err != nil {
 			return nil, nil, err
@@ -33,10 +34,10 @@ func (a *App) solverAgent(ctx context.Context, p *project, path string) (chosenA
 		return solver.New(solver.Config{
 			LLM: tools.llm, Model: func(name string) (llm.Model, error) { return tools.router.Pick(llm.ExecuteCode, name) },
 			Budget: s.budget, Stages: s.stages, Loops: s.loops, Prompts: tools.solver, Task: p.solver.task,
-			Retrieve: tools.finder(x.journal, retrieve.Retrieve), Refine: tools.finder(x.journal, retrieve.Refine),
-			Sessions: tools.session, Log: x.journal, Repo: p.repo.Root, Plan: p.givenPlan(path), Now: time.Now,
+			Retrieve: tools.finder(j, retrieve.Retrieve), Refine: tools.finder(j, retrieve.Refine),
+			Sessions: tools.session, Log: j, Repo: p.repo.Root, Plan: p.givenPlan(path), Now: time.Now,
 			Archive: func(ctx context.Context, task string) error {
-				return x.journal.ArchiveSession(ctx, p.layout.Sessions(), task, time.Now())
+				return j.ArchiveSession(ctx, p.layout.Sessions(), task, time.Now())
 			},
 		}), tools.close, nil
 	}}, nil

@@ -13,14 +13,15 @@ import (
 // output is standard output that remembers its first write error. A truncated output must not look complete, and few
 // callers check the errors of printing.
 type output struct {
-	to io.Writer
+	to   io.Writer
+	wrap *ui.Wrapper // writes to to
 
 	mu  sync.Mutex
 	err *outputError
 }
 
 func (o *output) Write(p []byte) (int, error) {
-	n, err := o.to.Write(p)
+	n, err := o.wrap.Write(p)
 	if err == nil {
 		return n, nil
 	}
@@ -33,11 +34,18 @@ func (o *output) Write(p []byte) (int, error) {
 	return n, failed
 }
 
-// Columns returns the width of the terminal that the output goes to, or 0.
-func (o *output) Columns() int {
-	f, _ := o.to.(*os.File)
-	return ui.Columns(f)
+func newOutput(to io.Writer) *output {
+	return &output{to: to, wrap: wrapper(to)}
 }
+
+// wrapper returns a writer to w that breaks long lines between words if w is a terminal.
+func wrapper(w io.Writer) *ui.Wrapper {
+	f := fileOf(w)
+	return &ui.Wrapper{To: w, Width: func() int { return ui.Columns(f) }}
+}
+
+// Columns returns the width of the terminal that the output goes to, or 0.
+func (o *output) Columns() int { return o.wrap.Columns() }
 
 // outcome returns err, or else the write error.
 func (o *output) outcome(err error) error {
@@ -56,11 +64,19 @@ func (e *outputError) Error() string { return "write to standard output: " + e.e
 func (e *outputError) Unwrap() error { return e.err }
 
 // stdoutFile returns the file of standard output, or nil if it is not a file.
-func (a *App) stdoutFile() *os.File {
-	to := a.Stdout
-	if o, ok := to.(*output); ok {
-		to = o.to
+func (a *App) stdoutFile() *os.File { return fileOf(a.Stdout) }
+
+// stderrFile returns the file of standard error, or nil if it is not a file.
+func (a *App) stderrFile() *os.File { return fileOf(a.Stderr) }
+
+func fileOf(w io.Writer) *os.File {
+	switch to := w.(type) {
+	case *os.File:
+		return to
+	case *output:
+		return fileOf(to.to)
+	case *ui.Wrapper:
+		return fileOf(to.To)
 	}
-	f, _ := to.(*os.File)
-	return f
+	return nil
 }

@@ -175,7 +175,7 @@ func (a *App) showExecutables(list []trust.Executable) {
 // yes asks a question on the terminal. Without a terminal the answer is no.
 func (a *App) yes(question string) bool {
 	in, _ := a.Stdin.(*os.File)
-	out, _ := a.Stderr.(*os.File)
+	out := a.stderrFile()
 	if !ui.Interactive(a.Getenv, in, out) || !ui.IsTerminal(in) {
 		return false
 	}

@@ -36,13 +36,14 @@ const redrawEvery = 100 * time.Millisecond
 
 func newView(a *App, o runOptions, _ runner.Info) *view {
 	v := &view{last: map[string]string{}, printer: report.Printer{Zone: time.Local}}
-	errFile, _ := a.Stderr.(*os.File)
+	errFile := a.stderrFile()
 	inFile, _ := a.Stdin.(*os.File)
 	v.style = ui.StyleFor(a.Getenv, errFile)
 	switch {
 	case o.json:
 		v.json, v.deaf = a.Stdout, a.Stderr
 	case !o.plain && errFile != nil && ui.Interactive(a.Getenv, inFile, errFile):
+		v.printer.Board = true
 		v.live = ui.NewLive(ui.LiveOptions{In: inFile, Out: errFile, Env: a.Environ, Style: v.style, Now: time.Now, Interrupt: v.interrupt})
 	default:
 		v.plain = ui.NewPlain(a.Stderr, v.style)
