@@ -3,8 +3,8 @@
 #
 #   tools/captures/captures.sh RUNPLAN FOLDER [SIZE…]
 #
-# It needs tmux. One repository is examples/quickstart, with the embedded agent; the other one has an agent that is a
-# script, which works slowly, meets a limit, leaves a bad file, or does what a person has to approve.
+# CAPTURE_ONLY=PATTERN takes some of them. It needs tmux. One repository is examples/quickstart, with the embedded agent; the
+# other one has a script as its agent, which works slowly, meets a limit, leaves a bad file, or does what needs an approval.
 set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
 runplan=$(realpath "$1") out=$(realpath "$2")
@@ -56,6 +56,7 @@ until_seen() {
 # shot NAME FOLDER WHAT COMMAND [KEY]: the screen once WHAT is there; with KEY, once that key was pressed and the
 # command has ended.
 shot() {
+	[[ $1 =~ ${CAPTURE_ONLY:-.} ]] || return 0
 	local name=$1 folder=$2 what=$3 command=$4 key=${5:-}
 	tmux -L "$socket" -f /dev/null new-session -d -x "${size%x*}" -y "${size#*x}" -s shot \
 		"env -i PATH='$work/bin:$PATH' HOME='$work' RUNPLAN_HOME='$work/home' GOCACHE='$cache' LANG=C.UTF-8 TERM=screen-256color ${color:-} bash --norc"
@@ -92,7 +93,7 @@ all() {
 	team="--mode team --workers 3 --agent claude"
 	shot team-live slow '2/5' "runplan team.md $team"
 	shot team-stopped slow editing "runplan team.md --new $team" C-c
-	shot gate-live slow 'now: ' "runplan gate"
+	shot gate-live slow 'running ' "runplan gate"
 	shot limit-live slow 'paused' "runplan limit.md --agent claude --on-limit wait"
 	shot approval slow end "runplan approval.md --agent claude"
 	shot approve-list slow end "runplan approve"

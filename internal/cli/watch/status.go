@@ -99,7 +99,28 @@ func showStatus(ctx context.Context, a *cli.App, p *cli.Project, name string, o 
 	if !ui.IsTerminal(out) {
 		width = 0
 	}
-	return report.Status(a.Stdout, runs, ui.StyleFor(a.Getenv, out), width)
+	if err := report.Status(a.Stdout, runs, ui.StyleFor(a.Getenv, out), width); err != nil || o.all || name != "" {
+		return err
+	}
+	return a.tellOthers(ctx, p, sums[0].Run)
+}
+
+// tellOthers lists the other runs that are not finished, so that the newest one does not hide them.
+func (a *App) tellOthers(ctx context.Context, p *project, newest string) error {
+	sums, err := p.summaries(ctx, runner.Filter{})
+	if err != nil {
+		return err
+	}
+	p.lookAlive(sums)
+	for _, s := range sums {
+		if s.Run == newest || s.Status != runner.RunStopped && !s.Status.Live() {
+			continue
+		}
+		if _, err := fmt.Fprintf(a.Stdout, "not finished either: run %s of %s, %s; runplan status %s\n", s.Run[:8], ui.Sanitize(s.Plan), s.Status, s.Run[:8]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // standing adds the work in progress to runs that are running.
