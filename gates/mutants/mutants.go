@@ -67,11 +67,18 @@ func New(o Options) gates.Gate {
 
 func (o Options) look(ctx context.Context, l *gates.Look) error {
 	s := l.Subject()
-	files, ok, err := l.Changed(ctx, func(c gates.Change) bool {
-		return c.Status != gates.Deleted && !c.Link && mutable(c.Path) && !language.IsTest(c.Path)
-	})
+	all, ok, err := l.Changed(ctx, func(c gates.Change) bool { return c.Status != gates.Deleted && !c.Link && mutable(c.Path) })
 	if err != nil || !ok {
 		return err
+	}
+	var files, tests []gates.File
+	for _, f := range all {
+		switch {
+		case !language.IsTest(f.Path):
+			files = append(files, f)
+		case f.Status == gates.Modified:
+			tests = append(tests, f)
+		}
 	}
 	list, texts, err := o.mutants(ctx, l, files)
 	if err != nil {
@@ -83,7 +90,15 @@ func (o Options) look(ctx context.Context, l *gates.Look) error {
 			back = append(back, TakeBack(f.Path, f.Before, f.After)...)
 		}
 	}
-	if len(list)+len(back) == 0 {
+	about, err := subjects(s.Dir, tests)
+	if err != nil {
+		return err
+	}
+	weak, err := o.weakened(ctx, s.Dir, slices.Sorted(keys(about)), texts)
+	if err != nil {
+		return err
+	}
+	if len(list)+len(back)+len(weak) == 0 {
 		l.Skip("no changed line of code can be made wrong")
 		return nil
 	}
@@ -104,7 +119,16 @@ func (o Options) look(ctx context.Context, l *gates.Look) error {
 		s.LogDir = filepath.Join(s.LogDir, Name)
 	}
 	g := gates.New(gates.Info{Name: Name}, func(ctx context.Context, in *gates.Look) error {
-		r := &runner{look: l, in: in, dir: dir, texts: texts, until: time.Now().Add(o.Budget)}
+		// Tests that were changed get half of the time, as long as there is anything else to try.
+		end := time.Now().Add(o.Budget)
+		r := &runner{look: l, in: in, dir: dir, texts: texts, until: end}
+		if len(list)+len(back) > 0 {
+			r.until = time.Now().Add(o.Budget / 2)
+		}
+		if err := r.compare(ctx, weak, about); err != nil || len(list)+len(back) == 0 {
+			return err
+		}
+		r.until = end
 		return r.judge(ctx, o, slices.Concat(Spread(back), Spread(list)))
 	})
 	_, err = g.Check(ctx, s)
@@ -115,31 +139,35 @@ func (o Options) look(ctx context.Context, l *gates.Look) error {
 func (o Options) mutants(ctx context.Context, l *gates.Look, files []gates.File) ([]Mutant, map[string]string, error) {
 	texts := map[string]string{}
 	var list []Mutant
-	var others []patterns.Text
-	lines := map[string]map[int]bool{}
+	missing := false
 	for _, f := range files {
 		texts[f.Path] = f.After
-		lines[f.Path] = map[int]bool{}
+		lines := map[int]bool{}
 		for _, line := range f.AddedLines() {
-			lines[f.Path][line.Number] = true
+			lines[line.Number] = true
 		}
-		if gates.LanguageOf(f.Path) == gates.LangGo {
-			list = append(list, Of(f.Path, f.After, lines[f.Path])...)
-		} else {
-			others = append(others, patterns.Text{Path: f.Path, Text: []byte(f.After)})
+		more, err := o.of(ctx, l.Subject().Dir, f.Path, f.After, lines)
+		if errors.Is(err, patterns.ErrMissing) {
+			missing = true
+			continue
 		}
-	}
-	if len(others) > 0 {
-		more, err := o.script(ctx, l.Subject().Dir, others, lines)
-		switch {
-		case errors.Is(err, patterns.ErrMissing):
-			l.Note("files in other languages than Go are not checked: ast-grep is not installed")
-		case err != nil:
+		if err != nil {
 			return nil, nil, err
 		}
 		list = append(list, more...)
 	}
+	if missing {
+		l.Note("files in other languages than Go are not checked: ast-grep is not installed")
+	}
 	return list, texts, nil
+}
+
+// of makes the mutants of lines of one file.
+func (o Options) of(ctx context.Context, dir, file, text string, lines map[int]bool) ([]Mutant, error) {
+	if gates.LanguageOf(file) == gates.LangGo {
+		return Of(file, text, lines), nil
+	}
+	return o.script(ctx, dir, []patterns.Text{{Path: file, Text: []byte(text)}}, map[string]map[int]bool{file: lines})
 }
 
 func (o Options) script(ctx context.Context, dir string, texts []patterns.Text, lines map[string]map[int]bool) ([]Mutant, error) {

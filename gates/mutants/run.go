@@ -45,10 +45,11 @@ type runner struct {
 	texts map[string]string // of mutated files
 	until time.Time
 
-	files map[string]*target // by path
-	tests []string           // test files of the tree, listed when they are first needed
-	list  map[string][]goPackage
-	why   string // why a file could not be tried
+	files  map[string]*target // by path
+	before map[string]*target // with the tests of the base
+	tests  []string           // test files of the tree, listed when they are first needed
+	list   map[string][]goPackage
+	why    string // why a file could not be tried
 }
 
 // target is a file with the tests that can see it.
