@@ -232,10 +232,29 @@ func (r *runner) judge(ctx context.Context, o Options, list []Mutant) error {
 	for _, at := range lines {
 		score.Covered += len(at)
 	}
-	return r.report(o, score, left, untested)
+	return r.report(o, list, score, left, untested)
 }
 
-func (r *runner) report(o Options, score Score, left []Mutant, untested map[string]map[int]bool) error {
+// coverage returns how many of the lines that mutants are made of are run by tests, as far as the test runner tells.
+func (r *runner) coverage(list []Mutant) (run, of int) {
+	seen := map[string]map[int]bool{}
+	for _, m := range list {
+		t := r.files[m.Path]
+		if t == nil || !t.covers || m.Kind == TakenBack || seen[m.Path][m.Line] {
+			continue
+		}
+		if seen[m.Path] == nil {
+			seen[m.Path] = map[int]bool{}
+		}
+		seen[m.Path][m.Line] = true
+		if of++; t.lines[m.Line] {
+			run++
+		}
+	}
+	return run, of
+}
+
+func (r *runner) report(o Options, all []Mutant, score Score, left []Mutant, untested map[string]map[int]bool) error {
 	for _, m := range left {
 		if m.Kind == TakenBack {
 			r.look.Find(gates.Finding{
@@ -266,17 +285,22 @@ func (r *runner) report(o Options, score Score, left []Mutant, untested map[stri
 	case score.Tried > 0:
 		r.look.Note("%d of %s killed", score.Killed, phrase.Count(score.Tried, "mutant"))
 	}
+	if run, of := r.coverage(all); of > 0 {
+		r.look.Note("tests run %d of %s", run, phrase.Count(of, "changed line", "changed lines"))
+	} else {
+		r.look.Note("coverage unknown")
+	}
 	if score.Back > 0 {
 		r.look.Note("%d of %s noticed when taken back", score.Noticed, phrase.Count(score.Back, "part of the change is", "parts of the change are"))
 	}
 	if score.Left > 0 {
 		r.look.Note("%s not tried: the budget of %s is spent", phrase.Count(score.Left, "mutant"), o.Budget)
 	}
-	if all := score.Tried + score.Untested; o.Bar > 0 && score.Killed*100 < o.Bar*all {
+	if n := score.Tried + score.Untested; o.Bar > 0 && score.Killed*100 < o.Bar*n {
 		r.look.Find(gates.Finding{
 			Rule: RuleTooFew, Severity: gates.Error,
 			Message: fmt.Sprintf("the tests notice %d of %d wrong versions of the changed lines, which is %d %%; %d %% are required",
-				score.Killed, all, score.Killed*100/all, o.Bar),
+				score.Killed, n, score.Killed*100/n, o.Bar),
 			Fix: "add assertions where the findings say that one is missing",
 		})
 	}
