@@ -84,7 +84,7 @@ func (b *board) table(w io.Writer, r result) {
 		fmt.Fprintf(w, "  %16s", fmt.Sprintf("%dk F / Fn / P", n/1000))
 	}
 	fmt.Fprintln(w)
-	for _, m := range methods {
+	for _, m := range b.o.methods {
 		fmt.Fprintf(w, "%-28s", m)
 		for _, n := range b.o.budgets {
 			s := r.scores[fmt.Sprintf("%s/%d", m, n)]

@@ -116,7 +116,7 @@ func (c *checkout) measure(ctx context.Context, b *board, t *task, res *result) 
 		return b.dumpFeatures(ctx, deps(""), c.dir, t, want, all, res.name, ranked["BM25, chunks of 40 lines"])
 	}
 	for _, budget := range b.o.budgets {
-		for _, m := range methods {
+		for _, m := range b.o.methods {
 			var shown []piece
 			start := time.Now()
 			if list, ok := ranked[m]; ok {

@@ -1,7 +1,6 @@
 package history
 
 import (
-	"fmt"
 	"path"
 	"regexp"
 	"slices"
@@ -17,7 +16,7 @@ var (
 	otherFiles = lazyre.New(`(?i)\b(?:ci|workflows?|github actions?|travis|appveyor|circleci|docker\w*|make ?file|read ?me|changelog|changes|release notes|man ?pages?|website|docs?|documentation|` +
 		`git ?ignore|codeowners|authors|contributors|licen[cs]e|copyright|logo|badges?|dependabot|renovate|pre-commit|editorconfig|tox|setup\.cfg|pyproject|go\.mod|go\.sum|package\.json|requirements?|dependenc\w+)\b`)
 	// byTool matches subjects of changes whose text a program made.
-	byTool = lazyre.New(`(?i)\b(?:gofmt|go ?fmt|gofumpt|goimports|black|isort|yapf|autopep8|pyupgrade|ruff|flake8|pep-?8|eslint|prettier|xo|rustfmt|clippy|golint|golangci\S*|staticcheck|linter?|linting|reformat\w*|format(?:ting)?|` +
+	byTool = lazyre.New(`(?i)\b(?:gofmt|go ?fmt|gofumpt|goimports|black|isort|yapf|autopep8|pyupgrade|ruff|flake8|pep-?8|eslint|prettier|xo|rustfmt|clippy|golint|golangci\S*|staticcheck|linter?|linting|reformat\w*|formatting|` +
 		`sort imports|whitespaces?|indent\w*|trailing|line length|reorder\w*|go vet|gosec|codespell|misspell)\b`)
 	// opinion matches subjects that name a direction and not a result.
 	opinion = lazyre.New(`(?i)\b(?:clean(?:ed|ing|s)?[- ]?(?:up)?|cleanups?|polish\w*|improve\w*|tweak\w*|correct(?:s|ed|ions?)?|refactor\w*|rework\w*|tid(?:y|ied|ying)|better|various|some|misc\w*|minor|small|nicer|nits?|typos?|spelling|` +
@@ -141,7 +140,7 @@ func (w *work) invented(known map[string]bool, prompt string) string {
 			if !language.IsTest(c.path) {
 				for _, n := range figureRE.FindAllString(text, -1) {
 					if len(n) >= longFigure && !strings.Contains(prompt, n) && strings.Trim(n, "10_.") != "" {
-						return fmt.Sprintf("the figure %s of its answer stands nowhere in the prompt", cut(n, 20))
+						return "a figure of its answer stands nowhere in the prompt"
 					}
 				}
 			}

@@ -74,13 +74,13 @@ func Unsaid(p *cli.Project, role llm.Role, stages string, b BudgetFlags, more ..
 		{"budget.context_window", "--context-window", figures || cmp.Or(window, c.Budget.ContextWindow) > 0},
 		{"budget.reserved_tokens", "--reserved-tokens", figures || c.Source("budget.reserved_tokens") != "default"},
 		{"stages.default", "--stages", cmp.Or(stages, c.Stages.Default) != ""},
-	}, more...) {
+	}, append(more, Need{"models.coding, models.reasoning", "runplan init", c.Models.Configured()})...) {
 		if !x.Said {
 			list = append(list, fmt.Sprintf("%s (%s)", x.Key, x.Flag))
 		}
 	}
-	if len(list) < 2 || !c.Models.Configured() {
-		return nil // a single missing parameter is reported where it is used; missing models come first
+	if len(list) < 2 {
+		return nil // a single missing parameter is reported where it is used
 	}
 	return cli.Usage(fmt.Errorf("missing: %s", strings.Join(list, ", ")), "use the flags, or set the keys in .runplan/config.toml; they depend on your models, so they have no defaults")
 }
