@@ -4,6 +4,8 @@ GO       ?= go
 BIN      := bin/runplan
 FUZZTIME ?= 20s
 N        ?= 200
+MUTANTS  ?= 300
+MUTATE   ?=
 SEED     ?= 1
 BENCH    ?=
 STORM    ?=
@@ -103,8 +105,8 @@ attack: ## run cheating and honest agents and count which changes were merged; A
 precision: ## run the static rules over commits of HISTORIES=folders and count what they say; PRECISION="-n 40 -open"
 	$(GO) run ./tools/precision -histories "$(HISTORIES)" $(PRECISION)
 
-mutants: ## make wrong versions of the core and count how many the tests notice; N=300 mutants, MUTATE="-seed 2 -workers 2"
-	$(GO) run ./tools/mutate -n $(or $(N),300) -bar 85 $(MUTATE) ./runner ./planparse ./gates ./routing ./sampling ./internal/edit
+mutants: ## make wrong versions of the core and count how many the tests notice; MUTANTS=300, MUTATE="-seed 2 -workers 2"
+	$(GO) run ./tools/mutate -n $(MUTANTS) -bar 85 $(MUTATE) ./runner ./planparse ./gates ./routing ./sampling ./internal/edit
 
 test-temporal: ## test the engine for several machines, with a Temporal server that is built for it (minutes the first time)
 	@! $(GO) list -deps ./cmd/runplan | grep -q '^go.temporal.io/' || { echo "cmd/runplan links Temporal"; exit 1; }
