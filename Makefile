@@ -27,7 +27,7 @@ endif
 
 TEMPORAL := GOFLAGS=-trimpath GOTOOLCHAIN=local $(GO)
 
-.PHONY: mutants help tools build cross test lint vet fmt generate fresh check demo recording site corpus fuzz storm attack precision bench retrieval selection dist test-temporal storm-temporal bench-temporal ollama browser agents-smoke screenshots clean
+.PHONY: lines mutants help tools build cross test lint vet fmt generate fresh check demo recording site corpus fuzz storm attack precision bench retrieval selection dist test-temporal storm-temporal bench-temporal ollama browser agents-smoke screenshots clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | while IFS="$$(printf '\t')" read -r name what; do printf '  %-13s %s\n' "$$name" "$$what"; done
@@ -45,6 +45,9 @@ test: ## run all tests
 
 fmt: ## format all Go files
 	gofmt -w $$(git ls-files -co --exclude-standard '*.go')
+
+lines: ## break the lines of Go files that are longer than 120 columns
+	git ls-files '*.go' | grep -v testdata/ | xargs $(GO) run ./tools/reflow
 
 vet: ## gofmt and go vet, which need no download
 	@bad="$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go' | while read -r f; do [ -f "$$f" ] && echo "$$f"; done))"; \
