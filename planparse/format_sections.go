@@ -84,7 +84,8 @@ func (s *sections) lookBack() {
 		return
 	}
 	kind := unitGroup
-	if !slices.ContainsFunc(s.marks, func(m mark) bool { return m.kind == markHeading && m.unit.ok && m.unit.kind == unitGroup }) {
+	if !slices.ContainsFunc(s.marks,
+		func(m mark) bool { return m.kind == markHeading && m.unit.ok && m.unit.kind == unitGroup }) {
 		kind = unitSpan
 	}
 	back := s.builder.lookBack(kind, func(title string, _ bool) bool { return namesCriteria(title) })
@@ -260,14 +261,16 @@ func (s *sections) checkFamily(m *mark, o owner) {
 
 func (s *sections) startBoxTask(i, outer int) {
 	m := &s.marks[i]
-	t := Task{Number: m.label.id, Title: m.label.title, Done: done(m.state), Parallel: m.label.parallel, Line: m.line, Box: true}
+	t := Task{Number: m.label.id, Title: m.label.title, Done: done(m.state), Parallel: m.label.parallel, Line: m.line,
+		Box: true}
 	group := ""
 	if s.current >= 0 && s.opens(s.current) {
 		group = s.marks[s.current].unit.id
 	}
 	switch {
 	case s.plan.Format == FormatKiro:
-		s.batch = s.startBatch(Batch{Number: t.Number, Title: t.Title, Group: group, StartLine: m.line, ParallelSafe: t.Parallel})
+		s.batch = s.startBatch(Batch{Number: t.Number, Title: t.Title, Group: group, StartLine: m.line,
+			ParallelSafe: t.Parallel})
 	case s.batch < 0 && s.current < 0: // boxes that stand below no heading
 		s.batch = s.startBatch(Batch{Title: s.plan.Title, StartLine: m.line})
 	case s.batch < 0: // a T-item in a section that is no phase

@@ -73,7 +73,8 @@ func (m *Machine) park(t *track, n *entrant, c Command, e Event) []Command {
 		}
 		return nil
 	}
-	if t.out != "" || m.stop != nil || e.Outcome != OutcomeLimited || m.info.OnLimit != "wait" || e.RetryAt.IsZero() || t.waits >= mostWaits {
+	if t.out != "" || m.stop != nil || e.Outcome != OutcomeLimited || m.info.OnLimit != "wait" || e.RetryAt.IsZero() ||
+		t.waits >= mostWaits {
 		return nil
 	}
 	t.waits++
@@ -148,7 +149,8 @@ func (m *Machine) overBudget() string {
 	}
 	next := m.costs.next()
 	if due := m.costs.sum + next*float64(m.atWork(Execute)+1); due > limit || m.costs.sum >= limit {
-		return fmt.Sprintf("the cost limit of $%.2f: $%.2f is spent, and the next attempt is likely to cost $%.2f", limit, m.costs.sum, next)
+		return fmt.Sprintf("the cost limit of $%.2f: $%.2f is spent, and the next attempt is likely to cost $%.2f", limit,
+			m.costs.sum, next)
 	}
 	return ""
 }

@@ -69,12 +69,15 @@ func TestNight(t *testing.T) {
 		return Event{Outcome: OutcomeLimited, Reason: "rate limit", DurationMS: wait.Milliseconds()}
 	}
 	lost := Event{Outcome: OutcomeLimited, Outage: true, Reason: "no connection to the provider"}
-	runaway := Event{Outcome: OutcomeFailed, Reason: "stopped: runaway attempt: its last 100 tool calls were all repetitions"}
+	runaway := Event{Outcome: OutcomeFailed,
+		Reason: "stopped: runaway attempt: its last 100 tool calls were all repetitions"}
 	info := Info{
-		LoopVersion: DefaultLoop().Version, Workers: 1, MaxAttempts: 3, Base: "base", OnLimit: "wait", BackoffMS: 30_000, MaxBackoffMS: 1_800_000, Escalate: true, Agent: "one", Agents: []AgentInfo{{Name: "one"}},
+		LoopVersion: DefaultLoop().Version, Workers: 1, MaxAttempts: 3, Base: "base", OnLimit: "wait", BackoffMS: 30_000,
+		MaxBackoffMS: 1_800_000, Escalate: true, Agent: "one", Agents: []AgentInfo{{Name: "one"}},
 	}
 	for i := range 8 {
-		info.Batches = append(info.Batches, BatchInfo{Key: fmt.Sprint(i + 1), Number: fmt.Sprint(i + 1), Tier: "medium", Approve: i == 4})
+		info.Batches = append(info.Batches,
+			BatchInfo{Key: fmt.Sprint(i + 1), Number: fmt.Sprint(i + 1), Tier: "medium", Approve: i == 4})
 	}
 	m, err := New(info)
 	if err != nil {
@@ -82,7 +85,8 @@ func TestNight(t *testing.T) {
 	}
 	evening := time.Date(2026, 5, 4, 22, 0, 0, 0, time.UTC)
 	n := &night{t: t, now: evening, script: map[string][]Event{
-		"1": {limited(2 * time.Hour)}, "2": {limited(0)}, "3": {lost}, "4": {runaway}, "6": {limited(90 * time.Minute)}, "7": {lost},
+		"1": {limited(2 * time.Hour)}, "2": {limited(0)}, "3": {lost}, "4": {runaway}, "6": {limited(90 * time.Minute)},
+		"7": {lost},
 	}}
 	n.recorder = NewRecorder("r", m, func() time.Time { return n.now })
 	n.take(n.recorder.Begin(info))

@@ -33,8 +33,8 @@ type author struct {
 	passes []int // of each candidate
 }
 
-// Likely returns for each candidate the chance that it is right, by number. It tries all combinations of right and wrong
-// candidates, and weighs each by how well it explains which tests passed where.
+// Likely returns for each candidate the chance that it is right, by number. It tries all combinations of right and
+// wrong candidates, and weighs each by how well it explains which tests passed where.
 func (m Model) Likely(candidates []int, tests []CrossTest) map[int]float64 {
 	out := map[int]float64{}
 	for part := range slices.Chunk(candidates, mostModelled) {

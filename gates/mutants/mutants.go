@@ -142,7 +142,8 @@ func (o Options) mutants(ctx context.Context, l *gates.Look, files []gates.File)
 	return list, texts, nil
 }
 
-func (o Options) script(ctx context.Context, dir string, texts []patterns.Text, lines map[string]map[int]bool) ([]Mutant, error) {
+func (o Options) script(ctx context.Context, dir string, texts []patterns.Text,
+	lines map[string]map[int]bool) ([]Mutant, error) {
 	if o.Program == nil {
 		return nil, patterns.ErrMissing
 	}
@@ -239,7 +240,8 @@ func (r *runner) report(o Options, score Score, left []Mutant, untested map[stri
 		r.look.Note("%d of %s killed", score.Killed, phrase.Count(score.Tried, "mutant"))
 	}
 	if score.Back > 0 {
-		r.look.Note("%d of %s noticed when taken back", score.Noticed, phrase.Count(score.Back, "part of the change is", "parts of the change are"))
+		r.look.Note("%d of %s noticed when taken back", score.Noticed,
+			phrase.Count(score.Back, "part of the change is", "parts of the change are"))
 	}
 	if score.Left > 0 {
 		r.look.Note("%s not tried: the budget of %s is spent", phrase.Count(score.Left, "mutant"), o.Budget)
@@ -247,7 +249,8 @@ func (r *runner) report(o Options, score Score, left []Mutant, untested map[stri
 	if all := score.Tried + score.Untested; o.Bar > 0 && score.Killed*100 < o.Bar*all {
 		r.look.Find(gates.Finding{
 			Rule: RuleTooFew, Severity: gates.Error,
-			Message: fmt.Sprintf("the tests notice %d of %d wrong versions of the changed lines, which is %d %%; %d %% are required",
+			Message: fmt.Sprintf(
+				"the tests notice %d of %d wrong versions of the changed lines, which is %d %%; %d %% are required",
 				score.Killed, all, score.Killed*100/all, o.Bar),
 			Fix: "add assertions where the findings say that one is missing",
 		})

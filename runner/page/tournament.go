@@ -58,7 +58,8 @@ func (s *site) tournament(ctx context.Context, v *tournamentView, run, key, atte
 	if err != nil {
 		return err
 	}
-	*v = tournamentView{Run: run, RunTitle: b.RunTitle, Key: key, Number: b.Number, Title: b.Title, BatchHref: "../" + batchHref(key), Verdict: f.sum.Sampling}
+	*v = tournamentView{Run: run, RunTitle: b.RunTitle, Key: key, Number: b.Number, Title: b.Title, BatchHref: "../" +
+		batchHref(key), Verdict: f.sum.Sampling}
 	tries, _, err := s.tries(ctx, f)
 	if err != nil {
 		return err

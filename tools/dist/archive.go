@@ -21,7 +21,8 @@ type item struct {
 }
 
 // shells are the shells with completions, with the name of the file in the archive.
-var shells = map[string]string{"bash": "runplan.bash", "zsh": "_runplan", "fish": "runplan.fish", "powershell": "runplan.ps1"}
+var shells = map[string]string{"bash": "runplan.bash", "zsh": "_runplan", "fish": "runplan.fish",
+	"powershell": "runplan.ps1"}
 
 // manuals writes the manual pages and the completions, with a binary for this machine.
 func (r *release) manuals(ctx context.Context) error {
@@ -29,7 +30,8 @@ func (r *release) manuals(ctx context.Context) error {
 	program := r.binary(here)
 	if _, err := os.Stat(program); err != nil {
 		program = filepath.Join(r.work, "here", here.program())
-		if err := command(ctx, []string{"CGO_ENABLED=0"}, "go", "build", "-trimpath", "-o", program, "./cmd/runplan"); err != nil {
+		if err := command(ctx, []string{"CGO_ENABLED=0"}, "go", "build", "-trimpath", "-o", program,
+			"./cmd/runplan"); err != nil {
 			return err
 		}
 	}
@@ -46,7 +48,8 @@ func (r *release) manuals(ctx context.Context) error {
 			return err
 		}
 	}
-	return command(ctx, []string{"SOURCE_DATE_EPOCH=" + epoch(r.date)}, program, "docs", "--man", filepath.Join(r.work, "man"))
+	return command(ctx, []string{"SOURCE_DATE_EPOCH=" + epoch(r.date)}, program, "docs", "--man",
+		filepath.Join(r.work, "man"))
 }
 
 // items returns what an archive holds beside the binary.

@@ -61,7 +61,8 @@ func run(ctx context.Context) error {
 	version := flag.String("version", "", "semantic `version` of the release, such as v0.2.0")
 	out := flag.String("out", "dist", "`folder` of the results; it is replaced")
 	targets := flag.String("targets", allTargets, "systems to build for, as GOOS/GOARCH, separated by spaces")
-	base := flag.String("image-base", "", "tar `file` with the base system of the OCI image, see tools/dist/image/base.sh; no image without it")
+	base := flag.String("image-base", "",
+		"tar `file` with the base system of the OCI image, see tools/dist/image/base.sh; no image without it")
 	astGrep := flag.String("image-ast-grep", "", "`program` ast-grep for the OCI image")
 	flag.Parse()
 	m := semver.FindStringSubmatch(*version)
@@ -144,7 +145,8 @@ func (r *release) binary(t target) string {
 // binaries builds the program for each target: static, without symbols, with version, commit and date in it.
 func (r *release) binaries(ctx context.Context) error {
 	const app = "github.com/runplan/runplan/cmd/runplan/app."
-	flags := fmt.Sprintf("-s -w -buildid= -X %[1]sreleaseVersion=v%[2]s -X %[1]sreleaseCommit=%[3]s -X %[1]sreleaseDate=%[4]s",
+	flags := fmt.Sprintf(
+		"-s -w -buildid= -X %[1]sreleaseVersion=v%[2]s -X %[1]sreleaseCommit=%[3]s -X %[1]sreleaseDate=%[4]s",
 		app, r.version, r.commit, r.date.Format(time.RFC3339))
 	for _, t := range r.targets {
 		args := []string{"go", "build", "-trimpath", "-buildvcs=false", "-ldflags", flags, "-o", r.binary(t), "./cmd/runplan"}

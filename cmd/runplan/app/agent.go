@@ -31,7 +31,8 @@ type chosenAgent struct {
 }
 
 // start builds the agent for a run.
-func (c chosenAgent) start(ctx context.Context, j *store.Journal, self string, r *proc.Reaper) (agents.Agent, func(), error) {
+func (c chosenAgent) start(ctx context.Context, j *store.Journal, self string, r *proc.Reaper) (agents.Agent, func(),
+	error) {
 	if c.open != nil {
 		return c.open(ctx, j, r)
 	}
@@ -46,7 +47,8 @@ const auto = "auto"
 
 // chooseAgent picks the agent of a run. In order of preference: the requested agent, the configured agent, script for
 // a literal plan, the only configured agent, the first installed CLI. It gives the reason if no agent was requested.
-func (a *App) chooseAgent(p *project, path string, plan *planparse.Plan, d routing.Decision, asked string) (chosenAgent, string, error) {
+func (a *App) chooseAgent(p *project, path string, plan *planparse.Plan, d routing.Decision, asked string) (chosenAgent,
+	string, error) {
 	name, why := asked, ""
 	if name == auto {
 		name = ""
@@ -107,7 +109,8 @@ func (a *App) anyAgent(p *project, plan *planparse.Plan, d routing.Decision) (na
 		}
 	}
 	return "", "", usage(fmt.Errorf("this plan needs an agent: %s", prose[0]),
-		"choose one: --agent NAME, or run.agent in .runplan/config.toml, with [agents.NAME] command = [\"program\", \"argument\"] or preset = \"claude\"; runplan doctor lists the installed ones")
+		"choose one: --agent NAME, or run.agent in .runplan/config.toml, with [agents.NAME] command = [\"program\", "+
+			"\"argument\"] or preset = \"claude\"; runplan doctor lists the installed ones")
 }
 
 // commandAgent returns the settings of the named agent. Without settings it uses the preset of that name, if its CLI
@@ -131,7 +134,8 @@ func (a *App) commandAgent(p *project, name string) (command.Config, error) {
 	}
 	if !configured {
 		if _, err := a.onPath(preset.Program); err != nil {
-			return out, fail(exitCannotRun, fmt.Errorf("agent %s: %s is %w", name, preset.Program, err), "install it: %s", preset.Install)
+			return out, fail(exitCannotRun, fmt.Errorf("agent %s: %s is %w", name, preset.Program, err), "install it: %s",
+				preset.Install)
 		}
 	}
 	var err error

@@ -159,7 +159,8 @@ func (a *App) openProject(ctx context.Context) (*project, error) {
 		return nil, err
 	}
 	if info, err := os.Stat(p.layout.Root); err == nil && !info.IsDir() {
-		return nil, fail(exitCannotRun, fmt.Errorf("%s is not a folder", p.layout.Root), "runplan needs a folder of that name; move the file")
+		return nil, fail(exitCannotRun, fmt.Errorf("%s is not a folder", p.layout.Root),
+			"runplan needs a folder of that name; move the file")
 	}
 	if p.config, err = a.loadConfig(p.layout.Config()); err != nil {
 		return nil, err
@@ -172,7 +173,9 @@ func noLinks(l local.Layout) error {
 	err := l.CheckLinks()
 	var link *local.LinkError
 	if errors.As(err, &link) {
-		return usage(err, "check its target; then remove it, or replace it with a copy: such a link in a repository could make runplan write to your own files")
+		return usage(err,
+			"check its target; then remove it, or replace it with a copy: such a link in a repository could make runplan "+
+				"write to your own files")
 	}
 	return err
 }
@@ -192,7 +195,9 @@ func noRepo(err error, otherwise string) error {
 func (p *project) conditions() error {
 	c := p.config.Gates
 	wrong := func(key, what string, err error) error {
-		return usage(fmt.Errorf("%s: %s: %w", p.rel(p.config.Source(key)), what, err), "a condition of gates.when may read gate, changed, all, batch and env; one of gates.severity gate, rule, path, line, severity, message, test and env")
+		return usage(fmt.Errorf("%s: %s: %w", p.rel(p.config.Source(key)), what, err),
+			"a condition of gates.when may read gate, changed, all, batch and env; one of gates.severity gate, rule, path, "+
+				"line, severity, message, test and env")
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.When)) {
 		w, err := gates.ParseWhen(name, c.When[name])
@@ -252,9 +257,12 @@ func readPlan(path string) (*planparse.Plan, []byte, error) {
 	case info.IsDir():
 		return nil, nil, usage(fmt.Errorf("%s is a folder, not a plan", path), "give the path of a markdown file")
 	case !info.Mode().IsRegular() && !isDescriptor(path): // opening a pipe blocks until somebody writes to it
-		return nil, nil, usage(fmt.Errorf("%s is a %s, not a file", path, kindOf(info.Mode())), "give the path of a markdown file")
+		return nil, nil, usage(fmt.Errorf("%s is a %s, not a file", path, kindOf(info.Mode())),
+			"give the path of a markdown file")
 	case info.Size() > planparse.MaxSize:
-		return nil, nil, usage(fmt.Errorf("%s: %w: %d MiB, at most %d MiB are read", path, planparse.ErrTooBig, info.Size()>>20, planparse.MaxSize>>20), "split the plan")
+		return nil, nil,
+			usage(fmt.Errorf("%s: %w: %d MiB, at most %d MiB are read", path, planparse.ErrTooBig, info.Size()>>20,
+				planparse.MaxSize>>20), "split the plan")
 	}
 	src, err := os.ReadFile(path)
 	if err != nil {

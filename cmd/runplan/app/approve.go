@@ -140,7 +140,8 @@ func planOf(ctx context.Context, j *store.Journal, l local.Layout, s runner.Summ
 func checkpointLines(batch string, list []planparse.Checkpoint) []string {
 	var lines []string
 	for _, c := range list {
-		lines = append(lines, fmt.Sprintf("before batch %s is merged, %s of the plan asks (line %d):", ui.Sanitize(batch), strings.TrimSpace("checkpoint "+ui.Sanitize(c.Kind)), c.Line))
+		lines = append(lines, fmt.Sprintf("before batch %s is merged, %s of the plan asks (line %d):", ui.Sanitize(batch),
+			strings.TrimSpace("checkpoint "+ui.Sanitize(c.Kind)), c.Line))
 		for line := range strings.SplitSeq(c.Text, "\n") {
 			lines = append(lines, "  "+ui.Sanitize(redact.Clean(line)))
 		}
@@ -182,7 +183,8 @@ func (a *App) listWaiting(ctx context.Context, p *project, asJSONFlag bool) erro
 		if w.Answered != "" {
 			state = w.Answered + ", not yet read by the run"
 		}
-		rows = append(rows, []string{w.ID, ui.Sanitize(w.Plan), w.what(), state, w.Since.Local().Format("2006-01-02 15:04"), ui.Sanitize(w.Question)})
+		rows = append(rows, []string{w.ID, ui.Sanitize(w.Plan), w.what(), state, w.Since.Local().Format("2006-01-02 15:04"),
+			ui.Sanitize(w.Question)})
 	}
 	if err := table(a.Stdout, []string{"id", "plan", "what", "state", "since", "question"}, rows); err != nil {
 		return err
@@ -200,7 +202,9 @@ func (a *App) listWaiting(ctx context.Context, p *project, asJSONFlag bool) erro
 	if w.Batch == "" { // a landing and a large job need the owner's signature
 		signed = " --signature NAME --reason WHY"
 	}
-	fmt.Fprintf(a.Stdout, "\nlook at it: %s\nagree:      runplan approve %s%s\ndo not:     runplan approve %s --deny --reason TEXT\n", look, w.ID, signed, w.ID)
+	fmt.Fprintf(a.Stdout,
+		"\nlook at it: %s\nagree:      runplan approve %s%s\ndo not:     runplan approve %s --deny --reason TEXT\n", look,
+		w.ID, signed, w.ID)
 	return nil
 }
 
@@ -221,7 +225,8 @@ func (a *App) answer(cmd *cobra.Command, p *project, id string, deny bool, by tr
 	}
 	w := list[slices.IndexFunc(list, func(w waitingItem) bool { return w.ID == found.ID })]
 	if w.Answered != "" {
-		return usage(fmt.Errorf("%s was answered already: %s", w.ID, w.Answered), "it takes effect when the run continues: runplan resume %s", w.Run[:8])
+		return usage(fmt.Errorf("%s was answered already: %s", w.ID, w.Answered),
+			"it takes effect when the run continues: runplan resume %s", w.Run[:8])
 	}
 	if w.Gate != "" && !deny {
 		if err := a.agree(cmd, trust.Gate(w.Gate), fmt.Sprintf("run %s, commit %s", w.Run, w.Commit), by); err != nil {
@@ -280,7 +285,8 @@ func (x *execution) whatToAnswer() string {
 		if w.Batch != "" {
 			lines = append(lines, checkpointLines(w.Number, x.plan.Asked(w.Batch))...)
 		}
-		lines = append(lines, fmt.Sprintf("look: git diff %s; then: runplan approve %s, or runplan approve %s --deny --reason TEXT", w.Diff(), w.ID, w.ID))
+		lines = append(lines, fmt.Sprintf(
+			"look: git diff %s; then: runplan approve %s, or runplan approve %s --deny --reason TEXT", w.Diff(), w.ID, w.ID))
 	}
 	return strings.Join(append(lines, "then continue: runplan resume "+x.run[:8]), "\n")
 }
@@ -329,7 +335,8 @@ func (a *App) cancel(ctx context.Context, p *project, name string) error {
 	case len(live) == 0:
 		return usage(errors.New("no run is active"), "runplan status shows the runs")
 	case len(live) > 1:
-		return usage(fmt.Errorf("%d runs are active: %s", len(live), strings.Join(live, ", ")), "name one: runplan cancel RUN")
+		return usage(fmt.Errorf("%d runs are active: %s", len(live), strings.Join(live, ", ")),
+			"name one: runplan cancel RUN")
 	}
 	j, err := store.OpenExistingJournal(ctx, p.layout.Journal())
 	if err != nil {
@@ -339,7 +346,8 @@ func (a *App) cancel(ctx context.Context, p *project, name string) error {
 	if err := a.signed(j); err != nil {
 		return err
 	}
-	said := runner.Event{Kind: runner.StopAsked, Outcome: runner.OutcomeCancelled, Reason: "cancelled by " + p.person(ctx), At: time.Now()}
+	said := runner.Event{Kind: runner.StopAsked, Outcome: runner.OutcomeCancelled, Reason: "cancelled by " + p.person(ctx),
+		At: time.Now()}
 	if err := local.Post(ctx, j, live[0], said); err != nil {
 		return err
 	}

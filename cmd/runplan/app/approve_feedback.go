@@ -32,7 +32,8 @@ func (a *App) waitingFeedback(ctx context.Context, p *project) ([]waitingItem, e
 			return out, err
 		}
 		out = append(out, waitingItem{Plan: filepath.ToSlash(file), Branch: feedback.Branch(i.ID), Approval: runner.Approval{
-			ID: "feedback/" + i.ID, Kind: approveLargeJob, Gate: string(trust.GateLargeJob), Title: job.Plan.Change, Question: job.Why, Since: job.Since,
+			ID: "feedback/" + i.ID, Kind: approveLargeJob, Gate: string(trust.GateLargeJob), Title: job.Plan.Change,
+			Question: job.Why, Since: job.Since,
 		}})
 	}
 	return out, nil

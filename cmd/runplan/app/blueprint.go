@@ -34,8 +34,10 @@ about. Candidates are in knowledge/blueprints/candidates, live blueprints in kno
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(
-		newBlueprintInitCommand(a), newBlueprintSummarizeCommand(a), newBlueprintCheckCommand(a), newBlueprintGenerateCommand(a),
-		newBlueprintReviewCommand(a), newBlueprintQueueCommand(a), newBlueprintPromoteCommand(a), newBlueprintJournalCommand(a),
+		newBlueprintInitCommand(a), newBlueprintSummarizeCommand(a), newBlueprintCheckCommand(a),
+		newBlueprintGenerateCommand(a),
+		newBlueprintReviewCommand(a), newBlueprintQueueCommand(a), newBlueprintPromoteCommand(a),
+		newBlueprintJournalCommand(a),
 	)
 	return cmd
 }
@@ -142,7 +144,8 @@ func (a *App) summarize(ctx context.Context, args []string, asJSONFlag bool) err
 
 // summaries summarizes files of the repository at root. Each file that needs ast-grep reports it if the program is
 // missing.
-func (a *App) summaries(ctx context.Context, root string, paths, clients []string) ([]summary.Summary, []patterns.Skip, error) {
+func (a *App) summaries(ctx context.Context, root string, paths, clients []string) ([]summary.Summary, []patterns.Skip,
+	error) {
 	o, err := a.summaryOptions(ctx, root)
 	if err != nil {
 		return nil, nil, err

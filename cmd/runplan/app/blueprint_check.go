@@ -36,7 +36,8 @@ is caught. What code cannot tell is an open question. The draft is a candidate; 
 			return a.blueprintInit(cmd.Context(), args[0], sources, print)
 		},
 	}
-	cmd.Flags().StringArrayVar(&sources, "source", nil, "files of the unit: a path or glob below the repository root (repeatable)")
+	cmd.Flags().StringArrayVar(&sources, "source", nil,
+		"files of the unit: a path or glob below the repository root (repeatable)")
 	cmd.Flags().BoolVar(&print, "print", false, "print the draft and write nothing")
 	return cmd
 }
@@ -61,7 +62,8 @@ func (a *App) blueprintInit(ctx context.Context, unit string, sources []string, 
 		return err
 	}
 	if len(files) == 0 {
-		return fail(exitCannotRun, fmt.Errorf("none of the %d files could be read: %s", len(skipped), skipped[0].Reason), "Python, TypeScript and JavaScript need ast-grep")
+		return fail(exitCannotRun, fmt.Errorf("none of the %d files could be read: %s", len(skipped), skipped[0].Reason),
+			"Python, TypeScript and JavaScript need ast-grep")
 	}
 	b := blueprint.Draft(unit, files, skipped)
 	if print {
@@ -76,7 +78,9 @@ func (a *App) blueprintInit(ctx context.Context, unit string, sources []string, 
 	for _, s := range skipped {
 		fmt.Fprintf(a.Stderr, "unseen: %s: %s\n", ui.Sanitize(s.Path), ui.Sanitize(s.Reason))
 	}
-	fmt.Fprintf(a.Stderr, "say in it what the unit is for, and answer its %d open questions; then: runplan blueprint check %s\n", len(b.Intent.OpenQuestions), unit)
+	fmt.Fprintf(a.Stderr,
+		"say in it what the unit is for, and answer its %d open questions; then: runplan blueprint check %s\n",
+		len(b.Intent.OpenQuestions), unit)
 	return nil
 }
 
@@ -102,7 +106,8 @@ func (a *App) sourceFiles(ctx context.Context, p *project, globs []string) ([]st
 			}
 		}
 		if n == 0 {
-			return nil, usage(fmt.Errorf("--source %q matches no source file", g), "it is a path or a glob below the root of the repository, of Go, Python, TypeScript or JavaScript")
+			return nil, usage(fmt.Errorf("--source %q matches no source file", g),
+				"it is a path or a glob below the root of the repository, of Go, Python, TypeScript or JavaScript")
 		}
 	}
 	return out, nil
@@ -172,9 +177,11 @@ func (a *App) blueprintCheck(ctx context.Context, units []string, o blueprintChe
 	}
 	switch {
 	case failed > 0:
-		return fail(exitFailed, fmt.Errorf("%d of %d units differ from their blueprints", failed, len(all)), "correct the code; where a blueprint is wrong, correct that")
+		return fail(exitFailed, fmt.Errorf("%d of %d units differ from their blueprints", failed, len(all)),
+			"correct the code; where a blueprint is wrong, correct that")
 	case unseen > 0:
-		return fail(exitCannotRun, fmt.Errorf("%d source files could not be read and were not checked", unseen), "see above why; Python, TypeScript and JavaScript need ast-grep")
+		return fail(exitCannotRun, fmt.Errorf("%d source files could not be read and were not checked", unseen),
+			"see above why; Python, TypeScript and JavaScript need ast-grep")
 	}
 	return nil
 }
@@ -200,7 +207,8 @@ func (a *App) showChecked(all []blueprint.Checked) {
 				warns++
 			}
 		}
-		fmt.Fprintf(a.Stdout, "%s (%s): %s, %s\n", c.Unit, c.State, phrase.Count(errs, "error"), phrase.Count(warns, "warning"))
+		fmt.Fprintf(a.Stdout, "%s (%s): %s, %s\n", c.Unit, c.State, phrase.Count(errs, "error"),
+			phrase.Count(warns, "warning"))
 	}
 }
 

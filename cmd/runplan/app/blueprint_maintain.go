@@ -86,7 +86,8 @@ func (a *App) maintain(ctx context.Context, o maintainOptions) error {
 	case problems > 0:
 		return fail(exitCannotRun, fmt.Errorf("%d units could not be checked", problems), "see above why")
 	case found > 0:
-		return fail(exitFailed, fmt.Errorf("%d places differ from the live blueprints", found), "runplan blueprint queue, runplan blueprint check UNIT --live")
+		return fail(exitFailed, fmt.Errorf("%d places differ from the live blueprints", found),
+			"runplan blueprint queue, runplan blueprint check UNIT --live")
 	}
 	return nil
 }
@@ -97,24 +98,28 @@ func (a *App) listTasks(tasks []blueprint.Task, json bool) error {
 	}
 	var rows [][]string
 	for _, t := range tasks {
-		rows = append(rows, []string{t.ID, t.Type, fmt.Sprint(t.Priority), fmt.Sprint(t.Interruptible), fmt.Sprint(t.Seconds), t.What})
+		rows = append(rows, []string{t.ID, t.Type, fmt.Sprint(t.Priority), fmt.Sprint(t.Interruptible), fmt.Sprint(t.Seconds),
+			t.What})
 	}
 	return table(a.Stdout, []string{"task", "type", ">priority", "interruptible", ">seconds", "what"}, rows)
 }
 
-func (a *App) maintainOne(ctx context.Context, p *project, task string, o maintainOptions) (blueprint.Maintained, error) {
+func (a *App) maintainOne(ctx context.Context, p *project, task string, o maintainOptions) (blueprint.Maintained,
+	error) {
 	root := p.repo.Root
 	if task == blueprint.Validation {
-		return blueprint.Validate(ctx, root, time.Now(), func(ctx context.Context, b *blueprint.Blueprint, s blueprint.State) (blueprint.Checked, error) {
-			options, err := a.summaryOptions(ctx, root)
-			if err != nil {
-				return blueprint.Checked{}, err
-			}
-			return blueprint.Check(ctx, b, s, options)
-		})
+		return blueprint.Validate(ctx, root, time.Now(),
+			func(ctx context.Context, b *blueprint.Blueprint, s blueprint.State) (blueprint.Checked, error) {
+				options, err := a.summaryOptions(ctx, root)
+				if err != nil {
+					return blueprint.Checked{}, err
+				}
+				return blueprint.Check(ctx, b, s, options)
+			})
 	}
 	if !p.config.Models.Configured() {
-		return blueprint.Maintained{Task: task, Units: []string{}, Current: []string{}, Problems: []string{}, Skipped: "no model is configured; see runplan init --help"}, nil
+		return blueprint.Maintained{Task: task, Units: []string{}, Current: []string{}, Problems: []string{},
+			Skipped: "no model is configured; see runplan init --help"}, nil
 	}
 	if err := a.trustConfig(p, o.trust); err != nil {
 		return blueprint.Maintained{}, err

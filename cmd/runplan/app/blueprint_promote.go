@@ -100,7 +100,8 @@ func (a *App) blueprintPromote(ctx context.Context, unit string, o blueprintProm
 			if err != nil {
 				return true, "", err
 			}
-			if !slices.ContainsFunc(rows, func(r store.DeployedAdapter) bool { return r.Active && r.Stage == string(training.ExecuteCode) }) {
+			if !slices.ContainsFunc(rows,
+				func(r store.DeployedAdapter) bool { return r.Active && r.Stage == string(training.ExecuteCode) }) {
 				return true, "no adapter writes code here", nil
 			}
 			return graduate.Audit(p.repo.Root, curriculum.CodeArchitect, unit)
@@ -123,13 +124,15 @@ func (a *App) blueprintPromote(ctx context.Context, unit string, o blueprintProm
 func promotionEnded(ctx context.Context, p blueprint.Promotion, err error) error {
 	switch {
 	case ctx.Err() != nil:
-		return fail(exitInterrupted, errors.New("interrupted"), "nothing was promoted unless stage 8 had passed; run it again")
+		return fail(exitInterrupted, errors.New("interrupted"),
+			"nothing was promoted unless stage 8 had passed; run it again")
 	case errors.Is(err, blueprint.ErrNoBlueprint), errors.Is(err, blueprint.ErrUnitName):
 		return noBlueprint(err)
 	case err != nil:
 		return trustTrouble(err)
 	case p.Outcome == blueprint.Waiting:
-		return fail(exitHuman, fmt.Errorf("%s waits for its owner", p.Unit), "runplan blueprint promote %s --signature NAME --reason TEXT; see %s", p.Unit, p.Journal())
+		return fail(exitHuman, fmt.Errorf("%s waits for its owner", p.Unit),
+			"runplan blueprint promote %s --signature NAME --reason TEXT; see %s", p.Unit, p.Journal())
 	case p.Outcome != blueprint.Promoted:
 		return fail(exitFailed, fmt.Errorf("%s is not promoted", p.Unit), "what stopped it is in %s", p.Journal())
 	}
@@ -137,12 +140,14 @@ func promotionEnded(ctx context.Context, p blueprint.Promotion, err error) error
 }
 
 // stageGates returns a function that runs the gates of given families on the whole tree of the repository.
-func (a *App) stageGates(ctx context.Context, p *project) (run func(ctx context.Context, families ...string) (gates.Verdict, error), done func(), err error) {
+func (a *App) stageGates(ctx context.Context,
+	p *project) (run func(ctx context.Context, families ...string) (gates.Verdict, error), done func(), err error) {
 	return a.stageGatesIn(ctx, p, p.repo.Root)
 }
 
 // stageGatesIn does what [App.stageGates] does, for another checkout of the repository.
-func (a *App) stageGatesIn(ctx context.Context, p *project, dir string) (run func(ctx context.Context, families ...string) (gates.Verdict, error), done func(), err error) {
+func (a *App) stageGatesIn(ctx context.Context, p *project,
+	dir string) (run func(ctx context.Context, families ...string) (gates.Verdict, error), done func(), err error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, nil, fail(exitCannotRun, fmt.Errorf("find the runplan executable: %w", err), "")
@@ -158,7 +163,8 @@ func (a *App) stageGatesIn(ctx context.Context, p *project, dir string) (run fun
 	}
 	all := suite.All(dir, settings)
 	hide := a.redactor(p)
-	subject := gates.Subject{Dir: dir, Env: a.Environ, Timeout: time.Duration(p.config.Gates.Timeout), Redact: hide.String, Reaper: reaper}
+	subject := gates.Subject{Dir: dir, Env: a.Environ, Timeout: time.Duration(p.config.Gates.Timeout), Redact: hide.String,
+		Reaper: reaper}
 	run = func(ctx context.Context, families ...string) (gates.Verdict, error) {
 		wanted := slices.DeleteFunc(slices.Clone(all), func(g gates.Gate) bool {
 			family, _, _ := strings.Cut(g.Info().Name, ":")

@@ -114,7 +114,9 @@ func (a *App) blueprintReview(ctx context.Context, unit string, o blueprintRevie
 			return err
 		}
 	}
-	r, err := blueprint.Prepare(ctx, p.repo.Root, blueprint.Options{Unit: unit, State: o.state(), Scope: o.scope, YAML: o.yaml, Reviewer: cmp.Or(o.reviewer, "agent")}, d)
+	r, err := blueprint.Prepare(ctx, p.repo.Root,
+		blueprint.Options{Unit: unit, State: o.state(), Scope: o.scope, YAML: o.yaml, Reviewer: cmp.Or(o.reviewer, "agent")},
+		d)
 	if err != nil {
 		return blueprintTrouble(err)
 	}
@@ -180,7 +182,8 @@ func (a *App) waitForAnswer(p *project, r *blueprint.Review, o blueprintReviewOp
 		why = "as --by-hand says"
 	}
 	return fail(exitHuman, fmt.Errorf("the review of %s waits for an answer: %s", r.Unit, why),
-		"start a new session that knows nothing of how the code came about, give it the prompt, save its answer in a file, then: runplan blueprint review %s%s --answer FILE", r.Unit, live)
+		"start a new session that knows nothing of how the code came about, give it the prompt, save its answer in a file, "+
+			"then: runplan blueprint review %s%s --answer FILE", r.Unit, live)
 }
 
 func (a *App) blueprintAnswer(p *project, unit string, o blueprintReviewOptions) error {
@@ -235,7 +238,8 @@ func (a *App) handleReview(r *blueprint.Review, rec blueprint.Record, o blueprin
 		a.showReview(h)
 	}
 	if rec.Decision == blueprint.Reject {
-		return fail(exitFailed, fmt.Errorf("%s is rejected: %s", rec.ServiceID, rec.DecisionReason), "what is wrong is in %s; correct the code, or the blueprint where that is wrong, and review it again", h.Returned)
+		return fail(exitFailed, fmt.Errorf("%s is rejected: %s", rec.ServiceID, rec.DecisionReason),
+			"what is wrong is in %s; correct the code, or the blueprint where that is wrong, and review it again", h.Returned)
 	}
 	return nil
 }
@@ -245,7 +249,8 @@ func (a *App) showReview(h blueprint.Handled) {
 	out := func(format string, args ...any) { fmt.Fprintf(a.Stdout, format+"\n", args...) }
 	clean := func(s string) string { return ui.Sanitize(redact.Clean(s)) }
 	out("%s  %s (%s)", clean(rec.ServiceID), rec.Decision, clean(rec.DecisionReason))
-	out("fidelity  %.2f, divergence %.2f; the reviewer says %.2f", rec.GroundTruthFidelity, rec.DivergenceScoreFinal, rec.OverallFidelityScore)
+	out("fidelity  %.2f, divergence %.2f; the reviewer says %.2f", rec.GroundTruthFidelity, rec.DivergenceScoreFinal,
+		rec.OverallFidelityScore)
 	for _, d := range rec.Discrepancies {
 		out("%s  %s: %s", d.Severity, d.Dimension, clean(d.BlueprintClaim))
 		out("          code: %s", clean(d.CodeEvidence))
@@ -276,7 +281,8 @@ func blueprintTrouble(err error) error {
 	case errors.As(err, &answer), errors.Is(err, blueprint.ErrAnswer):
 		return fail(exitFailed, err, "the answer must be one JSON object, as the prompt says")
 	case errors.Is(err, blueprint.ErrNothingSeen):
-		return fail(exitCannotRun, err, "a reviewer that sees nothing cannot judge; Python, TypeScript and JavaScript need ast-grep")
+		return fail(exitCannotRun, err,
+			"a reviewer that sees nothing cannot judge; Python, TypeScript and JavaScript need ast-grep")
 	}
 	return noBlueprint(err)
 }

@@ -113,8 +113,8 @@ func completePlan(_ *cobra.Command, args []string, _ string) ([]string, cobra.Sh
 	return []string{"md"}, cobra.ShellCompDirectiveFilterFileExt
 }
 
-// completeAgent completes the names of agents: those that are built in, those of the settings, and the known CLIs. If the
-// settings cannot be read it leaves theirs out, because the command itself reports the error.
+// completeAgent completes the names of agents: those that are built in, those of the settings, and the known CLIs. If
+// the settings cannot be read it leaves theirs out, because the command itself reports the error.
 func (a *App) completeAgent(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	names := []string{
 		cobra.CompletionWithDesc(script.Name, "built in: carries out literal plans"),
@@ -141,7 +141,8 @@ func (a *App) completeAgent(cmd *cobra.Command, _ []string, _ string) ([]string,
 }
 
 // completePlanBatch completes a plan, then the number of one of its batches.
-func (c completer) completePlanBatch(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+func (c completer) completePlanBatch(cmd *cobra.Command, args []string, word string) ([]string,
+	cobra.ShellCompDirective) {
 	if len(args) == 1 {
 		return c.completeBatch(cmd, args, word)
 	}
@@ -159,7 +160,8 @@ func (c completer) completeBatch(cmd *cobra.Command, args []string, word string)
 }
 
 // completeBatchValue completes the values of --model-override and --sample-batch: B3=large, B4=5.
-func (c completer) completeBatchValue(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+func (c completer) completeBatchValue(cmd *cobra.Command, args []string, word string) ([]string,
+	cobra.ShellCompDirective) {
 	batch, _, value := strings.Cut(word, "=")
 	var found []string
 	if value && cmd.Flags().Lookup("model-override") != nil {
@@ -265,7 +267,8 @@ For every new shell:
 		if err := root.GenBashCompletionV2(&text, !bare); err != nil {
 			return err
 		}
-		_, err := io.WriteString(root.OutOrStdout(), bashFunctions+strings.Replace(text.String(), bashMatch, bashMatchPlain, 1))
+		_, err := io.WriteString(root.OutOrStdout(),
+			bashFunctions+strings.Replace(text.String(), bashMatch, bashMatchPlain, 1))
 		return err
 	}
 }

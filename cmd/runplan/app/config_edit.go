@@ -35,9 +35,10 @@ A value that is not valid is refused, and nothing is written. Lists are written 
 func newConfigUnsetCommand(a *App) *cobra.Command {
 	var user bool
 	c := &cobra.Command{
-		Use:               "unset KEY",
-		Short:             "Remove a setting from a file; the default applies again",
-		Long:              `Remove a key from .runplan/config.toml, or from your own file with --user.` + exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun),
+		Use:   "unset KEY",
+		Short: "Remove a setting from a file; the default applies again",
+		Long: `Remove a key from .runplan/config.toml, or from your own file with --user.` +
+			exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun),
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeKeys,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -51,11 +51,15 @@ has the figures: tokens, ref_lines, ref_lines_least, commits, progress_lines, si
 			exitStatus(exitOK, exitUsage, exitCannotRun),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 2 {
-				return usage(fmt.Errorf("%s needs the path of a plan and the number of a batch", cmd.CommandPath()), "see: %s --help", cmd.CommandPath())
+				return usage(fmt.Errorf("%s needs the path of a plan and the number of a batch", cmd.CommandPath()),
+					"see: %s --help", cmd.CommandPath())
 			}
 			return nil
 		},
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.context(cmd.Context(), args[0], args[1], o) },
+		RunE: func(cmd *cobra.Command,
+			args []string) error {
+			return a.context(cmd.Context(), args[0], args[1], o)
+		},
 		ValidArgsFunction: completePlan,
 	}
 	f := cmd.Flags()
@@ -101,7 +105,8 @@ func (a *App) context(ctx context.Context, path, batch string, o contextOptions)
 		return err
 	}
 	s := briefing.Sources{
-		Input: h.input(p.layout, plan, b, filepath.Base(path)), Repo: p.repo, Commit: base, Plan: name, From: h.sum.Base, Run: h.sum.Run, Progress: p.layout.Progress(),
+		Input: h.input(p.layout, plan, b, filepath.Base(path)), Repo: p.repo, Commit: base, Plan: name, From: h.sum.Base,
+		Run: h.sum.Run, Progress: p.layout.Progress(),
 		Failures: p.failures(func(text string) { fmt.Fprintf(a.Stderr, "warning: %s\n", ui.Sanitize(text)) }),
 	}
 	s.Where = a.where(p)
@@ -173,12 +178,14 @@ func batchOf(path string, plan *planparse.Plan, name string) (*planparse.Batch, 
 	if len(found) == 1 {
 		return found[0], nil
 	}
-	return nil, usage(fmt.Errorf("%s has no batch %s", path, ui.Sanitize(name)), "%s", "its batches: "+strings.Join(known, ", "))
+	return nil, usage(fmt.Errorf("%s has no batch %s", path, ui.Sanitize(name)), "%s", "its batches: "+
+		strings.Join(known, ", "))
 }
 
 func contextLimits(c config.Context) briefing.Limits {
 	return briefing.Limits{
-		Tokens: c.Tokens, RefLines: c.RefLines, RefLinesLeast: c.RefLinesLeast, Commits: c.Commits, ProgressLines: c.ProgressLines, Similarity: c.Similarity,
+		Tokens: c.Tokens, RefLines: c.RefLines, RefLinesLeast: c.RefLinesLeast, Commits: c.Commits,
+		ProgressLines: c.ProgressLines, Similarity: c.Similarity,
 	}
 }
 
@@ -248,7 +255,8 @@ const digestBytes = 6 << 10
 
 // input returns the briefing input for the next attempt at a batch.
 func (h past) input(l local.Layout, plan *planparse.Plan, b *planparse.Batch, file string) briefing.Input {
-	in := briefing.Input{PlanTitle: cmp.Or(redact.Clean(plan.Title), file), Preamble: plan.Preamble, Batch: *b, Attempt: 1, Before: h.before}
+	in := briefing.Input{PlanTitle: cmp.Or(redact.Clean(plan.Title), file), Preamble: plan.Preamble, Batch: *b, Attempt: 1,
+		Before: h.before}
 	for _, key := range h.ended {
 		i := slices.IndexFunc(h.sum.Batches, func(s runner.BatchSummary) bool { return s.Key == key })
 		if i >= 0 && key != b.Key {
@@ -264,7 +272,9 @@ func (h past) input(l local.Layout, plan *planparse.Plan, b *planparse.Batch, fi
 			in.AtWork = append(in.AtWork, briefing.OtherOf(other))
 		}
 	}
-	if ev, ok := h.failed[b.Key]; ok && !slices.ContainsFunc(h.sum.Batches, func(s runner.BatchSummary) bool { return s.Key == b.Key && s.State == string(runner.Passed) }) {
+	if ev, ok := h.failed[b.Key]; ok &&
+		!slices.ContainsFunc(h.sum.Batches,
+			func(s runner.BatchSummary) bool { return s.Key == b.Key && s.State == string(runner.Passed) }) {
 		in.Attempt, in.Digest = ev.Attempt+1, gates.Digest(gates.Verdict{Reports: ev.Reports}, digestBytes)
 		patch := filepath.Join(l.Attempt(h.sum.Run, b.Key, ev.Attempt), "changes.patch")
 		if _, err := os.Stat(patch); err == nil {
@@ -352,7 +362,8 @@ func (p *project) failures(note func(string)) *failures.Store {
 // treeAt returns a folder with the files of a commit.
 func (p *project) treeAt(ctx context.Context, commit string) (dir string, done func(), err error) {
 	cannot := func(err error) (string, func(), error) {
-		return "", nil, fail(exitCannotRun, fmt.Errorf("write the files of %s to inspect them: %w", commit[:min(10, len(commit))], err), "")
+		return "", nil, fail(exitCannotRun,
+			fmt.Errorf("write the files of %s to inspect them: %w", commit[:min(10, len(commit))], err), "")
 	}
 	head, _, _ := p.repo.Head(ctx) // "" before the first commit
 	changed, untracked, err := p.repo.Dirty(ctx)
@@ -368,8 +379,10 @@ func (p *project) treeAt(ctx context.Context, commit string) (dir string, done f
 	}
 	dir = filepath.Join(temp, "tree")
 	env := append(slices.Clip(p.repo.Env()), "GIT_INDEX_FILE="+filepath.Join(temp, "index"))
-	for _, args := range [][]string{{"read-tree", commit}, {"checkout-index", "--all", "--quiet", "--prefix=" + filepath.ToSlash(dir) + "/"}} {
-		if _, err := proc.Output(ctx, proc.Cmd{Args: append([]string{"git"}, args...), Dir: p.repo.Root, Env: env}); err != nil {
+	for _, args := range [][]string{{"read-tree", commit},
+		{"checkout-index", "--all", "--quiet", "--prefix=" + filepath.ToSlash(dir) + "/"}} {
+		if _, err := proc.Output(ctx,
+			proc.Cmd{Args: append([]string{"git"}, args...), Dir: p.repo.Root, Env: env}); err != nil {
 			os.RemoveAll(temp)
 			return cannot(err)
 		}

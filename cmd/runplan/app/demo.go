@@ -188,7 +188,9 @@ func (d *demonstration) write(ctx context.Context) error {
 
 // git runs git in the repository of the demonstration and returns what it prints.
 func (d *demonstration) git(ctx context.Context, args ...string) (string, error) {
-	res, err := proc.Run(ctx, proc.Cmd{Args: append([]string{"git"}, args...), Dir: d.repo, Env: d.app.Environ, Limits: proc.Limits{Total: time.Minute}})
+	res, err := proc.Run(ctx,
+		proc.Cmd{Args: append([]string{"git"}, args...), Dir: d.repo, Env: d.app.Environ,
+			Limits: proc.Limits{Total: time.Minute}})
 	if err == nil && res.Exit != 0 {
 		err = fmt.Errorf("git %s: exit status %d: %s", args[0], res.Exit, strings.TrimSpace(string(res.Tail)))
 	}
@@ -199,7 +201,9 @@ func (d *demonstration) git(ctx context.Context, args ...string) (string, error)
 func (d *demonstration) play(ctx context.Context, o demoOptions) error {
 	d.say("")
 	d.say(d.style.Bold("A small project, a plan of six batches, and an agent that makes mistakes."))
-	d.say(d.style.Faint("The agent is a script with prepared answers. The rest is real: worktrees, gates, merge queue, journal."))
+	d.say(
+		d.style.Faint(
+			"The agent is a script with prepared answers. The rest is real: worktrees, gates, merge queue, journal."))
 	if o.serve {
 		ctx, stop := interruptible(ctx)
 		defer stop()
@@ -316,7 +320,8 @@ func (d *demonstration) tell(p *project, s runner.Summary, failed map[string]boo
 		}
 		d.fact(ui.Warn, "batch %s, %s: %d candidates competed", b.Number, b.Title, len(b.Candidates))
 		for _, c := range b.Candidates {
-			d.say("      " + ui.Sanitize(ui.Cut(fmt.Sprintf("c%d %s: %s", c.Number, c.Variant, verdictOf(c)), 100, d.style.Ellipsis())))
+			d.say("      " + ui.Sanitize(
+				ui.Cut(fmt.Sprintf("c%d %s: %s", c.Number, c.Variant, verdictOf(c)), 100, d.style.Ellipsis())))
 		}
 	}
 	d.fact(ui.Warn, "batch %s waited for an approval", s.Batches[len(s.Batches)-1].Number)

@@ -68,14 +68,18 @@ func (a *App) discard(ctx context.Context, p *project, name string, all bool) er
 		return usage(fmt.Errorf("run %s is %s already", s.Run[:8], s.Status), "%s", hint)
 	}
 	why := "discarded by " + p.person(ctx)
-	if err := a.writeAfterwards(ctx, p, runner.Event{Run: s.Run, Kind: runner.Discarded, Reason: why, Commit: s.Commit}); err != nil {
+	if err := a.writeAfterwards(ctx, p,
+		runner.Event{Run: s.Run, Kind: runner.Discarded, Reason: why, Commit: s.Commit}); err != nil {
 		return err
 	}
 	left, err := p.clearAfter(ctx, s.Slug, all)
 	if err != nil {
-		return fail(exitCannotRun, fmt.Errorf("run %s is discarded, but some of its files could not be removed: %w", s.Run[:8], err), "runplan gc tries again")
+		return fail(exitCannotRun,
+			fmt.Errorf("run %s is discarded, but some of its files could not be removed: %w", s.Run[:8], err),
+			"runplan gc tries again")
 	}
-	fmt.Fprintf(a.Stdout, "run %s of %s is discarded: %s of %s merged on %s\n", s.Run[:8], ui.Sanitize(s.Plan), phrase.Count(merged(s), "batch", "batches"), fmt.Sprint(len(s.Batches)), ui.Sanitize(s.Branch))
+	fmt.Fprintf(a.Stdout, "run %s of %s is discarded: %s of %s merged on %s\n", s.Run[:8], ui.Sanitize(s.Plan),
+		phrase.Count(merged(s), "batch", "batches"), fmt.Sprint(len(s.Batches)), ui.Sanitize(s.Branch))
 	for _, x := range left {
 		verb := "removed"
 		if !x.Remove {
@@ -98,8 +102,8 @@ func merged(s runner.Summary) int {
 	return n
 }
 
-// hold finds the run with the given name, locks it and verifies its journal, so that its summary can be believed. It is an
-// error if the run is running, or if the name is the beginning of several ids.
+// hold finds the run with the given name, locks it and verifies its journal, so that its summary can be believed. It is
+// an error if the run is running, or if the name is the beginning of several ids.
 func (a *App) hold(ctx context.Context, p *project, name string) (runner.Summary, *local.Lock, error) {
 	s, err := p.oneRun(ctx, name)
 	if err != nil {
@@ -148,13 +152,15 @@ func (p *project) oneRun(ctx context.Context, name string) (runner.Summary, erro
 	}
 	info, err := p.recall(ctx, s.Run)
 	if err == nil && info.Flags[engineFlag] != "" {
-		return s, usage(fmt.Errorf("run %s belongs to the engine %s, which this command does not reach", s.Run[:8], redact.Clean(info.Flags[engineFlag])), "stop it with: runplan cancel %s", s.Run[:8])
+		return s,
+			usage(fmt.Errorf("run %s belongs to the engine %s, which this command does not reach", s.Run[:8],
+				redact.Clean(info.Flags[engineFlag])), "stop it with: runplan cancel %s", s.Run[:8])
 	}
 	return s, err
 }
 
-// onlyRun returns the run that a name selects among sums, newest first: by plan or slug the newest, by the beginning of its
-// id the only one. path is the name as the path of a plan.
+// onlyRun returns the run that a name selects among sums, newest first: by plan or slug the newest, by the beginning of
+// its id the only one. path is the name as the path of a plan.
 func onlyRun(sums []runner.Summary, name, path string) (runner.Summary, error) {
 	var found []runner.Summary
 	for _, s := range sums {
@@ -171,7 +177,9 @@ func onlyRun(sums []runner.Summary, name, path string) (runner.Summary, error) {
 	case 1:
 		return found[0], nil
 	}
-	return runner.Summary{}, usage(fmt.Errorf("the ids of %d runs begin with %s", len(found), redact.Clean(name)), "give more of the id; runplan status --all lists them")
+	return runner.Summary{},
+		usage(fmt.Errorf("the ids of %d runs begin with %s", len(found), redact.Clean(name)),
+			"give more of the id; runplan status --all lists them")
 }
 
 // writeAfterwards appends an event to the journal of a run that [App.hold] returned.
@@ -218,7 +226,10 @@ func (p *project) leftAfter(ctx context.Context, slug string, all bool) ([]local
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(found, func(a, b local.Leftover) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name)) })
+	slices.SortFunc(found, func(a,
+		b local.Leftover) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
+	})
 	var out []local.Leftover
 	for _, x := range found {
 		if x.Slug != slug {

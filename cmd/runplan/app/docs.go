@@ -14,7 +14,8 @@ import (
 	"github.com/runplan/runplan/internal/config"
 )
 
-// newDocsCommand generates the command line reference and the manual pages from the commands, so that both always agree.
+// newDocsCommand generates the command line reference and the manual pages from the commands, so that both always
+// agree.
 func newDocsCommand() *cobra.Command {
 	var man string
 	c := &cobra.Command{
@@ -57,7 +58,8 @@ func manuals(root *cobra.Command, dir string) error {
 		at = time.Unix(0, 0)
 	}
 	at = at.UTC()
-	return doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "runplan " + version(), Manual: "runplan", Date: &at}, dir)
+	return doc.GenManTree(root,
+		&doc.GenManHeader{Section: "1", Source: "runplan " + version(), Manual: "runplan", Date: &at}, dir)
 }
 
 // reference renders all commands as one page of markdown.
@@ -117,9 +119,12 @@ func overview(b *bytes.Buffer, root *cobra.Command) {
 
 // settings renders the keys of .runplan/config.toml with their defaults.
 func settings(b *bytes.Buffer) {
-	b.WriteString("## Settings\n\nIn `.runplan/config.toml` for a repository, in `$RUNPLAN_HOME/config.toml` (or `runplan/config.toml` in the system's\n" +
-		"folder for configuration) for yourself. A flag wins over a variable, that over the repository's file, that over yours.\n\n" +
-		"| key | default | variable | meaning |\n|---|---|---|---|\n")
+	b.WriteString(
+		"## Settings\n\nIn `.runplan/config.toml` for a repository, in `$RUNPLAN_HOME/config.toml` (or " +
+			"`runplan/config.toml` in the system's\n" +
+			"folder for configuration) for yourself. A flag wins over a variable, that over the repository's file, that over " +
+			"yours.\n\n" +
+			"| key | default | variable | meaning |\n|---|---|---|---|\n")
 	none := config.Loaded{Config: config.Default(), Sources: map[string]string{}}
 	defaults := map[string]config.Value{}
 	for _, v := range none.Values() {

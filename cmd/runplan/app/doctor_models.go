@@ -26,7 +26,8 @@ const modelLook = 5 * time.Second
 func (a *App) examineModels(ctx context.Context, p *project) []checked {
 	m := p.config.Models
 	if !m.Configured() {
-		return []checked{{"models", "skipped", "none configured; plans that agents run need none", "plan, solve, retrieve and enrich need them: a [models] section in .runplan/config.toml"}}
+		return []checked{{"models", "skipped", "none configured; plans that agents run need none",
+			"plan, solve, retrieve and enrich need them: a [models] section in .runplan/config.toml"}}
 	}
 	r, err := p.models(ctx)
 	if err != nil {
@@ -48,7 +49,8 @@ func (a *App) examineModels(ctx context.Context, p *project) []checked {
 	}
 	for _, role := range []llm.Role{llm.Coding, llm.Reasoning} {
 		if m.Coding == "" && role == llm.Coding || m.Reasoning == "" && role == llm.Reasoning {
-			out = append(out, checked{"model", "missing", "none is named for " + string(role), fmt.Sprintf("set models.%s", role)})
+			out = append(out, checked{"model", "missing", "none is named for " + string(role),
+				fmt.Sprintf("set models.%s", role)})
 		}
 	}
 	return out
@@ -61,9 +63,11 @@ func (a *App) examineServer(ctx context.Context, o llm.Options, baseURL string) 
 	var late *llm.TimeoutError
 	switch {
 	case errors.As(err, &down):
-		return checked{"model server", "problem", fmt.Sprintf("%s cannot be reached (%v)", baseURL, down.Err), llm.HintOf(err)}, false
+		return checked{"model server", "problem", fmt.Sprintf("%s cannot be reached (%v)", baseURL, down.Err),
+			llm.HintOf(err)}, false
 	case errors.As(err, &late):
-		return checked{"model server", "error", fmt.Sprintf("%s did not report its version within %s", baseURL, modelLook), "try again, or look at the server's log"}, false
+		return checked{"model server", "error", fmt.Sprintf("%s did not report its version within %s", baseURL, modelLook),
+			"try again, or look at the server's log"}, false
 	case err != nil:
 		return checked{"model server", "error", err.Error(), "is models.base_url an Ollama server?"}, false
 	}
@@ -81,9 +85,12 @@ func examineModel(ctx context.Context, o llm.Options, m llm.Model) checked {
 	case errors.As(err, &missing):
 		return checked{what, "problem", m.Source + "; the server does not have it", llm.HintOf(err)}
 	case errors.As(err, &window):
-		return checked{what, "problem", fmt.Sprintf("%s; it takes %d tokens, and the window is %d", m.Source, info.Context, m.Window), llm.HintOf(err)}
+		return checked{what, "problem",
+			fmt.Sprintf("%s; it takes %d tokens, and the window is %d", m.Source, info.Context, m.Window), llm.HintOf(err)}
 	case errors.As(err, &remote):
-		return checked{what, "problem", fmt.Sprintf("%s; the server would pass prompts on to %s, which runplan refuses", m.Source, info.Remote), llm.HintOf(err)}
+		return checked{what, "problem",
+			fmt.Sprintf("%s; the server would pass prompts on to %s, which runplan refuses", m.Source, info.Remote),
+			llm.HintOf(err)}
 	case err != nil:
 		return checked{what, "error", m.Source + "; " + err.Error(), ""}
 	}
@@ -92,7 +99,8 @@ func examineModel(ctx context.Context, o llm.Options, m llm.Model) checked {
 		context = fmt.Sprintf("it takes %d tokens", info.Context)
 	}
 	if m.Window == 0 {
-		return checked{what, "ok", fmt.Sprintf("%s; %s, and no window is configured", m.Source, context), "set budget.context_window: without it a prompt has the server's own window"}
+		return checked{what, "ok", fmt.Sprintf("%s; %s, and no window is configured", m.Source, context),
+			"set budget.context_window: without it a prompt has the server's own window"}
 	}
 	return checked{what, "ok", fmt.Sprintf("%s; %s, the window is %d", m.Source, context, m.Window), ""}
 }
@@ -112,13 +120,16 @@ func (a *App) examineModelCommand(p *project, list []llm.Model) []checked {
 		shown = checked{shown.What, "problem", prog + " is " + err.Error(), "install " + prog + ", or correct models.command"}
 	}
 	out := []checked{shown}
-	needsName := slices.ContainsFunc(p.config.Models.Command, func(arg string) bool { return strings.Contains(arg, "{model}") })
+	needsName := slices.ContainsFunc(p.config.Models.Command,
+		func(arg string) bool { return strings.Contains(arg, "{model}") })
 	for _, m := range list {
 		switch {
 		case m.Name == "" && needsName:
-			out = append(out, checked{"model", "problem", m.Source + " is not set, and models.command has {model} in it", "set it"})
+			out = append(out, checked{"model", "problem", m.Source + " is not set, and models.command has {model} in it",
+				"set it"})
 		case m.Name != "":
-			out = append(out, checked{"model " + m.Name, "unknown", m.Source + "; whether the program has it is known after the first question", ""})
+			out = append(out, checked{"model " + m.Name, "unknown", m.Source +
+				"; whether the program has it is known after the first question", ""})
 		}
 	}
 	return out
@@ -136,10 +147,11 @@ func (p *project) models(ctx context.Context) (*llm.Router, error) {
 			active[llm.Stage(a.Stage)] = a.Tag
 		}
 	}
-	return llm.NewRouter(p.config.Models, llm.RouterOptions{Window: p.config.Budget.ContextWindow, Adapter: func(s llm.Stage) (string, bool) {
-		tag, ok := active[s]
-		return tag, ok
-	}})
+	return llm.NewRouter(p.config.Models,
+		llm.RouterOptions{Window: p.config.Budget.ContextWindow, Adapter: func(s llm.Stage) (string, bool) {
+			tag, ok := active[s]
+			return tag, ok
+		}})
 }
 
 // modelOutlet reports where questions to models are sent.
@@ -148,7 +160,8 @@ func (p *project) modelOutlet() []outlet {
 	if !m.Configured() {
 		return nil
 	}
-	w := outlet{What: "models", Data: "tasks, and the code of the repository that they need", When: "plan, solve, retrieve, enrich and reviews by models"}
+	w := outlet{What: "models", Data: "tasks, and the code of the repository that they need",
+		When: "plan, solve, retrieve, enrich and reviews by models"}
 	if m.Provider == llm.Command {
 		w.Name, w.To = m.Command[0], "anywhere: the program decides"
 		if len(m.PassEnv) > 0 {

@@ -36,7 +36,8 @@ type outlets struct {
 }
 
 // unseenPrograms explains that the report does not cover the project's own programs.
-const unseenPrograms = "Gates, hooks and the setup of workspaces run the project's own programs, which may send what they like."
+const unseenPrograms = "Gates, hooks and the setup of workspaces run the project's own programs, which may send what " +
+	"they like."
 
 func newEgressCommand(a *App) *cobra.Command {
 	var asJSONFlag bool
@@ -83,21 +84,24 @@ func (a *App) egress(ctx context.Context, p *project) (outlets, error) {
 	o.Ways = append(o.Ways, p.critiqueOutlet(ctx)...)
 	c := p.config
 	if c.Notify.Webhook != "" {
-		w := outlet{What: "notification", Name: "webhook", To: config.HostOf(c.Notify.Webhook), Data: "the events of a run, with reasons", When: "each run", Local: new(bool)}
+		w := outlet{What: "notification", Name: "webhook", To: config.HostOf(c.Notify.Webhook),
+			Data: "the events of a run, with reasons", When: "each run", Local: new(bool)}
 		if u, err := url.Parse(c.Notify.Webhook); err == nil && config.Loopback(u.Hostname()) {
 			w.To, w.Local = w.To+"; what listens there may send it on", nil
 		}
 		o.Ways = append(o.Ways, w)
 	}
 	if len(c.Notify.Command) > 0 {
-		o.Ways = append(o.Ways, outlet{What: "notification", Name: c.Notify.Command[0], To: "anywhere: the program decides", Data: "the events of a run, with reasons", When: "each run"})
+		o.Ways = append(o.Ways, outlet{What: "notification", Name: c.Notify.Command[0], To: "anywhere: the program decides",
+			Data: "the events of a run, with reasons", When: "each run"})
 	}
 	for _, g := range c.Gates.Plugin {
 		data := "the change of a batch"
 		if len(g.Env) > 0 {
 			data += ", and " + strings.Join(g.Env, ", ")
 		}
-		o.Ways = append(o.Ways, outlet{What: "plugin", Name: g.Name, To: "anywhere: the program decides", Data: data, When: "each attempt"})
+		o.Ways = append(o.Ways, outlet{What: "plugin", Name: g.Name, To: "anywhere: the program decides", Data: data,
+			When: "each attempt"})
 	}
 	if c.Run.Land == "pr" {
 		w, err := a.remoteOutlet(ctx, p)
@@ -133,7 +137,8 @@ func leaves(ways []outlet) *bool {
 func (a *App) agentOutlets(p *project) ([]outlet, error) {
 	here := true
 	const data = "briefs, and what it reads of the repository"
-	out := []outlet{{What: "agent", Name: script.Name, To: "this machine: no model is asked", Data: "nothing", When: "plans that spell everything out", Local: &here}}
+	out := []outlet{{What: "agent", Name: script.Name, To: "this machine: no model is asked", Data: "nothing",
+		When: "plans that spell everything out", Local: &here}}
 	chosen := p.config.Run.Agent
 	names := slices.Sorted(maps.Keys(p.config.Agents))
 	if chosen != "" && chosen != auto && chosen != script.Name && !slices.Contains(names, chosen) {
@@ -146,7 +151,8 @@ func (a *App) agentOutlets(p *project) ([]outlet, error) {
 	if len(names) == 0 && (chosen == "" || chosen == auto) {
 		for _, preset := range command.Presets() {
 			if _, err := a.onPath(preset.Program); err == nil {
-				names, when[preset.Name] = []string{preset.Name}, "plans that need a model: none is configured, and it is the first that is installed"
+				names, when[preset.Name] = []string{preset.Name},
+					"plans that need a model: none is configured, and it is the first that is installed"
 				break
 			}
 		}
@@ -172,13 +178,15 @@ func (a *App) agentOutlets(p *project) ([]outlet, error) {
 		c, err := a.commandAgent(p, name)
 		if err != nil {
 			if name == chosen || slices.Contains(p.config.Run.Fallback, name) {
-				out = append(out, outlet{What: "agent", Name: name, To: "nowhere: " + err.Error(), Data: "nothing", When: when[name], Local: &here})
+				out = append(out, outlet{What: "agent", Name: name, To: "nowhere: " + err.Error(), Data: "nothing",
+					When: when[name], Local: &here})
 				continue
 			}
 			return nil, err
 		}
 		reach := command.New(c).Reach()
-		out = append(out, outlet{What: "agent", Name: name, To: reach.To, Data: data, When: cmp.Or(when[name], "with --agent "+name), Local: reach.Local})
+		out = append(out, outlet{What: "agent", Name: name, To: reach.To, Data: data,
+			When: cmp.Or(when[name], "with --agent "+name), Local: reach.Local})
 	}
 	return out, nil
 }
@@ -202,7 +210,9 @@ func (a *App) remoteOutlet(ctx context.Context, p *project) ([]outlet, error) {
 		return nil, err
 	}
 	to, local := remoteAddress(strings.TrimSpace(address))
-	return []outlet{{What: "remote", Name: name, To: a.redactor(p).String(to), Data: "the run branch, and the text of the pull request", When: `runs that land: run.land = "pr"`, Local: &local}}, nil
+	return []outlet{{What: "remote", Name: name, To: a.redactor(p).String(to),
+			Data: "the run branch, and the text of the pull request", When: `runs that land: run.land = "pr"`, Local: &local}},
+		nil
 }
 
 // remoteAddress returns a remote's address without user and password, and whether it is a folder of this machine.
@@ -225,7 +235,8 @@ func (a *App) showEgress(o outlets) error {
 		if w.Local != nil {
 			state = map[bool]string{true: "stays", false: "leaves"}[*w.Local]
 		}
-		rows = append(rows, []string{state, w.What, ui.Sanitize(w.Name), ui.Sanitize(w.To), ui.Sanitize(w.Data), ui.Sanitize(w.When)})
+		rows = append(rows, []string{state, w.What, ui.Sanitize(w.Name), ui.Sanitize(w.To), ui.Sanitize(w.Data),
+			ui.Sanitize(w.When)})
 	}
 	if err := table(a.Stdout, []string{"", "what", "name", "to", "data", "when"}, rows); err != nil {
 		return err

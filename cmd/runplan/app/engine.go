@@ -107,7 +107,8 @@ func (a *App) addEngines(root *cobra.Command) {
 
 // beside wraps a command of the journal so that it also covers runs on other machines. It syncs these runs first, runs
 // the command, and then calls each function in then for each of them.
-func (a *App) beside(do func(*cobra.Command, []string) error, then ...func(context.Context, remoteRun, *store.Journal) error) func(*cobra.Command, []string) error {
+func (a *App) beside(do func(*cobra.Command, []string) error,
+	then ...func(context.Context, remoteRun, *store.Journal) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		e, err := a.remoteHost()
 		if err != nil {
@@ -218,7 +219,8 @@ func (a *App) forward(ctx context.Context, r remoteRun, j *store.Journal) error 
 	}
 	for _, ev := range said {
 		if err := r.Post(ctx, r.id, ev); err != nil {
-			return fail(exitCannotRun, fmt.Errorf("run %s was not notified: %w", r.id[:8], err), "it is stored here; the next command with --engine %s delivers it", a.engine)
+			return fail(exitCannotRun, fmt.Errorf("run %s was not notified: %w", r.id[:8], err),
+				"it is stored here; the next command with --engine %s delivers it", a.engine)
 		}
 	}
 	if len(said) > 0 {
@@ -240,7 +242,8 @@ func (a *App) underWay(ctx context.Context, r remoteRun, _ *store.Journal) error
 }
 
 // openRemote opens an engine for an existing run, without the parts that only a worker needs.
-func (a *App) openRemote(ctx context.Context, e *RemoteHost, p *project, j *store.Journal, info runner.Info, text []byte) (RemoteEngine, error) {
+func (a *App) openRemote(ctx context.Context, e *RemoteHost, p *project, j *store.Journal, info runner.Info,
+	text []byte) (RemoteEngine, error) {
 	plan, err := planparse.Parse(info.Plan, text)
 	if err != nil {
 		return nil, err
@@ -269,7 +272,8 @@ func (x *execution) sameEngine(ctx context.Context) error {
 		return nil
 	}
 	for range local.Events(ctx, x.journal, x.run, 0) {
-		return usage(fmt.Errorf("run %s is on engine %s, not %s", x.run[:8], was, asked), "runplan resume --engine %s, of a runplan that has it", was)
+		return usage(fmt.Errorf("run %s is on engine %s, not %s", x.run[:8], was, asked),
+			"runplan resume --engine %s, of a runplan that has it", was)
 	}
 	return nil // the run is new
 }
@@ -376,7 +380,8 @@ func (a *App) Host(ctx context.Context, h Hosting) (c local.Config, done func(),
 	}
 	reaper.Tag(h.Mark)
 	closers = append(closers, func() { reaper.Close() })
-	x := &execution{app: &b, project: p, plan: plan, text: h.Text, agents: who, options: o, run: h.Run, info: h.Info, journal: journal}
+	x := &execution{app: &b, project: p, plan: plan, text: h.Text, agents: who, options: o, run: h.Run, info: h.Info,
+		journal: journal}
 	c, end, err := x.ready(ctx, self, reaper, newView(&b, o, h.Info))
 	if err != nil {
 		return c, nil, err
@@ -389,7 +394,8 @@ func (a *App) Host(ctx context.Context, h Hosting) (c local.Config, done func(),
 
 // ready builds what carries out the commands of a run: agents, gates, reviews. It also returns a function that ends
 // them.
-func (x *execution) ready(ctx context.Context, self string, reaper *proc.Reaper, view *view) (c local.Config, done func(), err error) {
+func (x *execution) ready(ctx context.Context, self string, reaper *proc.Reaper, view *view) (c local.Config,
+	done func(), err error) {
 	var closers []func()
 	done = func() {
 		for _, f := range slices.Backward(closers) {
@@ -410,7 +416,8 @@ func (x *execution) ready(ctx context.Context, self string, reaper *proc.Reaper,
 		view.Note("agent " + agent.Name() + ": " + x.why)
 	}
 	x.project.config.Gates.StrictAST = x.project.config.Gates.StrictAST || x.options.strictAST
-	settings, closeGates, err := x.app.gateSuite(ctx, x.project, self, x.options.requireTests, reaper, func(string) bool { return true })
+	settings, closeGates, err := x.app.gateSuite(ctx, x.project, self, x.options.requireTests, reaper,
+		func(string) bool { return true })
 	if err != nil {
 		return c, nil, err
 	}

@@ -78,7 +78,8 @@ func (a *App) enrich(ctx context.Context, dir string, o enrichOptions) error {
 		return usage(err, "correct the project's prompts, or remove them")
 	}
 	d := enrich.Deps{
-		Base: r.base, Repo: r.repo, Root: p.repo.Root, Task: newTaskID(), LLM: r.llm, Model: r.router.Model, Margin: p.config.Models.Margin, Log: r.journal,
+		Base: r.base, Repo: r.repo, Root: p.repo.Root, Task: newTaskID(), LLM: r.llm, Model: r.router.Model,
+		Margin: p.config.Models.Margin, Log: r.journal,
 		Prompts: prompts, Redact: r.clean, Now: time.Now,
 		Each: func(done, total int, path string) {
 			fmt.Fprintf(a.Stderr, "%d of %d  %s\n", done, total, ui.Sanitize(path))
@@ -114,8 +115,10 @@ func (a *App) promote(ctx context.Context, p *project, d enrich.Deps) (int, erro
 
 func (a *App) printEnriched(res enrich.Result, o enrichOptions) error {
 	rows := [][]string{
-		{"files in the index", fmt.Sprint(res.Files)}, {"asked about", fmt.Sprint(res.Asked)}, {"known already", fmt.Sprint(res.Current)},
-		{"skipped", fmt.Sprint(len(res.Skipped))}, {"left out by the limit", fmt.Sprint(res.Left)}, {"tokens", tokensOf(res.Tokens)},
+		{"files in the index", fmt.Sprint(res.Files)}, {"asked about", fmt.Sprint(res.Asked)},
+		{"known already", fmt.Sprint(res.Current)},
+		{"skipped", fmt.Sprint(len(res.Skipped))}, {"left out by the limit", fmt.Sprint(res.Left)},
+		{"tokens", tokensOf(res.Tokens)},
 	}
 	if o.promote {
 		rows = append(rows, []string{"copied into the index", fmt.Sprint(res.Promote)})

@@ -133,7 +133,8 @@ func (x *execution) start(ctx context.Context) error {
 	return x.result(res)
 }
 
-func (x *execution) config(settings gates.Settings, journal *store.Journal, agent agents.Agent, v *view) (local.Config, error) {
+func (x *execution) config(settings gates.Settings, journal *store.Journal, agent agents.Agent, v *view) (local.Config,
+	error) {
 	c := x.project.config.Config
 	tournaments, err := x.sampling(c)
 	if err != nil {
@@ -157,7 +158,8 @@ func (x *execution) config(settings gates.Settings, journal *store.Journal, agen
 		},
 		GateConfig: settings, Baseline: c.Gates.Baseline, GateTimeout: time.Duration(c.Gates.Timeout), Format: c.Gates.Format,
 		Copy: c.Workspace.Copy, Setup: c.Workspace.Setup, SetupTime: time.Duration(c.Workspace.SetupTimeout),
-		Context: contextLimits(c.Context), ContextFile: c.Context.File, Where: x.app.where(x.project), Style: func(ctx context.Context, dir string) string {
+		Context: contextLimits(c.Context), ContextFile: c.Context.File, Where: x.app.where(x.project),
+		Style: func(ctx context.Context, dir string) string {
 			text, note, err := x.app.styleOf(ctx, dir)
 			if err != nil {
 				note = "the style of the code could not be determined: " + err.Error()
@@ -167,7 +169,8 @@ func (x *execution) config(settings gates.Settings, journal *store.Journal, agen
 			}
 			return text
 		},
-		MaxTime: cmp.Or(x.options.maxTime, time.Duration(c.Run.MaxTime)), Environ: x.app.Environ, Secrets: x.project.secrets(), Now: time.Now,
+		MaxTime: cmp.Or(x.options.maxTime, time.Duration(c.Run.MaxTime)), Environ: x.app.Environ,
+		Secrets: x.project.secrets(), Now: time.Now,
 		StrictCheckout: c.Run.StrictCheckout,
 		MemoryFloor:    uint64(c.Routing.WorkerMemThresholdGB * (1 << 30)), Memory: routing.AvailableMemory,
 		Notes: x.found, Change: x.change, Redo: x.redo, Observe: v.Event, Line: v.Line, Note: v.Note, Report: x.writeReport,
@@ -180,10 +183,13 @@ func (p *project) gateSettings(self string, requireTests bool) gates.Settings {
 	c := p.config.Gates
 	s := gates.Settings{
 		Detect: c.Detect, RequireTests: c.RequireTests || requireTests, Disable: c.Disable,
-		FlakyReruns: c.FlakyReruns, When: p.when, Overrides: p.overrides, Protected: c.Protected, StrictTypes: c.StrictTypes, MaxFileLines: c.MaxFileLines,
-		MinMemoryMB: c.MinMemoryMB, Memory: routing.AvailableMemory,
-		Acceptance: c.Acceptance.Dir, Engine: []string{self, testscriptCommand}, ChangedTests: gates.ChangedTests(c.Tests.Changed),
-		Promises: gates.Promises{Severity: gates.Severity(c.Plan.Severity), Off: c.Plan.Severity == "off", Timeout: time.Duration(c.Plan.Timeout)},
+		FlakyReruns: c.FlakyReruns, When: p.when, Overrides: p.overrides, Protected: c.Protected, StrictTypes: c.StrictTypes,
+		MaxFileLines: c.MaxFileLines,
+		MinMemoryMB:  c.MinMemoryMB, Memory: routing.AvailableMemory,
+		Acceptance: c.Acceptance.Dir, Engine: []string{self, testscriptCommand},
+		ChangedTests: gates.ChangedTests(c.Tests.Changed),
+		Promises: gates.Promises{Severity: gates.Severity(c.Plan.Severity), Off: c.Plan.Severity == "off",
+			Timeout: time.Duration(c.Plan.Timeout)},
 	}
 	for _, g := range c.Command {
 		s.Commands = append(s.Commands, gates.CommandGate{
@@ -249,7 +255,8 @@ func (x *execution) result(res runner.Result) error {
 		fmt.Fprintf(out, "report: %s\n", filepath.Join(dir, "report.html"))
 		if x.info.Land == "branch" && res.Tip != x.info.Base {
 			fmt.Fprintf(out, "merge it: git merge %s\n", x.info.Branch)
-		} else if x.info.Land == "branch" && slices.ContainsFunc(x.info.Batches, func(b runner.BatchInfo) bool { return b.Skip == "" }) {
+		} else if x.info.Land == "branch" &&
+			slices.ContainsFunc(x.info.Batches, func(b runner.BatchInfo) bool { return b.Skip == "" }) {
 			fmt.Fprintln(out, "nothing to merge: the base already had everything that the plan asks for")
 		}
 	}
@@ -258,7 +265,8 @@ func (x *execution) result(res runner.Result) error {
 		return nil
 	case runner.RunFailed:
 		x.exhausted()
-		return fail(exitFailed, errors.New(res.Reason), "see %s; then: runplan resume %s", filepath.Join(dir, "report.md"), x.run[:8])
+		return fail(exitFailed, errors.New(res.Reason), "see %s; then: runplan resume %s", filepath.Join(dir, "report.md"),
+			x.run[:8])
 	}
 	err := fmt.Errorf("run %s stopped: %s", x.run[:8], res.Stop.Reason)
 	switch res.Stop.Outcome {
@@ -336,7 +344,8 @@ func (x *execution) tickPlan() {
 		}
 	}
 	if merged > 0 && len(lines) == 0 {
-		fmt.Fprintf(x.app.Stderr, "runplan: nothing was ticked: the merged batches have no checkboxes in %s\n", filepath.Base(x.planFile))
+		fmt.Fprintf(x.app.Stderr, "runplan: nothing was ticked: the merged batches have no checkboxes in %s\n",
+			filepath.Base(x.planFile))
 		return
 	}
 	src, err := os.ReadFile(x.planFile)

@@ -55,7 +55,9 @@ func (a *App) runAgentsOf(p *project, path string, agent chosenAgent, others suc
 		}
 	}
 	if len(c.list) == 1 && len(c.left) > 0 && !others.recalled {
-		return c, fail(exitCannotRun, fmt.Errorf("no agent can take over from %s: %s", agent.name, strings.Join(c.left, ", ")), "install one, name others in run.fallback, or choose --on-limit exit or wait")
+		return c, fail(exitCannotRun,
+			fmt.Errorf("no agent can take over from %s: %s", agent.name, strings.Join(c.left, ", ")),
+			"install one, name others in run.fallback, or choose --on-limit exit or wait")
 	}
 	return c, nil // the only name is the agent itself, which is allowed
 }
@@ -120,7 +122,8 @@ func (c runAgents) lines(onLimit string) []string {
 	if onLimit == "wait" {
 		last = "wait for the first limit to end"
 	}
-	out := fmt.Sprintf("Limits: if %s meets one, %s; once all are limited, %s", c.list[0].name, strings.Join(names, ", then "), last)
+	out := fmt.Sprintf("Limits: if %s meets one, %s; once all are limited, %s", c.list[0].name,
+		strings.Join(names, ", then "), last)
 	if len(c.left) > 0 {
 		out += "; left out: " + strings.Join(c.left, ", ")
 	}
@@ -165,5 +168,6 @@ func (l *limitFlags) fallbackAgain(info runner.Info, c config.Run) (successors, 
 // errNoOnLimit reports an invalid value of --on-limit and lists the valid ones.
 func errNoOnLimit(given string) error {
 	words := config.OnLimits()
-	return usage(errors.New("--on-limit "+given+": unknown"), "use %s or %s", strings.Join(words[:len(words)-1], ", "), words[len(words)-1])
+	return usage(errors.New("--on-limit "+given+": unknown"), "use %s or %s", strings.Join(words[:len(words)-1], ", "),
+		words[len(words)-1])
 }

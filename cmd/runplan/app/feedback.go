@@ -42,7 +42,8 @@ asked, and nothing is changed. runplan self-fix process takes it from there. - r
 			if id == "" {
 				id = "fb-" + uuid.NewString()[:8]
 			}
-			w := feedback.Words{ID: id, Body: a.redactor(p).String(text), Severity: feedback.Severity(severity), URL: url, Source: "cli"}
+			w := feedback.Words{ID: id, Body: a.redactor(p).String(text), Severity: feedback.Severity(severity), URL: url,
+				Source: "cli"}
 			if _, ok := a.Getenv("RUNPLAN_BATCH"); ok {
 				w.Source = "agent"
 			}
@@ -112,7 +113,8 @@ func feedbackTrouble(err error, code int) error {
 	case errors.Is(err, store.ErrNoFeedback):
 		return usage(err, "runplan self-fix list shows all feedback")
 	case errors.Is(err, feedback.ErrHistory):
-		return fail(exitCannotRun, err, "the row was not changed; restore a backup of .runplan/feedback.sqlite, or move the file")
+		return fail(exitCannotRun, err,
+			"the row was not changed; restore a backup of .runplan/feedback.sqlite, or move the file")
 	case errors.Is(err, store.ErrFeedbackMoved):
 		return fail(exitLocked, err, "look at it again: runplan self-fix list")
 	}

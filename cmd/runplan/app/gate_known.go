@@ -87,7 +87,8 @@ func contents(dir string) string {
 func (x *inspection) readRules(list []gates.Gate) error {
 	for _, g := range list {
 		name := g.Info().Name
-		if slices.ContainsFunc(x.app.ruleLayers(x.project.repo.Root), func(l ruleLayer) bool { return l.has(name) }) && !cache.Known(g, x.subject) {
+		if slices.ContainsFunc(x.app.ruleLayers(x.project.repo.Root), func(l ruleLayer) bool { return l.has(name) }) &&
+			!cache.Known(g, x.subject) {
 			if err := x.rules.read(name); err != nil {
 				return err
 			}
@@ -115,8 +116,9 @@ func (x *inspection) baselineOf(subject gates.Subject) (*local.Baseline, error) 
 	return &local.Baseline{
 		Home: x.app.cacheDir(), Environ: x.app.Environ,
 		Repo: x.project.repo, Layout: x.project.layout, Settings: x.settings, Subject: subject,
-		Setup: local.Setup{Copy: c.Copy, Command: c.Setup, Timeout: time.Duration(c.SetupTimeout), Env: x.app.Environ, Reaper: reaper},
-		Note:  func(text string) { fmt.Fprintf(x.app.Stderr, "warning: %s\n", ui.Sanitize(text)) },
+		Setup: local.Setup{Copy: c.Copy, Command: c.Setup, Timeout: time.Duration(c.SetupTimeout), Env: x.app.Environ,
+			Reaper: reaper},
+		Note: func(text string) { fmt.Fprintf(x.app.Stderr, "warning: %s\n", ui.Sanitize(text)) },
 		Recall: func(info gates.Info, s gates.Subject) (gates.Report, bool) {
 			if k := x.recordKey(info, s); k != "" {
 				return x.store.Get(k)

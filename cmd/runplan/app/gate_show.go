@@ -27,7 +27,8 @@ type gateResult struct {
 
 func (x *inspection) show(v gates.Verdict) error {
 	if x.options.json {
-		return asJSON(x.app.Stdout, gateResult{v.Status, x.subject.Base, x.subject.Tree, len(x.subject.Changed), v.Tests(), v.Reports})
+		return asJSON(x.app.Stdout,
+			gateResult{v.Status, x.subject.Base, x.subject.Tree, len(x.subject.Changed), v.Tests(), v.Reports})
 	}
 	return x.print(x.app.Stdout, v)
 }
@@ -144,7 +145,8 @@ func findingLines(reports []gates.Report) []string {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b gates.Finding) int {
-		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col), cmp.Compare(a.Rule, b.Rule))
+		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col),
+			cmp.Compare(a.Rule, b.Rule))
 	})
 	var lines []string
 	for _, f := range all {
@@ -159,7 +161,8 @@ func findingLines(reports []gates.Report) []string {
 		if f.Known {
 			severity = "known"
 		}
-		lines = append(lines, fmt.Sprintf("%s: %s %s: %s", ui.Sanitize(at), severity, ui.Sanitize(f.Rule), ui.Sanitize(f.Message)))
+		lines = append(lines, fmt.Sprintf("%s: %s %s: %s", ui.Sanitize(at), severity, ui.Sanitize(f.Rule),
+			ui.Sanitize(f.Message)))
 		if f.Fix != "" {
 			lines = append(lines, "    fix: "+ui.Sanitize(f.Fix))
 		}

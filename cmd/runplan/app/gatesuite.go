@@ -18,7 +18,8 @@ import (
 // gateSuite returns the gate settings of the configuration, with the gates that live as long as the process. These are
 // the rule libraries and the plugins. Libraries are read from the user's checkout, never from a workspace, and only if
 // their gate is enabled. A plugin starts on first use. done ends the plugins.
-func (a *App) gateSuite(ctx context.Context, p *project, self string, requireTests bool, reaper *proc.Reaper, wanted func(gate string) bool) (s gates.Settings, done func(), err error) {
+func (a *App) gateSuite(ctx context.Context, p *project, self string, requireTests bool, reaper *proc.Reaper,
+	wanted func(gate string) bool) (s gates.Settings, done func(), err error) {
 	books := a.ruleBooks(ctx, p)
 	for _, gate := range books.gates() {
 		if wanted(gate) {
@@ -39,7 +40,8 @@ func (a *App) gateSuite(ctx context.Context, p *project, self string, requireTes
 // suiteOf does what [App.gateSuite] does, with rule libraries that are not loaded yet.
 func (a *App) suiteOf(p *project, self string, requireTests bool, books *ruleBooks) (s gates.Settings, done func()) {
 	s = p.gateSettings(self, requireTests)
-	s.More = append(s.More, rules.Lessons(books.lessons), rules.Patterns(books.program, books.patterns, p.config.Gates.StrictAST), blueprint.Gate(books.program))
+	s.More = append(s.More, rules.Lessons(books.lessons),
+		rules.Patterns(books.program, books.patterns, p.config.Gates.StrictAST), blueprint.Gate(books.program))
 	var plugins []*lazyPlugin
 	hide := a.redactor(p)
 	for _, g := range p.config.Gates.Plugin {
@@ -58,7 +60,8 @@ func (a *App) suiteOf(p *project, self string, requireTests bool, books *ruleBoo
 
 func pluginConfig(g config.Plugin) plugin.Config {
 	return plugin.Config{
-		Name: g.Name, Path: g.Path, Command: g.Command, Settings: g.Settings, SHA256: g.SHA256, Env: g.Env, Blocking: g.Blocking,
+		Name: g.Name, Path: g.Path, Command: g.Command, Settings: g.Settings, SHA256: g.SHA256, Env: g.Env,
+		Blocking:     g.Blocking,
 		StartTimeout: time.Duration(g.StartTimeout), CallTimeout: time.Duration(g.Timeout),
 	}
 }
@@ -78,7 +81,8 @@ func (l *lazyPlugin) Info() gates.Info {
 	if l.open != nil {
 		return l.open.Info()
 	}
-	return gates.Info{Name: l.config.Name, Kind: gates.Static, Cost: gates.Cheap, Blocking: l.config.Blocking == nil || *l.config.Blocking, Command: l.config.Path}
+	return gates.Info{Name: l.config.Name, Kind: gates.Static, Cost: gates.Cheap, Blocking: l.config.Blocking == nil ||
+		*l.config.Blocking, Command: l.config.Path}
 }
 
 // Check starts the plugin if necessary, then calls it.

@@ -94,7 +94,8 @@ func (a *App) gcShared(ctx context.Context, p *project, list bool) ([]local.Left
 	for _, x := range found {
 		if x.Remove && !list {
 			if err := d.Remove(ctx, x); err != nil {
-				return nil, fail(exitCannotRun, fmt.Errorf("remove %s %s: %w", x.Kind, x.Name, err), "check that you may push to the shared repository")
+				return nil, fail(exitCannotRun, fmt.Errorf("remove %s %s: %w", x.Kind, x.Name, err),
+					"check that you may push to the shared repository")
 			}
 		}
 	}

@@ -90,7 +90,8 @@ func (a *App) say(ctx context.Context, kind, text string) error {
 		return a.ofUser(err)
 	}
 	defer box.Close()
-	_, ack, err := trust.Enqueue(ctx, box, prompts, trust.Said{Kind: kind, Body: redact.New(a.Environ).String(text), Channel: channel, Repo: root, At: time.Now()})
+	_, ack, err := trust.Enqueue(ctx, box, prompts,
+		trust.Said{Kind: kind, Body: redact.New(a.Environ).String(text), Channel: channel, Repo: root, At: time.Now()})
 	if refused := (*trust.Error)(nil); errors.As(err, &refused) {
 		return usage(err, "%s", refused.Do) // not a question of trust: the text is invalid
 	}
@@ -153,7 +154,8 @@ func (a *App) inboxItems(ctx context.Context, all bool) ([]store.InboxItem, erro
 
 // shownItem removes control codes from text that others wrote. The inbox keeps the original text.
 func shownItem(i store.InboxItem) store.InboxItem {
-	i.Body, i.Reply, i.Outcome, i.Repo = redact.Clean(i.Body), redact.Clean(i.Reply), redact.Clean(i.Outcome), redact.Clean(i.Repo)
+	i.Body, i.Reply, i.Outcome, i.Repo = redact.Clean(i.Body), redact.Clean(i.Reply), redact.Clean(i.Outcome),
+		redact.Clean(i.Repo)
 	return i
 }
 
@@ -165,7 +167,8 @@ func (a *App) showInbox(items []store.InboxItem) error {
 	var rows [][]string
 	for _, i := range items {
 		rows = append(rows, []string{
-			strconv.FormatInt(i.ID, 10), i.Kind, i.At.Local().Format("2006-01-02 15:04"), i.Status, cmp.Or(ui.Sanitize(i.Intent), "-"), repoName(i), ui.Cut(ui.Sanitize(i.Body), cellWidth, "…"),
+			strconv.FormatInt(i.ID, 10), i.Kind, i.At.Local().Format("2006-01-02 15:04"), i.Status,
+			cmp.Or(ui.Sanitize(i.Intent), "-"), repoName(i), ui.Cut(ui.Sanitize(i.Body), cellWidth, "…"),
 		})
 	}
 	return table(a.Stdout, []string{">id", "kind", "at", "status", "intent", "repository", "text"}, rows)
@@ -215,8 +218,9 @@ func newInboxShowCommand(a *App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "show ID",
 		Short: "Print one item of the inbox",
-		Long:  "Print one item of the inbox: what was said, what it was taken for, and what came of it." + exitStatus(exitOK, exitUsage, exitCannotRun),
-		Args:  exactlyOne("the number of an item"),
+		Long: "Print one item of the inbox: what was said, what it was taken for, and what came of it." +
+			exitStatus(exitOK, exitUsage, exitCannotRun),
+		Args: exactlyOne("the number of an item"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := itemID(args[0])
 			if err != nil {
@@ -228,7 +232,8 @@ func newInboxShowCommand(a *App) *cobra.Command {
 					return err
 				}
 				i = shownItem(i)
-				fmt.Fprintf(a.Stdout, "%s %d, %s, by %s%s: %s\n\n%s\n", i.Kind, i.ID, i.At.Local().Format("2006-01-02 15:04"), ui.Sanitize(i.Channel), inRepo(i.Repo), i.Status, strings.TrimRight(i.Body, "\n"))
+				fmt.Fprintf(a.Stdout, "%s %d, %s, by %s%s: %s\n\n%s\n", i.Kind, i.ID, i.At.Local().Format("2006-01-02 15:04"),
+					ui.Sanitize(i.Channel), inRepo(i.Repo), i.Status, strings.TrimRight(i.Body, "\n"))
 				if i.Intent != "" {
 					fmt.Fprintf(a.Stdout, "\ntaken for %s (%d %%): %s\n", ui.Sanitize(i.Intent), *i.Confidence, i.Reply)
 				}
@@ -253,8 +258,9 @@ func newInboxDoneCommand(a *App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "done ID",
 		Short: "Mark an item of the inbox as done",
-		Long:  "Mark an item of the inbox as done. It stays, and runplan inbox --all lists it." + exitStatus(exitOK, exitUsage, exitCannotRun),
-		Args:  exactlyOne("the number of an item"),
+		Long: "Mark an item of the inbox as done. It stays, and runplan inbox --all lists it." +
+			exitStatus(exitOK, exitUsage, exitCannotRun),
+		Args: exactlyOne("the number of an item"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := itemID(args[0])
 			if err != nil {
@@ -295,7 +301,8 @@ It needs [models] in the configuration, and the identity documents that head the
 			return a.processInbox(ctx, given)
 		},
 	}
-	cmd.Flags().StringVar(&given, "trust-config", "", "digest of the repository's configuration, to trust it without a question")
+	cmd.Flags().StringVar(&given, "trust-config", "",
+		"digest of the repository's configuration, to trust it without a question")
 	return cmd
 }
 
@@ -361,7 +368,8 @@ func (a *App) unreadable(ctx context.Context, p *project, id int64, err error) e
 	var answer *llm.AnswerError
 	if errors.As(err, &answer) {
 		raw := ui.Cut(ui.Sanitize(a.redactor(p).String(answer.Raw)), 300, "…")
-		return fail(exitFailed, fmt.Errorf("%w; the answer was: %s", err, raw), "the item stays new; a larger model may keep to the format; the item: runplan inbox show %d", id)
+		return fail(exitFailed, fmt.Errorf("%w; the answer was: %s", err, raw),
+			"the item stays new; a larger model may keep to the format; the item: runplan inbox show %d", id)
 	}
 	return modelTrouble(ctx, err)
 }

@@ -34,8 +34,9 @@ question is medium, a note is low, and --severity says otherwise.` + exitStatus(
 					return err
 				}
 				w := feedback.Words{
-					ID: fmt.Sprintf("inbox-%d", id), Body: i.Body, Severity: feedback.Severity(cmp.Or(severity, string(feedback.SeverityOf(i.Kind)))),
-					Source: fmt.Sprintf("item %d of the inbox", id),
+					ID: fmt.Sprintf("inbox-%d", id), Body: i.Body,
+					Severity: feedback.Severity(cmp.Or(severity, string(feedback.SeverityOf(i.Kind)))),
+					Source:   fmt.Sprintf("item %d of the inbox", id),
 				}
 				if err := a.enqueue(cmd.Context(), p, w, false); err != nil {
 					return err

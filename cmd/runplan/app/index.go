@@ -68,7 +68,8 @@ is interrupted, or stops at a file that cannot be parsed, leaves the last one as
 			return a.index(ctx, repo, o)
 		},
 	}
-	cmd.Flags().BoolVar(&o.continueOnError, "continue-on-error", false, "index the parts of broken files that can be parsed")
+	cmd.Flags().BoolVar(&o.continueOnError, "continue-on-error", false,
+		"index the parts of broken files that can be parsed")
 	cmd.Flags().StringVar(&o.show, "show", "", "index nothing; print the index entry of a file or symbol (* and ? match)")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print a JSON object")
 	return cmd
@@ -100,7 +101,8 @@ func (a *App) index(ctx context.Context, repo *git.Repo, o indexOptions) error {
 		Repo: repo, Store: db, Program: program, ContinueOnError: o.continueOnError, Now: began, Progress: progress.step,
 	})
 	progress.clear()
-	run := store.IndexRun{Repo: repo.Root, Scanned: res.Scanned, Changed: res.Changed, Duration: time.Since(began), Status: indexStatus(ctx, res, err), At: began}
+	run := store.IndexRun{Repo: repo.Root, Scanned: res.Scanned, Changed: res.Changed, Duration: time.Since(began),
+		Status: indexStatus(ctx, res, err), At: began}
 	if logErr := logIndex(ctx, layout.Journal(), run); err == nil && logErr != nil {
 		err = logErr
 	}
@@ -109,7 +111,8 @@ func (a *App) index(ctx context.Context, repo *git.Repo, o indexOptions) error {
 	case ctx.Err() != nil:
 		return fail(exitInterrupted, errors.New("interrupted"), "the last index was not changed; run the command again")
 	case errors.As(err, &broken):
-		return fail(exitFailed, err, "nothing was written; correct the file, or continue without it: runplan index --continue-on-error")
+		return fail(exitFailed, err,
+			"nothing was written; correct the file, or continue without it: runplan index --continue-on-error")
 	case err != nil:
 		return curatedTrouble(err)
 	case o.json:
@@ -201,7 +204,8 @@ func (p *indexProgress) clear() {
 func (a *App) printIndex(res knowledge.Result) error {
 	var rows [][]string
 	for _, l := range res.Languages {
-		rows = append(rows, []string{l.Language, fmt.Sprint(l.Files), fmt.Sprint(l.Changed), fmt.Sprint(l.Partial), fmt.Sprint(l.Skipped)})
+		rows = append(rows, []string{l.Language, fmt.Sprint(l.Files), fmt.Sprint(l.Changed), fmt.Sprint(l.Partial),
+			fmt.Sprint(l.Skipped)})
 	}
 	if err := table(a.Stdout, []string{"language", ">files", ">read", ">partial", ">skipped"}, rows); err != nil {
 		return err
@@ -230,7 +234,8 @@ func (a *App) printIndex(res knowledge.Result) error {
 		fmt.Fprintf(a.Stderr, "skipped: %s\n", res.Note)
 	}
 	fmt.Fprintf(a.Stderr, "%d file(s), %d of them read, %d removed, %d in other languages; %d commit(s) read; %s\n",
-		res.Scanned, res.Changed, res.Deleted, res.Other, res.Commits, ui.Duration(time.Duration(res.Millis)*time.Millisecond))
+		res.Scanned, res.Changed, res.Deleted, res.Other, res.Commits,
+		ui.Duration(time.Duration(res.Millis)*time.Millisecond))
 	return nil
 }
 
@@ -290,7 +295,8 @@ func (a *App) showIndex(ctx context.Context, repo *git.Repo, o indexOptions) err
 		all = append(all, x)
 	}
 	if len(all) == 0 {
-		return fail(exitFailed, fmt.Errorf("the index has no file or symbol %q", o.show), "names of symbols may hold * and ?; to learn what is new: runplan index")
+		return fail(exitFailed, fmt.Errorf("the index has no file or symbol %q", o.show),
+			"names of symbols may hold * and ?; to learn what is new: runplan index")
 	}
 	if o.json {
 		return asJSON(a.Stdout, all)
@@ -327,7 +333,8 @@ func (a *App) printSymbol(x shown) {
 		list []store.Neighbor
 	}{{"uses", x.Uses}, {"used by", x.UsedBy}} {
 		for _, n := range part.list {
-			fmt.Fprintf(a.Stdout, "  %s %s  %s:%d  (%s, %.2f)\n", part.verb, ui.Sanitize(n.Name), ui.Sanitize(n.Path), n.Start, n.Reference, n.Confidence)
+			fmt.Fprintf(a.Stdout, "  %s %s  %s:%d  (%s, %.2f)\n", part.verb, ui.Sanitize(n.Name), ui.Sanitize(n.Path), n.Start,
+				n.Reference, n.Confidence)
 		}
 	}
 }
@@ -337,7 +344,8 @@ func (a *App) printFile(c knowledge.FileContext) {
 	if c.File.Reason != "" {
 		state += ": " + c.File.Reason
 	}
-	fmt.Fprintf(a.Stdout, "%s  %s, %d bytes, %s\n", ui.Sanitize(c.File.Path), c.File.Language, c.File.Size, ui.Sanitize(state))
+	fmt.Fprintf(a.Stdout, "%s  %s, %d bytes, %s\n", ui.Sanitize(c.File.Path), c.File.Language, c.File.Size,
+		ui.Sanitize(state))
 	depth := map[int64]int{}
 	for _, s := range c.Symbols {
 		if s.Parent != 0 {

@@ -16,7 +16,8 @@ import (
 func (a *App) notAnAgent(what string) error {
 	const advice = "run it in your own terminal; runplan note TEXT leaves a note for the owner"
 	if batch, ok := a.Getenv("RUNPLAN_BATCH"); ok {
-		return fail(exitFailed, fmt.Errorf("%s is only for people; this process is part of an attempt at batch %s", what, batch), advice)
+		return fail(exitFailed, fmt.Errorf("%s is only for people; this process is part of an attempt at batch %s", what,
+			batch), advice)
 	}
 	if run, ok := a.Getenv("RUNPLAN_RUN"); ok {
 		return fail(exitFailed, fmt.Errorf("%s is only for people; this process is part of run %s", what, run), advice)
@@ -30,7 +31,8 @@ func (a *App) notAnAgent(what string) error {
 	layouts := []local.Layout{p.layout, local.LayoutOf(filepath.Dir(p.repo.Common))}
 	for _, o := range slices.Concat(local.Owners(layouts[0]), local.Owners(layouts[1])) {
 		if slices.Contains(above, o.PID) {
-			return fail(exitFailed, fmt.Errorf("%s is only for people; this process is part of a run: process %d started it", what, o.PID), advice)
+			return fail(exitFailed, fmt.Errorf("%s is only for people; this process is part of a run: process %d started it",
+				what, o.PID), advice)
 		}
 	}
 	return nil

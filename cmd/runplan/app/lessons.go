@@ -109,9 +109,11 @@ func newLessonsListCommand(a *App) *cobra.Command {
 				if l.Replaces != "" {
 					layer += " (instead of " + l.Replaces + ")"
 				}
-				rows = append(rows, []string{l.ID, string(l.Severity), string(l.Pattern.Type), string(l.Category), measuredOf("lesson/"+l.ID, l.Layer == lessons.BuiltIn().Name), ui.Cut(ui.Sanitize(l.Title), 70, "…"), layer})
+				rows = append(rows, []string{l.ID, string(l.Severity), string(l.Pattern.Type), string(l.Category),
+					measuredOf("lesson/"+l.ID, l.Layer == lessons.BuiltIn().Name), ui.Cut(ui.Sanitize(l.Title), 70, "…"), layer})
 			}
-			if err := table(a.Stdout, []string{"id", "severity", "type", "category", "measured", "title", "layer"}, rows); err != nil {
+			if err := table(a.Stdout, []string{"id", "severity", "type", "category", "measured", "title", "layer"},
+				rows); err != nil {
 				return err
 			}
 			a.tell(lib.Notes)
@@ -205,7 +207,8 @@ and looked for at once; without, it is semantic.` + exitStatus(exitOK, exitUsage
 		},
 	}
 	cmd.Flags().StringVar(&regex, "regex", "", "regular expression (RE2) that finds the mistake")
-	cmd.Flags().StringVar(&severity, "severity", "", "blocker, should-fix, nice-to-have or lesson-learned (default should-fix)")
+	cmd.Flags().StringVar(&severity, "severity", "",
+		"blocker, should-fix, nice-to-have or lesson-learned (default should-fix)")
 	cmd.Flags().StringVar(&category, "category", "", "one of the six categories (default silent-failures)")
 	cmd.Flags().StringSliceVar(&languages, "language", nil, "languages that it applies to (default all)")
 	return cmd
@@ -268,7 +271,8 @@ whose id is taken gets the next free one, unless --keep-ids has it replace the o
 				a.printImport(r)
 			}
 			if err == nil && len(r.Rejected) > 0 {
-				err = fail(exitFailed, fmt.Errorf("%d of %d files could not be imported", rejectedFiles(r), len(r.Imported)+len(r.Known)+rejectedFiles(r)), "the others were imported; correct these and import again")
+				err = fail(exitFailed, fmt.Errorf("%d of %d files could not be imported", rejectedFiles(r),
+					len(r.Imported)+len(r.Known)+rejectedFiles(r)), "the others were imported; correct these and import again")
 			}
 			return err
 		},
@@ -276,7 +280,8 @@ whose id is taken gets the next free one, unless --keep-ids has it replace the o
 	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
 	cmd.Flags().StringVar(&into, "into", "", "folder to write to (default: .runplan/lessons of the repository)")
 	cmd.Flags().BoolVar(&o.KeepIDs, "keep-ids", false, "keep ids, so that lessons replace those of earlier layers")
-	cmd.Flags().StringToStringVar(&o.Categories, "category", nil, "THEIRS=OURS: read a category under another name; may be repeated")
+	cmd.Flags().StringToStringVar(&o.Categories, "category", nil,
+		"THEIRS=OURS: read a category under another name; may be repeated")
 	return cmd
 }
 
@@ -301,5 +306,6 @@ func (a *App) printImport(r lessons.ImportReport) {
 	for _, e := range r.Rejected {
 		fmt.Fprintf(a.Stdout, "rejected: %s\n", ui.Sanitize(e.Error()))
 	}
-	fmt.Fprintf(a.Stderr, "%d imported, %d already present, %d rejected\n", len(r.Imported), len(r.Known), rejectedFiles(r))
+	fmt.Fprintf(a.Stderr, "%d imported, %d already present, %d rejected\n", len(r.Imported), len(r.Known),
+		rejectedFiles(r))
 }

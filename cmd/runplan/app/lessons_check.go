@@ -49,7 +49,8 @@ A blocker fails; should-fix and nice-to-have warn.` + exitStatus(exitOK, exitFai
 				a.printCheckResult(r)
 			}
 			if n := r.Count(lessons.Error); err == nil && n > 0 {
-				err = fail(exitFailed, fmt.Errorf("%d blocker(s)", n), "details: runplan lessons show ID; to accept a place: a comment runplan:ignore ID REASON")
+				err = fail(exitFailed, fmt.Errorf("%d blocker(s)", n),
+					"details: runplan lessons show ID; to accept a place: a comment runplan:ignore ID REASON")
 			}
 			return err
 		},
@@ -61,7 +62,8 @@ A blocker fails; should-fix and nice-to-have warn.` + exitStatus(exitOK, exitFai
 // checkPaths scans the paths of the command line. Paths in the result begin as they were given.
 func (a *App) checkPaths(ctx context.Context, s *lessons.Scanner, paths []string) (sum lessons.Result, err error) {
 	// Use empty lists, so that JSON has [] and not null.
-	sum = lessons.Result{Hits: []lessons.Hit{}, Suppressed: []lessons.Hit{}, Problems: []lessons.Problem{}, Skipped: []lessons.Skip{}}
+	sum = lessons.Result{Hits: []lessons.Hit{}, Suppressed: []lessons.Hit{}, Problems: []lessons.Problem{},
+		Skipped: []lessons.Skip{}}
 	here := mustGetwd()
 	var inside []string
 	for _, p := range paths {
@@ -130,7 +132,8 @@ func (a *App) checkBelow(ctx context.Context, s *lessons.Scanner, dir string, be
 
 func (a *App) printCheckResult(r lessons.Result) {
 	for _, h := range r.Hits {
-		fmt.Fprintf(a.Stdout, "%s:%d:%d: %s: [%s] %s\n", ui.Sanitize(h.Path), h.Line, h.Col, h.Level, h.ID, ui.Sanitize(h.Lesson.Title))
+		fmt.Fprintf(a.Stdout, "%s:%d:%d: %s: [%s] %s\n", ui.Sanitize(h.Path), h.Line, h.Col, h.Level, h.ID,
+			ui.Sanitize(h.Lesson.Title))
 		fmt.Fprintf(a.Stdout, "    %s\n    → %s\n", ui.Sanitize(h.Text), ui.Sanitize(h.Lesson.Fix))
 	}
 	for _, p := range r.Problems {

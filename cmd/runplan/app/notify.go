@@ -35,15 +35,17 @@ docs/notifications.md describes the messages, with examples.`,
 	test := &cobra.Command{
 		Use:   "test",
 		Short: "Send a message to try the hook",
-		Long:  "Send one message of the event test to the hook that is configured, and say what came of it." + exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun),
-		Args:  cobra.NoArgs,
+		Long: "Send one message of the event test to the hook that is configured, and say what came of it." +
+			exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun),
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			p, err := a.openProject(cmd.Context())
 			if err != nil {
 				return err
 			}
 			if !p.notifies() {
-				return usage(errors.New("no notification hook is configured"), "set notify.command or notify.webhook in .runplan/config.toml or in your own file; see docs/notifications.md")
+				return usage(errors.New("no notification hook is configured"),
+					"set notify.command or notify.webhook in .runplan/config.toml or in your own file; see docs/notifications.md")
 			}
 			if err := a.trustConfig(p, given); err != nil {
 				return err
@@ -58,14 +60,16 @@ docs/notifications.md describes the messages, with examples.`,
 			}
 			defer reaper.Close()
 			hook := a.hook(p, reaper, func(string) {})
-			if err := hook.Send(notify.Message{Event: notify.Test, At: time.Now().UTC(), Repository: filepath.Base(p.repo.Root)}); err != nil {
+			if err := hook.Send(notify.Message{Event: notify.Test, At: time.Now().UTC(),
+				Repository: filepath.Base(p.repo.Root)}); err != nil {
 				return fail(exitFailed, fmt.Errorf("the message could not be sent: %s", redact.Clean(hook.Redact(err.Error()))), "")
 			}
 			fmt.Fprintln(a.Stdout, "told")
 			return nil
 		},
 	}
-	test.Flags().StringVar(&given, "trust-config", "", "digest of the repository's configuration, to trust it without a question")
+	test.Flags().StringVar(&given, "trust-config", "",
+		"digest of the repository's configuration, to trust it without a question")
 	cmd.AddCommand(test)
 	return cmd
 }
@@ -81,8 +85,9 @@ func (a *App) hook(p *project, reaper *proc.Reaper, note func(string)) notify.Ho
 	c := p.config.Notify
 	names := slices.Concat([]string{"DISPLAY", "WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS"}, c.PassEnv)
 	return notify.Hook{
-		Command: c.Command, Dir: p.repo.Root, Env: redact.AgentEnv(a.Environ, names), Webhook: c.Webhook, Timeout: time.Duration(c.Timeout),
-		Reaper: reaper, Redact: a.redactor(p).String, Note: note,
+		Command: c.Command, Dir: p.repo.Root, Env: redact.AgentEnv(a.Environ, names), Webhook: c.Webhook,
+		Timeout: time.Duration(c.Timeout),
+		Reaper:  reaper, Redact: a.redactor(p).String, Note: note,
 	}
 }
 
@@ -100,6 +105,7 @@ func (x *execution) openNotifier(reaper *proc.Reaper, v *view) *notify.Notifier 
 		v.Note(text)
 	}
 	return notify.New(notify.Options{
-		Hook: x.app.hook(x.project, reaper, note), Events: x.project.config.Notify.Events, Info: x.info, Repository: filepath.Base(x.project.repo.Root),
+		Hook: x.app.hook(x.project, reaper, note), Events: x.project.config.Notify.Events, Info: x.info,
+		Repository: filepath.Base(x.project.repo.Root),
 	})
 }

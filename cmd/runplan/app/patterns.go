@@ -32,7 +32,8 @@ A comment with the rule and a reason says that a place is meant:
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newPatternsListCommand(a), newPatternsScanCommand(a), newPatternsDiscoverCommand(a), newPatternsGenerateCommand(a))
+	cmd.AddCommand(newPatternsListCommand(a), newPatternsScanCommand(a), newPatternsDiscoverCommand(a),
+		newPatternsGenerateCommand(a))
 	return cmd
 }
 
@@ -88,8 +89,9 @@ func newPatternsListCommand(a *App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the rules with their layer",
-		Long:  "List the rules of all layers. One that takes the place of a rule below it says so." + exitStatus(exitOK, exitUsage),
-		Args:  cobra.NoArgs,
+		Long: "List the rules of all layers. One that takes the place of a rule below it says so." +
+			exitStatus(exitOK, exitUsage),
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, rules, err := a.patternRules(cmd.Context())
 			if err != nil {
@@ -104,7 +106,8 @@ func newPatternsListCommand(a *App) *cobra.Command {
 				if r.Shadows != "" {
 					layer += fmt.Sprintf(" (instead of %s)", r.Shadows)
 				}
-				rows = append(rows, []string{r.ID, string(r.Severity), strings.Join(r.Languages, " "), r.Lesson, measuredOf("pattern/"+r.ID, r.Layer == patterns.BuiltIn), layer, ui.Cut(ui.Sanitize(r.Message), 70, "…")})
+				rows = append(rows, []string{r.ID, string(r.Severity), strings.Join(r.Languages, " "), r.Lesson,
+					measuredOf("pattern/"+r.ID, r.Layer == patterns.BuiltIn), layer, ui.Cut(ui.Sanitize(r.Message), 70, "…")})
 			}
 			return table(a.Stdout, []string{"rule", "severity", "languages", "lesson", "measured", "layer", "message"}, rows)
 		},
@@ -133,7 +136,8 @@ A finding of severity error fails. What was not checked is said.` + exitStatus(e
 			}
 			p, err := a.astGrep(ctx)
 			if errors.Is(err, patterns.ErrMissing) {
-				return fail(exitCannotRun, fmt.Errorf("skipped: %s", patterns.MissingNote), "%s", "nothing was scanned; put ast-grep into PATH, or name it in $"+patterns.EnvVar)
+				return fail(exitCannotRun, fmt.Errorf("skipped: %s", patterns.MissingNote), "%s",
+					"nothing was scanned; put ast-grep into PATH, or name it in $"+patterns.EnvVar)
 			}
 			if err != nil {
 				return err

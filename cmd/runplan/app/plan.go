@@ -53,7 +53,8 @@ func newParseCommand(a *App) *cobra.Command {
 				return err
 			}
 			if len(plan.Errors()) > 0 {
-				return fail(exitUsage, fmt.Errorf("%s cannot be run: %s, see above", args[0], phrase.Count(len(plan.Errors()), "error")), "")
+				return fail(exitUsage, fmt.Errorf("%s cannot be run: %s, see above", args[0],
+					phrase.Count(len(plan.Errors()), "error")), "")
 			}
 			return nil
 		},
@@ -77,7 +78,8 @@ func printCoverage(w io.Writer, path string, c planparse.Coverage) error {
 				who += fmt.Sprintf(" and %d more", n)
 			}
 		}
-		rows = append(rows, []string{fmt.Sprintf("%d-%d", r.First, r.Last), who, ui.Sanitize(r.Why), ui.Cut(ui.Sanitize(r.Text), 50, "…")})
+		rows = append(rows, []string{fmt.Sprintf("%d-%d", r.First, r.Last), who, ui.Sanitize(r.Why),
+			ui.Cut(ui.Sanitize(r.Text), 50, "…")})
 	}
 	if err := table(w, []string{"lines", "who reads them", "why", "first line"}, rows); err != nil {
 		return err
@@ -88,14 +90,17 @@ func printCoverage(w io.Writer, path string, c planparse.Coverage) error {
 
 // coverageShares formats the share of a plan that each parser reads as one line.
 func coverageShares(c planparse.Coverage) string {
-	return fmt.Sprintf("of %s %.0f %% reach a brief, %.0f %% are read by runplan, %.0f %% are of batches that are not run, %.0f %% reach nobody",
+	return fmt.Sprintf(
+		"of %s %.0f %% reach a brief, %.0f %% are read by runplan, %.0f %% are of batches that are not run, %.0f %% reach "+
+			"nobody",
 		phrase.Count(c.Lines, "line"), c.Share(c.Brief), c.Share(c.Runplan), c.Share(c.Skipped), c.Share(c.Nobody))
 }
 
 func printPlan(w io.Writer, path string, p *planparse.Plan) error {
 	c := p.Counts
 	fmt.Fprintf(w, "%s: %s\n", path, ui.Sanitize(p.Title))
-	fmt.Fprintf(w, "format %s: %s, %s, %s (%d ticked), %s\n\n", p.Format, phrase.Count(c.Batches, "batch"), phrase.Count(c.Tasks, "task"),
+	fmt.Fprintf(w, "format %s: %s, %s, %s (%d ticked), %s\n\n", p.Format, phrase.Count(c.Batches, "batch"),
+		phrase.Count(c.Tasks, "task"),
 		phrase.Count(c.Checkboxes, "checkbox", "checkboxes"), c.Checked, phrase.Count(c.Groups, "group"))
 	var rows [][]string
 	for _, b := range p.Batches {
@@ -109,8 +114,10 @@ func printPlan(w io.Writer, path string, p *planparse.Plan) error {
 		if b.Empty {
 			note = routing.EmptyNote
 		}
-		rows = append(rows, []string{b.Number, ui.Cut(ui.Sanitize(b.Title), 60, "…"), fmt.Sprintf("%d/%d", done, len(b.Tasks)),
-			fmt.Sprint(len(b.Files.Create)), fmt.Sprint(len(b.Files.Modify)), fmt.Sprint(len(b.Commands)), fmt.Sprintf("%d-%d", b.StartLine, b.EndLine), note})
+		rows = append(rows, []string{b.Number, ui.Cut(ui.Sanitize(b.Title), 60, "…"),
+			fmt.Sprintf("%d/%d", done, len(b.Tasks)),
+			fmt.Sprint(len(b.Files.Create)), fmt.Sprint(len(b.Files.Modify)), fmt.Sprint(len(b.Commands)),
+			fmt.Sprintf("%d-%d", b.StartLine, b.EndLine), note})
 	}
 	if err := table(w, []string{"batch", "title", "done", "create", "modify", "run", "lines", ""}, rows); err != nil {
 		return err
@@ -188,8 +195,9 @@ func newIntrospectCommand(a *App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "introspect",
 		Short: "Print the state machine of a run",
-		Long:  "Print the loop: seven stages, twenty states and the ways between them, from the very table that the machine runs on." + exitStatus(exitOK),
-		Args:  cobra.NoArgs,
+		Long: "Print the loop: seven stages, twenty states and the ways between them, from the very table that the " +
+			"machine runs on." + exitStatus(exitOK),
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			loop := runner.DefaultLoop()
 			switch {

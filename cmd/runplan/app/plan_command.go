@@ -66,7 +66,9 @@ it down as a plan that it reads back the same. Nothing is run. Read the plan, ch
 	o.budget.add(cmd)
 	f := cmd.Flags()
 	a.repoFlag(f)
-	f.StringVar(&o.from, "from", "", "document to make a plan of, such as a design note; TASK may then be left out (runplan outline does it without a model)")
+	f.StringVar(&o.from, "from", "",
+		"document to make a plan of, such as a design note; TASK may then be left out (runplan outline does it without a "+
+			"model)")
 	f.StringVar(&o.out, "out", "", "output file, or - for standard output (default docs/plans/<date>-<task>.md)")
 	f.BoolVar(&o.force, "force", false, "overwrite an existing file")
 	f.BoolVar(&o.json, "json", false, "print a JSON object")
@@ -149,8 +151,10 @@ func (a *App) askForPlan(ctx context.Context, t *modelTools, s solving, id, task
 		return solver.Planned{}, err
 	}
 	planner := solver.Planner{
-		LLM: t.llm, Model: model, Budget: s.budget, Stages: s.stages, Prompts: t.solver, Retrieve: t.finder(t.journal, retrieve.Retrieve),
-		Log: t.journal, Repo: p.repo.Root, Redact: t.redact.String, Say: func(text string) { fmt.Fprintln(a.Stderr, ui.Sanitize(t.clean(text))) }, Now: time.Now,
+		LLM: t.llm, Model: model, Budget: s.budget, Stages: s.stages, Prompts: t.solver,
+		Retrieve: t.finder(t.journal, retrieve.Retrieve),
+		Log:      t.journal, Repo: p.repo.Root, Redact: t.redact.String,
+		Say: func(text string) { fmt.Fprintln(a.Stderr, ui.Sanitize(t.clean(text))) }, Now: time.Now,
 	}
 	made, err := planner.Plan(ctx, session, id, task, p.repo.Root)
 	return made, errors.Join(err, t.putAway(ctx, session, id))
@@ -225,7 +229,8 @@ func (a *App) showMade(path, id string, made solver.Planned, json bool) error {
 	shown := shownPath(path)
 	if json {
 		out := madePlan{
-			Task: id, Path: shown, Plan: made.Artifact, Model: made.Model, Context: append([]string{}, made.Context.Paths()...), Calls: made.Calls, Tokens: made.Tokens,
+			Task: id, Path: shown, Plan: made.Artifact, Model: made.Model, Context: append([]string{}, made.Context.Paths()...),
+			Calls: made.Calls, Tokens: made.Tokens,
 			LatencyMS: made.Took.Milliseconds(),
 		}
 		if path == "" {

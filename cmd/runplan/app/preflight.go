@@ -37,7 +37,9 @@ func (a *App) preflight(ctx context.Context, p *project, plan string, info runne
 		return err
 	}
 	if len(changed) > 0 && info.Land == "ff" && !o.json {
-		fmt.Fprintf(a.Stderr, "commit or stash what you changed before the run ends: it lands on %s only if the checkout has no changes\n", info.BaseBranch)
+		fmt.Fprintf(a.Stderr,
+			"commit or stash what you changed before the run ends: it lands on %s only if the checkout has no changes\n",
+			info.BaseBranch)
 	}
 	if info.Land == "pr" {
 		if err := a.canOpenRequest(ctx, p, o.json); err != nil {
@@ -87,9 +89,11 @@ func (a *App) canOpenRequest(ctx context.Context, p *project, quiet bool) error 
 	if err != nil {
 		return err
 	}
-	if _, err := p.repo.Run(ctx, "push", "--dry-run", "--quiet", "--no-verify", to, "HEAD:refs/heads/runplan/preflight"); err != nil {
+	if _, err := p.repo.Run(ctx, "push", "--dry-run", "--quiet", "--no-verify", to,
+		"HEAD:refs/heads/runplan/preflight"); err != nil {
 		return fail(exitCannotRun, fmt.Errorf("--land pr needs a remote to push to, and %s refuses: %w", to, err),
-			"check the remote and your permissions: git push --dry-run %s; or leave the work on the run branch: --land branch", to)
+			"check the remote and your permissions: git push --dry-run %s; or leave the work on the run branch: --land branch",
+			to)
 	}
 	if _, err := a.onPath("gh"); err != nil {
 		if !quiet {
@@ -97,7 +101,8 @@ func (a *App) canOpenRequest(ctx context.Context, p *project, quiet bool) error 
 		}
 		return nil
 	}
-	if _, err := proc.Output(ctx, proc.Cmd{Args: []string{"gh", "auth", "status"}, Dir: p.repo.Root, Env: p.repo.Env()}); err != nil {
+	if _, err := proc.Output(ctx,
+		proc.Cmd{Args: []string{"gh", "auth", "status"}, Dir: p.repo.Root, Env: p.repo.Env()}); err != nil {
 		return fail(exitCannotRun, fmt.Errorf("--land pr needs gh to be signed in: %w", err),
 			"sign in: gh auth login; or leave the work on the run branch: --land branch")
 	}

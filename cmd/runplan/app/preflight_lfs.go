@@ -12,7 +12,8 @@ import (
 // largeFiles checks that git-lfs is installed if the repository uses it. Otherwise git would fail later, when it
 // creates a workspace or commits the agent's work. The agent would have been paid for nothing.
 func (a *App) largeFiles(ctx context.Context, p *project, quiet bool) error {
-	if uses, err := asked(p.repo.Run(ctx, "grep", "-l", "-E", `^[^#]*[[:space:]]filter=lfs([[:space:]]|$)`, "HEAD", "--", ":(top,glob)**/.gitattributes")); err != nil {
+	if uses, err := asked(p.repo.Run(ctx, "grep", "-l", "-E", `^[^#]*[[:space:]]filter=lfs([[:space:]]|$)`, "HEAD", "--",
+		":(top,glob)**/.gitattributes")); err != nil {
 		return fail(exitCannotRun, fmt.Errorf("look for files of git-lfs in .gitattributes: %w", err), "")
 	} else if !uses {
 		return nil
@@ -26,10 +27,15 @@ func (a *App) largeFiles(ctx context.Context, p *project, quiet bool) error {
 	}
 	switch {
 	case strings.Contains(filters, " git-lfs "):
-		return fail(exitCannotRun, errors.New("the repository keeps files in git-lfs (.gitattributes: filter=lfs), and git-lfs is not installed: git cannot add the files of an agent"),
+		return fail(exitCannotRun,
+			errors.New(
+				"the repository keeps files in git-lfs (.gitattributes: filter=lfs), and git-lfs is not installed: git cannot "+
+					"add the files of an agent"),
 			"install git-lfs (https://git-lfs.com), then run the plan again")
 	case filters == "" && !quiet:
-		fmt.Fprintln(a.Stderr, "warning: the repository keeps files in git-lfs (.gitattributes: filter=lfs), and git-lfs is not installed: agents see pointers in their place, and what they add is committed whole; install git-lfs, then: git lfs install")
+		fmt.Fprintln(a.Stderr,
+			"warning: the repository keeps files in git-lfs (.gitattributes: filter=lfs), and git-lfs is not installed: "+
+				"agents see pointers in their place, and what they add is committed whole; install git-lfs, then: git lfs install")
 	}
 	return nil // another program is configured in its place
 }

@@ -11,7 +11,8 @@ import (
 
 // errNoTier reports a missing tier argument.
 func errNoTier(cmd *cobra.Command) error {
-	return usage(errors.New("which tier is not given"), "%s --to-tier N …; runplan trust lists the tiers", cmd.CommandPath())
+	return usage(errors.New("which tier is not given"), "%s --to-tier N …; runplan trust lists the tiers",
+		cmd.CommandPath())
 }
 
 func newPromoteCommand(a *App) *cobra.Command {

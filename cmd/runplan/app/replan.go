@@ -45,7 +45,8 @@ type planRow struct {
 
 // replan matches the batches of a changed plan with those of the run, and decides what happens to each. Matched
 // batches get the keys that the run uses.
-func (a *App) replan(ctx context.Context, p *project, then, plan *planparse.Plan, sum runner.Summary, info runner.Info, o *runOptions) (replanned, error) {
+func (a *App) replan(ctx context.Context, p *project, then, plan *planparse.Plan, sum runner.Summary, info runner.Info,
+	o *runOptions) (replanned, error) {
 	r := replanned{info: info}
 	m := matchBatches(then, plan, sum, info)
 	r.info.Keys = map[string]string{}
@@ -86,8 +87,9 @@ func (a *App) replan(ctx context.Context, p *project, then, plan *planparse.Plan
 // earlier change removed may be back.
 func matchBatches(then, plan *planparse.Plan, sum runner.Summary, info runner.Info) matching {
 	m := matching{
-		changes: planparse.Compare(then, plan), was: map[string]runner.BatchInfo{}, states: map[string]string{}, gone: map[string]runner.BatchInfo{},
-		of: map[*planparse.Batch]runner.BatchInfo{}, keys: map[string]string{},
+		changes: planparse.Compare(then, plan), was: map[string]runner.BatchInfo{}, states: map[string]string{},
+		gone: map[string]runner.BatchInfo{},
+		of:   map[*planparse.Batch]runner.BatchInfo{}, keys: map[string]string{},
 		runKey: func(b *planparse.Batch) string { return cmp.Or(info.Keys[b.Key], b.Key) },
 	}
 	for _, b := range info.Batches {
@@ -184,7 +186,8 @@ func freeKey(key string, was map[string]runner.BatchInfo, given map[string]strin
 
 // routedAgain recomputes dependencies, agent and skipping for each batch of a changed plan. The mode and the number of
 // workers stay.
-func (a *App) routedAgain(ctx context.Context, p *project, plan *planparse.Plan, info runner.Info, o *runOptions) ([]runner.BatchInfo, error) {
+func (a *App) routedAgain(ctx context.Context, p *project, plan *planparse.Plan, info runner.Info,
+	o *runOptions) ([]runner.BatchInfo, error) {
 	flags := o.route
 	flags.from, flags.to = info.Flags["from"], info.Flags["to"]
 	flags.mode = info.Mode

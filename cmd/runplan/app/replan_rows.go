@@ -17,7 +17,8 @@ import (
 
 // removed adds the row of a batch that the plan no longer has.
 func (r *replanned) removed(b runner.BatchInfo, state string, line int) {
-	row := planRow{rule: "plan-batch-removed", number: b.Number, title: b.Title, what: "removed", line: line, batches: true}
+	row := planRow{rule: "plan-batch-removed", number: b.Number, title: b.Title, what: "removed", line: line,
+		batches: true}
 	switch runner.Status(state) {
 	case runner.Passed:
 		row.then = "its work stays merged"
@@ -31,8 +32,10 @@ func (r *replanned) removed(b runner.BatchInfo, state string, line int) {
 }
 
 // added adds the row of a batch that the run does not know.
-func (r *replanned) added(c planparse.Change, b *runner.BatchInfo, state func(*planparse.Batch) string, redo map[string]bool) {
-	row := planRow{rule: "plan-batch-new", number: c.New.Number, title: b.Title, what: "new", line: c.New.StartLine, then: "will run", batches: true}
+func (r *replanned) added(c planparse.Change, b *runner.BatchInfo, state func(*planparse.Batch) string,
+	redo map[string]bool) {
+	row := planRow{rule: "plan-batch-new", number: c.New.Number, title: b.Title, what: "new", line: c.New.StartLine,
+		then: "will run", batches: true}
 	merged := func(b *planparse.Batch) bool { return state(b) == string(runner.Passed) }
 	names := func(list []*planparse.Batch) string {
 		var out []string
@@ -133,7 +136,8 @@ func (r replanned) summary() string {
 	}
 	var out []string
 	for _, k := range []struct{ rule, word string }{
-		{"plan-batch-changed-after-merge", "changed after merge"}, {"plan-batch-changed", "changed"}, {"plan-batch-reworded", "reworded"},
+		{"plan-batch-changed-after-merge", "changed after merge"}, {"plan-batch-changed", "changed"},
+		{"plan-batch-reworded", "reworded"},
 		{"plan-batch-moved", "renumbered"}, {"plan-batch-new", "new"}, {"plan-batch-removed", "removed"},
 	} {
 		if n := count[k.rule]; n > 0 {
@@ -164,7 +168,8 @@ func (r replanned) report(path string) gates.Report {
 		out.Findings = append(out.Findings, f)
 	}
 	if r.note != "" {
-		out.Findings = append(out.Findings, gates.Finding{Rule: "plan-preamble", Path: path, Severity: gates.Note, Message: r.note})
+		out.Findings = append(out.Findings,
+			gates.Finding{Rule: "plan-preamble", Path: path, Severity: gates.Note, Message: r.note})
 	}
 	return out
 }
@@ -180,7 +185,8 @@ func (a *App) showReplanned(r replanned, path string, o *runOptions) error {
 	}
 	var rows [][]string
 	for _, row := range r.rows {
-		rows = append(rows, []string{ui.Sanitize(row.number), ui.Cut(ui.Sanitize(row.title), 40, "…"), ui.Sanitize(row.what), ui.Sanitize(row.then)})
+		rows = append(rows, []string{ui.Sanitize(row.number), ui.Cut(ui.Sanitize(row.title), 40, "…"), ui.Sanitize(row.what),
+			ui.Sanitize(row.then)})
 	}
 	if len(rows) > 0 {
 		if err := table(w, []string{"batch", "title", "what was changed", "what happens"}, rows); err != nil {

@@ -41,10 +41,12 @@ would happen to it. --accept-changes goes on as the table says.` +
 	o.common(cmd)
 	o.ofAgent(cmd)
 	f := cmd.Flags()
-	f.BoolVar(&o.accept, "accept-changes", false, "continue with the changed plan; merged batches stay merged, new ones run, removed ones do not")
+	f.BoolVar(&o.accept, "accept-changes", false,
+		"continue with the changed plan; merged batches stay merged, new ones run, removed ones do not")
 	f.StringSliceVar(&o.redo, "redo", nil, "numbers of merged batches to run again, separated by commas")
 	f.BoolVar(&o.dryRun, "dry-run", false, "show the effect of a changed plan on each batch, and stop")
-	cmd.Flags().BoolVar(&o.acceptConfig, "accept-config", false, "continue with the configuration as it is now, although it changed after the run started")
+	cmd.Flags().BoolVar(&o.acceptConfig, "accept-config", false,
+		"continue with the configuration as it is now, although it changed after the run started")
 	return cmd
 }
 
@@ -84,8 +86,10 @@ func (a *App) resumeRun(ctx context.Context, name string, o runOptions) error {
 	if dir, err := p.checkedOut(ctx, info.Branch); err != nil {
 		return err
 	} else if dir != "" {
-		return usage(fmt.Errorf("%s is checked out in %s, and the run moves that branch: new files would look deleted there", info.Branch, dir),
-			"check out another branch there, such as git checkout %s; then: runplan resume %s", cmp.Or(info.BaseBranch, "--detach"), sum.Run[:8])
+		return usage(fmt.Errorf("%s is checked out in %s, and the run moves that branch: new files would look deleted there",
+			info.Branch, dir),
+			"check out another branch there, such as git checkout %s; then: runplan resume %s",
+			cmp.Or(info.BaseBranch, "--detach"), sum.Run[:8])
 	}
 	o.take(info.Flags)
 	p.solver = o.solver
@@ -137,7 +141,8 @@ func (a *App) resumeRun(ctx context.Context, name string, o runOptions) error {
 	if err := p.layout.Make(); err != nil {
 		return fail(exitCannotRun, err, "")
 	}
-	x := &execution{app: a, project: p, plan: plan, planFile: file, text: text, agents: who, options: o, run: sum.Run, info: info, why: why, found: found, change: change, redo: redo}
+	x := &execution{app: a, project: p, plan: plan, planFile: file, text: text, agents: who, options: o, run: sum.Run,
+		info: info, why: why, found: found, change: change, redo: redo}
 	return x.start(ctx)
 }
 
@@ -183,7 +188,8 @@ func (a *App) unfinished(ctx context.Context, p *project, name string) (runner.S
 			return s, nil
 		}
 		if s.Status == runner.RunDiscarded && name != "" {
-			return s, usage(fmt.Errorf("run %s is not resumed: %s", s.Run[:8], redact.Clean(s.Reason)), "start afresh: %s", afresh(s.Agent, s.Plan))
+			return s, usage(fmt.Errorf("run %s is not resumed: %s", s.Run[:8], redact.Clean(s.Reason)), "start afresh: %s",
+				afresh(s.Agent, s.Plan))
 		}
 		finished = true
 		if name != "" {

@@ -37,11 +37,13 @@ func (a *App) sameConfig(p *project, info *runner.Info, accept bool) error {
 		} else {
 			where = c.Old.From
 		}
-		lines = append(lines, fmt.Sprintf("  %s: %s → %s (%s %s)", redact.Clean(c.Key), said(c.Old), said(c.New), from, redact.Clean(p.rel(where))))
+		lines = append(lines, fmt.Sprintf("  %s: %s → %s (%s %s)", redact.Clean(c.Key), said(c.Old), said(c.New), from,
+			redact.Clean(p.rel(where))))
 	}
 	text := strings.Join(lines, "\n")
 	if !accept {
-		return usage(fmt.Errorf("%w:\n%s", errConfigChanged, text), "undo the change; or continue with the current settings: runplan resume --accept-config")
+		return usage(fmt.Errorf("%w:\n%s", errConfigChanged, text),
+			"undo the change; or continue with the current settings: runplan resume --accept-config")
 	}
 	fmt.Fprintf(a.Stderr, "runplan: continues with a changed configuration:\n%s\n", text)
 	info.Settings, info.ConfigDigest = settingsOf(now), config.DigestOf(now)

@@ -103,7 +103,8 @@ func (a *App) where(p *project) func(context.Context, string) ([]string, error) 
 }
 
 // openAsking does what [App.openRetrieval] does, without a log. A run has its own log.
-func (a *App) openAsking(ctx context.Context, p *project, role llm.Role, window int, reaper *proc.Reaper) (*retrieval, error) {
+func (a *App) openAsking(ctx context.Context, p *project, role llm.Role, window int, reaper *proc.Reaper) (*retrieval,
+	error) {
 	r := &retrieval{project: p, redact: a.redactor(p), environ: a.Environ}
 	if err := r.openIndex(ctx); err != nil {
 		return nil, err
@@ -175,7 +176,8 @@ func (r *retrieval) deps(c llm.Completer, log retrieve.Log, s retrieve.Session) 
 
 // putAway closes the session of a task. Its contents move to the log.
 func (r *retrieval) putAway(ctx context.Context, s io.Closer, task string) error {
-	return errors.Join(s.Close(), r.journal.ArchiveSession(context.WithoutCancel(ctx), r.project.layout.Sessions(), task, time.Now()))
+	return errors.Join(s.Close(),
+		r.journal.ArchiveSession(context.WithoutCancel(ctx), r.project.layout.Sessions(), task, time.Now()))
 }
 
 // clean makes foreign text safe to store and show.
@@ -233,15 +235,18 @@ func modelTrouble(ctx context.Context, err error) error {
 		return fail(exitInterrupted, errors.New("interrupted"), "")
 	case errors.As(err, &known):
 		return err
-	case errors.Is(err, llm.ErrNoModels), errors.As(err, &missing), errors.As(err, &unset), errors.As(err, &unknown), errors.As(err, &stage):
+	case errors.Is(err, llm.ErrNoModels), errors.As(err, &missing), errors.As(err, &unset), errors.As(err, &unknown),
+		errors.As(err, &stage):
 		return usage(err, "")
 	case errors.As(err, &nothing):
-		return fail(exitFailed, err, "name a file or symbol, or use words of the code; if the code is newer than the index: runplan index")
+		return fail(exitFailed, err,
+			"name a file or symbol, or use words of the code; if the code is newer than the index: runplan index")
 	case errors.Is(err, retrieve.ErrNoIndex):
 		return usage(err, "run: runplan index")
 	case errors.As(err, &answer):
 		raw := ui.Cut(strings.Join(strings.Fields(redact.New(nil).String(redact.Clean(answer.Raw))), " "), 300, "…")
-		return fail(exitFailed, fmt.Errorf("%w; the answer was: %s", err, raw), "the whole of it is in .runplan/raw.sqlite; a larger model may keep to the form")
+		return fail(exitFailed, fmt.Errorf("%w; the answer was: %s", err, raw),
+			"the whole of it is in .runplan/raw.sqlite; a larger model may keep to the form")
 	}
 	hint := llm.HintOf(err)
 	if strings.Contains(err.Error(), hint) {

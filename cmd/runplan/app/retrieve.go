@@ -119,7 +119,8 @@ func (a *App) retrieve(ctx context.Context, cmd *cobra.Command, task string, o r
 		coder = model.Label()
 	}
 	start := store.Task{
-		ID: id, Repo: p.repo.Root, Mode: store.ModeRetrieve, Model: coder, Window: budget.Window, Reserved: budget.Reserved, Stages: stages, Plan: o.plan, At: time.Now(),
+		ID: id, Repo: p.repo.Root, Mode: store.ModeRetrieve, Model: coder, Window: budget.Window, Reserved: budget.Reserved,
+		Stages: stages, Plan: o.plan, At: time.Now(),
 	}
 	if err := r.journal.StartTask(ctx, start); err != nil {
 		return err
@@ -130,8 +131,10 @@ func (a *App) retrieve(ctx context.Context, cmd *cobra.Command, task string, o r
 	}
 	deps := r.deps(r.llm, r.journal, session)
 	deps.Info = func(text string) { fmt.Fprintf(a.Stderr, "note: %s\n", ui.Sanitize(text)) }
-	pkg, err := retrieve.Retrieve(ctx, deps, retrieve.Request{Task: id, Text: task, Dir: p.repo.Root, Stages: stages, Budget: budget, Files: files})
-	err = errors.Join(err, r.putAway(ctx, session, id), r.journal.FinishTask(context.WithoutCancel(ctx), id, store.TaskEnd{Success: err == nil}))
+	pkg, err := retrieve.Retrieve(ctx, deps,
+		retrieve.Request{Task: id, Text: task, Dir: p.repo.Root, Stages: stages, Budget: budget, Files: files})
+	err = errors.Join(err, r.putAway(ctx, session, id),
+		r.journal.FinishTask(context.WithoutCancel(ctx), id, store.TaskEnd{Success: err == nil}))
 	if err != nil {
 		return modelTrouble(ctx, err)
 	}
@@ -156,15 +159,18 @@ func (a *App) printPackage(pkg retrieve.Package, o retrieveOptions) error {
 		if what == "" {
 			what = "(" + x.Kind + ")"
 		}
-		rows = append(rows, []string{fmt.Sprint(x.Tier), ui.Sanitize(x.Path), ui.Sanitize(what), string(x.Detail), fmt.Sprint(x.Tokens), ui.Sanitize(x.Why)})
+		rows = append(rows, []string{fmt.Sprint(x.Tier), ui.Sanitize(x.Path), ui.Sanitize(what), string(x.Detail),
+			fmt.Sprint(x.Tokens), ui.Sanitize(x.Why)})
 	}
 	if err := table(a.Stdout, []string{">tier", "file", "symbol", "detail", ">tokens", "why"}, rows); err != nil {
 		return err
 	}
 	for _, d := range pkg.Dropped {
-		fmt.Fprintf(a.Stderr, "left out: %s: %s\n", ui.Sanitize(strings.TrimSuffix(d.Path+" "+d.Symbol, " ")), ui.Sanitize(d.Reason))
+		fmt.Fprintf(a.Stderr, "left out: %s: %s\n", ui.Sanitize(strings.TrimSuffix(d.Path+" "+d.Symbol, " ")),
+			ui.Sanitize(d.Reason))
 	}
-	fmt.Fprintf(a.Stderr, "%d piece(s) of %d file(s), %d of %d tokens; task %s\n", len(pkg.Parts), len(pkg.Paths()), pkg.Tokens, pkg.Budget, pkg.Task)
+	fmt.Fprintf(a.Stderr, "%d piece(s) of %d file(s), %d of %d tokens; task %s\n", len(pkg.Parts), len(pkg.Paths()),
+		pkg.Tokens, pkg.Budget, pkg.Task)
 	return nil
 }
 

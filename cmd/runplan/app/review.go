@@ -112,7 +112,8 @@ func (a *App) review(ctx context.Context, o reviewOptions) error {
 	}
 	x := &inspection{
 		app: a, project: p, self: self, reaper: &lateReaper{self: self}, tree: make(chan written, 1),
-		options: gateOptions{base: o.base, baseline: o.base != "", json: o.json, noCache: o.noCache, sarif: o.sarif, junit: o.junit},
+		options: gateOptions{base: o.base, baseline: o.base != "", json: o.json, noCache: o.noCache, sarif: o.sarif,
+			junit: o.junit},
 	}
 	defer x.reaper.Close()
 	go func() { x.tree <- writtenAt(ctx, p.repo, o.base) }()
@@ -182,7 +183,8 @@ func smallText(file, what string) (string, error) {
 		return "", usage(fmt.Errorf("read %s: %w", what, err), "")
 	}
 	if len(data) > mostText {
-		return "", usage(fmt.Errorf("read %s: %s is longer than %d KiB", what, ui.Sanitize(file), mostText>>10), "reviewers get the whole file; shorten it")
+		return "", usage(fmt.Errorf("read %s: %s is longer than %d KiB", what, ui.Sanitize(file), mostText>>10),
+			"reviewers get the whole file; shorten it")
 	}
 	return string(data), nil
 }
@@ -231,7 +233,8 @@ func (x *inspection) review(ctx context.Context, in review.Input) error {
 	if err := x.showReview(v); err != nil {
 		return err
 	}
-	if err := x.export(report.Run{Version: version(), Verdict: gates.Verdict{Status: statusOf(v), Reports: v.Reports()}, Base: x.subject.Base}); err != nil {
+	if err := x.export(report.Run{Version: version(), Verdict: gates.Verdict{Status: statusOf(v), Reports: v.Reports()},
+		Base: x.subject.Base}); err != nil {
 		return err
 	}
 	return outcomeOfReview(v)
@@ -268,7 +271,8 @@ func statusOf(v review.Review) gates.Status {
 func outcomeOfReview(v review.Review) error {
 	for _, p := range v.Passes {
 		if p.Status == gates.Errored {
-			return fail(exitCannotRun, fmt.Errorf("pass %d, %s, could not run", p.Number, p.Name), "this says nothing about the change; fix it, or leave the pass out: --only")
+			return fail(exitCannotRun, fmt.Errorf("pass %d, %s, could not run", p.Number, p.Name),
+				"this says nothing about the change; fix it, or leave the pass out: --only")
 		}
 	}
 	if v.Verdict == review.OK {

@@ -38,7 +38,8 @@ func (x *inspection) reviewers(ctx context.Context) ([]review.Reviewer, error) {
 		if m.Provider == llm.Command {
 			o.PassEnv, programs = r.PassEnv, true
 		}
-		out = append(out, review.Reviewer{Name: name, Vendor: cmp.Or(r.Vendor, vendorOf(m)), Passes: r.Passes, Model: m, LLM: ask(o, m)})
+		out = append(out, review.Reviewer{Name: name, Vendor: cmp.Or(r.Vendor, vendorOf(m)), Passes: r.Passes, Model: m,
+			LLM: ask(o, m)})
 	}
 	if len(out) > 0 {
 		return out, x.forPrograms(programs)
@@ -98,9 +99,11 @@ func (x *inspection) completer(o llm.Options, m llm.Model) llm.Completer {
 
 func reviewerModel(c *config.Loaded, name string, r config.Reviewer) llm.Model {
 	m := llm.Model{
-		Role: llm.Reasoning, Name: r.Model, Provider: r.Provider, BaseURL: cmp.Or(r.BaseURL, c.Models.BaseURL), Command: r.Command,
-		MaxTokens: cmp.Or(r.MaxTokens, c.Models.MaxTokens), Window: cmp.Or(r.Window, c.Models.ReasoningWindow, c.Budget.ContextWindow),
-		Source: "review.reviewers." + name,
+		Role: llm.Reasoning, Name: r.Model, Provider: r.Provider, BaseURL: cmp.Or(r.BaseURL, c.Models.BaseURL),
+		Command:   r.Command,
+		MaxTokens: cmp.Or(r.MaxTokens, c.Models.MaxTokens),
+		Window:    cmp.Or(r.Window, c.Models.ReasoningWindow, c.Budget.ContextWindow),
+		Source:    "review.reviewers." + name,
 	}
 	if m.Provider == "" {
 		m.Provider = llm.Ollama
@@ -124,7 +127,8 @@ func (x *inspection) author(ctx context.Context) review.Author {
 	if x.from.Commit == "" {
 		return review.Author{}
 	}
-	out, err := x.project.repo.Run(ctx, "log", "--max-count=50", "--format=%(trailers:key=Runplan-Agent,valueonly)", x.from.Commit+"..HEAD")
+	out, err := x.project.repo.Run(ctx, "log", "--max-count=50", "--format=%(trailers:key=Runplan-Agent,valueonly)",
+		x.from.Commit+"..HEAD")
 	if err != nil {
 		return review.Author{} // unknown; the review says so
 	}
@@ -143,7 +147,8 @@ func (p *project) reviewOutlets() []outlet {
 	for _, name := range slices.Sorted(maps.Keys(p.config.Review.Reviewers)) {
 		r := p.config.Review.Reviewers[name]
 		m := reviewerModel(p.config, name, r)
-		w := outlet{What: "reviewer", Name: name, Data: "changes under review, and what was asked for", When: "runplan review"}
+		w := outlet{What: "reviewer", Name: name, Data: "changes under review, and what was asked for",
+			When: "runplan review"}
 		if m.Provider == llm.Command {
 			w.To = "wherever " + m.Command[0] + " sends it"
 			if len(r.PassEnv) > 0 {
@@ -161,7 +166,8 @@ func (p *project) reviewOutlets() []outlet {
 	}
 	if p.config.Review.Online {
 		elsewhere := false
-		out = append(out, outlet{What: "security tools", Name: "govulncheck, npm audit", To: "vuln.go.dev, the npm registry", Data: "the names of what the project requires", When: "runplan review", Local: &elsewhere})
+		out = append(out, outlet{What: "security tools", Name: "govulncheck, npm audit", To: "vuln.go.dev, the npm registry",
+			Data: "the names of what the project requires", When: "runplan review", Local: &elsewhere})
 	}
 	return out
 }
@@ -186,7 +192,8 @@ func (p *project) reviewExecutables() []trust.Executable {
 		}
 	}
 	if c.Review.Online && c.Source("review.online") == file {
-		out = append(out, trust.Executable{Where: "security tools", What: "ask vuln.go.dev and the npm registry what is known of what the project requires"})
+		out = append(out, trust.Executable{Where: "security tools",
+			What: "ask vuln.go.dev and the npm registry what is known of what the project requires"})
 	}
 	return out
 }

@@ -93,13 +93,20 @@ type commandGroup struct {
 
 func commandGroups(a *App) []commandGroup {
 	return []commandGroup{
-		{groupRun, []*cobra.Command{newRunCommand(a), newSolveCommand(a), newResumeCommand(a), newStatusCommand(a), newLogCommand(a), newTraceCommand(a), newServeCommand(a), newSpendCommand(a), newApproveCommand(a), newCancelCommand(a), newDiscardCommand(a), newUndoCommand(a)}},
-		{groupLook, []*cobra.Command{newPlanCommand(a), newOutlineCommand(a), newParseCommand(a), newCheckCommand(a), newRouteCommand(a), newContextCommand(a)}},
-		{groupJudge, []*cobra.Command{newGateCommand(a), newReviewCommand(a), newExplainCommand(a), newBlueprintCommand(a), newLessonsCommand(a), newPatternsCommand(a)}},
+		{groupRun, []*cobra.Command{newRunCommand(a), newSolveCommand(a), newResumeCommand(a), newStatusCommand(a),
+			newLogCommand(a), newTraceCommand(a), newServeCommand(a), newSpendCommand(a), newApproveCommand(a),
+			newCancelCommand(a), newDiscardCommand(a), newUndoCommand(a)}},
+		{groupLook, []*cobra.Command{newPlanCommand(a), newOutlineCommand(a), newParseCommand(a), newCheckCommand(a),
+			newRouteCommand(a), newContextCommand(a)}},
+		{groupJudge, []*cobra.Command{newGateCommand(a), newReviewCommand(a), newExplainCommand(a), newBlueprintCommand(a),
+			newLessonsCommand(a), newPatternsCommand(a)}},
 		{groupKnow, []*cobra.Command{newIndexCommand(a), newEnrichCommand(a), newRetrieveCommand(a), newTrainingCommand(a)}},
-		{groupTalk, []*cobra.Command{newAskCommand(a), newNoteCommand(a), newCriticalCommand(a), newInboxCommand(a), newFeedbackCommand(a), newSelfFixCommand(a), newStandupCommand(a), newNotifyCommand(a)}},
-		{groupTrust, []*cobra.Command{newTrustCommand(a), newPromoteCommand(a), newDemoteCommand(a), newAuditCommand(a), newEgressCommand(a)}},
-		{groupSetup, []*cobra.Command{newDemoCommand(a), newInitCommand(a), newConfigCommand(a), newDoctorCommand(a), newMaintainCommand(a), newGCCommand(a), newIntrospectCommand(a), newVersionCommand(a)}},
+		{groupTalk, []*cobra.Command{newAskCommand(a), newNoteCommand(a), newCriticalCommand(a), newInboxCommand(a),
+			newFeedbackCommand(a), newSelfFixCommand(a), newStandupCommand(a), newNotifyCommand(a)}},
+		{groupTrust, []*cobra.Command{newTrustCommand(a), newPromoteCommand(a), newDemoteCommand(a), newAuditCommand(a),
+			newEgressCommand(a)}},
+		{groupSetup, []*cobra.Command{newDemoCommand(a), newInitCommand(a), newConfigCommand(a), newDoctorCommand(a),
+			newMaintainCommand(a), newGCCommand(a), newIntrospectCommand(a), newVersionCommand(a)}},
 	}
 }
 
@@ -147,7 +154,8 @@ func plainValue(err error) error {
 		return err
 	}
 	takes := map[string]string{
-		"int": "a whole number", "int64": "a whole number", "uint": "a whole number of at least 0", "uint64": "a whole number of at least 0",
+		"int": "a whole number", "int64": "a whole number", "uint": "a whole number of at least 0",
+		"uint64":  "a whole number of at least 0",
 		"float64": "a number", "bool": "true or false",
 	}[wrong.GetFlag().Value.Type()]
 	if takes == "" {

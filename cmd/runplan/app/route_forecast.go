@@ -73,7 +73,8 @@ func listed(paths []string) string {
 
 // forecast checks the integration branch as last fetched, and the branches of unmerged runs except own. It changes
 // nothing. If a result is unknown, the forecast says so.
-func (a *App) forecast(ctx context.Context, p *project, plan *planparse.Plan, d routing.Decision, own string) []forecast {
+func (a *App) forecast(ctx context.Context, p *project, plan *planparse.Plan, d routing.Decision,
+	own string) []forecast {
 	if p == nil {
 		return []forecast{{Unknown: git.ErrNotRepo.Error()}}
 	}
@@ -116,7 +117,8 @@ func (p *project) others(ctx context.Context, head, branch, own string) ([]named
 		out = append(out, namedCommit{name, commit})
 	}
 	// Use one command for all branches: a repository may have years of them.
-	runs, err := p.repo.Run(ctx, "for-each-ref", "--sort=refname", "--format=%(refname)%00%(objectname)", "--no-merged="+head, "refs/heads/"+local.RunBranch("*"))
+	runs, err := p.repo.Run(ctx, "for-each-ref", "--sort=refname", "--format=%(refname)%00%(objectname)", "--no-merged="+
+		head, "refs/heads/"+local.RunBranch("*"))
 	if err != nil {
 		return nil, err
 	}

@@ -37,13 +37,16 @@ Ctrl-C once lets the current batch finish its step; twice stops at once. Either 
 	o.common(cmd)
 	o.ofAgent(cmd)
 	f := cmd.Flags()
-	f.StringVar(&o.land, "land", "", "branch (leave the run branch), ff (fast-forward the start branch) or pr (push, open a pull request)")
-	f.IntVar(&o.maxAttempts, "max-attempts", 0, "attempts at a batch before it fails (default run.max_attempts; with the solver solve.max_attempts)")
+	f.StringVar(&o.land, "land", "",
+		"branch (leave the run branch), ff (fast-forward the start branch) or pr (push, open a pull request)")
+	f.IntVar(&o.maxAttempts, "max-attempts", 0,
+		"attempts at a batch before it fails (default run.max_attempts; with the solver solve.max_attempts)")
 	f.StringVar(&o.route.from, "from", "", "first batch to run, by number")
 	f.StringVar(&o.route.to, "to", "", "last batch to run, by number")
 	o.route.add(cmd)
 	o.sample.add(cmd)
-	f.BoolVar(&o.allowDirty, "allow-dirty", false, "run with uncommitted changes in the checkout; they are not part of the run")
+	f.BoolVar(&o.allowDirty, "allow-dirty", false,
+		"run with uncommitted changes in the checkout; they are not part of the run")
 	f.BoolVar(&o.fresh, "new", false, "start a new run although a run of this plan is not finished")
 	f.BoolVar(&o.dryRun, "dry-run", false, "show what would run, and stop")
 	return cmd
@@ -102,7 +105,8 @@ func (a *App) runPlan(ctx context.Context, path string, o runOptions) error {
 	}
 	info.Agents = who.infos(p.config.Config)
 	info.Keep(p.requirements(a, info.Plan, plan, text))
-	shown := routing.PrintOptions{Path: path, Extra: slices.Concat(agentLine(agent.Name(), why), who.lines(info.OnLimit), landLine(info), o.sample.lines(info))}
+	shown := routing.PrintOptions{Path: path,
+		Extra: slices.Concat(agentLine(agent.Name(), why), who.lines(info.OnLimit), landLine(info), o.sample.lines(info))}
 	if o.dryRun && o.json {
 		return asJSON(a.Stdout, routeJSON(path, plan, decision, agent.Name(), a.forecast(ctx, p, plan, decision, "")))
 	}
@@ -128,7 +132,8 @@ func (a *App) runPlan(ctx context.Context, path string, o runOptions) error {
 		return err
 	}
 	defer lock.Release()
-	x := &execution{app: a, project: p, plan: plan, planFile: path, text: text, agents: who, options: o, run: uuid.NewString(), info: info, why: why}
+	x := &execution{app: a, project: p, plan: plan, planFile: path, text: text, agents: who, options: o,
+		run: uuid.NewString(), info: info, why: why}
 	if !o.json {
 		if err := a.showRoute(ctx, a.Stderr, p, path, plan, decision, shown); err != nil {
 			return err
@@ -139,7 +144,8 @@ func (a *App) runPlan(ctx context.Context, path string, o runOptions) error {
 }
 
 // describe builds the [runner.Info] of a new run.
-func (a *App) describe(ctx context.Context, p *project, path string, plan *planparse.Plan, d routing.Decision, agent string, o runOptions) (runner.Info, error) {
+func (a *App) describe(ctx context.Context, p *project, path string, plan *planparse.Plan, d routing.Decision,
+	agent string, o runOptions) (runner.Info, error) {
 	head, branch, err := p.repo.Head(ctx)
 	if err != nil {
 		return runner.Info{}, usage(err, "make a first commit: git add -A && git commit -m start")
@@ -151,7 +157,8 @@ func (a *App) describe(ctx context.Context, p *project, path string, plan *planp
 	info := runner.Info{
 		Plan: name, PlanDigest: plan.Digest, Title: redact.Clean(plan.Title), Base: head, BaseBranch: branch, Agent: agent,
 		Land:         cmp.Or(o.land, p.config.Run.Land),
-		ConfigDigest: config.DigestOf(p.config.Effective()), Settings: settingsOf(p.config.Effective()), LoopVersion: runner.LoopVersion, Slug: slugOf(name), Flags: o.flags(),
+		ConfigDigest: config.DigestOf(p.config.Effective()), Settings: settingsOf(p.config.Effective()),
+		LoopVersion: runner.LoopVersion, Slug: slugOf(name), Flags: o.flags(),
 		Indexed: p.indexed(ctx), Round: o.round,
 	}
 	if info.Title == "" {

@@ -43,7 +43,8 @@ func slugOf(path string) string {
 func (a *App) chooseSlug(ctx context.Context, p *project, info *runner.Info, fresh bool) (*local.Lock, error) {
 	if above, err := p.repo.Resolve(ctx, "refs/heads/runplan"); err != nil || above != "" {
 		if err == nil {
-			err = usage(errors.New("the branch name runplan conflicts: runs have branches below that name, and git cannot have both"),
+			err = usage(
+				errors.New("the branch name runplan conflicts: runs have branches below that name, and git cannot have both"),
 				"rename it: git branch -m runplan NAME")
 		}
 		return nil, err
@@ -79,12 +80,15 @@ func (a *App) slugFree(ctx context.Context, p *project, slug, plan, agent, head 
 	}
 	if len(sums) > 0 && !sums[0].Status.Over() {
 		if sums[0].Plan == plan && !fresh {
-			return false, usage(fmt.Errorf("run %s of %s is not finished", sums[0].Run[:8], plan), "continue it: runplan resume %s; give it up: runplan discard %s; or start another one: %s", sums[0].Run[:8], sums[0].Run[:8], afresh(agent, plan))
+			return false, usage(fmt.Errorf("run %s of %s is not finished", sums[0].Run[:8], plan),
+				"continue it: runplan resume %s; give it up: runplan discard %s; or start another one: %s", sums[0].Run[:8],
+				sums[0].Run[:8], afresh(agent, plan))
 		}
 		return false, nil
 	}
 	if len(sums) > 0 && sums[0].Plan == plan && slug == slugOf(plan) && !fresh && carriedOut(sums[0]) {
-		fmt.Fprintf(a.Stderr, "run %s already completed %s, up to commit %s; this run starts again\n", sums[0].Run[:8], plan, short(sums[0].Commit))
+		fmt.Fprintf(a.Stderr, "run %s already completed %s, up to commit %s; this run starts again\n", sums[0].Run[:8], plan,
+			short(sums[0].Commit))
 	}
 	if above, err := p.repo.Resolve(ctx, "refs/heads/runplan/"+slug); err != nil || above != "" {
 		return false, err // a user's own branch; git allows no branch below an existing one
@@ -127,7 +131,8 @@ func (p *project) checkedOut(ctx context.Context, branch string) (string, error)
 
 // carriedOut reports whether a run completed all of its plan.
 func carriedOut(s runner.Summary) bool {
-	return !slices.ContainsFunc(s.Batches, func(b runner.BatchSummary) bool { return runner.Status(b.State) != runner.Passed })
+	return !slices.ContainsFunc(s.Batches,
+		func(b runner.BatchSummary) bool { return runner.Status(b.State) != runner.Passed })
 }
 
 // afresh returns the command that starts a new run of a plan. For the solver it names the agent, because work of a

@@ -37,7 +37,8 @@ type runOptions struct {
 }
 
 // strictASTUse is the help text of --strict-ast.
-const strictASTUse = "patterns of severity error fail instead of warning, and so do retry-loop, bare-except, async-no-await, empty-catch and unused-import"
+const strictASTUse = "patterns of severity error fail instead of warning, and so do retry-loop, bare-except, " +
+	"async-no-await, empty-catch and unused-import"
 
 // common adds the flags that run and resume share.
 func (o *runOptions) common(cmd *cobra.Command) {
@@ -50,7 +51,8 @@ func (o *runOptions) common(cmd *cobra.Command) {
 	f.BoolVar(&o.tick, "tick", false, "tick merged tasks in the plan file")
 	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it without a question")
 	o.limits.add(cmd)
-	f.BoolVar(&o.noCritique, "no-critique", false, "switch off the critique of agents' steps, also if critique.enabled is set")
+	f.BoolVar(&o.noCritique, "no-critique", false,
+		"switch off the critique of agents' steps, also if critique.enabled is set")
 	f.BoolVar(&o.json, "json", false, "one JSON event a line on standard output")
 	f.BoolVar(&o.plain, "plain", false, "plain lines instead of the live view")
 	f.BoolVar(&o.serve, "serve", false, "serve the page of the run while it runs; see runplan serve")

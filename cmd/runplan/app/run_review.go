@@ -96,7 +96,8 @@ func (x *inspection) blueprintReviewer(ctx context.Context) (*blueprint.Reviewer
 	}
 	return &blueprint.Reviewer{
 		Deps:    blueprint.Deps{Prompts: prompts, Now: time.Now, NewID: newTaskID, Hide: x.subject.Redact},
-		Sources: x.app.summaryOptions, Model: m, LLM: x.app.logged(p, x.completer(options, m), cmp.Or(x.task, newTaskID()), blueprintCall),
+		Sources: x.app.summaryOptions, Model: m,
+		LLM: x.app.logged(p, x.completer(options, m), cmp.Or(x.task, newTaskID()), blueprintCall),
 	}, x.forPrograms(m.Provider == llm.Command)
 }
 

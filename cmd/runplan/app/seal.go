@@ -60,14 +60,20 @@ func (a *App) vouch(ctx context.Context, p *project, run string) (found []string
 	case c.Rows == 0:
 		return nil, nil
 	case !c.Sealed:
-		return nil, usage(fmt.Errorf("run %s was started by a version that did not sign its journal, so it cannot be verified", run[:8]),
-			"finish it with that version, or start a new run: runplan run --new PLAN")
+		return nil,
+			usage(fmt.Errorf("run %s was started by a version that did not sign its journal, so it cannot be verified", run[:8]),
+				"finish it with that version, or start a new run: runplan run --new PLAN")
 	case c.Last.Seq == 0:
-		return nil, usage(fmt.Errorf("no event of run %s verifies with the key %s: the journal was signed with another key, or another program wrote it", run[:8], j.Signs().Path()),
-			"set RUNPLAN_HOME to the folder used when the run started; or start a new run: runplan run --new PLAN")
+		return nil,
+			usage(
+				fmt.Errorf(
+					"no event of run %s verifies with the key %s: the journal was signed with another key, or another program wrote it", run[:8], j.Signs().Path()),
+				"set RUNPLAN_HOME to the folder used when the run started; or start a new run: runplan run --new PLAN")
 	}
 	if c.Missing > 0 {
-		found = append(found, fmt.Sprintf("the journal lacks the last %s of this run: somebody removed them, or the machine lost power; what they told of is done again", phrase.Count(c.Missing, "event", "events")))
+		found = append(found, fmt.Sprintf(
+			"the journal lacks the last %s of this run: somebody removed them, or the machine lost power; what they told of "+
+				"is done again", phrase.Count(c.Missing, "event", "events")))
 	}
 	if c.Bad == nil {
 		return found, nil
@@ -80,8 +86,11 @@ func (a *App) vouch(ctx context.Context, p *project, run string) (found []string
 	if err != nil {
 		return nil, err
 	}
-	text := fmt.Sprintf("event %d of this run %s. From there on %s (%s) %s set aside and %s for nothing: what they tell of is done and gated again",
-		c.Bad.Seq, c.Bad.Why, phrase.Count(len(claims), "event", "events"), phrase.Cut(listOf(claims, 6), 200), phrase.Noun(len(claims), "was", "were"), phrase.Noun(len(claims), "counts", "count"))
+	text := fmt.Sprintf(
+		"event %d of this run %s. From there on %s (%s) %s set aside and %s for nothing: what they tell of is done and "+
+			"gated again",
+		c.Bad.Seq, c.Bad.Why, phrase.Count(len(claims), "event", "events"), phrase.Cut(listOf(claims, 6), 200),
+		phrase.Noun(len(claims), "was", "were"), phrase.Noun(len(claims), "counts", "count"))
 	if kept != "" {
 		text += "; the run branch went back to what verifies, and branch " + kept + " keeps what it held"
 	}
@@ -122,7 +131,9 @@ func (a *App) tellForged(ctx context.Context, p *project, runs ...string) {
 		if err != nil || !c.Sealed || c.Bad == nil {
 			continue
 		}
-		fmt.Fprintf(a.Stderr, "run %s: event %d %s; events from there on are not trustworthy. runplan resume %s sets it aside\n", run[:8], c.Bad.Seq, c.Bad.Why, run[:8])
+		fmt.Fprintf(a.Stderr,
+			"run %s: event %d %s; events from there on are not trustworthy. runplan resume %s sets it aside\n", run[:8],
+			c.Bad.Seq, c.Bad.Why, run[:8])
 	}
 }
 
@@ -163,15 +174,18 @@ func (x *execution) lost(ctx context.Context, err error) error {
 	kept = append(kept, "the worktrees in "+x.project.rel(l.Worktrees()))
 	err = fmt.Errorf("run %s stopped: %w", x.run[:8], err)
 	if !gone {
-		return fail(exitCannotRun, err, "%s. continue: runplan resume %s, which sets aside what does not verify", strings.Join(kept, " and "), x.run[:8])
+		return fail(exitCannotRun, err, "%s. continue: runplan resume %s, which sets aside what does not verify",
+			strings.Join(kept, " and "), x.run[:8])
 	}
 	save := filepath.Join(l.Logs(x.run), "journal.sqlite")
 	if serr := x.journal.Save(ctx, save); serr != nil || !x.whole(ctx, save) {
-		return fail(exitCannotRun, err, "%s. Bring back a copy of the journal, or start a new run: runplan run --new %s", strings.Join(kept, " and "), x.info.Plan)
+		return fail(exitCannotRun, err, "%s. Bring back a copy of the journal, or start a new run: runplan run --new %s",
+			strings.Join(kept, " and "), x.info.Plan)
 	}
 	kept = append(kept, "the journal as this run knew it in "+x.project.rel(save))
 	journal := x.project.rel(l.Journal())
-	return fail(exitCannotRun, err, "%s. Go on: rm -f %s*; cp %s %s; runplan resume %s", strings.Join(kept, ", "), journal, x.project.rel(save), journal, x.run[:8])
+	return fail(exitCannotRun, err, "%s. Go on: rm -f %s*; cp %s %s; runplan resume %s", strings.Join(kept, ", "), journal,
+		x.project.rel(save), journal, x.run[:8])
 }
 
 // whole reports whether a copy of the journal contains all events of the run.

@@ -31,7 +31,8 @@ docs/feedback.md tells more.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(
-		newSelfFixProcessCommand(a), newSelfFixListCommand(a), newSelfFixShowCommand(a), newSelfFixApproveCommand(a), newSelfFixDenyCommand(a),
+		newSelfFixProcessCommand(a), newSelfFixListCommand(a), newSelfFixShowCommand(a), newSelfFixApproveCommand(a),
+		newSelfFixDenyCommand(a),
 		newSelfFixRecordCommand(a), newSelfFixCloseCommand(a), newSelfFixToolCommand(a),
 	)
 	return cmd
@@ -111,7 +112,8 @@ func (a *App) processFeedback(ctx context.Context, id string, o selfFixOptions) 
 		}
 		if err != nil {
 			if ctx.Err() != nil {
-				return fail(exitInterrupted, errors.New("interrupted; what was found is kept"), "continue: runplan self-fix process")
+				return fail(exitInterrupted, errors.New("interrupted; what was found is kept"),
+					"continue: runplan self-fix process")
 			}
 			return feedbackTrouble(err, exitFailed)
 		}
@@ -132,10 +134,12 @@ func (a *App) toldOutcome(out feedback.Outcome, o selfFixOptions) error {
 	}
 	switch {
 	case out.Waits.Human:
-		return fail(exitHuman, fmt.Errorf("feedback %s waits for %s", out.Item.ID, out.Waits.For), "then continue: runplan self-fix process")
+		return fail(exitHuman, fmt.Errorf("feedback %s waits for %s", out.Item.ID, out.Waits.For),
+			"then continue: runplan self-fix process")
 	case out.Item.Status == feedback.Rejected:
 		last := out.Item.Notes[len(out.Item.Notes)-1]
-		return fail(exitFailed, fmt.Errorf("feedback %s is rejected: %s", out.Item.ID, last.Text), "runplan self-fix show %s tells all of it", out.Item.ID)
+		return fail(exitFailed, fmt.Errorf("feedback %s is rejected: %s", out.Item.ID, last.Text),
+			"runplan self-fix show %s tells all of it", out.Item.ID)
 	}
 	return nil
 }
@@ -162,8 +166,9 @@ func newSelfFixListCommand(a *App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the feedback of this repository, the worst first",
-		Long:  "List the feedback of this repository and where each stands, the worst first." + exitStatus(exitOK, exitUsage, exitCannotRun),
-		Args:  cobra.NoArgs,
+		Long: "List the feedback of this repository and where each stands, the worst first." +
+			exitStatus(exitOK, exitUsage, exitCannotRun),
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			items, err := a.feedbackItems(cmd.Context())
 			if err != nil {
@@ -179,7 +184,8 @@ func newSelfFixListCommand(a *App) *cobra.Command {
 			var rows [][]string
 			for _, i := range items {
 				last := i.Notes[len(i.Notes)-1]
-				rows = append(rows, []string{i.ID, string(i.Severity), string(i.Status), cmp.Or(string(i.Approval), "-"), ui.Cut(ui.Sanitize(i.Body), 40, "…"), ui.Cut(ui.Sanitize(last.Text), cellWidth, "…")})
+				rows = append(rows, []string{i.ID, string(i.Severity), string(i.Status), cmp.Or(string(i.Approval), "-"),
+					ui.Cut(ui.Sanitize(i.Body), 40, "…"), ui.Cut(ui.Sanitize(last.Text), cellWidth, "…")})
 			}
 			return table(a.Stdout, []string{"id", "severity", "status", "approval", "text", "last"}, rows)
 		},
@@ -222,8 +228,9 @@ func newSelfFixShowCommand(a *App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show ID",
 		Short: "Print a feedback with its history",
-		Long:  "Print a feedback with all of its words, and what became of it, step by step." + exitStatus(exitOK, exitUsage, exitCannotRun),
-		Args:  exactlyOne("the id of a feedback"),
+		Long: "Print a feedback with all of its words, and what became of it, step by step." +
+			exitStatus(exitOK, exitUsage, exitCannotRun),
+		Args: exactlyOne("the id of a feedback"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			items, err := a.feedbackItems(cmd.Context())
 			if err != nil {
@@ -236,13 +243,16 @@ func newSelfFixShowCommand(a *App) *cobra.Command {
 				if asJSONFlag {
 					return asJSON(a.Stdout, i)
 				}
-				fmt.Fprintf(a.Stdout, "%s, %s, %s%s\n\n%s\n\n", i.ID, i.Severity, i.Status, onURL(i.URL), strings.TrimRight(i.Body, "\n"))
+				fmt.Fprintf(a.Stdout, "%s, %s, %s%s\n\n%s\n\n", i.ID, i.Severity, i.Status, onURL(i.URL),
+					strings.TrimRight(i.Body, "\n"))
 				for _, n := range i.Notes {
-					fmt.Fprintf(a.Stdout, "%s  %-11s  %-12s  %s\n", n.At.Local().Format("2006-01-02 15:04:05"), n.To, n.Stage, ui.Sanitize(n.Text))
+					fmt.Fprintf(a.Stdout, "%s  %-11s  %-12s  %s\n", n.At.Local().Format("2006-01-02 15:04:05"), n.To, n.Stage,
+						ui.Sanitize(n.Text))
 				}
 				return nil
 			}
-			return usage(fmt.Errorf("feedback %s: %w", ui.Sanitize(args[0]), store.ErrNoFeedback), "runplan self-fix list shows all feedback")
+			return usage(fmt.Errorf("feedback %s: %w", ui.Sanitize(args[0]), store.ErrNoFeedback),
+				"runplan self-fix list shows all feedback")
 		},
 	}
 	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")

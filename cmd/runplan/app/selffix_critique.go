@@ -14,7 +14,9 @@ import (
 func (l *selfFix) critique(ctx context.Context, t feedback.Turn) (feedback.Critique, error) {
 	c := l.project.config.Critique
 	if !c.Enabled {
-		return feedback.Critique{}, &feedback.Blocked{What: "the critique is off", Do: "set critique.enabled in .runplan/config.toml; see docs/critique.md"}
+		return feedback.Critique{},
+			&feedback.Blocked{What: "the critique is off",
+				Do: "set critique.enabled in .runplan/config.toml; see docs/critique.md"}
 	}
 	x := &execution{app: l.app, project: l.project}
 	model, o, err := x.criticModel(ctx, x.modelOptions(l.reaper))

@@ -14,7 +14,8 @@ func (a *App) fixOutlets(ctx context.Context, p *project) ([]outlet, error) {
 	}
 	list, err := a.remoteOutlet(ctx, p)
 	for i := range list {
-		list[i].Data, list[i].When = "branches of fixes; by gh the text of their change requests, with the words of the feedback", "runplan self-fix process"
+		list[i].Data, list[i].When = "branches of fixes; by gh the text of their change requests, with the words of the "+
+			"feedback", "runplan self-fix process"
 	}
 	return slices.Clip(list), err
 }

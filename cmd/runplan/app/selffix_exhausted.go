@@ -50,7 +50,8 @@ func (x *execution) openFeedback(ctx context.Context) error {
 			ID: "run-" + x.run[:8] + "-" + slugOf(strings.ReplaceAll(b.Key, ".", "-")+".x"), Severity: "medium", At: time.Now(),
 			Source: fmt.Sprintf("run %s, batch %s", x.run, b.Number),
 			Body: x.app.redactor(x.project).String(fmt.Sprintf("Batch %s (%s) of %s was given up after %s: %s",
-				b.Number, b.Title, filepath.ToSlash(x.info.Plan), phrase.Count(b.Attempts, "attempt"), cmp.Or(b.Reason, "no reason is known"))),
+				b.Number, b.Title, filepath.ToSlash(x.info.Plan), phrase.Count(b.Attempts, "attempt"),
+				cmp.Or(b.Reason, "no reason is known"))),
 		}
 		if _, err := s.Get(ctx, w.ID); err == nil {
 			continue // an earlier session of the run created it

@@ -81,8 +81,10 @@ func (a *App) openLoop(ctx context.Context, p *project, o selfFixOptions) (*self
 	}
 	hide := a.redactor(p)
 	c := p.config
-	l.owner = feedback.Owner{Keeper: keeper, Prompts: own, Acks: acks, Repo: p.repo.Root, Plans: p.layout.SelfFix(), Now: time.Now}
-	prs := feedback.PRClient{Repo: p.repo, Env: p.repo.Env(), Reaper: l.reaper, Redact: hide.String, Remote: c.Feedback.Remote, Dir: p.layout.SelfFix()}
+	l.owner = feedback.Owner{Keeper: keeper, Prompts: own, Acks: acks, Repo: p.repo.Root, Plans: p.layout.SelfFix(),
+		Now: time.Now}
+	prs := feedback.PRClient{Repo: p.repo, Env: p.repo.Env(), Reaper: l.reaper, Redact: hide.String,
+		Remote: c.Feedback.Remote, Dir: p.layout.SelfFix()}
 	asker := func(kind string, stage llm.Stage) func(context.Context) (feedback.Asker, error) {
 		return func(ctx context.Context) (feedback.Asker, error) {
 			return l.asker(ctx, kind, stage)
@@ -97,10 +99,12 @@ func (a *App) openLoop(ctx context.Context, p *project, o selfFixOptions) (*self
 		Store: l.store, Triage: asker(triageCall, llm.Review), Plan: asker(draftCall, llm.ExecutePlan),
 		Cost:  feedback.Envelope{Attempts: attempts, MaxUSD: c.Run.MaxCostUSD},
 		Owner: l.owner, PRClient: prs, Review: l.review, Now: time.Now,
-		Fixer: feedback.Fixer{Repo: p.repo, Runner: l, Plans: p.layout.SelfFix(), Base: func(ctx context.Context) (feedback.Target, error) { return l.base(ctx, prs) }},
+		Fixer: feedback.Fixer{Repo: p.repo, Runner: l, Plans: p.layout.SelfFix(),
+			Base: func(ctx context.Context) (feedback.Target, error) { return l.base(ctx, prs) }},
 		Differ: feedback.Trees{
 			Repo: p.repo, Tree: l.scratch,
-			Subject: gates.Subject{Env: a.Environ, Timeout: time.Duration(c.Gates.Timeout), Redact: hide.String, Reaper: l.reaper},
+			Subject: gates.Subject{Env: a.Environ, Timeout: time.Duration(c.Gates.Timeout), Redact: hide.String,
+				Reaper: l.reaper},
 		},
 		Memory: feedback.Memory{Store: l.store, Failures: failures.Open(p.layout.FailurePatterns(), l.warn), Now: time.Now},
 		Alarm:  l.alarm, Critique: l.critique,
@@ -123,7 +127,9 @@ func (l *selfFix) base(ctx context.Context, f feedback.PRClient) (feedback.Targe
 		return feedback.Target{}, usage(err, "make a first commit: git add -A && git commit -m start")
 	}
 	if want := l.project.config.Feedback.Base; want != "" && want != branch {
-		return feedback.Target{}, usage(fmt.Errorf("fixes are made for %s, and %s is checked out", want, cmp.Or(branch, "no branch")), "git switch %s; or change feedback.base", want)
+		return feedback.Target{},
+			usage(fmt.Errorf("fixes are made for %s, and %s is checked out", want, cmp.Or(branch, "no branch")),
+				"git switch %s; or change feedback.base", want)
 	}
 	main, err := f.DefaultBranch(ctx)
 	if err != nil {
@@ -167,7 +173,8 @@ func (l *selfFix) scratch(ctx context.Context, commit string) (string, func(), e
 	b := &local.Baseline{
 		Home: l.app.cacheDir(), Environ: l.app.Environ,
 		Repo: p.repo, Layout: p.layout, Subject: gates.Subject{Base: commit}, Note: l.warn,
-		Setup: local.Setup{Copy: c.Copy, Command: c.Setup, Timeout: time.Duration(c.SetupTimeout), Env: l.app.Environ, Reaper: l.reaper},
+		Setup: local.Setup{Copy: c.Copy, Command: c.Setup, Timeout: time.Duration(c.SetupTimeout), Env: l.app.Environ,
+			Reaper: l.reaper},
 	}
 	dir, err := b.Scratch(ctx)
 	return dir, func() {
@@ -194,7 +201,8 @@ func (l *selfFix) alarm(ctx context.Context, i feedback.Item, c feedback.Checked
 				return nil
 			}
 		}
-		_, _, err = trust.Enqueue(ctx, box, l.owner.Acks, trust.Said{Kind: trust.Critical, Body: head, Channel: "self-fix", Repo: l.owner.Repo, At: time.Now()})
+		_, _, err = trust.Enqueue(ctx, box, l.owner.Acks,
+			trust.Said{Kind: trust.Critical, Body: head, Channel: "self-fix", Repo: l.owner.Repo, At: time.Now()})
 	}
 	if err != nil {
 		l.warn("the alarm is not in the inbox: " + err.Error())

@@ -46,7 +46,8 @@ func (a *App) signFeedback(ctx context.Context, id string, deny bool, by trust.S
 		if err != nil {
 			return feedbackTrouble(trustTrouble(err), exitFailed)
 		}
-		fmt.Fprintf(a.Stdout, "plan %d of %s is approved. To continue: runplan self-fix process\n", plan.Round, plan.FeedbackID)
+		fmt.Fprintf(a.Stdout, "plan %d of %s is approved. To continue: runplan self-fix process\n", plan.Round,
+			plan.FeedbackID)
 		return nil
 	})
 }
@@ -81,8 +82,9 @@ func newSelfFixRecordCommand(a *App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "record ID --pr URL",
 		Short: "Say where the change request is that was opened by hand",
-		Long:  "Say where the change request of a fix is, if it was opened by hand. It is then watched like those that runplan opened." + exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun),
-		Args:  exactlyOne("the id of a feedback"),
+		Long: "Say where the change request of a fix is, if it was opened by hand. It is then watched like those that " +
+			"runplan opened." + exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun),
+		Args: exactlyOne("the id of a feedback"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withLoop(cmd.Context(), "recording", func(l *selfFix) error {
 				i, err := l.driver.RecordPR(cmd.Context(), args[0], pr)

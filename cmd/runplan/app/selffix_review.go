@@ -42,7 +42,8 @@ func (l *selfFix) reviewed(ctx context.Context, w feedback.ReviewWish) (review.R
 		return none, err
 	}
 	in := review.Input{
-		Feedback: w.Item.Body, Plan: w.Plan.RootCause + "\n\n" + w.Plan.Change + "\n\n" + w.Earlier, NewID: newTaskID, Margin: there.config.Models.Margin,
+		Feedback: w.Item.Body, Plan: w.Plan.RootCause + "\n\n" + w.Plan.Change + "\n\n" + w.Earlier, NewID: newTaskID,
+		Margin:       there.config.Models.Margin,
 		Differential: func(context.Context) (gates.Report, error) { return w.Differential.Report, nil },
 	}
 	if in.Prompts, err = review.LoadPrompts(l.project.prompts()); err != nil {
@@ -59,7 +60,8 @@ func (l *selfFix) reviewed(ctx context.Context, w feedback.ReviewWish) (review.R
 	x.settings, end = l.app.suiteOf(&there, l.self, false, x.rules)
 	defer end()
 	x.settings.Affected = true
-	x.settings.More = append(append(x.settings.More, security.All(there.config.Review.Online)...), prose.New(), prose.Names())
+	x.settings.More = append(append(x.settings.More, security.All(there.config.Review.Online)...), prose.New(),
+		prose.Names())
 	if x.settings.Detect {
 		x.settings.Found = gates.DetectIn(dir)
 	}
@@ -76,7 +78,8 @@ func (l *selfFix) reviewed(ctx context.Context, w feedback.ReviewWish) (review.R
 	if in.Reviewers, err = x.reviewers(ctx); err != nil {
 		return none, err
 	}
-	in.Author = review.Author{Agent: w.Fix.Agent, Vendor: review.VendorOf(cmp.Or(there.config.Agents[w.Fix.Agent].Preset, w.Fix.Agent))}
+	in.Author = review.Author{Agent: w.Fix.Agent,
+		Vendor: review.VendorOf(cmp.Or(there.config.Agents[w.Fix.Agent].Preset, w.Fix.Agent))}
 	in.Observe = func(n int, name string, s gates.Status) {
 		fmt.Fprintf(l.app.Stderr, "%s: pass %d, %s: %s\n", w.Item.ID, n, name, ui.Sanitize(string(s)))
 	}

@@ -32,7 +32,8 @@ functions that process calls. Without a name it lists them.
 			return a.selfFixTool(cmd.Context(), args[0], given)
 		},
 	}
-	cmd.Flags().StringVar(&given, "trust-config", "", "digest of the repository's configuration, to trust it without a question")
+	cmd.Flags().StringVar(&given, "trust-config", "",
+		"digest of the repository's configuration, to trust it without a question")
 	return cmd
 }
 
@@ -69,7 +70,8 @@ func (a *App) selfFixTool(ctx context.Context, name, given string) error {
 		return fmt.Errorf("read standard input: %w", err)
 	}
 	if len(in) > mostInput || !json.Valid(bytes.TrimSpace(in)) {
-		return usage(errors.New("standard input is not a JSON object, or is larger than 1 MiB"), "docs/feedback.md shows what each tool takes")
+		return usage(errors.New("standard input is not a JSON object, or is larger than 1 MiB"),
+			"docs/feedback.md shows what each tool takes")
 	}
 	l, err := a.openLoop(ctx, p, selfFixOptions{trust: given})
 	if err != nil {

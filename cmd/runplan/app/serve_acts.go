@@ -41,7 +41,8 @@ func (a *App) acts(p *project) map[string]page.Act {
 			return done, a.command(ctx, append(args, "--", form.Get("id")))
 		},
 		"queue": func(ctx context.Context, form url.Values) (string, error) {
-			args := []string{"blueprint", "queue", "close", "--approve", "--signature=" + form.Get("signature"), "--reason=" + form.Get("reason")}
+			args := []string{"blueprint", "queue", "close", "--approve", "--signature=" + form.Get("signature"), "--reason=" +
+				form.Get("reason")}
 			done := page.DoneAcknowledged
 			if form.Get("fixed") == "yes" {
 				args, done = append(args, "--fixed"), page.DoneFixed
@@ -49,7 +50,8 @@ func (a *App) acts(p *project) map[string]page.Act {
 			return done, a.command(ctx, append(args, "--", form.Get("id")))
 		},
 		"inbox": func(ctx context.Context, form url.Values) (string, error) {
-			return page.DoneInbox, a.command(ctx, []string{"inbox", "done", "--outcome=" + form.Get("outcome"), "--", form.Get("id")})
+			return page.DoneInbox, a.command(ctx,
+				[]string{"inbox", "done", "--outcome=" + form.Get("outcome"), "--", form.Get("id")})
 		},
 		page.ActCancel: func(ctx context.Context, form url.Values) (string, error) {
 			return page.DoneCancelled, a.command(ctx, []string{"cancel", "--", form.Get("run")})
@@ -215,7 +217,8 @@ func (a *App) startResume(p *project, run, path string, accept bool) (*proc.Chil
 	if accept {
 		args = append(args, "--accept-changes")
 	}
-	return proc.Start(self, proc.Cmd{Args: append(args, "--", run), Dir: p.repo.Root, Env: a.Environ}, [3]*os.File{in, out, out})
+	return proc.Start(self, proc.Cmd{Args: append(args, "--", run), Dir: p.repo.Root, Env: a.Environ},
+		[3]*os.File{in, out, out})
 }
 
 // resumedSince reports whether a run was resumed by an event from seq on.

@@ -50,7 +50,8 @@ changed; runplan config set changes one setting of it.` + exitStatus(exitOK, exi
 			}
 			path := p.layout.Config()
 			if _, err := os.Stat(path); err == nil {
-				return usage(fmt.Errorf("%s already exists", path), "change it with runplan config set KEY VALUE, or with an editor; runplan config shows what holds")
+				return usage(fmt.Errorf("%s already exists", path),
+					"change it with runplan config set KEY VALUE, or with an editor; runplan config shows what holds")
 			}
 			doc := map[string]any{}
 			if agent != "" {
@@ -71,7 +72,8 @@ changed; runplan config set changes one setting of it.` + exitStatus(exitOK, exi
 				return fail(exitCannotRun, err, "")
 			}
 			found := a.foundHere(cmd.Context(), p)
-			text := "# Settings of runplan for this repository. runplan config --keys lists what can be set.\n\n" + string(data) + section + found.comments(agent != "")
+			text := "# Settings of runplan for this repository. runplan config --keys lists what can be set.\n\n" +
+				string(data) + section + found.comments(agent != "")
 			// Report an error before the file is written.
 			if err := config.Check(path, []byte(text)); err != nil {
 				return usage(err, "nothing was written")
@@ -149,8 +151,9 @@ The command line wins over variables, those over .runplan/config.toml, that over
 
 // checked is one line of doctor.
 type checked struct {
-	What   string `json:"what"`
-	Status string `json:"status"` // ok, missing, problem; error: could not be checked; unknown, skipped; of gates: not configured, off
+	What string `json:"what"`
+	// ok, missing, problem; error: could not be checked; unknown, skipped; of gates: not configured, off
+	Status string `json:"status"`
 	Detail string `json:"detail"`
 	Fix    string `json:"fix,omitempty"`
 }
@@ -161,8 +164,9 @@ func newDoctorCommand(a *App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check that everything a run needs is present, and say what to do",
-		Long:  "Look at git, the repository, the settings, the agents, the models and the tools that gates use." + doctorAgentHelp + doctorSandboxHelp + exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun, exitInterrupted),
-		Args:  cobra.NoArgs,
+		Long: "Look at git, the repository, the settings, the agents, the models and the tools that gates use." +
+			doctorAgentHelp + doctorSandboxHelp + exitStatus(exitOK, exitFailed, exitUsage, exitCannotRun, exitInterrupted),
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if agent != "" {
 				return a.tryAgent(cmd.Context(), agent, asJSONFlag)
@@ -198,8 +202,10 @@ func newDoctorCommand(a *App) *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON array")
-	cmd.Flags().StringVar(&agent, "agent", "", "try an agent in a scratch repository: it answers a question and writes a file")
-	cmd.Flags().StringVar(&confined, "sandbox", "", "try the sandbox of an agent: what must work inside it, and what must not")
+	cmd.Flags().StringVar(&agent, "agent", "",
+		"try an agent in a scratch repository: it answers a question and writes a file")
+	cmd.Flags().StringVar(&confined, "sandbox", "",
+		"try the sandbox of an agent: what must work inside it, and what must not")
 	return cmd
 }
 
@@ -264,7 +270,9 @@ func (a *App) examine(cmd *cobra.Command) []checked {
 	out = append(out, a.examineGates(ctx, p)...)
 	for _, tool := range []string{"bash", "gh", "ast-grep"} {
 		if path, err := a.onPath(tool); err != nil {
-			add(tool, "missing", err.Error(), map[string]string{"bash": "install bash: literal plans and shell gates need it", "gh": "needed for --land pr only", "ast-grep": "optional"}[tool])
+			add(tool, "missing", err.Error(),
+				map[string]string{"bash": "install bash: literal plans and shell gates need it", "gh": "needed for --land pr only",
+					"ast-grep": "optional"}[tool])
 		} else {
 			add(tool, "ok", path, "")
 		}

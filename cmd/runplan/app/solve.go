@@ -52,7 +52,8 @@ runplan/<name>/main. A run that was stopped goes on with "runplan resume".
 			}
 			if err := p.unsaid(llm.Coding, o.solver.stages, budget,
 				need{"solve.max_attempts", "--max-attempts", cmp.Or(o.maxAttempts, p.config.Solve.MaxAttempts) != 0},
-				need{"solve.max_refinement_loops", "--max-refinement-loops", cmp.Or(o.solver.loops.n, p.config.Solve.MaxRefinementLoops) != nil},
+				need{"solve.max_refinement_loops", "--max-refinement-loops",
+					cmp.Or(o.solver.loops.n, p.config.Solve.MaxRefinementLoops) != nil},
 			); err != nil {
 				return err
 			}
@@ -71,11 +72,14 @@ runplan/<name>/main. A run that was stopped goes on with "runplan resume".
 	f.StringVar(&o.route.from, "from", "", "first batch of the plan to run, by number")
 	f.StringVar(&o.route.to, "to", "", "last batch of the plan to run, by number")
 	a.repoFlag(f)
-	f.Var(&o.solver.loops, "max-refinement-loops", "how often an attempt may ask for more context (default solve.max_refinement_loops)")
+	f.Var(&o.solver.loops, "max-refinement-loops",
+		"how often an attempt may ask for more context (default solve.max_refinement_loops)")
 	f.StringVar(&plan, "plan", "", "plan to execute; the task then describes its purpose, and is optional")
-	f.StringVar(&o.land, "land", "", "branch (leave the run branch), ff (fast-forward the start branch) or pr (push, open a pull request)")
+	f.StringVar(&o.land, "land", "",
+		"branch (leave the run branch), ff (fast-forward the start branch) or pr (push, open a pull request)")
 	f.IntVar(&o.maxAttempts, "max-attempts", 0, "attempts at a batch before it fails (default solve.max_attempts)")
-	f.BoolVar(&o.allowDirty, "allow-dirty", false, "run with uncommitted changes in the checkout; they are not part of the run")
+	f.BoolVar(&o.allowDirty, "allow-dirty", false,
+		"run with uncommitted changes in the checkout; they are not part of the run")
 	f.BoolVar(&o.fresh, "new", false, "start a new run although a run of this task is not finished")
 	f.BoolVar(&o.dryRun, "dry-run", false, "show what would run, and stop")
 	return cmd
@@ -84,7 +88,8 @@ runplan/<name>/main. A run that was stopped goes on with "runplan resume".
 // solve runs a task or a plan with the solver.
 func (a *App) solve(ctx context.Context, p *project, task, plan string, o runOptions) error {
 	if task == "" && plan == "" {
-		return usage(errors.New("solve needs a task, or a plan"), `say what to do: runplan solve "…", or: runplan solve --plan FILE`)
+		return usage(errors.New("solve needs a task, or a plan"),
+			`say what to do: runplan solve "…", or: runplan solve --plan FILE`)
 	}
 	o.agent = solver.Name
 	if _, err := p.attempts(o.maxAttempts, o.agent); err != nil {
@@ -121,7 +126,8 @@ func taskPlan(task string) (string, error) {
 	for _, body := range []string{strings.TrimRight(task, "\n") + "\n", fence.Around("text", task)} {
 		text := fmt.Sprintf("# %s\n\n## Batch 1: %s\n\n%s", title, title, body)
 		p, err := planparse.Parse("task", []byte(text))
-		if err == nil && len(p.Errors()) == 0 && p.Format == planparse.FormatRunPlan && len(p.Batches) == 1 && p.Batches[0].Title == title &&
+		if err == nil && len(p.Errors()) == 0 && p.Format == planparse.FormatRunPlan && len(p.Batches) == 1 &&
+			p.Batches[0].Title == title &&
 			p.Batches[0].When == "" && len(p.Batches[0].DependsOn) == 0 && !p.Batches[0].Done() &&
 			strings.TrimSpace(p.Batches[0].Text) == strings.TrimSpace(body) {
 			return text, nil

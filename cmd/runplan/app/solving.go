@@ -133,7 +133,8 @@ func (p *project) unsaid(role llm.Role, stages string, b budgetFlags, more ...ne
 	if len(list) < 2 || !c.Models.Configured() {
 		return nil // a single missing parameter is reported where it is used; missing models come first
 	}
-	return usage(fmt.Errorf("missing: %s", strings.Join(list, ", ")), "use the flags, or set the keys in .runplan/config.toml; they depend on your models, so they have no defaults")
+	return usage(fmt.Errorf("missing: %s", strings.Join(list, ", ")),
+		"use the flags, or set the keys in .runplan/config.toml; they depend on your models, so they have no defaults")
 }
 
 // attempts returns the number of attempts for a batch: the flag, else the setting. The solver has no default, because
@@ -143,7 +144,8 @@ func (p *project) attempts(flag int, agent string) (int, error) {
 	if agent == solver.Name {
 		n = cmp.Or(flag, p.config.Solve.MaxAttempts)
 		if n == 0 {
-			return 0, usage(errors.New("missing: --max-attempts or solve.max_attempts"), "it has no default, because each attempt takes model time")
+			return 0, usage(errors.New("missing: --max-attempts or solve.max_attempts"),
+				"it has no default, because each attempt takes model time")
 		}
 	}
 	if n < 1 {
@@ -155,7 +157,8 @@ func (p *project) attempts(flag int, agent string) (int, error) {
 // namedStages parses a list of stages and keeps its order. There is no default (C-03).
 func namedStages(text string) ([]string, error) {
 	if strings.TrimSpace(text) == "" {
-		return nil, usage(errors.New("no stages are named"), "give --stages scope,precision, or set stages.default in .runplan/config.toml")
+		return nil, usage(errors.New("no stages are named"),
+			"give --stages scope,precision, or set stages.default in .runplan/config.toml")
 	}
 	var out []string
 	for name := range strings.SplitSeq(text, ",") {
@@ -169,7 +172,8 @@ func namedStages(text string) ([]string, error) {
 
 // addStages adds the flag for the stages.
 func addStages(cmd *cobra.Command, to *string) {
-	cmd.Flags().StringVar(to, "stages", "", "stages that retrieve context, in order: scope,precision (default stages.default)")
+	cmd.Flags().StringVar(to, "stages", "",
+		"stages that retrieve context, in order: scope,precision (default stages.default)")
 }
 
 // modelTools holds what is needed to ask a model.
@@ -211,7 +215,8 @@ func (t *modelTools) fill(ctx context.Context, role llm.Role) error {
 }
 
 // finder returns a function that runs find with the completer and the session of its caller.
-func (t *modelTools) finder(log retrieve.Log, find func(context.Context, retrieve.Deps, retrieve.Request) (retrieve.Package, error)) solver.Retrieval {
+func (t *modelTools) finder(log retrieve.Log,
+	find func(context.Context, retrieve.Deps, retrieve.Request) (retrieve.Package, error)) solver.Retrieval {
 	return func(ctx context.Context, c llm.Completer, s solver.Session, r retrieve.Request) (retrieve.Package, error) {
 		return find(ctx, t.deps(c, log, s), r)
 	}

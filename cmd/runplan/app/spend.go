@@ -152,11 +152,13 @@ func (s spent) table(w io.Writer, all bool) error {
 	var rows [][]string
 	if s.By != "" {
 		for _, g := range s.Groups {
-			rows = append(rows, []string{ui.Sanitize(g.Key), strconv.Itoa(g.Attempts), tokenText(g.Input, g.Uncounted < g.Attempts), tokenText(g.Output, g.Uncounted < g.Attempts), g.Sum.String()})
+			rows = append(rows, []string{ui.Sanitize(g.Key), strconv.Itoa(g.Attempts),
+				tokenText(g.Input, g.Uncounted < g.Attempts), tokenText(g.Output, g.Uncounted < g.Attempts), g.Sum.String()})
 		}
 		return table(w, []string{s.By, ">attempts", ">in", ">out", "cost"}, rows)
 	}
-	header := []string{"batch", ">attempt", "purpose", "agent", "model", "outcome", ">in", ">out", ">from cache", ">cost", "source"}
+	header := []string{"batch", ">attempt", "purpose", "agent", "model", "outcome", ">in", ">out", ">from cache", ">cost",
+		"source"}
 	if all {
 		header = append([]string{"run"}, header...)
 	}
@@ -170,7 +172,8 @@ func (s spent) table(w io.Writer, all bool) error {
 			cost = ledger.Dollars(*l.CostUSD)
 		}
 		row := []string{
-			ui.Sanitize(l.Batch), attempt, string(l.Purpose), ui.Sanitize(l.Agent), cmp.Or(ui.Sanitize(l.Model), "-"), string(l.Outcome),
+			ui.Sanitize(l.Batch), attempt, string(l.Purpose), ui.Sanitize(l.Agent), cmp.Or(ui.Sanitize(l.Model), "-"),
+			string(l.Outcome),
 			tokensOf(l.Input), tokensOf(l.Output), tokensOf(l.CacheRead), cost, string(l.Source),
 		}
 		if all {

@@ -61,7 +61,8 @@ is asked. .runplan/prompts/standup.md takes the place of the built-in form.` + e
 }
 
 func (a *App) standup(ctx context.Context, p *project, from, to time.Time) (trust.Standup, error) {
-	s := trust.Standup{Repository: filepath.Base(p.repo.Root), From: from, To: to, Done: []string{}, UnderWay: []string{}, Stuck: []string{}, Inbox: []string{}}
+	s := trust.Standup{Repository: filepath.Base(p.repo.Root), From: from, To: to, Done: []string{}, UnderWay: []string{},
+		Stuck: []string{}, Inbox: []string{}}
 	sums, err := p.summaries(ctx, runner.Filter{})
 	if err != nil {
 		return s, err
@@ -93,7 +94,9 @@ func (a *App) standup(ctx context.Context, p *project, from, to time.Time) (trus
 	}
 	for _, w := range waiting {
 		if w.Answered == "" {
-			s.Inbox = append(s.Inbox, fmt.Sprintf("%s: %s of %s waits for approval: runplan approve %s", s.Repository, w.what(), ui.Sanitize(w.Plan), w.ID))
+			s.Inbox = append(s.Inbox,
+				fmt.Sprintf("%s: %s of %s waits for approval: runplan approve %s", s.Repository, w.what(), ui.Sanitize(w.Plan),
+					w.ID))
 		}
 	}
 	items, err := a.inboxItems(ctx, false)
@@ -101,7 +104,8 @@ func (a *App) standup(ctx context.Context, p *project, from, to time.Time) (trus
 		return s, err
 	}
 	for _, i := range items {
-		s.Inbox = append(s.Inbox, fmt.Sprintf("%s %d (%s): %s", i.Kind, i.ID, repoName(i), ui.Cut(ui.Sanitize(i.Body), 2*cellWidth, "…")))
+		s.Inbox = append(s.Inbox,
+			fmt.Sprintf("%s %d (%s): %s", i.Kind, i.ID, repoName(i), ui.Cut(ui.Sanitize(i.Body), 2*cellWidth, "…")))
 	}
 	k, err := a.keeper()
 	if err != nil {
@@ -124,7 +128,9 @@ func addRun(s *trust.Standup, r runner.Summary) {
 		case "merged":
 			merged++
 		case "failed":
-			s.Stuck = append(s.Stuck, fmt.Sprintf("%s, batch %s %s: %s", ui.Sanitize(r.Plan), ui.Sanitize(b.Number), ui.Sanitize(b.Title), cmp.Or(ui.Sanitize(b.Reason), "failed")))
+			s.Stuck = append(s.Stuck,
+				fmt.Sprintf("%s, batch %s %s: %s", ui.Sanitize(r.Plan), ui.Sanitize(b.Number), ui.Sanitize(b.Title),
+					cmp.Or(ui.Sanitize(b.Reason), "failed")))
 		}
 	}
 	line := fmt.Sprintf("%s: %s, %d of %d batches merged", ui.Sanitize(r.Plan), r.Status, merged, len(r.Batches))

@@ -38,7 +38,8 @@ real speed-up, attempts, escalations, and what sampling is worth against a plain
 cannot be known is called "no data".` + exitStatus(exitOK, exitUsage, exitCannotRun),
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := errors.Join(atMostOne(cmd, "lines", "json"), atMostOne(cmd, "lines", "metrics"), atMostOne(cmd, "all", "metrics")); err != nil {
+			if err := errors.Join(atMostOne(cmd, "lines", "json"), atMostOne(cmd, "lines", "metrics"),
+				atMostOne(cmd, "all", "metrics")); err != nil {
 				return err
 			}
 			name := ""
@@ -263,7 +264,8 @@ func (a *App) log(ctx context.Context, p *project, name string, asJSON, follow b
 				continue
 			}
 			for _, l := range printer.Lines(ev) {
-				if _, err := fmt.Fprintf(a.Stdout, "%s %s\n", style.Faint(ev.At.Local().Format("15:04:05")), style.Line(l.Tone, l.Text)); err != nil {
+				if _, err := fmt.Fprintf(a.Stdout, "%s %s\n", style.Faint(ev.At.Local().Format("15:04:05")),
+					style.Line(l.Tone, l.Text)); err != nil {
 					return err
 				}
 			}

@@ -178,7 +178,8 @@ func (t *tracing) report(ctx context.Context, run string, older bool) (*trace.Re
 }
 
 // tracedRun reads the data of a report and builds it, without data from git.
-func (p *project) tracedRun(ctx context.Context, a *App, j *store.Journal, runs []store.Run, id string, older bool) (*trace.Report, error) {
+func (p *project) tracedRun(ctx context.Context, a *App, j *store.Journal, runs []store.Run, id string,
+	older bool) (*trace.Report, error) {
 	var in trace.Input
 	plan, begun := "", false
 	for _, r := range runs {

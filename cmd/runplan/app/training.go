@@ -37,7 +37,8 @@ and put what comes of it into service. Nothing is trained, and nothing put into 
 	cmd.AddCommand(
 		newTrainingPairsCommand(a), newTrainingOutcomesCommand(a), newTrainingBootstrapCommand(a),
 		newTrainingPlanCommand(a), newTrainingCurateCommand(a), newTrainingExportCommand(a),
-		newTrainingTrainCommand(a), newTrainingAdaptersCommand(a), newTrainingValidateCommand(a), newTrainingGraduationCommand(a), newTrainingCorpusCommand(a),
+		newTrainingTrainCommand(a), newTrainingAdaptersCommand(a), newTrainingValidateCommand(a),
+		newTrainingGraduationCommand(a), newTrainingCorpusCommand(a),
 	)
 	return cmd
 }
@@ -83,7 +84,8 @@ func (p *project) openLog(ctx context.Context) (*store.Log, error) {
 }
 
 func noLogYet(p *project) error {
-	return usage(fmt.Errorf("%s has no journal yet", p.repo.Root), "training learns from runs: runplan PLAN.md; from history alone: runplan training bootstrap")
+	return usage(fmt.Errorf("%s has no journal yet", p.repo.Root),
+		"training learns from runs: runplan PLAN.md; from history alone: runplan training bootstrap")
 }
 
 // showTally prints the number of examples and of refusals.
@@ -95,7 +97,8 @@ func (a *App) showTally(t training.Tally) error {
 		if kind == "" {
 			kind = "-"
 		}
-		rows = append(rows, []string{string(c.Stage), string(c.Source), kind, fmt.Sprint(c.Positive), fmt.Sprint(c.Negative), fmt.Sprint(c.Preference)})
+		rows = append(rows, []string{string(c.Stage), string(c.Source), kind, fmt.Sprint(c.Positive), fmt.Sprint(c.Negative),
+			fmt.Sprint(c.Preference)})
 	}
 	if err := table(out, []string{"stage", "source", "kind", ">positive", ">negative", ">preference"}, rows); err != nil {
 		return err

@@ -97,7 +97,8 @@ func (a *App) bootstrapExamples(ctx context.Context, dir string, o bootstrapOpti
 	}
 	h.Redact = a.redactor(p).String
 	if p.repo.Shallow() {
-		fmt.Fprintln(a.Stderr, "warning: the clone is shallow: older commits are not read; to get them: git fetch --unshallow")
+		fmt.Fprintln(a.Stderr,
+			"warning: the clone is shallow: older commits are not read; to get them: git fetch --unshallow")
 	}
 	// A bootstrap is short and uses the CPU all the time, so memory is cheaper than collection. About half of that
 	// memory is live, however long the history is.
@@ -118,7 +119,8 @@ func (a *App) bootstrapExamples(ctx context.Context, dir string, o bootstrapOpti
 		err = a.printBootstrap(m, o.out)
 	}
 	if err == nil && m.Used == 0 {
-		return fail(exitFailed, fmt.Errorf("none of %d commits makes an example", m.Commits), "the table says why; usable are small commits whose messages say what changed")
+		return fail(exitFailed, fmt.Errorf("none of %d commits makes an example", m.Commits),
+			"the table says why; usable are small commits whose messages say what changed")
 	}
 	return err
 }
@@ -134,7 +136,8 @@ func bootstrapFlags(o bootstrapOptions) (history.Options, error) {
 	}
 	for _, s := range o.stages {
 		if !slices.Contains(history.Stages(), training.Stage(s)) {
-			return h, usage(fmt.Errorf("--stages: unknown stage %q", s), "stages are %s", strings.Trim(fmt.Sprint(history.Stages()), "[]"))
+			return h, usage(fmt.Errorf("--stages: unknown stage %q", s), "stages are %s",
+				strings.Trim(fmt.Sprint(history.Stages()), "[]"))
 		}
 		h.Stages = append(h.Stages, training.Stage(s))
 	}
@@ -235,7 +238,8 @@ func (p *bootstrapProgress) step(s history.Progress) {
 	text := fmt.Sprintf("reading the history  %d of %d commits, %d examples", s.Done, s.Total, s.Examples)
 	took := time.Since(p.began)
 	if fresh := s.Done - s.Resumed; fresh > 0 && s.Done < s.Total && took > time.Second {
-		text += "  " + ui.Duration((took * time.Duration(s.Total-s.Done) / time.Duration(fresh)).Round(time.Second)) + " to go"
+		text += "  " + ui.Duration((took * time.Duration(s.Total-s.Done) / time.Duration(fresh)).Round(time.Second)) +
+			" to go"
 	}
 	switch {
 	case p.live && time.Since(p.last) > 100*time.Millisecond:

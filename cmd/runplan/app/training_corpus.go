@@ -152,7 +152,8 @@ func (a *App) showQualified(units []corpus.Qualified, asJSONFlag bool) error {
 			word = "QUALIFY"
 			reviews += 1 + len(q.Files)
 		}
-		fmt.Fprintf(a.Stdout, "%-7s  %s  confidence %.2f of %d named, %d files\n", word, q.Unit, q.Confidence, q.Named, len(q.Files))
+		fmt.Fprintf(a.Stdout, "%-7s  %s  confidence %.2f of %d named, %d files\n", word, q.Unit, q.Confidence, q.Named,
+			len(q.Files))
 	}
 	fmt.Fprintf(a.Stdout, "%d reviews in all\n", reviews)
 	return nil
@@ -173,7 +174,8 @@ func (a *App) corpusCollector(ctx context.Context, p *project) (corpus.Collector
 			fmt.Fprintf(a.Stderr, "%s  fidelity %.2f\n", ui.Sanitize(cmp.Or(r.File, r.Unit)), r.Fidelity)
 		},
 		Review: func(ctx context.Context, unit, file string) (*blueprint.Review, blueprint.Record, error) {
-			r, err := blueprint.Prepare(ctx, p.repo.Root, blueprint.Options{Unit: unit, State: blueprint.Live, Scope: file, Reviewer: "agent"}, d)
+			r, err := blueprint.Prepare(ctx, p.repo.Root,
+				blueprint.Options{Unit: unit, State: blueprint.Live, Scope: file, Reviewer: "agent"}, d)
 			if err != nil {
 				return nil, blueprint.Record{}, err
 			}
@@ -239,9 +241,11 @@ func (a *App) buildCorpus(ctx context.Context, o corpusOptions) error {
 		return asJSON(a.Stdout, built.Metadata)
 	}
 	row := func(name string, c corpus.Counts) []string {
-		return []string{name, fmt.Sprint(c.Forward), fmt.Sprint(c.Retroactive), fmt.Sprint(c.Service), fmt.Sprint(c.File), fmt.Sprint(c.Negative)}
+		return []string{name, fmt.Sprint(c.Forward), fmt.Sprint(c.Retroactive), fmt.Sprint(c.Service), fmt.Sprint(c.File),
+			fmt.Sprint(c.Negative)}
 	}
-	if err := ui.Table(a.Stdout, []string{"", "FORWARD", "RETROACTIVE", "UNITS", "FILES", "NEGATIVE"}, [][]string{row("train", built.Train), row("validation", built.Validation), row("all", built.All)}); err != nil {
+	if err := ui.Table(a.Stdout, []string{"", "FORWARD", "RETROACTIVE", "UNITS", "FILES", "NEGATIVE"},
+		[][]string{row("train", built.Train), row("validation", built.Validation), row("all", built.All)}); err != nil {
 		return err
 	}
 	for _, n := range built.Notes {
@@ -277,7 +281,8 @@ func (a *App) corpusStatus(ctx context.Context, o corpusOptions) error {
 	if o.json {
 		return asJSON(a.Stdout, w)
 	}
-	fmt.Fprintf(a.Stdout, "%s  %d pairs (%d retroactive, %d forward) of %d; the adapter is %s\n", w.Adapter, w.Pairs, w.Retroactive, w.Forward, w.Minimum, w.State)
+	fmt.Fprintf(a.Stdout, "%s  %d pairs (%d retroactive, %d forward) of %d; the adapter is %s\n", w.Adapter, w.Pairs,
+		w.Retroactive, w.Forward, w.Minimum, w.State)
 	for _, q := range w.HighPriority {
 		fmt.Fprintf(a.Stdout, "high priority  %s\n", ui.Sanitize(redact.Clean(q)))
 	}

@@ -107,7 +107,8 @@ func (a *App) deployAdapter(ctx context.Context, name string, o deployOptions) e
 	}
 	key := "models.overrides." + string(v.Stage)
 	if now := p.config.Models.Overrides[string(v.Stage)]; now != "" && now != v.Tag && !o.override {
-		return usage(fmt.Errorf("%s = %q in %s wins over an adapter", key, now, p.rel(p.config.Source(key))), "remove the line, or replace it: --override")
+		return usage(fmt.Errorf("%s = %q in %s wins over an adapter", key, now, p.rel(p.config.Source(key))),
+			"remove the line, or replace it: --override")
 	}
 	d, done, err := a.desk(ctx, p, spec)
 	if err != nil {
@@ -188,7 +189,8 @@ func (a *App) showChanged(ctx context.Context, c adapters.Changed, asJSONFlag bo
 	case "":
 		fmt.Fprintf(a.Stdout, "%s  no adapter; it was %s\n", c.Stage, clean(c.Before))
 	default:
-		fmt.Fprintf(a.Stdout, "%s  %s (%s); it was %s\n", c.Stage, clean(c.Tag), c.Version, clean(cmp.Or(c.Before, "the model of the role")))
+		fmt.Fprintf(a.Stdout, "%s  %s (%s); it was %s\n", c.Stage, clean(c.Tag), c.Version,
+			clean(cmp.Or(c.Before, "the model of the role")))
 		fmt.Fprintf(a.Stdout, "test call  %s\n", ui.Cut(clean(c.Answer), 100, "…"))
 	}
 	for _, tag := range c.Removed {

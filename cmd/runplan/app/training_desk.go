@@ -35,7 +35,8 @@ func (a *App) forAdapter(ctx context.Context, name string, o deployOptions) (*pr
 		return nil, spec, adapterTrouble(ctx, badCurriculum(err))
 	}
 	if p.config.Models.Provider == llm.Command {
-		return nil, spec, usage(errors.New("adapters are models of an Ollama server, and models.provider is command"), "what your program answers with is up to it")
+		return nil, spec, usage(errors.New("adapters are models of an Ollama server, and models.provider is command"),
+			"what your program answers with is up to it")
 	}
 	return p, spec, a.trustConfig(p, o.trust)
 }
@@ -51,7 +52,8 @@ func (p *project) baseModel(b training.Base) (string, error) {
 	case !m.Configured():
 		return "", llm.ErrNoModels
 	case m.BaseURL == "":
-		return "", &llm.MissingSettingError{Key: "models.base_url", Example: `base_url = "http://localhost:11434", or where your Ollama server is,`}
+		return "", &llm.MissingSettingError{Key: "models.base_url",
+			Example: `base_url = "http://localhost:11434", or where your Ollama server is,`}
 	case name == "":
 		return "", &llm.MissingModelError{Role: llm.Role(b)}
 	}
@@ -64,7 +66,8 @@ func (a *App) desk(ctx context.Context, p *project, spec curriculum.Spec) (d ada
 		return d, nil, modelTrouble(ctx, err)
 	}
 	if _, err := os.Stat(curatedFile(p.repo)); errors.Is(err, fs.ErrNotExist) {
-		return d, nil, usage(fmt.Errorf("%s is not indexed, and the index says which adapters are active", p.repo.Root), "run: runplan index")
+		return d, nil, usage(fmt.Errorf("%s is not indexed, and the index says which adapters are active", p.repo.Root),
+			"run: runplan index")
 	}
 	if err := p.layout.Make(); err != nil {
 		return d, nil, err
@@ -83,7 +86,8 @@ func (a *App) desk(ctx context.Context, p *project, spec curriculum.Spec) (d ada
 	o := llm.OptionsOf(p.config.Models)
 	o.Environ, o.Root, o.Redact = a.Environ, p.repo.Root, a.redactor(p).String
 	d = adapters.Desk{
-		Registry: adapters.RegistryOf(p.layout.Root), Server: p.config.Models.BaseURL, LLM: o, Keep: spec.Versioning.RetentionCount, Now: time.Now,
+		Registry: adapters.RegistryOf(p.layout.Root), Server: p.config.Models.BaseURL, LLM: o,
+		Keep: spec.Versioning.RetentionCount, Now: time.Now,
 		Note: func(s string) { fmt.Fprintln(a.Stderr, ui.Sanitize(s)) },
 	}
 	if d.Curated, err = store.OpenCurated(ctx, curatedFile(p.repo)); err != nil {
@@ -137,7 +141,9 @@ func adapterTrouble(ctx context.Context, err error) error {
 	case errors.As(err, &refused):
 		return trustTrouble(err)
 	case errors.As(err, &broken):
-		return fail(exitFailed, err, "nothing became active; the server's log says more. Adapters run on architectures of llama.cpp's own runner, such as llama and qwen2")
+		return fail(exitFailed, err,
+			"nothing became active; the server's log says more. Adapters run on architectures of llama.cpp's own runner, such "+
+				"as llama and qwen2")
 	case errors.As(err, &untested):
 		if ctx.Err() != nil {
 			return fail(exitInterrupted, errors.New("interrupted; nothing became active"), "do it again")
@@ -153,7 +159,8 @@ func adapterTrouble(ctx context.Context, err error) error {
 		}
 		return fail(exitFailed, err, "")
 	case errors.As(err, &few):
-		return fail(exitFailed, err, "have more examples, or write a smaller minimum_corpus_size into curriculum.json if you mean it")
+		return fail(exitFailed, err,
+			"have more examples, or write a smaller minimum_corpus_size into curriculum.json if you mean it")
 	case errors.Is(err, adapters.ErrNoVersion):
 		return usage(err, "train it: runplan training train --adapter NAME; runplan training adapters lists what there is")
 	case errors.Is(err, adapters.ErrNotActive):

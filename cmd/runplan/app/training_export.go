@@ -83,7 +83,8 @@ An example with more tokens than the plan's max_sequence_length is never cut: it
 	f.StringVar(&o.count, "count", "estimate", "how to count tokens: estimate, or ollama:MODEL")
 	f.IntVar(&o.tokens, "max-tokens", 0, "maximum length of an example (default: that of the plan)")
 	f.StringVar(&o.long, "too-long", string(export.Fail), "handling of longer examples: fail, drop or keep")
-	f.StringSliceVar(&o.licenses, "licenses", nil, "only examples of repositories with these licenses, such as MIT,Apache-2.0")
+	f.StringSliceVar(&o.licenses, "licenses", nil,
+		"only examples of repositories with these licenses, such as MIT,Apache-2.0")
 	f.BoolVar(&o.dropBOS, "drop-bos", false, "omit the first token of rendered text if the trainer adds it itself")
 	f.BoolVar(&o.replace, "replace", false, "replace an existing export")
 	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it without a question")
@@ -93,7 +94,8 @@ An example with more tokens than the plan's max_sequence_length is never cut: it
 
 func (a *App) trainingExport(ctx context.Context, o trainingExportOptions) error {
 	if o.format == "" || o.in == "" || o.out == "" || o.base == "" {
-		return usage(errors.New("training export needs --format, --in, --out and --base-model"), "see: runplan training export --help")
+		return usage(errors.New("training export needs --format, --in, --out and --base-model"),
+			"see: runplan training export --help")
 	}
 	format, err := export.Named(o.format)
 	if err != nil {
@@ -114,7 +116,8 @@ func (a *App) trainingExport(ctx context.Context, o trainingExportOptions) error
 		return err
 	}
 	options := export.Options{
-		Format: format, BaseModel: o.base, Limit: o.tokens, TooLong: policy, Licenses: o.licenses, Canary: a.trainingGuard(p).Canary, Replace: o.replace,
+		Format: format, BaseModel: o.base, Limit: o.tokens, TooLong: policy, Licenses: o.licenses,
+		Canary: a.trainingGuard(p).Canary, Replace: o.replace,
 	}
 	if err := a.exportModels(ctx, p, o, &options); err != nil {
 		return err
@@ -152,7 +155,9 @@ func (a *App) exportModels(ctx context.Context, p *project, o trainingExportOpti
 		case name == "":
 			return llm.Options{}, llm.Model{}, usage(fmt.Errorf("%s names no model", what), "such as ollama:qwen2.5-coder:3b")
 		case p.config.Models.BaseURL == "":
-			return llm.Options{}, llm.Model{}, usage(errors.New("models.base_url is not set, so there is no Ollama server to ask"), "set it: runplan init --models")
+			return llm.Options{}, llm.Model{},
+				usage(errors.New("models.base_url is not set, so there is no Ollama server to ask"),
+					"set it: runplan init --models")
 		}
 		if err := a.trustConfig(p, o.trust); err != nil {
 			return llm.Options{}, llm.Model{}, err
@@ -182,7 +187,8 @@ func (a *App) exportModels(ctx context.Context, p *project, o trainingExportOpti
 	if o.dropBOS {
 		j, ok := options.Template.(*chat.Jinja)
 		if !ok || j.Begins() == "" {
-			return usage(errors.New("--drop-bos needs a template that tells the token: a tokenizer_config.json with bos_token"), "")
+			return usage(errors.New("--drop-bos needs a template that tells the token: a tokenizer_config.json with bos_token"),
+				"")
 		}
 		options.DropBegin = j.Begins()
 	}
@@ -247,9 +253,11 @@ func exportTrouble(ctx context.Context, err error) error {
 
 func (a *App) showExport(m export.Manifest, o trainingExportOptions) error {
 	side := func(name string, s curate.Side) []string {
-		return []string{name, fmt.Sprint(s.Examples), fmt.Sprint(s.Positive), fmt.Sprint(s.Negative), fmt.Sprint(s.Preferences)}
+		return []string{name, fmt.Sprint(s.Examples), fmt.Sprint(s.Positive), fmt.Sprint(s.Negative),
+			fmt.Sprint(s.Preferences)}
 	}
-	err := table(a.Stdout, []string{"", ">lines", ">good", ">bad", ">preference"}, [][]string{side("train", m.Train), side("validation", m.Validation)})
+	err := table(a.Stdout, []string{"", ">lines", ">good", ">bad", ">preference"},
+		[][]string{side("train", m.Train), side("validation", m.Validation)})
 	if err != nil {
 		return err
 	}
@@ -267,9 +275,11 @@ func (a *App) showExport(m export.Manifest, o trainingExportOptions) error {
 		fmt.Fprintf(a.Stderr, "note: of %d line(s) the license of the repository is not known\n", n)
 	}
 	if m.Template != "none" && m.Schema != "text" && !strings.HasSuffix(m.Schema, "-text") && m.Schema != "segments" {
-		fmt.Fprintf(a.Stderr, "note: %s takes messages and renders them by itself; the template only served to count\n", m.Format)
+		fmt.Fprintf(a.Stderr, "note: %s takes messages and renders them by itself; the template only served to count\n",
+			m.Format)
 	}
-	fmt.Fprintf(a.Stderr, "longest: %d of %d tokens (%s); licenses: %s\n", m.Longest, m.Limit, ui.Sanitize(m.Counter), ui.Sanitize(export.Used(m)))
+	fmt.Fprintf(a.Stderr, "longest: %d of %d tokens (%s); licenses: %s\n", m.Longest, m.Limit, ui.Sanitize(m.Counter),
+		ui.Sanitize(export.Used(m)))
 	fmt.Fprintf(a.Stderr, "written: %s; train with: %s\n", ui.Sanitize(o.out), m.Run)
 	return nil
 }

@@ -75,7 +75,8 @@ func (a *App) syncOutcomes(ctx context.Context, days int, asJSONFlag bool) error
 		return err
 	}
 	if batches == 0 {
-		return usage(errors.New("no run has merged a batch yet"), "there is nothing to ask git about; runplan status shows the runs")
+		return usage(errors.New("no run has merged a batch yet"),
+			"there is nothing to ask git about; runplan status shows the runs")
 	}
 	if ctx.Err() != nil {
 		return fail(exitInterrupted, errors.New("interrupted; nothing was written"), "")

@@ -65,7 +65,8 @@ be left, of the environment, of the settings, of copied files or of training.can
 	f.StringVar(&o.out, "out", "", "folder to write to; - is standard output")
 	f.StringSliceVar(&o.stages, "stage", nil, "stages to make examples of: "+strings.Join(stageNames(), ", "))
 	f.DurationVar(&o.since, "since", 0, "maximum age of logged data, such as 720h")
-	f.StringArrayVar(&o.tasks, "task", nil, "id of a task, RUN/BATCH; may be repeated; a row of it without a receipt fails the build")
+	f.StringArrayVar(&o.tasks, "task", nil,
+		"id of a task, RUN/BATCH; may be repeated; a row of it without a receipt fails the build")
 	f.BoolVar(&o.strict, "strict", false, "any row without a receipt fails the build")
 	f.BoolVar(&o.json, "json", false, "print the counts as one JSON object")
 	return cmd
@@ -122,7 +123,8 @@ func (a *App) trainingPairs(ctx context.Context, o trainingPairsOptions) error {
 		return err
 	}
 	if tally.Examples == 0 {
-		return usage(errors.New("nothing that was logged became an example"), "refused rows are listed above; a batch becomes an example when it is merged")
+		return usage(errors.New("nothing that was logged became an example"),
+			"refused rows are listed above; a batch becomes an example when it is merged")
 	}
 	return nil
 }

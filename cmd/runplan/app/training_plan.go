@@ -105,9 +105,11 @@ func (a *App) trainingPlan(ctx context.Context, o trainingPlanOptions) error {
 	}
 	switch {
 	case e.Empty():
-		return usage(errors.New("there is nothing to plan from: no call of a model was logged, and there are no examples"), "run something first, or take the history: runplan training bootstrap; then give --in DIR")
+		return usage(errors.New("there is nothing to plan from: no call of a model was logged, and there are no examples"),
+			"run something first, or take the history: runplan training bootstrap; then give --in DIR")
 	case !ok:
-		return usage(errors.New("too little was logged to find the weakest stage, and there are no examples"), "name a stage with --stage, or give examples with --in DIR")
+		return usage(errors.New("too little was logged to find the weakest stage, and there are no examples"),
+			"name a stage with --stage, or give examples with --in DIR")
 	}
 	if o.out != "" {
 		// Check that the journal is writable before the plan file is written.
@@ -260,7 +262,8 @@ func reasons(r plan.StageReport, ranked, chosen bool) []string {
 		out = append(out, "- "+s)
 	}
 	if n := r.Examples.Count(); n > 0 {
-		out = append(out, fmt.Sprintf("There are %d examples of it: %d logged, %d synthetic.", n, r.Examples.Logged, r.Examples.Synthetic))
+		out = append(out, fmt.Sprintf("There are %d examples of it: %d logged, %d synthetic.", n, r.Examples.Logged,
+			r.Examples.Synthetic))
 	}
 	return out
 }
@@ -276,11 +279,14 @@ func (a *App) showAnalysis(found plan.Analysis, why []string, out string) error 
 	for _, s := range found.Stages {
 		x := s.Examples
 		rows = append(rows, []string{
-			string(s.Stage), unknown(s.Weakness), fmt.Sprint(s.Calls), fmt.Sprint(s.Unusable), fmt.Sprint(s.Won), fmt.Sprint(s.Lost),
-			fmt.Sprint(x.Logged), fmt.Sprint(x.Synthetic), fmt.Sprint(x.Positive), fmt.Sprint(x.Negative), fmt.Sprint(x.Preferences),
+			string(s.Stage), unknown(s.Weakness), fmt.Sprint(s.Calls), fmt.Sprint(s.Unusable), fmt.Sprint(s.Won),
+			fmt.Sprint(s.Lost),
+			fmt.Sprint(x.Logged), fmt.Sprint(x.Synthetic), fmt.Sprint(x.Positive), fmt.Sprint(x.Negative),
+			fmt.Sprint(x.Preferences),
 		})
 	}
-	err := table(a.Stdout, []string{"stage", ">weakness", ">calls", ">unusable", ">won", ">lost", ">logged", ">synthetic", ">positive", ">negative", ">preference"}, rows)
+	err := table(a.Stdout, []string{"stage", ">weakness", ">calls", ">unusable", ">won", ">lost", ">logged", ">synthetic",
+		">positive", ">negative", ">preference"}, rows)
 	if err == nil && len(found.Patterns) > 0 {
 		rows = nil
 		for _, p := range found.Patterns {
@@ -335,7 +341,8 @@ func (a *App) showLearned(l plan.Learned) error {
 		}
 	}
 	if r := l.Routing; r.Runs > 0 {
-		fmt.Fprintf(a.Stdout, "\nrouting  %d of %d team runs predicted within a fifth; off by %.0f %% on average\n", r.Near, r.Runs, *r.Off*100)
+		fmt.Fprintf(a.Stdout, "\nrouting  %d of %d team runs predicted within a fifth; off by %.0f %% on average\n", r.Near,
+			r.Runs, *r.Off*100)
 	}
 	return nil
 }

@@ -92,11 +92,15 @@ func (a *App) train(ctx context.Context, o trainOptions) error {
 	}
 	c := p.config.Training
 	if len(c.Trainer) == 0 {
-		return usage(adapters.ErrNoTrainer, "name the program that trains: trainer = [\"program\", \"argument\"] under [training] in .runplan/config.toml; runplan training train --help says what it is given")
+		return usage(adapters.ErrNoTrainer,
+			"name the program that trains: trainer = [\"program\", \"argument\"] under [training] in .runplan/config.toml; "+
+				"runplan training train --help says what it is given")
 	}
-	what := fmt.Sprintf("%s for stage %s on %d examples of %s, on top of %s, by %s", spec.Name, spec.Stage, job.Data.Examples, job.Data.Name, job.BaseModel, strings.Join(c.Trainer, " "))
+	what := fmt.Sprintf("%s for stage %s on %d examples of %s, on top of %s, by %s", spec.Name, spec.Stage,
+		job.Data.Examples, job.Data.Name, job.BaseModel, strings.Join(c.Trainer, " "))
 	if !o.yes || o.by.Name == "" {
-		return fail(exitHuman, fmt.Errorf("a training of %s %w; nothing was started", ui.Sanitize(what), errUnsigned), "the owner starts it: --yes --signature NAME --reason TEXT")
+		return fail(exitHuman, fmt.Errorf("a training of %s %w; nothing was started", ui.Sanitize(what), errUnsigned),
+			"the owner starts it: --yes --signature NAME --reason TEXT")
 	}
 	if err := a.notAnAgent("starting a training"); err != nil {
 		return err
@@ -124,8 +128,11 @@ func (a *App) train(ctx context.Context, o trainOptions) error {
 	if v.Loss != nil {
 		loss = fmt.Sprintf("loss %.4g", *v.Loss)
 	}
-	fmt.Fprintf(a.Stdout, "%s  %d examples, rank %d, %s, %s\n", v.Name(), v.Examples, v.Info.Rank, loss, ui.Duration(time.Duration(v.DurationSec*float64(time.Second))))
-	fmt.Fprintf(a.Stderr, "nothing is deployed; to see how good it is: runplan training validate --adapter %s; to put it to work: runplan training adapters deploy %s\n", v.Name(), v.Name())
+	fmt.Fprintf(a.Stdout, "%s  %d examples, rank %d, %s, %s\n", v.Name(), v.Examples, v.Info.Rank, loss,
+		ui.Duration(time.Duration(v.DurationSec*float64(time.Second))))
+	fmt.Fprintf(a.Stderr,
+		"nothing is deployed; to see how good it is: runplan training validate --adapter %s; to put it to work: runplan "+
+			"training adapters deploy %s\n", v.Name(), v.Name())
 	return nil
 }
 

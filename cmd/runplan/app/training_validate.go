@@ -77,7 +77,8 @@ func (a *App) validate(ctx context.Context, o validateOptions) error {
 	case (o.adapter == "") == (o.unit == ""):
 		return usage(errors.New("name either --adapter or --unit"), "such as --adapter %s", curriculum.CodeArchitect)
 	case o.validator != validate.BlueprintFidelity && o.validator != validate.JSONSchema:
-		return usage(fmt.Errorf("unknown validator %q", ui.Sanitize(o.validator)), "use %s or %s", validate.BlueprintFidelity, validate.JSONSchema)
+		return usage(fmt.Errorf("unknown validator %q", ui.Sanitize(o.validator)), "use %s or %s", validate.BlueprintFidelity,
+			validate.JSONSchema)
 	case (o.validator == validate.JSONSchema) != (o.schema != ""):
 		return usage(errors.New("--validator json_schema and --schema go together"), "")
 	}
@@ -88,7 +89,8 @@ func (a *App) validate(ctx context.Context, o validateOptions) error {
 	if err := a.trustConfig(p, o.trust); err != nil { // linters run programs that it names
 		return err
 	}
-	out := validate.Report{Adapter: o.adapter, Validator: o.validator, At: time.Now().UTC().Truncate(time.Second), Units: []validate.Score{}, Broken: []string{}}
+	out := validate.Report{Adapter: o.adapter, Validator: o.validator, At: time.Now().UTC().Truncate(time.Second),
+		Units: []validate.Score{}, Broken: []string{}}
 	if o.unit != "" {
 		state := blueprint.Live
 		if o.candidate {
@@ -121,7 +123,8 @@ func (a *App) measureUnit(ctx context.Context, p *project, dir string, b *bluepr
 		return validate.Score{}, err
 	}
 	defer done()
-	v := validate.BlueprintFidelityValidator{Summary: options, Lint: func(ctx context.Context) (gates.Verdict, error) { return run(ctx, "lint") }}
+	v := validate.BlueprintFidelityValidator{Summary: options,
+		Lint: func(ctx context.Context) (gates.Verdict, error) { return run(ctx, "lint") }}
 	return v.Validate(ctx, b)
 }
 
@@ -142,7 +145,9 @@ func (a *App) validateAdapter(ctx context.Context, p *project, o validateOptions
 	out.Adapter = v.Name()
 	examples, err := v.HeldBack()
 	if errors.Is(err, adapters.ErrNothingHeld) {
-		return usage(err, "an adapter is measured by what it was not trained on; train it on a folder that has such: runplan training corpus build, or curate and export")
+		return usage(err,
+			"an adapter is measured by what it was not trained on; train it on a folder that has such: runplan training "+
+				"corpus build, or curate and export")
 	}
 	if err != nil {
 		return fail(exitFailed, err, "train it again")
@@ -180,7 +185,8 @@ func (a *App) validateAdapter(ctx context.Context, p *project, o validateOptions
 	return out.Write(v.ValidationFile())
 }
 
-func answersMeet(ctx context.Context, trial validate.Trial, examples []training.Example, file string, out *validate.Report) error {
+func answersMeet(ctx context.Context, trial validate.Trial, examples []training.Example, file string,
+	out *validate.Report) error {
 	text, err := os.ReadFile(filepath.Clean(file))
 	if err != nil {
 		return usage(fmt.Errorf("read the schema: %w", err), "give the path of a JSON schema")
@@ -246,7 +252,8 @@ func (a *App) showValidated(v validate.Report, asJSONFlag bool) error {
 					value = fmt.Sprintf("%.3f to %.3f", m.Low, m.High)
 				}
 				if len(v.Units) > 0 || len(v.Score.Measures) == 1 {
-					table = append(table, []string{ui.Sanitize(cmp.Or(u.Unit, v.Adapter)), m.Name, value, fmt.Sprint(m.Of), fmt.Sprintf("%.2f", m.Weight), ui.Sanitize(m.Why)})
+					table = append(table, []string{ui.Sanitize(cmp.Or(u.Unit, v.Adapter)), m.Name, value, fmt.Sprint(m.Of),
+						fmt.Sprintf("%.2f", m.Weight), ui.Sanitize(m.Why)})
 				}
 			}
 			if v.Adapter == "" {
@@ -265,7 +272,8 @@ func (a *App) showValidated(v validate.Report, asJSONFlag bool) error {
 	case validate.Fail:
 		return fail(exitFailed, errors.New("the score is below the threshold"), "the missing parts are listed above")
 	case validate.Unknown:
-		return fail(exitCannotRun, fmt.Errorf("whether it reaches the threshold is unknown%s", whyText(v.Score.Why)), "make sure that what is unknown above can be checked: a linter, ast-grep, held-back units")
+		return fail(exitCannotRun, fmt.Errorf("whether it reaches the threshold is unknown%s", whyText(v.Score.Why)),
+			"make sure that what is unknown above can be checked: a linter, ast-grep, held-back units")
 	}
 	return nil
 }

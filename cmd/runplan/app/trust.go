@@ -31,7 +31,9 @@ func (p *project) executables() []trust.Executable {
 	sort.Strings(names)
 	for _, n := range names {
 		key, a := "agents."+n, c.Agents[n]
-		if !slices.ContainsFunc([]string{".preset", ".permission", ".command", ".env", ".pass_env", ".sandbox", ".sandbox_command", ".sandbox_image", ".sandbox_write", ".models"}, func(k string) bool { return c.Source(key+k) == file }) {
+		if !slices.ContainsFunc(
+			[]string{".preset", ".permission", ".command", ".env", ".pass_env", ".sandbox", ".sandbox_command", ".sandbox_image",
+				".sandbox_write", ".models"}, func(k string) bool { return c.Source(key+k) == file }) {
 			continue
 		}
 		what := trust.Words(a.Command)
@@ -135,7 +137,8 @@ func (a *App) trustConfig(p *project, given string) error {
 		given, _ = a.Getenv("RUNPLAN_TRUST")
 	}
 	if given == "all" {
-		fmt.Fprintf(a.Stderr, "RUNPLAN_TRUST=all: the configuration %s is trusted without a look (%s)\n", p.rel(p.layout.Config()), digest[:12])
+		fmt.Fprintf(a.Stderr, "RUNPLAN_TRUST=all: the configuration %s is trusted without a look (%s)\n",
+			p.rel(p.layout.Config()), digest[:12])
 		return nil
 	}
 	if given != "" {
@@ -147,7 +150,8 @@ func (a *App) trustConfig(p *project, given string) error {
 	}
 	pins, err := a.pins()
 	if err != nil {
-		return usage(fmt.Errorf("the configuration is not trusted, and trust cannot be stored: %w", err), "set RUNPLAN_HOME, or give --trust-config %s", digest[:12])
+		return usage(fmt.Errorf("the configuration is not trusted, and trust cannot be stored: %w", err),
+			"set RUNPLAN_HOME, or give --trust-config %s", digest[:12])
 	}
 	now, before, err := pins.Trusted(p.repo.Root, digest)
 	if err != nil || now {
@@ -161,7 +165,8 @@ func (a *App) trustConfig(p *project, given string) error {
 	a.showExecutables(list)
 	if !a.yes("Trust it?") {
 		return usage(errors.New("the repository's configuration is not trusted, so nothing was run"),
-			"trust it: runplan trust config %s; without a terminal: --trust-config %s, or RUNPLAN_TRUST=%s", digest[:12], digest[:12], digest[:12])
+			"trust it: runplan trust config %s; without a terminal: --trust-config %s, or RUNPLAN_TRUST=%s", digest[:12],
+			digest[:12], digest[:12])
 	}
 	return a.ofUser(pins.Trust(p.repo.Root, digest, time.Now()))
 }
@@ -211,7 +216,8 @@ RUNPLAN_TRUST=all trusts whatever there is, and says so.` + exitStatus(exitOK, e
 				return asJSON(a.Stdout, map[string]any{"file": p.rel(p.layout.Config()), "digest": digest, "entries": list})
 			}
 			if len(list) == 0 {
-				fmt.Fprintf(a.Stdout, "%s runs nothing and turns nothing off, so there is nothing to trust\n", p.rel(p.layout.Config()))
+				fmt.Fprintf(a.Stdout, "%s runs nothing and turns nothing off, so there is nothing to trust\n",
+					p.rel(p.layout.Config()))
 				return nil
 			}
 			a.showExecutables(list)
@@ -220,7 +226,8 @@ RUNPLAN_TRUST=all trusts whatever there is, and says so.` + exitStatus(exitOK, e
 			case show:
 				return nil
 			case len(args) == 1 && !trust.Names(args[0], digest):
-				return usage(fmt.Errorf("the configuration's digest is %s, not %s", digest[:12], ui.Sanitize(args[0])), "inspect the list above")
+				return usage(fmt.Errorf("the configuration's digest is %s, not %s", digest[:12], ui.Sanitize(args[0])),
+					"inspect the list above")
 			}
 			if err := a.notAnAgent("trusting a configuration"); err != nil {
 				return err

@@ -87,7 +87,8 @@ func (a *App) showAudit(entries []store.AuditEntry) error {
 		}
 		rows = append(rows, []string{
 			strconv.FormatInt(e.ID, 10), e.At.Local().Format("2006-01-02 15:04"), ui.Sanitize(e.Action), tier,
-			cmp.Or(ui.Cut(ui.Sanitize(e.Signature), cellWidth, "…"), "-"), cmp.Or(ui.Cut(ui.Sanitize(e.Subject), cellWidth, "…"), "-"), ui.Cut(ui.Sanitize(e.Reason), cellWidth, "…"),
+			cmp.Or(ui.Cut(ui.Sanitize(e.Signature), cellWidth, "…"), "-"),
+			cmp.Or(ui.Cut(ui.Sanitize(e.Subject), cellWidth, "…"), "-"), ui.Cut(ui.Sanitize(e.Reason), cellWidth, "…"),
 		})
 	}
 	return table(a.Stdout, []string{">id", "at", "action", "tier", "signed", "of", "reason"}, rows)

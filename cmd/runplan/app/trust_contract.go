@@ -48,7 +48,8 @@ func (a *App) ofUser(err error) error {
 	if other != nil || !errors.As(err, &at) {
 		return err
 	}
-	return fail(exitCannotRun, err, "runplan keeps your own files in %s; see that it can be written to, or set RUNPLAN_HOME to another folder", dir)
+	return fail(exitCannotRun, err,
+		"runplan keeps your own files in %s; see that it can be written to, or set RUNPLAN_HOME to another folder", dir)
 }
 
 // keeper returns the keeper of this user's contract.
@@ -57,7 +58,8 @@ func (a *App) keeper() (trust.Keeper, error) {
 	if err != nil {
 		return trust.Keeper{}, err
 	}
-	return trust.Keeper{Dir: dir, LoopVersion: runner.LoopVersion, Now: time.Now, Redact: redact.New(a.Environ).String}, nil
+	return trust.Keeper{Dir: dir, LoopVersion: runner.LoopVersion, Now: time.Now, Redact: redact.New(a.Environ).String},
+		nil
 }
 
 // contract returns the contract of this user.
@@ -116,9 +118,11 @@ audit.sqlite, which is what counts. docs/trust.md tells more.` + exitStatus(exit
 			}
 			switch given := owner != "" || channel != ""; {
 			case given && !bootstrap:
-				return usage(errors.New("--owner and --channel go with --bootstrap"), "runplan trust --bootstrap --owner NAME --channel WHERE")
+				return usage(errors.New("--owner and --channel go with --bootstrap"),
+					"runplan trust --bootstrap --owner NAME --channel WHERE")
 			case bootstrap && (owner == "" || channel == ""):
-				return usage(errors.New("--bootstrap needs --owner and --channel"), "runplan trust --bootstrap --owner NAME --channel WHERE")
+				return usage(errors.New("--bootstrap needs --owner and --channel"),
+					"runplan trust --bootstrap --owner NAME --channel WHERE")
 			case bootstrap:
 				if err := a.bootstrap(cmd.Context(), k, owner, channel); err != nil {
 					return err

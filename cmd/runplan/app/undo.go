@@ -47,7 +47,8 @@ func (a *App) undo(ctx context.Context, p *project, name string) error {
 	}
 	defer lock.Release()
 	if s.Undone != "" {
-		return usage(fmt.Errorf("run %s was undone by commit %s", s.Run[:8], short(s.Undone)), "to have its changes again: git revert %s", short(s.Undone))
+		return usage(fmt.Errorf("run %s was undone by commit %s", s.Run[:8], short(s.Undone)),
+			"to have its changes again: git revert %s", short(s.Undone))
 	}
 	tip, err := p.landedOn(ctx, s)
 	if err != nil {
@@ -58,11 +59,13 @@ func (a *App) undo(ctx context.Context, p *project, name string) error {
 		return fail(exitCannotRun, err, "")
 	}
 	if len(conflicts) > 0 {
-		return usage(fmt.Errorf("undo run %s: later commits changed the same lines of %s", s.Run[:8], redact.Clean(strings.Join(conflicts[:min(len(conflicts), 5)], ", "))),
+		return usage(fmt.Errorf("undo run %s: later commits changed the same lines of %s", s.Run[:8],
+			redact.Clean(strings.Join(conflicts[:min(len(conflicts), 5)], ", "))),
 			"revert it by hand: git revert %s..%s", short(s.Base), short(s.Commit))
 	}
 	if now, err := p.repo.TreeOf(ctx, tip); err == nil && now == tree {
-		return usage(fmt.Errorf("undo run %s: all of its changes on %s were already reverted", s.Run[:8], redact.Clean(s.BaseBranch)), "see who reverted it: git log %s..%s", short(s.Commit), short(tip))
+		return usage(fmt.Errorf("undo run %s: all of its changes on %s were already reverted", s.Run[:8],
+			redact.Clean(s.BaseBranch)), "see who reverted it: git log %s..%s", short(s.Commit), short(tip))
 	}
 	commit, err := p.repo.CommitTree(ctx, tree, tip, undoMessage(s))
 	if err != nil {
@@ -71,8 +74,10 @@ func (a *App) undo(ctx context.Context, p *project, name string) error {
 	if err := p.advance(ctx, s.BaseBranch, tip, commit); err != nil {
 		return err
 	}
-	why := fmt.Sprintf("undone by %s: commit %s takes back what it landed on %s", p.person(ctx), short(commit), s.BaseBranch)
-	if err := a.writeAfterwards(ctx, p, runner.Event{Run: s.Run, Kind: runner.Undone, Commit: commit, Base: tip, Reason: why}); err != nil {
+	why := fmt.Sprintf("undone by %s: commit %s takes back what it landed on %s", p.person(ctx), short(commit),
+		s.BaseBranch)
+	if err := a.writeAfterwards(ctx, p,
+		runner.Event{Run: s.Run, Kind: runner.Undone, Commit: commit, Base: tip, Reason: why}); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.Stdout, "run %s is undone: commit %s on %s takes back %s\nto have its changes again: git revert %s\n",
@@ -83,7 +88,8 @@ func (a *App) undo(ctx context.Context, p *project, name string) error {
 // landedOn returns the tip of the branch that a run started from, if that branch contains the commits of the run.
 func (p *project) landedOn(ctx context.Context, s runner.Summary) (tip string, err error) {
 	if s.BaseBranch == "" {
-		return "", usage(fmt.Errorf("run %s started from a detached HEAD, so it landed on no branch", s.Run[:8]), "its commits: git log %s..%s", short(s.Base), short(s.Commit))
+		return "", usage(fmt.Errorf("run %s started from a detached HEAD, so it landed on no branch", s.Run[:8]),
+			"its commits: git log %s..%s", short(s.Base), short(s.Commit))
 	}
 	if tip, err = p.repo.Resolve(ctx, "refs/heads/"+s.BaseBranch); err != nil {
 		return "", err
@@ -93,8 +99,10 @@ func (p *project) landedOn(ctx context.Context, s runner.Summary) (tip string, e
 			return tip, err
 		}
 	}
-	return "", usage(fmt.Errorf("run %s: its commits are not on %s, so there is nothing to undo", s.Run[:8], redact.Clean(s.BaseBranch)),
-		"to give the run up: runplan discard %s", s.Run[:8])
+	return "",
+		usage(fmt.Errorf("run %s: its commits are not on %s, so there is nothing to undo", s.Run[:8],
+			redact.Clean(s.BaseBranch)),
+			"to give the run up: runplan discard %s", s.Run[:8])
 }
 
 // advance moves a branch from tip to a commit whose parent is tip. If the branch is checked out, that checkout is
@@ -130,7 +138,8 @@ func (p *project) advance(ctx context.Context, branch, tip, commit string) error
 // undoMessage returns the message of the commit that reverts a run.
 func undoMessage(s runner.Summary) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Undo runplan run of %s\n\nThis takes back run %s, commits %s..%s:\n\n", phrase.Cut(redact.Clean(cmp.Or(s.Title, s.Plan)), 60), s.Run[:8], short(s.Base), short(s.Commit))
+	fmt.Fprintf(&b, "Undo runplan run of %s\n\nThis takes back run %s, commits %s..%s:\n\n",
+		phrase.Cut(redact.Clean(cmp.Or(s.Title, s.Plan)), 60), s.Run[:8], short(s.Base), short(s.Commit))
 	for _, batch := range s.Batches {
 		if runner.Status(batch.State) == runner.Passed {
 			fmt.Fprintf(&b, "- batch %s: %s\n", redact.Clean(batch.Number), redact.Clean(batch.Title))

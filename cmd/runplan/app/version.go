@@ -86,7 +86,8 @@ func (a *App) printVersion(info versionInfo, asJSON bool) error {
 func version() string { return buildVersion().Version }
 
 func buildVersion() versionInfo {
-	out := versionInfo{Version: "devel", Commit: releaseCommit, Date: releaseDate, Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH}
+	out := versionInfo{Version: "devel", Commit: releaseCommit, Date: releaseDate, Go: runtime.Version(),
+		System: runtime.GOOS + "/" + runtime.GOARCH}
 	if releaseVersion != "" {
 		out.Version = releaseVersion
 		return out
@@ -133,7 +134,8 @@ var versionNumber = regexp.MustCompile(`(\d+)\.(\d+)(?:\.\d+)*`)
 func (a *App) neighbors(ctx context.Context) []neighbor {
 	all := requirements()
 	for _, p := range command.Presets() {
-		all = append(all, requirement{p.Program, append([]string{p.Program}, p.Version...), [2]int{}, "optional agent; " + p.Install})
+		all = append(all, requirement{p.Program, append([]string{p.Program}, p.Version...), [2]int{}, "optional agent; " +
+			p.Install})
 	}
 	out := make([]neighbor, 0, len(all))
 	for _, r := range all {

@@ -78,7 +78,8 @@ func (w *workerProcess) open(ctx context.Context, run string) (_ *shared.Worker,
 	if err != nil {
 		return nil, nil, errors.New(hide(err.Error()))
 	}
-	d := &shared.SharedRepo{Repo: repo, Layout: local.LayoutOf(repo.Root), Remote: "origin", Prefix: w.service.prefix, Run: run, Redact: hide}
+	d := &shared.SharedRepo{Repo: repo, Layout: local.LayoutOf(repo.Root), Remote: "origin", Prefix: w.service.prefix,
+		Run: run, Redact: hide}
 	if err := d.FetchPlan(ctx); err != nil {
 		return nil, nil, err
 	}
@@ -108,13 +109,16 @@ func (w *workerProcess) open(ctx context.Context, run string) (_ *shared.Worker,
 	if err := configure(d.Layout, settings); err != nil {
 		return nil, nil, err
 	}
-	c, end, err := w.app.Host(ctx, app.Hosting{Dir: repo.Root, Run: run, Info: info, Text: text, Trust: w.options.trust, Mark: place.Mark, Note: func(text string) {
-		w.say("run %.8s: %s", run, hide(redact.Clean(text)))
-	}})
+	c, end, err := w.app.Host(ctx,
+		app.Hosting{Dir: repo.Root, Run: run, Info: info, Text: text, Trust: w.options.trust, Mark: place.Mark,
+			Note: func(text string) {
+				w.say("run %.8s: %s", run, hide(redact.Clean(text)))
+			}})
 	if err != nil {
 		if app.IsUsage(err) {
 			name, _ := os.Hostname()
-			err = &host.Refusal{Err: fmt.Errorf("the worker on %s refuses the run: %s (%s)", name, hide(err.Error()), hide(app.Hint(err)))}
+			err = &host.Refusal{Err: fmt.Errorf("the worker on %s refuses the run: %s (%s)", name, hide(err.Error()),
+				hide(app.Hint(err)))}
 		}
 		return nil, nil, err
 	}
