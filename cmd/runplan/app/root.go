@@ -65,6 +65,9 @@ a run branch. Everything that happens is in a journal, from which a killed run g
 	root.SetHelpCommandGroupID(groupSetup)
 	root.SetCompletionCommandGroupID(groupSetup)
 	root.AddCommand(newDocsCommand(), newExitCodesTopic())
+	for _, newCommand := range more {
+		root.AddCommand(newCommand())
+	}
 	a.addEngines(root)
 	addCompletions(a, root)
 	knownTopics(root)

@@ -1,3 +1,5 @@
+//go:build !slim
+
 package app
 
 import (
@@ -15,6 +17,7 @@ import (
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/training"
+	"github.com/runplan/runplan/training/license"
 )
 
 func newTrainingCommand(a *App) *cobra.Command {
@@ -69,8 +72,8 @@ func (a *App) forbidden(p *project, secrets *redact.Redactor) []training.Secret 
 }
 
 // trainingOrigin returns the name of the repository in examples, and its license if that is known.
-func (p *project) trainingOrigin(ctx context.Context) (name, license string) {
-	return training.RepoName(p.repo.Remote(ctx, "origin"), p.repo.Root), training.License(os.DirFS(p.repo.Root))
+func (p *project) trainingOrigin(ctx context.Context) (name, spdx string) {
+	return training.RepoName(p.repo.Remote(ctx, "origin"), p.repo.Root), license.Of(os.DirFS(p.repo.Root))
 }
 
 // openLog opens the journal for reading examples. It is an error if the journal does not exist.

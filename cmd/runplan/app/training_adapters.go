@@ -1,3 +1,5 @@
+//go:build !slim
+
 package app
 
 import (
@@ -5,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -147,17 +148,4 @@ func (p *project) stageChoices(ctx context.Context, rows []store.DeployedAdapter
 		out = append(out, c)
 	}
 	return out, nil
-}
-
-// deployedAdapters returns the adapter rows of the index. Without an index there are none.
-func (p *project) deployedAdapters(ctx context.Context) ([]store.DeployedAdapter, error) {
-	db, err := store.OpenCuratedReader(ctx, curatedFile(p.repo))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer db.Close()
-	return db.Adapters(ctx)
 }

@@ -1,3 +1,5 @@
+//go:build !slim
+
 package app
 
 import (
@@ -22,6 +24,7 @@ import (
 	"github.com/runplan/runplan/patterns"
 	"github.com/runplan/runplan/training"
 	"github.com/runplan/runplan/training/history"
+	"github.com/runplan/runplan/training/license"
 )
 
 type bootstrapOptions struct {
@@ -81,7 +84,7 @@ func (a *App) bootstrapExamples(ctx context.Context, dir string, o bootstrapOpti
 	if err != nil {
 		return err
 	}
-	h.Repo, h.Dir, h.Version, h.License = p.repo, o.out, version(), training.License(os.DirFS(p.repo.Root))
+	h.Repo, h.Dir, h.Version, h.License = p.repo, o.out, version(), license.Of(os.DirFS(p.repo.Root))
 	if h.Program, err = a.astGrep(ctx); err != nil && !errors.Is(err, patterns.ErrMissing) {
 		return fail(exitCannotRun, err, "")
 	}

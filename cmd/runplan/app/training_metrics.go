@@ -64,3 +64,10 @@ func (m adapterMetric) line() string {
 	}
 	return ui.Sanitize(fmt.Sprintf("adapter %s: %s; %s", m.Version, score, graduated))
 }
+
+func scoreText(s validate.Score) string {
+	if s.Low == s.High {
+		return fmt.Sprintf("%.3f  %s (from %.2f)", s.Low, s.Verdict, s.Threshold)
+	}
+	return fmt.Sprintf("%.3f to %.3f  %s (from %.2f)", s.Low, s.High, s.Verdict, s.Threshold)
+}

@@ -1,3 +1,5 @@
+//go:build !slim
+
 package app
 
 import (
@@ -214,17 +216,4 @@ func dataTrouble(ctx context.Context, err error) error {
 		return err
 	}
 	return fail(exitFailed, err, "make the data again; nothing was started")
-}
-
-// trainerExecutable returns the trainer if the repository's own settings name it.
-func (p *project) trainerExecutable() []trust.Executable {
-	c, file := p.config, p.layout.Config()
-	if len(c.Training.Trainer) == 0 || c.Source("training.trainer") != file && c.Source("training.pass_env") != file {
-		return nil
-	}
-	what := trust.Words(c.Training.Trainer)
-	if len(c.Training.PassEnv) > 0 {
-		what += " (sees " + strings.Join(c.Training.PassEnv, ", ") + ")"
-	}
-	return []trust.Executable{{Where: "trainer", What: what}}
 }

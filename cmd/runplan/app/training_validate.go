@@ -1,3 +1,5 @@
+//go:build !slim
+
 package app
 
 import (
@@ -220,13 +222,6 @@ func (p *project) scratchTree(ctx context.Context) (dir string, remove func(), e
 		return "", nil, err
 	}
 	return tree, remove, nil
-}
-
-func scoreText(s validate.Score) string {
-	if s.Low == s.High {
-		return fmt.Sprintf("%.3f  %s (from %.2f)", s.Low, s.Verdict, s.Threshold)
-	}
-	return fmt.Sprintf("%.3f to %.3f  %s (from %.2f)", s.Low, s.High, s.Verdict, s.Threshold)
 }
 
 func (a *App) showValidated(v validate.Report, asJSONFlag bool) error {
