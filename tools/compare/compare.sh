@@ -3,7 +3,8 @@
 #
 #   tools/compare/compare.sh RUNPLAN [RALPHEX]
 #
-# Each row is one tool in one scenario: its exit code, the tasks whose test passes on the branch it made, the tests as they
+# TOOLS and SCENARIOS choose some of them; KEEP=folder keeps what they left. "strict" is runplan with
+# [gates.tests] changed = "fail". Each row is one tool in one scenario: its exit code, the tasks whose test passes on the branch it made, the tests as they
 # were before, how often the agent was started, commits, files left in the checkout, and seconds.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -32,7 +33,7 @@ project() { # DIR: three tasks, with a test for each that is there before
 
 start() { # TOOL SCENARIO: become the tool, in the current folder
   case $1 in
-    runplan)
+    runplan | strict)
       mode=(--mode headless); [ "$2" != parallel ] || mode=(--mode team --workers 3)
       exec "$runplan" docs/plans/plan.md --agent claude "${mode[@]}" --no-sample ;;
     ralphex) exec "$ralphex" --tasks-only --max-iterations 8 docs/plans/plan.md ;;
@@ -43,6 +44,7 @@ try() { # TOOL SCENARIO
   local dir=$work/$1-$2 began ended code=0 branch right=0 honest=0
   mkdir -p "$dir/bin" "$dir/state" "$dir/home/runplan"
   printf '[agents.claude]\npreset = "claude"\npass_env = ["STATE", "SCENARIO", "WORK_SECONDS"]\n' >"$dir/home/runplan/config.toml"
+  [ "$1" != strict ] || printf '[gates.tests]\nchanged = "fail"\n' >>"$dir/home/runplan/config.toml"
   cp "$here/agent.sh" "$dir/bin/claude" && chmod +x "$dir/bin/claude"
   project "$dir/repo"
   export STATE=$dir/state SCENARIO=$2 HOME=$dir/home RUNPLAN_HOME=$dir/home/runplan RUNPLAN_TRUST=all PATH=$dir/bin:$OLDPATH
@@ -57,7 +59,7 @@ try() { # TOOL SCENARIO
     wait "$pid" 2>/dev/null || true
     sleep 1
     export WORK_SECONDS=1
-    if [ "$1" = runplan ]; then "$runplan" resume >"$dir/log" 2>&1 || code=$?; else (start "$1" "$2") >"$dir/log" 2>&1 || code=$?; fi
+    if [ "$1" != ralphex ]; then "$runplan" resume >"$dir/log" 2>&1 || code=$?; else (start "$1" "$2") >"$dir/log" 2>&1 || code=$?; fi
     unset WORK_SECONDS
   else
     (start "$1" "$2") >"$dir/log" 2>&1 || code=$?
@@ -78,6 +80,6 @@ try() { # TOOL SCENARIO
 OLDPATH=$PATH
 echo '| scenario | tool     | exit | tasks right | tests unchanged | starts | commits | left | s |'
 echo '|---|---|---|---|---|---|---|---|---|'
-for scenario in honest failing cheat kill parallel; do
-  for tool in runplan ${ralphex:+ralphex}; do try "$tool" "$scenario"; done
+for scenario in ${SCENARIOS:-honest failing cheat kill parallel}; do
+  for tool in ${TOOLS:-runplan strict ${ralphex:+ralphex}}; do try "$tool" "$scenario"; done
 done

@@ -47,7 +47,7 @@ func sections() []section {
 		{Title: "Guides", Names: []string{"agents", "gates", "team-mode", "sampling", "review", "solve", "models", "context", "trust", "feedback", "serve",
 			"notifications", "sandbox", "plugins", "blueprints", "critique", "retrieval", "training", "temporal", "trace", "releases"}},
 		{Title: "Reference", Names: []string{"cli", "plan-format", "rules", "glossary", "requirements"}},
-		{Title: "Explanation", Names: []string{"ARCHITECTURE", "security", "bench"}},
+		{Title: "Explanation", Names: []string{"ARCHITECTURE", "security", "compare", "bench"}},
 	}
 }
 
