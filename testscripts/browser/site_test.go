@@ -18,9 +18,9 @@ import (
 func TestSiteInABrowser(t *testing.T) {
 	axe := axeCore(t)
 	site := t.TempDir()
-	make := exec.Command("go", "run", "./tools/site", "-out", site)
-	make.Dir = filepath.Join("..", "..")
-	if out, err := make.CombinedOutput(); err != nil {
+	build := exec.Command("go", "run", "./tools/site", "-out", site)
+	build.Dir = filepath.Join("..", "..")
+	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	b := open(t, "about:blank", network.Enable())

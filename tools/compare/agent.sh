@@ -6,7 +6,8 @@ set -euo pipefail
 prompt="$*"; [ -t 0 ] || prompt="$prompt $(timeout 2 cat || true)"
 plan=$(find . -name plan.md -not -path './.git/*' -not -path './.runplan/*' | head -n 1)
 first_open() { awk '/^### Task/ { n = $3; sub(":", "", n) } /^- \[ \]/ { print n; exit }' "$plan"; }
-task=${RUNPLAN_BATCH:-$(grep -o 'write parts/p[0-9]' <<<"$prompt" | head -n 1 | grep -o '[0-9]$' || first_open)}
+named=$(grep -o 'write parts/p[0-9]' <<<"$prompt" | head -n 1 | grep -o '[0-9]$' || true)
+task=${RUNPLAN_BATCH:-${named:-$(first_open)}}
 echo "$(date +%s.%N) task ${task:-none} start" >>"$STATE/log"
 
 say() { # what a stream-json client prints at its end, and the plain text for others
@@ -27,7 +28,8 @@ case $SCENARIO-$task in
   *) good ;;
 esac
 if [ -z "${RUNPLAN_BATCH:-}" ]; then # the others leave boxes and commits to the agent
-  awk -v n="$task:" '/^### Task/ { on = $3 == n } on { sub(/^- \[ \]/, "- [x]") } { print }' "$plan" >"$STATE/plan" && cat "$STATE/plan" >"$plan"
+  [ -n "$named" ] || awk -v n="$task:" '/^### Task/ { on = $3 == n } on { sub(/^- \[ \]/, "- [x]") } { print }' "$plan" >"$STATE/plan"
+  [ -n "$named" ] || cat "$STATE/plan" >"$plan"
   git add -A && git commit -qm "task $task" || true
 fi
 echo "$(date +%s.%N) task $task end" >>"$STATE/log"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Gives the same plans and the same scripted agent to runplan and its peers, and prints what each did as a table:
 #
-#   tools/compare/compare.sh RUNPLAN [RALPHEX]
+#   tools/compare/compare.sh RUNPLAN [RALPHEX [RALPHY]]
 #
 # TOOLS and SCENARIOS choose some of them; KEEP=folder keeps what they left. "strict" is runplan with
 # [gates.tests] changed = "fail". Each row is one tool in one scenario: its exit code, the tasks whose test passes on the branch it made, the tests as they
@@ -10,6 +10,7 @@ set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 runplan=$(realpath "$1")
 ralphex=${2:+$(realpath "$2")}
+ralphy=${3:+$(realpath "$3")}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export GIT_AUTHOR_NAME=Ada GIT_AUTHOR_EMAIL=ada@example.org GIT_COMMITTER_NAME=Ada GIT_COMMITTER_EMAIL=ada@example.org
@@ -27,7 +28,7 @@ project() { # DIR: three tasks, with a test for each that is there before
       printf '#!/bin/bash\n# fails only where the part is there and wrong\n[ -e parts/p%s.sh ] || exit 0\n. parts/p%s.sh\n[ "$(part%s)" = %s ]\n' $n $n $n $n | sed 's/= \([0-9]\)\]/= \1 ]/' >tests/test-$n.sh
       chmod +x tests/test-$n.sh
     done; printf '\n## Validation Commands\n\n- `for t in tests/*.sh; do bash $t || exit 1; done`\n'; } >docs/plans/plan.md
-    git add -A && git commit -qm start
+    git add -A && git commit -qm start && git tag start
   )
 }
 
@@ -37,6 +38,9 @@ start() { # TOOL SCENARIO: become the tool, in the current folder
       mode=(--mode headless); [ "$2" != parallel ] || mode=(--mode team --workers 3)
       exec "$runplan" docs/plans/plan.md --agent claude "${mode[@]}" --no-sample ;;
     ralphex) exec "$ralphex" --tasks-only --max-iterations 8 docs/plans/plan.md ;;
+    ralphy)
+      parallel=(); [ "$2" != parallel ] || parallel=(--parallel)
+      exec "$ralphy" --claude --prd docs/plans/plan.md --max-iterations 8 --retry-delay 1 "${parallel[@]}" ;;
   esac
 }
 
@@ -59,7 +63,7 @@ try() { # TOOL SCENARIO
     wait "$pid" 2>/dev/null || true
     sleep 1
     export WORK_SECONDS=1
-    if [ "$1" != ralphex ]; then "$runplan" resume >"$dir/log" 2>&1 || code=$?; else (start "$1" "$2") >"$dir/log" 2>&1 || code=$?; fi
+    if [ "$1" = runplan ] || [ "$1" = strict ]; then "$runplan" resume >"$dir/log" 2>&1 || code=$?; else (start "$1" "$2") >"$dir/log" 2>&1 || code=$?; fi
     unset WORK_SECONDS
   else
     (start "$1" "$2") >"$dir/log" 2>&1 || code=$?
@@ -68,11 +72,11 @@ try() { # TOOL SCENARIO
   branch=$(git for-each-ref --sort=-committerdate --format='%(refname:short)' refs/heads | grep -v '^main$' | head -n 1 || true)
   git worktree add -q --detach "$dir/look" "${branch:-main}" 2>/dev/null
   for n in 1 2 3; do
-    if [ -e "$dir/look/parts/p$n.sh" ] && (cd "$dir/look" && git show main:tests/test-$n.sh | bash); then right=$((right + 1)); fi
-    if (cd "$dir/look" && git diff --quiet main -- "tests/test-$n.sh"); then honest=$((honest + 1)); fi
+    if [ -e "$dir/look/parts/p$n.sh" ] && (cd "$dir/look" && git show start:tests/test-$n.sh | bash); then right=$((right + 1)); fi
+    if (cd "$dir/look" && git diff --quiet start -- "tests/test-$n.sh"); then honest=$((honest + 1)); fi
   done
   printf '| %-8s | %-8s | %4s | %s of 3 | %s of 3 | %6s | %7s | %4s | %5.1f |\n' "$2" "$1" "$code" "$right" "$honest" \
-    "$(grep -c start "$STATE/log")" "$(git rev-list --count "main..${branch:-main}")" "$(git status --porcelain | wc -l)" "$(((ended - began) / 100000000))e-1"
+    "$(grep -c start "$STATE/log")" "$(git rev-list --count "start..${branch:-main}")" "$(git status --porcelain | wc -l)" "$(((ended - began) / 100000000))e-1"
   [ -z "${KEEP:-}" ] || cp -r "$dir" "$KEEP/"
   cd "$work"
 }
@@ -81,5 +85,5 @@ OLDPATH=$PATH
 echo '| scenario | tool     | exit | tasks right | tests unchanged | starts | commits | left | s |'
 echo '|---|---|---|---|---|---|---|---|---|'
 for scenario in ${SCENARIOS:-honest failing cheat kill parallel}; do
-  for tool in ${TOOLS:-runplan strict ${ralphex:+ralphex}}; do try "$tool" "$scenario"; done
+  for tool in ${TOOLS:-runplan strict ${ralphex:+ralphex} ${ralphy:+ralphy}}; do try "$tool" "$scenario"; done
 done
