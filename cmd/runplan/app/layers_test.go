@@ -95,6 +95,7 @@ func layers() []layer {
 		{"training/export", []string{"training", "training/chat", "training/curate", "training/folder", "training/plan", "internal"}},
 		{"training/folder", nil},
 		{"training/history", []string{"agents/solver", "gates", "gates/secrets", "knowledge/outline", "knowledge/retrieve", "patterns", "planparse", "planparse/draft", "runner/briefing", "training", "training/edits", "internal"}},
+		{"training/license", nil},
 		{"training/logged", []string{"training", "training/edits", "gates/blueprint", "gates/review", "runner", "runner/local", "internal"}},
 		{"training/outcomes", []string{"runner", "runner/local", "internal"}},
 		{"training/plan", []string{"llm", "runner/failures", "runner/report", "sampling", "training", "training/curriculum", "internal"}},
