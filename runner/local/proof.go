@@ -3,7 +3,6 @@ package local
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -78,11 +77,7 @@ func (w *work) prove(s gates.Subject, base *Baseline) (gates.Subject, func()) {
 		if known, ok := w.proofs.of(tree); ok && known[gate] != nil {
 			return known[gate], nil
 		}
-		rep, err := base.look(ctx, gates.Info{Name: gate})
-		if errors.Is(err, baseline.ErrNoGate) {
-			return []testout.Case{}, nil // the suite is new
-		}
-		return rep.BaseCases(), err
+		return base.Tests(ctx, gate)
 	}
 	s.BaseSuites = func(ctx context.Context) ([]string, error) {
 		if tree, err := w.Repo.TreeOf(ctx, s.Base); err == nil {
@@ -94,15 +89,7 @@ func (w *work) prove(s gates.Subject, base *Baseline) (gates.Subject, func()) {
 				return names, nil
 			}
 		}
-		dir, err := base.Scratch(ctx)
-		if err != nil {
-			return nil, err
-		}
-		var names []string
-		for _, g := range w.suitesOf(dir) {
-			names = append(names, g.Info().Name)
-		}
-		return names, nil
+		return base.Suites(ctx)
 	}
 	s.Held = runner.Run
 	return s, runner.Close
