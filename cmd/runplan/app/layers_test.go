@@ -47,7 +47,7 @@ func layers() []layer {
 		{"internal/cli/plans", []string{"core", "internal/cli", "internal/cli/judge", "internal/cli/models", "internal/cli/prepare", "internal/cli/watch"}},
 		{"internal/cli/owner", []string{"core", "internal/cli", "internal/cli/control", "internal/cli/judge", "internal/cli/models", "internal/cli/prepare", "internal/cli/rulebook", "internal/cli/run"}},
 		{"internal/cli/setup", []string{"core", "internal/cli", "internal/cli/control", "internal/cli/judge", "internal/cli/owner", "internal/cli/prepare", "internal/cli/run", "internal/cli/watch"}},
-		{"runner", []string{"agents", "gates", "planparse", "routing"}},
+		{"runner", []string{"agents", "gates", "planparse", "routing", "internal/phrase"}},
 		{"runner/briefing", []string{"gates", "knowledge/retrieve", "planparse", "runner/failures", "internal"}},
 		{"runner/failures", []string{"gates", "internal"}},
 		{"sampling", []string{"internal/atomicfile", "internal/condition", "internal/phrase", "internal/prompt"}},
