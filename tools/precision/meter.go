@@ -13,7 +13,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/runplan/runplan/internal/scratch"
+	"github.com/runplan/runplan/tools/scratch"
 )
 
 // finding is a finding in the JSON output of the review.
