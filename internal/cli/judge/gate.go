@@ -58,6 +58,9 @@ What changed is what differs from the base, with files that git does not know ye
 the merge base with --base, or with the branch that everybody's work goes to; without one it is
 the last commit. --all looks at the whole tree.
 
+Tests that ran on the base and do not run now are named. An earlier gate on the base knows them;
+with --base, or --baseline, its suite runs once where the change touches what decides which tests run.
+
 A gate that cannot look is neither a pass nor a failure of the code: the others still answer,
 and the exit status is 5.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
 		Args: cobra.NoArgs,
