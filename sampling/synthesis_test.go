@@ -177,3 +177,19 @@ func TestShorten(t *testing.T) {
 		}
 	}
 }
+
+// What all attempts have is what each of them has; one without a verdict does not count.
+func TestInAll(t *testing.T) {
+	files := func(a Attempt) []string { return a.Files }
+	list := []Attempt{
+		{Candidate: Candidate{Number: 1}, Files: []string{"a", "b", "c"}},
+		{Candidate: Candidate{Number: 2, Void: "it was stopped"}},
+		{Candidate: Candidate{Number: 3}, Files: []string{"c", "b"}},
+	}
+	if got := inAll(list, files); strings.Join(got, " ") != "b c" {
+		t.Error(got)
+	}
+	if got := inAll(list[1:2], files); got != nil {
+		t.Error(got)
+	}
+}

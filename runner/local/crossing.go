@@ -78,7 +78,7 @@ func (w *work) evidence(ctx context.Context, c runner.Command, cands []sampling.
 		return nil, fmt.Errorf("compare the candidates of batch %s: %w", c.Batch, err)
 	}
 	authors := slices.Clone(x.cands)
-	if first.Base == c.Base { // its tests are number 0: of nobody who competes
+	if first.Base == c.Base { // its tests are number 0: its author does not compete
 		authors = append(authors, sampling.Candidate{Tree: first.Tree})
 	}
 	for _, author := range authors {

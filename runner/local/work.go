@@ -27,7 +27,9 @@ import (
 	"github.com/runplan/runplan/runner/failures"
 )
 
-// work performs commands with git worktrees on this machine. It implements [runner.Work].
+// work performs commands with git worktrees on this machine. Each method is called at least once for its command, so
+// it is idempotent by the id of the command. A failure of the work (a red gate, a conflict) is an event; an error is
+// infrastructure, and the driver tries again.
 type work struct {
 	Config
 	run    string
@@ -40,6 +42,7 @@ type work struct {
 
 	learning   sync.Map                       // by commit: channel that closes when its tests are known
 	firstBase  atomic.Pointer[string]         // start commit of the first agent in this process
+	baseError  atomic.Pointer[error]          // why the tests cannot run there
 	background sync.WaitGroup                 // goroutines that fill learning
 	digest     func(seq int) (string, string) // failure digest and patch file of an earlier event
 
@@ -125,7 +128,11 @@ func (w *work) execute(ctx context.Context, c runner.Command, p runner.Progress)
 			return e, err
 		}
 	}
-	e.DurationMS = w.learnBase(ctx, c.Base).Milliseconds()
+	waited, err := w.learnBase(ctx, c.Base)
+	if err != nil {
+		return e, errors.Join(err, w.again(ctx, undo))
+	}
+	e.DurationMS = waited.Milliseconds()
 	at := w.shift(c, space, "the agent")
 	w.begin(at, true)
 	steps := w.critic(ctx, space.Dir, b, agent, agents.ObserverFunc(func(line string) { p.Line(c.Batch, line) }))
@@ -512,7 +519,7 @@ func reasonOf(v gates.Verdict) string {
 			if f.Line > 0 {
 				place = fmt.Sprintf("%s:%d", f.Path, f.Line)
 			}
-			text += strings.TrimRight(fmt.Sprintf(": %s %s", place, f.Message), " ")
+			text += ": " + strings.TrimSpace(place+" "+f.Message)
 		} else if r.Note != "" {
 			text += ": " + r.Note
 		}
