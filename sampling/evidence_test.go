@@ -80,18 +80,3 @@ func TestEvidenceGoesBeforeASmallDiff(t *testing.T) {
 		t.Error(got)
 	}
 }
-
-// One own test that fails without the change is as good as several: more of them are cheap to write.
-func TestOwnTestsCountOnce(t *testing.T) {
-	points := func(own int) int {
-		for _, term := range (Measure{Passed: true, Evidence: &Evidence{Own: own}}).terms() {
-			if term.Name == "own" {
-				return term.Points
-			}
-		}
-		return -1
-	}
-	if none, one, five := points(0), points(1), points(5); none != 0 || one != pointsOwn || five != pointsOwn {
-		t.Error(none, one, five)
-	}
-}

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -191,5 +192,26 @@ func TestInAll(t *testing.T) {
 	}
 	if got := inAll(list[1:2], files); got != nil {
 		t.Error(got)
+	}
+}
+
+// Room is shared evenly; what short texts leave goes to the long ones.
+func TestShares(t *testing.T) {
+	long := strings.Repeat("x", 100)
+	for _, tt := range []struct {
+		texts []string
+		room  int
+		want  []int
+	}{
+		{[]string{long, long}, 50, []int{25, 25}},
+		{[]string{long, "four", long}, 50, []int{23, 4, 23}},
+		{[]string{"four", long, "six six"}, 60, []int{4, 49, 7}},
+		{[]string{"a", "bb"}, 60, []int{1, 2}},
+		{[]string{long, long, long}, 10, []int{3, 3, 4}},
+		{nil, 10, []int{}},
+	} {
+		if got := shares(tt.texts, tt.room); !slices.Equal(got, tt.want) {
+			t.Errorf("%d for %d texts: %v, not %v", tt.room, len(tt.texts), got, tt.want)
+		}
 	}
 }

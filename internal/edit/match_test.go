@@ -1,6 +1,8 @@
 package edit
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -47,5 +49,16 @@ func TestDeletionErrors(t *testing.T) {
 		if _, err := deletion(lines, at, 7); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%q: %v", text, err)
 		}
+	}
+}
+
+// A deleted file comes back with the permissions that it had, whatever the umask.
+func TestRestoreKeepsPermissions(t *testing.T) {
+	f := &file{path: "a", at: filepath.Join(t.TempDir(), "a"), was: "x", mode: 0o666, there: true, written: true}
+	if err := f.restore(); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(f.at); err != nil || info.Mode().Perm() != 0o666 {
+		t.Error(info, err)
 	}
 }

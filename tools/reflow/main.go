@@ -239,7 +239,8 @@ func code(l line) []string {
 		switch t.tok {
 		case token.LPAREN, token.LBRACE, token.LBRACK:
 			depth++
-			if next := k + 1; t.tok == token.LPAREN && next < len(l.toks) && l.toks[next].tok != token.RPAREN {
+			if next := k + 1; t.tok == token.LPAREN && next < len(l.toks) && l.toks[next].tok != token.RPAREN &&
+				!strings.HasPrefix(l.toks[next].lit, "`") {
 				cost = 10*(depth-low) + 7
 			}
 		case token.RPAREN, token.RBRACE, token.RBRACK:
@@ -273,10 +274,13 @@ func code(l line) []string {
 		return []string{l.text[:best], indent + "\t" + strings.TrimLeft(l.text[best:], " \t")}
 	}
 	for k, t := range l.toks { // a string that is longer than a line
-		if t.tok != token.STRING || t.lit[0] != '"' || utf8.RuneCountInString(l.text[:t.to]) <= width || k == 0 {
+		if t.tok != token.STRING || t.lit[0] != '"' || utf8.RuneCountInString(l.text[:t.to]) <= width {
 			continue
 		}
-		if p := l.toks[k-1].tok; p == token.PERIOD || p == token.IDENT || p == token.CASE || k+1 < len(l.toks) && l.toks[k+1].tok == token.COLON {
+		if k+1 < len(l.toks) && l.toks[k+1].tok == token.COLON { // a key
+			return []string{l.text}
+		}
+		if k > 0 && slices.Contains([]token.Token{token.IDENT, token.CASE, token.IMPORT}, l.toks[k-1].tok) {
 			return []string{l.text}
 		}
 		cut, columns := -1, utf8.RuneCountInString(l.text[:t.from])
