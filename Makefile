@@ -27,7 +27,7 @@ endif
 
 TEMPORAL := GOFLAGS=-trimpath GOTOOLCHAIN=local $(GO)
 
-.PHONY: lines mutants help tools build cross test lint vet fmt generate fresh check demo recording site corpus fuzz storm attack precision bench retrieval selection dist test-temporal storm-temporal bench-temporal ollama browser agents-smoke screenshots clean
+.PHONY: lines mutants help tools build cross test lint vet fmt generate fresh check demo recording site corpus fuzz storm attack precision bench retrieval selection weakened dist test-temporal storm-temporal bench-temporal ollama browser agents-smoke screenshots clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | while IFS="$$(printf '\t')" read -r name what; do printf '  %-13s %s\n' "$$name" "$$what"; done
@@ -145,6 +145,9 @@ retrieval: ## measure what retrieval finds of real commits; HISTORIES=folder,…
 selection: ## measure how tournaments choose among versions of real fixes; HISTORIES=folder,… SELECTION="-each 20 -v"
 	@test -n "$(HISTORIES)" || { echo "give HISTORIES=folder: git bundles, bare repositories or checkouts"; exit 2; }
 	$(GO) run ./tools/selection -from "$(HISTORIES)" $(SELECTION)
+
+weakened: build ## measure how many weakened tests are told; WEAKENED="-only clamp -budget 30s"
+	$(GO) run ./tools/weakened $(WEAKENED)
 
 examples: ## measure examples made of histories; EXAMPLES="-leak folder…" guesses where the edit is, "-draw 100 folder…" draws some to judge
 	$(GO) run ./tools/examples $(EXAMPLES)

@@ -40,7 +40,8 @@ real speed-up, attempts, escalations, and what sampling is worth against a plain
 cannot be known is called "no data".` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := errors.Join(cli.AtMostOne(cmd, "lines", "json"), cli.AtMostOne(cmd, "lines", "metrics"), cli.AtMostOne(cmd, "all", "metrics")); err != nil {
+			if err := errors.Join(cli.AtMostOne(cmd, "lines", "json"), cli.AtMostOne(cmd, "lines", "metrics"),
+				cli.AtMostOne(cmd, "all", "metrics")); err != nil {
 				return err
 			}
 			name := ""
@@ -116,7 +117,8 @@ func tellOthers(ctx context.Context, a *cli.App, p *cli.Project, newest string) 
 		if s.Run == newest || s.Status != runner.RunStopped && !s.Status.Live() {
 			continue
 		}
-		if _, err := fmt.Fprintf(a.Stdout, "not finished either: run %s of %s, %s; runplan status %s\n", s.Run[:8], ui.Sanitize(s.Plan), s.Status, s.Run[:8]); err != nil {
+		if _, err := fmt.Fprintf(a.Stdout, "not finished either: run %s of %s, %s; runplan status %s\n", s.Run[:8],
+			ui.Sanitize(s.Plan), s.Status, s.Run[:8]); err != nil {
 			return err
 		}
 	}
@@ -230,7 +232,8 @@ func log(ctx context.Context, a *cli.App, p *cli.Project, name string, asJSON, f
 				continue
 			}
 			for _, l := range printer.Lines(ev) {
-				if _, err := fmt.Fprintf(a.Stdout, "%s %s\n", style.Faint(ev.At.Local().Format("15:04:05")), style.Line(l.Tone, l.Text)); err != nil {
+				if _, err := fmt.Fprintf(a.Stdout, "%s %s\n", style.Faint(ev.At.Local().Format("15:04:05")),
+					style.Line(l.Tone, l.Text)); err != nil {
 					return err
 				}
 			}
