@@ -143,9 +143,9 @@ func (r *release) binary(t target) string {
 
 // binaries builds the program for each target: static, without symbols, with version, commit and date in it.
 func (r *release) binaries(ctx context.Context) error {
-	const app = "github.com/runplan/runplan/cmd/runplan/app."
-	flags := fmt.Sprintf("-s -w -buildid= -X %[1]sreleaseVersion=v%[2]s -X %[1]sreleaseCommit=%[3]s -X %[1]sreleaseDate=%[4]s",
-		app, r.version, r.commit, r.date.Format(time.RFC3339))
+	const cli = "github.com/runplan/runplan/internal/cli."
+	flags := fmt.Sprintf("-s -w -buildid= -X %[1]sreleaseVersion=v%[2]s -X %[1]sreleaseCommit=%[3]s -X %[1]sReleaseDate=%[4]s",
+		cli, r.version, r.commit, r.date.Format(time.RFC3339))
 	for _, t := range r.targets {
 		args := []string{"go", "build", "-trimpath", "-buildvcs=false", "-ldflags", flags, "-o", r.binary(t), "./cmd/runplan"}
 		if err := command(ctx, []string{"CGO_ENABLED=0", "GOOS=" + t.os, "GOARCH=" + t.arch}, args...); err != nil {

@@ -13,8 +13,8 @@ import (
 )
 
 var (
-	// elsewhere matches subjects about files that an example does not show.
-	elsewhere = lazyre.New(`(?i)\b(?:ci|workflows?|github actions?|travis|appveyor|circleci|docker\w*|make ?file|read ?me|changelog|changes|release notes|man ?pages?|website|docs?|documentation|` +
+	// otherFiles matches subjects about files that an example does not show.
+	otherFiles = lazyre.New(`(?i)\b(?:ci|workflows?|github actions?|travis|appveyor|circleci|docker\w*|make ?file|read ?me|changelog|changes|release notes|man ?pages?|website|docs?|documentation|` +
 		`git ?ignore|codeowners|authors|contributors|licen[cs]e|copyright|logo|badges?|dependabot|renovate|pre-commit|editorconfig|tox|setup\.cfg|pyproject|go\.mod|go\.sum|package\.json|requirements?|dependenc\w+)\b`)
 	// byTool matches subjects of changes whose text a program made.
 	byTool = lazyre.New(`(?i)\b(?:gofmt|go ?fmt|gofumpt|goimports|black|isort|yapf|autopep8|pyupgrade|ruff|flake8|pep-?8|eslint|prettier|xo|rustfmt|clippy|golint|golangci\S*|staticcheck|linter?|linting|reformat\w*|formatting|` +
@@ -37,13 +37,13 @@ func (w *work) untaught(q query) string {
 	named := len(q.files)+len(q.symbols) > 0
 	explained := named || len(letters(body)) >= fewWordsOfBody
 	switch {
-	case len(w.changes) < len(w.Entries) && elsewhere.MatchString(subject) && !named:
+	case len(w.changes) < len(w.Entries) && otherFiles.MatchString(subject) && !named:
 		return "the task is about files that are not code"
 	case byTool.MatchString(subject):
 		return "a program wrote the change"
 	case opinion.MatchString(subject) && !explained:
 		return "the task does not say what the result is"
-	case !named && slices.ContainsFunc(w.changes, func(c *change) bool { return path.Base(c.path) == "conf.py" || path.Base(c.path) == "setup.py" }) && elsewhere.MatchString(subject):
+	case !named && slices.ContainsFunc(w.changes, func(c *change) bool { return path.Base(c.path) == "conf.py" || path.Base(c.path) == "setup.py" }) && otherFiles.MatchString(subject):
 		return "the task is about settings of tools"
 	case slices.ContainsFunc(w.Entries, func(e git.Entry) bool {
 		return outline.LanguageOf(e.Path) != "" && !slices.ContainsFunc(w.changes, func(c *change) bool { return c.path == e.Path })

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
 
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/config"
 )
 
@@ -27,7 +28,7 @@ func newDocsCommand() *cobra.Command {
 				return manuals(cmd.Root(), man)
 			}
 			if len(args) == 0 {
-				return usage(errors.New("docs: no file given"), "name a FILE, or --man FOLDER")
+				return cli.Usage(errors.New("docs: no file given"), "name a FILE, or --man FOLDER")
 			}
 			text, err := reference(cmd.Root())
 			if err != nil {
@@ -52,12 +53,12 @@ func manuals(root *cobra.Command, dir string) error {
 		return err
 	}
 	root.DisableAutoGenTag = true
-	at, err := time.Parse(time.RFC3339, releaseDate)
+	at, err := time.Parse(time.RFC3339, cli.ReleaseDate)
 	if err != nil {
 		at = time.Unix(0, 0)
 	}
 	at = at.UTC()
-	return doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "runplan " + version(), Manual: "runplan", Date: &at}, dir)
+	return doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "runplan " + cli.Version(), Manual: "runplan", Date: &at}, dir)
 }
 
 // reference renders all commands as one page of markdown.
@@ -94,7 +95,7 @@ func reference(root *cobra.Command) (string, error) {
 	walk(root)
 	settings(&b)
 	b.WriteString("## Exit codes\n\n| code | meaning |\n|---|---|\n")
-	for _, e := range exitCodes() {
+	for _, e := range cli.ExitCodes() {
 		fmt.Fprintf(&b, "| %d | %s |\n", e.Code, e.Meaning)
 	}
 	return b.String(), nil
