@@ -4,6 +4,8 @@ GO       ?= go
 BIN      := bin/runplan
 FUZZTIME ?= 20s
 N        ?= 200
+MUTANTS  ?= 300
+MUTATE   ?=
 SEED     ?= 1
 BENCH    ?=
 STORM    ?=
@@ -25,7 +27,7 @@ endif
 
 TEMPORAL := GOFLAGS=-trimpath GOTOOLCHAIN=local $(GO)
 
-.PHONY: help tools build cross test lint vet fmt generate fresh check demo recording site corpus fuzz storm attack precision bench retrieval selection dist test-temporal storm-temporal bench-temporal ollama browser agents-smoke screenshots clean
+.PHONY: lines mutants help tools build cross test lint vet fmt generate fresh check demo recording site corpus fuzz storm attack precision bench retrieval selection dist test-temporal storm-temporal bench-temporal ollama browser agents-smoke screenshots clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | while IFS="$$(printf '\t')" read -r name what; do printf '  %-13s %s\n' "$$name" "$$what"; done
@@ -43,6 +45,9 @@ test: ## run all tests
 
 fmt: ## format all Go files
 	gofmt -w $$(git ls-files -co --exclude-standard '*.go')
+
+lines: ## break the lines of Go files that are longer than 120 columns
+	git ls-files '*.go' | grep -v testdata/ | xargs $(GO) run ./tools/reflow
 
 vet: ## gofmt and go vet, which need no download
 	@bad="$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go' | while read -r f; do [ -f "$$f" ] && echo "$$f"; done))"; \
@@ -89,7 +94,7 @@ site: ## render docs as a static site into dist/site
 
 corpus: ## score of the parser, and of the choice of the mode, over the plans of the corpus; CORPUS=dir for another one
 	@$(GO) test -count=1 -run '^TestCorpus$$' -v ./planparse
-	@$(GO) test -count=1 -run '^TestTheQuickerModeIsChosen$$' -v ./routing
+	@$(GO) test -count=1 -run '^TestTheQuickerModeIsNamed$$' -v ./routing
 
 fuzz: ## run each fuzz target for FUZZTIME
 	@bash .ci/fuzz $(FUZZTIME)
@@ -102,6 +107,9 @@ attack: ## run cheating and honest agents and count which changes were merged; A
 
 precision: ## run the static rules over commits of HISTORIES=folders and count what they say; PRECISION="-n 40 -open"
 	$(GO) run ./tools/precision -histories "$(HISTORIES)" $(PRECISION)
+
+mutants: ## make wrong versions of the core and count how many the tests notice; MUTANTS=300, MUTATE="-seed 2 -workers 2"
+	$(GO) run ./tools/mutate -n $(MUTANTS) -bar 85 $(MUTATE) ./runner ./planparse ./gates ./routing ./sampling ./internal/edit
 
 test-temporal: ## test the engine for several machines, with a Temporal server that is built for it (minutes the first time)
 	@! $(GO) list -deps ./cmd/runplan | grep -q '^go.temporal.io/' || { echo "cmd/runplan links Temporal"; exit 1; }

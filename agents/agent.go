@@ -109,16 +109,6 @@ func (k Kind) Outage() bool { return k == KindOverloaded || k == KindNetwork || 
 // refuses it, or it is too long for the model.
 func (k Kind) Hopeless() bool { return k == KindRefused || k == KindContext }
 
-// Another reports whether another try, prompt or candidate can help. It cannot where the account, the settings or
-// the provider are the cause.
-func (k Kind) Another() bool {
-	switch k {
-	case KindAuth, KindQuota, KindDenied, KindMissingModel, KindSettings, KindLimit, KindOverloaded, KindNetwork, KindServer, KindCancelled:
-		return false
-	}
-	return true
-}
-
 // Result is the result of one run of an agent.
 type Result struct {
 	Outcome   Outcome

@@ -73,7 +73,7 @@ func TestOneBadRowIsPassedOver(t *testing.T) {
 // A notification that was deferred is tried again by the next process, and once it worked no more (FIX-22).
 func TestDeferredNotificationIsTriedAgain(t *testing.T) {
 	b := newBench(t)
-	if _, err := b.Enqueue(t.Context(), "two", "it is wrong", "critical", "https://github.com/a/b/pull/1", "test"); err != nil {
+	if _, err := Enqueue(t.Context(), b.Store, Words{ID: "two", Body: "it is wrong", Severity: "critical", URL: "https://github.com/a/b/pull/1", Source: "test", At: b.Now()}); err != nil {
 		t.Fatal(err)
 	}
 	notified := func() int { return strings.Count(strings.Join(b.calls, " "), "notify") }

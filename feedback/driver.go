@@ -74,11 +74,6 @@ type Outcome struct {
 	PassedOver []error
 }
 
-// Enqueue adds a pending feedback. It returns false if the same text exists under the same id.
-func (d *Driver) Enqueue(ctx context.Context, id, body string, s Severity, url, source string) (bool, error) {
-	return Enqueue(ctx, d.Store, Words{ID: id, Body: body, Severity: s, URL: url, Source: source, At: d.Now()})
-}
-
 // Process takes the first row that can continue, and advances it until it waits or ends (FIX-02). It skips rows that
 // wait and rows with an error of their own, so that one bad row does not block the others. If no row can continue, it
 // returns the first such error. A non-empty id selects a single row.

@@ -88,7 +88,7 @@ func newBench(t *testing.T) *bench {
 
 func (b *bench) enqueue(id string) {
 	b.t.Helper()
-	if _, err := b.Enqueue(b.t.Context(), id, "it is wrong", "high", "", "test"); err != nil {
+	if _, err := Enqueue(b.t.Context(), b.Store, Words{ID: id, Body: "it is wrong", Severity: "high", Source: "test", At: b.Now()}); err != nil {
 		b.t.Fatal(err)
 	}
 }

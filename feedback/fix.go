@@ -35,8 +35,9 @@ func (f Fix) String() string {
 
 // Job is a plan for the runner.
 type Job struct {
-	File string // file of the plan
-	Base string // start commit
+	File  string // file of the plan
+	Base  string // start commit
+	Round int    // number of the plan, from 1
 }
 
 // Ran is the result of a run.
@@ -94,7 +95,7 @@ func (f Fixer) Fix(ctx context.Context, i Item, p Plan) (Fix, error) {
 	if err != nil {
 		return Fix{}, err
 	}
-	ran, err := f.Runner.Run(ctx, Job{File: file, Base: target.Commit})
+	ran, err := f.Runner.Run(ctx, Job{File: file, Base: target.Commit, Round: p.Round})
 	switch {
 	case err != nil:
 		return Fix{}, err

@@ -107,14 +107,14 @@ func noTests(why string) builtin {
 	}}
 }
 
-// isSuite reports whether a gate is a test suite.
-func isSuite(gate string) bool { return covers(testsName, gate) }
+// IsSuite reports whether a gate is a test suite, by its name.
+func IsSuite(gate string) bool { return covers(testsName, gate) }
 
 // Suites makes the test gates of the tree in dir, without the visible skip for a tree without tests.
 func Suites(dir string, s Settings) []Gate {
 	var out []Gate
 	for _, g := range Builtin(dir, s) {
-		if isSuite(g.Info().Name) && (g.Info().Name != testsName || g.Info().Command != "") {
+		if IsSuite(g.Info().Name) && (g.Info().Name != testsName || g.Info().Command != "") {
 			out = append(out, g)
 		}
 	}

@@ -31,6 +31,9 @@ func TestCalibratesMinitest(t *testing.T) {
 	if status(rep, "CalcTest#test_adds") != testout.Passed || rep.Cases[0].Path == "" {
 		t.Errorf("%+v", rep.Cases)
 	}
+	if status(rep, "Calc#test_adds zero") != testout.Passed {
+		t.Errorf("a spec keeps the number of its place: %+v", rep.Cases)
+	}
 	red := with(minitestProject, map[string]string{"lib/calc.rb": "module Calc\n  def self.add(a, b) = a - b\nend\n"})
 	rep = sealed(t, tree(t, red), "tests:ruby")
 	honest(t, rep, TestCount{Passed: 1, Failed: 1, Skipped: 1})

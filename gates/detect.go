@@ -119,7 +119,7 @@ func Detect(dir string) []Project {
 		case LangRust, LangJava, LangDotnet, LangSwift: // their roots build the parts as well
 			return below(p, all)
 		case LangPython: // a list of packages makes no project where there is no code, such as the one that builds the docs
-			return path.Base(p.Marker) == "requirements.txt" && !anyFile(dir, p, all, func(_, name string) bool {
+			return slices.Contains([]string{"requirements.txt", "setup.cfg", "tox.ini"}, path.Base(p.Marker)) && p.Root != "." && !anyFile(dir, p, all, func(_, name string) bool {
 				return strings.HasSuffix(name, ".py") && name != "conf.py"
 			})
 		}

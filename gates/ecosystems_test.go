@@ -90,6 +90,24 @@ var ecosystems = map[string]struct {
 		},
 		[]string{"lint:spotless-maven: mvn -B spotless:check", "tests:java: mvn -B test"}, "mvn java mvn",
 	},
+	"Java with Maven and Checkstyle": {
+		map[string]string{"pom.xml": "<project><plugin><artifactId>maven-checkstyle-plugin</artifactId></plugin></project>", "src/test/java/a/ATest.java": ""},
+		[]string{"lint:checkstyle: mvn -B checkstyle:check", "tests:java: mvn -B test"}, "mvn java mvn",
+	},
+	"Rust that reads JavaScript, with biome under its hidden name": {
+		map[string]string{
+			"Cargo.toml": "[package]\n", "src/lib.rs": "", "package.json": `{"private":true}`, ".biome.json": "{}", "pnpm-lock.yaml": "",
+			"src/specs/lint/focused.test.js": "it.only('a', () => {});\n",
+		},
+		[]string{
+			"lint:biome: biome ci --reporter=github --colors=off --max-diagnostics=200 --no-errors-on-unmatched .",
+			"lint:clippy: cargo clippy --all-targets --message-format=json --quiet", "lint:rustfmt: cargo fmt --all --check -- -l", "tests:rust: cargo test",
+		}, "biome clippy rustfmt cargo",
+	},
+	"Python whose documentation has settings to copy": {
+		map[string]string{"pyproject.toml": "[tool.pytest.ini_options]\n", ".flake8": "[flake8]\n", "tests/test_a.py": "def test_a(): pass\n", "docs/configs/flake8/setup.cfg": "[flake8]\n", "docs/configs/flake8/tox.ini": "[flake8]\n"},
+		[]string{"lint:python: flake8 .", "tests:python: python3 -m pytest"}, "flake8 python3 pytest",
+	},
 	"Kotlin for several platforms with Gradle": {
 		map[string]string{
 			"build.gradle": "plugins { alias(libs.plugins.spotless) }\n", "settings.gradle": "", "gradlew!": "#!/bin/sh\n",

@@ -36,7 +36,7 @@ func setUp() []linter {
 			trouble: func(r ran) bool { return r.exit > 1 }, read: readGolangci,
 		},
 		{
-			name: "biome", lang: LangNode, config: configIn("biome.json", "biome.jsonc"),
+			name: "biome", lang: LangNode, config: configIn("biome.json", "biome.jsonc", ".biome.json", ".biome.jsonc"),
 			tool: func(dir string, p Project, config string) Tool {
 				return NodeTool(dir, p.Root, "biome", "@biomejs/biome", config)
 			},
@@ -103,12 +103,12 @@ func setUp() []linter {
 			trouble: func(r ran) bool { return !r.ok() && !strings.Contains(r.text, "spotlessApply") }, read: readSpotless,
 		},
 		{
-			name: "spotless-maven", lang: LangJava, tool: mavenTool, config: func(dir string, p Project) string {
-				if path.Base(p.Marker) == "pom.xml" && strings.Contains(readText(dir, p.Root, "pom.xml"), "spotless-maven-plugin") {
-					return p.Marker
-				}
-				return ""
-			},
+			name: "checkstyle", lang: LangJava, tool: mavenTool, config: mavenPlugin("maven-checkstyle-plugin"),
+			args:    func(*work, Project, string) []string { return []string{"-B", "checkstyle:check"} },
+			trouble: func(r ran) bool { return !r.ok() && !strings.Contains(r.text, "Checkstyle violation") }, read: readCheckstyle,
+		},
+		{
+			name: "spotless-maven", lang: LangJava, tool: mavenTool, config: mavenPlugin("spotless-maven-plugin"),
 			args:    func(*work, Project, string) []string { return []string{"-B", "spotless:check"} },
 			trouble: func(r ran) bool { return !r.ok() && !strings.Contains(r.text, "spotless:apply") }, read: readSpotless,
 		},
@@ -465,6 +465,37 @@ func ktlintConfig(dir string, p Project) string {
 		return at
 	}
 	return ""
+}
+
+var checkstylePlace = lazyre.New(`(?m)^\[(WARN|WARNING|ERROR)\]\s+(\S+\.\w+):(?:\[(\d+)(?:,(\d+))?\]|(\d+)(?::(\d+))?:)\s+(?:\(\w+\)\s+(\w+):\s+)?(.+?)(?:\s+\[(\w+)\])?$`)
+
+// readCheckstyle reads what Checkstyle says in Maven.
+func readCheckstyle(w *work, p Project, r ran) ([]Finding, error) {
+	var out []Finding
+	for _, m := range checkstylePlace.FindAllStringSubmatch(r.text, -1) {
+		at := w.rel(p.Root, m[2])
+		if at == "" || !exists(w.subject.Dir, ".", at) {
+			continue
+		}
+		f := Finding{Rule: cmp.Or(m[7], m[9], "checkstyle"), Severity: Warning, Path: at, Line: atoi(cmp.Or(m[3], m[5])), Col: atoi(cmp.Or(m[4], m[6])), Message: m[8]}
+		if m[1] == "ERROR" {
+			f.Severity = Error
+		}
+		if !slices.Contains(out, f) {
+			out = append(out, f)
+		}
+	}
+	return out, nil
+}
+
+// mavenPlugin names the file in which a build of Maven has a plugin.
+func mavenPlugin(name string) func(string, Project) string {
+	return func(dir string, p Project) string {
+		if path.Base(p.Marker) == "pom.xml" && strings.Contains(readText(dir, p.Root, "pom.xml"), name) {
+			return p.Marker
+		}
+		return ""
+	}
 }
 
 // gradlePlugin names the file in which a build applies a plugin.

@@ -94,7 +94,7 @@ func run(ctx context.Context, gates []Gate, s Subject, observe func(Report), onw
 	take := func(i int, info Info, rep Report) {
 		rep = Join(rep, v.Reports)
 		v.Reports = append(v.Reports, rep)
-		if i <= judge && (rep.Tests != nil || isSuite(rep.Gate) || rep.Status == Fail && !rep.decided()) {
+		if i <= judge && (rep.Tests != nil || IsSuite(rep.Gate) || rep.Status == Fail && !rep.decided()) {
 			waiting = append(waiting, len(v.Reports)-1)
 		} else {
 			observe(rep)
@@ -192,7 +192,7 @@ func begin(ctx context.Context, order []Gate, s Subject, suite bool) (early map[
 // did, and not by a test or a build.
 func (v Verdict) comparable() bool {
 	for _, r := range v.Reports {
-		if r.decided() && !covers("plan", r.Gate) && (!isSuite(r.Gate) || slices.ContainsFunc(r.Findings, func(f Finding) bool {
+		if r.decided() && !covers("plan", r.Gate) && (!IsSuite(r.Gate) || slices.ContainsFunc(r.Findings, func(f Finding) bool {
 			return f.Severity == Error && (f.Rule == ruleTest || f.Rule == RuleBuild || f.Rule == ruleExit || f.Rule == RuleNoReason)
 		})) {
 			return false

@@ -9,7 +9,7 @@ import (
 
 const fewNames = 5 // of tests in a sentence
 
-// String describes the results of the base's tests: "held 41 of 42; changed expectation: TestAdd".
+// String describes the results of the base's tests: "41 of 42 tests of the base pass; changed expectation: TestAdd".
 func (h *Held) String() string {
 	switch {
 	case h == nil:
@@ -19,7 +19,7 @@ func (h *Held) String() string {
 	case h.Ran == 0:
 		return ""
 	}
-	text := fmt.Sprintf("held %d of %d", h.Passed, h.Ran)
+	text := fmt.Sprintf("%d of %d tests of the base pass", h.Passed, h.Ran)
 	if len(h.Changed) > 0 {
 		text += "; changed expectation: " + list(h.Changed)
 	}
@@ -39,7 +39,11 @@ func (p *Proof) String() string {
 		parts = append(parts, held)
 	}
 	if p.Calibration == Uncalibrated {
-		parts = append(parts, "uncalibrated")
+		text := "uncalibrated"
+		if p.Why != "" {
+			text += ", " + phrase.Cut(phrase.Line(p.Why), 160)
+		}
+		parts = append(parts, text)
 	}
 	return strings.Join(parts, "; ")
 }

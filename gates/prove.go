@@ -45,6 +45,7 @@ func prove(ctx context.Context, v *Verdict, s Subject) error {
 			p.compare(&p.suites[i])
 		}
 	}
+	p.once()
 	p.counts()
 	p.advice()
 	return nil
@@ -67,7 +68,7 @@ func (p *prover) gather(ctx context.Context) error {
 	asked := map[string]bool{}
 	for i := range p.Reports {
 		r := &p.Reports[i]
-		if !isSuite(r.Gate) || r.Gate == testsName && r.Status == Skipped {
+		if !IsSuite(r.Gate) || r.Gate == testsName && r.Status == Skipped {
 			continue
 		}
 		asked[r.Gate] = true

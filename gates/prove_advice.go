@@ -58,6 +58,29 @@ func (p *prover) counts() {
 	rep.Findings = append(rep.Findings, f)
 }
 
+// once drops what was read in the tests where the run says the same of a test by its name. Within a plan both are kept.
+func (p *prover) once() {
+	if p.s.Batch.Key != "" {
+		return
+	}
+	var missing []Finding
+	for _, one := range p.suites {
+		missing = append(missing, slices.DeleteFunc(slices.Clone(p.Reports[one.at].Findings), func(f Finding) bool { return f.Rule != RuleMissingTest })...)
+	}
+	for i := range p.Reports {
+		rep := &p.Reports[i]
+		had := len(rep.Findings)
+		rep.Findings = slices.DeleteFunc(rep.Findings, func(f Finding) bool {
+			return f.Advice && f.Severity != Error && slices.ContainsFunc(missing, func(m Finding) bool {
+				return m.Path != "" && m.Path == f.Path && (f.Line == 0 || strings.Contains(f.Message, names.Trunk(m.Test)))
+			})
+		})
+		if len(rep.Findings) < had {
+			rep.Status = statusOf(rep.Findings)
+		}
+	}
+}
+
 // advice turns findings from reading tests into warnings, if the test run proves the same or more.
 func (p *prover) advice() {
 	for i := range p.Reports {
@@ -93,7 +116,7 @@ func (p *prover) advice() {
 func (p *prover) untold(file string) string {
 	lang, found := suiteLanguage(file), false
 	for i, r := range p.Reports {
-		if !isSuite(r.Gate) {
+		if !IsSuite(r.Gate) {
 			continue
 		}
 		parts := strings.SplitN(r.Gate, ":", 3)

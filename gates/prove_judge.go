@@ -1,6 +1,7 @@
 package gates
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -56,6 +57,20 @@ func (p *prover) compare(one *proven) {
 			Fix:     "bring the test back as it was, and make the code pass it",
 		})
 	}
+	for _, w := range names.ChangedInCode(runs, change) {
+		if one.held.Reverted || p.plan.Change(w.Case.Name) {
+			continue
+		}
+		f := Finding{
+			Rule: RuleExpectation, Severity: Warning, Path: w.Path, Line: w.Line, Test: w.Case.Name,
+			Message: w.Case.Name + " is a test in the code, and its values changed: it was not run as it was on the base",
+		}
+		if p.plan.Keeps() {
+			f.Severity, f.Message = Error, f.Message+", and the batch says that what the code does stays as it is"
+			f.Fix = "make the code pass the test as it was, or have the plan name the test"
+		}
+		p.find(rep, f)
+	}
 	rep.Status = statusOf(rep.Findings)
 }
 
@@ -94,9 +109,9 @@ func (p *prover) hidden(one *proven) {
 	}
 }
 
-// find adds a finding. What the user's own text asks for warns.
+// find adds a finding. What the user's own text asks for warns, and so does what a person changed without a plan.
 func (p *prover) find(rep *Report, f Finding) {
-	if p.s.Literal && f.Severity == Error {
+	if f.Severity == Error && (p.s.Literal || p.s.Batch.Key == "" && f.Rule != ruleNoRun) {
 		f.Severity = Warning
 	}
 	rep.Findings = append(rep.Findings, f)
@@ -116,7 +131,7 @@ func (p *prover) missing(rep *Report, lost []names.Lost, one *proven) {
 			continue
 		}
 		f := Finding{
-			Rule: RuleMissingTest, Severity: Error, Path: l.Path, Line: l.Line, Test: l.Case.Name,
+			Rule: RuleMissingTest, Severity: Error, Path: cmp.Or(l.Path, l.Case.Path), Line: l.Line, Test: l.Case.Name,
 			Message: l.Case.Name + " " + ended(l.Case.Status) + " on the base and does not run now",
 			Fix:     "bring the test back and let it run, or have the plan name it",
 		}

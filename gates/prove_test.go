@@ -184,7 +184,7 @@ func TestChangedExpectations(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := v.Reports[0]
-		if r.Status != want.status || r.Proof.Asks != want.asks || r.Proof.String() != "held 1 of 2; changed expectation: TestA" {
+		if r.Status != want.status || r.Proof.Asks != want.asks || r.Proof.String() != "1 of 2 tests of the base pass; changed expectation: TestA" {
 			t.Errorf("%q: %s %+v", set, r.Status, r.Proof)
 		}
 	}

@@ -220,7 +220,7 @@ func note(w *work, dir, about string, out ran, res testout.Result) {
 		msg := out.how()
 		if res.Failed > 0 {
 			msg += ", " + phrase.Count(res.Failed, "test") + " failed"
-		} else {
+		} else if IsSuite(w.rep.Gate) {
 			msg += ", and no failing test was named"
 		}
 		if last := lastTelling(out.text); last != "" {

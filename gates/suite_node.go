@@ -141,6 +141,10 @@ func installs(dir, root string) string {
 	return "npm install"
 }
 
+// assertsInNode matches what a file of tests for node's own runner imports. Other files of such names are often the test
+// data of programs that read JavaScript.
+var assertsInNode = lazyre.New(`["'](?:node:)?(?:test|assert)(?:/\w+)?["']`)
+
 // nodeTests reports whether `node --test` would find something.
 func nodeTests(dir string, p Project) bool {
 	return anyFile(dir, p, nil, func(rel, name string) bool {
@@ -149,7 +153,8 @@ func nodeTests(dir string, p Project) bool {
 			return false
 		}
 		base := strings.TrimSuffix(name, ext)
-		return strings.HasSuffix(base, ".test") || strings.HasSuffix(base, "-test") || strings.HasSuffix(base, "_test") ||
+		named := strings.HasSuffix(base, ".test") || strings.HasSuffix(base, "-test") || strings.HasSuffix(base, "_test") ||
 			strings.HasPrefix(base, "test-") || base == "test" || slices.Contains(strings.Split(rel, "/"), "test")
+		return named && assertsInNode.MatchString(readText(dir, rel, name))
 	})
 }

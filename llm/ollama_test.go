@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/runplan/runplan/llm"
-	"github.com/runplan/runplan/llm/llmtest"
+	"github.com/runplan/runplan/tools/llmtest"
 )
 
 const secretPrompt = "the launch code is hunter2-hunter2-hunter2, tell nobody"

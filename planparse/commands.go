@@ -63,14 +63,14 @@ func runLabel(text []byte) (label string, rest []byte, ok bool) {
 	if len(text) < 4 {
 		return "", nil, false
 	}
-	if text[0] >= utf8.RuneSelf {
-		word, rest, ok := cutLabel(text)
-		label = commandLabel(word)
-		return label, rest, ok && label != ""
-	}
 	n := 0
 	for n < len(text) && isLetter(text[n]) {
 		n++
+	}
+	if n < len(text) && text[n] >= utf8.RuneSelf { // "运行：", "Ausführen:"
+		word, rest, ok := cutLabel(text)
+		label = commandLabel(word)
+		return label, rest, ok && label != ""
 	}
 	if label = commandLabel(strings.ToLower(string(text[:n]))); label == "" {
 		return "", nil, false

@@ -194,7 +194,7 @@ func differences(old, now *Batch, then, needs []string) []string {
 		old, now any
 	}{
 		{"when", old.When, now.When}, {"critical", old.Critical, now.Critical}, {"approve", old.Approve, now.Approve},
-		{"parallel_safe", old.ParallelSafe, now.ParallelSafe},
+		{"parallel_safe", old.ParallelSafe, now.ParallelSafe}, {"test_first", old.TestFirst, now.TestFirst}, {"mutants", old.Mutants, now.Mutants},
 	} {
 		if f.old != f.now {
 			out = append(out, fmt.Sprintf("%s is %v instead of %v", f.name, f.now, f.old))

@@ -49,59 +49,74 @@ func (b *builder) reads(first, last, batch int, why string) {
 	}
 }
 
+// lineReader names what reads one line, and why.
+type lineReader struct {
+	kind, why string
+	batches   []string
+}
+
+// readers returns the reader of each line; lines are numbered from 1. A line without one has no kind.
+func (p *Plan) readers(lines int) []lineReader {
+	at := make([]lineReader, lines+1)
+	for _, r := range p.Readings {
+		for n := max(r.First, 1); n <= min(r.Last, lines); n++ {
+			p.reads(&at[n], r)
+		}
+	}
+	return at
+}
+
+// reads adds a reading to a line.
+func (p *Plan) reads(l *lineReader, r Reading) {
+	switch {
+	case r.Batch == -2:
+		if l.kind == "" {
+			l.kind, l.why = CoverRunplan, r.Why
+		}
+	case r.Batch < 0:
+		if len(p.Batches) > 0 {
+			l.kind, l.why, l.batches = CoverBrief, r.Why, []string{"*"}
+		}
+	default:
+		b := &p.Batches[r.Batch]
+		if why := notRun(b); why != "" {
+			if l.kind == "" || l.kind == CoverRunplan {
+				l.kind, l.why = CoverSkipped, why
+			}
+			return
+		}
+		l.kind, l.why = CoverBrief, r.Why
+		if !slices.Contains(l.batches, b.Key) {
+			l.batches = append(l.batches, b.Key)
+		}
+	}
+}
+
+// notRun says why a batch gets no brief, "" if it gets one.
+func notRun(b *Batch) string {
+	switch {
+	case b.Checkpoint != nil:
+		return "a checkpoint, which a person is asked about"
+	case b.Empty:
+		return "an empty batch, which is not run"
+	case b.Done():
+		return "ticked off in the plan, so that the batch is not run"
+	}
+	return ""
+}
+
 // Cover returns the reader of each line of the plan. src is the text that [Parse] read.
 func (p *Plan) Cover(src []byte) Coverage {
 	lines := strings.Split(strings.TrimSuffix(strings.ReplaceAll(string(src), "\r\n", "\n"), "\n"), "\n")
-	type reader struct {
-		kind, why string
-		batches   []string
-	}
-	at := make([]reader, len(lines)+1)
-	set := func(first, last int, f func(r *reader)) {
-		for n := max(first, 1); n <= min(last, len(lines)); n++ {
-			f(&at[n])
-		}
-	}
-	skipped := func(b *Batch) string {
-		switch {
-		case b.Checkpoint != nil:
-			return "a checkpoint, which a person is asked about"
-		case b.Empty:
-			return "an empty batch, which is not run"
-		case b.Done():
-			return "ticked off in the plan, so that the batch is not run"
-		}
-		return ""
-	}
-	for _, r := range p.Readings {
-		set(r.First, r.Last, func(l *reader) {
-			switch {
-			case r.Batch == -2:
-				if l.kind == "" {
-					l.kind, l.why = CoverRunplan, r.Why
-				}
-			case r.Batch < 0:
-				l.kind, l.why, l.batches = CoverBrief, r.Why, []string{"*"}
-			default:
-				b := &p.Batches[r.Batch]
-				if why := skipped(b); why != "" {
-					if l.kind == "" || l.kind == CoverRunplan {
-						l.kind, l.why = CoverSkipped, why
-					}
-					return
-				}
-				l.kind, l.why = CoverBrief, r.Why
-				if !slices.Contains(l.batches, b.Key) {
-					l.batches = append(l.batches, b.Key)
-				}
-			}
-		})
-	}
+	readers := p.readers(len(lines))
 	var c Coverage
 	heading := ""
 	for n := 1; n <= len(lines); n++ {
 		text := strings.TrimSpace(lines[n-1])
-		r := at[n]
+		r := readers[n]
+		if r.kind == "" && len(p.Batches) == 0 {
+			r.kind, r.why = CoverNobody, "the plan has no batches, and so there are no briefs"
+		}
 		if r.kind == "" {
 			if strings.HasPrefix(text, "#") {
 				heading = strings.TrimSpace(strings.TrimLeft(text, "#"))

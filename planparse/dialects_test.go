@@ -84,6 +84,44 @@ func TestDialects(t *testing.T) {
 			in:   in("# T", "", "## Steps", "", "1. a", "", "- b", "- c", "", "### Questions", "", "1. d?", "2. e?"),
 			want: "none", codes: "no-units@1",
 		},
+		"phases that are named again below another heading": {
+			in: in("# T", "", "## Phase 1: A", "", "- [ ] T001 a", "", "## Phase 2: B", "", "- [ ] T002 b", "", "## Parallel work", "", "### Phase 1 (A)", "",
+				"- T001 alone", "", "### Phase 2 (B)", "", "- T002 alone"),
+			want: "spec-kit <phase 1> <phase 2> 1(T001:0) 2(T002:0)",
+		},
+		"acceptance criteria behind the phases": {
+			in:   in("# T", "", "## Phase 1: A", "", "- [ ] a", "", "**Acceptance criteria:**", "", "- [ ] fast", "", "## 2. 验收标准", "", "### 2.1 功能", "", "- [ ] 快"),
+			want: "openspec <phase 1> 1(:0) loose:2", codes: "unassigned-boxes@9 unassigned-boxes@15",
+		},
+		"milestones with an acceptance gate": {
+			in:   in("# T", "", "## M1 - Base", "", "**Acceptance Gate (must all pass):**", "- [ ] a", "", "## M2 - Use", "", "Text.", "", "**Acceptance Gate:**", "- [ ] b"),
+			want: "phases <milestone M1> <milestone M2> M1() M2() loose:2", codes: "unassigned-boxes@6 unassigned-boxes@13",
+		},
+		"days": {
+			in:   in("# T", "", "## 1. Why", "", "### Day 1: Cache", "", "Text.", "", "### Day 2: Docs", "", "Text."),
+			want: "phases <day 1> <day 2> 1() 2()",
+		},
+		"changes where there is nothing else": {
+			in:   in("# T", "", "## Details", "", "### Change 1: Read it", "", "Text.", "", "### Change 2: Write it", "", "Text."),
+			want: "superpowers 1(1:0) 2(2:0)",
+		},
+		"a line in bold that begins with CRITICAL": {
+			in:   in("# T", "", "## Phase 1: A", "", "**CRITICAL**: No other phase can begin until this one is complete", "", "- [ ] T001 a", "- [ ] T002 b"),
+			want: "spec-kit <phase 1> 1(T001:0 T002:0)",
+		},
+		"a section without boxes between sections with boxes": {
+			in:   in("# T", "", "## 1. A", "", "- [ ] 1.1 a", "", "## 2. B", "", "Do it.", "", "## 3. Verification", "", "Text.", "", "## 4. C", "", "- [ ] 4.1 c", "", "## Notes", "", "Text."),
+			want: "openspec <section 1> <section 4> 1(1.1:0) 4(4.1:0)", codes: "section-without-boxes@7",
+		},
+		"a priority without boxes below one with boxes": {
+			in:   in("# T", "", "## P0 - Now", "", "- [ ] a", "", "## P1 - Later", "", "Do it."),
+			want: "openspec p0-now(:0)", codes: "section-without-boxes@7",
+		},
+		"a checkpoint between numbered elements": {
+			in: in("<task type=\"auto\">", "<name>Task 1: A</name>", "</task>", "<task type=\"checkpoint:human-verify\">", "<what-built>B</what-built>", "</task>",
+				"<task type=\"auto\">", "<name>Task 2: C</name>", "</task>"),
+			want: "gsd 1(1:0) 1b(1b:0) 2(2:0)", codes: "checkpoint@4",
+		},
 		"a fence of another kind is no plan": {
 			in:   in("'''go", "### Task 1: A", "'''"),
 			want: "none", codes: "no-units@1",
@@ -141,6 +179,30 @@ func TestWrappedPlanKeepsItsLines(t *testing.T) {
 	b := p.Batches[0]
 	if b.StartLine != 4 || b.EndLine != 6 || b.Tasks[0].Steps[0].Line != 6 || strings.Contains(b.Text, "```") {
 		t.Errorf("lines %d to %d, step at %d, text %q", b.StartLine, b.EndLine, b.Tasks[0].Steps[0].Line, b.Text)
+	}
+}
+
+// The body of a plan whose todos stand in the front matter is told to each of them.
+func TestBodyBehindTodos(t *testing.T) {
+	p := parse(t, in("---", "todos:", "  - id: a", "    content: First", "---", "", "# T", "", "Why.", "", "## How", "", "So."))
+	if !strings.Contains(p.Preamble, "Why.") || !strings.Contains(p.Preamble, "So.") {
+		t.Errorf("preamble %q", p.Preamble)
+	}
+}
+
+// A label may begin in ASCII and go on otherwise.
+func TestLabelsOfCommands(t *testing.T) {
+	p := parse(t, in("# T", "", "### Aufgabe 1: A", "", "Ausführen: `go test`", "Erwartet: PASS", "", "Exécuter : `make`"))
+	if c := p.Batches[0].Commands; len(c) != 2 || c[0].Run != "go test" || c[0].Expected != "PASS" || c[1].Run != "make" {
+		t.Errorf("%+v", c)
+	}
+}
+
+// A document without units has no briefs, so that none of its lines reaches one.
+func TestCoverageWithoutUnits(t *testing.T) {
+	src := in("# T", "", "## Why", "", "Text.")
+	if c := parse(t, src).Cover([]byte(src)); c.Nobody != c.Lines || c.Lines != 3 {
+		t.Errorf("%+v", c)
 	}
 }
 

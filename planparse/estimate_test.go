@@ -14,7 +14,7 @@ func TestDurationOf(t *testing.T) {
 			t.Errorf("%q: %v %v, want %v", text, got, ok, want)
 		}
 	}
-	for _, text := range []string{"", "L", "3 points", "2 days", "0m", "-5m", "20", "m", "5m 2h", "20-10 min", "25h", "1e9 h", "99999999999999999999h", "1h 99999999999999999999m"} {
+	for _, text := range []string{"", "L", "3 points", "2 days", "0m", "-5m", "20", "m", "5m 2h", "1h 1h", "30m 20m", "20-10 min", "25h", "1e9 h", "99999999999999999999h", "1h 99999999999999999999m"} {
 		if got, ok := durationOf(text); ok {
 			t.Errorf("%q: %v", text, got)
 		}

@@ -116,12 +116,12 @@ func (m *mark) marker() bool {
 // preamble keeps what stands between the title and the first unit of work. It returns the line of that unit.
 func (b *builder) preamble() (first int) {
 	first = len(b.lines) + 1
+	start := b.lineOf(min(b.front.end, len(b.src)-1))
 	for _, batch := range b.plan.Batches {
-		if batch.StartLine > 0 {
+		if batch.StartLine > 0 && (batch.StartLine >= start || b.front.line == 0) { // behind the todos of a front matter, all is preamble
 			first = min(first, batch.StartLine)
 		}
 	}
-	start := b.lineOf(min(b.front.end, len(b.src)-1))
 	for _, g := range b.plan.Groups {
 		if g.StartLine >= start { // a wave in the front matter stands before all words
 			first = min(first, g.StartLine)

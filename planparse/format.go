@@ -216,8 +216,8 @@ func (b *builder) numberedSections(f facts) bool {
 	return false
 }
 
-// onlyChecks reports whether the boxes of a plan with phases are checks and not work: each stands below a
-// heading like "Success Criteria", or in no phase at all.
+// onlyChecks reports whether the boxes of a plan with phases are checks and not work: each looks back, or stands in no
+// phase at all.
 func (b *builder) onlyChecks(f facts) bool {
 	if len(f.groups)+len(f.spans) == 0 || f.subs+f.majors > 1 {
 		return len(f.groups)+len(f.spans) == 0 && f.top == 0
@@ -226,39 +226,20 @@ func (b *builder) onlyChecks(f facts) bool {
 	if len(f.groups) == 0 {
 		kind = unitSpan
 	}
-	phase, check := 0, 0
+	back := b.lookBack(kind, looksBack)
+	phase := 0
 	for i := range b.marks {
 		m := &b.marks[i]
 		switch {
 		case m.kind == markHeading && m.unit.ok && m.unit.kind == kind:
-			phase, check = m.level, 0
-		case m.kind == markHeading:
-			if m.level <= phase {
-				phase = 0
-			}
-			if m.level <= check {
-				check = 0
-			}
-			if check == 0 && (isChecklist(plain(m.text)) || isCheck(plain(m.text))) {
-				check = m.level
-			}
-		case m.kind == markBox && phase > 0 && check == 0:
+			phase = m.level
+		case m.kind == markHeading && m.level <= phase:
+			phase = 0
+		case m.kind == markBox && phase > 0 && !back[i]:
 			return false
 		}
 	}
 	return true
-}
-
-// isChecklist reports whether a heading says that the boxes below it are no work.
-func isChecklist(title string) bool {
-	return containsAny(strings.ToLower(title), "checklist", "criteria", "definition of done", "post-completion",
-		"self-review", "sign-off", "signoff", "out of scope", "future work", "kpi", "next step", "dependencies")
-}
-
-// isCheck is wider: below a phase, these sections look back at its work.
-func isCheck(title string) bool {
-	return containsAny(strings.ToLower(title), "verification", "validation", "acceptance", "success", "results", "metrics",
-		"gate", "summary")
 }
 
 func containsAny(s string, words ...string) bool {

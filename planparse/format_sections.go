@@ -1,5 +1,7 @@
 package planparse
 
+import "slices"
+
 // buildSections reads the formats whose units are checkboxes in sections: spec-kit, Kiro, OpenSpec and
 // phases. What a section and a task is differs; the walk is the same.
 func (b *builder) buildSections(f facts) {
@@ -20,6 +22,48 @@ func (b *builder) buildSections(f facts) {
 		}
 		b.owner[i] = owner{batch: int32(s.batch), task: int32(s.task)}
 	}
+	s.reportUnboxed()
+}
+
+// reportUnboxed warns of sections of an OpenSpec plan that hold no boxes and so are no batches, although sections that
+// are written alike are: "## 2. Storage" between "## 1. …" and "## 3. …".
+func (s *sections) reportUnboxed() {
+	if s.plan.Format != FormatOpenSpec {
+		return
+	}
+	batches := map[string]bool{}
+	for i := range s.marks {
+		if m := &s.marks[i]; m.kind == markHeading && s.boxed[i] {
+			batches[likeness(m)] = true
+		}
+	}
+	for i := range s.marks {
+		m := &s.marks[i]
+		like := likeness(m)
+		if like == "" || !batches[like] || s.boxed[i] || s.outer[i] || s.again[i] || i == s.title || s.owner[i].batch >= 0 || isChecklist(plain(m.text)) || isCheck(plain(m.text)) {
+			continue
+		}
+		s.warn(m.line, "section-without-boxes", "%q holds no boxes and is not run, and headings like it are batches: write its work as boxes", m.text)
+	}
+}
+
+// likeness folds the level of a heading and how it begins: "2 section", "2 P" for "## P0 - Now"; "" for plain words.
+func likeness(m *mark) string {
+	if m.kind != markHeading {
+		return ""
+	}
+	begins := m.unit.word
+	if !m.unit.ok || m.unit.kind == unitNone {
+		n := 0
+		for n < len(m.text) && m.text[n] >= 'A' && m.text[n] <= 'Z' {
+			n++
+		}
+		if n == 0 || n > 6 || n == len(m.text) || !isDigit(m.text[n]) {
+			return ""
+		}
+		begins = string(m.text[:n])
+	}
+	return string(rune('0'+m.level)) + " " + begins
 }
 
 type sections struct {
@@ -30,6 +74,8 @@ type sections struct {
 	holds   map[int]bool      // sections that hold a box, when all headings that can open one do
 	boxed   map[int]bool      // sections that hold a box in the end
 	outer   map[int]bool      // sections that hold other sections
+	back    []bool            // boxes that look back at work, in plans that have other boxes
+	again   map[int]bool      // headings without boxes that mention a section: "### Phase 1 (Setup)" below "Parallel work"
 	frame   int               // a plain heading around all work ("## Tasks"), -1 without one
 	current int               // section the walk is in
 	batch   int
@@ -53,7 +99,7 @@ func (s *sections) choose(f facts) {
 // opens reports whether the heading opens a section.
 func (s *sections) opens(i int) bool {
 	m := &s.marks[i]
-	return m.kind == markHeading && m.unit.ok && s.kinds[m.unit.kind] && i != s.title &&
+	return m.kind == markHeading && m.unit.ok && s.kinds[m.unit.kind] && i != s.title && !s.again[i] &&
 		(s.holds == nil || s.holds[i] || s.keeps(m))
 }
 
@@ -66,10 +112,46 @@ func (s *sections) keeps(m *mark) bool {
 // leaves the others aside, so that "#### 1. Component" in a phase doesn't cut the phase in two.
 func (s *sections) load() {
 	s.assign()
+	s.lookBack()
 	s.holds = s.holders()
+	s.again = s.repeated()
 	s.frame = s.findFrame()
 	s.assign()
 	s.boxed = s.holders()
+}
+
+// lookBack finds the boxes of an OpenSpec plan that look back at work, unless the plan has no others.
+func (s *sections) lookBack() {
+	if s.plan.Format != FormatOpenSpec {
+		return
+	}
+	kind := unitGroup
+	if !slices.ContainsFunc(s.marks, func(m mark) bool { return m.kind == markHeading && m.unit.ok && m.unit.kind == unitGroup }) {
+		kind = unitSpan
+	}
+	back := s.builder.lookBack(kind, func(title string, _ bool) bool { return namesCriteria(title) })
+	work := false
+	for i := range s.marks {
+		work = work || s.marks[i].kind == markBox && !back[i] && s.outerBox(i) < 0
+	}
+	if work {
+		s.back = back
+	}
+}
+
+// repeated finds the headings without boxes that bear the keyword and the number of an earlier section with boxes.
+func (s *sections) repeated() map[int]bool {
+	again, seen := map[int]bool{}, map[string]bool{}
+	for i := range s.marks {
+		m := &s.marks[i]
+		if !s.opens(i) || m.unit.id == "" {
+			continue
+		}
+		name := m.unit.word + " " + m.unit.id
+		again[i] = seen[name] && !s.holds[i]
+		seen[name] = seen[name] || s.holds[i]
+	}
+	return again
 }
 
 // findFrame returns the plain heading that all boxes stand below, if they stand in sections of their own there:
@@ -104,7 +186,7 @@ func (s *sections) findFrame() int {
 func (s *sections) holders() map[int]bool {
 	holds := map[int]bool{}
 	for i := range s.marks {
-		if s.marks[i].kind == markBox && s.outerBox(i) < 0 {
+		if s.marks[i].kind == markBox && s.outerBox(i) < 0 && (s.back == nil || !s.back[i]) {
 			holds[s.of[i]] = true
 		}
 	}
@@ -191,7 +273,7 @@ func (s *sections) box(i int) {
 	case FormatKiro:
 		isTask = outer < 0 && m.label.kind == labelMajor
 	case FormatOpenSpec:
-		isTask = outer < 0
+		isTask = outer < 0 && (s.back == nil || !s.back[i])
 	}
 	if isTask {
 		s.startBoxTask(i, outer)

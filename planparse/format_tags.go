@@ -21,19 +21,18 @@ func (b *builder) buildGSD() bool {
 		return false
 	}
 	wave := b.wave()
+	taken := map[string]bool{}
+	for _, t := range tags {
+		number, _ := b.nameOf(t)
+		taken[number] = true
+	}
 	for i, t := range tags {
-		number, title := t.attr("id"), ""
-		if name := b.element(t, "name"); name != "" && !strings.Contains(b.element(t, "options"), "<name>"+name+"<") {
-			title = name
-			if l := parseLabel([]byte(name)); l.id != "" {
-				title = l.title
-				if number == "" {
-					number = l.id
-				}
-			}
-		}
+		number, title := b.nameOf(t)
 		if number == "" {
 			number = fmt.Sprint(i + 1)
+			if taken[number] && i > 0 { // a checkpoint between "Task 1" and "Task 2"
+				number = b.plan.Batches[i-1].Number + "b"
+			}
 		}
 		if title == "" {
 			title = firstOf(b.firstWords(t, "action"), b.firstWords(t, "what-built"), b.firstWords(t, "decision"))
@@ -52,6 +51,21 @@ func (b *builder) buildGSD() bool {
 	}
 	b.ownByLines()
 	return true
+}
+
+// nameOf returns the number and the title that an element states; each is "" if it states none.
+func (b *builder) nameOf(t tag) (number, title string) {
+	number = t.attr("id")
+	if name := b.element(t, "name"); name != "" && !strings.Contains(b.element(t, "options"), "<name>"+name+"<") {
+		title = name
+		if l := parseLabel([]byte(name)); l.id != "" {
+			title = l.title
+			if number == "" {
+				number = l.id
+			}
+		}
+	}
+	return number, title
 }
 
 // tag is a <task> or <feature> element: its lines and the text of its start tag.

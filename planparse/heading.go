@@ -14,9 +14,9 @@ const (
 	unitNone unitKind = iota
 	unitBatch
 	unitGroup    // phase, chunk, wave, track, checkpoint
-	unitSpan     // week, sprint, milestone, stage, part, work package: a group if nothing better exists
+	unitSpan     // day, week, sprint, milestone, stage, part, work package: a group if nothing better exists
 	unitTask     // task or iteration
-	unitPiece    // slice, commit, story, unit, pr: a task if nothing better exists
+	unitPiece    // slice, commit, story, unit, pr, change, fix: a task if nothing better exists
 	unitStep     // step
 	unitNumbered // "3. Title", without a keyword
 )
@@ -100,7 +100,7 @@ func cutFold(s []byte, prefix string) (rest []byte, found bool) {
 }
 
 // ticketUnit parses headings whose keyword is part of the id: "T1: Title" and "T-001 — Title" are tasks, "US-001:
-// Title" is a story, "WP01 — Title" a work package.
+// Title" is a story, "WP01 — Title" a work package, "M1 - Title" a milestone.
 func ticketUnit(s []byte) unit {
 	u := unit{kind: unitTask, word: "task"}
 	prefix, isStory := bytes.CutPrefix(s, []byte("US-"))
@@ -111,6 +111,8 @@ func ticketUnit(s []byte) unit {
 		u.kind, u.word = unitPiece, "story"
 	case bytes.HasPrefix(s, []byte("WP")):
 		u.kind, u.word, prefix = unitSpan, "package", s[2:]
+	case s[0] == 'M':
+		u.kind, u.word, prefix = unitSpan, "milestone", s[1:]
 	case s[0] == 'T':
 		prefix = bytes.TrimPrefix(s[1:], []byte("-"))
 	default:

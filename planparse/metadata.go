@@ -126,11 +126,18 @@ func (f *filler) batchKey(line int, key, value string, strict bool) {
 			batch.Title, batch.Tasks[0].Title = value, value
 		}
 	case "critical":
+		if !strict && len(strings.Fields(value)) > 3 {
+			return // "**CRITICAL**: No user story can begin until this phase is complete"
+		}
 		f.flagOf(line, key, value, strict, &batch.Critical, f.meta)
 	case "approve":
 		f.flagOf(line, key, value, strict, &batch.Approve, f.meta)
 	case "parallel_safe":
 		f.flagOf(line, key, value, strict, &batch.ParallelSafe, f.meta)
+	case "test_first":
+		f.flagOf(line, key, value, strict, &batch.TestFirst, f.meta)
+	case "mutants":
+		f.mutants(line, value, strict)
 	case "estimate":
 		d, ok := durationOf(strings.Trim(value, "`"))
 		if !ok && strict {

@@ -195,7 +195,7 @@ var numberWords = func() map[string]string {
 }()
 
 // knownKeys are the keys of batches and plans that are written for runplan.
-var knownKeys = []string{"depends_on", "context_refs", "parallel_safe", "critical", "approve", "estimate", "regression", "when"}
+var knownKeys = []string{"depends_on", "context_refs", "parallel_safe", "critical", "approve", "estimate", "regression", "when", "test_first", "mutants"}
 
 // nearKey returns the key that an unknown one is nearly, "" for none. Short keys are words of prose.
 func nearKey(key string) string {

@@ -28,6 +28,8 @@ func unitWord(word string) (unitKind, string) {
 		return unitGroup, "track"
 	case "checkpoint":
 		return unitGroup, "checkpoint"
+	case "day", "tag", "día", "jour", "день":
+		return unitSpan, "day"
 	case "week", "woche", "semana", "semaine", "неделя":
 		return unitSpan, "week"
 	case "sprint", "спринт":
@@ -54,6 +56,10 @@ func unitWord(word string) (unitKind, string) {
 		return unitPiece, "story"
 	case "unit":
 		return unitPiece, "unit"
+	case "change":
+		return unitPiece, "change"
+	case "fix":
+		return unitPiece, "fix"
 	case "pr":
 		return unitPiece, "pr"
 	case "step", "schritt", "étape", "paso", "passo", "шаг":

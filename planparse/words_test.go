@@ -94,7 +94,7 @@ func TestOtherUnits(t *testing.T) {
 		},
 		"nor are those that hold less of the boxes than others": {
 			in:   in("# P", "## Story 1: A", "- [ ] a", "## Story 2: B", "## 3. C", "- [ ] c", "- [ ] d", "- [ ] e"),
-			want: "openspec <section 3> story-1-a(:0) 3(:0 :0 :0)", codes: "",
+			want: "openspec <section 3> story-1-a(:0) 3(:0 :0 :0)", codes: "section-without-boxes@4",
 		},
 		"boxes that say what they are count, whatever other boxes there are": {
 			in:   in("# P", "## Requirements", "- [ ] a", "- [ ] b", "- [ ] c", "## Plan", "- [ ] **Unit 1: A**", "", "**Files:**", "- Modify: `x.go`", "", "- [x] **Unit 2: B**"),

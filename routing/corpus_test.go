@@ -2,12 +2,13 @@ package routing
 
 import (
 	"cmp"
-	"fmt"
 	"hash/fnv"
 	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -22,8 +23,12 @@ const (
 	roomTake  = 15 * time.Second
 )
 
-// near bounds the difference of two modes' times, as a share of the sequential time, within which either is right.
-const near = 0.05
+// offKnown and offUnknown bound the error of the simulation, as a part of the real speed-up, in nine runs of ten: where durations are
+// known, and where all batches count as equally long. "make bench" measured them on 30 random graphs (docs/bench.md, "predicted speed-up").
+const (
+	offKnown   = 0.033
+	offUnknown = 0.096
+)
 
 func batchTakes(r *rand.Rand, b *planparse.Batch) time.Duration {
 	minutes := 3 * math.Pow(float64(max(len(b.Tasks), 1)), 0.7) * math.Exp(0.4*r.NormFloat64())
@@ -79,8 +84,9 @@ func earlierRuns(plans []corpusPlan) []Sample {
 	return out
 }
 
-// gain returns the share of the sequential time that team mode saves, simulated with the costs above.
-func gain(t *testing.T, p corpusPlan, memory float64) float64 {
+// speedUp returns how many times faster team mode is than one batch after the other, simulated with the costs above. It is 1 where a
+// team would be one worker.
+func speedUp(t *testing.T, p corpusPlan, memory float64) float64 {
 	t.Helper()
 	d, err := Decide(p.Plan, Options{Mode: "team", Memory: machine(memory)})
 	if err != nil {
@@ -99,54 +105,80 @@ func gain(t *testing.T, p corpusPlan, memory float64) float64 {
 		}
 	}
 	if d.Workers < 2 || alone == 0 {
-		return 0
+		return 1
 	}
-	return 1 - float64(Makespan(took, needs, d.Workers))/float64(alone)
+	return float64(alone) / float64(Makespan(took, needs, d.Workers))
 }
 
-// Over the corpus the mode that is chosen is the one that ends first by simulation, in 95 of 100 decisions at least, where it is known what
-// batches take. Without that the score alone decides, which leaves out what saves little.
-func TestTheQuickerModeIsChosen(t *testing.T) {
+// quicker says which mode ends first, or "" where the speed-up is within the error off of 1.
+func quicker(up, off float64) Mode {
+	switch {
+	case up > 1+off:
+		return Team
+	case up < 1/(1+off):
+		return Headless
+	}
+	return ""
+}
+
+// Over the corpus runplan names the mode that ends first by simulation in 95 of 100 decisions at least. A mode is named by being chosen, or,
+// at scores of 20 to 60, by the advice that team mode would save a share of the time (ROUTE-05). Two modes within the error of the
+// simulation are equal. The shares without the advice, and without the error, are printed as well.
+func TestTheQuickerModeIsNamed(t *testing.T) {
 	plans := corpusPlans(t)
 	for _, tt := range []struct {
 		name    string
 		history []Sample
-		least   float64
-	}{{"with history", earlierRuns(plans), 0.95}, {"without history", nil, 0.75}} {
-		right, either, teams, all := 0, 0, 0, 0
+		off     float64
+		chosen  float64 // least share of decisions that choose the quicker mode
+	}{{"durations known", earlierRuns(plans), offKnown, 0.95}, {"first run", nil, offUnknown, 0.80}} {
+		var all, raw, chosen, named, equal, teams, advised int
+		var foretold []float64
 		for _, p := range plans {
 			for _, memory := range []float64{16, 64} {
 				d, err := Decide(p.Plan, Options{TeamsEnabled: true, Memory: machine(memory), History: tt.history})
 				if err != nil {
 					t.Fatal(p.name, err)
 				}
-				saved := gain(t, p, memory)
-				quicker := d.Mode
-				switch {
-				case math.Abs(saved) <= near:
-					either++
-				case saved > 0:
-					quicker = Team
-				default:
-					quicker = Headless
+				up := speedUp(t, p, memory)
+				is := func(m Mode, off float64) int {
+					if q := quicker(up, off); q == "" || q == m {
+						return 1
+					}
+					return 0
+				}
+				told := d.Mode
+				if d.TeamSaves > 0 {
+					told = Team
+					advised++
+					foretold = append(foretold, math.Abs(1/(1-d.TeamSaves/100)-up)/up)
 				}
 				all++
+				raw += is(d.Mode, 0)
+				chosen += is(d.Mode, tt.off)
+				named += is(told, tt.off)
+				if quicker(up, tt.off) == "" {
+					equal++
+				}
 				if d.Mode == Team {
 					teams++
 				}
-				if d.Mode == quicker {
-					right++
-					continue
+				if is(d.Mode, tt.off) == 0 {
+					t.Logf("%s, %.0f GB: %s, a team is %.2f times as fast; %s", p.name, memory, d.Mode, up, cmp.Or(strings.Join(d.Reasons, "; "), "no reason"))
 				}
-				why := cmp.Or(fmt.Sprint(d.Reasons[0]), "no reason")
-				t.Logf("%s, %.0f GB: %s, but a team saves %.0f %%: %s", p.name, memory, d.Mode, 100*saved, why)
 			}
 		}
-		share := float64(right) / float64(all)
-		t.Logf("%s: %d of %d decisions (%.1f %%) are for the quicker mode; in %d the two are within %.0f %%; %d are team",
-			tt.name, right, all, 100*share, either, 100*near, teams)
-		if share < tt.least {
-			t.Errorf("%s: %.1f %%, less than %.0f %%", tt.name, 100*share, 100*tt.least)
+		share := func(n int) float64 { return 100 * float64(n) / float64(all) }
+		t.Logf("%s: %d decisions, %d for a team, %d headless with advice", tt.name, all, teams, advised)
+		t.Logf("  the quicker mode is chosen, by any difference:              %5.1f %%", share(raw))
+		t.Logf("  the quicker mode is chosen, differences above %.1f %% count:   %5.1f %% (%d are equal)", 100*tt.off, share(chosen), equal)
+		t.Logf("  the quicker mode is chosen or advised, the same differences: %5.1f %%", share(named))
+		if len(foretold) > 0 {
+			slices.Sort(foretold)
+			t.Logf("  the advised speed-up is off by %.0f %% (median), %.0f %% at most", 100*foretold[len(foretold)/2], 100*foretold[len(foretold)-1])
+		}
+		if share(named) < 95 || share(chosen) < 100*tt.chosen {
+			t.Errorf("%s: %.1f %% named and %.1f %% chosen, less than 95 %% or %.0f %%", tt.name, share(named), share(chosen), 100*tt.chosen)
 		}
 	}
 }

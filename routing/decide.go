@@ -254,19 +254,22 @@ func (j *judge) headless() {
 	}
 }
 
-// advise describes the benefit of team mode if it was possible but not chosen (ROUTE-05).
+// advise says what team mode would save if it was possible but not chosen (ROUTE-05). Without known durations that is
+// a share, from batches of equal length: a first run has no minutes to tell.
 func (j *judge) advise() {
 	if j.d.Mode == Team || j.o.mode() == Headless || j.f.Score < leastScore || j.f.Width < 2 || j.f.ConcernBatched || j.f.Runtime > 0 {
 		return
 	}
-	workers := min(j.o.Rules.MaxWorkers, j.f.Width)
-	if e := j.forecast(); e.Wall != nil && e.WallSequential != nil {
-		if saved := *e.WallSequential - *e.Wall; saved > 0 {
-			j.because("team mode would save about %s", about(saved))
-			return
-		}
+	e := j.forecast()
+	j.d.TeamSaves = max(0, math.Round(100*(1 - 1 / *e.SpeedUp)))
+	switch saved := j.d.TeamSaves; {
+	case saved == 0:
+		j.because("team mode would save less than 1 %% of the time")
+	case e.Wall != nil:
+		j.because("team mode would save about %s (%.0f %%)", about(*e.WallSequential-*e.Wall), saved)
+	default:
+		j.because("team mode would save about %.0f %% of the time if all batches take equally long; ask for it with --mode team", saved)
 	}
-	j.because("team mode would run up to %d batches at a time", workers)
 }
 
 // about formats a rounded duration: "14 min", "40 s".

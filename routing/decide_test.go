@@ -53,8 +53,8 @@ func TestMode(t *testing.T) {
 		reasons  []string
 	}{
 		"19":                        {score: 19, want: Headless, reasons: []string{"is 19, below 20"}},
-		"20":                        {score: 20, want: Headless, reasons: []string{"is 20, and team mode needs more than 60", "would run up to 3 batches at a time"}},
-		"60":                        {score: 60, want: Headless, reasons: []string{"is 60, and team mode needs more than 60", "would run up to 3 batches at a time"}},
+		"20":                        {score: 20, want: Headless, reasons: []string{"is 20, and team mode needs more than 60", "team mode would save about 50 % of the time if all batches take equally long"}},
+		"60":                        {score: 60, want: Headless, reasons: []string{"is 60, and team mode needs more than 60", "team mode would save about 50 % of the time if all batches take equally long"}},
 		"19 and a forecast":         {score: 19, took: time.Minute, want: Headless, reasons: []string{"is 19, below 20"}},
 		"20 and a forecast":         {score: 20, took: 10 * time.Minute, want: Team, workersW: 2, reasons: []string{"by the forecast it takes 20 min instead of 40 min, which saves 50 %; the parallelism score is 20, not above 60"}},
 		"60 and no gain":            {score: 60, took: time.Minute, plan: batches("A\nText.", "B\nText."), want: Headless, reasons: []string{"is 60, and team mode needs more than 60"}},
@@ -181,7 +181,7 @@ func TestScoreDecides(t *testing.T) {
 // Where there is history, the advice says what time there is to win.
 func TestAdviceFromHistory(t *testing.T) {
 	d := decided(t, wide(4), Options{Rules: rules(40), History: samples("r1", "implementation", "medium", 10, 10, 10)})
-	if want := "team mode would save about 20 min"; !slices.Contains(d.Reasons, want) {
+	if want := "team mode would save about 20 min (50 %)"; !slices.Contains(d.Reasons, want) {
 		t.Errorf("%q, want %q", d.Reasons, want)
 	}
 }

@@ -11,6 +11,8 @@ type Decision struct {
 	Workers int      `json:"workers"` // maximum of concurrent batches
 	Steps   []Step   `json:"steps"`
 	Reasons []string `json:"reasons"` // of the mode, strongest first
+	// percent of the time that team mode would save, if it is possible and worth a word, but was not chosen
+	TeamSaves float64 `json:"team_saves_percent,omitempty"`
 
 	Score Score  `json:"score"`
 	Edges []Edge `json:"edges"` // of the dependency graph, by To and then From

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -112,11 +111,7 @@ func TestUnitsOfOtherFormats(t *testing.T) {
 func TestManyNames(t *testing.T) {
 	text := "A\n**Files:**\n- Create: `a/a.py`"
 	for _, word := range []string{"batch 1 ", "batch 1, ", "not batch 1 ", "batch 1, 1, 1 and 1-99 "} {
-		began := time.Now()
 		d := decided(t, batches(text, "B\n**Files:**\n- Create: `b/b.py`\n\n"+strings.Repeat(word, 1<<18/len(word))), Options{})
-		if took := time.Since(began); took > 10*time.Second {
-			t.Errorf("%q takes %v", word, took)
-		}
 		if len(d.Edges) != 1 {
 			t.Errorf("%q: %d edges", word, len(d.Edges))
 		}

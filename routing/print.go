@@ -18,14 +18,18 @@ type PrintOptions struct {
 	Path    string   // of the plan file; "" shows its title
 	Verbose bool     // why each batch waits for another one, and why pairs need not
 	Extra   []string // lines that go below the choice of models, such as what samples will cost
+	Width   int      // of the terminal, in cells; 0 is that of a file
 }
 
-// printWidth is the width that lines are broken at, in columns.
+// printWidth is the greatest width of a line, in cells.
 const printWidth = 100
 
 // Print writes the routing plan: how a plan will be run, and why (ROUTE-06). It is shown before each run.
 func Print(w io.Writer, p *planparse.Plan, d Decision, o PrintOptions) error {
-	t := &text{}
+	t := &text{width: printWidth}
+	if o.Width > 0 {
+		t.width = min(t.width, o.Width)
+	}
 	t.line("=== Execution Mode Analysis ===")
 	t.line("")
 	path := o.Path
@@ -35,7 +39,7 @@ func Print(w io.Writer, p *planparse.Plan, d Decision, o PrintOptions) error {
 	t.line("Plan: %s", path)
 	t.line("Batches: %d | Files touched: %d | Average overlap: %s", len(p.Batches), d.Files, percent(d.Overlap))
 	t.heading("Dependency graph:")
-	for _, line := range drawGraph(d) {
+	for _, line := range drawGraph(d, t.width) {
 		t.line("  %s", line)
 	}
 	t.line("")
@@ -66,13 +70,16 @@ func Print(w io.Writer, p *planparse.Plan, d Decision, o PrintOptions) error {
 }
 
 // text is a page in the making.
-type text struct{ bytes.Buffer }
+type text struct {
+	bytes.Buffer
+	width int
+}
 
 // line adds a line, broken where it is too long. What is below its beginning stands below its first word.
 func (t *text) line(format string, args ...any) {
 	line := oneLineKeep(fmt.Sprintf(format, args...))
 	indent := len(line) - len(strings.TrimLeft(line, " "))
-	for _, l := range wrap(line, printWidth, indent+2) {
+	for _, l := range wrap(line, t.width, indent+2) {
 		t.WriteString(l + "\n")
 	}
 }
@@ -163,7 +170,7 @@ func (t *text) models(p *planparse.Plan, d Decision) {
 	t.heading("Model routing:")
 	// Titles get the remaining width, within these limits, so that they stay distinguishable.
 	const least, most = 18, 40
-	room := printWidth - len("  ") - widths[0] - len(" ") - len("  ") - widths[2] - len("  ")
+	room := t.width - len("  ") - widths[0] - len(" ") - len("  ") - widths[2] - len("  ")
 	longest := 0
 	for _, r := range rows {
 		if n := cells.Width(r.why); n <= room-least {
@@ -173,7 +180,7 @@ func (t *text) models(p *planparse.Plan, d Decision) {
 	widths[1] = min(widths[1], max(room-longest, least), most)
 	for _, r := range rows {
 		line := fmt.Sprintf("  %s %s  %s  ", pad(r.batch, widths[0]), pad(cut(r.title, widths[1]), widths[1]), pad(r.label, widths[2]))
-		for _, l := range wrap(line+oneLine(r.why), printWidth, min(cells.Width(line), printWidth/2)) {
+		for _, l := range wrap(line+oneLine(r.why), t.width, min(cells.Width(line), t.width/2)) {
 			t.WriteString(l + "\n")
 		}
 	}

@@ -20,8 +20,9 @@ const arrow = " --> "
 // drawGraph draws which batch waits for which as chains, from left to right. A chain that begins at a batch of another
 // chain shows it again, in the same column where that fits. Edges that follow from others are left out, and so are
 // batches that are not run.
-func drawGraph(d Decision) []string {
+func drawGraph(d Decision, width int) []string {
 	g := newDrawing(d)
+	g.width = width - 2
 	if len(g.keys) == 0 {
 		return []string{"nothing is run"}
 	}
@@ -47,6 +48,7 @@ type drawing struct {
 	needs [][]int
 	feeds [][]int
 	level []int
+	width int // of a line
 }
 
 func newDrawing(d Decision) *drawing {
@@ -168,7 +170,7 @@ func (g *drawing) columns() []int {
 	for l, w := range widths {
 		at[l+1] = at[l] + w + len(arrow)
 	}
-	if at[len(widths)]-len(arrow) > printWidth-2 {
+	if at[len(widths)]-len(arrow) > g.width {
 		return nil
 	}
 	return at
@@ -199,7 +201,7 @@ func (g *drawing) broken(chain []int) []string {
 	lines := []string{g.keys[chain[0]]}
 	for _, i := range chain[1:] {
 		last := &lines[len(lines)-1]
-		if cells.Width(*last)+2*len(arrow)+cells.Width(g.keys[i]) <= printWidth-2 {
+		if cells.Width(*last)+2*len(arrow)+cells.Width(g.keys[i]) <= g.width {
 			*last += arrow + g.keys[i]
 			continue
 		}
@@ -214,7 +216,7 @@ func (g *drawing) list() []string {
 	var lines []string
 	for i, needs := range g.needs {
 		if len(needs) > 0 {
-			lines = append(lines, wrap(g.keys[i]+" needs "+g.named(needs), printWidth-2, 4)...)
+			lines = append(lines, wrap(g.keys[i]+" needs "+g.named(needs), g.width, 4)...)
 		}
 	}
 	return lines
@@ -234,7 +236,7 @@ func (g *drawing) alone() []string {
 	case 1:
 		return []string{fmt.Sprintf("%s (on its own)", g.keys[list[0]])}
 	}
-	return wrap(g.named(list)+" (each on its own)", printWidth-2, 4)
+	return wrap(g.named(list)+" (each on its own)", g.width, 4)
 }
 
 func (g *drawing) named(list []int) string {

@@ -151,7 +151,7 @@ func TestPrintWideTitles(t *testing.T) {
 		d.Steps = append(d.Steps, Step{Batch: key})
 	}
 	want := []string{"一二 --> B2 --> B3", "B4 ----> B5 --> B3"}
-	if diff := cmp.Diff(want, drawGraph(d)); diff != "" {
+	if diff := cmp.Diff(want, drawGraph(d, printWidth)); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -190,11 +190,11 @@ func TestDrawGraph(t *testing.T) {
 		"not for aligning": {shape(20, strings.Join(chain(20), " ")),
 			"B1 --> B2 --> B3 --> B4 --> B5 --> B6 --> B7 --> B8 --> B9 --> B10 --> B11 --> B12 --> B13 -->\n    B14 --> B15 --> B16 --> B17 --> B18 --> B19 --> B20"},
 	} {
-		if d := cmp.Diff(c.want, strings.Join(drawGraph(c.d), "\n")); d != "" {
+		if d := cmp.Diff(c.want, strings.Join(drawGraph(c.d, printWidth), "\n")); d != "" {
 			t.Errorf("%s: %s", name, d)
 		}
 	}
-	got := drawGraph(shape(34, strings.Join(chain(32), " ")+" 3>32 1>33"))
+	got := drawGraph(shape(34, strings.Join(chain(32), " ")+" 3>32 1>33"), printWidth)
 	if len(got) != 33 || got[0] != "B2 needs B1" || got[31] != "B33 needs B1" || got[32] != "B34 (on its own)" {
 		t.Errorf("a large graph is drawn as\n%s", strings.Join(got, "\n"))
 	}
@@ -240,7 +240,7 @@ func TestDrawGraphOfMany(t *testing.T) {
 			continue
 		}
 		at, seen := map[string]int{}, map[string]bool{}
-		text := strings.Join(drawGraph(d), "\n")
+		text := strings.Join(drawGraph(d, printWidth), "\n")
 		columns := g.columns() != nil
 		for line := range strings.SplitSeq(strings.ReplaceAll(text, "-->\n    ", "--> "), "\n") {
 			words := word.FindAllStringIndex(line, -1)

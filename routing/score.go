@@ -28,6 +28,9 @@ func defaultScore(f ScoreFact) int {
 // terms describes the terms of the formula with their evidence.
 func (s *layout) terms(f ScoreFact, alone, together time.Duration, equal bool) []string {
 	if f.W < 2 {
+		if len(s.run) < 2 {
+			return []string{"0: there is one batch"}
+		}
 		return []string{"0: no two batches may run at the same time, so that more workers save nothing"}
 	}
 	took := func(d time.Duration) string {
@@ -171,10 +174,7 @@ func (s *layout) reasons(out *Score) {
 		}
 	}
 	switch len(groups) {
-	case 0:
-		if len(s.run) > 1 {
-			minus("no two batches may run at the same time")
-		}
+	case 0: // the terms say so
 	case 1:
 		plus("1 group of independent batches: %s", groups[0])
 	default:

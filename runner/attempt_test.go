@@ -251,3 +251,25 @@ func TestFallbackToOneWorker(t *testing.T) {
 			resume                                 -> a/r1-c0/execute b/r1-c0/execute`},
 	})
 }
+
+// With resample, candidates compete after a failure of the work itself. A failed commit, a denial and a failure that
+// a repetition does not change lead to one more edit.
+func TestWhatIsSampledAfterAFailure(t *testing.T) {
+	for _, tt := range []struct {
+		from State
+		e    Event
+		want State
+	}{
+		{StateEdit, Event{Kind: Executed}, StateSample}, {StateGate, Event{Kind: Gated}, StateSample},
+		{StateGate, Event{Kind: Tried}, StateSample}, {StateSample, Event{Kind: Judged}, StateSample},
+		{StateCommit, Event{Kind: Committed}, StateEdit}, {StatePublish, Event{Kind: ApprovalDenied}, StateEdit},
+		{StateEdit, Event{Kind: Executed, Hopeless: true}, StateEdit},
+	} {
+		m := machine(t, Info{Workers: 1, MaxAttempts: 2, Resample: true}, "a")
+		b := m.byKey["a"]
+		b.status, b.state, b.tries = Working, tt.from, 1
+		if m.failed(b, tt.e); b.state != tt.want || m.stop != nil {
+			t.Errorf("%s in %s: %s, not %s", tt.e.Kind, tt.from, b.state, tt.want)
+		}
+	}
+}

@@ -1,8 +1,10 @@
 package runner
 
 import (
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // decider is driven by the simulation: the machine, or a broken one that the simulation must catch.
@@ -34,6 +36,7 @@ type audit struct {
 	info  Info
 	place map[string]int      // of each batch in the plan
 	table map[Transition]bool // the ways that there are
+	taken []Transition
 	seen  map[string]Command  // all that was ever wished for
 	out   map[string]Command  // not yet reported on
 	check func(Command) error // looks at a command that was never wished for before
@@ -56,6 +59,7 @@ func newAudit(info Info, check func(Command) error) *audit {
 }
 
 func (a *audit) took(t Transition) {
+	a.taken = append(a.taken, t)
 	if !a.table[t] && a.stray == nil {
 		a.stray = fmt.Errorf("took a way that the loop does not have: %v", t)
 	}
@@ -185,6 +189,9 @@ func (a *audit) look(d decider, cmds []Command) error {
 	}
 	if a.stray != nil {
 		return a.stray
+	}
+	if res, _ := d.Done(); res.Stop != nil && strings.HasPrefix(res.Stop.Reason, "internal error") {
+		return errors.New(res.Stop.Reason)
 	}
 	return a.pending(d)
 }

@@ -19,6 +19,10 @@ func TestSimulationCatches(t *testing.T) {
 				i.Batches[b].Needs = nil
 			}
 		}, nil), "which lacks"},
+		"a machine that lacks a transition": {with(nil, func(m *Machine, e Event) []Command {
+			m.loop.Transitions = slices.DeleteFunc(m.loop.Transitions, func(t Transition) bool { return t.From == StateEdit && t.On == OnFailed })
+			return m.Apply(e)
+		}), "internal error: batch "},
 		"a machine that takes on one batch too many": {with(func(i *Info) { i.Workers++ }, nil), "workers"},
 		"a machine that hands commands out twice": {with(nil, func(m *Machine, e Event) []Command {
 			cmds := m.Apply(e)

@@ -239,6 +239,10 @@ type Info struct {
 	LandBar int `json:"land_bar,omitempty"`
 
 	Flags map[string]string `json:"flags,omitempty"` // flags given on the command line
+
+	Indexed bool `json:"indexed,omitempty"` // an index of the code exists, so that briefs name likely places
+	// number of the plan among those of a self-fix, from 1: each was reviewed, and those before it were refused
+	Round int `json:"round,omitempty"`
 }
 
 // AtOnce returns the maximum number of concurrent candidates of a batch.

@@ -86,7 +86,8 @@ type Transition struct {
 }
 
 // Loop is the control flow of a run as data (LOOP-01). [DefaultLoop] is its only definition; the machine and the
-// diagrams use it.
+// diagrams use it. Each transition is taken by some run. A command that fails before a run begins, because its plan
+// cannot be parsed for instance, leaves no run and so has no transition.
 type Loop struct {
 	Version     int          `json:"version"`
 	Stages      []Stage      `json:"stages"`
@@ -96,7 +97,7 @@ type Loop struct {
 
 // LoopVersion increases with each change of the table or of the machine's reaction to events (LOOP-06). Journals
 // contain it.
-const LoopVersion = 4
+const LoopVersion = 5
 
 // oldestLoop is the oldest version whose runs this program can still read and finish: as that version did it.
 const oldestLoop = 3
@@ -113,12 +114,12 @@ func DefaultLoop() Loop {
 			{StateLoad, Intake, "run", "read the plan and the configuration"},
 			{StateParse, Intake, "run", "turn the markdown into batches"},
 			{StatePreflight, Intake, "run", "look at git, disk, agent and tools before anything is spent"},
-			{StateIndex, Understand, "run", "bring the index of the code up to date"},
+			{StateIndex, Understand, "run", "open the index of the code, if there is one"},
 			{StateRetrieve, Understand, "batch", "find the code that the batch needs to know"},
 			{StateBrief, Understand, "batch", "write the text that the agent gets"},
 			{StateRoute, Design, "run", "choose mode, order and agents"},
-			{StatePlanReview, Design, "run", "judge the plan before it costs something"},
-			{StatePlanRefine, Design, "run", "mend the plan, at most three rounds"},
+			{StatePlanReview, Design, "run", "review the plan of a self-fix before it costs something"},
+			{StatePlanRefine, Design, "run", "draft the plan again, at most three rounds"},
 			{StateEdit, Build, "batch", "let the agent work in its workspace"},
 			{StateSample, Build, "batch", "let several candidates compete"},
 			{StateSynthesize, Build, "batch", "make one candidate of the best parts"},
@@ -134,9 +135,7 @@ func DefaultLoop() Loop {
 		Transitions: []Transition{
 			{StateLoad, OnDone, StateParse},
 			{StateParse, OnDone, StatePreflight},
-			{StateParse, OnFailed, End},
 			{StatePreflight, OnDone, StateIndex},
-			{StatePreflight, OnFailed, End},
 			{StateIndex, OnDone, StateRoute},
 			{StateIndex, OnSkipped, StateRoute},
 			{StateRoute, OnDone, StatePlanReview},
@@ -144,10 +143,8 @@ func DefaultLoop() Loop {
 			{StatePlanReview, OnSkipped, StateRetrieve},
 			{StatePlanReview, OnFailed, StatePlanRefine},
 			{StatePlanRefine, OnDone, StatePlanReview},
-			{StatePlanRefine, OnExhausted, End},
 
 			{StateRetrieve, OnDone, StateBrief},
-			{StateRetrieve, OnSkipped, StateBrief},
 			{StateBrief, OnDone, StateEdit},
 			{StateBrief, OnSample, StateSample},
 			{StateEdit, OnDone, StateGate},

@@ -3,7 +3,6 @@ package runner
 import (
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 
@@ -156,43 +155,65 @@ func TestLoopMermaid(t *testing.T) {
 	}
 }
 
-// The machine accepts exactly the transitions in the table: from each state, each trigger either takes the
-// one way that the table has, or nothing happens at all.
+// ways lists the transitions by hand, as "from trigger to", so that a change of the table has to be made twice.
+const ways = `
+load done parse, parse done preflight, preflight done index, index done route, index skipped route
+route done plan_review, plan_review done retrieve, plan_review skipped retrieve, plan_review failed plan_refine
+plan_refine done plan_review, retrieve done brief, brief done edit, brief sample sample
+edit done gate, edit failed debug, debug again edit, debug sample sample, debug exhausted [*]
+sample done gate, sample skipped edit, sample undecided synthesize, sample failed debug
+synthesize done gate, synthesize failed debug
+gate done fidelity_review, gate failed debug, gate conflict edit
+fidelity_review done self_review, fidelity_review skipped self_review, fidelity_review failed debug
+self_review green publish, self_review shallow edit, self_review complex debug
+publish done commit, publish moved gate, publish failed debug
+commit done merge, commit changed gate, commit failed debug, commit moved gate
+merge done learn, merge moved gate, learn done [*]`
+
+// The machine accepts exactly the transitions of ways: from each state, each trigger either leads to the one state
+// that ways has, or the run stops with an internal error and the batch stays where it is.
 func TestMachineTakesOnlyTheWaysOfTheLoop(t *testing.T) {
-	loop := DefaultLoop()
-	states := []State{End, "", "unknown"}
-	for _, s := range loop.States {
-		states = append(states, s.Name)
-	}
-	triggers := []Trigger{
-		OnDone, OnSkipped, OnFailed, OnAgain, OnSample, OnUndecided, OnExhausted, OnGreen, OnShallow, OnComplex,
-		OnChanged, OnConflict, OnMoved, "", "unknown",
-	}
-	for _, tr := range loop.Transitions {
-		if !slices.Contains(triggers, tr.On) {
-			t.Errorf("trigger %s of the loop is not tried here", tr.On)
-		}
+	want := map[string]State{}
+	states, triggers := []State{End, "", "unknown"}, []Trigger{"", "unknown"}
+	for _, way := range strings.FieldsFunc(ways, func(r rune) bool { return r == ',' || r == '\n' }) {
+		f := strings.Fields(way)
+		want[f[0]+" "+f[1]] = State(f[2])
+		states, triggers = append(states, State(f[0])), append(triggers, Trigger(f[1]))
 	}
 	for _, from := range states {
 		for _, on := range triggers {
-			var took, want []Transition
-			for _, tr := range loop.Transitions {
-				if tr.From == from && tr.On == on {
-					want = append(want, tr)
-				}
-			}
 			m := machine(t, Info{Workers: 1, MaxAttempts: 1}, "a")
 			track := m.byKey["a"]
 			track.status, track.state = Working, from
-			m.took = func(tr Transition) { took = append(took, tr) }
 			m.fire(track, on)
-			if diff := cmp.Diff(want, took); diff != "" {
-				t.Errorf("%s on %s: %s", from, on, diff)
-			}
-			if len(want) == 0 && track.state != from {
-				t.Errorf("%s on %s moved to %s", from, on, track.state)
+			if to, ok := want[fmt.Sprint(from, " ", on)]; ok {
+				if track.state != to || m.stop != nil {
+					t.Errorf("%s on %s: went to %s, %+v", from, on, track.state, m.stop)
+				}
+			} else if track.state != from || m.stop == nil || m.stop.Outcome != OutcomeError ||
+				!strings.Contains(m.stop.Reason, "internal error: batch a: the loop has no transition") {
+				t.Errorf("%s on %s: went to %s, %+v", from, on, track.state, m.stop)
 			}
 		}
+	}
+	if got := len(DefaultLoop().Transitions); got != len(want) {
+		t.Errorf("the table has %d transitions, not %d", got, len(want))
+	}
+}
+
+// The third plan of a self-fix was refused twice; a run with an index opens it.
+func TestStartWalksThroughTheReviewsOfAPlan(t *testing.T) {
+	m := machine(t, Info{Workers: 1, MaxAttempts: 1, Indexed: true, Round: 3}, "a")
+	var took []string
+	m.took = func(tr Transition) { took = append(took, fmt.Sprint(tr.From, " ", tr.On)) }
+	m.Start()
+	want := []string{
+		"load done", "parse done", "preflight done", "index done", "route done",
+		"plan_review failed", "plan_refine done", "plan_review failed", "plan_refine done", "plan_review done",
+		"retrieve done", "brief done",
+	}
+	if diff := cmp.Diff(want, took); diff != "" || m.stop != nil {
+		t.Error(diff, m.stop)
 	}
 }
 
@@ -209,7 +230,7 @@ func TestMachineStartWalksTheLoop(t *testing.T) {
 		{StateIndex, OnSkipped, StateRoute},
 		{StateRoute, OnDone, StatePlanReview},
 		{StatePlanReview, OnSkipped, StateRetrieve},
-		{StateRetrieve, OnSkipped, StateBrief}, // of the first batch
+		{StateRetrieve, OnDone, StateBrief}, // of the first batch
 		{StateBrief, OnDone, StateEdit},
 	}
 	if diff := cmp.Diff(want, took); diff != "" {

@@ -1,7 +1,7 @@
 // Package runner decides what a run does next.
 //
 // [Machine] is the whole logic: pure, without clock, disk, goroutines or randomness. It takes facts ([Event]) and
-// returns commands ([Command]). A driver performs the commands through the [Work] port. It writes each fact to the
+// returns commands ([Command]). A driver performs the commands. It writes each fact to the
 // journal before it applies it to the machine. To resume a run, read its events, Apply each, and dispatch the
 // Pending commands.
 //
@@ -212,10 +212,30 @@ func (m *Machine) Start() []Command {
 	if m.run != StateLoad {
 		return nil
 	}
-	for _, t := range []Trigger{OnDone, OnDone, OnDone, OnSkipped, OnDone, OnSkipped} {
-		m.run, _ = m.next(m.run, t)
+	for _, on := range m.info.intake() {
+		to, ok := m.next(m.run, on)
+		if !ok {
+			m.fault(fmt.Sprintf("the run: the loop has no transition from %s on %s", m.run, on))
+			break
+		}
+		m.run = to
 	}
 	return m.schedule()
+}
+
+// intake returns the triggers of the states that a run passes before its batches.
+func (i Info) intake() []Trigger {
+	walk := []Trigger{OnDone, OnDone, OnDone, OnSkipped, OnDone} // load, parse, preflight, index, route
+	if i.Indexed {
+		walk[3] = OnDone
+	}
+	if i.Round == 0 {
+		return append(walk, OnSkipped)
+	}
+	for range i.Round - 1 {
+		walk = append(walk, OnFailed, OnDone) // plan_review refused a plan, plan_refine drafted the next one
+	}
+	return append(walk, OnDone)
 }
 
 // Apply folds one fact. A report on a command that is not running changes nothing.
@@ -376,11 +396,20 @@ func answers(k CommandKind, o Outcome) bool {
 	return false
 }
 
-// fire moves t along the transition for the trigger on, if the loop has one.
+// fire moves t along the transition for the trigger on. If the loop has none, that is a bug of this package: the run
+// stops with an error.
 func (m *Machine) fire(t *track, on Trigger) {
-	if to, ok := m.next(t.state, on); ok {
-		t.state = to
+	to, ok := m.next(t.state, on)
+	if !ok {
+		m.fault(fmt.Sprintf("batch %s: the loop has no transition from %q on %q", t.Key, t.state, on))
+		return
 	}
+	t.state = to
+}
+
+// fault stops the run because of a bug of this package.
+func (m *Machine) fault(what string) {
+	m.stop = &Stop{OutcomeError, "internal error: " + what}
 }
 
 // next looks up a transition in the loop.

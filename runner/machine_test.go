@@ -229,7 +229,7 @@ func TestNew(t *testing.T) {
 		},
 		"a run of another version of the loop is not mixed with this one": {
 			plan: "a", bend: func(i *Info) { i.LoopVersion = 7 },
-			want: []string{"loop version: the run is of version 7, this runplan knows versions 3 to 4; finish it with the runplan that started it, or start it again"},
+			want: []string{"loop version: the run is of version 7, this runplan knows versions 3 to 5; finish it with the runplan that started it, or start it again"},
 		},
 	}
 	for name, tt := range tests {
@@ -268,5 +268,30 @@ func TestMachineStartsOnce(t *testing.T) {
 	}
 	if m.before != (*gates.TestCount)(nil) {
 		t.Errorf("nobody counted tests, but there are %v", m.before)
+	}
+}
+
+// Each kind of command has its outcomes; the machine ignores any other.
+func TestAnswers(t *testing.T) {
+	all := "execute sample judge rebase gate trial fidelity review ask commit merge land wait"
+	for outcome, want := range map[Outcome]string{
+		OutcomeOK: all, OutcomeError: all, OutcomeCancelled: all,
+		OutcomeFailed:    "execute sample judge gate trial fidelity commit",
+		OutcomeUndecided: "judge review", OutcomeShallow: "review", OutcomeComplex: "review", OutcomeSkipped: "fidelity review",
+		OutcomeUnchanged: "execute", OutcomeTimedOut: "execute", OutcomeLimited: "execute", OutcomeHuman: "execute",
+		OutcomeUnstarted: "execute", OutcomeChanged: "commit", OutcomeConflict: "rebase", OutcomeMoved: "merge",
+		OutcomeRefused: "sample land", "unknown": "",
+	} {
+		var got []string
+		for _, k := range []CommandKind{
+			Execute, Sample, Judge, Rebase, Gate, Trial, Fidelity, Review, Ask, Commit, Merge, LandRun, Wait,
+		} {
+			if answers(k, outcome) {
+				got = append(got, string(k))
+			}
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s answers %q, not %q", outcome, got, want)
+		}
 	}
 }

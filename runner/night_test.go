@@ -125,14 +125,36 @@ func TestNight(t *testing.T) {
 			t.Errorf("batch %s is %v", key, s)
 		}
 	}
-	var told []string
-	for _, e := range n.journal {
-		if e.Kind == Dispatched && strings.HasSuffix(e.Command, "/wait") {
-			told = append(told, e.Command)
+	var waits, limits, outages, runaways, asked, given int
+	var named time.Time // by the last limit; zero for none
+	for i, e := range n.journal {
+		switch {
+		case e.Kind == Dispatched && strings.HasSuffix(e.Command, "/wait"):
+			waits++
+			over := slices.ContainsFunc(n.journal[i:], func(w Event) bool { // other work may have taken longer than the wait
+				return w.Command == e.Command && (w.Kind == Waited || w.Kind == Withdrawn) && !w.At.Before(e.RetryAt)
+			})
+			if !e.RetryAt.After(e.At) || e.RetryAt.Before(named) || !over {
+				t.Errorf("the journal has %s at %s until %s, and the limit ends %s; it was waited for: %v", e.Command, e.At, e.RetryAt, named, over)
+			}
+		case e.Kind == Executed && e.Outcome == OutcomeLimited && e.Outage:
+			outages, named = outages+1, e.RetryAt
+		case e.Kind == Executed && e.Outcome == OutcomeLimited:
+			limits, named = limits+1, e.RetryAt
+		case e.Kind == Executed && e.Outcome == OutcomeFailed:
+			runaways++
+		case e.Kind == ApprovalAsked:
+			asked++
+		case e.Kind == ApprovalGiven:
+			given++
+		}
+		if e.Kind == Dispatched && e.Batch != "4" && e.Tier != "" && e.Tier != "medium" {
+			t.Errorf("batch %s got tier %s", e.Batch, e.Tier)
 		}
 	}
-	if len(told) != 5 {
-		t.Errorf("waits in the journal: %q, want 5", told)
+	got := fmt.Sprintf("%d limits, %d outages, %d waits, %d runaway, %d asked, %d given", limits, outages, waits, runaways, asked, given)
+	if want := "3 limits, 2 outages, 5 waits, 1 runaway, 1 asked, 1 given"; got != want {
+		t.Errorf("the journal has %s, want %s", got, want)
 	}
 	for key, want := range map[string]int{"1": 1, "2": 1, "3": 1, "4": 2, "5": 1, "6": 1, "7": 1, "8": 1} {
 		if attempts[key] != want {

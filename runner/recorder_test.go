@@ -85,3 +85,15 @@ func TestOnlyWhatLostItsGroundIsCalledOff(t *testing.T) {
 		t.Errorf("a note cancelled %+v", step.CalledOff)
 	}
 }
+
+// Commands are called off in the order of their ids, whatever the order in which they were started.
+func TestOrderOfCallOffs(t *testing.T) {
+	s := NewRecorder("r", machine(t, Info{Workers: 1, MaxAttempts: 1}, "a"), func() time.Time { return at(0) })
+	var got []string
+	for _, c := range s.calledOff(nil, []Command{{ID: "b/2"}, {ID: "c/3"}, {ID: "a/1"}}) {
+		got = append(got, c.ID)
+	}
+	if want := []string{"a/1", "b/2", "c/3"}; !slices.Equal(got, want) {
+		t.Error(got)
+	}
+}

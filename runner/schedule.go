@@ -103,7 +103,7 @@ func (m *Machine) begin(s start, agent string) Command {
 	if t.status == Waiting {
 		t.status, t.state, t.tries = Working, StateRetrieve, 1
 		m.nextAttempt(t)
-		m.fire(t, OnSkipped)
+		m.fire(t, OnDone)
 		if t.Sample > 0 {
 			m.fire(t, OnSample)
 			t.on = s.on

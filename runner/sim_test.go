@@ -20,6 +20,7 @@ func TestSimulation(t *testing.T) {
 		runs = 2_000
 	}
 	var next, events, crashes, switches, waits, answers atomic.Uint64
+	var taken sync.Map // Transition → true
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {
@@ -27,6 +28,9 @@ func TestSimulation(t *testing.T) {
 				s, err := simulate(seed, sound)
 				if err != nil {
 					t.Errorf("seed %d: %v\n%s", seed, err, s)
+				}
+				for _, tr := range s.taken {
+					taken.Store(tr, true)
 				}
 				events.Add(uint64(len(s.journal)))
 				crashes.Add(uint64(s.crashes))
@@ -39,6 +43,11 @@ func TestSimulation(t *testing.T) {
 	wg.Wait()
 	t.Logf("%d runs, %d events, %d crashes; %d times another agent took over, %d limits were waited for, %d answers of a person",
 		runs, events.Load(), crashes.Load(), switches.Load(), waits.Load(), answers.Load())
+	for _, tr := range DefaultLoop().Transitions {
+		if _, ok := taken.Load(tr); !ok {
+			t.Errorf("no run takes the transition from %s on %s to %s", tr.From, tr.On, tr.To)
+		}
+	}
 	if answers.Load() < runs/5 {
 		t.Error("too few people were asked to prove anything")
 	}
@@ -107,7 +116,7 @@ func randomInfo(r *rand.Rand) Info {
 	info := Info{
 		Base: "k0", LoopVersion: LoopVersion, Workers: 1 + r.IntN(4), MaxAttempts: 1 + r.IntN(3),
 		Land: []string{"branch", "ff"}[r.IntN(2)], Speculate: r.IntN(3) > 0, Escalate: r.IntN(2) == 0,
-		Resample: r.IntN(3) == 0, StopAtFirst: r.IntN(2) == 0,
+		Resample: r.IntN(3) == 0, StopAtFirst: r.IntN(2) == 0, Indexed: n%2 == 0, Round: n % 4,
 		OnLimit: []string{"exit", "wait"}[r.IntN(2)], UnknownCost: []string{"stop", "allow"}[r.IntN(2)],
 	}
 	if r.IntN(2) == 0 { // reviews and people change the course of so much that runs without them are checked as well

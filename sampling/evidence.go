@@ -22,6 +22,7 @@ type Evidence struct {
 	Held   int `json:"held"`   // percent of the held-out tests that pass on its code
 	Others int `json:"others"` // tests of other candidates that were tried on its code
 	Kept   int `json:"kept"`   // held-out tests that were tried on its code
+	Likely int `json:"likely"` // percent: the chance that it is right, by all of these tests together
 }
 
 // words says the evidence in a sentence that begins with who has it.
@@ -33,13 +34,14 @@ func (e Evidence) words() string {
 	if e.Kept > 0 {
 		text += fmt.Sprintf(", and %d %% of %s", e.Held, phrase.Count(e.Kept, "held-out test"))
 	}
-	return text
+	return text + fmt.Sprintf("; by all tests together it is right with a chance of %d %%", e.Likely)
 }
 
-// Weigh returns the evidence for each candidate, by number. A test counts more the more candidates pass it: what only its
-// author passes is that author's opinion. The tests of each author weigh the same together, however many they are.
+// Weigh returns the evidence for each candidate, by number. In the percentages the tests of each author weigh the same
+// together, however many they are.
 func Weigh(candidates []int, tests []CrossTest) map[int]Evidence {
 	out := map[int]Evidence{}
+	likely := DefaultModel().Likely(candidates, tests)
 	of := map[int]int{}
 	for _, t := range tests {
 		if !t.Base {
@@ -80,6 +82,7 @@ func Weigh(candidates []int, tests []CrossTest) map[int]Evidence {
 		if e.Kept > 0 {
 			e.Held = 100 * held / e.Kept
 		}
+		e.Likely = int(100*likely[c] + 0.5)
 		out[c] = e
 	}
 	return out

@@ -1,10 +1,12 @@
 package sampling
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 func TestWeighCountsOnlyTestsThatFailWithoutTheChange(t *testing.T) {
@@ -20,8 +22,36 @@ func TestWeighCountsOnlyTestsThatFailWithoutTheChange(t *testing.T) {
 		2: {Own: 1, Agreed: 50, Others: 2, Kept: 1},
 		3: {Own: 0, Agreed: 0, Others: 3, Kept: 1},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(Evidence{}, "Likely")); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestLikelyFollowsWhatTestsSay(t *testing.T) {
+	for name, c := range map[string]struct {
+		tests []CrossTest
+		order []int // the likeliest first
+	}{
+		"two agree, one is alone": {[]CrossTest{
+			{Author: 1, Passes: []int{1, 2}}, {Author: 2, Passes: []int{1, 2}}, {Author: 3, Passes: []int{3}},
+		}, []int{1, 3}},
+		"the right one brings no test, and the wrong one's fails on it": {[]CrossTest{
+			{Author: 2, Passes: []int{1, 2}}, {Author: 3, Passes: []int{3}},
+		}, []int{1, 3}},
+		"fifty tests of one are still one opinion": {append(slices.Repeat([]CrossTest{{Author: 3, Passes: []int{3}}}, 50),
+			CrossTest{Author: 1, Passes: []int{1, 2}}, CrossTest{Author: 2, Passes: []int{1, 2}}), []int{1, 3}},
+		"a held-out test decides": {[]CrossTest{{Author: 1, Passes: []int{1}}, {Author: 3, Passes: []int{3}}, {Author: 0, Passes: []int{3}}}, []int{3, 1}},
+		"tests that pass without the change say nothing": {[]CrossTest{
+			{Author: 3, Base: true, Passes: []int{1, 2, 3}}, {Author: 1, Passes: []int{1, 2}},
+		}, []int{1, 3}},
+	} {
+		got := DefaultModel().Likely([]int{1, 2, 3}, c.tests)
+		if got[c.order[0]] <= got[c.order[1]] {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	if got := DefaultModel().Likely([]int{1, 2}, nil); got[1] != got[2] {
+		t.Errorf("without a test they differ: %v", got)
 	}
 }
 
@@ -36,16 +66,17 @@ func TestAnAuthorWithManyTestsHasNoMoreToSay(t *testing.T) {
 }
 
 func TestEvidenceGoesBeforeASmallDiff(t *testing.T) {
-	noise := Measure{Passed: true, Tests: 40, DiffLines: 0, Evidence: &Evidence{}}
-	fix := Measure{Passed: true, Tests: 41, DiffLines: 60, LintWarnings: 5, Evidence: &Evidence{Own: 1}}
+	noise := Measure{Passed: true, Tests: 40, DiffLines: 0, Evidence: &Evidence{Likely: 20}}
+	fix := Measure{Passed: true, Tests: 41, DiffLines: 60, LintWarnings: 5, Evidence: &Evidence{Own: 1, Likely: 60}}
 	if Score(noise) >= Score(fix) {
 		t.Errorf("%d, %d", Score(noise), Score(fix))
 	}
 	var text []string
-	for _, term := range (Scorer{}).Explain(Measure{Passed: true, Evidence: &Evidence{Own: 1, Agreed: 50, Others: 4}}) {
+	for _, term := range (Scorer{}).Explain(Measure{Passed: true, Evidence: &Evidence{Own: 1, Agreed: 50, Others: 4, Likely: 70}}) {
 		text = append(text, term.Text)
 	}
-	if got := strings.Join(text[5:], "; "); got != "1 own test that fails without its change: 5000; passes 50 % of 4 tests of other candidates: 50 × 50" {
+	if got := strings.Join(text[5:], "; "); got != "1 own test that fails without its change; passes 50 % of 4 tests of other candidates; "+
+		"right with a chance of 70 %, by all tests: 100 × 70" {
 		t.Error(got)
 	}
 }

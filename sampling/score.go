@@ -37,6 +37,7 @@ type inputs struct {
 	Agreed  int `expr:"agreed"`
 	Held    int `expr:"held"`
 
+	Likely   int `expr:"likely"`
 	Compared int `expr:"compared"` // 1 if there is evidence
 }
 
@@ -48,23 +49,21 @@ func (m Measure) in() inputs {
 	}
 	if e := m.Evidence; e != nil {
 		in.Own, in.Agreed, in.Held = max(e.Own, 0), min(max(e.Agreed, 0), 100), min(max(e.Held, 0), 100)
-		in.Compared = 1
+		in.Likely, in.Compared = min(max(e.Likely, 0), 100), 1
 	}
 	return in
 }
 
-// The points where candidates' tests ran on each other. They were fitted on fix commits of real projects:
-// docs/sampling.md. What counts most elsewhere, many tests and a small diff, is what a change that does nothing has.
+// The points where candidates were compared. What counts most elsewhere, many tests and a small diff, is what a change
+// that does nothing has.
 const (
-	pointsOwn    = 5000 // for any own test that fails without the change
-	pointsAgreed = 50   // for each percent of the other candidates' tests that pass
-	pointsHeld   = 600  // for each percent of the held-out tests that pass
-	pointsLine   = 10   // for each changed line, up to mostLines: to break ties
+	pointsLikely = 100 // for each percent of the chance that the candidate is right
+	pointsLine   = 10  // for each changed line, up to mostLines: to break ties
 	mostLines    = 10
 )
 
 // DefaultScore is SAMP-04 with the evidence as an expression: what [Score] computes, for settings that want to start from it.
-const DefaultScore = "(compared > 0 ? 5000*min(own, 1) + 50*agreed + 600*held + 10*min(diff, 10) : 10*tests + 10000/(diff + 1))" +
+const DefaultScore = "(compared > 0 ? 100*likely + 10*min(diff, 10) : 10*tests + 10000/(diff + 1))" +
 	" + 1000/(lint + 1) - 200*lessons - 100*ast"
 
 // Score rates a candidate (SAMP-04): tests count most, small and clean changes are better than large ones. What did not
@@ -100,16 +99,15 @@ func (m Measure) terms() []Term {
 	lines := min(in.Diff, mostLines)
 	list[0].Points, list[0].Text = 0, phrase.Count(in.Tests, "passing test")+": no points, as candidates were compared"
 	list[1].Points, list[1].Text = pointsLine*lines, fmt.Sprintf("%s: %d × %d", phrase.Count(in.Diff, "changed line"), pointsLine, lines)
-	list = append(list, Term{"own", in.Own, pointsOwn * min(in.Own, 1),
-		fmt.Sprintf("%s without its change: %d", phrase.Count(in.Own, "own test that fails", "own tests that fail"), pointsOwn*min(in.Own, 1))})
+	list = append(list, Term{"own", in.Own, 0, phrase.Count(in.Own, "own test that fails", "own tests that fail") + " without its change"})
 	if e.Others > 0 {
-		list = append(list, Term{"agreed", in.Agreed, pointsAgreed * in.Agreed,
-			fmt.Sprintf("passes %d %% of %s of other candidates: %d × %d", in.Agreed, phrase.Count(e.Others, "test"), pointsAgreed, in.Agreed)})
+		list = append(list, Term{"agreed", in.Agreed, 0, fmt.Sprintf("passes %d %% of %s of other candidates", in.Agreed, phrase.Count(e.Others, "test"))})
 	}
 	if e.Kept > 0 {
-		list = append(list, Term{"held", in.Held, pointsHeld * in.Held,
-			fmt.Sprintf("passes %d %% of %s: %d × %d", in.Held, phrase.Count(e.Kept, "held-out test"), pointsHeld, in.Held)})
+		list = append(list, Term{"held", in.Held, 0, fmt.Sprintf("passes %d %% of %s", in.Held, phrase.Count(e.Kept, "held-out test"))})
 	}
+	points := pointsLikely * in.Likely
+	list = append(list, Term{"likely", in.Likely, points, fmt.Sprintf("right with a chance of %d %%, by all tests: %d × %d", in.Likely, pointsLikely, in.Likely)})
 	return list
 }
 
@@ -156,7 +154,7 @@ func MeaningOf(name string) Meaning {
 type Scorer struct{ own *condition.Integer[inputs] }
 
 // NewScorer compiles [sampling] score. An empty text means the built-in score. The names are tests, diff, lint,
-// lessons, ast, own, agreed, held and compared; integer division rounds down. Errors name the column.
+// lessons, ast, own, agreed, held, likely and compared; integer division rounds down. Errors name the column.
 func NewScorer(text string) (Scorer, error) {
 	if squeeze(text) == "" || squeeze(text) == squeeze(DefaultScore) {
 		return Scorer{}, nil

@@ -79,7 +79,7 @@ func TestExpressionAgrees(t *testing.T) {
 	for range 10_000 {
 		m := Measure{Passed: rng.IntN(10) > 0, Tests: n(), DiffLines: n(), LintWarnings: n(), LessonViolations: n(), ASTViolations: n()}
 		if rng.IntN(2) == 0 {
-			m.Evidence = &Evidence{Own: n(), Agreed: rng.IntN(101), Held: rng.IntN(101), Others: rng.IntN(3), Kept: rng.IntN(3)}
+			m.Evidence = &Evidence{Own: n(), Agreed: rng.IntN(101), Held: rng.IntN(101), Others: rng.IntN(3), Kept: rng.IntN(3), Likely: rng.IntN(101)}
 			m.LessonViolations, m.ASTViolations = rng.IntN(2000), rng.IntN(2000) // a sum that is too large depends on its order
 			m.Evidence.Agreed *= min(m.Evidence.Others, 1)
 			m.Evidence.Held *= min(m.Evidence.Kept, 1)

@@ -245,3 +245,10 @@ func TestHeldOutcomes(t *testing.T) {
 		}
 	}
 }
+
+// A file that cannot be read is an error; only a missing one means that there are no outcomes.
+func TestUnreadableStore(t *testing.T) {
+	if _, err := (Store{Path: t.TempDir()}).Read(); err == nil || !strings.Contains(err.Error(), "read sampling outcomes") {
+		t.Error(err)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -174,6 +175,43 @@ func TestShorten(t *testing.T) {
 		got := shorten(c.text, c.limit)
 		if got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// What all attempts have is what each of them has; one without a verdict does not count.
+func TestInAll(t *testing.T) {
+	files := func(a Attempt) []string { return a.Files }
+	list := []Attempt{
+		{Candidate: Candidate{Number: 1}, Files: []string{"a", "b", "c"}},
+		{Candidate: Candidate{Number: 2, Void: "it was stopped"}},
+		{Candidate: Candidate{Number: 3}, Files: []string{"c", "b"}},
+	}
+	if got := inAll(list, files); strings.Join(got, " ") != "b c" {
+		t.Error(got)
+	}
+	if got := inAll(list[1:2], files); got != nil {
+		t.Error(got)
+	}
+}
+
+// Room is shared evenly; what short texts leave goes to the long ones.
+func TestShares(t *testing.T) {
+	long := strings.Repeat("x", 100)
+	for _, tt := range []struct {
+		texts []string
+		room  int
+		want  []int
+	}{
+		{[]string{long, long}, 50, []int{25, 25}},
+		{[]string{long, "four", long}, 50, []int{23, 4, 23}},
+		{[]string{"four", long, "six six"}, 60, []int{4, 49, 7}},
+		{[]string{"a", "bb"}, 60, []int{1, 2}},
+		{[]string{long, long, long}, 10, []int{3, 3, 4}},
+		{nil, 10, []int{}},
+	} {
+		if got := shares(tt.texts, tt.room); !slices.Equal(got, tt.want) {
+			t.Errorf("%d for %d texts: %v, not %v", tt.room, len(tt.texts), got, tt.want)
 		}
 	}
 }

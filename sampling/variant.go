@@ -23,7 +23,8 @@ const (
 	CheckImportExport = "check-every-import-export"
 	RealObjects       = "real-objects-not-mocks"
 	EdgeCasesOnly     = "edge-cases-only"
-	Synthesis         = "synthesis" // of round 2: no candidate is given it
+	Synthesis         = "synthesis"  // of round 2: no candidate is given it
+	TestsOnly         = "tests-only" // of the agent that writes the tests of a batch first; no candidate is given it
 )
 
 // prompts holds the directives of the variants and the brief of a synthesis, each in a file NAME.md. A project has no

@@ -8,7 +8,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/runplan/runplan/llm/llmtest"
+	"github.com/runplan/runplan/tools/llmtest"
 )
 
 // ollamaCommands stand in for a model server.

@@ -15,7 +15,7 @@ import (
 	"github.com/ollama/ollama/api"
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/runplan/runplan/llm/llmtest"
+	"github.com/runplan/runplan/tools/llmtest"
 	"github.com/runplan/runplan/tools/tinymodel"
 	"github.com/runplan/runplan/tools/tooltest"
 )

@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/runplan/runplan/llm/llmtest"
+	"github.com/runplan/runplan/tools/llmtest"
 	"github.com/runplan/runplan/tools/tinymodel"
 )
 

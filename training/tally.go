@@ -58,14 +58,3 @@ func (t *Tally) Refuse(reason string, unproven bool) {
 	}
 	t.Refused[i].Rows++
 }
-
-// Unproven returns the number of rows without proof.
-func (t *Tally) Unproven() int {
-	n := 0
-	for _, r := range t.Refused {
-		if r.Unproven {
-			n += r.Rows
-		}
-	}
-	return n
-}

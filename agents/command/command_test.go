@@ -12,9 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/runplan/runplan/agents"
-	"github.com/runplan/runplan/agents/agenttest"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/planparse"
+	"github.com/runplan/runplan/tools/agenttest"
 )
 
 func TestConformance(t *testing.T) {

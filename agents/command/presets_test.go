@@ -199,14 +199,10 @@ echo '{"type":"result","subtype":"success","is_error":true,"result":"failed with
 func TestACLIThatIsDoneAndDoesNotGoIsEnded(t *testing.T) {
 	defer func(d time.Duration) { linger = d }(linger)
 	linger = 100 * time.Millisecond
-	a := play(t, "claude", `echo '{"type":"result","subtype":"success","is_error":false,"result":"all done","usage":{}}'; sleep 60`)
-	began := time.Now()
+	a := play(t, "claude", `echo '{"type":"result","subtype":"success","is_error":false,"result":"all done","usage":{}}'; sleep 3600`)
 	res, err := a.Run(t.Context(), task(t), nil)
 	if err != nil || res.Outcome != agents.Done || !strings.Contains(res.Summary, "all done; it did not exit after its last event") {
 		t.Errorf("got %+v, %v", res, err)
-	}
-	if d := time.Since(began); d > 10*time.Second {
-		t.Errorf("it took %s", d)
 	}
 }
 
@@ -217,16 +213,12 @@ func TestACLIThatKeepsTryingAgainstALimitIsEnded(t *testing.T) {
 		kind   agents.Kind
 		timed  bool
 	}{
-		"gemini": {`for i in 1 2 3; do echo "Attempt $i failed with status 503. Retrying with backoff... _ApiError: {}" >&2; done; sleep 60`, agents.KindOverloaded, false},
-		"qwen":   {`echo 'Retrying in 60s (attempt 1/10): [API Error: 429 Rate limit reached. Please try again in 20s.]' >&2; sleep 60`, agents.KindLimit, true},
+		"gemini": {`for i in 1 2 3; do echo "Attempt $i failed with status 503. Retrying with backoff... _ApiError: {}" >&2; done; sleep 3600`, agents.KindOverloaded, false},
+		"qwen":   {`echo 'Retrying in 60s (attempt 1/10): [API Error: 429 Rate limit reached. Please try again in 20s.]' >&2; sleep 3600`, agents.KindLimit, true},
 	} {
-		began := time.Now()
 		res, err := play(t, preset, tt.script).Run(t.Context(), task(t), nil)
 		if err != nil || res.Outcome != agents.RateLimited || res.Kind != tt.kind || tt.timed != !res.RetryAt.IsZero() {
 			t.Errorf("%s: %+v, %v", preset, res, err)
-		}
-		if d := time.Since(began); d > 20*time.Second {
-			t.Errorf("%s: it took %s", preset, d)
 		}
 	}
 	// One that gets over it goes on.
@@ -247,17 +239,13 @@ func TestRetriesEndWithPatience(t *testing.T) {
 		kind   agents.Kind
 		words  string
 	}{
-		"codex":    {`echo '{"type":"error","message":"Reconnecting... waiting for network (Connection failed: error sending request)"}'; sleep 60`, agents.KindNetwork, "no connection"},
-		"opencode": {`echo 'timestamp=t level=ERROR message="stream error" small=false agent=build error.error="AI_APICallError: Rate limit reached."' >&2; sleep 60`, agents.KindLimit, "rate limit"},
-		"qwen":     {`echo '{"type":"system","subtype":"retry"}'; sleep 60`, agents.KindServer, "does not report why"},
+		"codex":    {`echo '{"type":"error","message":"Reconnecting... waiting for network (Connection failed: error sending request)"}'; sleep 3600`, agents.KindNetwork, "no connection"},
+		"opencode": {`echo 'timestamp=t level=ERROR message="stream error" small=false agent=build error.error="AI_APICallError: Rate limit reached."' >&2; sleep 3600`, agents.KindLimit, "rate limit"},
+		"qwen":     {`echo '{"type":"system","subtype":"retry"}'; sleep 3600`, agents.KindServer, "does not report why"},
 	} {
-		began := time.Now()
 		res, err := play(t, preset, tt.script).Run(t.Context(), task(t), nil)
 		if err != nil || res.Outcome != agents.RateLimited || res.Kind != tt.kind || !strings.Contains(res.Summary, tt.words) {
 			t.Errorf("%s: %+v, %v", preset, res, err)
-		}
-		if d := time.Since(began); d > 20*time.Second {
-			t.Errorf("%s: it took %s", preset, d)
 		}
 	}
 	// Progress stops the clock.

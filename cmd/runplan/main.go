@@ -5,10 +5,11 @@ import (
 	"os"
 
 	"github.com/runplan/runplan/cmd/runplan/app"
+	"github.com/runplan/runplan/internal/cli"
 )
 
 func main() {
-	os.Exit(app.Main(app.App{
+	os.Exit(app.Main(cli.App{
 		Args:    os.Args[1:],
 		Stdin:   os.Stdin,
 		Stdout:  os.Stdout,

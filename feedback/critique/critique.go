@@ -83,9 +83,6 @@ type Seen struct {
 	Why    string // why the first call failed
 }
 
-// LeftOut returns the number of steps that were not reviewed.
-func (s Seen) LeftOut() int { return s.OverCap + s.OverFull + s.Late }
-
 // Report returns the report that is shown before the gates. If the agent reported no step, nothing was reviewed.
 func (s Seen) Report() gates.Report {
 	rep := gates.Report{Gate: Rule, Status: gates.Pass, Findings: s.High, Note: s.Note()}

@@ -163,16 +163,12 @@ func TestNothingWaitsAndNothingIsSilent(t *testing.T) {
 	for len(w.queue) > 0 { // until it is being asked about
 		time.Sleep(time.Millisecond)
 	}
-	began := time.Now()
 	for range 5 {
 		w.Step(edit)
 	}
-	if time.Since(began) > 5*time.Second {
-		t.Error("steps waited for the model")
-	}
 	close(hold)
 	s := w.Close()
-	if s.Steps != 6 || s.Looked != 3 || s.OverFull != 3 || s.OverCap != 0 || s.LeftOut() != 3 || !strings.Contains(s.Note(), "3 steps left out while others waited") {
+	if s.Steps != 6 || s.Looked != 3 || s.OverFull != 3 || s.OverCap != 0 || s.Late != 0 || !strings.Contains(s.Note(), "3 steps left out while others waited") {
 		t.Errorf("%+v: %s", s, s.Note())
 	}
 

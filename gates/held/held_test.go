@@ -112,7 +112,7 @@ func TestWhoMayLand(t *testing.T) {
 			base, map[string]string{"calc_test.go": head + loose + mul}, "", gates.Fail, gates.RuleEditedRed, "TestAdd failed on the base and still fails",
 		},
 		"the plan asks for another expectation": {
-			base, map[string]string{"calc_test.go": head + loose + mul}, "Update TestAdd to what subtraction gives.", gates.Pass, "", "held 1 of 2; changed expectation: TestAdd",
+			base, map[string]string{"calc_test.go": head + loose + mul}, "Update TestAdd to what subtraction gives.", gates.Pass, "", "1 of 2 tests of the base pass; changed expectation: TestAdd",
 		},
 		"the plan only wants the test to pass": {
 			base, map[string]string{"calc_test.go": head + loose + mul}, "Change Add, so that TestAdd passes.", gates.Fail, gates.RuleEditedRed, "",
@@ -135,7 +135,7 @@ func TestWhoMayLand(t *testing.T) {
 			map[string]string{"zz_test.go": "package calc\n\nfunc init() { add = func(a, b int) int { return a + b } }\n"}, "", gates.Fail, gates.RuleEditedRed, "",
 		},
 		"a green expectation is changed": {
-			fine, map[string]string{"calc.go": wrong, "calc_test.go": head + loose + mul}, "", gates.Warn, gates.RuleExpectation, "held 1 of 2; changed expectation: TestAdd",
+			fine, map[string]string{"calc.go": wrong, "calc_test.go": head + loose + mul}, "", gates.Warn, gates.RuleExpectation, "1 of 2 tests of the base pass; changed expectation: TestAdd",
 		},
 		"tests become a table": {
 			fine, map[string]string{"calc_test.go": head + "func TestCalc(t *testing.T) {\n\tfor _, tt := range []struct {\n\t\tf          func(a, b int) int\n\t\ta, b, want int\n\t}{{Add, 1, 2, 3}, {Mul, 2, 3, 6}} {\n\t\tif got := tt.f(tt.a, tt.b); got != tt.want {\n\t\t\tt.Error(got)\n\t\t}\n\t}\n}\n"},

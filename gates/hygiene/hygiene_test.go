@@ -80,6 +80,7 @@ func TestLicense(t *testing.T) {
 		"go.mod":                         "module x\n\nrequire (\n\texample.com/old v1.0.0\n\texample.com/Good v1.2.3\n\texample.com/bad v0.1.0 // indirect\n\texample.com/nowhere v1.0.0\n)\n",
 		"package.json":                   "{\n\"dependencies\": {\"old\": \"1\", \"fine\": \"1\",\n\"viral\": \"2\",\n\"either\": \"3\",\n\"weakish\": \"1\",\n\"@a/b\": \"1\"},\n\"devDependencies\": {\n\"tool\": \"1\"}}\n",
 		"pyproject.toml":                 "[project]\nname = 'x'\ndependencies = [\n  'Py_Good>=1',\n  'pybad[x]~=2',\n]\n",
+		"sub/package.json":               `{"dependencies": {"viral": "2"}}`, // known from package.json already
 		"vendor/example.com/bad/LICENSE": gpl,
 	})
 	cache := filepath.Join(t.TempDir(), "mod")
@@ -193,5 +194,18 @@ func TestAMovedDocumentIsNotNew(t *testing.T) {
 	want := []string{"error docs/dead-link new/a.md:2", "info docs/old-dead-link new/a.md:1"}
 	if slices.Sort(got); !slices.Equal(got, want) {
 		t.Errorf("got %v", got)
+	}
+}
+
+// Of alternatives the freest counts, of a conjunction the strictest.
+func TestClass(t *testing.T) {
+	for name, want := range map[string]licenceClass{
+		"MIT AND GPL-3.0": strong, "GPL-3.0 and MIT": strong, "MIT AND MPL-2.0": weak, "MIT AND Apache-2.0": permissive,
+		"MIT AND Own": unknown, "(MIT OR GPL-3.0)": permissive, "GPL-2.0/MIT": permissive, "LGPL-2.1 OR GPL-3.0": weak,
+		"Own OR GPL-3.0": strong, "Own": unknown, "": unknown, "EPL": weak, "BSL-1.0": permissive,
+	} {
+		if got := class(name); got != want {
+			t.Errorf("%q is of class %d, not %d", name, got, want)
+		}
 	}
 }

@@ -67,11 +67,18 @@ func New(o Options) gates.Gate {
 
 func (o Options) look(ctx context.Context, l *gates.Look) error {
 	s := l.Subject()
-	files, ok, err := l.Changed(ctx, func(c gates.Change) bool {
-		return c.Status != gates.Deleted && !c.Link && mutable(c.Path) && !language.IsTest(c.Path)
-	})
+	all, ok, err := l.Changed(ctx, func(c gates.Change) bool { return c.Status != gates.Deleted && !c.Link && mutable(c.Path) })
 	if err != nil || !ok {
 		return err
+	}
+	var files, tests []gates.File
+	for _, f := range all {
+		switch {
+		case !language.IsTest(f.Path):
+			files = append(files, f)
+		case f.Status == gates.Modified:
+			tests = append(tests, f)
+		}
 	}
 	list, texts, err := o.mutants(ctx, l, files)
 	if err != nil {
@@ -83,7 +90,15 @@ func (o Options) look(ctx context.Context, l *gates.Look) error {
 			back = append(back, TakeBack(f.Path, f.Before, f.After)...)
 		}
 	}
-	if len(list)+len(back) == 0 {
+	about, err := subjects(s.Dir, tests)
+	if err != nil {
+		return err
+	}
+	weak, err := o.weakened(ctx, s.Dir, slices.Sorted(keys(about)), texts)
+	if err != nil {
+		return err
+	}
+	if len(list)+len(back)+len(weak) == 0 {
 		l.Skip("no changed line of code can be made wrong")
 		return nil
 	}
@@ -104,7 +119,16 @@ func (o Options) look(ctx context.Context, l *gates.Look) error {
 		s.LogDir = filepath.Join(s.LogDir, Name)
 	}
 	g := gates.New(gates.Info{Name: Name}, func(ctx context.Context, in *gates.Look) error {
-		r := &runner{look: l, in: in, dir: dir, texts: texts, until: time.Now().Add(o.Budget)}
+		// Tests that were changed get half of the time, as long as there is anything else to try.
+		end := time.Now().Add(o.Budget)
+		r := &runner{look: l, in: in, dir: dir, texts: texts, until: end}
+		if len(list)+len(back) > 0 {
+			r.until = time.Now().Add(o.Budget / 2)
+		}
+		if err := r.compare(ctx, weak, about); err != nil || len(list)+len(back) == 0 {
+			return err
+		}
+		r.until = end
 		return r.judge(ctx, o, slices.Concat(Spread(back), Spread(list)))
 	})
 	_, err = g.Check(ctx, s)
@@ -115,31 +139,35 @@ func (o Options) look(ctx context.Context, l *gates.Look) error {
 func (o Options) mutants(ctx context.Context, l *gates.Look, files []gates.File) ([]Mutant, map[string]string, error) {
 	texts := map[string]string{}
 	var list []Mutant
-	var others []patterns.Text
-	lines := map[string]map[int]bool{}
+	missing := false
 	for _, f := range files {
 		texts[f.Path] = f.After
-		lines[f.Path] = map[int]bool{}
+		lines := map[int]bool{}
 		for _, line := range f.AddedLines() {
-			lines[f.Path][line.Number] = true
+			lines[line.Number] = true
 		}
-		if gates.LanguageOf(f.Path) == gates.LangGo {
-			list = append(list, Of(f.Path, f.After, lines[f.Path])...)
-		} else {
-			others = append(others, patterns.Text{Path: f.Path, Text: []byte(f.After)})
+		more, err := o.of(ctx, l.Subject().Dir, f.Path, f.After, lines)
+		if errors.Is(err, patterns.ErrMissing) {
+			missing = true
+			continue
 		}
-	}
-	if len(others) > 0 {
-		more, err := o.script(ctx, l.Subject().Dir, others, lines)
-		switch {
-		case errors.Is(err, patterns.ErrMissing):
-			l.Note("files in other languages than Go are not checked: ast-grep is not installed")
-		case err != nil:
+		if err != nil {
 			return nil, nil, err
 		}
 		list = append(list, more...)
 	}
+	if missing {
+		l.Note("files in other languages than Go are not checked: ast-grep is not installed")
+	}
 	return list, texts, nil
+}
+
+// of makes the mutants of lines of one file.
+func (o Options) of(ctx context.Context, dir, file, text string, lines map[int]bool) ([]Mutant, error) {
+	if gates.LanguageOf(file) == gates.LangGo {
+		return Of(file, text, lines), nil
+	}
+	return o.script(ctx, dir, []patterns.Text{{Path: file, Text: []byte(text)}}, map[string]map[int]bool{file: lines})
 }
 
 func (o Options) script(ctx context.Context, dir string, texts []patterns.Text, lines map[string]map[int]bool) ([]Mutant, error) {
@@ -204,10 +232,29 @@ func (r *runner) judge(ctx context.Context, o Options, list []Mutant) error {
 	for _, at := range lines {
 		score.Covered += len(at)
 	}
-	return r.report(o, score, left, untested)
+	return r.report(o, list, score, left, untested)
 }
 
-func (r *runner) report(o Options, score Score, left []Mutant, untested map[string]map[int]bool) error {
+// coverage returns how many of the lines that mutants are made of are run by tests, as far as the test runner tells.
+func (r *runner) coverage(list []Mutant) (run, of int) {
+	seen := map[string]map[int]bool{}
+	for _, m := range list {
+		t := r.files[m.Path]
+		if t == nil || !t.covers || m.Kind == TakenBack || seen[m.Path][m.Line] {
+			continue
+		}
+		if seen[m.Path] == nil {
+			seen[m.Path] = map[int]bool{}
+		}
+		seen[m.Path][m.Line] = true
+		if of++; t.lines[m.Line] {
+			run++
+		}
+	}
+	return run, of
+}
+
+func (r *runner) report(o Options, all []Mutant, score Score, left []Mutant, untested map[string]map[int]bool) error {
 	for _, m := range left {
 		if m.Kind == TakenBack {
 			r.look.Find(gates.Finding{
@@ -238,17 +285,22 @@ func (r *runner) report(o Options, score Score, left []Mutant, untested map[stri
 	case score.Tried > 0:
 		r.look.Note("%d of %s killed", score.Killed, phrase.Count(score.Tried, "mutant"))
 	}
+	if run, of := r.coverage(all); of > 0 {
+		r.look.Note("tests run %d of %s", run, phrase.Count(of, "changed line", "changed lines"))
+	} else {
+		r.look.Note("coverage unknown")
+	}
 	if score.Back > 0 {
 		r.look.Note("%d of %s noticed when taken back", score.Noticed, phrase.Count(score.Back, "part of the change is", "parts of the change are"))
 	}
 	if score.Left > 0 {
 		r.look.Note("%s not tried: the budget of %s is spent", phrase.Count(score.Left, "mutant"), o.Budget)
 	}
-	if all := score.Tried + score.Untested; o.Bar > 0 && score.Killed*100 < o.Bar*all {
+	if n := score.Tried + score.Untested; o.Bar > 0 && score.Killed*100 < o.Bar*n {
 		r.look.Find(gates.Finding{
 			Rule: RuleTooFew, Severity: gates.Error,
 			Message: fmt.Sprintf("the tests notice %d of %d wrong versions of the changed lines, which is %d %%; %d %% are required",
-				score.Killed, all, score.Killed*100/all, o.Bar),
+				score.Killed, n, score.Killed*100/n, o.Bar),
 			Fix: "add assertions where the findings say that one is missing",
 		})
 	}

@@ -45,10 +45,11 @@ type runner struct {
 	texts map[string]string // of mutated files
 	until time.Time
 
-	files map[string]*target // by path
-	tests []string           // test files of the tree, listed when they are first needed
-	list  map[string][]goPackage
-	why   string // why a file could not be tried
+	files  map[string]*target // by path
+	before map[string]*target // with the tests of the base
+	tests  []string           // test files of the tree, listed when they are first needed
+	list   map[string][]goPackage
+	why    string // why a file could not be tried
 }
 
 // target is a file with the tests that can see it.
@@ -107,7 +108,8 @@ func (r *runner) run(ctx context.Context, t test) (outcome, error) {
 		defer stop()
 		what := survived
 		err := r.in.Single(ctx, gates.Single{Path: t.file}, 1, func(one gates.SingleRun) bool {
-			if one.Outcome != gates.RunPassed {
+			skipped := one.Outcome == gates.RunSkipped && len(one.Failed) == 0 // a test that skips notices nothing
+			if one.Outcome != gates.RunPassed && !skipped {
 				what = killed
 			}
 			return false

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/gates/testout"
+	"github.com/runplan/runplan/internal/language"
 )
 
 // File is a changed file with its old and new text; "" if it did not exist or was removed.
@@ -269,6 +270,26 @@ func Weakened(r Runs, c Change) []Lost {
 			continue
 		}
 		out = append(out, Lost{Case: b, Path: old.path, Line: old.unit.Line})
+	}
+	return out
+}
+
+// ChangedInCode returns the tests in files of code, such as unit tests of Rust and doctests, that passed on the base and
+// pass now without calling and comparing all that they did. Their version of the base is never run on the candidate's code.
+func ChangedInCode(r Runs, c Change) []Lost {
+	j := newJudge(r, c)
+	var out []Lost
+	seen := map[string]bool{}
+	for _, b := range r.Base {
+		old, ok := j.before.of(b)
+		if !ok || language.OfTest(old.path) != "" || seen[old.path+old.unit.Name] || b.Status != testout.Passed || !j.passed[key(b)] {
+			continue
+		}
+		seen[old.path+old.unit.Name] = true
+		now, there := j.stays(old)
+		if there && now.unit.Text != old.unit.Text && j.covered(old, j.before.evidence(old), true) == "" {
+			out = append(out, Lost{Case: b, Path: now.path, Line: now.unit.Line})
+		}
 	}
 	return out
 }

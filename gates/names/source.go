@@ -19,6 +19,9 @@ type test struct {
 	unit testcode.Unit
 }
 
+// doctest is the language of examples in documentation.
+const doctest = "doctest"
+
 // side is one side of the change: its tests, and what else its files of tests declare.
 type side struct {
 	tests   []test
@@ -31,6 +34,11 @@ func readSide(files []File, text func(File) string) side {
 	s := side{helpers: map[string][]string{}, texts: map[string]string{}}
 	for _, f := range files {
 		lang, src, above := language.OfTest(f.Path), text(f), 0
+		if path.Ext(f.Path) == ".py" {
+			for _, u := range doctests(f.Path, src) {
+				s.tests = append(s.tests, test{f.Path, doctest, u})
+			}
+		}
 		units := testcode.Read(f.Path, src).Units
 		if lang == "" && path.Ext(f.Path) == ".rs" { // Rust has unit tests in the file of the code, after it
 			if at := strings.Index(src, "#[cfg(test)]"); at >= 0 {
@@ -199,6 +207,8 @@ func (t test) named(c testout.Case) bool {
 		fn = fn[strings.LastIndexAny(fn, ".:")+1:]
 		group, _, in := strings.Cut(t.unit.Name, testcode.GroupMark)
 		return fn == bare && (!in || c.Group == "" || strings.Contains(c.Group+"."+c.Name, group))
+	case doctest: // the runner's name begins at a folder of its own
+		return c.Name == bare || strings.Contains(c.Name, ".") && strings.HasSuffix(bare, "."+c.Name)
 	case language.Script:
 		return c.Name[strings.LastIndexByte(c.Name, '/')+1:] == strings.TrimSuffix(bare, path.Ext(bare))
 	case language.Rust, language.Java:

@@ -59,13 +59,9 @@ func TestCallFails(t *testing.T) {
 			}
 			p := open(t, config)
 			for range 2 { // what has failed is tried again
-				began := time.Now()
 				_, err := look(t, p, gates.Subject{})
 				if err == nil {
 					t.Fatal("it answered")
-				}
-				if took := time.Since(began); took > 4*time.Second {
-					t.Errorf("it took %v", took)
 				}
 				blames(t, err, "actor", c.is, c.want...)
 				if alive := p.now != nil; alive != c.alive {
@@ -148,12 +144,8 @@ func TestCloseEndsEverything(t *testing.T) {
 				t.Fatal(err)
 			}
 			scratch := p.now.scratch
-			began := time.Now()
 			if err := p.Close(); err != nil {
 				t.Fatal(err)
-			}
-			if took := time.Since(began); took > 3*time.Second {
-				t.Errorf("it took %v", took)
 			}
 			if _, err := os.Stat(scratch); !errors.Is(err, os.ErrNotExist) {
 				t.Errorf("%s is left: %v", scratch, err)

@@ -70,14 +70,10 @@ func TestStartFails(t *testing.T) {
 			if c.change != nil {
 				c.change(&config)
 			}
-			began := time.Now()
 			p, err := Open(t.Context(), config)
 			if err == nil {
 				_ = p.Close()
 				t.Fatal("it was opened")
-			}
-			if took := time.Since(began); took > 4*time.Second {
-				t.Errorf("it took %v", took)
 			}
 			blames(t, err, config.Name, c.is, c.want...)
 		})

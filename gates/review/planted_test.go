@@ -22,7 +22,7 @@ import (
 	"github.com/runplan/runplan/gates/suite"
 	"github.com/runplan/runplan/lessons"
 	"github.com/runplan/runplan/llm"
-	"github.com/runplan/runplan/llm/llmtest"
+	"github.com/runplan/runplan/tools/llmtest"
 	"github.com/runplan/runplan/tools/tooltest"
 )
 

@@ -57,7 +57,7 @@ func families() map[string][]string {
 		"nox":        {"noxfile.py"},
 		"coverage":   {".coveragerc", "codecov.yml", ".codecov.yml", "codecov.yaml", ".codecov.yaml", ".nycrc", ".nycrc.*", ".c8rc*", ".coveralls.yml"},
 		"eslint":     {".eslintrc", ".eslintrc.*", "eslint.config.*", ".eslintignore", ".oxlintrc.json"},
-		"biome":      {"biome.json", "biome.jsonc"},
+		"biome":      {"biome.json", "biome.jsonc", ".biome.json", ".biome.jsonc"},
 		"prettier":   {".prettierrc", ".prettierrc.*", "prettier.config.*", ".prettierignore"},
 		"jest":       {"jest.config.*", "jest.setup.*", "jest-setup.*"},
 		"vitest":     {"vitest.config.*", "vitest.workspace.*", "vitest.setup.*"},

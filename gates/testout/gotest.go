@@ -171,6 +171,7 @@ func (g *Go) testFailed(t goTest, why string) {
 	if f.Path == "" && why == "" && g.nested[t] {
 		return // only a subtest failed, and that one is listed
 	}
+	f.Message = withoutTestify(f.Message)
 	if f.Message == "" {
 		f.Message = "failed without a message"
 	}
@@ -184,6 +185,20 @@ func (g *Go) testFailed(t goTest, why string) {
 		f.Message = why + ": " + f.Message
 	}
 	g.res.fail(f)
+}
+
+// testify prints a table for each failed assertion. Its rows for the place and the test repeat what is known.
+var (
+	testifyKnown = lazyre.New(`(?m)^[ \t]*Error Trace:.*\n(?:[ \t]+\S+:\d+\n)*|^[ \t]*Test:[ \t]+\S+\n?`)
+	testifyLabel = lazyre.New(`(?m)^[ \t]*(?:Error|Messages):[ \t]+`)
+)
+
+// withoutTestify reduces a table of testify to what it says.
+func withoutTestify(msg string) string {
+	if !strings.Contains(msg, "Error Trace:") {
+		return msg
+	}
+	return strings.TrimSpace(testifyLabel.ReplaceAllString(testifyKnown.ReplaceAllString(msg, ""), ""))
 }
 
 // position finds where a test failed: a frame of its panic, else the last place it named. t.Log and t.Error print

@@ -12,6 +12,9 @@ import (
 // Width returns how many cells s takes. Escape codes take none.
 func Width(s string) int { return ansi.StringWidth(s) }
 
+// Wrap breaks s between words into lines of at most width columns.
+func Wrap(s string, width int) string { return ansi.Wordwrap(s, width, "") }
+
 // Cut shortens s to at most width cells, tail included, and keeps its colours balanced. Where there is not
 // even room for the tail nothing is left.
 func Cut(s string, width int, tail string) string {

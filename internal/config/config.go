@@ -267,6 +267,7 @@ func (l *Loaded) validate() error {
 	atLeast("run.min_free_mb", float64(l.Run.MinFreeMB), 0, "0 asks for nothing")
 	atLeast("run.max_cost_usd", l.Run.MaxCostUSD, 0, "0 is no limit")
 	oneOf("gates.tests.changed", l.Gates.Tests.Changed, "warn", "approve", "fail")
+	between("sampling.hold_out", float64(l.Sampling.HoldOut), 0, 100)
 	between("gates.mutants.bar", float64(l.Gates.Mutants.Bar), 0, 100)
 	oneOf("gates.plan.severity", l.Gates.Plan.Severity, "error", "warning", "off")
 	oneOf("routing.mode", l.Routing.Mode, "auto", "headless", "team")

@@ -94,6 +94,7 @@ type Sampling struct {
 	Score          string  `toml:"score" doc:"expression for the score of a candidate; empty is the built-in one"`
 	Close          float64 `toml:"close" doc:"two scores are close when they differ by at most this share of the better one"`
 	StopAtFirst    bool    `toml:"stop_at_first" doc:"the first candidate that passes all gates wins, and the others are not run"`
+	HoldOut        int     `toml:"hold_out" doc:"percent of the tests written first that no agent sees which writes the code; they run on its code all the same"`
 	LearnAfter     int     `toml:"learn_after" doc:"outcomes of a batch type before what was learned chooses variants"`
 }
 
@@ -228,7 +229,7 @@ func Default() Config {
 			ModelImplementation: "medium", ModelVerification: "small", ModelArchitecture: "large", ModelWiring: "small", ModelEscalateOnFail: true,
 		},
 		Context:   Context{Tokens: 1500, RefLines: 100, RefLinesLeast: 50, Commits: 5, ProgressLines: 20, Similarity: 0.6},
-		Sampling:  Sampling{OnRetry: true, OnCritical: true, Count: 3, MaxCount: 5, MinMemoryPerGB: 4, Close: 0.05, LearnAfter: 10},
+		Sampling:  Sampling{OnRetry: true, OnCritical: true, Count: 3, MaxCount: 5, MinMemoryPerGB: 4, Close: 0.05, LearnAfter: 10, HoldOut: 34},
 		Review:    Review{Batches: "off", Final: "off"},
 		Gates:     Gates{Detect: true, Format: true, FlakyReruns: 1, Baseline: true, Timeout: Duration(20 * time.Minute), Tests: Tests{Changed: "warn"}, Plan: Promises{Severity: "error", Timeout: Duration(10 * time.Minute)}},
 		Workspace: Workspace{SetupTimeout: Duration(10 * time.Minute)},

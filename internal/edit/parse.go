@@ -99,9 +99,6 @@ func (e *Edit) read(lines []string, start, width int) (int, error) {
 			return 0, fmt.Errorf("line %d: an edit block begins within the one of line %d, which has no end", i+1, start+1)
 		}
 		into.WriteString(lines[i])
-		if !strings.HasSuffix(lines[i], "\n") {
-			into.WriteByte('\n')
-		}
 	}
 	return 0, fmt.Errorf("line %d: the edit block has no end: a line %s REPLACE", start+1, strings.Repeat(">", width))
 }
@@ -139,8 +136,7 @@ func nameBefore(lines []string) string {
 // fileName removes the decoration that people and models put around a path; "" if text is not a path.
 func fileName(text string) string {
 	text = strings.TrimLeft(text, "# ")
-	text = strings.Trim(text, "*")
-	if before, after, ok := strings.Cut(text, ":"); ok && strings.TrimSpace(after) != "" {
+	if before, after, ok := strings.Cut(text, ":"); ok {
 		switch strings.ToLower(strings.Trim(before, "* ")) {
 		case "file", "path", "filename":
 			text = after

@@ -316,26 +316,6 @@ func TestIdent(t *testing.T) {
 	}
 }
 
-func TestHooks(t *testing.T) {
-	dir := made(t, nil)
-	r := opened(t, dir)
-	if got, err := r.Hooks(t.Context()); err != nil || got != nil {
-		t.Errorf("%v, %v; git's samples are no hooks", got, err)
-	}
-	hooks := filepath.Join(dir, "tools", "hooks")
-	write(t, hooks, map[string]string{"pre-commit": "#!/bin/sh\n", "commit-msg": "#!/bin/sh\n", "pre-push": "#!/bin/sh\n", "post-commit": "not executable"})
-	for _, name := range []string{"pre-commit", "commit-msg", "pre-push"} {
-		if err := os.Chmod(filepath.Join(hooks, name), 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-	run(t, dir, "config", "core.hooksPath", "tools/hooks")
-	got, err := r.Hooks(t.Context())
-	if d := cmp.Diff([]string{"commit-msg", "pre-commit"}, got); d != "" || err != nil {
-		t.Error(d, err)
-	}
-}
-
 // A cancelled run lets git end: cut off in the middle it would leave lock files behind.
 func TestGitIsNotCutOff(t *testing.T) {
 	ctx, cancel := cancelled(t)

@@ -176,23 +176,3 @@ func (w *Workspace) DropUnfinished() error {
 	}
 	return nil
 }
-
-// Hooks lists the hooks of the repository that would run on a commit.
-func (r *Repo) Hooks(ctx context.Context) ([]string, error) {
-	dir, err := r.Run(ctx, "rev-parse", "--git-path", "hooks")
-	if err != nil {
-		return nil, err
-	}
-	if !filepath.IsAbs(dir) {
-		dir = filepath.Join(r.Root, dir)
-	}
-	var out []string
-	entries, _ := os.ReadDir(dir) // no folder, no hooks
-	for _, e := range entries {
-		info, err := e.Info()
-		if err == nil && info.Mode()&0o111 != 0 && slices.Contains([]string{"pre-commit", "prepare-commit-msg", "commit-msg", "post-commit"}, e.Name()) {
-			out = append(out, e.Name())
-		}
-	}
-	return out, nil
-}

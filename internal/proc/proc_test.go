@@ -225,13 +225,9 @@ func TestNothingSurvives(t *testing.T) {
 				if tt.sweep {
 					c.Sweep = NewTag()
 				}
-				began := time.Now()
 				r, err := Run(ctx, c)
 				if err != nil {
 					t.Fatal(err)
-				}
-				if d := time.Since(began); d > 5*time.Second {
-					t.Errorf("took %s", d)
 				}
 				if how == "the program ends" && r.Swept == 0 {
 					t.Errorf("the survivors are to be counted")
@@ -247,13 +243,9 @@ func TestNothingSurvives(t *testing.T) {
 func TestGrandchildThatHoldsStdoutDoesNotHoldRun(t *testing.T) {
 	// It detaches and cannot be found without a tag, so it really is there when Run returns.
 	file := filepath.Join(t.TempDir(), "pid")
-	c := bash(`setsid bash -c 'echo $$ >$F; sleep 20' & while [ ! -s $F ]; do sleep 0.01; done; echo last`)
+	c := bash(`setsid bash -c 'echo $$ >$F; sleep 3600' & while [ ! -s $F ]; do sleep 0.01; done; echo last`)
 	c.Env = append(os.Environ(), "F="+file)
-	began := time.Now()
 	r := run(t, c)
-	if d := time.Since(began); d > 3*time.Second {
-		t.Errorf("took %s", d)
-	}
 	if r.Tail != "last\n" {
 		t.Errorf("tail %q", r.Tail)
 	}

@@ -135,3 +135,12 @@ func FuzzClean(f *testing.F) {
 		}
 	})
 }
+
+// A value of eight characters is a secret; a shorter one occurs in any text.
+func TestShortestSecret(t *testing.T) {
+	r := New([]string{"A_TOKEN=abcdefg", "B_TOKEN=hijklmno"}, "pqrstuv", "wxyzabcd")
+	if got := r.String("abcdefg hijklmno pqrstuv wxyzabcd"); got != "abcdefg "+r.String("hijklmno")+" pqrstuv "+r.String("wxyzabcd") ||
+		strings.Contains(got, "hijklmno") || strings.Contains(got, "wxyzabcd") {
+		t.Error(got)
+	}
+}

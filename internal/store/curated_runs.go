@@ -24,10 +24,3 @@ func (j *Journal) AddIndexRun(ctx context.Context, r IndexRun) error {
 		return err
 	})
 }
-
-// IndexRuns returns the latest indexes, newest first.
-func (j *Journal) IndexRuns(ctx context.Context, limit int) ([]IndexRun, error) {
-	return rows(ctx, j.db, "index runs", func(rs *sql.Rows, r *IndexRun) error {
-		return rs.Scan(&r.Repo, &r.Scanned, &r.Changed, millis{&r.Duration}, &r.Status, moment{&r.At})
-	}, "SELECT repo_path, files_scanned, files_changed, duration_ms, status, timestamp FROM index_runs ORDER BY id DESC LIMIT ?", limit)
-}

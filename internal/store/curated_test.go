@@ -1,6 +1,7 @@
 package store
 
 import (
+	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -209,7 +210,9 @@ func TestIndexRuns(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got, err := j.IndexRuns(t.Context(), 5)
+	got, err := rows(t.Context(), j.db, "index runs", func(rs *sql.Rows, r *IndexRun) error {
+		return rs.Scan(&r.Repo, &r.Scanned, &r.Changed, millis{&r.Duration}, &r.Status, moment{&r.At})
+	}, "SELECT repo_path, files_scanned, files_changed, duration_ms, status, timestamp FROM index_runs ORDER BY id DESC")
 	if err != nil {
 		t.Fatal(err)
 	}

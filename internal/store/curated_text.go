@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -119,15 +118,6 @@ func (c *CuratedReader) SearchCommits(ctx context.Context, words []string, limit
 }
 
 func quotedWord(w string) string { return `"` + strings.ReplaceAll(w, `"`, `""`) + `"` }
-
-// ChunksByID returns chunks of a repository, without their words, by path and place.
-func (c *CuratedReader) ChunksByID(ctx context.Context, repo int64, ids []int64) ([]Chunk, error) {
-	ids = slices.Sorted(slices.Values(ids))
-	return chunked(ids, func(part []int64) ([]Chunk, error) {
-		in, args := marks(part)
-		return rows(ctx, c.db, "chunks", scanChunk, "SELECT c.id, x.path, c.start_line, c.end_line, c.label FROM chunks c JOIN texts x ON x.id = c.text_id WHERE c.id IN ("+in+") AND x.repo_id = ? ORDER BY c.id", append(args, repo)...)
-	})
-}
 
 func scanChunk(r *sql.Rows, x *Chunk) error {
 	return r.Scan(&x.ID, &x.Path, &x.Start, &x.End, &x.Label)

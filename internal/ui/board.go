@@ -87,7 +87,7 @@ func (b Board) foot(f frame) []string {
 	if len(b.Rows) > 0 {
 		done := 0
 		for _, r := range b.Rows {
-			if r.settled() {
+			if r.Tone == Good {
 				done++
 			}
 		}
@@ -102,8 +102,6 @@ func (b Board) foot(f frame) []string {
 	}
 	return out
 }
-
-func (r Row) settled() bool { return r.Tone != Idle && r.Tone != Busy && !r.Still }
 
 func (b Board) elapsed(f frame) time.Duration {
 	if b.Done || b.Started.IsZero() {

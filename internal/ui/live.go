@@ -189,15 +189,6 @@ func (l *Live) Close() {
 	})
 }
 
-// Recover is for goroutines whose panic ends the program. Deferred directly, it restores the terminal and then panics
-// again.
-func (l *Live) Recover() {
-	if v := recover(); v != nil {
-		l.Close()
-		panic(v)
-	}
-}
-
 func within(done <-chan struct{}, d time.Duration) bool {
 	select {
 	case <-done:

@@ -104,23 +104,6 @@ func TestCtrlCIsHandedOn(t *testing.T) {
 	}
 }
 
-func TestRecoverPassesThePanicOn(t *testing.T) {
-	record(t, func(live *Live) {
-		defer func() {
-			if v := recover(); v != "boom" {
-				t.Errorf("recovered %v", v)
-			}
-			select {
-			case <-live.ended:
-			default:
-				t.Error("the terminal is not given back")
-			}
-		}()
-		defer live.Recover()
-		panic("boom")
-	})
-}
-
 func TestTheFrameNeverGetsLower(t *testing.T) {
 	m := &model{live: &Live{o: LiveOptions{Now: start}}, width: 80, height: 40}
 	m.live.Update(long(10, 2))

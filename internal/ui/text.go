@@ -80,7 +80,7 @@ func Table(w io.Writer, header []string, rows [][]string) error {
 			width[i] = max(width[i], Width(cell))
 		}
 	}
-	if room := columnsOf(w); room > 0 {
+	if room := ColumnsOf(w); room > 0 {
 		narrow(width, room)
 	}
 	var b strings.Builder
@@ -123,7 +123,7 @@ func writeRow(b *strings.Builder, row []string, width []int, right []bool) {
 	for i, cell := range row {
 		cells[i] = []string{cell}
 		if Width(cell) > width[i] {
-			cells[i] = strings.Split(ansi.Wrap(cell, width[i], ""), "\n")
+			cells[i] = wrapCell(cell, width[i])
 		}
 		tall = max(tall, len(cells[i]))
 	}
@@ -148,9 +148,9 @@ func writeRow(b *strings.Builder, row []string, width []int, right []bool) {
 	}
 }
 
-// columnsOf returns the width of the terminal that w writes to, or 0 if it is none. A writer around a file has the
+// ColumnsOf returns the width of the terminal that w writes to, or 0 if it is none. A writer around a file has the
 // method Columns.
-func columnsOf(w io.Writer) int {
+func ColumnsOf(w io.Writer) int {
 	switch w := w.(type) {
 	case interface{ Columns() int }:
 		return w.Columns()

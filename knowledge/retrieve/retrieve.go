@@ -192,6 +192,24 @@ func Retrieve(ctx context.Context, d Deps, r Request) (Package, error) {
 			return Package{}, err
 		}
 	}
+	pkg, err := p.finish(ctx, s)
+	if err != nil || len(pkg.Parts) > 0 || len(r.Files) > 0 {
+		return pkg, err
+	}
+	return p.refused(ctx, s)
+}
+
+// refused packs the best search results after the model refused all that it was offered. A model that gets no context
+// could only guess.
+func (p *pass) refused(ctx context.Context, s State) (Package, error) {
+	err := p.step(ctx, searchStep, func() error {
+		p.note("the model refused all that the search offered; the best search results are shown instead")
+		decided, err := p.takeRanked(ctx, &s)
+		return errors.Join(err, p.decide(ctx, searchStep, decided))
+	})
+	if err != nil {
+		return Package{}, err
+	}
 	return p.finish(ctx, s)
 }
 

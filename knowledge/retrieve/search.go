@@ -2,21 +2,17 @@ package retrieve
 
 import (
 	"cmp"
-	"container/heap"
 	"context"
 	"fmt"
 	"math"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/store"
-	"github.com/runplan/runplan/internal/tokens"
 	"github.com/runplan/runplan/knowledge/outline"
 )
 
@@ -70,78 +66,6 @@ func (r *Ranked) weigh() {
 var weights = [features]float64{
 	fWords: 1.7, fFile: 1.125, fNear: 0.9, fNamed: 0.85, fPath: 2.25, fMessages: 0.675, fTogether: 1.1, fLinks: 0.575, fRecent: 0.34, fTest: -0.2, fDoc: -4.3,
 	fHead: 0.5, fAgain: 0.375,
-}
-
-// Parameters for taking chunks from a ranking.
-const (
-	sFirst = iota // bonus of the first chunk of a file
-	sMany         // penalty for each chunk already taken from the file
-	sSize         // penalty for a thousand characters
-	sRoom         // how much of the bonus of first chunks goes when there is less room than fullRoom
-	spreads
-)
-
-// fullRoom is the number of characters from which first chunks get the full bonus.
-const fullRoom = 64_000
-
-var spread = [spreads]float64{sFirst: 0.9, sMany: 0.05, sSize: 0.4, sRoom: 0}
-
-// Weights returns the parameters of ranking and taking, for fitting.
-func Weights() []float64 { return append(append([]float64{}, weights[:]...), spread[:]...) }
-
-// Spread takes chunks from a ranking until the room is used up, and prefers chunks of new files. of returns file and
-// score of the i-th chunk, size its number of characters. It returns indexes into the ranking in the order of taking.
-func Spread(n, room int, of func(i int) (file string, score float64), size func(i int, first bool) int, by []float64) []int {
-	taken := map[string]int{}
-	var out []int
-	// The value of a chunk only falls as others of its file are taken. So it is enough to requeue a chunk with its new
-	// value.
-	var q queue
-	bonus := by[sFirst] * (1 - by[sRoom]*(1-min(1, float64(room)/fullRoom)))
-	for i := range n {
-		file, score := of(i)
-		cost := by[sSize] * min(10, float64(size(i, false))/1000)
-		q = append(q, queued{i, file, score - cost, score + bonus - cost, 0})
-	}
-	heap.Init(&q)
-	for len(q) > 0 && room > 100 {
-		x := q[0]
-		if have := taken[x.file]; have != x.seen {
-			q[0].seen, q[0].value = have, x.score-by[sMany]*float64(have)
-			heap.Fix(&q, 0)
-			continue
-		}
-		heap.Pop(&q)
-		if need := size(x.i, x.seen == 0); need <= room {
-			room -= need
-			out = append(out, x.i)
-			taken[x.file]++
-		}
-	}
-	return out
-}
-
-type queued struct {
-	i     int
-	file  string
-	score float64 // without the effect of other chunks
-	value float64
-	seen  int // chunks of the file that were taken when value was computed
-}
-
-type queue []queued
-
-func (q queue) Len() int { return len(q) }
-func (q queue) Less(i, j int) bool {
-	return q[i].value > q[j].value || q[i].value == q[j].value && q[i].i < q[j].i
-}
-func (q queue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
-func (q *queue) Push(x any)   { *q = append(*q, x.(queued)) }
-func (q *queue) Pop() any {
-	old := *q
-	x := old[len(old)-1]
-	*q = old[:len(old)-1]
-	return x
 }
 
 // askedWord is a search term of a task.
@@ -492,89 +416,6 @@ func (s *searching) neighbours(ctx context.Context, q TaskQuery) error {
 	s.spread(fLinks, links)
 	s.spread(fPair, pair)
 	return nil
-}
-
-// Number of characters that a package adds around a chunk and around a file.
-const (
-	marks     = 64
-	fileMarks = 24
-)
-
-// roomShare is the share of the budget for chunks. The rest is for imports of their files.
-const roomShare = 0.96
-
-// takeRanked chooses whole chunks from the ranking until the budget is used up. It joins adjacent chunks.
-func (p *pass) takeRanked(ctx context.Context, s *State) ([]Decision, error) {
-	files := map[string]File{}
-	for _, f := range s.Files {
-		files[f.Path] = f
-	}
-	asFile := func(r Ranked) File {
-		if f, ok := files[r.Path]; ok {
-			return f
-		}
-		f := p.fileOf(r.Path)
-		x := File{f.ID, f.Path, f.Language, f.Hash, 1, r.reason(), r.Features[fPath] > 0}
-		files[r.Path] = x
-		return x
-	}
-	room := int(float64(p.req.Budget.Retrieval()*tokens.PerToken)/(1+p.req.Budget.Margin)*roomShare) - len(heading)
-	list := p.ranked[:min(len(p.ranked), mostRanked)]
-	size := func(i int, first bool) int {
-		c := p.tree.source(list[i].Path)
-		if c.bad != "" {
-			return 1 << 30
-		}
-		n := utf8.RuneCountInString(c.span(list[i].Start, list[i].End)) + marks
-		if first {
-			n += fileMarks + len(list[i].Path)
-		}
-		return n
-	}
-	taken := Spread(len(list), room, func(i int) (string, float64) { return list[i].Path, list[i].Score }, size, spread[:])
-	var all []Decision
-	for at, i := range taken {
-		r := list[i]
-		f := asFile(r)
-		if !s.has(r.Path) {
-			s.Files = append(s.Files, f)
-		}
-		all = append(all, Decision{f.ID, r.Path, r.Label, strconv.Itoa(f.Tier), true, fmt.Sprintf("place %d of the search: %s", i+1, r.reason())})
-		s.Choices = append(s.Choices, Choice{Path: r.Path, Symbol: r.Label, Kind: kindLines, Start: r.Start, End: r.End, Detail: Primary, Tier: f.Tier, Score: len(taken) - at, Why: r.reason()})
-	}
-	s.Choices = joined(s.Choices, p.tree)
-	s.Precise = true
-	return all, nil
-}
-
-// mostRanked is the highest number of ranked chunks to consider.
-const mostRanked = 4000
-
-// joined joins choices that have only blank lines between them.
-func joined(all []Choice, t *tree) []Choice {
-	slices.SortStableFunc(all, func(a, b Choice) int { return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Start, b.Start)) })
-	var out []Choice
-	for _, c := range all {
-		if n := len(out); n > 0 && out[n-1].Path == c.Path && strings.TrimSpace(t.source(c.Path).between(out[n-1].End, c.Start)) == "" {
-			last := &out[n-1]
-			last.End, last.Score = max(last.End, c.End), max(last.Score, c.Score)
-			if c.Symbol != "" && last.Symbol != "" {
-				last.Symbol += ", "
-			}
-			last.Symbol += c.Symbol
-			continue
-		}
-		out = append(out, c)
-	}
-	return out
-}
-
-// between returns the text between two lines.
-func (s *source) between(a, b int) string {
-	if b <= a+1 {
-		return ""
-	}
-	return s.span(a+1, b-1)
 }
 
 // reason returns the strongest reason for a chunk.

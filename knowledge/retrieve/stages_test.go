@@ -293,7 +293,8 @@ func TestCommonName(t *testing.T) {
 	}
 }
 
-// A task without any name finds its files by its words, and the model may refuse them.
+// A task without any name finds its files by its words. If the model refuses all of them, the best search results are
+// shown.
 func TestNothingIsNamed(t *testing.T) {
 	b := goBench(t)
 	b.say = answers{relevant: []string{"mail/mail.go"}, details: map[string]string{"Send": "primary"}}.say
@@ -301,9 +302,10 @@ func TestNothingIsNamed(t *testing.T) {
 	if err != nil || !slices.Equal(pkg.Paths(), []string{"mail/mail.go"}) || pkg.Parts[0].Tier != 1 {
 		t.Errorf("%v %+v", err, pkg.Parts)
 	}
-	b.say = answers{}.say
-	if pkg, err = Retrieve(t.Context(), b.deps(), b.request("Why does nobody get any mail?")); err != nil || pkg.Text() != "" {
-		t.Errorf("%v %+v", err, pkg.Parts)
+	b.say = answers{}.say // then the search decides
+	pkg, err = Retrieve(t.Context(), b.deps(), b.request("Why does nobody get any mail?"))
+	if err != nil || len(pkg.Parts) == 0 || !slices.Contains(pkg.Paths(), "mail/mail.go") || !strings.Contains(strings.Join(pkg.Notes, "\n"), "refused all") {
+		t.Errorf("%v %+v %q", err, pkg.Parts, pkg.Notes)
 	}
 }
 

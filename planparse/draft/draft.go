@@ -290,7 +290,7 @@ func harmless(text string) bool {
 	b, tasks := p.Batches[0], p.Batches[0].Tasks
 	files := len(b.Files.Create) + len(b.Files.Modify) + len(b.Files.Test) + len(b.Files.Delete)
 	return tasks[0].Title == "y" && tasks[1].Title == "z" && len(tasks[0].Steps)+len(tasks[1].Steps) == 0 && files == 0 &&
-		len(b.Commands)+len(b.Blocks)+len(b.DependsOn)+len(b.ContextRefs)+len(b.Regression) == 0 && b.When == "" && !b.Critical && !b.Approve &&
+		len(b.Commands)+len(b.Blocks)+len(b.DependsOn)+len(b.ContextRefs)+len(b.Regression) == 0 && !b.TestFirst && b.Mutants == 0 && b.When == "" && !b.Critical && !b.Approve &&
 		!b.ParallelSafe && b.EstimateMS == 0 && p.Batches[1].Title == "w"
 }
 
@@ -382,7 +382,7 @@ func (x Batch) readsAs(b *planparse.Batch, n int) error {
 		return fmt.Errorf("it refers to %v", b.ContextRefs)
 	case !slices.Equal(checksOf(b), x.Checks):
 		return fmt.Errorf("it runs %v", checksOf(b))
-	case len(b.Steps) > 0 || b.Approve || len(b.Regression) > 0 || b.EstimateMS > 0:
+	case len(b.Steps) > 0 || b.Approve || len(b.Regression) > 0 || b.EstimateMS > 0 || b.TestFirst || b.Mutants > 0:
 		return errors.New("something in its text reads as an instruction to runplan")
 	case slices.ContainsFunc(b.Blocks, func(k planparse.Block) bool { return k.Kind != planparse.BlockRun }) || b.Critical || b.When != "" || b.ParallelSafe:
 		return errors.New("something in its text reads as an instruction to runplan")

@@ -33,6 +33,8 @@ func ledgerOf(events ...runner.Event) []Line {
 
 func TestEachAttemptIsALineWithItsPurpose(t *testing.T) {
 	sampled := runner.Event{Kind: runner.Sampled, Batch: "k1", Attempt: 3, Outcome: runner.OutcomeOK}
+	again := sampled // a resumed run asks again and is refused; the tournament of before stays one
+	again.Outcome = runner.OutcomeRefused
 	candidate := used(runner.Executed, "k1", 3, agents.SourceReported, usd(1))
 	candidate.Candidate = 2
 	off := used(runner.Spent, "k1", 3, agents.SourceReported, usd(1))
@@ -41,7 +43,7 @@ func TestEachAttemptIsALineWithItsPurpose(t *testing.T) {
 	late.Reason = "k2/r1-c1/execute" // rebuilt, but no tournament
 	var got []string
 	for _, l := range ledgerOf(
-		used(runner.Executed, "k1", 1, agents.SourceReported, usd(1)), used(runner.Executed, "k1", 2, agents.SourceReported, usd(1)), sampled, candidate, off, late,
+		used(runner.Executed, "k1", 1, agents.SourceReported, usd(1)), used(runner.Executed, "k1", 2, agents.SourceReported, usd(1)), sampled, again, candidate, off, late,
 		runner.Event{Kind: runner.Gated, Batch: "k1", Attempt: 1}, runner.Event{Kind: runner.Note},
 	) {
 		got = append(got, strings.TrimSpace(strings.Join([]string{l.Batch, l.Title, string(l.Purpose), string(l.Outcome), strings.Repeat("c", l.Candidate)}, " ")))

@@ -2,6 +2,7 @@ package local
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"sync"
 
@@ -104,6 +105,32 @@ func (b *Baseline) look(ctx context.Context, now gates.Info) (gates.Report, erro
 		return v.Reports[0], nil
 	}
 	return gates.Report{}, baseline.ErrNoGate
+}
+
+// Tests returns the tests that a gate named when it looked at the base, nil if it names none. A suite that the base does
+// not have has an empty list.
+func (b *Baseline) Tests(ctx context.Context, gate string) ([]testout.Case, error) {
+	rep, err := b.look(ctx, gates.Info{Name: gate})
+	if errors.Is(err, baseline.ErrNoGate) {
+		return []testout.Case{}, nil
+	}
+	return rep.BaseCases(), err
+}
+
+// Suites returns the names of the test gates of the base.
+func (b *Baseline) Suites(ctx context.Context) ([]string, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err := b.open(ctx); err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, g := range b.gates {
+		if name := g.Info().Name; gates.IsSuite(name) {
+			names = append(names, name)
+		}
+	}
+	return names, nil
 }
 
 // open takes a room of the base, once. It is called with the lock held.

@@ -30,16 +30,16 @@ type crossing struct {
 	tests []sampling.CrossTest
 }
 
-// cross adds evidence to the candidates that passed, if at least two of them left different files and one changed tests.
-// The next round of the same tournament gets the same evidence.
-func (w *work) cross(ctx context.Context, c runner.Command, cands []sampling.Candidate) error {
+// cross adds evidence to the candidates that passed, if at least two of them left different files and the project has a
+// test suite. first is the attempt before the tournament. The next round of the same tournament gets the same evidence.
+func (w *work) cross(ctx context.Context, c runner.Command, cands []sampling.Candidate, first runner.Event) error {
 	key := fmt.Sprintf("%s %d", c.Batch, c.Attempt)
 	var evidence map[int]sampling.Evidence
 	if known, ok := w.crossed.Load(key); ok {
 		evidence = known.(map[int]sampling.Evidence)
 	} else {
 		var err error
-		if evidence, err = w.evidence(ctx, c, cands); err != nil {
+		if evidence, err = w.evidence(ctx, c, cands, first); err != nil {
 			return err
 		}
 		w.crossed.Store(key, evidence)
@@ -58,7 +58,7 @@ func (w *work) cross(ctx context.Context, c runner.Command, cands []sampling.Can
 	return nil
 }
 
-func (w *work) evidence(ctx context.Context, c runner.Command, cands []sampling.Candidate) (map[int]sampling.Evidence, error) {
+func (w *work) evidence(ctx context.Context, c runner.Command, cands []sampling.Candidate, first runner.Event) (map[int]sampling.Evidence, error) {
 	x := &crossing{w: w, c: c, until: w.Now().Add(crossBudget)}
 	var numbers []int
 	for _, cand := range cands {
@@ -70,15 +70,18 @@ func (w *work) evidence(ctx context.Context, c runner.Command, cands []sampling.
 	for _, cand := range x.cands {
 		trees[cand.Tree] = true
 	}
-	if len(trees) < 2 {
+	if len(trees) < 2 || len(w.suitesOf(w.Repo.Root)) == 0 {
 		return nil, nil
 	}
 	var err error
 	if x.base, err = w.Repo.TreeOf(ctx, c.Base); err != nil {
 		return nil, fmt.Errorf("compare the candidates of batch %s: %w", c.Batch, err)
 	}
-	done := 0
-	for _, author := range x.cands {
+	authors := slices.Clone(x.cands)
+	if first.Base == c.Base { // its tests are number 0: its author does not compete
+		authors = append(authors, sampling.Candidate{Tree: first.Tree})
+	}
+	for _, author := range authors {
 		tested, err := x.changesTests(ctx, author)
 		if err != nil {
 			return nil, err
@@ -91,26 +94,28 @@ func (w *work) evidence(ctx context.Context, c runner.Command, cands []sampling.
 			return nil, context.Cause(ctx)
 		}
 		if err != nil {
-			w.Note(fmt.Sprintf("the tests of candidate %d of batch %s have no say: %s", author.Number, c.Batch, phrase.Line(err.Error())))
+			w.Note(fmt.Sprintf("the tests of %s of batch %s have no say: %s", nameOf(author), c.Batch, phrase.Line(err.Error())))
 			continue
 		}
 		if !whole {
-			w.Note(fmt.Sprintf("the tests of candidate %d of batch %s have no say: %s were not enough to run them on the others", author.Number, c.Batch, crossBudget))
-			continue
+			w.Note(fmt.Sprintf("the tests of %s of batch %s have no say: %s were not enough to run them on the others", nameOf(author), c.Batch, crossBudget))
 		}
-		done++
-	}
-	if done == 0 {
-		return nil, nil
 	}
 	return sampling.Weigh(numbers, x.tests), nil
+}
+
+func nameOf(author sampling.Candidate) string {
+	if author.Number == 0 {
+		return "the attempt before the tournament"
+	}
+	return fmt.Sprintf("candidate %d", author.Number)
 }
 
 // changesTests reports whether a candidate added or changed a test file.
 func (x *crossing) changesTests(ctx context.Context, author sampling.Candidate) (bool, error) {
 	entries, err := x.w.Repo.Compare(x.c.Base, author.Tree).Entries(ctx)
 	if err != nil {
-		return false, fmt.Errorf("look for the tests of candidate %d: %w", author.Number, err)
+		return false, fmt.Errorf("look for the tests of %s: %w", nameOf(author), err)
 	}
 	for _, e := range entries {
 		if _, now := e.Blobs(); now != "" && language.IsTest(e.Path) {
@@ -136,16 +141,31 @@ func (x *crossing) author(ctx context.Context, author sampling.Candidate) (whole
 		if err != nil || late {
 			return false, err
 		}
-		red := slices.DeleteFunc(own, func(c testout.Case) bool { return c.Status != testout.Passed || before[c.Key()] })
-		at := len(found)
-		for _, c := range red {
-			found = append(found, sampling.CrossTest{Author: author.Number, Name: strings.TrimSpace(c.Group + " " + c.Name), Passes: []int{author.Number}})
+		there, err := x.cases(ctx, sampling.Candidate{Tree: x.base}, gate)
+		if err != nil {
+			return false, err
 		}
-		if len(red) == 0 {
+		old := map[string]bool{}
+		for _, c := range there {
+			old[c.Key()] = true
+		}
+		// A test that a candidate's own code fails would have stopped it. The attempt before the tournament may have failed so.
+		own = slices.DeleteFunc(own, func(c testout.Case) bool {
+			return c.Status != testout.Passed && (author.Number > 0 || c.Status != testout.Failed) || before[c.Key()] && old[c.Key()]
+		})
+		at := len(found)
+		for _, c := range own {
+			t := sampling.CrossTest{Author: author.Number, Name: strings.TrimSpace(c.Group + " " + c.Name), Base: before[c.Key()]}
+			if author.Number > 0 {
+				t.Passes = []int{author.Number}
+			}
+			found = append(found, t)
+		}
+		if len(own) == 0 {
 			continue
 		}
 		for _, other := range x.cands {
-			if other.Number == author.Number {
+			if other.Number == author.Number { // it passes them
 				continue
 			}
 			passed := map[string]bool{}
@@ -154,7 +174,7 @@ func (x *crossing) author(ctx context.Context, author sampling.Candidate) (whole
 					return false, err
 				}
 			}
-			for i, c := range red {
+			for i, c := range own {
 				if other.Tree == author.Tree || passed[c.Key()] {
 					found[at+i].Passes = append(found[at+i].Passes, other.Number)
 				}

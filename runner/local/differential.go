@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/runplan/runplan/gates"
@@ -39,8 +40,9 @@ func ScratchOf(make func(s gates.Subject) (*Baseline, error), note func(string))
 // asked are the gates that the batch or the settings ask for besides the project's own.
 func (w *work) asked(b *planparse.Batch) []gates.Gate {
 	list := w.regression(b)
-	if w.Mutants.Budget > 0 {
+	if w.Mutants.Budget > 0 || b.Mutants > 0 {
 		o := w.Mutants
+		o.Bar = cmp.Or(b.Mutants, o.Bar)
 		o.Tree = CandidateOf(func(s gates.Subject) (*Baseline, error) { return w.baseline(s), nil }, w.Note)
 		list = append(list, mutants.New(o))
 	}

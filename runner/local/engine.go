@@ -318,6 +318,9 @@ func (s *session) tries(ctx context.Context, c runner.Command) (ev runner.Event,
 		switch c.Kind {
 		case runner.Execute:
 			ev, err = s.execute(ctx, c)
+			if wrote, ok := s.work.wroteFirst.LoadAndDelete(c.ID); ok { // the tests' writer was paid as well
+				lost = append(lost, c.Spending(wrote.(runner.Event)))
+			}
 		case runner.Sample:
 			ev, err = s.work.Sample(ctx, c, lines(s.Line))
 		case runner.Judge:

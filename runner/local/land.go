@@ -74,7 +74,7 @@ func (w *work) fastForward(ctx context.Context, c runner.Command) (refused strin
 	_, err = w.Repo.Run(ctx, "-c", "gc.auto=0", "merge", "--quiet", "--ff-only", c.Commit)
 	var exit *proc.ExitError
 	if errors.As(err, &exit) {
-		return "git merge --ff-only: " + w.redact.String(said(exit.Stderr)), nil
+		return "git merge --ff-only: " + w.redact.String(Said(exit.Stderr)), nil
 	}
 	return "", err
 }
@@ -82,8 +82,8 @@ func (w *work) fastForward(ctx context.Context, c runner.Command) (refused strin
 // mostSaid bounds how many lines of a program get into a reason.
 const mostSaid = 5
 
-// said returns a program's output in one line, from the start: the last line often says nothing about the cause.
-func said(text string) string {
+// Said returns a program's output in one line, from the start: the last line often says nothing about the cause.
+func Said(text string) string {
 	var lines []string
 	for line := range strings.Lines(redact.Clean(text)) {
 		if line = strings.TrimSpace(line); line != "" {

@@ -31,7 +31,7 @@ func TestSaidIsShort(t *testing.T) {
 	for i := range 9 {
 		fmt.Fprintf(&text, "  line\x1b[31m %d\n\n", i)
 	}
-	if got, want := said(text.String()), "line 0 / line 1 / line 2 / line 3 / line 4 / … 4 more lines"; got != want {
+	if got, want := Said(text.String()), "line 0 / line 1 / line 2 / line 3 / line 4 / … 4 more lines"; got != want {
 		t.Errorf("got %q", got)
 	}
 }

@@ -16,6 +16,10 @@ import (
 	"github.com/runplan/runplan/runner/stamps"
 )
 
+// EvidencePrefix is the default prefix of the refs, other than branches, by which several machines share a run. A
+// normal clone does not fetch them.
+const EvidencePrefix = "refs/runplan/"
+
 // outside is the state around a workspace that agents must not change: the user's checkout, branches and tags. It
 // prevents no change but makes changes visible.
 type outside struct {

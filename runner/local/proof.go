@@ -3,7 +3,6 @@ package local
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -78,11 +77,7 @@ func (w *work) prove(s gates.Subject, base *Baseline) (gates.Subject, func()) {
 		if known, ok := w.proofs.of(tree); ok && known[gate] != nil {
 			return known[gate], nil
 		}
-		rep, err := base.look(ctx, gates.Info{Name: gate})
-		if errors.Is(err, baseline.ErrNoGate) {
-			return []testout.Case{}, nil // the suite is new
-		}
-		return rep.BaseCases(), err
+		return base.Tests(ctx, gate)
 	}
 	s.BaseSuites = func(ctx context.Context) ([]string, error) {
 		if tree, err := w.Repo.TreeOf(ctx, s.Base); err == nil {
@@ -94,15 +89,7 @@ func (w *work) prove(s gates.Subject, base *Baseline) (gates.Subject, func()) {
 				return names, nil
 			}
 		}
-		dir, err := base.Scratch(ctx)
-		if err != nil {
-			return nil, err
-		}
-		var names []string
-		for _, g := range w.suitesOf(dir) {
-			names = append(names, g.Info().Name)
-		}
-		return names, nil
+		return base.Suites(ctx)
 	}
 	s.Held = runner.Run
 	return s, runner.Close
@@ -132,14 +119,17 @@ func (w *work) roomOf(s gates.Subject) held.Room {
 
 // learnBase finds the tests of a commit while an agent works on it, because its gates need them. The first agent
 // of a run waits for the result, so that the user learns of failures at the base before any cost. It returns how long
-// the agent waited.
-func (w *work) learnBase(ctx context.Context, commit string) time.Duration {
+// the agent waited, and an error where the tests cannot run there: then no batch can pass.
+func (w *work) learnBase(ctx context.Context, commit string) (time.Duration, error) {
 	if commit == "" || literal(w.Agent) {
-		return 0
+		return 0, nil
 	}
 	begun := w.Now()
 	w.awaitBase(ctx, commit)
-	return w.Now().Sub(begun)
+	if first, broken := w.firstBase.Load(), w.baseError.Load(); broken != nil && first != nil && *first == commit {
+		return 0, fmt.Errorf("no agent was started, because no batch could pass: %w", *broken)
+	}
+	return w.Now().Sub(begun), nil
 }
 
 func (w *work) awaitBase(ctx context.Context, commit string) {
@@ -195,8 +185,8 @@ func (w *work) learn(ctx context.Context, rooms *rooms, commit string, tell bool
 			return
 		}
 		rep, err := base.look(ctx, g.Info())
-		if err != nil && tell && ctx.Err() == nil { // the gates run it again, and stop the run
-			w.Note(fmt.Sprintf("no batch can pass until this is corrected: %v", err))
+		if err != nil && tell && ctx.Err() == nil {
+			w.baseError.Store(&err)
 		}
 		if err != nil || rep.Status != gates.Fail {
 			continue
@@ -253,14 +243,14 @@ func (w *work) redWords(at string, red []redAt) string {
 			}
 		}
 		if len(its) > 0 {
-			answers = append(answers, fmt.Sprintf("batch %s answers for %s, which the plan names", info.Key, list(its)))
+			answers = append(answers, fmt.Sprintf("batch %s must correct %s, which it names", info.Key, list(its)))
 		}
 	}
 	switch {
 	case !w.Baseline:
-		return text + "gates.baseline is off, so each batch answers for all of it" + all
+		return text + "gates.baseline is off, so each batch must correct all of it" + all
 	case len(answers) == 0:
-		return text + "no batch names any of it, so none answers for it" + all
+		return text + "no batch is to correct it, because none names it" + all
 	}
 	return text + strings.Join(answers, "; ") + "; the rest is excused" + all
 }

@@ -23,6 +23,7 @@ type Sampling struct {
 	Flags    sampling.Flags
 	Outcomes sampling.Store // results of earlier tournaments
 	Tokens   int            // token budget of a synthesis brief
+	HoldOut  int            // percent of the tests of a first writer that the writers of the code do not see
 }
 
 // round is the state of one attempt's tournament, from the journal.
@@ -33,6 +34,7 @@ type round struct {
 	gated    map[int]runner.Event
 	second   bool // the first round had no clear winner
 	failure  runner.Event
+	first    runner.Event // the last attempt before the tournament whose code came to the gates
 }
 
 // roundOf reads a round from the journal.
@@ -47,6 +49,9 @@ func (w *work) roundOf(ctx context.Context, c runner.Command) (round, error) {
 		}
 		if ev.Seq == c.After {
 			r.failure = ev
+		}
+		if ev.Attempt < c.Attempt && ev.Kind == runner.Gated && ev.Tree != "" {
+			r.first = ev
 		}
 		if ev.Attempt != c.Attempt || !ev.Outcome.Tells() {
 			continue
@@ -172,7 +177,7 @@ func (w *work) Judge(ctx context.Context, c runner.Command, _ runner.Progress) (
 		}
 	}
 	if !w.Sampling.Options.StopAtFirst {
-		if err := w.cross(ctx, c, cands); err != nil {
+		if err := w.cross(ctx, c, cands, r.first); err != nil {
 			return e, err
 		}
 	}

@@ -211,7 +211,7 @@ func (w *work) calibrationLost(ctx context.Context, s gates.Subject, base *Basel
 			Message: "the suite no longer shows that it reports failures, as it did before this change: " + r.Proof.Why,
 			Fix:     "run the tests the way they ran before",
 		}
-		if slices.ContainsFunc(s.Changed, func(path string) bool { return decidesTests(path) && s.Names(path) }) {
+		if slices.ContainsFunc(s.Changed, func(path string) bool { return DecidesTests(path) && s.Names(path) }) {
 			f.Severity = gates.Warning
 		}
 		r.Findings = append(r.Findings, f)
@@ -280,7 +280,7 @@ func roomReport(d room.Difference) (gates.Report, bool) {
 	add(d.Made, gates.Error, "room/dependency", "this file of the dependencies changed while the gates ran", "let nothing write to installed dependencies")
 	for _, p := range d.Touched {
 		sev := gates.Warning
-		if decidesTests(p) {
+		if DecidesTests(p) {
 			sev = gates.Error
 		}
 		add([]string{p}, sev, "room/rewritten", "it was rewritten while the gates ran, and is as committed again", "let nothing rewrite files that decide how tests run")
@@ -288,8 +288,8 @@ func roomReport(d room.Difference) (gates.Report, bool) {
 	return rep, len(rep.Findings) > 0
 }
 
-// decidesTests reports whether a file contains tests or configures them.
-func decidesTests(path string) bool {
+// DecidesTests reports whether a file contains tests or configures them.
+func DecidesTests(path string) bool {
 	return language.IsTest(path) || held.Decides(path) ||
 		slices.Contains([]string{"package.json", "go.mod", "pyproject.toml", "tox.ini", "setup.cfg", "cargo.toml"}, strings.ToLower(filepath.Base(path)))
 }

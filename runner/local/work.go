@@ -27,7 +27,9 @@ import (
 	"github.com/runplan/runplan/runner/failures"
 )
 
-// work performs commands with git worktrees on this machine. It implements [runner.Work].
+// work performs commands with git worktrees on this machine. Each method is called at least once for its command, so
+// it is idempotent by the id of the command. A failure of the work (a red gate, a conflict) is an event; an error is
+// infrastructure, and the driver tries again.
 type work struct {
 	Config
 	run    string
@@ -40,6 +42,7 @@ type work struct {
 
 	learning   sync.Map                       // by commit: channel that closes when its tests are known
 	firstBase  atomic.Pointer[string]         // start commit of the first agent in this process
+	baseError  atomic.Pointer[error]          // why the tests cannot run there
 	background sync.WaitGroup                 // goroutines that fill learning
 	digest     func(seq int) (string, string) // failure digest and patch file of an earlier event
 
@@ -58,9 +61,12 @@ type work struct {
 	holding sync.Mutex // only one candidate is added to the log at a time
 
 	crossed sync.Map // batch and attempt → map[int]sampling.Evidence
-	sights  sync.Map // batch → gates.Report of its agent's changes outside
-	keeper  keeper   // files that control git in all worktrees
-	ahead   sync.Once
+	firsts  sync.Map // batch → *sync.Mutex of the tests that come first
+	// id of a command → runner.Event of the agent that wrote the tests before it
+	wroteFirst sync.Map
+	sights     sync.Map // batch → gates.Report of its agent's changes outside
+	keeper     keeper   // files that control git in all worktrees
+	ahead      sync.Once
 
 	snapshots snapshotCache // last snapshot of the surroundings of the workspaces
 
@@ -82,9 +88,17 @@ func (w *work) execute(ctx context.Context, c runner.Command, p runner.Progress)
 		return e, err
 	}
 	w.readAhead()
+	first, failed, err := w.testsFirst(ctx, c, b, p)
+	if failed != nil {
+		return *failed, err
+	}
+	start, err := w.startOf(ctx, c.Base, first, err)
+	if err != nil {
+		return e, err
+	}
 	found := w.gathering(ctx, c, b)
 	w.crowd() // the setup of a workspace may make changes that others would be blamed for
-	space, err := w.pool.Acquire(ctx, c.Place(), c.Base)
+	space, err := w.pool.acquire(ctx, c.Place(), c.Base, start)
 	if err != nil {
 		return e, err
 	}
@@ -92,7 +106,7 @@ func (w *work) execute(ctx context.Context, c runner.Command, p runner.Progress)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return e, fmt.Errorf("keep the logs of batch %s: %w", c.Batch, err)
 	}
-	task, composed, err := w.task(ctx, c, b, space, dir, found)
+	task, composed, err := w.task(ctx, c, b, space, dir, found, first)
 	if err != nil {
 		return e, err
 	}
@@ -114,7 +128,11 @@ func (w *work) execute(ctx context.Context, c runner.Command, p runner.Progress)
 			return e, err
 		}
 	}
-	e.DurationMS = w.learnBase(ctx, c.Base).Milliseconds()
+	waited, err := w.learnBase(ctx, c.Base)
+	if err != nil {
+		return e, errors.Join(err, w.again(ctx, undo))
+	}
+	e.DurationMS = waited.Milliseconds()
 	at := w.shift(c, space, "the agent")
 	w.begin(at, true)
 	steps := w.critic(ctx, space.Dir, b, agent, agents.ObserverFunc(func(line string) { p.Line(c.Batch, line) }))
@@ -159,6 +177,9 @@ func (w *work) execute(ctx context.Context, c runner.Command, p runner.Progress)
 		return e, err
 	}
 	if err := w.again(ctx, func() error { return w.reveal(ctx, space) }); err != nil {
+		return e, err
+	}
+	if err := w.again(ctx, func() error { return w.lay(ctx, c, first, space) }); err != nil {
 		return e, err
 	}
 	var tree string
@@ -221,7 +242,7 @@ func (w *work) batch(c runner.Command) (*planparse.Batch, error) {
 	return b, nil
 }
 
-func (w *work) task(ctx context.Context, c runner.Command, b *planparse.Batch, s *Space, dir string, found func() (briefing.Input, error)) (agents.Task, briefing.Composed, error) {
+func (w *work) task(ctx context.Context, c runner.Command, b *planparse.Batch, s *Space, dir string, found func() (briefing.Input, error), first *firstTests) (agents.Task, briefing.Composed, error) {
 	composed, err := w.brief(ctx, s, found)
 	if err != nil {
 		return agents.Task{}, composed, err
@@ -230,6 +251,7 @@ func (w *work) task(ctx context.Context, c runner.Command, b *planparse.Batch, s
 	if err != nil {
 		return agents.Task{}, composed, err
 	}
+	brief += first.words()
 	if err := writeFile(filepath.Join(dir, "brief.md"), []byte(w.redact.String(brief))); err != nil {
 		return agents.Task{}, composed, err
 	}
@@ -497,7 +519,7 @@ func reasonOf(v gates.Verdict) string {
 			if f.Line > 0 {
 				place = fmt.Sprintf("%s:%d", f.Path, f.Line)
 			}
-			text += strings.TrimRight(fmt.Sprintf(": %s %s", place, f.Message), " ")
+			text += ": " + strings.TrimSpace(place+" "+f.Message)
 		} else if r.Note != "" {
 			text += ": " + r.Note
 		}

@@ -262,7 +262,7 @@ func TestAHookThatFails(t *testing.T) {
 	}{
 		"a status":    {"echo no such topic hunter2 >&2; exit 3", "notification: sh exited with status 3: no such topic [redacted]"},
 		"a signal":    {"kill -KILL $$", "notification: sh was killed by SIGKILL"},
-		"it hangs":    {"sleep 60", "notification: sh took longer than 300ms and was ended"},
+		"it hangs":    {"sleep 3600", "notification: sh took longer than 300ms and was ended"},
 		"its program": {"", "notification: run no-such-hook: program not found: install no-such-hook, or put its folder into PATH; correct notify.command"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -273,18 +273,32 @@ func TestAHookThatFails(t *testing.T) {
 				l.hook.Command = []string{"no-such-hook"}
 			}
 			n := New(Options{Hook: l.hook, Info: info(), Repository: "project"})
-			began := time.Now()
 			for _, e := range story(executed("k1", runner.OutcomeHuman, "a", nil), executed("k1", runner.OutcomeHuman, "b", nil)) {
 				n.Event(e)
-			}
-			if d := time.Since(began); d > 200*time.Millisecond {
-				t.Errorf("telling took %s", d)
 			}
 			n.Close()
 			if d := cmp.Diff([]string{tt.want}, l.notes); d != "" {
 				t.Error(d)
 			}
 		})
+	}
+}
+
+// A run goes on while its hook is busy: this one waits for a file that comes only after the events.
+func TestEventsDoNotWaitForTheHook(t *testing.T) {
+	l := listen(t)
+	l.hook.Timeout = time.Hour
+	l.hook.Command = []string{"sh", "-c", "while [ ! -e go ]; do sleep 0.01; done; cat >>" + l.file}
+	n := New(Options{Hook: l.hook, Info: info(), Repository: "project"})
+	for _, e := range story(executed("k1", runner.OutcomeHuman, "a", nil)) {
+		n.Event(e)
+	}
+	if err := os.WriteFile(filepath.Join(l.hook.Dir, "go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	n.Close()
+	if len(l.told()) == 0 {
+		t.Error("nothing was told")
 	}
 }
 
@@ -297,11 +311,7 @@ func TestASlowHookDoesNotHoldTheEndUp(t *testing.T) {
 	for i := range 200 {
 		n.Event(executed("k1", runner.OutcomeHuman, fmt.Sprint(i), nil))
 	}
-	began := time.Now()
 	n.Close()
-	if d := time.Since(began); d > 4*time.Second {
-		t.Errorf("closing took %s", d)
-	}
 	if last := l.notes[len(l.notes)-1]; !strings.Contains(last, "notifications were not told: the hook took too long") {
 		t.Errorf("noted %q", l.notes)
 	}

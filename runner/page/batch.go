@@ -163,7 +163,11 @@ func (v *batchView) times(c clocks, key string) {
 	if b == nil || b.last == b.first {
 		return
 	}
-	v.Facts = append(v.Facts, fact{"worked", millis(b.working) + ", work side by side counted once"})
+	worked := millis(b.working)
+	if len(v.Tries) > 1 {
+		worked += "; what ran at the same time counts once"
+	}
+	v.Facts = append(v.Facts, fact{"worked", worked})
 	if w := c.waited(key); w > 0 {
 		v.Facts = append(v.Facts, fact{"waited", ui.Duration(w) + " for a free worker, its turn, a limit or a person"})
 	}
@@ -185,7 +189,7 @@ func (v *batchView) facts(b runner.BatchSummary, lines []ledger.Line) {
 		add("tokens", fmt.Sprintf("%s in, %s out, %s read from the cache", tokens(sp.Input), tokens(sp.Output), tokens(sp.CacheRead)))
 	}
 	if sp.Uncounted > 0 {
-		add("tokens", "not told by "+phrase.Count(sp.Uncounted, "attempt"))
+		add("tokens", "unknown for "+phrase.Count(sp.Uncounted, "attempt"))
 	}
 	if b.State == string(runner.Passed) {
 		add("commit", short(b.Commit))

@@ -49,7 +49,7 @@ func (s *site) figures(v *runView, sum runner.Summary, w *watch) {
 	if n := counts["asked"]; n > 0 {
 		v.Tiles = append(v.Tiles, tile{Name: "needs you", Value: strconv.Itoa(n)})
 	}
-	clock := tile{Name: "time", Value: millis(sum.DurationMS), Note: waitedNote(atLeastSecond(w.lanes.now - w.clocks.working))}
+	clock := tile{Name: "time", Value: millis(sum.DurationMS), Note: waitedNote(atLeastSecond(w.lanes.Now - w.clocks.working))}
 	if sum.Status == runner.RunActive {
 		clock.Since = sum.Updated.Add(-time.Duration(sum.DurationMS) * time.Millisecond)
 	}

@@ -49,7 +49,7 @@ func (s *site) showCandidates(w http.ResponseWriter, r *http.Request) {
 	for i := range v.Candidates {
 		v.Candidates[i].Diff = s.diffOf(ctx, &v.Candidates[i].try)
 	}
-	s.show(w, r, "candidates", sheet{Title: "Candidates of " + v.Number + " " + v.Title, Section: "runs", View: v}, nil)
+	s.show(w, r, "candidates", sheet{Title: "Candidates of batch " + v.Number + ": " + v.Title, Section: "runs", View: v}, nil)
 }
 
 // tournament fills in the tournament of a batch.

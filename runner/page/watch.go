@@ -97,9 +97,9 @@ func (w *watch) apply(e runner.Event, layout local.Layout) {
 	w.ledger.Event(e)
 	w.spent.add(w.ledger.Lines)
 	w.ledger.Lines = w.ledger.Lines[:0]
-	before := w.lanes.now
-	w.lanes.apply(e)
-	w.clocks.apply(e, w.lanes.now-before, w.lanes.now)
+	before := w.lanes.Now
+	w.lanes.Apply(e)
+	w.clocks.apply(e, w.lanes.Now-before, w.lanes.Now)
 	w.line(e)
 	if e.Batch != "" {
 		w.mark(e, layout)

@@ -40,13 +40,15 @@ func Board(s Standing, lastLine map[string]string, now time.Time) ui.Board {
 	}
 	b.Footer = append(b.Footer, line)
 	for _, a := range s.Waiting {
-		b.Footer = append(b.Footer, "waits for a person: runplan approve "+ui.Sanitize(a.ID))
+		if !b.Done { // the end of the run says it
+			b.Footer = append(b.Footer, "waits for a person: runplan approve "+ui.Sanitize(a.ID))
+		}
 	}
 	if s.Status == runner.RunPaused {
 		b.Footer = append(b.Footer, "paused "+s.why())
 	}
 	if b.Done && s.Reason != "" {
-		b.Footer = append(b.Footer, outcomeOf(s.Summary).word+": "+s.Reason)
+		b.Footer = append(b.Footer, outcomeOf(s.Summary).word)
 	}
 	return b
 }
@@ -160,35 +162,22 @@ func (s Standing) candidates(b runner.BatchSummary) []ui.Mark {
 	return out
 }
 
-// marks are the gates of a merged batch. Where several were skipped their number is enough: the line of the gates
-// has named them.
+// marks are the gates of a merged batch that ran. The end of the run lists the skipped ones.
 func marks(b runner.BatchSummary) []ui.Mark {
 	var out []ui.Mark
 	apart, passed := telling(b.Gates)
 	if n := len(passed); n > 0 {
 		out = append(out, ui.Mark{Text: fmt.Sprintf("%d checks", n), Tone: ui.Good})
 	}
-	skipped := 0
 	for _, g := range apart {
 		if g.Status == gates.Skipped {
-			skipped++
+			continue
 		}
-	}
-	for _, g := range apart {
 		text := ui.Sanitize(g.Gate)
 		if n := testCount(g.Tests, b.TestsBefore); n != "" {
 			text += " " + n
 		}
-		if g.Status == gates.Skipped {
-			if skipped > 1 {
-				continue
-			}
-			text += " skipped"
-		}
 		out = append(out, ui.Mark{Text: text, Tone: toneOf(g.Status)})
-	}
-	if skipped > 1 {
-		out = append(out, ui.Mark{Text: fmt.Sprintf("%d skipped", skipped), Tone: ui.Muted})
 	}
 	return out
 }

@@ -143,8 +143,8 @@ func TestTheReportTellsWhatWasTouchedOutside(t *testing.T) {
 func TestTheTimelineShowsWaiting(t *testing.T) {
 	minute := int64(60_000)
 	var got []string
-	for _, s := range courseOf(limited(t)).spans {
-		got = append(got, fmt.Sprintf("%s %d-%d %s", s.kind, s.from/minute, s.to/minute, s.end))
+	for _, s := range courseOf(limited(t)).Spans {
+		got = append(got, fmt.Sprintf("%s %d-%d %s", s.Kind, s.From/minute, s.To/minute, s.End))
 	}
 	want := "edit 0-1 cut short, edit 1-2 cut short, wait 2-5 ended, edit 5-5 cut short"
 	if text := strings.Join(got, ", "); text != want {

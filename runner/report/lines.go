@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,11 +26,13 @@ const maxLine = 300
 type Printer struct {
 	Zone  *time.Location // time zone of printed times; nil is UTC
 	Brief bool           // another part prints why a run ended badly
+	Board bool           // a board shows the counts of the end
 	watch Watch
 	info  runner.Info
 	told  map[string]bool   // texts printed in this session, to print them only once
 	tiers map[string]string // tier of each batch's last attempt
 	again map[string]string // base and reason of the next attempt of a batch
+	last  map[string]string // the last line about a batch
 }
 
 // Standing returns the run as of the last event seen.
@@ -44,7 +47,7 @@ func (p *Printer) Lines(e runner.Event) []Line {
 		return nil // without its job, nothing is known of the run
 	}
 	if p.told == nil {
-		p.told, p.tiers, p.again = map[string]bool{}, map[string]string{}, map[string]string{}
+		p.told, p.tiers, p.again, p.last = map[string]bool{}, map[string]string{}, map[string]string{}, map[string]string{}
 	}
 	// An error means that the events are not those of one run; print what is possible.
 	_ = p.watch.Apply(e)
@@ -110,7 +113,7 @@ func (p *Printer) Lines(e runner.Event) []Line {
 		}
 	}
 	if s := p.Standing(); s.Status == runner.RunPaused && p.once("paused "+s.Until.String()) {
-		say(ui.Warn, "paused %s", s.why())
+		say(ui.Warn, "paused %s; runplan cancel %s ends the wait", s.why(), runID(e.Run))
 	}
 	return out
 }
@@ -146,9 +149,15 @@ func (p *Printer) ending(e runner.Event) []Line {
 		text += ", " + f.costWords()
 	}
 	out := []Line{{o.tone, text}}
+	if p.Board {
+		out = nil
+	}
 	if real := realSpeedUp(s); real > 0 {
 		out = append(out, Line{ui.Idle, fmt.Sprintf("speed-up %s: %s of work in %s, predicted %s",
 			times(real), ui.Duration(millis(worked(s))), ui.Duration(millis(s.DurationMS)), times(s.SpeedUp))})
+	}
+	if skipped := skippedGates(s); len(skipped) > 0 {
+		out = append(out, Line{ui.Muted, "gates skipped: " + strings.Join(skipped, " · ")})
 	}
 	if e.Reason != "" && e.Reason != stopWord(e.Outcome) && (!p.Brief || e.Outcome == runner.OutcomeOK) {
 		out = append(out, Line{o.tone, ui.Cut("reason: "+ui.Sanitize(e.Reason), maxLine, "…")})
@@ -177,7 +186,9 @@ func (p *Printer) batch(e runner.Event) []Line {
 	var out []Line
 	name := p.name(e.Batch, e.Title)
 	say := func(t ui.Tone, format string, args ...any) {
-		out = append(out, Line{t, ui.Cut(ui.Sanitize(name+": "+fmt.Sprintf(format, args...)), maxLine, "…")})
+		text := ui.Sanitize(name + ": " + fmt.Sprintf(format, args...))
+		p.last[e.Batch] = text
+		out = append(out, Line{t, ui.Cut(text, maxLine, "…")})
 	}
 	b := p.find(e.Batch)
 	switch e.Kind {
@@ -194,7 +205,11 @@ func (p *Printer) batch(e runner.Event) []Line {
 			say(ui.Muted, "%s", skipping(e.Reason))
 		}
 	case runner.BatchFailed:
-		say(ui.Bad, "gave up after %s: %s", phrase.Count(max(e.Attempt, b.Attempts), "attempt"), e.Reason)
+		why := ""
+		if !strings.Contains(p.last[e.Batch], ui.Sanitize(e.Reason)) { // the line before says it
+			why = ": " + e.Reason
+		}
+		say(ui.Bad, "gave up after %s%s", phrase.Count(max(e.Attempt, b.Attempts), "attempt"), why)
 	case runner.Reopened:
 		say(ui.Warn, "due again: %s", e.Reason)
 	case runner.Sampled, runner.Judged:
@@ -260,8 +275,12 @@ func edited(e runner.Event) string {
 	return s + ", cost unknown"
 }
 
-// gateLine formats the gate results. It prints each skip reason only once.
-func (p *Printer) gateLine(reports []gates.Report, before *int) string {
+// gateLine formats the gate results. The end of the run lists the skipped ones, see [skippedGates].
+func gateLine(reports []gates.Report, before *int) string {
+	reports = slices.DeleteFunc(slices.Clone(reports), func(r gates.Report) bool { return r.Status == gates.Skipped })
+	if len(reports) == 0 {
+		return "all skipped"
+	}
 	var parts []string
 	quiet := func(r gates.Report) bool { // a passed built-in check without details
 		return r.Status == gates.Pass && r.Tests == nil && r.Command == "" && r.Note == "" && len(r.Findings) == 0
@@ -275,9 +294,6 @@ func (p *Printer) gateLine(reports []gates.Report, before *int) string {
 	for _, r := range reports {
 		if silent > 1 && quiet(r) {
 			continue
-		}
-		if r.Status == gates.Skipped && !p.once("skipped gate "+r.Gate+": "+r.Note) {
-			r.Note = ""
 		}
 		parts = append(parts, gateText(runner.GateResult{Gate: r.Gate, Status: r.Status, Note: r.Note, Tests: r.Tests, Findings: len(r.Findings)}, before))
 	}

@@ -116,7 +116,7 @@ func (p *Printer) gated(e runner.Event, b runner.BatchSummary, say say) {
 	}
 	delete(p.again, e.Batch)
 	if len(e.Reports) > 0 {
-		say(ui.Idle, "gates  %s", p.gateLine(e.Reports, b.TestsBefore))
+		say(ui.Idle, "gates  %s", gateLine(e.Reports, b.TestsBefore))
 		for _, r := range e.Reports {
 			for _, said := range saidOf(r) {
 				say(ui.Warn, "%s: %s", r.Gate, said)

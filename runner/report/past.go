@@ -8,26 +8,27 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/story"
 )
 
 // Past holds the history of a run for its report: the failures and the timeline. It reads events one at a time and
 // keeps little of each, because long runs have many large events.
 type Past struct {
 	attempts map[string][]attempt // by batch
-	course   course
+	course   story.Course
 }
 
 // PastOf reads the events of a run, in journal order. It returns the error of the iterator.
 func PastOf(events iter.Seq2[runner.Event, error]) (*Past, error) {
-	p := &Past{attempts: map[string][]attempt{}, course: newCourse()}
+	p := &Past{attempts: map[string][]attempt{}, course: story.NewCourse()}
 	for e, err := range events {
 		if err != nil {
 			return nil, err
 		}
-		p.course.apply(e)
+		p.course.Apply(e)
 		p.attempted(e)
 	}
-	p.course.end()
+	p.course.End()
 	return p, nil
 }
 
@@ -44,7 +45,7 @@ func (p *Past) waited(batch string) string {
 	if p == nil {
 		return ""
 	}
-	if d := p.course.waitedFor(batch); d > 0 {
+	if d := p.course.WaitedFor(batch); d > 0 {
 		return "waited " + ui.Duration(d)
 	}
 	return ""
@@ -55,7 +56,7 @@ func (p *Past) lanes(s runner.Summary) (lanes []lane, total int64) {
 	if p == nil {
 		return nil, 0
 	}
-	return p.course.lanes(s), p.course.total
+	return lanesOf(p.course, s), p.course.Total
 }
 
 // attempted adds an event to its attempt.

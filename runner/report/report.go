@@ -171,7 +171,7 @@ func (f figures) money() string {
 
 // ran reports whether an agent of batch b has finished, so that a cost is expected.
 func ran(b runner.BatchSummary) bool {
-	return b.CostUSD != nil || b.Agent != "" || b.Attempts > 1 || b.Attempts == 1 && settled(b)
+	return b.CostUSD != nil || b.Agent != "" && b.DurationMS > 0 || b.Attempts > 1 || b.Attempts == 1 && settled(b)
 }
 
 func settled(b runner.BatchSummary) bool {

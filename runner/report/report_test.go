@@ -18,6 +18,7 @@ import (
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/story"
 )
 
 var update = flag.Bool("update", false, "write the golden files again")
@@ -65,7 +66,7 @@ func pastOf(events []runner.Event) *Past {
 	return p
 }
 
-func courseOf(events []runner.Event) course { return pastOf(events).course }
+func courseOf(events []runner.Event) story.Course { return pastOf(events).course }
 
 // pageOf is the report of a run as a page.
 func pageOf(s runner.Summary, events []runner.Event) (string, error) {

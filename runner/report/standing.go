@@ -199,6 +199,7 @@ func parking(e runner.Event, now time.Time, zone *time.Location, why string) str
 		if e.Outage {
 			text = "outage"
 		}
+		why = strings.TrimPrefix(why, text+": ")
 		if !e.RetryAt.IsZero() {
 			text = "until " + clock(e.RetryAt, now, zone) + " (" + text + ")"
 		}

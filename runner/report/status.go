@@ -31,9 +31,9 @@ func Status(w io.Writer, runs []Standing, st ui.Style, width int) error {
 
 func status(w io.Writer, s Standing, st ui.Style, width int) error {
 	o := outcomeOf(s.Summary)
-	head := fmt.Sprintf("%s  %s  %s\n", st.Bold(titleOf(s.Summary)), st.Tone(o.tone, st.Icon(o.tone)+" "+o.word),
-		st.Faint("run "+ui.Sanitize(s.Run)+", "+strings.Join(about(s.Summary, decisionOf(s.Summary)), ", ")))
-	if why := s.why(); why != "" {
+	head := fmt.Sprintf("%s  %s\n%s\n", st.Bold(titleOf(s.Summary)), st.Tone(o.tone, st.Icon(o.tone)+" "+o.word),
+		st.Faint("run "+runID(s.Run)+": "+strings.Join(about(s.Summary, decisionOf(s.Summary)), ", ")))
+	if why := s.why(); why != "" && !strings.Contains(o.word, why) {
 		head += st.Tone(o.tone, why) + "\n"
 	}
 	if _, err := io.WriteString(w, head+"\n"); err != nil {
@@ -46,15 +46,25 @@ func status(w io.Writer, s Standing, st ui.Style, width int) error {
 		rows = append(rows, statusRow(s, b, st))
 		rows = append(rows, candidateRows(b, st)...)
 	}
-	if !slices.ContainsFunc(s.Batches, func(b runner.BatchSummary) bool { return b.Routed != "" }) {
-		header = slices.Delete(header, 5, 6)
+	drop := func(column int) {
+		header = slices.Delete(header, column, column+1)
 		for i := range rows {
-			rows[i] = slices.Delete(rows[i], 5, 6)
+			rows[i] = slices.Delete(rows[i], column, column+1)
+		}
+	}
+	for i := len(header) - 1; i > 2; i-- { // what no batch has
+		if !slices.ContainsFunc(rows, func(r []string) bool { return r[i] != none && r[i] != "" }) {
+			drop(i)
+		}
+	}
+	for _, name := range []string{"commit", "tier", "agent", "tests", ">tries"} { // what a narrow terminal can do without
+		if i := slices.Index(header, name); i > 0 && width > 0 && widthWithout(header, rows, title) > width-leastTitle {
+			drop(i)
 		}
 	}
 	room := 48
 	if width > 0 {
-		room = min(room, max(12, width-widthWithout(header, rows, title)))
+		room = min(room, max(leastTitle, width-widthWithout(header, rows, title)))
 	}
 	for _, r := range rows {
 		r[title] = ui.Cut(r[title], room, st.Ellipsis())
@@ -79,6 +89,14 @@ func status(w io.Writer, s Standing, st ui.Style, width int) error {
 	_, err := io.WriteString(w, tail+totals(s.Summary)+"\n")
 	return err
 }
+
+// runID is the beginning of a run's id, which every command takes for the run.
+func runID(id string) string {
+	id = ui.Sanitize(id)
+	return id[:min(len(id), 8)]
+}
+
+const leastTitle = 12 // cells of a title in a narrow table
 
 func statusRow(s Standing, b runner.BatchSummary, st ui.Style) []string {
 	f, _ := s.face(b)
@@ -120,7 +138,7 @@ func candidateRows(b runner.BatchSummary, st ui.Style) [][]string {
 	return rows
 }
 
-// gateMarks are the gates of a batch. Why one was skipped stands below the table, as it is the same for most batches.
+// gateMarks are the gates of a batch that ran. The skipped ones stand below the table.
 func gateMarks(b runner.BatchSummary, st ui.Style) []string {
 	var out []string
 	apart, passed := telling(b.Gates)
@@ -128,9 +146,12 @@ func gateMarks(b runner.BatchSummary, st ui.Style) []string {
 		out = append(out, st.Tone(ui.Good, fmt.Sprintf("%s %d checks", st.Icon(ui.Good), n)))
 	}
 	for _, g := range apart {
+		if g.Status == gates.Skipped {
+			continue
+		}
 		t := toneOf(g.Status)
 		text := st.Icon(t) + " " + ui.Sanitize(g.Gate)
-		if g.Note != "" && t != ui.Good && g.Status != gates.Skipped {
+		if g.Note != "" && t != ui.Good {
 			text += " (" + ui.Cut(ui.Sanitize(g.Note), 40, st.Ellipsis()) + ")"
 		}
 		out = append(out, st.Tone(t, text))
@@ -138,7 +159,7 @@ func gateMarks(b runner.BatchSummary, st ui.Style) []string {
 	return out
 }
 
-// gateNotes says why gates were skipped, each reason once, and what gates warned of, batch by batch.
+// gateNotes lists what gates warned of, batch by batch, and why gates were skipped.
 func gateNotes(s runner.Summary) []string {
 	var out []string
 	for _, b := range s.Batches {
@@ -151,11 +172,24 @@ func gateNotes(s runner.Summary) []string {
 					out = append(out, note)
 				}
 			}
+		}
+	}
+	if skipped := skippedGates(s); len(skipped) > 0 {
+		out = append(out, "gates skipped: "+strings.Join(skipped, " · "))
+	}
+	return out
+}
+
+// skippedGates lists the gates of a run's batches that were skipped, with each reason once.
+func skippedGates(s runner.Summary) []string {
+	var out []string
+	for _, b := range s.Batches {
+		for _, g := range b.Gates {
 			if g.Status != gates.Skipped || g.Note == "" || isPromise(g) {
 				continue
 			}
-			if note := fmt.Sprintf("%s skipped: %s", ui.Sanitize(g.Gate), ui.Sanitize(g.Note)); !slices.Contains(out, note) {
-				out = append(out, note)
+			if text := fmt.Sprintf("%s (%s)", ui.Sanitize(g.Gate), ui.Sanitize(g.Note)); !slices.Contains(out, text) {
+				out = append(out, text)
 			}
 		}
 	}

@@ -166,18 +166,27 @@ func TestScoreText(t *testing.T) {
 	}
 }
 
-// Why a gate was skipped is told once, and again when it is another reason.
-func TestAReasonIsToldOnce(t *testing.T) {
+// The line of the gates leaves out what was skipped. The end of the run lists it, with each reason once.
+func TestSkippedGatesAreListedOnceAtTheEnd(t *testing.T) {
+	skip := func(note string) gates.Report {
+		return gates.Report{Gate: "patterns", Status: gates.Skipped, Note: note}
+	}
+	if got := gateLine([]gates.Report{{Gate: "lint", Status: gates.Pass, Command: "lint"}, skip("install it")}, nil); got != "lint pass" {
+		t.Errorf("the line of the gates is %q", got)
+	}
+	var s runner.Summary
+	for _, note := range []string{"install it", "install it", "it is off"} {
+		s.Batches = append(s.Batches, runner.BatchSummary{Gates: []runner.GateResult{{Gate: "patterns", Status: gates.Skipped, Note: note}}})
+	}
+	if diff := cmp.Diff([]string{"patterns (install it)", "patterns (it is off)"}, skippedGates(s)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A note is told once.
+func TestANoteIsToldOnce(t *testing.T) {
 	var p Printer
-	skip := func(note string) []gates.Report {
-		return []gates.Report{{Gate: "patterns", Status: gates.Skipped, Note: note}}
-	}
 	p.Lines(runner.Event{Kind: runner.Note, Reason: "x"})
-	for i, want := range []string{"patterns skipped (install it)", "patterns skipped", "patterns skipped (it is off)"} {
-		if got := p.gateLine(skip([]string{"install it", "install it", "it is off"}[i]), nil); got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
-	}
 	if n := len(p.Lines(runner.Event{Kind: runner.Note, Reason: "x"})); n != 0 {
 		t.Error("a note is told twice")
 	}
@@ -245,8 +254,8 @@ func TestTheCourseWithoutCommands(t *testing.T) {
 		}
 	}
 	all, some := courseOf(team(t)), courseOf(back)
-	if all.total != some.total {
-		t.Errorf("%d and %d milliseconds", all.total, some.total)
+	if all.Total != some.Total {
+		t.Errorf("%d and %d milliseconds", all.Total, some.Total)
 	}
 	at := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
 	c := courseOf([]runner.Event{
@@ -258,19 +267,11 @@ func TestTheCourseWithoutCommands(t *testing.T) {
 		{Kind: runner.Executed, At: at.Add(9*time.Hour + 3*time.Second), Batch: "b", Command: "b/r1-c0/execute", Outcome: runner.OutcomeOK},
 	})
 	got := []string{}
-	for _, s := range c.spans {
-		got = append(got, fmt.Sprintf("%s %d-%d %s", s.kind, s.from, s.to, s.end))
+	for _, s := range c.Spans {
+		got = append(got, fmt.Sprintf("%s %d-%d %s", s.Kind, s.From, s.To, s.End))
 	}
 	if d := cmp.Diff([]string{"edit 0-2000 cut short", "edit 2000-5000 ended"}, got); d != "" {
 		t.Error(d)
-	}
-}
-
-func TestTicks(t *testing.T) {
-	for d := time.Second; d < 400*time.Hour; d += d/3 + time.Second {
-		if n := d / tickStep(d); n > 9 {
-			t.Errorf("%d ticks in %s", n, d)
-		}
 	}
 }
 

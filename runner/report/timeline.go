@@ -8,6 +8,7 @@ import (
 	"github.com/runplan/runplan/internal/layered"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/story"
 )
 
 // Dimensions of the timeline, in pixels.
@@ -38,7 +39,7 @@ func Timeline(s runner.Summary, past *Past) string {
 		return timelineNames + float64(ms)/float64(total)*(timelineWidth-timelineNames-timelineRight)
 	}
 	bottom := timelineTop + timelineRow*len(lanes)
-	step := tickStep(millis(total))
+	step := story.Tick(millis(total))
 	for at := time.Duration(0); at <= millis(total); at += step {
 		at0 := x(at.Milliseconds())
 		fmt.Fprintf(&b, `<path class="tl-grid" d="M%.1f %dV%d"/><text class="tl-tick" x="%.1f" y="16" text-anchor="middle">%s</text>`+"\n", at0, timelineTop-8, bottom, at0, ui.Duration(at))
@@ -57,17 +58,17 @@ func Timeline(s runner.Summary, past *Past) string {
 		}
 		fmt.Fprintf(&b, `<text class="%s" x="%d" y="%d">%s</text>`+"\n", class, 4+indent, y+timelineRow/2+4, layered.Text(ui.Cut(l.name, 30-indent/7, "…")))
 		for _, sp := range l.spans {
-			for _, on := range sp.early {
+			for _, on := range sp.Early {
 				if from, ok := line[on]; ok {
-					fmt.Fprintf(&b, `<path class="tl-early" d="M%.1f %dV%d" marker-end="url(#tl-tip)"/>`+"\n", x(sp.from)+1, timelineTop+timelineRow*from+timelineRow/2, y+edge(from < i))
+					fmt.Fprintf(&b, `<path class="tl-early" d="M%.1f %dV%d" marker-end="url(#tl-tip)"/>`+"\n", x(sp.From)+1, timelineTop+timelineRow*from+timelineRow/2, y+edge(from < i))
 				}
 			}
 		}
 		for _, sp := range l.spans {
-			bar(&b, s, l, sp, x(sp.from), x(sp.to), y)
+			bar(&b, s, l, sp, x(sp.From), x(sp.To), y)
 		}
 		for _, sp := range l.spans { // marks come last, so that nothing covers them
-			mark(&b, s, l, sp, max(x(sp.to), x(sp.from)+2), y)
+			mark(&b, s, l, sp, max(x(sp.To), x(sp.From)+2), y)
 		}
 	}
 	legend(&b, bottom+22)
@@ -84,23 +85,23 @@ func edge(above bool) int {
 }
 
 // tip returns the tooltip of a span.
-func tip(s runner.Summary, l lane, sp span) string {
-	tip := fmt.Sprintf("%s: %s, %s", l.name, wordOf(sp.kind), ui.Duration(millis(sp.to-sp.from)))
-	if sp.end != ended {
-		tip += ", " + string(sp.end)
+func tip(s runner.Summary, l lane, sp story.Span) string {
+	tip := fmt.Sprintf("%s: %s, %s", l.name, wordOf(sp.Kind), ui.Duration(millis(sp.To-sp.From)))
+	if sp.End != story.Ended {
+		tip += ", " + string(sp.End)
 	}
-	if len(sp.early) > 0 {
-		tip += ", begun on the candidate of " + strings.Join(numbersOf(s, sp.early), ", ")
+	if len(sp.Early) > 0 {
+		tip += ", begun on the candidate of " + strings.Join(numbersOf(s, sp.Early), ", ")
 	}
-	if sp.reason != "" {
-		tip += ": " + ui.Cut(ui.Sanitize(sp.reason), maxLine, "…")
+	if sp.Reason != "" {
+		tip += ": " + ui.Cut(ui.Sanitize(sp.Reason), maxLine, "…")
 	}
 	return layered.Text(tip)
 }
 
-func bar(b *strings.Builder, s runner.Summary, l lane, sp span, from, to float64, y int) {
-	class := "tl-" + sp.kind
-	if sp.end == calledOff || sp.end == cutShort {
+func bar(b *strings.Builder, s runner.Summary, l lane, sp story.Span, from, to float64, y int) {
+	class := "tl-" + sp.Kind
+	if sp.Off() {
 		class += " tl-off"
 	}
 	fmt.Fprintf(b, `<rect class="%s" x="%.1f" y="%d" width="%.1f" height="%d" rx="2"><title>%s</title></rect>`+"\n",
@@ -108,12 +109,12 @@ func bar(b *strings.Builder, s runner.Summary, l lane, sp span, from, to float64
 }
 
 // mark draws how a span ended.
-func mark(b *strings.Builder, s runner.Summary, l lane, sp span, at float64, y int) {
+func mark(b *strings.Builder, s runner.Summary, l lane, sp story.Span, at float64, y int) {
 	top := y + (timelineRow-timelineBar)/2
 	switch {
-	case sp.end == wentBad:
+	case sp.End == story.WentBad:
 		fmt.Fprintf(b, `<path class="tl-bad" d="M%.1f %dV%d"><title>%s</title></path>`+"\n", at, top-3, top+timelineBar+3, tip(s, l, sp))
-	case sp.merged:
+	case sp.Merged:
 		fmt.Fprintf(b, `<path class="tl-merged" d="M%.1f %dl5 5-5 5-5-5z"><title>%s</title></path>`+"\n", at, top+1, layered.Text(l.name+": merged as "+short(l.batch.Commit)))
 	}
 }
@@ -146,21 +147,6 @@ func legend(b *strings.Builder, y int) {
 	text("merged")
 	fmt.Fprintf(b, `<path class="tl-early" d="M%d %dv11" marker-end="url(#tl-tip)"/>`, x+6, y-10)
 	text("early start")
-}
-
-// tickStep returns a round duration of which at most about ten fit in d.
-func tickStep(d time.Duration) time.Duration {
-	for _, s := range []time.Duration{
-		100 * time.Millisecond, 250 * time.Millisecond, 500 * time.Millisecond, time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 15 * time.Second, 30 * time.Second,
-		time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute,
-		time.Hour, 2 * time.Hour, 4 * time.Hour, 8 * time.Hour,
-	} {
-		if d/s <= 9 {
-			return s
-		}
-	}
-	day := 24 * time.Hour
-	return day * max(1, d/(9*day)+1)
 }
 
 // numbersOf returns the numbers of batches.

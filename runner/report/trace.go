@@ -58,7 +58,7 @@ func Trace(w io.Writer, r *trace.Report, st ui.Style, width int) error {
 	t.tasks(r.Tasks)
 	if len(r.Batches) > 0 {
 		t.line("")
-		t.batches(r.Batches)
+		t.batches(r.Status, r.Batches)
 	}
 	if len(r.Requirements) > 0 {
 		t.line("")
@@ -92,7 +92,7 @@ func Answer(w io.Writer, a *trace.Answer, st ui.Style, width int) error {
 	}
 	if len(a.Batches) > 0 {
 		t.line("")
-		t.batches(a.Batches)
+		t.batches(runner.RunStopped, a.Batches)
 	}
 	if len(a.Requirements) > 0 {
 		t.line("")
@@ -163,9 +163,9 @@ func proofWords(x trace.Task) string {
 	return orNone(short(x.Proof.Commit))
 }
 
-func (t *tracer) batches(batches []trace.Batch) {
+func (t *tracer) batches(run runner.RunStatus, batches []trace.Batch) {
 	for _, b := range batches {
-		f := batchFace(b)
+		f := batchFace(run, b)
 		head := fmt.Sprintf("batch %s  %s  %s", ui.Sanitize(b.Number), ui.Sanitize(b.Title), t.tone(f))
 		if text := batchWords(b); text != "" {
 			head += "  " + t.st.Faint(text)
@@ -211,8 +211,8 @@ func (t *tracer) entry(name, text string) {
 	flush()
 }
 
-func batchFace(b trace.Batch) face {
-	return faceOf(runner.Summary{Status: runner.RunStopped}, runner.BatchSummary{Key: b.Key, State: b.State})
+func batchFace(run runner.RunStatus, b trace.Batch) face {
+	return faceOf(runner.Summary{Status: run}, runner.BatchSummary{Key: b.Key, State: b.State})
 }
 
 // batchWords says who did a batch, and in how many attempts.

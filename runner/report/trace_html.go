@@ -116,7 +116,7 @@ func traceViewOf(r *trace.Report) traceView {
 }
 
 func traceBatchOf(r *trace.Report, b trace.Batch) traceBatch {
-	f := batchFace(b)
+	f := batchFace(r.Status, b)
 	out := traceBatch{Number: ui.Sanitize(b.Number), Title: ui.Sanitize(b.Title), State: f.word, Tone: string(f.tone), Icon: ui.Style{}.Icon(f.tone)}
 	for _, e := range batchEntries(b, 0, 0) {
 		switch e.Name {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/trace"
 )
 
@@ -19,7 +20,7 @@ func TraceMarkdown(r *trace.Report) string {
 		fmt.Fprintf(&b, "\n%s\n", md(undoneWords(r)))
 	}
 	markdownTasks(&b, r.Tasks)
-	markdownBatches(&b, r.Batches)
+	markdownBatches(&b, r.Status, r.Batches)
 	markdownRequirements(&b, r.Requirements)
 	head := "\n## What does not fit together\n\n"
 	tell := func(text string) {
@@ -56,7 +57,7 @@ func AnswerMarkdown(a *trace.Answer) string {
 		fmt.Fprintf(&b, "\n%s\n", md(a.Note))
 	}
 	markdownTasks(&b, a.Tasks)
-	markdownBatches(&b, a.Batches)
+	markdownBatches(&b, runner.RunStopped, a.Batches)
 	markdownRequirements(&b, a.Requirements)
 	markdownDrift(&b, a.Drift)
 	return b.String()
@@ -75,13 +76,13 @@ func markdownTasks(b *strings.Builder, tasks []trace.Task) {
 
 func toneWords(f face) string { return ui.Style{}.Icon(f.tone) + " " + md(f.word) }
 
-func markdownBatches(b *strings.Builder, batches []trace.Batch) {
+func markdownBatches(b *strings.Builder, run runner.RunStatus, batches []trace.Batch) {
 	if len(batches) == 0 {
 		return
 	}
 	b.WriteString("\n## Batches\n")
 	for _, x := range batches {
-		fmt.Fprintf(b, "\n**%s %s**: %s\n\n", md(x.Number), md(x.Title), toneWords(batchFace(x)))
+		fmt.Fprintf(b, "\n**%s %s**: %s\n\n", md(x.Number), md(x.Title), toneWords(batchFace(run, x)))
 		for _, e := range batchEntries(x, len(x.Files), len(x.NewTests)) {
 			fmt.Fprintf(b, "- %s: %s\n", md(e.Name), md(e.Value))
 		}

@@ -88,7 +88,7 @@ func upwardNames() []place {
 			".mocharc.js", ".mocharc.cjs", ".mocharc.json", ".mocharc.jsonc", ".mocharc.yml", ".mocharc.yaml", ".swcrc", ".browserslistrc", "postcss.config.js", "postcss.config.cjs"}},
 		{"node linters", "which rules apply", plain, []string{
 			".eslintrc", ".eslintrc.js", ".eslintrc.cjs", ".eslintrc.json", ".eslintrc.yml", ".eslintrc.yaml", "eslint.config.js", "eslint.config.mjs", "eslint.config.cjs",
-			"eslint.config.ts", "eslint.config.mts", "eslint.config.cts", ".prettierrc", ".prettierrc.json", ".prettierrc.js", ".prettierrc.yaml", "prettier.config.js", "biome.json", "biome.jsonc"}},
+			"eslint.config.ts", "eslint.config.mts", "eslint.config.cts", ".prettierrc", ".prettierrc.json", ".prettierrc.js", ".prettierrc.yaml", "prettier.config.js", "biome.json", "biome.jsonc", ".biome.json", ".biome.jsonc"}},
 		{"python", "plugins and options of tests and linters", plain, []string{
 			"pytest.ini", ".pytest.ini", "pytest.toml", "conftest.py", "tox.ini", "setup.cfg", "setup.py", "pyproject.toml", ".coveragerc", "ruff.toml", ".ruff.toml", ".flake8", "mypy.ini", ".mypy.ini",
 			".pylintrc", "pylintrc", "pylintrc.toml", ".pylintrc.toml", "pyrightconfig.json", ".isort.cfg", ".style.yapf"}},

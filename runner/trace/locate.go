@@ -3,7 +3,6 @@ package trace
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -192,18 +191,6 @@ func number(s string) *int {
 }
 
 func short(hash string) string { return hash[:min(len(hash), 9)] }
-
-// Runs lists the runs that a report has proofs of, the traced one first.
-func (r *Report) Runs() []string {
-	seen := map[string]bool{r.Run: true}
-	for _, t := range r.Tasks {
-		if t.Proof != nil {
-			seen[t.Proof.Run] = true
-		}
-	}
-	delete(seen, r.Run)
-	return append([]string{r.Run}, slices.Sorted(maps.Keys(seen))...)
-}
 
 // merged reports whether the batch was merged.
 func (b Batch) merged() bool { return b.State == string(runner.Passed) }

@@ -20,6 +20,7 @@ import (
 	"github.com/runplan/runplan/temporal/connect"
 	"github.com/runplan/runplan/temporal/flow"
 	"github.com/runplan/runplan/temporal/host"
+	"github.com/runplan/runplan/temporal/shared"
 )
 
 // Engine runs plans on Temporal.
@@ -37,8 +38,8 @@ type Engine struct {
 var _ runner.Engine = (*Engine)(nil)
 
 // sharedRepo returns the shared repository of a run.
-func (e *Engine) sharedRepo(run, branch string) *local.SharedRepo {
-	return &local.SharedRepo{Repo: e.Repo, Layout: e.Layout, Remote: e.Remote, Prefix: e.Prefix, Run: run, Branch: branch}
+func (e *Engine) sharedRepo(run, branch string) *shared.SharedRepo {
+	return &shared.SharedRepo{Repo: e.Repo, Layout: e.Layout, Remote: e.Remote, Prefix: e.Prefix, Run: run, Branch: branch}
 }
 
 // Start starts or resumes a run, and follows it until it ends or stops.
@@ -106,14 +107,14 @@ func (e *Engine) Live(ctx context.Context, run string) (bool, error) {
 }
 
 // offer pushes the plan and the configuration to the shared repository.
-func (e *Engine) offer(ctx context.Context, d *local.SharedRepo, info runner.Info) error {
+func (e *Engine) offer(ctx context.Context, d *shared.SharedRepo, info runner.Info) error {
 	about, err := json.Marshal(info)
 	if err != nil {
 		return err
 	}
-	files := map[string][]byte{local.OfferedPlan: e.PlanText, local.OfferedInfo: about}
+	files := map[string][]byte{shared.OfferedPlan: e.PlanText, shared.OfferedInfo: about}
 	if e.ConfigText != nil {
-		files[local.OfferedConfig] = e.ConfigText
+		files[shared.OfferedConfig] = e.ConfigText
 	}
 	return d.Offer(ctx, info.Base, files)
 }
@@ -153,7 +154,7 @@ func fits(in flow.Input) error {
 }
 
 // reconcile copies the longer of the local and the shared journal over the shorter one.
-func (e *Engine) reconcile(ctx context.Context, d *local.SharedRepo, m *local.Mirror) error {
+func (e *Engine) reconcile(ctx context.Context, d *shared.SharedRepo, m *local.Mirror) error {
 	kept, err := d.Journal(ctx)
 	if err != nil {
 		kept = nil // it was never stored: the workflow was ended from outside
@@ -186,7 +187,7 @@ const (
 const patience = 30 * time.Second
 
 // follow copies the events of a run into the local journal until the run ends. since is the last earlier event.
-func (e *Engine) follow(ctx context.Context, d *local.SharedRepo, m *local.Mirror, since int) (runner.Result, error) {
+func (e *Engine) follow(ctx context.Context, d *shared.SharedRepo, m *local.Mirror, since int) (runner.Result, error) {
 	free := context.WithoutCancel(ctx)
 	interrupted := ctx.Done()
 	var told string
@@ -230,7 +231,7 @@ func (e *Engine) follow(ctx context.Context, d *local.SharedRepo, m *local.Mirro
 }
 
 // bring copies new events into the local journal, and returns the last one and their number.
-func (e *Engine) bring(ctx context.Context, d *local.SharedRepo, m *local.Mirror) (last runner.Event, n int, err error) {
+func (e *Engine) bring(ctx context.Context, d *shared.SharedRepo, m *local.Mirror) (last runner.Event, n int, err error) {
 	for {
 		p, err := host.Events(ctx, e.Client, d.Run, m.Seq()+1)
 		if err != nil || len(p.Events) == 0 {

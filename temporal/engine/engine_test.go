@@ -25,6 +25,7 @@ import (
 	"github.com/runplan/runplan/runner/local"
 	"github.com/runplan/runplan/temporal/connect"
 	"github.com/runplan/runplan/temporal/flow"
+	"github.com/runplan/runplan/temporal/shared"
 	"github.com/runplan/runplan/temporal/teamtest"
 )
 
@@ -444,7 +445,7 @@ func TestLeftoversAskWhetherARunIsAtWork(t *testing.T) {
 // why.
 func TestUnderWay(t *testing.T) {
 	c := newCheckout(t)
-	details, err := c.Coding.Data.ToPayloads(local.Pushed{Ref: "refs/runplan/r/done/7", Commit: "0123456789"})
+	details, err := c.Coding.Data.ToPayloads(shared.Pushed{Ref: "refs/runplan/r/done/7", Commit: "0123456789"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,8 +12,8 @@ import (
 	"go.temporal.io/api/serviceerror"
 	workflowpb "go.temporal.io/api/workflow/v1"
 
-	"github.com/runplan/runplan/runner/local"
 	"github.com/runplan/runplan/temporal/flow"
+	"github.com/runplan/runplan/temporal/shared"
 )
 
 // UnderWay says in a line for each command of a run that is out which worker has it, when that was heard of last, and what
@@ -59,7 +59,7 @@ func (e *Engine) standing(p *workflowpb.PendingActivityInfo) string {
 }
 
 // pushed reads what a worker says with its heartbeats.
-func (e *Engine) pushed(details *commonpb.Payloads) (p local.Pushed, ok bool) {
+func (e *Engine) pushed(details *commonpb.Payloads) (p shared.Pushed, ok bool) {
 	if details == nil {
 		return p, false
 	}

@@ -16,7 +16,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/runplan/runplan/runner"
-	"github.com/runplan/runplan/runner/local"
+	"github.com/runplan/runplan/temporal/shared"
 )
 
 // Fixed names for Temporal: the name of a Go function could change, and a replay would then fail.
@@ -153,7 +153,7 @@ type job struct {
 
 type result struct {
 	*job
-	local.Done
+	shared.Done
 }
 
 // Run is the workflow of a run.

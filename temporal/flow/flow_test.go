@@ -17,7 +17,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/runplan/runplan/runner"
-	"github.com/runplan/runplan/runner/local"
+	"github.com/runplan/runplan/temporal/shared"
 )
 
 // script gives the outcome of commands by id; all others succeed.
@@ -31,7 +31,7 @@ type play struct {
 	first []bool // of the calls: nobody was given it before
 }
 
-func (p *play) perform(c runner.Command) local.Done {
+func (p *play) perform(c runner.Command) shared.Done {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.calls = append(p.calls, c.ID)
@@ -46,7 +46,7 @@ func (p *play) perform(c runner.Command) local.Done {
 			e.Commit = c.Commit
 		}
 	}
-	return local.Done{Command: c.ID, Event: c.Report(e)}
+	return shared.Done{Command: c.ID, Event: c.Report(e)}
 }
 
 // environment registers the play in place of hosts.
@@ -55,9 +55,9 @@ func environment(p *play, kept *[]runner.Event) *testsuite.TestWorkflowEnvironme
 	env := s.NewTestWorkflowEnvironment()
 	env.RegisterWorkflowWithOptions(Run, workflow.RegisterOptions{Name: RunWorkflow})
 	register := func(name string, f any) { env.RegisterActivityWithOptions(f, activity.RegisterOptions{Name: name}) }
-	register(PerformActivity, func(_ context.Context, t Task) (local.Done, error) {
+	register(PerformActivity, func(_ context.Context, t Task) (shared.Done, error) {
 		if t.Seq == 0 {
-			return local.Done{}, errors.New("a command that no event handed out")
+			return shared.Done{}, errors.New("a command that no event handed out")
 		}
 		d := p.perform(t.Command)
 		p.first = append(p.first, t.First)
@@ -252,9 +252,9 @@ func TestACancelStopsAndSaysSo(t *testing.T) {
 	p := &play{}
 	var kept []runner.Event
 	env := environment(p, &kept)
-	env.OnActivity(PerformActivity, mock.Anything, mock.Anything).Return(func(ctx context.Context, task Task) (local.Done, error) {
+	env.OnActivity(PerformActivity, mock.Anything, mock.Anything).Return(func(ctx context.Context, task Task) (shared.Done, error) {
 		<-ctx.Done()
-		return local.Done{Command: task.Command.ID, Event: task.Command.Report(runner.Event{Outcome: runner.OutcomeCancelled, Reason: "stopped while it was in progress"})}, nil
+		return shared.Done{Command: task.Command.ID, Event: task.Command.Report(runner.Event{Outcome: runner.OutcomeCancelled, Reason: "stopped while it was in progress"})}, nil
 	})
 	i := three()
 	env.RegisterDelayedCallback(env.CancelWorkflow, time.Second)

@@ -9,7 +9,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/runplan/runplan/runner"
-	"github.com/runplan/runplan/runner/local"
+	"github.com/runplan/runplan/temporal/shared"
 )
 
 // start starts a command. A place has one command at a time: the next one waits until the last has left the place.
@@ -40,9 +40,9 @@ func (r *run) start(c runner.Command) {
 
 // perform performs a command and returns its result as an event. It waits in the coroutine of free; ctx is the
 // context that cancels the command.
-func (r *run) perform(free, ctx workflow.Context, j *job) local.Done {
+func (r *run) perform(free, ctx workflow.Context, j *job) shared.Done {
 	c := j.Command
-	d := local.Done{Command: c.ID}
+	d := shared.Done{Command: c.ID}
 	var err error
 	switch {
 	case c.Kind == runner.Ask:
@@ -109,8 +109,8 @@ type Landing struct {
 
 // queued performs a landing through the merge queue of the target branch. It cannot be cancelled: after its push
 // it has landed.
-func (r *run) queued(free workflow.Context, j *job) (local.Done, error) {
-	var d local.Done
+func (r *run) queued(free workflow.Context, j *job) (shared.Done, error) {
+	var d shared.Done
 	signal := fmt.Sprintf("landed/%d", j.seq)
 	l := Landing{Task{Run: r.Run, Seq: j.seq, Command: j.Command}, r.Options, workflow.GetInfo(free).WorkflowExecution.ID, signal}
 	if err := workflow.ExecuteActivity(r.brief("ask the merge queue"), EnqueueActivity, l).Get(free, nil); err != nil {
@@ -171,10 +171,10 @@ func MergeQueue(ctx workflow.Context, w Waiting) error {
 		}
 		l := w.Landings[0]
 		w.Landings = w.Landings[1:]
-		var d local.Done
+		var d shared.Done
 		actx := workflow.WithActivityOptions(ctx, commandOptions(l.Options, l.Task.Command, l.Task.Seq))
 		if err := workflow.ExecuteActivity(actx, PerformActivity, l.Task).Get(ctx, &d); err != nil {
-			d = local.Done{Command: l.Task.Command.ID, Event: failure(l.Task.Command, err)}
+			d = shared.Done{Command: l.Task.Command.ID, Event: failure(l.Task.Command, err)}
 		}
 		// A run that no longer exists cannot receive the result; ignore that.
 		_ = workflow.SignalExternalWorkflow(ctx, l.ReplyTo, "", l.Signal, d).Get(ctx, nil)

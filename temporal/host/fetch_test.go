@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/runplan/runplan/runner"
-	"github.com/runplan/runplan/runner/local"
+	"github.com/runplan/runplan/temporal/shared"
 )
 
 // A worker that does all of a run by itself fetches once. It fetches again where others did something, or where somebody may
@@ -17,7 +17,7 @@ func TestAWorkerFetchesWhatOthersDid(t *testing.T) {
 		t.Fatal(err)
 	}
 	perform := func(seq int, first bool) error {
-		_, err := w.Perform(t.Context(), local.Order{Seq: seq, Command: land(seq).Command, First: first}, func(local.Pushed) {})
+		_, err := w.Perform(t.Context(), shared.Order{Seq: seq, Command: land(seq).Command, First: first}, func(shared.Pushed) {})
 		return err
 	}
 	if err := perform(101, true); err != nil {

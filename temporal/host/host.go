@@ -1,5 +1,5 @@
 // Package host runs the Temporal activities of runs on this machine. The activities are thin wrappers of
-// [local.Worker].
+// [shared.Worker].
 package host
 
 import (
@@ -17,8 +17,8 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/runplan/runplan/runner"
-	"github.com/runplan/runplan/runner/local"
 	"github.com/runplan/runplan/temporal/flow"
+	"github.com/runplan/runplan/temporal/shared"
 )
 
 // Host works for any number of runs.
@@ -28,7 +28,7 @@ type Host struct {
 
 	// Open prepares a clone and a worker for a run; closed releases them. An error that wraps a [Refusal] is
 	// final.
-	Open func(ctx context.Context, run string) (w *local.Worker, closed func(), err error)
+	Open func(ctx context.Context, run string) (w *shared.Worker, closed func(), err error)
 	// Rest is how long an idle run stays open; 0 is [DefaultRest].
 	Rest time.Duration
 
@@ -94,12 +94,12 @@ func Register(r Registry, h *Host) {
 }
 
 // Perform performs one command.
-func (h *Host) Perform(ctx context.Context, t flow.Task) (local.Done, error) {
+func (h *Host) Perform(ctx context.Context, t flow.Task) (shared.Done, error) {
 	p := beat(ctx)
 	defer p.stop()
 	w, leave, err := h.enter(ctx, t.Run, t.Seq)
 	if err != nil {
-		return local.Done{}, told(ctx, err, hidden)
+		return shared.Done{}, told(ctx, err, hidden)
 	}
 	defer func() {
 		if ctx.Err() == nil {
@@ -109,7 +109,7 @@ func (h *Host) Perform(ctx context.Context, t flow.Task) (local.Done, error) {
 		go func() { leave(h.stopped(ctx, t.Run, t.Seq)) }() // the caller does not wait for the cleanup
 	}()
 	first := t.First && activity.GetInfo(ctx).Attempt == 1
-	d, err := w.Perform(ctx, local.Order{Seq: t.Seq, Command: t.Command, First: first, Last: p.last}, p.mark)
+	d, err := w.Perform(ctx, shared.Order{Seq: t.Seq, Command: t.Command, First: first, Last: p.last}, p.mark)
 	if err == nil && d.Event.Outcome == runner.OutcomeCancelled && !calledOff(ctx) {
 		err = errors.New("it was stopped here, though the run had not asked for that")
 	}
@@ -117,7 +117,7 @@ func (h *Host) Perform(ctx context.Context, t flow.Task) (local.Done, error) {
 		err = fits(d)
 	}
 	if err != nil {
-		return local.Done{}, told(ctx, err, w.Redacted)
+		return shared.Done{}, told(ctx, err, w.Redacted)
 	}
 	return d, nil
 }
@@ -127,7 +127,7 @@ func (h *Host) Perform(ctx context.Context, t flow.Task) (local.Done, error) {
 func calledOff(ctx context.Context) bool { return temporal.IsCanceledError(context.Cause(ctx)) }
 
 // fits rejects a result that is too large for the workflow history: contents belong in git.
-func fits(d local.Done) error {
+func fits(d shared.Done) error {
 	body, err := json.Marshal(d)
 	if err == nil && len(body) > runner.MaxMessage {
 		err = &Refusal{fmt.Errorf("the report on %s takes %d bytes, at most %d are allowed", d.Command, len(body), runner.MaxMessage)}

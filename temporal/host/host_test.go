@@ -22,6 +22,7 @@ import (
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/local"
 	"github.com/runplan/runplan/temporal/flow"
+	"github.com/runplan/runplan/temporal/shared"
 	"github.com/runplan/runplan/temporal/teamtest"
 )
 
@@ -42,7 +43,7 @@ type bench struct {
 	service    *mocks.Client
 	config     local.Config
 	info       runner.Info
-	sharedRepo *local.SharedRepo
+	sharedRepo *shared.SharedRepo
 	events     []runner.Event
 	opened     atomic.Int32
 	closed     atomic.Int32
@@ -59,9 +60,9 @@ func newBench(t *testing.T) *bench {
 		t.Fatal(err)
 	}
 	b.events = teamtest.Journal(t, b.info, runner.Event{Outcome: runner.OutcomeOK})
-	b.Host = &Host{Client: b.service, Queue: "q", Open: func(ctx context.Context, run string) (*local.Worker, func(), error) {
+	b.Host = &Host{Client: b.service, Queue: "q", Open: func(ctx context.Context, run string) (*shared.Worker, func(), error) {
 		b.opened.Add(1)
-		w, err := local.NewWorker(context.WithoutCancel(ctx), b.config, run, b.info, b.sharedRepo)
+		w, err := shared.NewWorker(context.WithoutCancel(ctx), b.config, run, b.info, b.sharedRepo)
 		return w, func() { b.closed.Add(1) }, err
 	}}
 	t.Cleanup(b.close)
@@ -120,7 +121,7 @@ func eventually(t *testing.T, what string, is func() bool) {
 // A command is carried out once; a second try has the report from where the first one put it.
 func TestACommandIsReportedOnce(t *testing.T) {
 	b := newBench(t).answers()
-	var done [2]local.Done
+	var done [2]shared.Done
 	for i := range done {
 		v, err := b.call(nil, b.Perform, land(1))
 		if err == nil {
@@ -156,8 +157,8 @@ func TestWhatATryIsToldOfTheOneBefore(t *testing.T) {
 		t.Errorf("a try that was told: %v", err)
 	}
 	for name, told := range map[string]any{
-		"nothing": local.Pushed{}, "another step": local.Pushed{Ref: "refs/runplan/" + run + "/done/2", Commit: last.Commit},
-		"a commit that is not here": local.Pushed{Ref: last.Ref, Commit: strings.Repeat("0", 40)}, "what another build tells": "something else",
+		"nothing": shared.Pushed{}, "another step": shared.Pushed{Ref: "refs/runplan/" + run + "/done/2", Commit: last.Commit},
+		"a commit that is not here": shared.Pushed{Ref: last.Ref, Commit: strings.Repeat("0", 40)}, "what another build tells": "something else",
 	} {
 		if err := again(told); err == nil {
 			t.Errorf("a try that was told %s did not run into the shared repository", name)
@@ -178,7 +179,7 @@ func TestWhatAnotherTryCannotCure(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
-			b.Open = func(context.Context, string) (*local.Worker, func(), error) { return nil, nil, tt.err }
+			b.Open = func(context.Context, string) (*shared.Worker, func(), error) { return nil, nil, tt.err }
 			for what, call := range map[string]func() error{
 				"perform":  func() error { _, err := b.call(nil, b.Perform, land(1)); return err },
 				"standing": func() error { _, err := b.call(nil, b.Standing, flow.From{Run: run}); return err },
@@ -202,7 +203,7 @@ func TestWhatAnotherTryCannotCure(t *testing.T) {
 		}
 	})
 	t.Run("a report that is too large", func(t *testing.T) {
-		err := told(t.Context(), fits(local.Done{Command: "1/r1-c0/gate", Notes: []string{strings.Repeat("x", runner.MaxMessage)}}), hidden)
+		err := told(t.Context(), fits(shared.Done{Command: "1/r1-c0/gate", Notes: []string{strings.Repeat("x", runner.MaxMessage)}}), hidden)
 		var app *temporal.ApplicationError
 		if !errors.As(err, &app) || !app.NonRetryable() || !strings.Contains(err.Error(), "1/r1-c0/gate") {
 			t.Errorf("%v", err)

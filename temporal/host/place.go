@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/runner"
-	"github.com/runplan/runplan/runner/local"
+	"github.com/runplan/runplan/temporal/shared"
 )
 
 // DefaultRest limits how long an idle run stays open. Reopening costs more than keeping it open. But background
@@ -18,7 +18,7 @@ const DefaultRest = 10 * time.Minute
 // place is one open run on this host.
 type place struct {
 	mu     sync.Mutex // held while the run is opened or closed, and while events are fetched
-	worker *local.Worker
+	worker *shared.Worker
 	closed func()
 
 	atWork int         // number of activities; guarded by the host's lock
@@ -28,7 +28,7 @@ type place struct {
 
 // enter opens a run, or reuses the open one, and fetches its events up to seq. The run stays open until leave, and
 // for the rest time after that; with over it closes at once.
-func (h *Host) enter(ctx context.Context, run string, seq int) (w *local.Worker, leave func(over bool), err error) {
+func (h *Host) enter(ctx context.Context, run string, seq int) (w *shared.Worker, leave func(over bool), err error) {
 	h.mu.Lock()
 	if h.runs == nil {
 		h.runs = map[string]*place{}

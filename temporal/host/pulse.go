@@ -7,32 +7,32 @@ import (
 
 	"go.temporal.io/sdk/activity"
 
-	"github.com/runplan/runplan/runner/local"
+	"github.com/runplan/runplan/temporal/shared"
 )
 
 // pulse sends heartbeats to the server, so that a host with a silent agent does not count as dead. Each heartbeat
 // contains the last pushed step, for people and for the next try. Work that ends before the first heartbeat sends
 // none, because each one is a write on the server.
 type pulse struct {
-	last local.Pushed // of the try before
-	tell func(local.Pushed)
+	last shared.Pushed // of the try before
+	tell func(shared.Pushed)
 	done chan struct{}
 
 	mu  sync.Mutex
-	now local.Pushed
+	now shared.Pushed
 }
 
 // beat begins to beat for an activity.
 func beat(ctx context.Context) *pulse {
-	var last local.Pushed
+	var last shared.Pushed
 	if activity.HasHeartbeatDetails(ctx) {
 		_ = activity.GetHeartbeatDetails(ctx, &last) // of another build, it may be something else: git knows better
 	}
-	return newPulse(last, activity.GetInfo(ctx).HeartbeatTimeout/4, func(s local.Pushed) { activity.RecordHeartbeat(ctx, s) })
+	return newPulse(last, activity.GetInfo(ctx).HeartbeatTimeout/4, func(s shared.Pushed) { activity.RecordHeartbeat(ctx, s) })
 }
 
 // newPulse begins to beat every so often, if that is more than nothing.
-func newPulse(last local.Pushed, every time.Duration, tell func(local.Pushed)) *pulse {
+func newPulse(last shared.Pushed, every time.Duration, tell func(shared.Pushed)) *pulse {
 	p := &pulse{last: last, now: last, tell: tell, done: make(chan struct{})}
 	if every <= 0 {
 		return p
@@ -60,7 +60,7 @@ func (p *pulse) once() {
 }
 
 // mark takes note of a step that was pushed.
-func (p *pulse) mark(s local.Pushed) {
+func (p *pulse) mark(s shared.Pushed) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.now = s

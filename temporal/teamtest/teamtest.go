@@ -17,6 +17,7 @@ import (
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/local"
+	"github.com/runplan/runplan/temporal/shared"
 )
 
 // Run is the run that the tests speak of.
@@ -104,8 +105,8 @@ func (m *Team) Clone(t *testing.T, name string) (local.Config, runner.Info) {
 }
 
 // SharedRepo is the shared repository as a clone reaches it.
-func SharedRepo(c local.Config, i runner.Info) *local.SharedRepo {
-	return &local.SharedRepo{Repo: c.Repo, Layout: c.Layout, Remote: "origin", Prefix: local.EvidencePrefix, Run: Run, Branch: i.Branch}
+func SharedRepo(c local.Config, i runner.Info) *shared.SharedRepo {
+	return &shared.SharedRepo{Repo: c.Repo, Layout: c.Layout, Remote: "origin", Prefix: local.EvidencePrefix, Run: Run, Branch: i.Branch}
 }
 
 // Journal is that of a run which began and then ended so.

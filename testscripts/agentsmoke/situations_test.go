@@ -304,8 +304,8 @@ func work() []situation {
 		{name: "silence", script: always(turn{how: "hang"}), args: []string{"--idle-timeout", "15s"}, want: failed("timed_out", "idle limit reached"), resume: []string{"--idle-timeout", "3m"}},
 		{name: "time limit of the attempt", script: always(turn{does: "more", wait: time.Second}), args: []string{"--agent-timeout", "25s"}, want: failed("timed_out", "time limit reached"), resume: []string{"--agent-timeout", "3m"}},
 		{
-			name: "money limit within the attempt", script: always(turn{does: "more"}), args: []string{"--max-cost", "0.01", "--max-attempts", "3"}, prices: true,
-			want: want{exit: 4, outcome: "failed", words: []string{"runaway attempt: it cost $0.0", "the cost limit of $0.01"}, tries: 1, tokens: true}, resume: []string{"--max-cost", "0"},
+			name: "money limit within the attempt", script: always(turn{does: "more"}), args: []string{"--max-cost", "0.005", "--max-attempts", "3"}, prices: true,
+			want: want{exit: 4, outcome: "failed", words: []string{"runaway attempt: it cost $0.0", "the cost limit of $0.0050"}, tries: 1, tokens: true}, resume: []string{"--max-cost", "0"},
 			not: map[string]string{"codex": "it prints tokens only at its end", "gemini": "it prints tokens only at its end"},
 		},
 		{name: "Ctrl-C", script: always(turn{does: "more", wait: time.Second}), ctrlC: 12 * time.Second, want: want{exit: 130, outcome: "cancelled", words: []string{"runplan resume"}}},

@@ -81,14 +81,21 @@ depends_on: 3, 4, 5, 6
 Write src/part7.txt.
 `
 
+// limitedAgent is an agent that has used up its plan.
+const limitedAgent = `
+[agents.limited]
+preset = "claude"
+command = ["bash", "-c", "cat >/dev/null; echo '{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":true,\"api_error_status\":429,\"num_turns\":1,\"result\":\"API Error: 429 rate limit\",\"total_cost_usd\":0,\"usage\":{\"input_tokens\":1,\"output_tokens\":1}}'; exit 1"]
+`
+
 // receiptsPlan is a plan whose third batch fails: the agent leaves something open in it.
 const receiptsPlan = "---\nparallel_safe: true\n---\n# Receipts\n\n## Batch 1: Number them\n\nWrite src/part1.txt.\n\n## Batch 2: Keep them\n\nWrite src/part2.txt.\n\n## Batch 3: Print them\n\nWrite src/part3.txt.\n"
 
 // shop is a project with a run that shows much at once: merged, failed and sampled, running, and waiting for a person.
 func shop(t *testing.T) (*project, *started, page) {
 	t.Helper()
-	p := newProject(t, shopConfig, shopAgent, map[string]string{
-		"plan.md": shopPlan, "receipts.md": receiptsPlan, "orders/orders.go": "// Package orders takes orders.\npackage orders\n",
+	p := newProject(t, limitedAgent+shopConfig, shopAgent, map[string]string{
+		"plan.md": shopPlan, "receipts.md": receiptsPlan, "orders.md": "# Old orders\n\n## Batch 1: Import them\n\nWrite src/part1.txt.\n", "orders/orders.go": "// Package orders takes orders.\npackage orders\n",
 		"knowledge/blueprints/candidates/orders.yaml": ordersBlueprint,
 	})
 	p.queue()
@@ -149,6 +156,18 @@ func TestScreenshots(t *testing.T) {
 	b.follow("Back, change nothing")
 	b.follow("3 Print")
 	b.picture("batch-failed")
+	limited := p.start("run", "--plain", "--agent", "limited", "--on-limit", "wait", "orders.md")
+	b.follow("Runs")
+	b.follow("Old orders")
+	b.reads("paused")
+	b.picture("run-limit")
+	p.do(0, "cancel")
+	p.wait(limited)
+	b.reads("interrupted")
+	b.picture("run-cancelled")
+	p.do(0, "discard", "orders.md")
+	b.reads("discarded")
+	b.picture("run-discarded")
 	b.follow("Runs")
 	b.picture("runs")
 	b.follow("Learning")

@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/runplan/runplan/internal/scratch"
+	"github.com/runplan/runplan/tools/scratch"
 )
 
 // result is the result of a case.

@@ -25,7 +25,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/runplan/runplan/internal/scratch"
+	"github.com/runplan/runplan/tools/scratch"
 )
 
 // options holds the values of the flags.

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/runplan/runplan/internal/scratch"
+	"github.com/runplan/runplan/tools/scratch"
 )
 
 // place is the folder of one case: home, repository, agent, and what the run prints.

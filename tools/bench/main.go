@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/runplan/runplan/internal/scratch"
+	"github.com/runplan/runplan/tools/scratch"
 )
 
 func main() {

@@ -159,9 +159,9 @@ func (r *release) binaries(ctx context.Context) error {
 
 // build builds the program for a target: static, without symbols, with version, commit and date in it.
 func (r *release) build(ctx context.Context, t target, to, tags string) error {
-	const app = "github.com/runplan/runplan/cmd/runplan/app."
-	flags := fmt.Sprintf("-s -w -buildid= -X %[1]sreleaseVersion=v%[2]s -X %[1]sreleaseCommit=%[3]s -X %[1]sreleaseDate=%[4]s",
-		app, r.version, r.commit, r.date.Format(time.RFC3339))
+	const cli = "github.com/runplan/runplan/internal/cli."
+	flags := fmt.Sprintf("-s -w -buildid= -X %[1]sreleaseVersion=v%[2]s -X %[1]sreleaseCommit=%[3]s -X %[1]sReleaseDate=%[4]s",
+		cli, r.version, r.commit, r.date.Format(time.RFC3339))
 	return command(ctx, []string{"CGO_ENABLED=0", "GOOS=" + t.os, "GOARCH=" + t.arch}, "go", "build", "-trimpath", "-buildvcs=false",
 		"-ldflags", flags, "-gcflags=all=-l", "-tags", tags, "-o", to, "./cmd/runplan") // without inlining it is a tenth smaller
 }

@@ -20,7 +20,7 @@ ralphex|umputun/ralphex|7c3eec5|5664bb7 3683b4e 0eb8238|docs/plans/20260322-comm
 itsdangerous|pallets/itsdangerous|4bb03cd^|4bb03cd||venv pytest freezegun|
 markupsafe|pallets/markupsafe|8cb1691^|8cb1691||venv pytest|
 p-queue|sindresorhus/p-queue|9efde42^|9efde42||npm install --no-audit --no-fund|
-openspec|Fission-AI/OpenSpec|804427b6^|804427b6:src 804427b6:test|openspec/changes/suppress-telemetry-notice-in-json/tasks.md|npx -y pnpm@9.15.9 install --frozen-lockfile|
+openspec|Fission-AI/OpenSpec|804427b6^|804427b6:src 804427b6:test|openspec/changes/suppress-telemetry-notice-in-json/tasks.md|with_pnpm pnpm install --frozen-lockfile|
 superpowers|obra/superpowers|c6fa27e3|87e4050d 28882fcb ebdd4ec6|docs/superpowers/plans/2026-07-15-sdd-fix-loop-redesign.md|true|--to 3
 heck|withoutboats/heck|df22272^|df22272||true|
 hexyl|sharkdp/hexyl|2e26437^|2e26437||cargo fetch|
@@ -35,6 +35,13 @@ venv() {
 	python3 -m venv --system-site-packages .venv || return 1
 	.venv/bin/python -c "import ${*/%/, }pip" 2>/dev/null || .venv/bin/pip install -q "$@" || return 1
 	echo "$PWD/src" >"$(echo .venv/lib/python3*/site-packages)/project.pth"
+}
+
+# with_pnpm COMMAND…: puts pnpm beside the agent, where it is not installed, and runs the command.
+with_pnpm() {
+	command -v pnpm || npm install --no-audit --no-fund --prefix "$folder/tools" pnpm@9.15.9 || return 1
+	[ ! -e "$folder/tools/node_modules/.bin/pnpm" ] || ln -sf "$folder/tools/node_modules/.bin/pnpm" "$folder/bin/pnpm"
+	PATH=$folder/bin:$PATH "$@"
 }
 
 # gems LIBRARY: the gems of the project, unless the system has the library that its tests need.

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/runplan/runplan/internal/scratch"
+	"github.com/runplan/runplan/tools/scratch"
 )
 
 // finding is a finding in the JSON output of the review.
@@ -129,12 +129,14 @@ func (m *meter) history(h history) ([]look, error) {
 		}
 	}
 	var out []look
+	missing := 0
 	for _, c := range commits {
-		if len(out) == m.o.n {
+		if len(out) == m.o.n || missing > 2*m.o.n {
 			break
 		}
 		if !checkOut(dir, c) {
-			continue // a clone may lack files: those that were too large for it
+			missing++ // a clone may lack files: those that were too large for it
+			continue
 		}
 		name := c
 		if m.o.whole {
@@ -148,7 +150,24 @@ func (m *meter) history(h history) ([]look, error) {
 		}
 		out = append(out, l)
 	}
+	fmt.Fprintln(os.Stderr, summaryOf(h, out))
 	return out, nil
+}
+
+// summaryOf describes what was said of a history, for those who wait.
+func summaryOf(h history, looks []look) string {
+	blocked, warnings := 0, 0
+	for _, l := range looks {
+		if l.blocked {
+			blocked++
+		}
+		for _, f := range l.findings {
+			if f.Severity == "warning" && !f.Known {
+				warnings++
+			}
+		}
+	}
+	return fmt.Sprintf("%s: %d commits, %d blocked, %d warnings", h.name, len(looks), blocked, warnings)
 }
 
 // wholeChange makes HEAD a commit that adds all files of the commit that is checked out, and returns the name of that one.

@@ -84,7 +84,7 @@ func (b *board) table(w io.Writer, r result) {
 		fmt.Fprintf(w, "  %16s", fmt.Sprintf("%dk F / Fn / P", n/1000))
 	}
 	fmt.Fprintln(w)
-	for _, m := range methods {
+	for _, m := range b.o.methods {
 		fmt.Fprintf(w, "%-28s", m)
 		for _, n := range b.o.budgets {
 			s := r.scores[fmt.Sprintf("%s/%d", m, n)]
@@ -122,7 +122,7 @@ func percent(n, of int) string {
 }
 
 // dumpFeatures writes the features of the ranked chunks, and which chunks are relevant.
-func (b *board) dumpFeatures(ctx context.Context, d retrieve.Deps, dir string, t *task, want goal, all []text, repo string) error {
+func (b *board) dumpFeatures(ctx context.Context, d retrieve.Deps, dir string, t *task, want goal, all []text, repo string, plain []piece) error {
 	ranked, err := retrieve.Rank(ctx, d, retrieve.Request{Task: short(t.hash), Text: t.message, Dir: dir, Stages: []string{"scope"}, Budget: tokens.Budget{Window: 16000}})
 	if err != nil {
 		return err
@@ -149,7 +149,12 @@ func (b *board) dumpFeatures(ctx context.Context, d retrieve.Deps, dir string, t
 		Files int       `json:"files"`
 		Rows  []row     `json:"rows"`
 		Units []unitRow `json:"units"`
+		Plain counts    `json:"plain"` // what BM25 over chunks finds
 	}{Repo: repo, Hash: t.hash, Files: len(want.files)}
+	for i, budget := range fitBudgets {
+		s := want.score(fill(plain, budget*tokens.PerToken))
+		out.Plain[2*i], out.Plain[2*i+1] = float64(s.found), float64(s.whole)
+	}
 	ids := map[string]int{}
 	id := func(p string) int {
 		if _, ok := ids[p]; !ok {

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/runplan/runplan/internal/tokens"
@@ -28,15 +29,25 @@ type example struct {
 		P int
 		L []int
 	}
+	Plain counts
 	score []float64
 	order []int
+	joins []bool
 }
 
-// The room that the marks around a chunk, and around a file, take.
-const (
-	chunkMarks = 70
-	fileMarks  = 40
-)
+// link sets which chunks follow the chunk before them, but for blank lines.
+func (x *example) link() {
+	order := make([]int, len(x.Rows))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Or(x.Rows[a].P-x.Rows[b].P, x.Rows[a].A-x.Rows[b].A) })
+	x.joins = make([]bool, len(x.Rows))
+	for k := 1; k < len(order); k++ {
+		a, b := x.Rows[order[k-1]], x.Rows[order[k]]
+		x.joins[order[k]] = a.P == b.P && b.A-a.B <= 3
+	}
+}
 
 // fitBudgets lists the budgets in tokens that the weights are fitted for.
 var fitBudgets = [...]int{16000, 8000, 4000}
@@ -54,16 +65,13 @@ func (x *example) gain(weights []float64, count *counts) {
 		x.score[i], x.order[i] = s, i
 	}
 	slices.SortFunc(x.order, func(a, b int) int { return cmp.Or(cmp.Compare(x.score[b], x.score[a]), a-b) })
+	items := make([]retrieve.Item, len(x.order))
+	for place, i := range x.order {
+		r := x.Rows[i]
+		items[place] = retrieve.Item{Path: fmt.Sprint(r.P), Start: r.A, Chars: r.N, Score: x.score[i], Words: r.F[0] * (1 - r.F[11]), Joins: x.joins[i]}
+	}
 	for at, budget := range fitBudgets {
-		picked := retrieve.Spread(len(x.order), budget*tokens.PerToken,
-			func(i int) (string, float64) { return fmt.Sprint(x.Rows[x.order[i]].P), x.score[x.order[i]] },
-			func(i int, first bool) int {
-				n := x.Rows[x.order[i]].N + chunkMarks
-				if first {
-					n += fileMarks
-				}
-				return n
-			}, weights[len(x.Rows[0].F):])
+		picked := retrieve.Take(items, int(0.96*float64(budget*tokens.PerToken)), weights[len(x.Rows[0].F):])
 		files := map[int]bool{}
 		for _, i := range picked {
 			if r := x.Rows[x.order[i]]; r.C {
@@ -85,9 +93,34 @@ func (x *example) gain(weights []float64, count *counts) {
 	}
 }
 
+// deficit is the value of a file or function that BM25 over chunks finds in a repository, and the ranking does not.
+const deficit = 0.002
+
+// below returns what is found less than by BM25 over chunks, in each repository and at each budget.
+func below(all []*example, found []counts) (missing float64, places []string) {
+	by := map[string]counts{}
+	for i, x := range all {
+		d := by[x.Repo]
+		for k := range d {
+			d[k] += found[i][k] - x.Plain[k]
+		}
+		by[x.Repo] = d
+	}
+	for repo, d := range by {
+		for k, n := range d {
+			if n < 0 {
+				missing -= n
+				places = append(places, fmt.Sprintf("%s %s at %d: %.0f", repo, [2]string{"files", "functions"}[k%2], fitBudgets[k/2], n))
+			}
+		}
+	}
+	slices.Sort(places)
+	return missing, places
+}
+
 // evaluate returns the value of weights, and the shares of files and functions at each budget. A function is worth more
 // than a file, because an edit needs it.
-func evaluate(all []*example, weights []float64) (float64, counts) {
+func evaluate(all []*example, weights []float64) (float64, counts, []string) {
 	each := make([]counts, len(all))
 	var group sync.WaitGroup
 	for part := range 2 {
@@ -111,7 +144,8 @@ func evaluate(all []*example, weights []float64) (float64, counts) {
 		d[k] /= max(1, of[k%2])
 		worth += d[k] * [2]float64{1, 1.3}[k%2] / float64(1+k/2)
 	}
-	return worth, d
+	missing, places := below(all, each)
+	return worth - deficit*missing, d, places
 }
 
 // fit looks for better weights from those that are in use, one at a time. A third of the commits, drawn by seed, has no
@@ -133,6 +167,7 @@ func fit(w io.Writer, file string, seed uint64, rounds int) error {
 			continue
 		}
 		x.score, x.order = make([]float64, len(x.Rows)), make([]int, len(x.Rows))
+		x.link()
 		if rng.IntN(3) == 0 {
 			held = append(held, x)
 		} else {
@@ -140,11 +175,12 @@ func fit(w io.Writer, file string, seed uint64, rounds int) error {
 		}
 	}
 	weights := retrieve.Weights()
-	best, _ := evaluate(train, weights)
+	best, _, _ := evaluate(train, weights)
 	show := func(what string) {
-		a, da := evaluate(train, weights)
-		b, db := evaluate(held, weights)
+		a, da, low := evaluate(train, weights)
+		b, db, lowHeld := evaluate(held, weights)
 		fmt.Fprintf(w, "%s: fitted %.4f %.3f, held out %.4f %.3f\n", what, a, da, b, db)
+		fmt.Fprintf(w, "  below BM25 over chunks: fitted %s; held out %s\n", strings.Join(low, ", "), strings.Join(lowHeld, ", "))
 	}
 	show("before")
 	step := 0.5
@@ -157,7 +193,7 @@ func fit(w io.Writer, file string, seed uint64, rounds int) error {
 				if weights[k] < 0 && was >= 0 && k != 10 && k != 11 {
 					weights[k] = 0
 				}
-				if got, _ := evaluate(train, weights); got > best+1e-4 {
+				if got, _, _ := evaluate(train, weights); got > best+1e-4 {
 					best, moved = got, true
 					break
 				}

@@ -6,6 +6,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -19,6 +20,7 @@ import (
 type options struct {
 	from     []string
 	only     []string
+	methods  []string
 	each     int
 	seed     uint64
 	budgets  []int
@@ -29,9 +31,10 @@ type options struct {
 
 func main() {
 	var o options
-	var from, only, at string
+	var from, only, at, chosen string
 	flag.StringVar(&from, "from", "", "folders with git bundles, bare repositories or checkouts, separated by commas")
 	flag.StringVar(&only, "only", "", "names of the repositories to measure, separated by commas; else all")
+	flag.StringVar(&chosen, "methods", "", "parts of the names of the methods to compare, separated by semicolons; else all")
 	flag.IntVar(&o.each, "each", 20, "commits of each repository")
 	flag.Uint64Var(&o.seed, "seed", 1, "which commits are taken")
 	flag.StringVar(&at, "at", "4000,8000,16000", "budgets in tokens")
@@ -52,6 +55,11 @@ func main() {
 		return slices.DeleteFunc(strings.Split(s, ","), func(s string) bool { return s == "" })
 	}
 	o.from, o.only = split(from), split(only)
+	for _, m := range methods {
+		if chosen == "" || slices.ContainsFunc(strings.Split(chosen, ";"), func(s string) bool { return strings.Contains(m, s) }) {
+			o.methods = append(o.methods, m)
+		}
+	}
 	for _, s := range split(at) {
 		n, err := strconv.Atoi(s)
 		if err != nil || n <= 0 {
@@ -140,7 +148,8 @@ func measure(ctx context.Context, o options) error {
 				r, err := measureRepo(ctx, b, s, filepath.Join(dir, s.name))
 				mu.Lock()
 				if err != nil {
-					failed = fmt.Errorf("%s: %w", s.name, err)
+					fmt.Fprintf(os.Stderr, "retrieval: %s: %v\n", s.name, err)
+					failed = errors.Join(failed, fmt.Errorf("%s: %w", s.name, err))
 				}
 				b.repos = append(b.repos, r)
 				b.table(os.Stdout, r)
@@ -154,9 +163,6 @@ func measure(ctx context.Context, o options) error {
 	}
 	close(jobs)
 	group.Wait()
-	if failed != nil {
-		return failed
-	}
 	b.print(os.Stdout)
-	return nil
+	return failed
 }

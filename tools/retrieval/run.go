@@ -107,16 +107,16 @@ func (c *checkout) measure(ctx context.Context, b *board, t *task, res *result) 
 		}
 		return d
 	}
-	if b.dump != nil {
-		return b.dumpFeatures(ctx, deps(""), c.dir, t, want, all, res.name)
-	}
 	ranked := map[string][]piece{
 		"BM25, chunks of 40 lines": bm25(documents(all, window), t.message),
 		"BM25, whole files":        bm25(documents(all, 0), t.message),
 		"grep, whole files":        grep(documents(all, 0), t.message),
 	}
+	if b.dump != nil {
+		return b.dumpFeatures(ctx, deps(""), c.dir, t, want, all, res.name, ranked["BM25, chunks of 40 lines"])
+	}
 	for _, budget := range b.o.budgets {
-		for _, m := range methods {
+		for _, m := range b.o.methods {
 			var shown []piece
 			start := time.Now()
 			if list, ok := ranked[m]; ok {

@@ -14,6 +14,8 @@ type contest struct {
 	right   []bool // the held-out tests pass; nobody but the oracle sees it
 	measure []sampling.Measure
 	kinds   []string
+	numbers []int
+	tests   []sampling.CrossTest
 }
 
 // setting says which tests a tournament shows, beside those that the project has.
@@ -81,7 +83,7 @@ func (c *commitCase) contest(s setting, seed uint64) (contest, bool) {
 		tests = append(tests, x)
 	}
 	evidence := sampling.Weigh(numbers, tests)
-	var out contest
+	out := contest{numbers: numbers, tests: tests}
 	good := 0
 	for i, k := range list {
 		e := evidence[numbers[i]]
@@ -91,10 +93,7 @@ func (c *commitCase) contest(s setting, seed uint64) (contest, bool) {
 				own++
 			}
 		}
-		m := sampling.Measure{Passed: true, Tests: len(c.guard) + len(visible) + own, DiffLines: k.diff}
-		if len(tests) > 0 { // else nobody compares
-			m.Evidence = &e
-		}
+		m := sampling.Measure{Passed: true, Tests: len(c.guard) + len(visible) + own, DiffLines: k.diff, Evidence: &e}
 		right := k.tests.passes(c.red)
 		if right {
 			good++
@@ -175,6 +174,10 @@ func choices() []choice {
 			m := c.measure[i]
 			m.Evidence = nil
 			return float64(sampling.Score(m))
+		}},
+		{"agreement alone", func(i int, c contest) float64 {
+			e := c.measure[i].Evidence
+			return float64(5000*min(e.Own, 1) + 50*e.Agreed + 600*e.Held + 10*min(c.measure[i].DiffLines, 10))
 		}},
 		{"score", func(i int, c contest) float64 { return float64(sampling.Score(c.measure[i])) }},
 		{"oracle", func(i int, c contest) float64 {

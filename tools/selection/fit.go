@@ -1,24 +1,36 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"io"
-	"slices"
+	"math"
 
 	"github.com/runplan/runplan/sampling"
 )
 
-// fitted are the settings that weights are fitted on: what is known of a tournament differs from one to the next.
+// fitted are the settings that the model is fitted on: what is known of a tournament differs from one to the next.
 var fitted = []int{0, 2, 3}
 
-// fit tries weights on one half of the commits, and prints the best ones with what they find on the other half. A weight
-// is tried through the expression that [sampling] score takes.
+// steps are the values that are tried for each chance of the model.
+var steps = []struct {
+	name   string
+	of     func(*sampling.Model) *float64
+	values []float64
+}{
+	{"prior", func(m *sampling.Model) *float64 { return &m.Prior }, []float64{0.2, 0.3, 0.4, 0.5}},
+	{"sound", func(m *sampling.Model) *float64 { return &m.Sound }, []float64{0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8}},
+	{"held", func(m *sampling.Model) *float64 { return &m.Held }, []float64{0.8, 0.9, 0.95}},
+	{"agree", func(m *sampling.Model) *float64 { return &m.Agree }, []float64{0.85, 0.9, 0.95, 0.98}},
+	{"catch", func(m *sampling.Model) *float64 { return &m.Catch }, []float64{0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9}},
+	{"repeat", func(m *sampling.Model) *float64 { return &m.Repeat }, []float64{0, 0.25, 0.5, 0.75, 1}},
+	{"wrong", func(m *sampling.Model) *float64 { return &m.Wrong }, []float64{0.02, 0.05, 0.1, 0.2, 0.3, 0.4}},
+	{"chance", func(m *sampling.Model) *float64 { return &m.Chance }, []float64{0.05, 0.1, 0.2, 0.3, 0.4}},
+	{"still", func(m *sampling.Model) *float64 { return &m.Still }, []float64{0.02, 0.05, 0.1, 0.25, 0.5, 1}},
+}
+
+// fit looks for better chances on one half of the commits, one after the other until none helps, and prints what they
+// find on the other half.
 func fit(w io.Writer, o options, cases []commitCase) error {
-	type tried struct {
-		text        string
-		first, rest float64
-	}
 	var halves [2][][][]contest // of each half: by setting, the tournaments of each commit
 	for h := range halves {
 		halves[h] = make([][][]contest, len(fitted))
@@ -30,45 +42,47 @@ func fit(w io.Writer, o options, cases []commitCase) error {
 			}
 		}
 	}
-	var all []tried
-	for _, diff := range []string{"10000/(diff + 1)", "1000/(diff + 1)", "0*diff", "10*min(diff, 10)", "10*min(diff, 100)"} {
-		for _, tests := range []int{0, 10} {
-			for _, own := range []int{0, 5000, 20000} {
-				for _, agreed := range []int{0, 50, 150, 300} {
-					text := fmt.Sprintf("%d*min(own, 1) + %d*agreed + 600*held + %s + %d*tests + 1000/(lint + 1) - 200*lessons - 100*ast", own, agreed, diff, tests)
-					scorer, err := sampling.NewScorer(text)
-					if err != nil {
-						return err
-					}
-					all = append(all, tried{text, found(halves[0], scorer), found(halves[1], scorer)})
+	best := sampling.DefaultModel()
+	fmt.Fprintf(w, "\nchances of the model, by the share of the gap that they close on average over %d settings\n", len(fitted))
+	print := func(what string, m sampling.Model) {
+		fmt.Fprintf(w, "%s: %.1f %% on the first half of the commits, %.1f %% on the other: %+v\n", what, 100*found(halves[0], m), 100*found(halves[1], m), m)
+	}
+	print("in use", best)
+	at := found(halves[0], best)
+	for better := true; better; {
+		better = false
+		for _, s := range steps {
+			for _, v := range s.values {
+				m := best
+				*s.of(&m) = v
+				if now := found(halves[0], m); now > at+1e-6 {
+					best, at, better = m, now, true
 				}
 			}
 		}
 	}
-	slices.SortStableFunc(all, func(a, b tried) int { return cmp.Compare(b.first, a.first) })
-	fmt.Fprintf(w, "\nweights, by the share of the gap that they close on the first half of the commits, on average over %d settings\n", len(fitted))
-	for _, t := range all[:min(6, len(all))] {
-		fmt.Fprintf(w, "%.1f %%, on the other half %.1f %%: %s\n", 100*t.first, 100*t.rest, t.text)
-	}
-	in := tried{sampling.DefaultScore, found(halves[0], sampling.Scorer{}), found(halves[1], sampling.Scorer{})}
-	fmt.Fprintf(w, "in use: %.1f %%, on the other half %.1f %%: %s\n", 100*in.first, 100*in.rest, in.text)
+	print("fitted", best)
 	return nil
 }
 
-// found returns the share of the gap that a score closes, on average over the settings.
-func found(bySetting [][][]contest, scorer sampling.Scorer) float64 {
-	ways := []choice{choices()[0], {"tried", func(i int, c contest) float64 {
-		v, err := scorer.Score(c.measure[i])
-		if err != nil {
-			return 0
-		}
-		return float64(v)
-	}}, choices()[len(choices())-1]}
+// found returns the share of the gap that a model closes, on average over the settings.
+func found(bySetting [][][]contest, m sampling.Model) float64 {
+	ways := []choice{choices()[0], {"tried", nil}, choices()[len(choices())-1]}
 	sum, n := 0.0, 0
 	for _, commits := range bySetting {
 		var rows [][]float64
 		for _, list := range commits {
-			rows = append(rows, odds(list, ways))
+			row := make([]float64, len(ways))
+			for _, c := range list {
+				likely := m.Likely(c.numbers, c.tests)
+				ways[1].value = func(i int, c contest) float64 {
+					return math.Round(100*likely[c.numbers[i]]) + float64(min(c.measure[i].DiffLines, 10))/10
+				}
+				for k, way := range ways {
+					row[k] += way.odds(c) / float64(len(list))
+				}
+			}
+			rows = append(rows, row)
 		}
 		if len(rows) > 0 {
 			sum += (mean(rows, 1) - mean(rows, 0)) / (mean(rows, 2) - mean(rows, 0))

@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/runplan/runplan/internal/scratch"
+	"github.com/runplan/runplan/tools/scratch"
 )
 
 func main() {

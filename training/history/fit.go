@@ -90,6 +90,9 @@ func (w *work) derivable(prompt string) (signal, string) {
 			})
 		}
 	}
+	if bad := w.invented(known, prompt); bad != "" {
+		return signal{}, bad
+	}
 	if len(seen) == 0 {
 		return signal{"derivable", 1, "nothing new is written"}, ""
 	}

@@ -41,7 +41,7 @@ type made struct {
 func (m *maker) examples(ctx context.Context, w *work) (made, error) {
 	out := made{map[training.Stage][]byte{}, map[training.Stage]string{}}
 	q := understood(w)
-	short, removes := q.vague(), w.takesTests()
+	unfit := cmp.Or(q.vague(), w.takesTests(), w.untaught(q))
 	var s shared
 	if slices.Contains(m.Stages, training.ExecuteCode) || slices.Contains(m.Stages, training.ExecutePlan) {
 		s = m.share(w)
@@ -65,7 +65,7 @@ func (m *maker) examples(ctx context.Context, w *work) (made, error) {
 			why = m.fits(l)
 		}
 		if solves := stage == training.ExecutePlan || stage == training.ExecuteCode; why == "" && solves {
-			why = cmp.Or(short, removes)
+			why = unfit
 		}
 		if why == "" && len(addressOf(l.system+l.prompt+l.completion)) > 0 {
 			why = "it holds a mail address"

@@ -2,6 +2,7 @@ package history
 
 import (
 	"cmp"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -36,6 +37,8 @@ const (
 	mostWindows  = 40   // the same
 	windowShare  = 0.6  // of the budget
 	byLength     = 0.25 // how much a score rises with the length of a window
+	beside       = 2.0  // how much a score falls next to an edited window
+	alike        = 0.3  // how much a score falls with each factor of e between the length of a window and the wanted one
 	longWindow   = 40   // lines
 	perWindow    = 90   // characters around a window
 	noise        = 0.35 // how much of a score is drawn: no search is perfect
@@ -61,8 +64,8 @@ func (w *work) views(answers []edits.Answer) []*view {
 					have[s] = true
 				}
 			})
-			lines := min(1, float64(span.End-span.Start+1)/longWindow) // what changes is rather long
-			x.score = float64(len(have))/float64(1+len(words)) + noise*w.rng.Float64() + byLength*lines
+			long := min(1, float64(x.lines())/longWindow) // what changes is rather long
+			x.score = float64(len(have))/float64(1+len(words)) + noise*w.rng.Float64() + byLength*long
 			v.rest = append(v.rest, x)
 		}
 		slices.SortStableFunc(v.rest, func(a, b window) int { return cmp.Compare(b.score, a.score) })
@@ -87,18 +90,23 @@ func (w *work) views(answers []edits.Answer) []*view {
 // text returns the lines of a chunk.
 func (v *view) text(s outline.Span) string { return strings.Join(v.lines[s.Start-1:s.End], "\n") }
 
-// runs returns the lengths of the rows of needed windows that follow each other.
-func (v *view) runs() []int {
-	var out []int
+// row describes windows that follow each other: their number, and the lines of all.
+type row struct{ windows, lines int }
+
+// rows returns the rows of needed windows.
+func (v *view) rows() []row {
+	var out []row
 	for i, x := range v.needed {
-		if i > 0 && v.needed[i-1].at == x.at-1 {
-			out[len(out)-1]++
-		} else {
-			out = append(out, 1)
+		if i == 0 || v.needed[i-1].at != x.at-1 {
+			out = append(out, row{})
 		}
+		last := &out[len(out)-1]
+		last.windows, last.lines = last.windows+1, last.lines+x.lines()
 	}
 	return out
 }
+
+func (x window) lines() int { return x.span.End - x.span.Start + 1 }
 
 // choice is the state of [maker.chosen].
 type choice struct {
@@ -114,11 +122,22 @@ func (c *choice) take(i int, x window) {
 	c.count++
 }
 
-// next takes the best window of a file that is left, and those that follow it, up to a number.
-func (c *choice) next(i, number int) {
+// next takes a good window of a file that is left, of about the length of those of a row, and the ones that follow it.
+func (c *choice) next(i int, as row) {
 	v := c.views[i]
-	for taken, want := 0, -1; taken < number && len(v.rest) > 0; {
+	worth := func(x window) float64 {
+		if slices.ContainsFunc(v.needed, func(y window) bool { return y.at == x.at-1 || y.at == x.at+1 }) {
+			return x.score - beside // it would make the edited part longer than the others
+		}
+		return x.score - alike*math.Abs(math.Log(float64(x.lines()*as.windows)/float64(max(1, as.lines))))
+	}
+	for taken, want := 0, -1; taken < as.windows && len(v.rest) > 0; {
 		at := 0
+		for k := range v.rest {
+			if worth(v.rest[k]) > worth(v.rest[at]) {
+				at = k
+			}
+		}
 		if want >= 0 {
 			if at = slices.IndexFunc(v.rest, func(x window) bool { return x.at == want }); at < 0 {
 				return
@@ -141,28 +160,28 @@ func (c *choice) next(i, number int) {
 // room. So neither the number, the size nor the place of a window tells whether it changes.
 func (m *maker) chosen(all []*view, rng *rand.Rand) [][]window {
 	c := &choice{m: m, views: all, out: make([][]window, len(all)), room: int(float64(m.Budget.Retrieval()*tokens.PerToken) * windowShare)}
-	var lengths []int
+	var rows []row
 	most := 1
 	for i, v := range all {
-		lengths = append(lengths, v.runs()...)
-		most = max(most, 2*len(v.runs()))
+		rows = append(rows, v.rows()...)
+		most = max(most, 2*len(v.rows()))
 		for _, x := range v.needed {
 			c.take(i, x)
 		}
 	}
-	if len(lengths) == 0 {
-		lengths = []int{1}
+	if len(rows) == 0 {
+		rows = []row{{1, longWindow / 2}}
 	}
 	for i, v := range all {
-		for _, n := range v.runs() {
-			c.next(i, n)
+		for _, r := range v.rows() {
+			c.next(i, r)
 		}
 	}
 	order := rng.Perm(len(all))
 	for range most {
 		for _, i := range order {
 			if c.count < max(3*len(all), leastWindows) && c.count < mostWindows {
-				c.next(i, lengths[rng.IntN(len(lengths))])
+				c.next(i, rows[rng.IntN(len(rows))])
 			}
 		}
 	}

@@ -3,42 +3,46 @@ package app
 import (
 	_ "embed"
 	"io"
-	"maps"
 	"os"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/runplan/runplan/agents/command"
-	"github.com/runplan/runplan/agents/script"
-	"github.com/runplan/runplan/agents/solver"
 	"github.com/runplan/runplan/gates/suite"
-	"github.com/runplan/runplan/internal/proc"
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/control"
+	"github.com/runplan/runplan/internal/cli/judge"
+	"github.com/runplan/runplan/internal/cli/rulebook"
+	"github.com/runplan/runplan/internal/cli/watch"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/routing"
 	"github.com/runplan/runplan/runner"
 )
 
+// completer completes arguments and flag values from what the repository holds.
+type completer struct{ app *cli.App }
+
 // addCompletions registers shell completion for arguments and flag values.
-func addCompletions(a *App, root *cobra.Command) {
+func addCompletions(a *cli.App, root *cobra.Command) {
 	for _, name := range []string{"run", "parse", "check", "route", "serve"} {
 		if cmd, _, err := root.Find([]string{name}); err == nil {
-			cmd.ValidArgsFunction = completePlan
+			cmd.ValidArgsFunction = cli.CompletePlan
 		}
 	}
-	a.completeRuns(root)
+	c := completer{a}
+	c.completeRuns(root)
 	for path, complete := range map[string]cobra.CompletionFunc{
-		"context": a.completePlanBatch, "lessons show": a.completeLesson,
+		"context": c.completePlanBatch, "lessons show": c.completeLesson,
 	} {
 		if cmd, _, err := root.Find(strings.Fields(path)); err == nil {
 			cmd.ValidArgsFunction = complete
 		}
 	}
 	flags := map[string]cobra.CompletionFunc{
-		"agent": a.completeAgent, "from": a.completeBatch, "to": a.completeBatch, "redo": a.completeBatch,
-		"sequential-after": a.completeBatch, "sample-batch": a.completeBatchValue, "model-override": a.completeBatchValue,
+		"agent": a.CompleteAgent, "from": c.completeBatch, "to": c.completeBatch, "redo": c.completeBatch,
+		"sequential-after": c.completeBatch, "sample-batch": c.completeBatchValue, "model-override": c.completeBatchValue,
 		"land": cobra.FixedCompletions([]string{"branch", "ff", "pr"}, cobra.ShellCompDirectiveNoFileComp),
 	}
 	for _, name := range []string{"run", "resume", "route", "solve", "init", "doctor"} {
@@ -53,37 +57,37 @@ func addCompletions(a *App, root *cobra.Command) {
 		}
 	}
 	if cmd, _, err := root.Find([]string{"gate"}); err == nil {
-		cmd.RegisterFlagCompletionFunc("only", a.completeGate)
+		cmd.RegisterFlagCompletionFunc("only", c.completeGate)
 	}
 	plainBash(root)
 }
 
 // completeRuns registers the completion of run ids, each with its plan and status.
-func (a *App) completeRuns(root *cobra.Command) {
+func (c completer) completeRuns(root *cobra.Command) {
 	for _, name := range []string{"approve", "cancel", "discard", "undo", "log", "resume", "spend", "status"} {
 		if cmd, _, err := root.Find([]string{name}); err == nil {
-			cmd.ValidArgsFunction = a.completeRun
+			cmd.ValidArgsFunction = c.completeRun
 		}
 	}
 }
 
 // completeRun completes the ids of runs that suit the command. If runs cannot be listed it offers nothing, because the
 // command itself reports the error.
-func (a *App) completeRun(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	p, err := a.openProject(cmd.Context())
+func (c completer) completeRun(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	p, err := c.app.OpenProject(cmd.Context())
 	if err != nil || len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	if cmd.Name() == "approve" {
-		waiting, _ := a.waiting(cmd.Context(), p)
+		waiting, _ := control.Waiting(cmd.Context(), c.app, p)
 		var ids []string
 		for _, w := range waiting {
 			ids = append(ids, cobra.CompletionWithDesc(w.ID, ui.Sanitize(w.Plan)))
 		}
 		return ids, cobra.ShellCompDirectiveNoFileComp
 	}
-	sums, _ := p.summaries(cmd.Context(), runner.Filter{})
-	p.lookAlive(sums)
+	sums, _ := p.Summaries(cmd.Context(), runner.Filter{})
+	p.LookAlive(sums)
 	var ids []string
 	for _, s := range sums {
 		suits := true
@@ -102,60 +106,26 @@ func (a *App) completeRun(cmd *cobra.Command, args []string, _ string) ([]string
 	return ids, cobra.ShellCompDirectiveNoFileComp
 }
 
-func completePlan(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	return []string{"md"}, cobra.ShellCompDirectiveFilterFileExt
-}
-
-// completeAgent completes the names of agents: those that are built in, those of the settings, and the known CLIs. If the
-// settings cannot be read it leaves theirs out, because the command itself reports the error.
-func (a *App) completeAgent(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	names := []string{
-		cobra.CompletionWithDesc(script.Name, "built in: carries out literal plans"),
-		cobra.CompletionWithDesc(solver.Name, "built in: asks a local model"),
-	}
-	var own []string
-	if p, err := a.openProject(cmd.Context()); err == nil {
-		own = slices.Sorted(maps.Keys(p.config.Agents))
-	}
-	for _, name := range own {
-		names = append(names, cobra.CompletionWithDesc(name, "of the configuration"))
-	}
-	for _, preset := range command.Presets() {
-		if slices.Contains(own, preset.Name) {
-			continue
-		}
-		state := "not installed"
-		if _, err := proc.LookPath(preset.Program, a.Environ); err == nil {
-			state = "installed"
-		}
-		names = append(names, cobra.CompletionWithDesc(preset.Name, state))
-	}
-	return names, cobra.ShellCompDirectiveNoFileComp
-}
-
 // completePlanBatch completes a plan, then the number of one of its batches.
-func (a *App) completePlanBatch(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+func (c completer) completePlanBatch(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 	if len(args) == 1 {
-		return a.completeBatch(cmd, args, word)
+		return c.completeBatch(cmd, args, word)
 	}
-	return completePlan(cmd, args, word)
+	return cli.CompletePlan(cmd, args, word)
 }
 
 // completeBatch completes the numbers of batches, each with its title, after a comma too.
-func (a *App) completeBatch(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+func (c completer) completeBatch(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 	before := word[:strings.LastIndexByte(word, ',')+1]
 	var found []string
-	for _, b := range a.batchesFor(cmd, args) {
+	for _, b := range c.batchesFor(cmd, args) {
 		found = append(found, cobra.CompletionWithDesc(before+b.Key, ui.Sanitize(b.Title)))
 	}
 	return found, cobra.ShellCompDirectiveNoFileComp
 }
 
 // completeBatchValue completes the values of --model-override and --sample-batch: B3=large, B4=5.
-func (a *App) completeBatchValue(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+func (c completer) completeBatchValue(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 	batch, _, value := strings.Cut(word, "=")
 	var found []string
 	if value && cmd.Flags().Lookup("model-override") != nil {
@@ -164,29 +134,29 @@ func (a *App) completeBatchValue(cmd *cobra.Command, args []string, word string)
 		}
 		return found, cobra.ShellCompDirectiveNoFileComp
 	}
-	for _, b := range a.batchesFor(cmd, args) {
+	for _, b := range c.batchesFor(cmd, args) {
 		found = append(found, cobra.CompletionWithDesc("B"+b.Key+"=", ui.Sanitize(b.Title)))
 	}
 	return found, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }
 
 // batchesFor returns the batches of the plan or the run that args name, or those of the run that resume would take.
-func (a *App) batchesFor(cmd *cobra.Command, args []string) []planparse.Batch {
+func (c completer) batchesFor(cmd *cobra.Command, args []string) []planparse.Batch {
 	if len(args) > 0 {
-		if plan, _, err := readPlan(args[0]); err == nil {
+		if plan, _, err := cli.ReadPlan(args[0]); err == nil {
 			return plan.Batches
 		}
 	}
-	p, err := a.openProject(cmd.Context())
+	p, err := c.app.OpenProject(cmd.Context())
 	if err != nil {
 		return nil
 	}
-	sums, _ := p.summaries(cmd.Context(), runner.Filter{})
+	sums, _ := p.Summaries(cmd.Context(), runner.Filter{})
 	for _, s := range sums {
 		if len(args) > 0 && !strings.HasPrefix(s.Run, args[0]) || len(args) == 0 && s.Status.Over() {
 			continue
 		}
-		if plan, _, err := readPlan(p.planFileOf(s.Plan)); err == nil {
+		if plan, _, err := cli.ReadPlan(watch.PlanFileOf(p, s.Plan)); err == nil {
 			return plan.Batches
 		}
 	}
@@ -194,17 +164,17 @@ func (a *App) batchesFor(cmd *cobra.Command, args []string) []planparse.Batch {
 }
 
 // completeGate completes the names of the gates of this tree, and of their families, after a comma too.
-func (a *App) completeGate(cmd *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
-	p, err := a.openProject(cmd.Context())
+func (c completer) completeGate(cmd *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
+	p, err := c.app.OpenProject(cmd.Context())
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	self, _ := os.Executable()
-	settings, done := a.suiteOf(p, self, false, a.ruleBooks(cmd.Context(), p))
+	settings, done := judge.SuiteOf(c.app, p, self, false, rulebook.OpenRuleBooks(cmd.Context(), c.app, p))
 	defer done()
 	before := word[:strings.LastIndexByte(word, ',')+1]
 	var found []string
-	for _, g := range suite.All(p.repo.Root, settings) {
+	for _, g := range suite.All(p.Repo.Root, settings) {
 		i := g.Info()
 		found = append(found, cobra.CompletionWithDesc(before+i.Name, ui.Sanitize(i.Command)))
 		if family, _, ok := strings.Cut(i.Name, ":"); ok && !slices.Contains(found, before+family) {
@@ -215,8 +185,8 @@ func (a *App) completeGate(cmd *cobra.Command, _ []string, word string) ([]strin
 }
 
 // completeLesson completes the ids of lessons, each with its title.
-func (a *App) completeLesson(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	lib, _, err := a.lessonLibrary(cmd.Context())
+func (c completer) completeLesson(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	lib, _, err := rulebook.LessonLibrary(cmd.Context(), c.app)
 	if err != nil || len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

@@ -8,14 +8,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/config"
 )
 
 // more holds the commands that build tags add.
 var more []func() *cobra.Command
 
-// newDocsCommand generates the command line reference from the commands, so that both always agree. manuals does the same
-// for the manual pages.
+// newDocsCommand generates the command line reference from the commands, so that both always agree.
 func newDocsCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    "docs FILE [RULES]",
@@ -72,7 +72,7 @@ func reference(root *cobra.Command) (string, error) {
 	walk(root)
 	settings(&b)
 	b.WriteString("## Exit codes\n\n| code | meaning |\n|---|---|\n")
-	for _, e := range exitCodes() {
+	for _, e := range cli.ExitCodes() {
 		fmt.Fprintf(&b, "| %d | %s |\n", e.Code, e.Meaning)
 	}
 	return b.String(), nil

@@ -9,14 +9,6 @@ import (
 	"github.com/runplan/runplan/patterns"
 )
 
-// measuredOf returns the measured precision of a built-in rule.
-func measuredOf(rule string, builtIn bool) string {
-	if !builtIn {
-		return "-"
-	}
-	return measured.Of(rule).String()
-}
-
 // rulesPage renders all static rules with their severity and measured precision into one page of markdown.
 func rulesPage() (string, error) {
 	lib, err := lessons.Load(lessons.BuiltIn())

@@ -13,6 +13,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/prepare"
 	"github.com/runplan/runplan/internal/config"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/routing"
@@ -20,7 +22,7 @@ import (
 
 // rootCommand is the command tree of a process that has no environment.
 func rootCommand() *cobra.Command {
-	return newRootCommand(&App{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard})
+	return newRootCommand(&cli.App{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard})
 }
 
 func document(t *testing.T, name string) string {
@@ -78,7 +80,7 @@ func TestReferenceIsComplete(t *testing.T) {
 func TestExitCodesAreDocumented(t *testing.T) {
 	for _, name := range []string{"README.md", "docs/cli.md"} {
 		text := strings.ReplaceAll(document(t, name), "`", "")
-		for _, e := range exitCodes() {
+		for _, e := range cli.ExitCodes() {
 			// "| 4 | stopped by a limit" in a table, "  4  stopped by a limit" in a help text
 			row := regexp.MustCompile(fmt.Sprintf(`(?m)^[|\s]*%d[|\s]+%s`, e.Code, regexp.QuoteMeta(e.Meaning)))
 			if !row.MatchString(text) {
@@ -194,7 +196,7 @@ func TestExamplePlans(t *testing.T) {
 		t.Fatalf("no plans among the examples (%v)", err)
 	}
 	for _, path := range plans {
-		plan, _, err := readPlan(path)
+		plan, _, err := cli.ReadPlan(path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -202,7 +204,7 @@ func TestExamplePlans(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if prose := proseLines(plan, d); len(plan.Errors()) > 0 || len(prose) > 0 {
+		if prose := prepare.ProseLines(plan, d); len(plan.Errors()) > 0 || len(prose) > 0 {
 			t.Errorf("%s: %v %v", path, plan.Errors(), prose)
 		}
 		if r := planparse.Check(plan); r.Score < 90 {

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/internal/cells"
 )
 
 // everyday lists the commands that the short help shows, in the order in which a day needs them.
@@ -29,7 +31,8 @@ func shortHelp(root *cobra.Command) {
 }
 
 func writeShortHelp(w io.Writer, root *cobra.Command) {
-	fmt.Fprintf(w, "%s\n\nThe commands of a day:\n", root.Long)
+	said := strings.Split(root.Long, "\n\n") // on a small terminal, what it does and how to begin
+	fmt.Fprintf(w, "%s\n\n%s\n\nThe commands of a day:\n", said[0], said[len(said)-1])
 	for _, name := range everyday {
 		if c, _, err := root.Find([]string{name}); err == nil {
 			fmt.Fprintf(w, "  %-10s  %s\n", c.Name(), c.Short)
@@ -40,9 +43,9 @@ func writeShortHelp(w io.Writer, root *cobra.Command) {
 		topics = append(topics, strings.ToLower(strings.TrimSuffix(g.Title, ":")))
 	}
 	fmt.Fprintf(w, "\nrunplan help COMMAND     an example, what it does, and its flags\n"+
-		"runplan help all         all commands by topic:\n                         %s\n"+
+		"runplan help all         %s\n"+
 		"runplan help exit-codes  what the exit codes mean\nrunplan --version        the version\n",
-		strings.Join(topics[:len(topics)/2], ", ")+",\n                         "+strings.Join(topics[len(topics)/2:], ", "))
+		strings.ReplaceAll(cells.Wrap("all commands by topic: "+strings.Join(topics, ", "), 54), "\n", "\n"+strings.Repeat(" ", 25)))
 }
 
 func writeAllHelp(w io.Writer, root *cobra.Command) {

@@ -6,11 +6,13 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/internal/cli"
 )
 
 // Each command that runs has an example, and its flags are those of the command (HELP-01).
 func TestEachCommandHasAnExample(t *testing.T) {
-	a := App{Stdout: io.Discard, Stderr: io.Discard}
+	a := cli.App{Stdout: io.Discard, Stderr: io.Discard}
 	root := newRootCommand(&a)
 	var walk func(c *cobra.Command)
 	walk = func(c *cobra.Command) {

@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
+
+	"github.com/runplan/runplan/internal/cli"
 )
 
 // The release builds one program with this tag to write the manual pages: the renderer is 1 MB that no user needs.
@@ -26,10 +28,10 @@ func manuals(root *cobra.Command, dir string) error {
 		return err
 	}
 	root.DisableAutoGenTag = true
-	at, err := time.Parse(time.RFC3339, releaseDate)
+	at, err := time.Parse(time.RFC3339, cli.ReleaseDate)
 	if err != nil {
 		at = time.Unix(0, 0)
 	}
 	at = at.UTC()
-	return doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "runplan " + version(), Manual: "runplan", Date: &at}, dir)
+	return doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "runplan " + cli.Version(), Manual: "runplan", Date: &at}, dir)
 }

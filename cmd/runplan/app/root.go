@@ -10,21 +10,21 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/runplan/runplan/internal/proc"
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/blueprints"
+	"github.com/runplan/runplan/internal/cli/control"
+	"github.com/runplan/runplan/internal/cli/judge"
+	"github.com/runplan/runplan/internal/cli/models"
+	"github.com/runplan/runplan/internal/cli/owner"
+	"github.com/runplan/runplan/internal/cli/plans"
+	"github.com/runplan/runplan/internal/cli/prepare"
+	"github.com/runplan/runplan/internal/cli/rulebook"
+	"github.com/runplan/runplan/internal/cli/run"
+	"github.com/runplan/runplan/internal/cli/setup"
+	"github.com/runplan/runplan/internal/cli/watch"
 )
 
-// Internal commands with which runplan starts itself: the reaper, which ends its children if runplan is killed, and
-// the testscript engine, which runs under the limits of an attempt.
-const (
-	reapCommand       = "__reap"
-	testscriptCommand = "__testscript"
-)
-
-func startReaper(self string) (*proc.Reaper, error) {
-	return proc.StartReaper([]string{self, reapCommand})
-}
-
-func newRootCommand(a *App) *cobra.Command {
+func newRootCommand(a *cli.App) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "runplan PLAN.md",
 		Short: "Take a markdown implementation plan to merged, gated, recorded code",
@@ -37,7 +37,7 @@ a run branch. Everything that happens is in a journal, from which a killed run g
   runplan PLAN.md            run a plan (short for: runplan run PLAN.md)`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Version:       version(),
+		Version:       cli.Version(),
 		Args:          cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -45,15 +45,15 @@ a run branch. Everything that happens is in a journal, from which a killed run g
 			}
 			err := fmt.Errorf("unknown command %q", args[0])
 			if like := cmd.SuggestionsFor(args[0]); len(like) > 0 {
-				return usage(err, "did you mean runplan %s? all commands: runplan --help", strings.Join(like, ", or runplan "))
+				return cli.Usage(err, "did you mean runplan %s? all commands: runplan --help", strings.Join(like, ", or runplan "))
 			}
-			return usage(err, "a plan with such a name: runplan run %s; all commands: runplan --help", args[0])
+			return cli.Usage(err, "a plan with such a name: runplan run %s; all commands: runplan --help", args[0])
 		},
 	}
 	root.SuggestionsMinimumDistance = 2
 	root.SetVersionTemplate("runplan {{.Version}}\n")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usage(plainValue(err), "see: %s --help", cmd.CommandPath())
+		return cli.Usage(plainValue(err), "see: %s --help", cmd.CommandPath())
 	})
 	for _, g := range commandGroups(a) {
 		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title + ":"})
@@ -62,13 +62,13 @@ a run branch. Everything that happens is in a journal, from which a killed run g
 			root.AddCommand(c)
 		}
 	}
-	root.SetHelpCommandGroupID(groupSetup)
-	root.SetCompletionCommandGroupID(groupSetup)
+	root.SetHelpCommandGroupID(cli.GroupSetup)
+	root.SetCompletionCommandGroupID(cli.GroupSetup)
 	root.AddCommand(newDocsCommand(), newExitCodesTopic())
 	for _, newCommand := range more {
 		root.AddCommand(newCommand())
 	}
-	a.addEngines(root)
+	run.AddEngines(a, root)
 	addCompletions(a, root)
 	knownTopics(root)
 	knownShells(root)
@@ -78,31 +78,20 @@ a run branch. Everything that happens is in a journal, from which a killed run g
 	return root
 }
 
-// Command groups in the order in which the help shows them, which is the order in which users need them.
-const (
-	groupRun   = "Run plans"
-	groupLook  = "Before a run"
-	groupJudge = "Judge code"
-	groupKnow  = "Know and learn"
-	groupTalk  = "Talk to runplan"
-	groupTrust = "Decide what it may do"
-	groupSetup = "Set up and keep"
-)
-
 type commandGroup struct {
 	title    string
 	commands []*cobra.Command
 }
 
-func commandGroups(a *App) []commandGroup {
+func commandGroups(a *cli.App) []commandGroup {
 	return []commandGroup{
-		{groupRun, []*cobra.Command{newRunCommand(a), newSolveCommand(a), newResumeCommand(a), newStatusCommand(a), newLogCommand(a), newTraceCommand(a), newServeCommand(a), newSpendCommand(a), newApproveCommand(a), newCancelCommand(a), newDiscardCommand(a), newUndoCommand(a)}},
-		{groupLook, []*cobra.Command{newPlanCommand(a), newOutlineCommand(a), newParseCommand(a), newCheckCommand(a), newRouteCommand(a), newContextCommand(a)}},
-		{groupJudge, []*cobra.Command{newGateCommand(a), newReviewCommand(a), newExplainCommand(a), newBlueprintCommand(a), newLessonsCommand(a), newPatternsCommand(a)}},
-		{groupKnow, []*cobra.Command{newIndexCommand(a), newEnrichCommand(a), newRetrieveCommand(a), newTrainingCommand(a)}},
-		{groupTalk, []*cobra.Command{newAskCommand(a), newNoteCommand(a), newCriticalCommand(a), newInboxCommand(a), newFeedbackCommand(a), newSelfFixCommand(a), newStandupCommand(a), newNotifyCommand(a)}},
-		{groupTrust, []*cobra.Command{newTrustCommand(a), newPromoteCommand(a), newDemoteCommand(a), newAuditCommand(a), newEgressCommand(a)}},
-		{groupSetup, []*cobra.Command{newDemoCommand(a), newInitCommand(a), newConfigCommand(a), newDoctorCommand(a), newMaintainCommand(a), newGCCommand(a), newIntrospectCommand(a), newVersionCommand(a)}},
+		{cli.GroupRun, []*cobra.Command{run.NewRunCommand(a), run.NewSolveCommand(a), run.NewResumeCommand(a), watch.NewStatusCommand(a), watch.NewLogCommand(a), watch.NewTraceCommand(a), watch.NewServeCommand(a), watch.NewSpendCommand(a), owner.NewApproveCommand(a), control.NewCancelCommand(a), control.NewDiscardCommand(a), control.NewUndoCommand(a)}},
+		{cli.GroupLook, []*cobra.Command{plans.NewPlanCommand(a), plans.NewOutlineCommand(a), plans.NewParseCommand(a), plans.NewCheckCommand(a), prepare.NewRouteCommand(a), plans.NewContextCommand(a)}},
+		{cli.GroupJudge, []*cobra.Command{judge.NewGateCommand(a), judge.NewReviewCommand(a), setup.NewExplainCommand(a), blueprints.NewBlueprintCommand(a), rulebook.NewLessonsCommand(a), rulebook.NewPatternsCommand(a)}},
+		{cli.GroupKnow, []*cobra.Command{models.NewIndexCommand(a), models.NewEnrichCommand(a), models.NewRetrieveCommand(a), newTrainingCommand(a)}},
+		{cli.GroupTalk, []*cobra.Command{owner.NewAskCommand(a), owner.NewNoteCommand(a), owner.NewCriticalCommand(a), owner.NewInboxCommand(a), owner.NewFeedbackCommand(a), owner.NewSelfFixCommand(a), owner.NewStandupCommand(a), owner.NewNotifyCommand(a)}},
+		{cli.GroupTrust, []*cobra.Command{owner.NewTrustCommand(a), owner.NewPromoteCommand(a), owner.NewDemoteCommand(a), owner.NewAuditCommand(a), setup.NewEgressCommand(a)}},
+		{cli.GroupSetup, []*cobra.Command{setup.NewDemoCommand(a), setup.NewInitCommand(a), setup.NewConfigCommand(a), setup.NewDoctorCommand(a), blueprints.NewMaintainCommand(a), setup.NewGCCommand(a), plans.NewIntrospectCommand(a), setup.NewVersionCommand(a)}},
 	}
 }
 
@@ -115,7 +104,7 @@ func knownTopics(root *cobra.Command) {
 	}
 	help.Args = func(_ *cobra.Command, args []string) error {
 		if _, rest, err := root.Find(args); err != nil || len(rest) > 0 {
-			return usage(fmt.Errorf("no help topic %q", strings.Join(args, " ")), "all commands: runplan --help")
+			return cli.Usage(fmt.Errorf("no help topic %q", strings.Join(args, " ")), "all commands: runplan --help")
 		}
 		return nil
 	}
@@ -137,7 +126,7 @@ func knownShells(root *cobra.Command) {
 		for _, c := range cmd.Commands() {
 			shells = append(shells, c.Name())
 		}
-		return usage(fmt.Errorf("no completion for %q", args[0]), "there is one for %s", strings.Join(shells, ", "))
+		return cli.Usage(fmt.Errorf("no completion for %q", args[0]), "there is one for %s", strings.Join(shells, ", "))
 	}
 	completion.Args = cobra.ArbitraryArgs
 }
@@ -166,7 +155,7 @@ func plainValue(err error) error {
 func zeroIsNone(cmd *cobra.Command) error {
 	const name = "max-attempts"
 	if f := cmd.Flags().Lookup(name); f != nil && f.Changed && f.Value.String() == "0" {
-		return usage(fmt.Errorf("--%s 0: at least 1 is needed", name), "leave the flag out for what the configuration says")
+		return cli.Usage(fmt.Errorf("--%s 0: at least 1 is needed", name), "leave the flag out for what the configuration says")
 	}
 	return nil
 }
@@ -179,11 +168,11 @@ func argumentsAreUsage(c *cobra.Command) {
 			if err == nil {
 				err = zeroIsNone(cmd)
 			}
-			var known *failure
+			var known *cli.Failure
 			if err == nil || errors.As(err, &known) {
 				return err
 			}
-			return usage(err, "see: %s --help", cmd.CommandPath())
+			return cli.Usage(err, "see: %s --help", cmd.CommandPath())
 		}
 	}
 	for _, sub := range c.Commands() {
@@ -241,7 +230,7 @@ func looksLikePlan(word string) bool {
 func newExitCodesTopic() *cobra.Command {
 	var b strings.Builder
 	b.WriteString("Exit codes of runplan:\n\n")
-	for _, e := range exitCodes() {
+	for _, e := range cli.ExitCodes() {
 		fmt.Fprintf(&b, "  %3d  %s\n", e.Code, e.Meaning)
 	}
 	return &cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: b.String()}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/proc"
 )
 
@@ -18,15 +19,15 @@ import (
 const trainer = "runplan-training"
 
 // newTrainingCommand returns the command that hands over to the program trainer beside this program or in PATH.
-func newTrainingCommand(a *App) *cobra.Command {
+func newTrainingCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:                "training",
 		Short:              "Turn the results of runs into training data (needs " + trainer + ")",
 		DisableFlagParsing: true,
 		RunE: func(*cobra.Command, []string) error {
-			path, err := a.trainer()
+			path, err := trainerPath(a)
 			if err != nil {
-				return usage(fmt.Errorf("%s is not installed", trainer),
+				return cli.Usage(fmt.Errorf("%s is not installed", trainer),
 					"put it from the archive %s of the release beside runplan, or build runplan from its source: make build", trainer)
 			}
 			child, err := os.StartProcess(path, append([]string{path}, a.Args...), &os.ProcAttr{Env: a.Environ, Files: []*os.File{os.Stdin, os.Stdout, os.Stderr}})
@@ -37,13 +38,13 @@ func newTrainingCommand(a *App) *cobra.Command {
 			if err != nil || state.Success() {
 				return err
 			}
-			return fail(state.ExitCode(), errors.New(""), "")
+			return cli.Fail(state.ExitCode(), errors.New(""), "")
 		},
 	}
 }
 
-// trainer returns the path of the program trainer.
-func (a *App) trainer() (string, error) {
+// trainerPath returns the path of the program trainer.
+func trainerPath(a *cli.App) (string, error) {
 	if self, err := os.Executable(); err == nil {
 		name := trainer
 		if runtime.GOOS == "windows" {

@@ -36,7 +36,7 @@ func checks() []check {
 
 var (
 	evaluated    = lazyre.New(`(?:^|[^\w.])(?:eval|exec)\(\s*(?:[A-Za-z_]|f["'])`)
-	evaluatedJS  = lazyre.New(`(?:^|[^\w.])eval\(\s*[A-Za-z_` + "`" + `]`)
+	evaluatedJS  = lazyre.New(`(?:^|[^\w.])eval\(\s*(?:[A-Za-z_` + "`" + `]|["'][^"']*["']\s*\+)`)
 	madeFunction = lazyre.New(`\bnew Function\(`)
 	ownCode      = lazyre.New(`(?:eval|exec)\(\s*compile\(`)
 	unverified   = lazyre.New(`InsecureSkipVerify:\s*true|\bverify\s*=\s*False\b|_create_unverified_context|\brejectUnauthorized:\s*false|NODE_TLS_REJECT_UNAUTHORIZED`)

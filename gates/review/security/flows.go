@@ -51,7 +51,7 @@ type flow func(p place) *flaw
 
 // flows returns the checks that follow those of single lines.
 func flows() []flow {
-	return []flow{shellOfImport, requestFlow, weakHash, weakRandom, tempName, tlsSetting, credential, leak, blocking, silent}
+	return []flow{shellOfImport, appendedSQL, requestFlow, unpacked, weakHash, weakRandom, tempName, tlsSetting, credential, leak, blocking, forgotten, silent}
 }
 
 var (
@@ -286,10 +286,11 @@ func weakHash(p place) *flaw {
 
 var (
 	weakDraw = map[string]*lazyre.Regexp{
-		"go":     lazyre.New(`\b(?:rand|mrand|mathrand)\.(?:Int\w*|Uint\w*|Float\w*|Perm|Read|N)\(`),
+		"go":     lazyre.New(`\b(?:rand|mathrand)\.(?:Int\w*|Uint\w*|Float\w*|Perm|Read|N)\(`),
 		"python": lazyre.New(`(?:^|[^\w.])random\.(?:choices?|rand\w+|sample|getrandbits|random)\(`),
 		"js":     lazyre.New(`\bMath\.random\(\)`),
 	}
+	mathRand   = lazyre.New(`(?m)^\s*(?:import\s+)?"math/rand`)
 	secretName = lazyre.New(`(?i)(?:^|[^a-z])(?:\w*(?:token|secret|password|passwd|session_?id|sessionid|otp|api_?key|csrf|salt|verification_?code|reset_?code|private_?key|access_?key))\w*`)
 	notSecret  = lazyre.New(`(?i)tokeni[sz]|tokens?\s*\[|max_?tokens|num_?tokens|token_?(?:count|ids?|len)|cryptorandom|SystemRandom`)
 )
@@ -300,7 +301,7 @@ func weakRandom(p place) *flaw {
 		return nil
 	}
 	all := strings.Join(p.lines, "\n")
-	if p.lang == "go" && !strings.Contains(all, `"math/rand`) || p.lang == "python" && strings.Contains(all, "random = secrets") {
+	if p.lang == "go" && !strings.Contains(p.text, "mathrand.") && !mathRand.MatchString(all) || p.lang == "python" && strings.Contains(all, "random = secrets") {
 		return nil
 	}
 	head, _, _ := strings.Cut(p.lines[p.from()], "(")
@@ -373,7 +374,8 @@ type opened struct {
 	closed     string         // with NAME for the variable: what closes it, or hands it on
 }
 
-const handsOn = `(?m)\breturn\b[^\n]*\bNAME\b|\byield\b[^\n]*\bNAME\b|[:=]\s*&?\w*\{[^\n]*\bNAME\b|\.\w+\s*=\s*NAME\b|\w\[[^\n]*\]\s*=\s*NAME\b|^\s*\w+:\s+NAME,`
+// handsOn matches what passes a resource to somebody else. To return a value that it gives is not to pass it on.
+const handsOn = `(?m)\b(?:return|yield)\b[^\n]*\bNAME(?:[^\w.\n]|\.(?:Body|C|cursor|makefile|detach)\b|$)|[:=]\s*&?\w*\{[^\n]*\bNAME\b|\.\w+\s*=\s*NAME\b|\w\[[^\n]*\]\s*=\s*NAME\b|^\s*\w+:\s+NAME,`
 
 func openings() []opened {
 	return []opened{
@@ -512,15 +514,15 @@ var words = map[string][]string{
 		"assw", "ASSW", "ecret", "ECRET", "key", "Key", "KEY", "oken", "OKEN", "pwd", "PWD", "md5", "sha1", "MD5", "edirect", "mktemp",
 	},
 	"go": {
-		"Fprint", "WriteString", "Write(", "HTML(", ".File(", "Join(", "os.", "ServeFile", "http.", "exec.", "rand", "Insecure", "context.With", "NewTicker", ".Query", ".Do(", ".Get(", ".Head(", ".Post",
+		"Fprint", "WriteString", "Write(", "HTML(", ".File(", "Join(", "os.", "ServeFile", "http.", "exec.", "rand", "Insecure", "+=", "context.With", "NewTicker", ".Query", ".Do(", ".Get(", ".Head(", ".Post",
 	},
 	"python": {
 		"return ", "render_template", "Markup", "mark_safe", "open(", "send_file", "FileResponse", "os.", "Path(", "shutil", "requests", "httpx", "urlopen", "random",
-		"CERT_NONE", "check_hostname", "verify", "AutoAdd", "connect(", "socket", "sleep(", "asyncio", "subprocess", "ssl", "tmpnam", "tempnam", "except", "anyio", "trio",
+		"CERT_NONE", "check_hostname", "+=", "extractall", "verify", "AutoAdd", "connect(", "socket", "sleep(", "asyncio", "subprocess", "ssl", "tmpnam", "tempnam", "except", "anyio", "trio",
 	},
 	"js": {
 		"send(", "write(", "end(", "ctx.body", "path.", "fs.", "sendFile", "download(", "fetch(", "axios", "exec", "spawn", "Math.random", "reject", "strictSSL", "connect(",
-		"getConnection", "acquire(", "Sync(", "open", "catch", "tmpNameSync",
+		"getConnection", "acquire(", "+=", "async", "setInterval", "entry.", "Sync(", "open", "catch", "tmpNameSync",
 	},
 }
 

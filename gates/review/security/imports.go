@@ -92,7 +92,11 @@ func imported(lang, line string, add func(name, full string)) {
 		}
 	case "go":
 		if m := goImport.FindStringSubmatch(line); m != nil {
-			add(m[1], path.Base(versionEnd.ReplaceAllString(m[2], "")))
+			full := path.Base(versionEnd.ReplaceAllString(m[2], ""))
+			if full == "rand" { // there are two
+				full = strings.Split(m[2], "/")[0] + full
+			}
+			add(m[1], full)
 		}
 	}
 }

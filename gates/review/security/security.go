@@ -14,7 +14,7 @@
 //	security/html            HTML is put together without a template; a constant: info            warning
 //	security/mode            a file that everybody may write                                    warning
 //	security/html            … what a request brought, as it stands in a page                   error
-//	security/path            a path is made of what a request brought                           warning
+//	security/path            a path is made of what a request or an archive brought             warning
 //	security/redirect        … and the target of a redirect                                     warning
 //	security/fetch           … and an address or program                                        warning
 //	security/hash            a password is hashed with MD5 or SHA-1                             error
@@ -23,7 +23,8 @@
 //	security/credential      a password or key stands in the code                               warning
 //	resource/leak            what is opened in a function, closed nowhere and handed to nobody  warning
 //	async/blocking           a call that waits inside of an async function (JavaScript: info)   warning
-//	async/not-awaited        a sleep that nothing waits for                                     error
+//	async/not-awaited        a sleep that nothing waits for; functions for forEach: warning     error
+//	async/executor           an async executor of a promise                                     info
 //	silent/return            a broad except that ends in a plain return (a catch: info)         warning
 //	security/suppressed      a line with "runplan:ignore security REASON"                       warning
 //

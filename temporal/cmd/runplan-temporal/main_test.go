@@ -11,6 +11,7 @@ import (
 	"go.temporal.io/api/serviceerror"
 
 	"github.com/runplan/runplan/cmd/runplan/app"
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/temporal/clones"
 	"github.com/runplan/runplan/temporal/teamtest"
 )
@@ -18,7 +19,7 @@ import (
 // TestMain lets the test binary be what runplan starts of itself.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && strings.HasPrefix(os.Args[1], "__") {
-		os.Exit(app.Main(app.App{Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Environ: os.Environ()}))
+		os.Exit(app.Main(cli.App{Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Environ: os.Environ()}))
 	}
 	os.Exit(m.Run())
 }
@@ -26,7 +27,7 @@ func TestMain(m *testing.M) {
 // call runs one command line in the current folder.
 func call(env []string, args ...string) (out string, code int) {
 	var both bytes.Buffer
-	code = app.Main(app.App{Args: args, Stdin: strings.NewReader(""), Stdout: &both, Stderr: &both, Environ: env, Engines: []app.RemoteHost{new(service).remoteHost()}})
+	code = app.Main(cli.App{Args: args, Stdin: strings.NewReader(""), Stdout: &both, Stderr: &both, Environ: env, Engines: []cli.RemoteHost{new(service).remoteHost()}})
 	return both.String(), code
 }
 

@@ -13,7 +13,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/log"
 
-	"github.com/runplan/runplan/cmd/runplan/app"
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/local"
 	"github.com/runplan/runplan/temporal/connect"
@@ -31,10 +31,10 @@ type service struct {
 	longest   int
 }
 
-func (s *service) remoteHost() app.RemoteHost {
-	return app.RemoteHost{
+func (s *service) remoteHost() cli.RemoteHost {
+	return cli.RemoteHost{
 		Name: "temporal", Flags: s.flags, Open: s.open,
-		Commands: func(a *app.App) []*cobra.Command { return []*cobra.Command{newWorkerCommand(a, s)} },
+		Commands: func(a *cli.App) []*cobra.Command { return []*cobra.Command{newWorkerCommand(a, s)} },
 	}
 }
 
@@ -64,11 +64,11 @@ func (s *service) dial(ctx context.Context, getenv func(string) (string, bool), 
 	case err == nil:
 		return c, as, nil
 	case errors.As(err, &why) && why.Usage:
-		return nil, as, app.Usage(err, why.Hint)
+		return nil, as, cli.Usage(err, "%s", why.Hint)
 	case errors.As(err, &why):
-		return nil, as, app.CannotRun(err, why.Hint)
+		return nil, as, cli.Fail(cli.ExitCannotRun, err, "%s", why.Hint)
 	}
-	return nil, as, app.CannotRun(err, "")
+	return nil, as, cli.Fail(cli.ExitCannotRun, err, "")
 }
 
 // remoteEngine is the engine with the connection that it works through.
@@ -76,7 +76,7 @@ type remoteEngine struct {
 	*engine.Engine
 }
 
-func (s *service) open(ctx context.Context, in app.Session) (app.RemoteEngine, error) {
+func (s *service) open(ctx context.Context, in cli.Session) (cli.RemoteEngine, error) {
 	host, _ := os.Hostname()
 	c, as, err := s.dial(ctx, in.Getenv, fmt.Sprintf("runplan %d@%s", os.Getpid(), host), quiet())
 	if err != nil {
@@ -92,10 +92,10 @@ func (s *service) open(ctx context.Context, in app.Session) (app.RemoteEngine, e
 func (d *remoteEngine) Start(ctx context.Context, run string, info runner.Info) (runner.Result, error) {
 	res, err := d.Engine.Start(ctx, run, info)
 	if errors.Is(err, engine.ErrTooLarge) {
-		err = app.Usage(err, "nothing was started")
+		err = cli.Usage(err, "nothing was started")
 	}
 	return res, err
 }
 
-// Close implements [app.RemoteEngine].
+// Close implements [cli.RemoteEngine].
 func (d *remoteEngine) Close() { d.Client.Close() }

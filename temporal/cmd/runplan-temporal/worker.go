@@ -17,7 +17,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/log"
 
-	"github.com/runplan/runplan/cmd/runplan/app"
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/local"
@@ -36,7 +36,7 @@ type workerOptions struct {
 	current    bool
 }
 
-func newWorkerCommand(a *app.App, s *service) *cobra.Command {
+func newWorkerCommand(a *cli.App, s *service) *cobra.Command {
 	var o workerOptions
 	cmd := &cobra.Command{
 		Use:   "worker",
@@ -87,13 +87,13 @@ func (o workerOptions) folder() (string, error) {
 	}
 	cache, err := os.UserCacheDir()
 	if err != nil {
-		return "", app.Usage(err, "name a folder with --dir")
+		return "", cli.Usage(err, "name a folder with --dir")
 	}
 	return filepath.Join(cache, "runplan-worker"), nil
 }
 
 // work is the worker command.
-func work(ctx context.Context, a *app.App, s *service, o workerOptions) error {
+func work(ctx context.Context, a *cli.App, s *service, o workerOptions) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	dir, err := o.folder()
@@ -115,7 +115,7 @@ func work(ctx context.Context, a *app.App, s *service, o workerOptions) error {
 		return fmt.Errorf("%w; give each worker a --dir of its own, or one worker more --slots", err)
 	}
 	if err != nil {
-		return app.CannotRun(fmt.Errorf("take the folder for clones: %w", err), "")
+		return cli.Fail(cli.ExitCannotRun, fmt.Errorf("take the folder for clones: %w", err), "")
 	}
 	defer folder.Close()
 	w := &workerProcess{app: a, service: s, options: o, folder: folder}
@@ -128,12 +128,12 @@ func work(ctx context.Context, a *app.App, s *service, o workerOptions) error {
 	}
 	end, err := h.Start(host.Options{Slots: o.slots, Deployment: o.deployment, Build: o.build})
 	if err != nil {
-		return app.CannotRun(err, "")
+		return cli.Fail(cli.ExitCannotRun, err, "")
 	}
 	if o.current {
 		if err := makeCurrent(ctx, c, o); err != nil {
 			end()
-			return app.CannotRun(fmt.Errorf("make build %s current: %w", o.build, err), "")
+			return cli.Fail(cli.ExitCannotRun, fmt.Errorf("make build %s current: %w", o.build, err), "")
 		}
 	}
 	w.say("listening on %s, namespace %s, task queue %s, %d at a time", s.Address, s.Namespace, s.Queue, o.slots)

@@ -7,12 +7,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/runplan/runplan/cmd/runplan/app"
+	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/runner/local"
 	"github.com/runplan/runplan/temporal/clones"
 )
 
-func newWorkerGCCommand(a *app.App, o *workerOptions) *cobra.Command {
+func newWorkerGCCommand(a *cli.App, o *workerOptions) *cobra.Command {
 	var list, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "gc",

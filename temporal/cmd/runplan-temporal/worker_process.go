@@ -10,17 +10,19 @@ import (
 	"slices"
 	"time"
 
-	"github.com/runplan/runplan/cmd/runplan/app"
+	"github.com/runplan/runplan/internal/cli"
+	clirun "github.com/runplan/runplan/internal/cli/run"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/local"
 	"github.com/runplan/runplan/temporal/clones"
 	"github.com/runplan/runplan/temporal/host"
+	"github.com/runplan/runplan/temporal/shared"
 )
 
 // workerProcess holds the state of this worker process.
 type workerProcess struct {
-	app     *app.App
+	app     *cli.App
 	service *service
 	options workerOptions
 	folder  *clones.Folder
@@ -52,7 +54,7 @@ func (w *workerProcess) prune(ctx context.Context) {
 }
 
 // open makes a clone ready for a run and opens a worker in it. What it returns beside that puts it away again.
-func (w *workerProcess) open(ctx context.Context, run string) (_ *local.Worker, closed func(), err error) {
+func (w *workerProcess) open(ctx context.Context, run string) (_ *shared.Worker, closed func(), err error) {
 	place, err := w.folder.Begin(run)
 	if err != nil {
 		return nil, nil, err
@@ -77,11 +79,11 @@ func (w *workerProcess) open(ctx context.Context, run string) (_ *local.Worker, 
 	if err != nil {
 		return nil, nil, errors.New(hide(err.Error()))
 	}
-	d := &local.SharedRepo{Repo: repo, Layout: local.LayoutOf(repo.Root), Remote: "origin", Prefix: w.service.prefix, Run: run, Redact: hide}
+	d := &shared.SharedRepo{Repo: repo, Layout: local.LayoutOf(repo.Root), Remote: "origin", Prefix: w.service.prefix, Run: run, Redact: hide}
 	if err := d.FetchPlan(ctx); err != nil {
 		return nil, nil, err
 	}
-	about, err := d.Offered(ctx, local.OfferedInfo)
+	about, err := d.Offered(ctx, shared.OfferedInfo)
 	if err == nil && about == nil {
 		err = fmt.Errorf("the shared repository has no run %s", run)
 	}
@@ -93,11 +95,11 @@ func (w *workerProcess) open(ctx context.Context, run string) (_ *local.Worker, 
 		return nil, nil, fmt.Errorf("read what run %s is about: %w", run, err)
 	}
 	d.Branch = info.Branch
-	text, err := d.Offered(ctx, local.OfferedPlan)
+	text, err := d.Offered(ctx, shared.OfferedPlan)
 	if err != nil {
 		return nil, nil, err
 	}
-	settings, err := d.Offered(ctx, local.OfferedConfig)
+	settings, err := d.Offered(ctx, shared.OfferedConfig)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -107,18 +109,18 @@ func (w *workerProcess) open(ctx context.Context, run string) (_ *local.Worker, 
 	if err := configure(d.Layout, settings); err != nil {
 		return nil, nil, err
 	}
-	c, end, err := w.app.Host(ctx, app.Hosting{Dir: repo.Root, Run: run, Info: info, Text: text, Trust: w.options.trust, Mark: place.Mark, Note: func(text string) {
+	c, end, err := clirun.Host(ctx, w.app, clirun.Hosting{Dir: repo.Root, Run: run, Info: info, Text: text, Trust: w.options.trust, Mark: place.Mark, Note: func(text string) {
 		w.say("run %.8s: %s", run, hide(redact.Clean(text)))
 	}})
 	if err != nil {
-		if app.IsUsage(err) {
+		if cli.IsUsage(err) {
 			name, _ := os.Hostname()
-			err = &host.Refusal{Err: fmt.Errorf("the worker on %s refuses the run: %s (%s)", name, hide(err.Error()), hide(app.Hint(err)))}
+			err = &host.Refusal{Err: fmt.Errorf("the worker on %s refuses the run: %s (%s)", name, hide(err.Error()), hide(cli.Hint(err)))}
 		}
 		return nil, nil, err
 	}
 	closers = append(closers, end)
-	worker, err := local.NewWorker(context.WithoutCancel(ctx), c, run, info, d)
+	worker, err := shared.NewWorker(context.WithoutCancel(ctx), c, run, info, d)
 	return worker, away, err
 }
 

@@ -1,0 +1,35 @@
+// Package app is the command line of runplan: the tree of commands, its help and its documents. The packages below
+// internal/cli hold the commands. It is not a main package, so that other programs can add engines to runplan.
+package app
+
+import (
+	"context"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/runplan/runplan/agents/script"
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/proc"
+)
+
+// Main runs one command line and returns its exit code.
+func Main(a cli.App) int {
+	if len(a.Args) > 0 {
+		// Both commands are internal: runplan starts itself to run them in a process of their own.
+		switch a.Args[0] {
+		case cli.ReapCommand:
+			proc.ReapMain(a.Stdin)
+			return cli.ExitOK
+		case cli.TestscriptCommand:
+			return script.EngineMain(a.Args[1:], a.Environ, a.Stdout)
+		}
+	}
+	// A run mostly waits for agents and gates, so low memory use matters more than CPU time. Without the ballast, a
+	// small heap would be collected after each megabyte. The ballast raises the heap target, so about seven megabytes
+	// of garbage gather between two collections. It uses no physical memory, because nothing touches it.
+	ballast := make([]byte, 28<<20)
+	defer runtime.KeepAlive(ballast)
+	debug.SetGCPercent(20)
+	a.Root = newRootCommand
+	return a.Execute(context.Background(), withRun(newRootCommand(&a), a.Args)...)
+}

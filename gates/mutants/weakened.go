@@ -1,0 +1,148 @@
+package mutants
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/language"
+	"github.com/runplan/runplan/internal/phrase"
+	"github.com/runplan/runplan/patterns"
+)
+
+// RuleWeakened is the rule of a changed test file that no longer notices what it noticed before.
+const RuleWeakened = "test-weakened"
+
+// mostWeakened bounds the mutants for which one changed test file is told. One is proof enough, and a few say more.
+const mostWeakened = 3
+
+// subjects returns the code files that changed tests are likely about, with the tests of each.
+func subjects(dir string, tests []gates.File) (map[string][]gates.File, error) {
+	out := map[string][]gates.File{}
+	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if p != dir && gates.Ignored(d.Name()) {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		rel, err := filepath.Rel(dir, p)
+		if rel = filepath.ToSlash(rel); err != nil || !d.Type().IsRegular() || !mutable(rel) || language.IsTest(rel) {
+			return err
+		}
+		for _, t := range tests {
+			if gates.LanguageOf(t.Path) == gates.LanguageOf(rel) && (path.Dir(t.Path) == path.Dir(rel) ||
+				gates.LanguageOf(rel) != gates.LangGo && strings.Contains(t.Before, stem(rel))) {
+				out[rel] = append(out[rel], t)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look for what the changed tests are about: %w", err)
+	}
+	return out, nil
+}
+
+// weakened makes mutants of all lines of files that changed tests are about. The texts of the files are added to texts.
+func (o Options) weakened(ctx context.Context, dir string, files []string, texts map[string]string) ([]Mutant, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("make mutants for the changed tests: %w", err)
+	}
+	defer root.Close()
+	var all []Mutant
+	for _, f := range files {
+		text, err := root.ReadFile(filepath.FromSlash(f))
+		if err != nil {
+			return nil, fmt.Errorf("make mutants for the changed tests: %w", err)
+		}
+		texts[f] = string(text)
+		lines := map[int]bool{}
+		for i := range strings.Count(texts[f], "\n") + 1 {
+			lines[i+1] = true
+		}
+		more, err := o.of(ctx, dir, f, texts[f], lines)
+		if errors.Is(err, patterns.ErrMissing) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, more...)
+	}
+	return Spread(all), nil
+}
+
+// compare reports changed tests that let a mutant pass which the tests of the base notice. It returns when the time is up.
+func (r *runner) compare(ctx context.Context, list []Mutant, of map[string][]gates.File) error {
+	told, tried, fewer := map[string]int{}, 0, 0
+	for _, m := range list {
+		tests := slices.DeleteFunc(slices.Clone(of[m.Path]), func(t gates.File) bool { return told[t.Path] >= mostWeakened })
+		if time.Now().After(r.until) {
+			break
+		}
+		if len(tests) == 0 {
+			continue
+		}
+		now, err := r.try(ctx, m)
+		if err != nil {
+			return err
+		}
+		if now == invalid {
+			continue
+		}
+		tried++
+		if now == killed {
+			continue
+		}
+		before, err := r.tryBefore(ctx, m, tests)
+		if err != nil {
+			return err
+		}
+		if before != killed {
+			continue
+		}
+		fewer++
+		for _, t := range tests {
+			told[t.Path]++
+			r.look.Find(gates.Finding{
+				Rule: RuleWeakened, Path: t.Path, Severity: gates.Warning,
+				Message: fmt.Sprintf("before the change the tests noticed that %s:%d is wrong: %s (%s); now they do not", m.Path, m.Line, m.describe(), m.Kind),
+				Fix:     "assert at least what was asserted before, or say in the plan why not",
+			})
+		}
+	}
+	if fewer > 0 {
+		r.look.Note("%d of %s noticed before and not now", fewer, phrase.Count(tried, "wrong version was", "wrong versions were"))
+	}
+	return nil
+}
+
+// tryBefore runs the tests on a mutant as they were before the change.
+func (r *runner) tryBefore(ctx context.Context, m Mutant, tests []gates.File) (what outcome, err error) {
+	for _, t := range tests {
+		if err := r.write(t.Path, t.Before); err != nil {
+			return invalid, err
+		}
+		defer func() { err = errors.Join(err, r.write(t.Path, t.After)) }()
+	}
+	targets := r.before
+	if targets == nil {
+		targets = map[string]*target{}
+	}
+	r.files, targets = targets, r.files
+	defer func() { r.before, r.files = r.files, targets }()
+	return r.try(ctx, m)
+}

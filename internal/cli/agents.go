@@ -1,0 +1,130 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/runplan/runplan/agents/command"
+	"github.com/runplan/runplan/agents/price"
+	"github.com/runplan/runplan/agents/sandbox"
+	"github.com/runplan/runplan/agents/script"
+	"github.com/runplan/runplan/agents/solver"
+	"github.com/runplan/runplan/internal/config"
+	"github.com/runplan/runplan/internal/seal"
+	"github.com/runplan/runplan/patterns"
+)
+
+// Auto is the value of --agent that leaves the choice to runplan.
+const Auto = "auto"
+
+// CommandAgent returns the settings of the named agent. Without settings it uses the preset of that name, if its CLI
+// is installed.
+func (a *App) CommandAgent(p *Project, name string) (command.Config, error) {
+	c, configured := p.Config.Agents[name]
+	out := command.Config{
+		Name: name, Command: c.Command, Env: c.Env, PassEnv: c.PassEnv, Root: p.Repo.Root, Environ: a.Environ,
+		Permission: c.Permission, Models: c.Models, Sandbox: a.SandboxOf(c),
+	}
+	presetName := c.Preset
+	if !configured {
+		presetName = name
+	}
+	preset, known := command.PresetOf(presetName)
+	switch {
+	case known:
+		out.Preset = &preset
+	case !configured:
+		return out, a.UnknownAgent(p, name)
+	}
+	if !configured {
+		if _, err := a.OnPath(preset.Program); err != nil {
+			return out, Fail(ExitCannotRun, fmt.Errorf("agent %s: %s is %w", name, preset.Program, err), "install it: %s", preset.Install)
+		}
+	}
+	var err error
+	if out.Prices, err = price.Load(a.PriceFile()); err != nil {
+		return out, Usage(err, "the form is described at the top of the built-in table, agents/price/prices.toml")
+	}
+	return out, nil
+}
+
+// ErrNoAgent reports a name that is neither a configured agent nor a built-in one.
+var ErrNoAgent = errors.New("unknown agent")
+
+// UnknownAgent returns the error of an agent that neither the settings nor the presets name.
+func (a *App) UnknownAgent(p *Project, name string) error {
+	known := []string{script.Name, solver.Name}
+	for n := range p.Config.Agents {
+		known = append(known, n)
+	}
+	for _, preset := range command.Presets() {
+		if _, err := a.OnPath(preset.Program); err == nil && !slices.Contains(known, preset.Name) {
+			known = append(known, preset.Name)
+		}
+	}
+	sort.Strings(known)
+	return Usage(fmt.Errorf("%w %q; there are: %s", ErrNoAgent, name, strings.Join(known, ", ")),
+		"add it to .runplan/config.toml:\n    [agents.%s]\n    command = [\"program\", \"argument\"]", name)
+}
+
+// PriceFile returns the path of the user's own price table.
+func (a *App) PriceFile() string {
+	file, err := config.UserFile(a.Getenv)
+	if err != nil {
+		return "" // without a home folder there is no user price table
+	}
+	return filepath.Join(filepath.Dir(file), "prices.toml")
+}
+
+// SandboxOf returns the sandbox of an agent.
+func (a *App) SandboxOf(c config.Agent) sandbox.Spec {
+	s := sandbox.Spec{Kind: c.Sandbox, Command: c.SandboxCommand, Image: c.SandboxImage, Write: c.SandboxWrite}
+	if dir, err := a.UserDir(); err == nil { // these files contain the key that signs for the user
+		s.Hide = []string{filepath.Join(dir, seal.FileName), filepath.Join(dir, "serve.key")}
+	}
+	return s
+}
+
+// AstGrep finds ast-grep. It prints a warning about its version to stderr.
+func (a *App) AstGrep(ctx context.Context) (patterns.Program, error) {
+	p, err := patterns.Find(ctx, a.Environ, "")
+	if err == nil && p.Warning != "" {
+		fmt.Fprintf(a.Stderr, "warning: %s\n", p.Warning)
+	}
+	return p, err
+}
+
+// Signing tests the commit signature while the user may still be there to unlock the key. It creates an object that no
+// ref reaches.
+func (a *App) Signing(ctx context.Context, p *Project) error {
+	if v, err := p.Repo.Run(ctx, "config", "--type=bool", "--get", "commit.gpgsign"); err != nil || v != "true" {
+		return nil
+	}
+	tree, err := p.Repo.Run(ctx, "rev-parse", "HEAD^{tree}")
+	if err == nil {
+		_, err = p.Repo.Run(ctx, "commit-tree", "-S", "-m", "runplan: can commits be signed?", tree)
+	}
+	if err != nil {
+		return Fail(ExitCannotRun, fmt.Errorf("commits are to be signed (commit.gpgsign), but that does not work: %w", err),
+			"unlock the key, or turn signing off for this repository: git config commit.gpgsign false")
+	}
+	return nil
+}
+
+// OnPath finds a program in PATH.
+func (a *App) OnPath(name string) (string, error) {
+	path, _ := a.Getenv("PATH")
+	for _, dir := range strings.Split(path, string(os.PathListSeparator)) {
+		full := dir + string(os.PathSeparator) + name
+		if fi, err := os.Stat(full); dir != "" && err == nil && !fi.IsDir() && fi.Mode()&0o111 != 0 {
+			return full, nil
+		}
+	}
+	return "", errors.New("not on PATH")
+}

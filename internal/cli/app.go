@@ -1,0 +1,345 @@
+// Package cli holds what the commands of runplan share: the process ([App]), the repository ([Project]), exit codes,
+// output, and who may run which programs. Each folder below it is a group of commands.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/config"
+	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/planparse"
+	"github.com/runplan/runplan/runner/local"
+)
+
+// App holds what a command uses of its process: arguments, environment, streams and engines.
+type App struct {
+	Args    []string
+	Stdin   io.Reader
+	Stdout  io.Writer
+	Stderr  io.Writer
+	Environ []string
+
+	Engines []RemoteHost // engines that carry out runs on other machines
+
+	Root func(*App) *cobra.Command // makes the command tree; Main sets it
+
+	Engine string // value of --engine; "" is this machine
+	Dir    string // folder in which to look for the repository; "" is the current folder
+}
+
+// Execute runs one command, prints its error and returns its exit code.
+func (a App) Execute(ctx context.Context, args ...string) int {
+	out := newOutput(a.Stdout)
+	a.Stdout = out
+	if f, ok := a.Stderr.(*os.File); ok {
+		a.Stderr = wrapper(f)
+	}
+	dir := a.Dir
+	root := a.Root(&a)
+	a.Dir = dir // the flag --repo has reset it
+	root.SetArgs(args)
+	root.SetIn(a.Stdin)
+	root.SetOut(a.Stdout)
+	root.SetErr(a.Stderr)
+	err := out.outcome(root.ExecuteContext(ctx))
+	if err == nil {
+		return ExitOK
+	}
+	code, hint := CodeOf(err)
+	// Errors may quote plans, file names and the output of programs. Remove control codes before they reach the
+	// terminal.
+	if text := err.Error(); text != "" {
+		fmt.Fprintf(a.Stderr, "runplan: %s\n", redact.Clean(a.Redactor(nil).String(text)))
+	}
+	if hint != "" {
+		fmt.Fprintf(a.Stderr, "  → %s\n", redact.Clean(hint))
+	}
+	if page := explainable(err); page != "" {
+		fmt.Fprintf(a.Stderr, "  → more: runplan explain %s\n", page)
+	}
+	return code
+}
+
+// Getenv looks up an environment variable. The last entry of a name counts, as for other programs.
+func (a *App) Getenv(name string) (string, bool) {
+	for i := len(a.Environ) - 1; i >= 0; i-- {
+		if v, ok := strings.CutPrefix(a.Environ[i], name+"="); ok {
+			return v, true
+		}
+	}
+	return "", false
+}
+
+// Env returns the environment as a map, for conditions.
+func (a *App) Env() map[string]string {
+	m := map[string]string{}
+	for _, kv := range a.Environ {
+		k, v, _ := strings.Cut(kv, "=")
+		m[k] = v
+	}
+	return m
+}
+
+// Project is the repository that a command works on.
+type Project struct {
+	Repo   *git.Repo
+	Layout local.Layout
+	Config *config.Loaded
+
+	Solver SolveOptions // solver settings from the command line
+
+	When      []gates.When // conditions of the configuration
+	Overrides []gates.Override
+}
+
+// OpenProject finds the repository and reads the settings. Git runs no program that the repository configures until a
+// command calls AllowPrograms.
+func (a *App) OpenProject(ctx context.Context) (*Project, error) {
+	dir := a.Dir
+	if dir == "" {
+		var err error
+		if dir, err = os.Getwd(); err != nil {
+			return nil, err
+		}
+	}
+	repo, err := git.OpenReadOnly(ctx, dir, a.Environ)
+	if errors.Is(err, git.ErrNotRepo) && a.Dir != "" {
+		return nil, NoRepo(err, "give the path of a git repository")
+	}
+	if errors.Is(err, git.ErrNotRepo) {
+		return nil, NoRepo(err, "run it inside a repository, or create one: git init && git add -A && git commit -m start")
+	}
+	if err != nil {
+		return nil, err
+	}
+	p := &Project{Repo: repo, Layout: local.LayoutOf(repo.Root)}
+	if err := NoLinks(p.Layout); err != nil {
+		return nil, err
+	}
+	if info, err := os.Stat(p.Layout.Root); err == nil && !info.IsDir() {
+		return nil, Fail(ExitCannotRun, fmt.Errorf("%s is not a folder", p.Layout.Root), "runplan needs a folder of that name; move the file")
+	}
+	if p.Config, err = a.LoadConfig(p.Layout.Config()); err != nil {
+		return nil, err
+	}
+	return p, p.conditions()
+}
+
+// NoLinks refuses a folder of runplan that is a symbolic link.
+func NoLinks(l local.Layout) error {
+	err := l.CheckLinks()
+	var link *local.LinkError
+	if errors.As(err, &link) {
+		return Usage(err, "check its target; then remove it, or replace it with a copy: such a link in a repository could make runplan write to your own files")
+	}
+	return err
+}
+
+// NoRepo adds the exit code and a hint to a [git.ErrNotRepo]. The hint is otherwise if no repository exists at all.
+func NoRepo(err error, otherwise string) error {
+	switch {
+	case errors.Is(err, git.ErrBare):
+		return Usage(err, "work in a checkout: git clone, or git worktree add")
+	case errors.Is(err, git.ErrForeign):
+		return Usage(err, "if you trust it, run that command")
+	}
+	return Usage(err, "%s", otherwise)
+}
+
+// conditions compiles the conditions of the gates, so that an error in one is reported before anything runs.
+func (p *Project) conditions() error {
+	c := p.Config.Gates
+	wrong := func(key, what string, err error) error {
+		return Usage(fmt.Errorf("%s: %s: %w", p.Rel(p.Config.Source(key)), what, err), "a condition of gates.when may read gate, changed, all, batch and env; one of gates.severity gate, rule, path, line, severity, message, test and env")
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.When)) {
+		w, err := gates.ParseWhen(name, c.When[name])
+		if err != nil {
+			return wrong("gates.when", "gates.when."+name, err)
+		}
+		p.When = append(p.When, w)
+	}
+	for _, g := range c.Command {
+		if g.When == "" {
+			continue
+		}
+		w, err := gates.ParseWhen(g.Name, g.When)
+		if err != nil {
+			return wrong("gates.command", "gate "+g.Name, err)
+		}
+		p.When = append(p.When, w)
+	}
+	for i, s := range c.Severity {
+		o, err := gates.ParseOverride(s.When, s.Severity)
+		if err != nil {
+			return wrong("gates.severity", fmt.Sprintf("gates.severity %d", i+1), err)
+		}
+		p.Overrides = append(p.Overrides, o)
+	}
+	return nil
+}
+
+// LoadConfig reads the settings of the user and of a project.
+func (a *App) LoadConfig(projectFile string) (*config.Loaded, error) {
+	user, err := config.UserFile(a.Getenv)
+	if err != nil {
+		// A machine without a home folder has no user settings. That is not an error of the project.
+		user = ""
+	}
+	c, err := config.Load([]string{user, projectFile}, a.Getenv)
+	var unread *fs.PathError
+	if errors.As(err, &unread) {
+		if unread.Path == user && errors.Is(err, syscall.ENOTDIR) {
+			return nil, Usage(err, "a part of that path is a file, not a folder; set RUNPLAN_HOME to a folder of your own")
+		}
+		return nil, Usage(err, "check that it is a readable file")
+	}
+	if err != nil {
+		return nil, Usage(err, "runplan config --keys lists what can be set")
+	}
+	return c, nil
+}
+
+// ReadPlan reads and parses a plan file.
+func ReadPlan(path string) (*planparse.Plan, []byte, error) {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil, Usage(fmt.Errorf("plan %s not found", path), "give the path of a markdown file")
+	case err != nil:
+		return nil, nil, Usage(fmt.Errorf("read the plan: %w", err), "")
+	case info.IsDir():
+		return nil, nil, Usage(fmt.Errorf("%s is a folder, not a plan", path), "give the path of a markdown file")
+	case !info.Mode().IsRegular() && !isDescriptor(path): // opening a pipe blocks until somebody writes to it
+		return nil, nil, Usage(fmt.Errorf("%s is a %s, not a file", path, kindOf(info.Mode())), "give the path of a markdown file")
+	case info.Size() > planparse.MaxSize:
+		return nil, nil, Usage(fmt.Errorf("%s: %w: %d MiB, at most %d MiB are read", path, planparse.ErrTooBig, info.Size()>>20, planparse.MaxSize>>20), "split the plan")
+	}
+	src, err := os.ReadFile(path)
+	if err != nil {
+		return nil, nil, Usage(fmt.Errorf("read the plan: %w", err), "")
+	}
+	p, err := planparse.Parse(path, src)
+	if err != nil {
+		return nil, nil, Usage(err, "")
+	}
+	return p, src, nil
+}
+
+// isDescriptor reports whether path is an open file descriptor, such as /dev/stdin or the file of <(command).
+func isDescriptor(path string) bool {
+	return path == "/dev/stdin" || strings.HasPrefix(path, "/dev/fd/") || strings.HasPrefix(path, "/proc/self/fd/")
+}
+
+// kindOf names a file type that is neither a regular file nor a folder.
+func kindOf(m fs.FileMode) string {
+	switch {
+	case m&fs.ModeNamedPipe != 0:
+		return "named pipe"
+	case m&fs.ModeSocket != 0:
+		return "socket"
+	}
+	return "device"
+}
+
+// Invalid combines the errors of a plan into one error that names each place.
+func Invalid(path string, p *planparse.Plan) error {
+	errs := p.Errors()
+	if len(errs) == 0 {
+		return nil
+	}
+	var b strings.Builder
+	for i, d := range errs {
+		if i > 0 {
+			b.WriteString("\n")
+		}
+		fmt.Fprintf(&b, "%s:%d: %s", path, d.Line, d.Message)
+	}
+	return Usage(errors.New(b.String()), "nothing was run; details: runplan check %s", path)
+}
+
+// mostWarnings is the highest number of warnings of a plan that a run shows before it begins.
+const mostWarnings = 10
+
+// WarnOfPlan shows the warnings of a plan before a run. An example is a fence that swallows the next batch. Remarks of
+// lower severity appear only in runplan check.
+func (a *App) WarnOfPlan(path string, p *planparse.Plan) {
+	shown, more := 0, 0
+	for _, d := range p.Diagnostics {
+		switch {
+		case d.Severity != planparse.SeverityWarning:
+		case shown == mostWarnings:
+			more++
+		default:
+			shown++
+			fmt.Fprintf(a.Stderr, "%s:%d: %s: %s [%s]\n", path, d.Line, d.Severity, ui.Sanitize(d.Message), d.Code)
+		}
+	}
+	if more > 0 {
+		fmt.Fprintf(a.Stderr, "and %d more: runplan check %s\n", more, path)
+	}
+}
+
+// OpenJournal opens the journal of a project for reading. A project without a journal has no runs.
+func (p *Project) OpenJournal(ctx context.Context) (*store.Journal, error) {
+	j, err := store.OpenExistingJournal(ctx, p.Layout.Journal())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, Fail(ExitUsage, fmt.Errorf("%s has no runs", p.Repo.Root), "start one: runplan PLAN.md")
+	}
+	return j, err
+}
+
+// PlanPath returns the name under which a run stores its plan. The path is relative if the plan is inside the
+// repository.
+func (p *Project) PlanPath(path string) (string, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	if real, err := filepath.EvalSymlinks(abs); err == nil {
+		abs = real
+	}
+	root := p.Repo.Root
+	if real, err := filepath.EvalSymlinks(root); err == nil {
+		root = real
+	}
+	rel, err := filepath.Rel(root, abs)
+	if err != nil || strings.HasPrefix(rel, "..") {
+		return abs, nil
+	}
+	return filepath.ToSlash(rel), nil
+}
+
+// MustGetwd returns the current folder, or "." if the system does not tell it.
+func MustGetwd() string {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "."
+	}
+	return dir
+}
+
+// CurrentFolder returns the working directory without symbolic links, as git reports it.
+func CurrentFolder() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(dir)
+}

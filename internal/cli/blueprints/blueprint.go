@@ -1,0 +1,174 @@
+// Package blueprints holds the commands for blueprints: they are checked, reviewed, queued, promoted and maintained.
+package blueprints
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/gates/blueprint"
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/judge"
+	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/knowledge/outline"
+	"github.com/runplan/runplan/knowledge/summary"
+	"github.com/runplan/runplan/patterns"
+)
+
+// NewBlueprintCommand returns the command blueprint.
+func NewBlueprintCommand(a *cli.App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "blueprint",
+		Short: "Compare units of code with their design",
+		Long: `A blueprint says in YAML what a unit of code promises: its interfaces, what it depends on, how it fails, what it is for.
+The code is held against it by a mechanical check and by a cold review, which sees summaries and never how the code came
+about. Candidates are in knowledge/blueprints/candidates, live blueprints in knowledge/blueprints.
+
+  runplan blueprint init UNIT --source 'orders/*.py'   draft a candidate from code that is there
+  runplan blueprint check UNIT                         the mechanical check
+  runplan blueprint review UNIT                        the cold review`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(
+		newBlueprintInitCommand(a), newBlueprintSummarizeCommand(a), newBlueprintCheckCommand(a), newBlueprintGenerateCommand(a),
+		newBlueprintReviewCommand(a), newBlueprintQueueCommand(a), newBlueprintPromoteCommand(a), newBlueprintJournalCommand(a),
+	)
+	return cmd
+}
+
+func newBlueprintSummarizeCommand(a *cli.App) *cobra.Command {
+	var asJSONFlag bool
+	cmd := &cobra.Command{
+		Use:   "summarize FILE|DIR...",
+		Short: "Print the summary of source files that a reviewer gets",
+		Long: `Print the summary of each file: its declarations with their signatures, routes, enumerations, constants, imports of the
+project's own packages, what is done about failures, and the calls that leave the unit. No bodies, no comments.
+Go is read by itself; Python, TypeScript and JavaScript need ast-grep.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return summarize(cmd.Context(), a, args, asJSONFlag)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
+	return cmd
+}
+
+// summarized is the output of summarize --json.
+type summarized struct {
+	Files   []summary.Summary `json:"files"`
+	Skipped []patterns.Skip   `json:"skipped"`
+}
+
+// summarize prints summaries of files. Outside of a repository it uses the current folder as the root.
+func summarize(ctx context.Context, a *cli.App, args []string, asJSONFlag bool) error {
+	root, err := a.RootHere(ctx)
+	if err != nil {
+		return err
+	}
+	here, err := cli.CurrentFolder()
+	if err != nil {
+		return err
+	}
+	if root == "" {
+		root = here
+	}
+	var paths []string
+	for _, arg := range args {
+		full := arg
+		if !filepath.IsAbs(full) {
+			full = filepath.Join(here, arg)
+		}
+		if resolved, err := filepath.EvalSymlinks(full); err == nil {
+			full = resolved
+		}
+		rel, err := filepath.Rel(root, full)
+		if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+			return cli.Usage(fmt.Errorf("%s is not below %s", arg, root), "change to its folder")
+		}
+		info, err := os.Stat(full)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return cli.Usage(fmt.Errorf("%s not found", arg), "give the path of a file or a folder")
+		case err != nil:
+			return err
+		case !info.IsDir():
+			paths = append(paths, filepath.ToSlash(rel))
+			continue
+		}
+		found, _, err := patterns.Files(ctx, a.Environ, root, filepath.ToSlash(rel))
+		if err != nil {
+			return err
+		}
+		for _, f := range found {
+			if outline.LanguageOf(f) != "" {
+				paths = append(paths, f)
+			}
+		}
+	}
+	files, skipped, err := summaries(ctx, a, root, paths, nil)
+	if err != nil {
+		return err
+	}
+	if asJSONFlag {
+		out := summarized{files, skipped}
+		if out.Files == nil {
+			out.Files = []summary.Summary{}
+		}
+		if out.Skipped == nil {
+			out.Skipped = []patterns.Skip{}
+		}
+		return cli.AsJSON(a.Stdout, out)
+	}
+	for i, f := range files {
+		if i > 0 {
+			fmt.Fprintln(a.Stdout)
+		}
+		for line := range strings.Lines(f.PromptText()) {
+			fmt.Fprintln(a.Stdout, redact.Clean(strings.TrimRight(line, "\n")))
+		}
+	}
+	for _, s := range skipped {
+		fmt.Fprintf(a.Stderr, "skipped: %s: %s\n", ui.Sanitize(s.Path), ui.Sanitize(s.Reason))
+	}
+	if len(files) == 0 && len(skipped) > 0 {
+		return cli.Fail(cli.ExitCannotRun, errors.New("no file could be summarised"), "see above why")
+	}
+	return nil
+}
+
+// summaries summarizes files of the repository at root. Each file that needs ast-grep reports it if the program is
+// missing.
+func summaries(ctx context.Context, a *cli.App, root string, paths, clients []string) ([]summary.Summary, []patterns.Skip, error) {
+	o, err := judge.SummaryOptions(ctx, a, root)
+	if err != nil {
+		return nil, nil, err
+	}
+	o.Clients = clients
+	files, skipped, err := summary.Files(ctx, o, paths)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, cli.Usage(err, "correct the path")
+	}
+	return files, skipped, err
+}
+
+// NoBlueprint adds a hint to the error for a blueprint that is missing or invalid.
+func NoBlueprint(err error) error {
+	var wrong blueprint.FileErrors
+	switch {
+	case errors.Is(err, blueprint.ErrUnitName):
+		return cli.Usage(err, "runplan blueprint init UNIT drafts a candidate")
+	case errors.Is(err, blueprint.ErrNoBlueprint):
+		return cli.Usage(err, "runplan blueprint init UNIT drafts a candidate; runplan blueprint promote UNIT makes it live")
+	case errors.As(err, &wrong):
+		return cli.Usage(err, "correct the blueprint; docs/blueprints.md has all keys")
+	}
+	return err
+}

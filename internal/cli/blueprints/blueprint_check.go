@@ -1,0 +1,254 @@
+package blueprints
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/gates/blueprint"
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/judge"
+	"github.com/runplan/runplan/internal/phrase"
+	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/knowledge/outline"
+	"github.com/runplan/runplan/patterns"
+)
+
+func newBlueprintInitCommand(a *cli.App) *cobra.Command {
+	var sources []string
+	var print bool
+	cmd := &cobra.Command{
+		Use:   "init UNIT --source GLOB",
+		Short: "Draft a candidate from existing code",
+		Long: `Draft the blueprint of a unit from its source files: interfaces from routes, dependencies from calls, failure modes from what
+is caught. What code cannot tell is an open question. The draft is a candidate; a blueprint that is there is not replaced.` +
+			cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+		Example: `  runplan blueprint init orders --source 'services/orders/**/*.py'`,
+		Args:    cli.ExactlyOne("the name of a unit"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return blueprintInit(cmd.Context(), a, args[0], sources, print)
+		},
+	}
+	cmd.Flags().StringArrayVar(&sources, "source", nil, "files of the unit: a path or glob below the repository root (repeatable)")
+	cmd.Flags().BoolVar(&print, "print", false, "print the draft and write nothing")
+	return cmd
+}
+
+func blueprintInit(ctx context.Context, a *cli.App, unit string, sources []string, print bool) error {
+	if err := blueprint.ValidUnit(unit); err != nil {
+		return cli.Usage(err, "")
+	}
+	if len(sources) == 0 {
+		return cli.Usage(errors.New("no source files are named"), "--source 'services/%s/**/*.py'", unit)
+	}
+	p, err := a.OpenProject(ctx)
+	if err != nil {
+		return err
+	}
+	paths, err := sourceFiles(ctx, a, p, sources)
+	if err != nil {
+		return err
+	}
+	files, skipped, err := summaries(ctx, a, p.Repo.Root, paths, nil)
+	if err != nil {
+		return err
+	}
+	if len(files) == 0 {
+		return cli.Fail(cli.ExitCannotRun, fmt.Errorf("none of the %d files could be read: %s", len(skipped), skipped[0].Reason), "Python, TypeScript and JavaScript need ast-grep")
+	}
+	b := blueprint.Draft(unit, files, skipped)
+	if print {
+		_, err := fmt.Fprint(a.Stdout, redact.Clean(b.YAML()))
+		return err
+	}
+	name, err := blueprint.Save(p.Repo.Root, b, blueprint.Candidate)
+	if err != nil {
+		return cli.Usage(err, "move it away, or give the unit another name; --print shows the draft")
+	}
+	fmt.Fprintf(a.Stdout, "%s\n", name)
+	for _, s := range skipped {
+		fmt.Fprintf(a.Stderr, "unseen: %s: %s\n", ui.Sanitize(s.Path), ui.Sanitize(s.Reason))
+	}
+	fmt.Fprintf(a.Stderr, "say in it what the unit is for, and answer its %d open questions; then: runplan blueprint check %s\n", len(b.Intent.OpenQuestions), unit)
+	return nil
+}
+
+// sourceFiles returns the files of the repository that match the globs.
+func sourceFiles(ctx context.Context, a *cli.App, p *cli.Project, globs []string) ([]string, error) {
+	all, _, err := patterns.Files(ctx, a.Environ, p.Repo.Root)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, g := range globs {
+		g = strings.TrimPrefix(filepath.ToSlash(g), "./")
+		if !doublestar.ValidatePattern(g) {
+			return nil, cli.Usage(fmt.Errorf("--source %q: not a valid glob", g), "such as 'services/orders/**/*.py'")
+		}
+		n := 0
+		for _, f := range all {
+			if ok, _ := doublestar.Match(g, f); ok && outline.LanguageOf(f) != "" {
+				n++
+				if !slices.Contains(out, f) {
+					out = append(out, f)
+				}
+			}
+		}
+		if n == 0 {
+			return nil, cli.Usage(fmt.Errorf("--source %q matches no source file", g), "it is a path or a glob below the root of the repository, of Go, Python, TypeScript or JavaScript")
+		}
+	}
+	return out, nil
+}
+
+type blueprintCheckOptions struct {
+	live bool
+	json bool
+}
+
+func newBlueprintCheckCommand(a *cli.App) *cobra.Command {
+	var o blueprintCheckOptions
+	cmd := &cobra.Command{
+		Use:   "check UNIT...",
+		Short: "Compare the source of units with their blueprints, without a model",
+		Long: `Check what a program can check: endpoints exact, interfaces, enumerations, constants and models there, dependencies only
+through declared clients and never by raw HTTP, no imports of undeclared units, each failure mode handled with its documented
+status, public functions typed and documented. No model is asked.
+
+It looks at the candidate, or with --live at the live blueprint. As the gate "blueprint" it looks at live blueprints whose
+source files changed.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return blueprintCheck(cmd.Context(), a, args, o)
+		},
+	}
+	cmd.Flags().BoolVar(&o.live, "live", false, "check the live blueprint")
+	cmd.Flags().BoolVar(&o.json, "json", false, "print a JSON array")
+	return cmd
+}
+
+func blueprintCheck(ctx context.Context, a *cli.App, units []string, o blueprintCheckOptions) error {
+	p, err := a.OpenProject(ctx)
+	if err != nil {
+		return err
+	}
+	options, err := judge.SummaryOptions(ctx, a, p.Repo.Root)
+	if err != nil {
+		return err
+	}
+	state := blueprint.Candidate
+	if o.live {
+		state = blueprint.Live
+	}
+	all, failed, unseen := []blueprint.Checked{}, 0, 0
+	for _, unit := range units {
+		b, err := blueprint.Load(p.Repo.Root, unit, state)
+		if err != nil {
+			return NoBlueprint(err)
+		}
+		c, err := blueprint.Check(ctx, b, state, options)
+		if err != nil {
+			return err
+		}
+		all = append(all, c)
+		unseen += len(c.Unseen)
+		if c.Failed() {
+			failed++
+		}
+	}
+	if o.json {
+		if err := cli.AsJSON(a.Stdout, all); err != nil {
+			return err
+		}
+	} else {
+		showChecked(a, all)
+	}
+	switch {
+	case failed > 0:
+		return cli.Fail(cli.ExitFailed, fmt.Errorf("%d of %d units differ from their blueprints", failed, len(all)), "correct the code; where a blueprint is wrong, correct that")
+	case unseen > 0:
+		return cli.Fail(cli.ExitCannotRun, fmt.Errorf("%d source files could not be read and were not checked", unseen), "see above why; Python, TypeScript and JavaScript need ast-grep")
+	}
+	return nil
+}
+
+func showChecked(a *cli.App, all []blueprint.Checked) {
+	clean := func(s string) string { return ui.Sanitize(redact.Clean(s)) }
+	for _, c := range all {
+		for _, f := range c.Findings {
+			fmt.Fprintf(a.Stdout, "%s:%d: %s: %s (%s)\n", clean(f.Path), f.Line, f.Severity, clean(f.Message), f.Rule)
+		}
+		for _, s := range c.Unseen {
+			fmt.Fprintf(a.Stdout, "%s: not checked: %s\n", clean(s.Path), clean(s.Reason))
+		}
+		if c.Note != "" {
+			fmt.Fprintf(a.Stdout, "%s: note: %s\n", c.Unit, c.Note)
+		}
+		errs, warns := 0, 0
+		for _, f := range c.Findings {
+			switch f.Severity {
+			case gates.Error:
+				errs++
+			case gates.Warning:
+				warns++
+			}
+		}
+		fmt.Fprintf(a.Stdout, "%s (%s): %s, %s\n", c.Unit, c.State, phrase.Count(errs, "error"), phrase.Count(warns, "warning"))
+	}
+}
+
+func newBlueprintGenerateCommand(a *cli.App) *cobra.Command {
+	var fix, asJSONFlag bool
+	var session, out string
+	cmd := &cobra.Command{
+		Use:   "generate UNIT",
+		Short: "Print the context for writing the code of a candidate",
+		Long: `Print the context for writing the code of a candidate: its blueprint, all live blueprints, the source of the three units that
+were promoted last, the shared libraries, and the rubric. With --fix the list that the last review sent back is attached.
+
+That it was handed out is written down: anyone who got it, under --session, cannot review the unit. A trained adapter's session is
+adapter: by it, runplan training graduation tells its generations from those of others.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+		Args: cli.ExactlyOne("the name of a unit"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			p, err := a.OpenProject(cmd.Context())
+			if err != nil {
+				return err
+			}
+			d, err := BlueprintDeps(cmd.Context(), a, p)
+			if err != nil {
+				return err
+			}
+			brief, err := blueprint.Generate(p.Repo.Root, args[0], session, fix, d.Prompts, d.Now(), d.NewID())
+			switch {
+			case errors.Is(err, blueprint.ErrNoReview):
+				return cli.Usage(err, "without a review there is nothing to fix; leave out --fix")
+			case err != nil:
+				return NoBlueprint(err)
+			case out != "":
+				err = os.WriteFile(out, []byte(brief.Text), 0o644)
+			case asJSONFlag:
+				err = cli.AsJSON(a.Stdout, brief)
+			default:
+				_, err = fmt.Fprint(a.Stdout, redact.Clean(brief.Text))
+			}
+			for _, l := range brief.Left {
+				fmt.Fprintf(a.Stderr, "left out: %s\n", ui.Sanitize(l))
+			}
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&fix, "fix", false, "attach the list of the last review's rejections")
+	cmd.Flags().StringVar(&session, "session", "", "the session that writes the code; adapter means the trained one")
+	cmd.Flags().StringVar(&out, "out", "", "write it into a file")
+	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
+	return cmd
+}

@@ -1,0 +1,159 @@
+package blueprints
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/gates/blueprint"
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/judge"
+	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/internal/ui"
+)
+
+type maintainOptions struct {
+	list  bool
+	only  string
+	trust string
+	json  bool
+}
+
+// NewMaintainCommand returns the command maintain.
+func NewMaintainCommand(a *cli.App) *cobra.Command {
+	var o maintainOptions
+	cmd := &cobra.Command{
+		Use:   "maintain",
+		Short: "Do the maintenance tasks of this repository",
+		Long: `Do the maintenance of this repository, in the order of its priorities: the mechanical check of all live blueprints, then a cold
+review of each live unit that changed since its last one, where [models] is configured. What a review finds critical or major
+becomes an open question of the blueprint, and what is critical waits in the queue. The journal gets a line for each task.
+
+It can be interrupted at any time; what was done stays, and is not done again.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx, stop := cli.Interruptible(cmd.Context())
+			defer stop()
+			return maintain(ctx, a, o)
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&o.list, "list", false, "list the tasks and do nothing")
+	f.StringVar(&o.only, "task", "", "do one task only")
+	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it without a question")
+	f.BoolVar(&o.json, "json", false, "print a JSON array")
+	return cmd
+}
+
+func maintain(ctx context.Context, a *cli.App, o maintainOptions) error {
+	tasks := slices.DeleteFunc(blueprint.Tasks(), func(t blueprint.Task) bool { return o.only != "" && t.ID != o.only })
+	if len(tasks) == 0 {
+		return cli.Usage(fmt.Errorf("unknown task %q", o.only), "runplan maintain --list")
+	}
+	if o.list {
+		return listTasks(a, tasks, o.json)
+	}
+	p, err := a.OpenProject(ctx)
+	if err != nil {
+		return err
+	}
+	var all []blueprint.Maintained
+	for _, t := range tasks {
+		m, err := maintainOne(ctx, a, p, t.ID, o)
+		if ctx.Err() != nil {
+			return cli.Fail(cli.ExitInterrupted, errors.New("interrupted"), "what was done stays; run it again for the rest")
+		}
+		if err != nil {
+			return err
+		}
+		all = append(all, m)
+		if !o.json {
+			showMaintained(a, m)
+		}
+	}
+	if o.json {
+		if err := cli.AsJSON(a.Stdout, all); err != nil {
+			return err
+		}
+	}
+	found, problems := 0, 0
+	for _, m := range all {
+		found += m.Found
+		problems += len(m.Problems)
+	}
+	switch {
+	case problems > 0:
+		return cli.Fail(cli.ExitCannotRun, fmt.Errorf("%d units could not be checked", problems), "see above why")
+	case found > 0:
+		return cli.Fail(cli.ExitFailed, fmt.Errorf("%d places differ from the live blueprints", found), "runplan blueprint queue, runplan blueprint check UNIT --live")
+	}
+	return nil
+}
+
+func listTasks(a *cli.App, tasks []blueprint.Task, json bool) error {
+	if json {
+		return cli.AsJSON(a.Stdout, tasks)
+	}
+	var rows [][]string
+	for _, t := range tasks {
+		rows = append(rows, []string{t.ID, t.Type, fmt.Sprint(t.Priority), fmt.Sprint(t.Interruptible), fmt.Sprint(t.Seconds), t.What})
+	}
+	return cli.Table(a.Stdout, []string{"task", "type", ">priority", "interruptible", ">seconds", "what"}, rows)
+}
+
+func maintainOne(ctx context.Context, a *cli.App, p *cli.Project, task string, o maintainOptions) (blueprint.Maintained, error) {
+	root := p.Repo.Root
+	if task == blueprint.Validation {
+		return blueprint.Validate(ctx, root, time.Now(), func(ctx context.Context, b *blueprint.Blueprint, s blueprint.State) (blueprint.Checked, error) {
+			options, err := judge.SummaryOptions(ctx, a, root)
+			if err != nil {
+				return blueprint.Checked{}, err
+			}
+			return blueprint.Check(ctx, b, s, options)
+		})
+	}
+	if !p.Config.Models.Configured() {
+		return blueprint.Maintained{Task: task, Units: []string{}, Current: []string{}, Problems: []string{}, Skipped: "no model is configured; see runplan init --help"}, nil
+	}
+	if err := a.TrustConfig(p, o.trust); err != nil {
+		return blueprint.Maintained{}, err
+	}
+	d, err := BlueprintDeps(ctx, a, p)
+	if err != nil {
+		return blueprint.Maintained{}, err
+	}
+	client, model, err := ReviewModel(ctx, a, p, cli.BlueprintCall)
+	if err != nil {
+		return blueprint.Maintained{}, err
+	}
+	return blueprint.ReviewLive(ctx, root, time.Now(), func(ctx context.Context, unit string) (blueprint.Handled, error) {
+		r, err := blueprint.Prepare(ctx, root, blueprint.Options{Unit: unit, State: blueprint.Live, Reviewer: "agent"}, d)
+		if err != nil {
+			return blueprint.Handled{}, err
+		}
+		res, cold, err := r.Ask(ctx, client, model)
+		if err != nil {
+			return blueprint.Handled{}, err
+		}
+		return r.Handle(r.Judged(res, cold, time.Now()), time.Now())
+	})
+}
+
+func showMaintained(a *cli.App, m blueprint.Maintained) {
+	clean := func(s string) string { return ui.Sanitize(redact.Clean(s)) }
+	if m.Skipped != "" {
+		fmt.Fprintf(a.Stdout, "%s  skipped: %s\n", m.Task, m.Skipped)
+		return
+	}
+	fmt.Fprintf(a.Stdout, "%s  %d units checked, %d unchanged, %d found\n", m.Task, len(m.Units), len(m.Current), m.Found)
+	if m.Top != "" {
+		fmt.Fprintf(a.Stdout, "  first: %s\n", clean(m.Top))
+	}
+	for _, p := range m.Problems {
+		fmt.Fprintf(a.Stdout, "  not checked: %s\n", clean(p))
+	}
+}

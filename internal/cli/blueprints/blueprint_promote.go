@@ -1,0 +1,175 @@
+package blueprints
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/gates/blueprint"
+	"github.com/runplan/runplan/gates/suite"
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/judge"
+	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/training"
+	"github.com/runplan/runplan/training/curriculum"
+	"github.com/runplan/runplan/training/graduate"
+	"github.com/runplan/runplan/trust"
+)
+
+type blueprintPromoteOptions struct {
+	by    trust.Signed
+	trust string
+	json  bool
+}
+
+func newBlueprintPromoteCommand(a *cli.App) *cobra.Command {
+	var o blueprintPromoteOptions
+	cmd := &cobra.Command{
+		Use:   "promote UNIT",
+		Short: "Promote a candidate to a live blueprint, stage by stage",
+		Long: `Take a candidate through nine stages: 1 blueprint (it can be read), 2 check (the mechanical check), 3 validation (the gates lint,
+types and tests), 4 smoke (a gate of your own named smoke), 5 review (the last one is about this blueprint and this source, and does
+not reject; of what a graduated adapter wrote, every fifth has to have one), 6 journal, 7 approval (the owner signs), 8 promote (the candidate becomes live), 9 verify. It ends at the first that does
+not pass. A stage that is skipped says so. Each try is in knowledge/blueprints/promotions, and in the day's journal.
+
+Promotion is never automatic: without --signature it waits at stage 7, and exits with 3.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitHuman, cli.ExitCannotRun, cli.ExitInterrupted),
+		Example: `  runplan blueprint promote orders --signature ada --reason "reviewed, smoke passed"`,
+		Args:    cli.ExactlyOne("the name of a unit"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, stop := cli.Interruptible(cmd.Context())
+			defer stop()
+			return blueprintPromote(ctx, a, args[0], o)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.by.Name, "signature", "", "the owner's name")
+	f.StringVar(&o.by.Reason, "reason", "", "why")
+	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it without a question")
+	f.BoolVar(&o.json, "json", false, "print a JSON object")
+	return cmd
+}
+
+func blueprintPromote(ctx context.Context, a *cli.App, unit string, o blueprintPromoteOptions) error {
+	p, err := a.OpenProject(ctx)
+	if err != nil {
+		return err
+	}
+	if o.by.Name != "" {
+		if err := a.NotAnAgent("a promotion"); err != nil {
+			return err
+		}
+	}
+	if err := a.TrustConfig(p, o.trust); err != nil { // gates run programs that the configuration names
+		return err
+	}
+	run, done, err := stageGates(ctx, a, p)
+	if err != nil {
+		return err
+	}
+	defer done()
+	k, err := a.Keeper()
+	if err != nil {
+		return err
+	}
+	pl := blueprint.Pipeline{
+		Root: p.Repo.Root, Now: time.Now,
+		Check: func(ctx context.Context, b *blueprint.Blueprint, s blueprint.State) (blueprint.Checked, error) {
+			options, err := judge.SummaryOptions(ctx, a, p.Repo.Root)
+			if err != nil {
+				return blueprint.Checked{}, err
+			}
+			return blueprint.Check(ctx, b, s, options)
+		},
+		Validate: func(ctx context.Context) (gates.Verdict, error) { return run(ctx, "lint", "types", "tests") },
+		Smoke:    func(ctx context.Context) (gates.Verdict, error) { return run(ctx, "smoke") },
+		Approve: func(ctx context.Context, unit string) (string, error) {
+			if o.by.Name == "" {
+				return "", fmt.Errorf("%w: the owner has not signed", blueprint.ErrWaiting)
+			}
+			return o.by.Name, k.Agree(ctx, trust.GatePromotion, "blueprint "+unit, o.by)
+		},
+		Audit: func(ctx context.Context, unit string) (bool, string, error) {
+			rows, err := p.DeployedAdapters(ctx)
+			if err != nil {
+				return true, "", err
+			}
+			if !slices.ContainsFunc(rows, func(r store.DeployedAdapter) bool { return r.Active && r.Stage == string(training.ExecuteCode) }) {
+				return true, "no adapter writes code here", nil
+			}
+			return graduate.Audit(p.Repo.Root, curriculum.CodeArchitect, unit)
+		},
+	}
+	if !o.json {
+		pl.Stage = func(s blueprint.StageResult) {
+			fmt.Fprintf(a.Stdout, "%d %-10s  %-7s  %s\n", s.Number, s.Name, s.Status, ui.Sanitize(redact.Clean(s.Note)))
+		}
+	}
+	done9, err := blueprint.Promote(ctx, unit, pl)
+	if o.json {
+		if err := cli.AsJSON(a.Stdout, done9); err != nil {
+			return err
+		}
+	}
+	return promotionEnded(ctx, done9, err)
+}
+
+func promotionEnded(ctx context.Context, p blueprint.Promotion, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return cli.Fail(cli.ExitInterrupted, errors.New("interrupted"), "nothing was promoted unless stage 8 had passed; run it again")
+	case errors.Is(err, blueprint.ErrNoBlueprint), errors.Is(err, blueprint.ErrUnitName):
+		return NoBlueprint(err)
+	case err != nil:
+		return cli.TrustTrouble(err)
+	case p.Outcome == blueprint.Waiting:
+		return cli.Fail(cli.ExitHuman, fmt.Errorf("%s waits for its owner", p.Unit), "runplan blueprint promote %s --signature NAME --reason TEXT; see %s", p.Unit, p.Journal())
+	case p.Outcome != blueprint.Promoted:
+		return cli.Fail(cli.ExitFailed, fmt.Errorf("%s is not promoted", p.Unit), "what stopped it is in %s", p.Journal())
+	}
+	return nil
+}
+
+// stageGates returns a function that runs the gates of given families on the whole tree of the repository.
+func stageGates(ctx context.Context, a *cli.App, p *cli.Project) (run func(ctx context.Context, families ...string) (gates.Verdict, error), done func(), err error) {
+	return StageGatesIn(ctx, a, p, p.Repo.Root)
+}
+
+// StageGatesIn does what [stageGates] does, for another checkout of the repository.
+func StageGatesIn(ctx context.Context, a *cli.App, p *cli.Project, dir string) (run func(ctx context.Context, families ...string) (gates.Verdict, error), done func(), err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, nil, cli.Fail(cli.ExitCannotRun, fmt.Errorf("find the runplan executable: %w", err), "")
+	}
+	reaper, err := cli.StartReaper(self)
+	if err != nil {
+		return nil, nil, cli.Fail(cli.ExitCannotRun, err, "")
+	}
+	settings, end, err := judge.GateSuite(ctx, a, p, self, false, reaper, func(string) bool { return false })
+	if err != nil {
+		reaper.Close()
+		return nil, nil, err
+	}
+	all := suite.All(dir, settings)
+	hide := a.Redactor(p)
+	subject := gates.Subject{Dir: dir, Env: a.Environ, Timeout: time.Duration(p.Config.Gates.Timeout), Redact: hide.String, Reaper: reaper}
+	run = func(ctx context.Context, families ...string) (gates.Verdict, error) {
+		wanted := slices.DeleteFunc(slices.Clone(all), func(g gates.Gate) bool {
+			family, _, _ := strings.Cut(g.Info().Name, ":")
+			return !slices.Contains(families, family)
+		})
+		if len(wanted) == 0 {
+			return gates.Verdict{}, nil
+		}
+		return gates.Run(ctx, wanted, subject, nil)
+	}
+	return run, func() { end(); reaper.Close() }, nil
+}

@@ -1,0 +1,148 @@
+package blueprints
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/gates/blueprint"
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/trust"
+)
+
+func newBlueprintQueueCommand(a *cli.App) *cobra.Command {
+	var asJSONFlag, all bool
+	cmd := &cobra.Command{
+		Use:   "queue",
+		Short: "List critical discrepancies that wait for a person",
+		Long: `List the critical discrepancies that reviews found, with the claim of the blueprint, the evidence and what to do. Only a person
+closes one: runplan blueprint queue close.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			p, err := a.OpenProject(cmd.Context())
+			if err != nil {
+				return err
+			}
+			items, err := blueprint.Queue(p.Repo.Root, all)
+			if err != nil {
+				return err
+			}
+			if asJSONFlag {
+				return cli.AsJSON(a.Stdout, items)
+			}
+			showQueue(a, items)
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON array")
+	cmd.Flags().BoolVar(&all, "all", false, "include closed items")
+	cmd.AddCommand(newBlueprintCloseCommand(a))
+	return cmd
+}
+
+func showQueue(a *cli.App, items []blueprint.Item) {
+	if len(items) == 0 {
+		fmt.Fprintln(a.Stdout, "nothing waits")
+	}
+	clean := func(s string) string { return ui.Sanitize(redact.Clean(s)) }
+	for _, i := range items {
+		fmt.Fprintf(a.Stdout, "%s  %s  %s, %s  %s\n", i.ID, clean(i.Unit), i.Severity, clean(i.Dimension), i.Status)
+		fmt.Fprintf(a.Stdout, "  blueprint  %s\n  code       %s\n  to do      %s\n", clean(i.Claim), clean(i.Evidence), clean(i.Recommendation))
+		if i.Status != blueprint.Open {
+			fmt.Fprintf(a.Stdout, "  closed     by %s: %s\n", clean(i.ClosedBy), clean(i.Reason))
+		}
+	}
+}
+
+func newBlueprintCloseCommand(a *cli.App) *cobra.Command {
+	var approve, fixed bool
+	var by trust.Signed
+	cmd := &cobra.Command{
+		Use:   "close ID --approve --signature NAME --reason TEXT",
+		Short: "Close an item of the queue",
+		Long: `Close an item. Closing it without a fix acknowledges the discrepancy; with --fixed the code was corrected, and the unit has to go
+through a new cycle: review and promotion. It is never automatic: the owner signs, as for runplan promote.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
+		Args: cli.ExactlyOne("the id of an item"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !approve {
+				return cli.Usage(errors.New("closing an item approves the discrepancy"), "add --approve, with --fixed where the code was corrected")
+			}
+			if err := a.NotAnAgent("closing an item of the review queue"); err != nil {
+				return err
+			}
+			p, err := a.OpenProject(cmd.Context())
+			if err != nil {
+				return err
+			}
+			item, err := blueprint.Find(p.Repo.Root, args[0])
+			if err != nil {
+				return cli.Usage(err, "runplan blueprint queue lists the items")
+			}
+			if err := Agree(a, cmd, trust.GateQueueClose, item.Unit+" "+item.ID, by); err != nil {
+				return err
+			}
+			if item, err = blueprint.Close(p.Repo.Root, item.ID, fixed, by.Name, by.Reason, time.Now()); err != nil {
+				return err
+			}
+			fmt.Fprintf(a.Stdout, "%s is %s\n", item.ID, item.Status)
+			if fixed {
+				fmt.Fprintf(a.Stderr, "a new cycle begins: runplan blueprint review %s, then runplan blueprint promote %s\n", item.Unit, item.Unit)
+			}
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&approve, "approve", false, "say that you agree")
+	f.BoolVar(&fixed, "fixed", false, "the code was corrected")
+	f.StringVar(&by.Name, "signature", "", "the owner's name")
+	f.StringVar(&by.Reason, "reason", "", "why")
+	return cmd
+}
+
+// Agree checks the owner's contract and records the signature.
+func Agree(a *cli.App, cmd *cobra.Command, g trust.Gate, subject string, by trust.Signed) error {
+	k, err := a.Keeper()
+	if err != nil {
+		return err
+	}
+	return cli.TrustTrouble(k.Agree(cmd.Context(), g, subject, by))
+}
+
+func newBlueprintJournalCommand(a *cli.App) *cobra.Command {
+	var asJSONFlag bool
+	cmd := &cobra.Command{
+		Use:   "journal",
+		Short: "List what happened to blueprints",
+		Long:  "List generations, reviews, promotions and what became of the queue, in order." + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			p, err := a.OpenProject(cmd.Context())
+			if err != nil {
+				return err
+			}
+			entries, err := blueprint.Journal(p.Repo.Root)
+			if err != nil {
+				return err
+			}
+			if asJSONFlag {
+				if entries == nil {
+					entries = []blueprint.Entry{}
+				}
+				return cli.AsJSON(a.Stdout, entries)
+			}
+			if len(entries) == 0 {
+				fmt.Fprintln(a.Stderr, "nothing happened to blueprints yet; runplan blueprint init begins one")
+			}
+			for _, e := range entries {
+				fmt.Fprintf(a.Stdout, "%s  %s  %s  %s\n", e.At.Format("2006-01-02 15:04:05"), ui.Sanitize(e.Unit), ui.Sanitize(e.Kind), ui.Sanitize(redact.Clean(e.Text)))
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON array")
+	return cmd
+}

@@ -1,0 +1,284 @@
+package blueprints
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/gates/blueprint"
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/judge"
+	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/llm"
+)
+
+type blueprintReviewOptions struct {
+	live     bool
+	answer   string
+	session  string
+	scope    string
+	reviewer string
+	yaml     bool
+	byHand   bool
+	trust    string
+	json     bool
+}
+
+func newBlueprintReviewCommand(a *cli.App) *cobra.Command {
+	var o blueprintReviewOptions
+	cmd := &cobra.Command{
+		Use:   "review UNIT",
+		Short: "Have a cold reviewer compare a unit with its blueprint",
+		Long: `Summarise the source files of a unit and ask a cold reviewer whether they keep what the blueprint promises. The reviewer gets
+the blueprint, the summaries and the form of the answer: no source, nothing of how the code came about.
+
+With [models] in the settings the model of the stage review is asked. Else, and with --by-hand, the prompt is written into a
+file, and the command says where: give it to a new session, save the answer, and hand it over with --answer.
+
+A rejected unit exits with 1, and the list of what is wrong is in a file. Notes become open questions of the blueprint. What is
+critical waits in the queue for a person: runplan blueprint queue.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitHuman, cli.ExitCannotRun, cli.ExitInterrupted),
+		Example: `  runplan blueprint review orders
+  runplan blueprint review orders --by-hand
+  runplan blueprint review orders --answer answer.json --session 4711`,
+		Args: cli.ExactlyOne("the name of a unit"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, stop := cli.Interruptible(cmd.Context())
+			defer stop()
+			return blueprintReview(ctx, a, args[0], o)
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&o.live, "live", false, "review the live blueprint, for the retroactive corpus")
+	f.StringVar(&o.answer, "answer", "", "file with the answer of a reviewer; - is standard input")
+	f.StringVar(&o.session, "session", "", "with --answer: the reviewer's session; it must not have written the code")
+	f.StringVar(&o.scope, "file", "", "review one source file against the duties of its role")
+	f.StringVar(&o.reviewer, "reviewer", "", "who reviews: agent (default), adapter or human")
+	f.BoolVar(&o.yaml, "yaml", false, "show the blueprint as YAML, not as tables")
+	f.BoolVar(&o.byHand, "by-hand", false, "ask no model; write the prompt and wait for --answer")
+	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it without a question")
+	f.BoolVar(&o.json, "json", false, "print a JSON object")
+	return cmd
+}
+
+func (o blueprintReviewOptions) state() blueprint.State {
+	if o.live {
+		return blueprint.Live
+	}
+	return blueprint.Candidate
+}
+
+// ReviewModel returns the model of [models] for the stage review and a client that asks it. The log of calls records
+// its calls under kind.
+func ReviewModel(ctx context.Context, a *cli.App, p *cli.Project, kind string) (llm.Completer, llm.Model, error) {
+	router, err := p.Models(ctx)
+	if err != nil {
+		return nil, llm.Model{}, cli.ModelTrouble(ctx, err)
+	}
+	model, err := router.Model(llm.Review)
+	if err != nil {
+		return nil, llm.Model{}, cli.ModelTrouble(ctx, err)
+	}
+	options := llm.OptionsOf(p.Config.Models)
+	options.Environ, options.Root, options.Redact = a.Environ, p.Repo.Root, a.Redactor(p).String
+	return a.Logged(p, llm.New(options), cli.NewTaskID(), kind), model, nil
+}
+
+func blueprintReview(ctx context.Context, a *cli.App, unit string, o blueprintReviewOptions) error {
+	switch {
+	case o.reviewer != "" && o.reviewer != "agent" && o.reviewer != "adapter" && o.reviewer != "human":
+		return cli.Usage(fmt.Errorf("--reviewer %s is nobody", o.reviewer), "use agent, adapter or human")
+	case o.session != "" && o.answer == "":
+		return cli.Usage(errors.New("--session goes with --answer"), "a model that runplan asks has a session of its own")
+	}
+	p, err := a.OpenProject(ctx)
+	if err != nil {
+		return err
+	}
+	if o.answer != "" {
+		return blueprintAnswer(a, p, unit, o)
+	}
+	d, err := BlueprintDeps(ctx, a, p)
+	if err != nil {
+		return err
+	}
+	ask := p.Config.Models.Configured() && !o.byHand
+	if ask {
+		if err := a.TrustConfig(p, o.trust); err != nil {
+			return err
+		}
+	}
+	r, err := blueprint.Prepare(ctx, p.Repo.Root, blueprint.Options{Unit: unit, State: o.state(), Scope: o.scope, YAML: o.yaml, Reviewer: cmp.Or(o.reviewer, "agent")}, d)
+	if err != nil {
+		return BlueprintTrouble(err)
+	}
+	if !ask {
+		return waitForAnswer(a, p, r, o)
+	}
+	client, model, err := ReviewModel(ctx, a, p, cli.BlueprintCall)
+	if err != nil {
+		return err
+	}
+	res, cold, err := r.Ask(ctx, client, model)
+	var answer *llm.AnswerError
+	switch {
+	case errors.As(err, &answer):
+		kept, keepErr := r.Keep(a.Redactor(p).String(redact.Clean(answer.Raw)))
+		if keepErr != nil {
+			return errors.Join(err, keepErr)
+		}
+		return cli.Fail(cli.ExitFailed, err, "its answer is in %s; a larger model may keep to the format", kept)
+	case errors.Is(err, blueprint.ErrAnswer):
+		return BlueprintTrouble(err)
+	case err != nil:
+		return cli.ModelTrouble(ctx, err)
+	}
+	return handleReview(a, r, r.Judged(res, cold, time.Now()), o)
+}
+
+// BlueprintDeps returns the dependencies for preparing reviews.
+func BlueprintDeps(ctx context.Context, a *cli.App, p *cli.Project) (blueprint.Deps, error) {
+	prompts, err := blueprint.LoadPrompts(p.Prompts())
+	if err != nil {
+		return blueprint.Deps{}, cli.Usage(err, "correct the project's prompts, or remove them")
+	}
+	o, err := judge.SummaryOptions(ctx, a, p.Repo.Root)
+	if err != nil {
+		return blueprint.Deps{}, err
+	}
+	return blueprint.Deps{Summary: o, Prompts: prompts, Now: time.Now, NewID: cli.NewTaskID, Hide: a.Redactor(p).String}, nil
+}
+
+// waitForAnswer prints what a person has to do next.
+func waitForAnswer(a *cli.App, p *cli.Project, r *blueprint.Review, o blueprintReviewOptions) error {
+	if err := r.Wait(); err != nil {
+		return err
+	}
+	if o.json {
+		out := map[string]string{"review_id": r.ID, "prompt": r.PromptPath(), "answer": r.AnswerPath(), "status": "waiting"}
+		if err := cli.AsJSON(a.Stdout, out); err != nil {
+			return err
+		}
+	} else {
+		fmt.Fprintf(a.Stdout, "prompt  %s\n", r.PromptPath())
+		for _, s := range r.Unseen {
+			fmt.Fprintf(a.Stdout, "unseen  %s: %s\n", ui.Sanitize(s.Path), ui.Sanitize(s.Reason))
+		}
+	}
+	live := ""
+	if o.live {
+		live = " --live"
+	}
+	why := "no model is configured"
+	if p.Config.Models.Configured() {
+		why = "as --by-hand says"
+	}
+	return cli.Fail(cli.ExitHuman, fmt.Errorf("the review of %s waits for an answer: %s", r.Unit, why),
+		"start a new session that knows nothing of how the code came about, give it the prompt, save its answer in a file, then: runplan blueprint review %s%s --answer FILE", r.Unit, live)
+}
+
+func blueprintAnswer(a *cli.App, p *cli.Project, unit string, o blueprintReviewOptions) error {
+	text, err := readAnswer(a, o.answer)
+	if err != nil {
+		return err
+	}
+	r, rec, err := blueprint.Answered(p.Repo.Root, unit, o.state(), text, o.session, time.Now())
+	switch {
+	case errors.Is(err, blueprint.ErrNotCold):
+		return cli.Fail(cli.ExitFailed, err, "have it reviewed by a session that did not write it")
+	case errors.Is(err, blueprint.ErrStale):
+		return cli.Fail(cli.ExitFailed, err, "ask again: runplan blueprint review %s --by-hand", unit)
+	case err != nil:
+		return BlueprintTrouble(err)
+	}
+	rec.Reviewer = cmp.Or(o.reviewer, rec.Reviewer)
+	return handleReview(a, r, rec, o)
+}
+
+// maxAnswer is the highest size of an answer, in bytes.
+const maxAnswer = 2 << 20
+
+func readAnswer(a *cli.App, name string) (string, error) {
+	from := a.Stdin
+	if name != "-" {
+		f, err := os.Open(filepath.Clean(name))
+		if err != nil {
+			return "", cli.Usage(fmt.Errorf("read the answer: %w", err), "give the file with the reviewer's JSON")
+		}
+		defer f.Close()
+		from = f
+	}
+	text, err := io.ReadAll(io.LimitReader(from, maxAnswer))
+	if err != nil {
+		return "", fmt.Errorf("read the answer: %w", err)
+	}
+	return string(text), nil
+}
+
+// handleReview stores a review and prints the result.
+func handleReview(a *cli.App, r *blueprint.Review, rec blueprint.Record, o blueprintReviewOptions) error {
+	h, err := r.Handle(rec, time.Now())
+	if err != nil {
+		return err
+	}
+	if o.json {
+		if err := cli.AsJSON(a.Stdout, h); err != nil {
+			return err
+		}
+	} else {
+		showReview(a, h)
+	}
+	if rec.Decision == blueprint.Reject {
+		return cli.Fail(cli.ExitFailed, fmt.Errorf("%s is rejected: %s", rec.ServiceID, rec.DecisionReason), "what is wrong is in %s; correct the code, or the blueprint where that is wrong, and review it again", h.Returned)
+	}
+	return nil
+}
+
+func showReview(a *cli.App, h blueprint.Handled) {
+	rec := h.Record
+	out := func(format string, args ...any) { fmt.Fprintf(a.Stdout, format+"\n", args...) }
+	clean := func(s string) string { return ui.Sanitize(redact.Clean(s)) }
+	out("%s  %s (%s)", clean(rec.ServiceID), rec.Decision, clean(rec.DecisionReason))
+	out("fidelity  %.2f, divergence %.2f; the reviewer says %.2f", rec.GroundTruthFidelity, rec.DivergenceScoreFinal, rec.OverallFidelityScore)
+	for _, d := range rec.Discrepancies {
+		out("%s  %s: %s", d.Severity, d.Dimension, clean(d.BlueprintClaim))
+		out("          code: %s", clean(d.CodeEvidence))
+		out("          to do: %s", clean(d.Recommendation))
+	}
+	if n := len(rec.UnknownClaims); n > 0 {
+		out("note  %d of the claims do not stand in the blueprint word by word", n)
+	}
+	for _, s := range rec.Unseen {
+		out("unseen  %s: %s", clean(s.Path), clean(s.Reason))
+	}
+	if h.Questions > 0 {
+		out("open questions  %d added to %s", h.Questions, h.Found)
+	}
+	for _, i := range h.Queued {
+		out("queued  %s  %s", i.ID, clean(i.Claim))
+	}
+	out("stored  %s", strings.Join(h.Stored, ", "))
+	out("cold  %s: %s", rec.Cold.Context, clean(rec.Cold.Apart))
+}
+
+// BlueprintTrouble adds the exit code to errors of blueprints.
+func BlueprintTrouble(err error) error {
+	var answer *llm.AnswerError
+	switch {
+	case errors.Is(err, blueprint.ErrNoQuestion):
+		return cli.Usage(err, "ask first: runplan blueprint review UNIT --by-hand")
+	case errors.As(err, &answer), errors.Is(err, blueprint.ErrAnswer):
+		return cli.Fail(cli.ExitFailed, err, "the answer must be one JSON object, as the prompt says")
+	case errors.Is(err, blueprint.ErrNothingSeen):
+		return cli.Fail(cli.ExitCannotRun, err, "a reviewer that sees nothing cannot judge; Python, TypeScript and JavaScript need ast-grep")
+	}
+	return NoBlueprint(err)
+}

@@ -1,0 +1,284 @@
+// Package control holds what ends or changes a run that exists: approvals, cancel, discard and undo.
+package control
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/blueprints"
+	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/planparse"
+	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/local"
+	"github.com/runplan/runplan/trust"
+)
+
+// waitingItem is one entry of runplan approve --json.
+type waitingItem struct {
+	runner.Approval
+	Plan     string `json:"plan"`
+	Branch   string `json:"branch"`
+	Live     bool   `json:"live"`               // the run is still running
+	Answered string `json:"answered,omitempty"` // given or denied; the run has not read the answer yet
+
+	Checkpoints []planparse.Checkpoint `json:"checkpoints,omitempty"` // of the plan, subject of the question
+}
+
+// Waiting lists the open approvals of the runs in the repository, newest run first.
+func Waiting(ctx context.Context, a *cli.App, p *cli.Project) ([]waitingItem, error) {
+	out := []waitingItem{}
+	sums, err := p.Summaries(ctx, runner.Filter{})
+	if err != nil || !slices.ContainsFunc(sums, func(s runner.Summary) bool { return len(s.Waiting) > 0 }) {
+		return out, err
+	}
+	p.LookAlive(sums)
+	j, err := p.OpenJournal(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer j.Close()
+	_ = a.Signed(j) // a sandbox hides the key, and this function only lists
+	for _, s := range sums {
+		if len(s.Waiting) == 0 || s.Status.Over() {
+			continue
+		}
+		unheard, err := local.Unheard(ctx, j, s.Run)
+		if err != nil {
+			return nil, err
+		}
+		plan := planOf(ctx, j, p.Layout, s)
+		for _, w := range s.Waiting {
+			item := waitingItem{Approval: w, Plan: s.Plan, Branch: s.Branch, Live: s.Status.Live()}
+			if w.Batch != "" {
+				item.Checkpoints = plan.Asked(w.Batch)
+			}
+			for _, ev := range unheard {
+				if ev.Command == w.Command && ev.Commit == w.Commit && ev.Tree == w.Tree {
+					item.Answered = map[bool]string{true: "given", false: "denied"}[ev.Kind == runner.ApprovalGiven]
+				}
+			}
+			out = append(out, item)
+		}
+	}
+	return out, nil
+}
+
+// planOf returns the plan of a run as the journal stores it, or an empty plan on failure, because a question can be
+// answered without the plan.
+func planOf(ctx context.Context, j *store.Journal, l local.Layout, s runner.Summary) *planparse.Plan {
+	if text, _, err := local.PlanText(ctx, j, l, s.Run); err == nil {
+		if plan, err := planparse.Parse(s.Plan, text); err == nil {
+			plan.Rename(s.Keys)
+			return plan
+		}
+	}
+	return &planparse.Plan{}
+}
+
+// CheckpointLines describes what a person has to check before a batch is merged.
+func CheckpointLines(batch string, list []planparse.Checkpoint) []string {
+	var lines []string
+	for _, c := range list {
+		lines = append(lines, fmt.Sprintf("before batch %s is merged, %s of the plan asks (line %d):", ui.Sanitize(batch), strings.TrimSpace("checkpoint "+ui.Sanitize(c.Kind)), c.Line))
+		for line := range strings.SplitSeq(c.Text, "\n") {
+			lines = append(lines, "  "+ui.Sanitize(redact.Clean(line)))
+		}
+	}
+	return lines
+}
+
+// What names what waits, in a few words.
+func (w waitingItem) What() string {
+	switch {
+	case w.Kind == approveLargeJob:
+		return "large job: " + ui.Sanitize(ui.Cut(w.Title, 40, "…"))
+	case w.Batch != "":
+		return ui.Sanitize(fmt.Sprintf("batch %s: %s", w.Number, ui.Cut(w.Title, 40, "…")))
+	}
+	return "landing of " + ui.Sanitize(w.Branch)
+}
+
+// ListWaiting prints what waits for a person.
+func ListWaiting(ctx context.Context, a *cli.App, p *cli.Project, asJSONFlag bool) error {
+	list, err := Waiting(ctx, a, p)
+	if err != nil {
+		return err
+	}
+	large, err := WaitingFeedback(ctx, a, p)
+	if err != nil { // the list of approvals is shown without it
+		fmt.Fprintf(a.Stderr, "warning: what feedback waits for is not known: %s\n", ui.Sanitize(err.Error()))
+	}
+	list = append(list, large...)
+	if asJSONFlag {
+		return cli.AsJSON(a.Stdout, list)
+	}
+	if len(list) == 0 {
+		fmt.Fprintln(a.Stdout, "nothing waits")
+		return nil
+	}
+	var rows [][]string
+	for _, w := range list {
+		state := "waits"
+		if w.Answered != "" {
+			state = w.Answered + ", not yet read by the run"
+		}
+		rows = append(rows, []string{w.ID, ui.Sanitize(w.Plan), w.What(), state, w.Since.Local().Format("2006-01-02 15:04"), ui.Sanitize(w.Question)})
+	}
+	if err := cli.Table(a.Stdout, []string{"id", "plan", "what", "state", "since", "question"}, rows); err != nil {
+		return err
+	}
+	for _, w := range list {
+		if lines := CheckpointLines(w.Number, w.Checkpoints); len(lines) > 0 {
+			fmt.Fprintf(a.Stdout, "\n%s\n", strings.Join(lines, "\n"))
+		}
+	}
+	w := list[0]
+	look, signed := "git diff "+w.Diff(), ""
+	if w.Kind == approveLargeJob {
+		look = ui.Sanitize(w.Plan)
+	}
+	if w.Batch == "" { // a landing and a large job need the owner's signature
+		signed = " --signature NAME --reason WHY"
+	}
+	fmt.Fprintf(a.Stdout, "\nlook at it: %s\nagree:      runplan approve %s%s\ndo not:     runplan approve %s --deny --reason TEXT\n", look, w.ID, signed, w.ID)
+	return nil
+}
+
+// Answer posts a person's answer to the run that asked.
+func Answer(a *cli.App, cmd *cobra.Command, p *cli.Project, id string, deny bool, by trust.Signed) error {
+	ctx := cmd.Context()
+	list, err := Waiting(ctx, a, p)
+	if err != nil {
+		return err
+	}
+	asked := make([]runner.Approval, len(list))
+	for i, w := range list {
+		asked[i] = w.Approval
+	}
+	found, err := runner.FindApproval(asked, id)
+	if err != nil {
+		return cli.Usage(err, "runplan approve lists what waits")
+	}
+	w := list[slices.IndexFunc(list, func(w waitingItem) bool { return w.ID == found.ID })]
+	if w.Answered != "" {
+		return cli.Usage(fmt.Errorf("%s was answered already: %s", w.ID, w.Answered), "it takes effect when the run continues: runplan resume %s", w.Run[:8])
+	}
+	if w.Gate != "" && !deny {
+		if err := blueprints.Agree(a, cmd, trust.Gate(w.Gate), fmt.Sprintf("run %s, commit %s", w.Run, w.Commit), by); err != nil {
+			return err
+		}
+	}
+	j, err := store.OpenExistingJournal(ctx, p.Layout.Journal())
+	if err != nil {
+		return err
+	}
+	defer j.Close()
+	if err := a.Signed(j); err != nil {
+		return err
+	}
+	who := cmp.Or(by.Name, person(ctx, p))
+	said := w.Yes(who, redact.Clean(by.Reason))
+	word := "approved"
+	if deny {
+		said, word = w.No(who, redact.Clean(by.Reason)), "denied"
+	}
+	if err := local.Post(ctx, j, w.Run, said); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.Stdout, "%s: %s by %s\n", w.ID, word, ui.Sanitize(who))
+	if w.Live {
+		fmt.Fprintln(a.Stderr, "its run is active and continues by itself")
+	} else {
+		fmt.Fprintf(a.Stderr, "continue: runplan resume %s\n", w.Run[:8])
+	}
+	return nil
+}
+
+// person returns the name of the user as git is configured.
+func person(ctx context.Context, p *cli.Project) string {
+	for _, key := range []string{"user.name", "user.email"} {
+		if out, err := p.Repo.Run(ctx, "config", key); err == nil && strings.TrimSpace(out) != "" {
+			return redact.Clean(strings.TrimSpace(out))
+		}
+	}
+	for _, key := range []string{"USER", "USERNAME"} {
+		if name := os.Getenv(key); name != "" {
+			return redact.Clean(name)
+		}
+	}
+	return "somebody"
+}
+
+// NewCancelCommand returns the command cancel.
+func NewCancelCommand(a *cli.App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "cancel [RUN]",
+		Short: "Stop an active run in another terminal",
+		Long: `Ask an active run to stop, as Ctrl-C in its terminal does: what is in progress is finished, nothing
+else is begun. It stops with exit status 130, and runplan resume continues it. The run may be left out
+where only one is active.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := a.NotAnAgent("stopping a run"); err != nil {
+				return err
+			}
+			p, err := a.OpenProject(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return cancel(cmd.Context(), a, p, strings.Join(args, ""))
+		},
+	}
+}
+
+func cancel(ctx context.Context, a *cli.App, p *cli.Project, name string) error {
+	sums, err := p.Summaries(ctx, runner.Filter{})
+	if err != nil {
+		return err
+	}
+	p.LookAlive(sums)
+	var live []string
+	known := false
+	for _, s := range sums {
+		if !cli.Selects(name, s.Run, s.Slug, s.Plan) {
+			continue
+		}
+		known = true
+		if s.Status.Live() {
+			live = append(live, s.Run)
+		}
+	}
+	switch {
+	case !known && name != "":
+		return cli.NoSuchRun(name)
+	case len(live) == 0:
+		return cli.Usage(errors.New("no run is active"), "runplan status shows the runs")
+	case len(live) > 1:
+		return cli.Usage(fmt.Errorf("%d runs are active: %s", len(live), strings.Join(live, ", ")), "name one: runplan cancel RUN")
+	}
+	j, err := store.OpenExistingJournal(ctx, p.Layout.Journal())
+	if err != nil {
+		return err
+	}
+	defer j.Close()
+	if err := a.Signed(j); err != nil {
+		return err
+	}
+	said := runner.Event{Kind: runner.StopAsked, Outcome: runner.OutcomeCancelled, Reason: "cancelled by " + person(ctx, p), At: time.Now()}
+	if err := local.Post(ctx, j, live[0], said); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.Stdout, "run %s stops after the current step; then: runplan resume %s\n", live[0][:8], live[0][:8])
+	return nil
+}

@@ -1,0 +1,235 @@
+package control
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/phrase"
+	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/local"
+)
+
+// NewDiscardCommand returns the command discard.
+func NewDiscardCommand(a *cli.App) *cobra.Command {
+	var all bool
+	cmd := &cobra.Command{
+		Use:   "discard RUN",
+		Short: "Give up an unfinished run",
+		Example: `  runplan discard 1f0c2a7b
+  runplan discard 1f0c2a7b --all`,
+		Long: `Give up a run for good: resume does not continue it, its questions are withdrawn, and a new run of the
+plan starts without --new. The worktrees and branches of the run are removed, except those that hold
+work that exists nowhere else; the command lists what it keeps and why. With --all these go as well.
+
+The journal, the logs and the receipts of the run stay. An active run has to be stopped first:
+runplan cancel RUN. What a finished run landed is taken back by runplan undo RUN.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun, cli.ExitLocked),
+		Args: exactlyOneRun,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := a.NotAnAgent("discarding a run"); err != nil {
+				return err
+			}
+			p, err := a.OpenProject(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return discard(cmd.Context(), a, p, args[0], all)
+		},
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "also remove worktrees and branches with work that exists nowhere else")
+	return cmd
+}
+
+// exactlyOneRun accepts exactly one argument, RUN.
+func exactlyOneRun(_ *cobra.Command, args []string) error {
+	if len(args) != 1 || args[0] == "" {
+		return cli.Usage(errors.New("name one run"), "runplan status --all lists them")
+	}
+	return nil
+}
+
+func discard(ctx context.Context, a *cli.App, p *cli.Project, name string, all bool) error {
+	s, lock, err := hold(ctx, a, p, name)
+	if err != nil {
+		return err
+	}
+	defer lock.Release()
+	if s.Status.Over() {
+		hint := "to take back what it landed: runplan undo " + s.Run[:8]
+		if s.Status == runner.RunDiscarded {
+			hint = "nothing is left to do"
+		}
+		return cli.Usage(fmt.Errorf("run %s is %s already", s.Run[:8], s.Status), "%s", hint)
+	}
+	why := "discarded by " + person(ctx, p)
+	if err := writeAfterwards(ctx, a, p, runner.Event{Run: s.Run, Kind: runner.Discarded, Reason: why, Commit: s.Commit}); err != nil {
+		return err
+	}
+	left, err := clearAfter(ctx, p, s.Slug, all)
+	if err != nil {
+		return cli.Fail(cli.ExitCannotRun, fmt.Errorf("run %s is discarded, but some of its files could not be removed: %w", s.Run[:8], err), "runplan gc tries again")
+	}
+	fmt.Fprintf(a.Stdout, "run %s of %s is discarded: %s of %s merged on %s\n", s.Run[:8], ui.Sanitize(s.Plan), phrase.Count(merged(s), "batch", "batches"), fmt.Sprint(len(s.Batches)), ui.Sanitize(s.Branch))
+	for _, x := range left {
+		verb := "removed"
+		if !x.Remove {
+			verb = "kept"
+		}
+		fmt.Fprintf(a.Stdout, "%-8s %s %s: %s\n", verb, x.Kind, ui.Sanitize(x.Name), ui.Sanitize(x.Why))
+	}
+	fmt.Fprintf(a.Stdout, "%-8s journal, logs and receipts: runplan log %s\n", "kept", s.Run[:8])
+	return nil
+}
+
+// merged counts the merged batches of a run.
+func merged(s runner.Summary) int {
+	n := 0
+	for _, b := range s.Batches {
+		if runner.Status(b.State) == runner.Passed {
+			n++
+		}
+	}
+	return n
+}
+
+// hold finds the run with the given name, locks it and verifies its journal, so that its summary can be believed. It is an
+// error if the run is running, or if the name is the beginning of several ids.
+func hold(ctx context.Context, a *cli.App, p *cli.Project, name string) (runner.Summary, *local.Lock, error) {
+	s, err := OneRun(ctx, p, name)
+	if err != nil {
+		return s, nil, err
+	}
+	lock, err := local.TakeLock(p.Layout.Lock(s.Slug), time.Now())
+	if err != nil {
+		return s, nil, err
+	}
+	found, err := a.Vouch(ctx, p, s.Run)
+	for _, text := range found {
+		fmt.Fprintf(a.Stderr, "runplan: %s\n", redact.Clean(text))
+	}
+	var verified []runner.Summary
+	if err == nil {
+		verified, err = p.Summaries(ctx, runner.Filter{Run: s.Run})
+	}
+	if err == nil && len(verified) != 1 {
+		err = cli.NoSuchRun(name)
+	}
+	if err != nil {
+		lock.Release()
+		return s, nil, err
+	}
+	p.LookAlive(verified)
+	return verified[0], lock, nil
+}
+
+// OneRun finds the one run that a name selects, which must not be running.
+func OneRun(ctx context.Context, p *cli.Project, name string) (runner.Summary, error) {
+	sums, err := p.Summaries(ctx, runner.Filter{})
+	if err != nil {
+		return runner.Summary{}, err
+	}
+	p.LookAlive(sums)
+	path, err := p.PlanPath(name)
+	if err != nil {
+		return runner.Summary{}, err
+	}
+	s, err := onlyRun(sums, name, path)
+	if err != nil {
+		return s, err
+	}
+	if s.Status == runner.RunActive {
+		return s, cli.Fail(cli.ExitLocked, fmt.Errorf("run %s is active", s.Run[:8]), "stop it first: runplan cancel %s", s.Run[:8])
+	}
+	info, err := p.Recall(ctx, s.Run)
+	if err == nil && info.Flags[cli.EngineFlag] != "" {
+		return s, cli.Usage(fmt.Errorf("run %s belongs to the engine %s, which this command does not reach", s.Run[:8], redact.Clean(info.Flags[cli.EngineFlag])), "stop it with: runplan cancel %s", s.Run[:8])
+	}
+	return s, err
+}
+
+// onlyRun returns the run that a name selects among sums, newest first: by plan or slug the newest, by the beginning of its
+// id the only one. path is the name as the path of a plan.
+func onlyRun(sums []runner.Summary, name, path string) (runner.Summary, error) {
+	var found []runner.Summary
+	for _, s := range sums {
+		if s.Run == name || s.Plan == path || s.Slug == name {
+			return s, nil
+		}
+		if cli.Selects(name, s.Run, s.Slug, s.Plan) {
+			found = append(found, s)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return runner.Summary{}, cli.NoSuchRun(name)
+	case 1:
+		return found[0], nil
+	}
+	return runner.Summary{}, cli.Usage(fmt.Errorf("the ids of %d runs begin with %s", len(found), redact.Clean(name)), "give more of the id; runplan status --all lists them")
+}
+
+// writeAfterwards appends an event to the journal of a run that [hold] returned.
+func writeAfterwards(ctx context.Context, a *cli.App, p *cli.Project, ev runner.Event) error {
+	j, err := p.OpenJournal(ctx)
+	if err != nil {
+		return err
+	}
+	defer j.Close()
+	if err := a.Signed(j); err != nil {
+		return err
+	}
+	if err := local.AppendAfterwards(ctx, j, ev); err != nil {
+		return cli.Fail(cli.ExitCannotRun, err, "")
+	}
+	return nil
+}
+
+// clearAfter removes the worktrees and branches of a slug whose runs are over. It returns what it removed and what it
+// kept.
+func clearAfter(ctx context.Context, p *cli.Project, slug string, all bool) ([]local.Leftover, error) {
+	found, err := LeftAfter(ctx, p, slug, all)
+	if err != nil {
+		return nil, err
+	}
+	var out []local.Leftover
+	for _, x := range found {
+		if err := RemoveLeftover(ctx, p, x); err != nil {
+			return out, err
+		}
+		out = append(out, x)
+	}
+	return out, nil
+}
+
+// LeftAfter lists the worktrees and branches of a slug, as if its runs were over.
+func LeftAfter(ctx context.Context, p *cli.Project, slug string, all bool) ([]local.Leftover, error) {
+	active, err := Active(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	delete(active, slug) // the caller holds the lock, or only looks
+	found, err := local.Leftovers(ctx, p.Repo, p.Layout, active)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(found, func(a, b local.Leftover) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name)) })
+	var out []local.Leftover
+	for _, x := range found {
+		if x.Slug != slug {
+			continue
+		}
+		if all && !x.Remove {
+			x.Remove, x.Why = true, "although "+x.Why
+		}
+		out = append(out, x)
+	}
+	return out, nil
+}

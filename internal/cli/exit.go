@@ -1,0 +1,112 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/runplan/runplan/internal/proc"
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/planparse"
+	"github.com/runplan/runplan/runner/local"
+)
+
+// The exit codes. The help prints exitCodes.
+const (
+	ExitOK          = 0
+	ExitFailed      = 1
+	ExitUsage       = 2
+	ExitHuman       = 3
+	ExitLimit       = 4
+	ExitCannotRun   = 5
+	ExitLocked      = 6
+	ExitInterrupted = 130
+)
+
+type exitCode struct {
+	Code    int
+	Meaning string
+}
+
+// ExitCodes returns all exit codes with their meanings.
+func ExitCodes() []exitCode {
+	return []exitCode{
+		{ExitOK, "done"},
+		{ExitFailed, "a batch, a gate or a check failed"},
+		{ExitUsage, "usage, configuration or an invalid plan"},
+		{ExitHuman, "waiting for a human"},
+		{ExitLimit, "stopped by a limit: cost, time, or a rate limit"},
+		{ExitCannotRun, "an agent, gate, plugin or tool could not run"},
+		{ExitLocked, "another run holds the lock"},
+		{ExitInterrupted, "interrupted; runplan resume continues"},
+	}
+}
+
+// Failure is an error with an exit code and a hint.
+type Failure struct {
+	Code int
+	Err  error
+	Hint string
+}
+
+func (f *Failure) Error() string { return f.Err.Error() }
+func (f *Failure) Unwrap() error { return f.Err }
+
+// Usage returns a failure with exit code 2.
+func Usage(err error, hint string, args ...any) error {
+	return &Failure{ExitUsage, err, fmt.Sprintf(hint, args...)}
+}
+
+// Fail returns a failure with the given exit code.
+func Fail(code int, err error, hint string, args ...any) error {
+	return &Failure{code, err, fmt.Sprintf(hint, args...)}
+}
+
+// CodeOf returns the exit code and the hint of an error.
+func CodeOf(err error) (code int, hint string) {
+	var f *Failure
+	var out *outputError
+	switch {
+	case err == nil:
+		return ExitOK, ""
+	case errors.As(err, &out):
+		return ExitCannotRun, "the output is incomplete; check where standard output goes, and its free space"
+	case errors.As(err, &f):
+		return f.Code, f.Hint
+	case errors.Is(err, local.ErrLocked):
+		return ExitLocked, "wait for it or stop it (runplan cancel); other plans can run at the same time"
+	case errors.Is(err, store.ErrCorrupt):
+		return ExitCannotRun, "the file was not changed; move it to start with a new journal, or restore a backup"
+	case errors.Is(err, store.ErrNewer):
+		return ExitCannotRun, ""
+	case errors.Is(err, proc.ErrNotFound):
+		return ExitCannotRun, ""
+	case errors.Is(err, syscall.EROFS), errors.Is(err, syscall.ENOSPC), errors.Is(err, fs.ErrPermission):
+		return ExitCannotRun, "runplan writes under .runplan and .git; check that the disk has free space and is writable"
+	case errors.Is(err, planparse.ErrTooBig), errors.Is(err, planparse.ErrEmpty), errors.Is(err, planparse.ErrBinary):
+		return ExitUsage, ""
+	}
+	return ExitCannotRun, ""
+}
+
+// Interruptible returns a context that ends on SIGINT, SIGTERM and the signals in more. Commands that leave something
+// behind when the terminal closes add SIGHUP. A command that stops softly uses [app.execution.signals].
+func Interruptible(ctx context.Context, more ...os.Signal) (context.Context, context.CancelFunc) {
+	return signal.NotifyContext(ctx, append([]os.Signal{os.Interrupt, syscall.SIGTERM}, more...)...)
+}
+
+// Hint returns the hint of an error, or "".
+func Hint(err error) string {
+	_, hint := CodeOf(err)
+	return hint
+}
+
+// IsUsage reports errors that do not depend on the machine. A retry gives the same error.
+func IsUsage(err error) bool {
+	var f *Failure
+	return errors.As(err, &f) && f.Code == ExitUsage
+}

@@ -1,0 +1,81 @@
+package cli
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/runplan/runplan/agents/command"
+	"github.com/runplan/runplan/agents/script"
+	"github.com/runplan/runplan/agents/solver"
+	"github.com/runplan/runplan/internal/proc"
+)
+
+// CompletePlan completes the path of a plan as the first argument.
+func CompletePlan(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return []string{"md"}, cobra.ShellCompDirectiveFilterFileExt
+}
+
+// CompleteAgent completes the names of agents: those that are built in, those of the settings, and the known CLIs. If the
+// settings cannot be read it leaves theirs out, because the command itself reports the error.
+func (a *App) CompleteAgent(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	names := []string{
+		cobra.CompletionWithDesc(script.Name, "built in: carries out literal plans"),
+		cobra.CompletionWithDesc(solver.Name, "built in: asks a local model"),
+	}
+	var own []string
+	if p, err := a.OpenProject(cmd.Context()); err == nil {
+		own = slices.Sorted(maps.Keys(p.Config.Agents))
+	}
+	for _, name := range own {
+		names = append(names, cobra.CompletionWithDesc(name, "of the configuration"))
+	}
+	for _, preset := range command.Presets() {
+		if slices.Contains(own, preset.Name) {
+			continue
+		}
+		state := "not installed"
+		if _, err := proc.LookPath(preset.Program, a.Environ); err == nil {
+			state = "installed"
+		}
+		names = append(names, cobra.CompletionWithDesc(preset.Name, state))
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// ExactlyOne is cobra.ExactArgs(1) with an error that names the missing argument.
+func ExactlyOne(what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return Usage(fmt.Errorf("%s needs %s", cmd.CommandPath(), what), "see: %s --help", cmd.CommandPath())
+		}
+		return nil
+	}
+}
+
+// RepoFlag adds --repo, which selects the repository of that folder (CLI-03). File names in other flags stay relative
+// to the current folder.
+func (a *App) RepoFlag(f *pflag.FlagSet) {
+	f.StringVar(&a.Dir, "repo", "", "repository (default: that of the current folder)")
+}
+
+// AtMostOne rejects flags that exclude each other.
+func AtMostOne(cmd *cobra.Command, flags ...string) error {
+	var given []string
+	for _, name := range flags {
+		if f := cmd.Flags().Lookup(name); f != nil && f.Changed && f.Value.String() != "false" {
+			given = append(given, "--"+name)
+		}
+	}
+	if len(given) < 2 {
+		return nil
+	}
+	return Usage(fmt.Errorf("%s do not go together", strings.Join(given, " and ")), "give one of them")
+}

@@ -1,0 +1,404 @@
+// Package judge holds the commands gate and review: they judge the working tree or a change.
+package judge
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/gates/cache"
+	"github.com/runplan/runplan/gates/differential"
+	"github.com/runplan/runplan/gates/report"
+	"github.com/runplan/runplan/gates/suite"
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/rulebook"
+	"github.com/runplan/runplan/internal/config"
+	"github.com/runplan/runplan/internal/phrase"
+	"github.com/runplan/runplan/internal/ui"
+)
+
+// GateOptions are the flags of gate.
+type GateOptions struct {
+	Base         string
+	all          bool
+	only         []string
+	JSON         bool
+	list         bool
+	requireTests bool
+	strictAST    bool
+	trust        string
+	sarif        string
+	junit        string
+	github       bool
+	Baseline     bool
+	noCache      bool
+	regression   regressionOptions
+	mutants      mutantOptions
+}
+
+// NewGateCommand returns the command gate.
+func NewGateCommand(a *cli.App) *cobra.Command {
+	var o GateOptions
+	cmd := &cobra.Command{
+		Use:   "gate",
+		Short: "Run the gates on the working tree",
+		Long: `Ask the gates about the working tree as it is: linters, type checks, tests, secrets and what
+the configuration adds. It needs no plan and no run, and changes nothing in the tree.
+
+What changed is what differs from the base, with files that git does not know yet. The base is
+the merge base with --base, or with the branch that everybody's work goes to; without one it is
+the last commit. --all looks at the whole tree.
+
+A gate that cannot look is neither a pass nor a failure of the code: the others still answer,
+and the exit status is 5.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !cmd.Flags().Changed("baseline") {
+				o.Baseline = o.Base != ""
+			}
+			return gate(cmd.Context(), a, o)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.Base, "base", "", "commit or branch to compare with")
+	f.BoolVar(&o.all, "all", false, "look at the whole tree, not only at what changed")
+	f.StringSliceVar(&o.only, "only", nil, "names of the gates to run; lint means all lint:* gates")
+	f.BoolVar(&o.JSON, "json", false, "print a JSON object")
+	f.BoolVar(&o.Baseline, "baseline", false, "run failing gates on the base as well: failures of the base are shown and do not block (on with --base)")
+	f.BoolVar(&o.noCache, "no-cache", false, "run each gate, even if its result for this tree is cached")
+	f.StringVar(&o.sarif, "sarif", "", "write a SARIF 2.1.0 log to this file")
+	f.StringVar(&o.junit, "junit", "", "write JUnit XML to this file")
+	f.BoolVar(&o.github, "github", false, "print annotations for GitHub, and write the step summary of the workflow")
+	f.StringSliceVar(&o.regression.files, "regression", nil, "test that must fail on the base and pass on the working tree, as PATH or PATH::NAME; then files that it reads")
+	f.StringVar(&o.regression.command, "regression-command", "", "shell command that runs it, if the project's files do not tell")
+	f.IntVar(&o.regression.runs, "regression-runs", differential.DefaultRuns, "number of runs on each side; a flaky test is refused")
+	f.BoolVar(&o.mutants.asked, "mutants", false, "mutate the changed lines and report mutants that no test notices")
+	f.DurationVar(&o.mutants.budget, "mutants-budget", defaultMutantsBudget, "time limit for all tests on mutants")
+	f.IntVar(&o.mutants.bar, "mutants-bar", 0, "percent of mutants that the tests must notice (0 only reports)")
+	f.BoolVar(&o.list, "list", false, "list the gates that would run, and stop")
+	f.BoolVar(&o.requireTests, "require-tests", false, "fail a project without tests instead of skipping its test gate")
+	f.BoolVar(&o.strictAST, "strict-ast", false, StrictASTUse)
+	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it without a question")
+	return cmd
+}
+
+// Inspection is one check of the working tree by "runplan gate".
+type Inspection struct {
+	App      *cli.App
+	Project  *cli.Project
+	Self     string // this program
+	Reaper   *LateReaper
+	Rules    *rulebook.RuleBooks
+	Task     string // task id for the log of calls: a run, whose events record the cost; "" makes a new id
+	store    cache.Store
+	around   string // what the results of all gates depend on, besides the tree
+	Options  GateOptions
+	Settings gates.Settings
+	Gates    []gates.Gate
+	Subject  gates.Subject
+	from     comparison
+	Tree     chan Written // the working tree as a git tree
+	ignored  []string     // what git ignores in it
+	hidden   bool         // the tree does not show every change
+	forget   string       // a temporary log folder that can be deleted
+}
+
+func gate(ctx context.Context, a *cli.App, o GateOptions) error {
+	if err := errors.Join(o.regression.check(), o.mutants.check()); err != nil {
+		return err
+	}
+	p, err := a.OpenProject(ctx)
+	if err != nil {
+		return err
+	}
+	p.Config.Gates.StrictAST = p.Config.Gates.StrictAST || o.strictAST
+	self, err := os.Executable()
+	if err != nil {
+		return cli.Fail(cli.ExitCannotRun, fmt.Errorf("find the runplan executable: %w", err), "")
+	}
+	if !o.list { // --list runs nothing
+		if err := a.TrustConfig(p, o.trust); err != nil {
+			return err
+		}
+	}
+	x := &Inspection{App: a, Project: p, Self: self, Options: o, Reaper: &LateReaper{Self: self}, Tree: make(chan Written, 1)}
+	defer x.Reaper.Close()
+	// Git reads the tree in parallel while the gates are built. On an unchanged tree, waiting for both would dominate
+	// the time.
+	if !o.list {
+		go func() { x.Tree <- WrittenAt(ctx, p.Repo, o.Base) }()
+		defer func() { <-x.Tree }() // wait for git to finish
+	}
+	x.Rules = rulebook.OpenRuleBooks(ctx, a, p)
+	var done func()
+	x.Settings, done = SuiteOf(a, p, self, o.requireTests, x.Rules)
+	defer done()
+	x.Settings.Affected = !o.all
+	if x.Settings.Detect {
+		x.Settings.Found = gates.DetectIn(p.Repo.Root)
+	}
+	flagged := append(x.regression(), x.mutants()...)
+	if x.Gates, err = chosenGates(append(suite.All(p.Repo.Root, x.Settings), flagged...), o.only); err != nil {
+		return err
+	}
+	for _, g := range flagged { // --only need not name gates that have a flag of their own
+		if !slices.ContainsFunc(x.Gates, func(have gates.Gate) bool { return have.Info().Name == g.Info().Name }) {
+			x.Gates = append(x.Gates, g)
+		}
+	}
+	if o.list {
+		return x.list(ctx)
+	}
+	x.tellWhatRuns()
+	ctx, stop := cli.Interruptible(ctx, syscall.SIGHUP)
+	defer stop()
+	return x.look(ctx)
+}
+
+// tellWhatRuns names the programs of the gates if the user was not asked to trust them. A repository without .runplan
+// has no configuration to trust; its gates follow from its files.
+func (x *Inspection) tellWhatRuns() {
+	if _, err := os.Lstat(x.Project.Layout.Root); err == nil {
+		return
+	}
+	var programs []string
+	for _, g := range x.Gates {
+		if i := g.Info(); i.Command != "" && i.Name != "patterns" { // it reads only rules
+			programs = append(programs, fmt.Sprintf("%s (%s)", i.Name, ui.Cut(ui.Sanitize(i.Command), 60, "…")))
+		}
+	}
+	if len(programs) > 0 {
+		fmt.Fprintf(x.App.Stderr, "runplan: no .runplan folder, so no trust question was asked; these gates run the project's own code: %s\n", strings.Join(programs, ", "))
+	}
+}
+
+// chosenGates returns the gates that --only names.
+func chosenGates(all []gates.Gate, only []string) ([]gates.Gate, error) {
+	if len(only) == 0 {
+		return all, nil
+	}
+	var names, families []string
+	for _, g := range all {
+		names = append(names, g.Info().Name)
+		if family, _, ok := strings.Cut(g.Info().Name, ":"); ok && !slices.Contains(families, family) {
+			families = append(families, family)
+		}
+	}
+	means := func(word, name string) bool { return name == word || strings.HasPrefix(name, word+":") }
+	for _, word := range only {
+		if slices.ContainsFunc(names, func(n string) bool { return means(word, n) }) {
+			continue
+		}
+		err := fmt.Errorf("unknown gate %q", ui.Sanitize(word))
+		if near := config.Nearest(word, slices.Concat(names, families)); near != "" {
+			err = fmt.Errorf("%w; did you mean %q?", err, near)
+		}
+		slices.Sort(names)
+		return nil, cli.Usage(err, "the gates of this tree: %s", strings.Join(names, ", "))
+	}
+	return slices.DeleteFunc(all, func(g gates.Gate) bool {
+		return !slices.ContainsFunc(only, func(w string) bool { return means(w, g.Info().Name) })
+	}), nil
+}
+
+// listedGate is a gate and whether its tools are installed.
+type listedGate struct {
+	gates.Info
+	gates.Readiness
+}
+
+// list shows the gates and whether their tools are installed. It runs nothing of the tree.
+func (x *Inspection) list(ctx context.Context) error {
+	infos := make([]gates.Info, 0, len(x.Gates))
+	for _, g := range x.Gates {
+		infos = append(infos, g.Info())
+	}
+	slices.SortStableFunc(infos, func(a, b gates.Info) int { return cmp.Compare(a.Cost, b.Cost) })
+	all := make([]listedGate, len(infos))
+	for i, r := range gates.Examine(ctx, x.Project.Repo.Root, x.App.Environ, infos) {
+		all[i] = listedGate{infos[i], r}
+	}
+	if x.Options.JSON {
+		return cli.AsJSON(x.App.Stdout, all)
+	}
+	var rows [][]string
+	for _, l := range all {
+		blocks := map[bool]string{true: "blocks", false: "warns"}[l.Blocking]
+		found, _ := FoundTools(l.Readiness)
+		rows = append(rows, []string{l.Name, string(l.Kind), l.Cost.String(), blocks, string(l.State), ui.Cut(ui.Sanitize(found), 80, "…"), ui.Cut(ui.Sanitize(l.Command), 100, "…")})
+	}
+	return cli.Table(x.App.Stdout, []string{"gate", "kind", "cost", "failure", "state", "tools", "command"}, rows)
+}
+
+// Kindly returns the kind of the gate as a word.
+func (l listedGate) Kindly() string { return string(l.Kind) }
+
+// FoundTools describes which tools are installed, which are missing, and how to install those.
+func FoundTools(r gates.Readiness) (found, fix string) {
+	if r.State == gates.StateOff {
+		return "turned off in the configuration", ""
+	}
+	var texts, fixes []string
+	for _, t := range r.Tools {
+		texts = append(texts, t.String())
+		if t.Install != "" {
+			fixes = append(fixes, t.Install)
+		}
+	}
+	if r.Why != "" {
+		texts = append([]string{r.Why}, texts...)
+		fixes = nil
+	}
+	return strings.Join(texts, ", "), strings.Join(fixes, "; ")
+}
+
+// Open prepares the subject and returns the gates. The caller must call done to clean up, also after an error.
+func (x *Inspection) Open(ctx context.Context) (list []gates.Gate, done func(), err error) {
+	done = func() {
+		if x.forget != "" {
+			os.RemoveAll(x.forget)
+		}
+	}
+	if err := x.prepare(ctx); err != nil {
+		return nil, done, err
+	}
+	if list, err = x.cached(ctx); err != nil {
+		return nil, done, err
+	}
+	if err := x.readRules(list); err != nil {
+		return nil, done, err
+	}
+	b, err := x.baseline()
+	x.compareTests(b)
+	if err != nil || b == nil {
+		return list, done, err
+	}
+	forget := done
+	return b.Around(list), func() {
+		if err := b.Close(ctx); err != nil {
+			fmt.Fprintf(x.App.Stderr, "warning: %v\n", err)
+		}
+		forget()
+	}, nil
+}
+
+// look runs the gates and shows their results.
+func (x *Inspection) look(ctx context.Context) error {
+	list, done, err := x.Open(ctx)
+	defer done()
+	if err != nil {
+		return err
+	}
+	list, at := watched(list)
+	line := status(x.App, at.text)
+	verdict, blind, err := gates.RunAll(ctx, list, x.Subject, func(r gates.Report) {
+		if !x.Options.JSON && r.Command != "" && line == nil { // the command may take long
+			fmt.Fprintf(x.App.Stderr, "%s: %s\n", r.Gate, r.Status)
+		}
+	})
+	line.Close()
+	if ctx.Err() != nil {
+		return cli.Fail(cli.ExitInterrupted, errors.New("interrupted; not all gates ran"), "")
+	}
+	if err != nil {
+		return cli.Fail(cli.ExitCannotRun, err, "")
+	}
+	x.recordTests(verdict)
+	if x.forget != "" && verdict.OK() {
+		for i := range verdict.Reports {
+			verdict.Reports[i].Log, verdict.Reports[i].LogHash = "", ""
+		}
+	} else {
+		x.forget = "" // keep the logs, because the report names them
+	}
+	if err := x.show(verdict); err != nil {
+		return err
+	}
+	if err := x.export(report.Run{Version: cli.Version(), Verdict: verdict, Base: x.Subject.Base}); err != nil {
+		return err
+	}
+	if err := outcomeOf(verdict, blind); x.Options.JSON || len(blind) > 0 {
+		return err
+	} else if err != nil {
+		return &cli.Failure{Code: cli.ExitFailed, Err: errors.New("")} // the last line of the output says it
+	}
+	return nil
+}
+
+// outcomeOf converts a verdict into the exit status.
+func outcomeOf(v gates.Verdict, blind []*gates.GateError) error {
+	if len(blind) > 0 {
+		return cli.Fail(cli.ExitCannotRun, blind[0], "this is neither a pass nor a failure; fix it, or disable the gate: [gates] disable")
+	}
+	if v.OK() {
+		return nil
+	}
+	return cli.Fail(cli.ExitFailed, errors.New(blocking(v)), "")
+}
+
+// blocking counts the findings that block.
+func blocking(v gates.Verdict) string {
+	return phrase.Count(len(v.Blocking()), "finding blocks", "findings block")
+}
+
+// prepare finds the changed files and creates the log folder.
+func (x *Inspection) prepare(ctx context.Context) (err error) {
+	repo := x.Project.Repo
+	logs, err := x.logs()
+	if err != nil {
+		return err
+	}
+	if logs.temporary {
+		x.forget = logs.dir
+	}
+	tree := <-x.Tree
+	x.Tree <- tree
+	if tree.unrelated != nil {
+		return tree.unrelated
+	}
+	x.from, x.ignored, x.hidden = tree.from, tree.ignored, tree.hidden
+	if tree.err != nil {
+		return cli.Fail(cli.ExitCannotRun, tree.err, "")
+	}
+	hide := x.App.Redactor(x.Project)
+	x.Subject = gates.Subject{
+		Dir: repo.Root, Base: x.from.Commit, Tree: tree.hash, Env: x.App.Environ, Timeout: time.Duration(x.Project.Config.Gates.Timeout),
+		LogDir: logs.dir, Redact: hide.String, Diff: gates.GitDiff(repo, x.from.Tree, tree.hash),
+	}
+	if x.Options.all {
+		x.wholeTree()
+		return nil
+	}
+	x.Subject.Changed = []string{} // an empty list means no change; nil means unknown
+	if x.from.Tree == tree.hash {
+		return nil
+	}
+	changes, err := x.Subject.Diff.Changes(ctx)
+	if err != nil {
+		return cli.Fail(cli.ExitCannotRun, err, "")
+	}
+	for _, c := range changes {
+		x.Subject.Changed = append(x.Subject.Changed, c.Path)
+	}
+	return nil
+}
+
+// wholeTree marks all files as new, except for gates that compare with the base.
+func (x *Inspection) wholeTree() {
+	change := x.Subject.Diff
+	x.Subject.Diff = gates.GitDiff(x.Project.Repo, emptyTree(x.Subject.Tree), x.Subject.Tree)
+	for i, g := range x.Gates {
+		if g.Info().Compares {
+			x.Gates[i] = gates.Seeing(g, change)
+		}
+	}
+}

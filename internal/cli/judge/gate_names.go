@@ -1,0 +1,92 @@
+package judge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/gates/cache"
+	"github.com/runplan/runplan/gates/testout"
+	"github.com/runplan/runplan/internal/language"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/runner/local"
+)
+
+// compareTests lets the gates compare the tests that run with those of the base, by name. What ran on the base is known
+// from an earlier gate on that tree. With a baseline the suite runs on the base if there is no record and the change
+// touches files that decide which tests run; without one the names are those that can be read in the changed files.
+func (x *Inspection) compareTests(b *local.Baseline) {
+	if x.Subject.Base == "" || x.from.Tree == x.Subject.Tree {
+		return
+	}
+	decides := sync.OnceValues(func() (bool, error) { return x.decidesTests(context.Background()) })
+	x.Subject.BaseTests = func(ctx context.Context, gate string) ([]testout.Case, error) {
+		if rep, ok := x.recordOf(gate); ok {
+			return rep.BaseCases(), nil
+		}
+		if yes, err := decides(); err != nil || !yes {
+			return nil, err
+		}
+		if b == nil {
+			return nil, errors.New("no gate ran on it; --baseline runs its tests")
+		}
+		return b.Tests(ctx, gate)
+	}
+	if b != nil {
+		x.Subject.BaseSuites = b.Suites
+	}
+}
+
+// decidesTests reports whether the change touches files that decide which tests run. New tests take nothing away.
+func (x *Inspection) decidesTests(ctx context.Context) (bool, error) {
+	changes, err := x.Subject.Diff.Changes(ctx)
+	return slices.ContainsFunc(changes, func(c gates.Change) bool {
+		return local.DecidesTests(c.Path) && (c.Status != gates.Added || language.OfTest(c.Path) == "")
+	}), err
+}
+
+// recordOf returns what a gate said of the base's tree earlier.
+func (x *Inspection) recordOf(gate string) (gates.Report, bool) {
+	at := slices.IndexFunc(x.Gates, func(g gates.Gate) bool { return g.Info().Name == gate })
+	if at < 0 {
+		return gates.Report{}, false
+	}
+	s := x.Subject
+	s.Tree = x.from.Tree
+	key := x.recordKey(x.Gates[at].Info(), s)
+	if key == "" {
+		return gates.Report{}, false
+	}
+	return x.store.Get(key)
+}
+
+// recordKey is the key under which the answer of a gate about a whole tree is kept: what changed in it does not count.
+func (x *Inspection) recordKey(info gates.Info, s gates.Subject) string {
+	s.Base, s.Changed = "", nil
+	if k := cache.Key(info, s, x.around); k != "" {
+		return "base-" + k
+	}
+	return ""
+}
+
+// recordTests keeps which tests ran on this tree, for changes that start from it.
+func (x *Inspection) recordTests(v gates.Verdict) {
+	for _, r := range v.Reports {
+		if !gates.IsSuite(r.Gate) || r.Status != gates.Pass || r.Cases == nil || strings.HasPrefix(r.Note, cache.Note) {
+			continue
+		}
+		at := slices.IndexFunc(x.Gates, func(g gates.Gate) bool { return g.Info().Name == r.Gate })
+		if at < 0 || !x.Gates[at].Info().Pure {
+			continue
+		}
+		if k := x.recordKey(x.Gates[at].Info(), x.Subject); k != "" {
+			if err := x.store.Put(k, r); err != nil {
+				fmt.Fprintf(x.App.Stderr, "warning: %s\n", ui.Sanitize(err.Error()))
+			}
+		}
+	}
+}

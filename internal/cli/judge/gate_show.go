@@ -1,0 +1,167 @@
+package judge
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/gates/report"
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/phrase"
+	"github.com/runplan/runplan/internal/ui"
+)
+
+// gateResult is the output of gate --json.
+type gateResult struct {
+	Verdict gates.Status     `json:"verdict"`
+	Base    string           `json:"base,omitempty"`
+	Tree    string           `json:"tree"`
+	Changed int              `json:"changed"`
+	Tests   *gates.TestCount `json:"tests,omitempty"`
+	Reports []gates.Report   `json:"reports"`
+}
+
+func (x *Inspection) show(v gates.Verdict) error {
+	if x.Options.JSON {
+		return cli.AsJSON(x.App.Stdout, gateResult{v.Status, x.Subject.Base, x.Subject.Tree, len(x.Subject.Changed), v.Tests(), v.Reports})
+	}
+	return x.print(x.App.Stdout, v)
+}
+
+// export writes the report formats for other programs.
+func (x *Inspection) export(r report.Run) error {
+	to := func(file string, flags int, write func(io.Writer, report.Run) error) error {
+		if file == "" {
+			return nil
+		}
+		f, err := os.OpenFile(file, flags|os.O_CREATE|os.O_WRONLY, 0o644)
+		if err == nil {
+			err = write(f, r)
+			if cerr := f.Close(); err == nil {
+				err = cerr
+			}
+		}
+		if err != nil {
+			return cli.Fail(cli.ExitCannotRun, fmt.Errorf("write the report: %w", err), "")
+		}
+		return nil
+	}
+	if err := to(x.Options.sarif, os.O_TRUNC, report.SARIF); err != nil {
+		return err
+	}
+	if err := to(x.Options.junit, os.O_TRUNC, report.JUnit); err != nil {
+		return err
+	}
+	if !x.Options.github {
+		return nil
+	}
+	out := x.App.Stdout
+	if x.Options.JSON {
+		out = x.App.Stderr // standard output holds one JSON object; GitHub reads both streams
+	}
+	if err := report.GitHub(out, r); err != nil {
+		return err
+	}
+	page, _ := x.App.Getenv("GITHUB_STEP_SUMMARY")
+	return to(page, os.O_APPEND, report.Summary)
+}
+
+// print shows the gates that looked, their findings, the gates that were skipped, and the verdict.
+func (x *Inspection) print(w io.Writer, v gates.Verdict) error {
+	var rows, skipped [][]string
+	for _, r := range v.Reports {
+		note := ui.Cut(ui.Sanitize(r.Note), 160, "…")
+		if r.Status == gates.Skipped {
+			skipped = append(skipped, []string{r.Gate, string(r.Status), note})
+			continue
+		}
+		tests := ""
+		if t := r.Tests; t != nil {
+			tests = fmt.Sprintf("%d passed, %d failed, %d skipped", t.Passed, t.Failed, t.Skipped)
+		}
+		rows = append(rows, []string{r.Gate, string(r.Status), tests, ui.Duration(r.Duration), note})
+	}
+	if err := cli.Table(w, []string{"gate", "status", "tests", ">time", "note"}, rows); err != nil {
+		return err
+	}
+	if len(skipped) > 0 {
+		fmt.Fprintln(w)
+		if err := cli.Table(w, nil, skipped); err != nil {
+			return err
+		}
+	}
+	if lines := findingLines(v.Reports); len(lines) > 0 {
+		fmt.Fprintf(w, "\n%s\n", strings.Join(lines, "\n"))
+	}
+	for _, r := range v.Reports {
+		if (r.Status == gates.Fail || r.Status == gates.Errored) && r.Log != "" {
+			log := r.Log
+			if rel := x.Project.Rel(log); filepath.IsLocal(rel) {
+				log = rel
+			}
+			fmt.Fprintf(w, "log of %s: %s\n", r.Gate, log)
+		}
+	}
+	_, err := fmt.Fprintf(w, "\n%s\n", x.ending(v))
+	return err
+}
+
+// ending says in one line what came out and what was checked.
+func (x *Inspection) ending(v gates.Verdict) string {
+	what := phrase.Count(len(x.Subject.Changed), "changed file", "changed files")
+	if x.Options.all {
+		what = "the whole tree"
+	}
+	against := x.from.Why
+	if x.from.Commit != "" {
+		against = fmt.Sprintf("%s, %s", cli.Short(x.from.Commit), against)
+	}
+	found := ""
+	if len(v.Blocking()) > 0 {
+		found = blocking(v) + "; "
+	}
+	return fmt.Sprintf("%s: %s%s, compared with %s", v.Status, found, what, ui.Sanitize(against))
+}
+
+// findingLines formats findings as compilers do, sorted by position.
+func findingLines(reports []gates.Report) []string {
+	var all []gates.Finding
+	for _, r := range reports {
+		if r.Status == gates.Skipped {
+			continue
+		}
+		for _, f := range r.Findings {
+			if f.Path == "" {
+				f.Path = "(" + r.Gate + ")"
+			}
+			all = append(all, f)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b gates.Finding) int {
+		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col), cmp.Compare(a.Rule, b.Rule))
+	})
+	var lines []string
+	for _, f := range all {
+		at := f.Path
+		if f.Line > 0 {
+			at += fmt.Sprintf(":%d", f.Line)
+			if f.Col > 0 {
+				at += fmt.Sprintf(":%d", f.Col)
+			}
+		}
+		severity := string(f.Severity)
+		if f.Known {
+			severity = "known"
+		}
+		lines = append(lines, fmt.Sprintf("%s: %s %s: %s", ui.Sanitize(at), severity, ui.Sanitize(f.Rule), ui.Sanitize(f.Message)))
+		if f.Fix != "" {
+			lines = append(lines, "    fix: "+ui.Sanitize(f.Fix))
+		}
+	}
+	return lines
+}

@@ -1,0 +1,230 @@
+package judge
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha1"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/ui"
+)
+
+// Written is the working tree as a git tree and its comparison base, or the reason why they are unknown.
+type Written struct {
+	hash      string
+	ignored   []string // files that git ignores; folders end with a slash
+	hidden    bool     // git was told to ignore changes of existing files, so the hash is incomplete
+	err       error
+	from      comparison
+	unrelated error
+}
+
+// comparison names the commit that the working tree is compared with.
+type comparison struct {
+	Commit string // "" before the first commit
+	Tree   string // the empty tree if there is no commit
+	Why    string // reason, for people
+}
+
+// WrittenAt collects from git all that a check depends on. In most checks nothing changed, and starting git takes most
+// of the time. So one command lists changed and ignored files, and one resolves the commits. Others run only if these
+// two leave something open.
+func WrittenAt(ctx context.Context, repo *git.Repo, base string) (w Written) {
+	var named map[string]string
+	var now checkout
+	var failed error
+	var group sync.WaitGroup
+	group.Go(func() { named = resolved(ctx, repo) })
+	group.Go(func() { w.hidden, failed = hidesFiles(ctx, repo) })
+	now, w.err = checkedOut(ctx, repo)
+	group.Wait()
+	if w.err = cmp.Or(w.err, failed); w.err != nil {
+		return w
+	}
+	w.ignored = now.ignored
+	head := named["HEAD^{commit}"]
+	settled := head != "" && head == now.head // false if somebody commits at the same time
+	if base == "" && settled && now.level && level(named, head) {
+		w.from = comparison{Commit: head, Tree: named["HEAD^{tree}"], Why: "the last commit"}
+	} else {
+		group.Go(func() { w.from, w.unrelated = compareWith(ctx, repo, base) })
+	}
+	if settled && now.clean {
+		w.hash = named["HEAD^{tree}"]
+	} else {
+		w.hash, w.err = repo.WorkingTree(ctx)
+	}
+	group.Wait()
+	return w
+}
+
+// checkout is the state of the working tree as git reports it.
+type checkout struct {
+	head    string   // the current commit; "" before the first
+	level   bool     // the branch has no upstream, or one at the same commit
+	clean   bool     // index and working tree equal the commit, without untracked files
+	ignored []string // files; folders end with a slash
+}
+
+// checkedOut asks git for the state of the working tree. It overrides the user's settings for git status.
+func checkedOut(ctx context.Context, repo *git.Repo) (checkout, error) {
+	out, err := repo.Status(ctx, "--porcelain=v2", "--branch", "--no-ahead-behind", "--no-renames", "--untracked-files=all", "--ignored=matching")
+	if err != nil {
+		return checkout{}, fmt.Errorf("look at the working tree: %w", err)
+	}
+	return parseStatus(out), nil
+}
+
+// parseStatus parses the output of git status. A line that it does not know counts as a change.
+func parseStatus(out string) checkout {
+	c := checkout{clean: true, level: true}
+	for entry := range strings.SplitSeq(out, "\x00") {
+		if entry == "" {
+			continue
+		}
+		if name, ok := strings.CutPrefix(entry, "! "); ok {
+			c.ignored = append(c.ignored, name)
+			continue
+		}
+		header, ok := strings.CutPrefix(entry, "# ")
+		if !ok {
+			c.clean = false
+			continue
+		}
+		switch key, value, _ := strings.Cut(header, " "); key {
+		case "branch.oid":
+			if value != "(initial)" {
+				c.head = value
+			}
+		case "branch.upstream":
+			c.level = false // until the next line sets it
+		case "branch.ab":
+			c.level = value == "+0 -0"
+		}
+	}
+	return c
+}
+
+// hidesFiles reports whether git was told to assume files unchanged: files with the assume-unchanged flag, and
+// existing files outside of a sparse checkout.
+func hidesFiles(ctx context.Context, repo *git.Repo) (bool, error) {
+	out, err := repo.Run(ctx, "ls-files", "-v", "-z")
+	if err != nil {
+		return false, fmt.Errorf("list what git knows: %w", err)
+	}
+	for entry := range strings.SplitSeq(out, "\x00") {
+		tag, name, ok := strings.Cut(entry, " ")
+		switch {
+		case !ok || tag == "H":
+		case strings.ToLower(tag) == tag:
+			return true, nil
+		case tag == "S":
+			if _, err := os.Lstat(filepath.Join(repo.Root, filepath.FromSlash(name))); err == nil {
+				return true, nil
+			}
+		}
+	}
+	return false, nil
+}
+
+// trunks lists the refs of the usual integration branches.
+var trunks = []string{"refs/remotes/origin/HEAD", "refs/remotes/origin/main", "refs/remotes/origin/master", "refs/heads/main", "refs/heads/master"}
+
+// resolved resolves HEAD, its tree and the trunks with one git command. If git fails it returns nothing.
+func resolved(ctx context.Context, repo *git.Repo) map[string]string {
+	names := []string{"HEAD^{commit}", "HEAD^{tree}"}
+	for _, t := range trunks {
+		names = append(names, t+"^{commit}")
+	}
+	out, err := repo.Input(ctx, strings.Join(names, "\n")+"\n", "cat-file", "--batch-check=%(objectname)")
+	answers := strings.Split(out, "\n")
+	if err != nil || len(answers) != len(names) {
+		return nil
+	}
+	found := map[string]string{}
+	for i, a := range answers {
+		if !strings.Contains(a, " ") { // "NAME missing"
+			found[names[i]] = a
+		}
+	}
+	return found
+}
+
+// level reports whether each existing trunk points to the commit of the checkout. Then that commit is the base in any
+// case.
+func level(named map[string]string, head string) bool {
+	for _, t := range trunks {
+		if at, ok := named[t+"^{commit}"]; ok && at != head {
+			return false
+		}
+	}
+	return true
+}
+
+// compareWith finds the commit that the working tree is compared with.
+func compareWith(ctx context.Context, repo *git.Repo, given string) (comparison, error) {
+	head, branch, err := repo.Head(ctx)
+	if err != nil && !errors.Is(err, git.ErrNoCommits) {
+		return comparison{}, cli.Fail(cli.ExitCannotRun, err, "")
+	}
+	if head == "" && given == "" {
+		empty, err := repo.EmptyTree(ctx)
+		if err != nil {
+			return comparison{}, cli.Fail(cli.ExitCannotRun, err, "")
+		}
+		return comparison{Tree: empty, Why: "nothing: there is no commit yet"}, nil
+	}
+	name, commit := given, ""
+	if given != "" {
+		if strings.HasPrefix(given, "-") {
+			return comparison{}, cli.Usage(fmt.Errorf("%q is not a commit", ui.Sanitize(given)), "")
+		}
+		commit, err = repo.Resolve(ctx, given)
+		if err != nil || commit == "" {
+			return comparison{}, cli.Usage(fmt.Errorf("commit or branch %q not found", ui.Sanitize(given)),
+				"fetch the branch first; in CI, the clone may be too shallow")
+		}
+	} else if name, commit, err = repo.Upstream(ctx, branch); err != nil {
+		return comparison{}, cli.Fail(cli.ExitCannotRun, err, "")
+	}
+	c := comparison{Commit: head, Why: "the last commit"}
+	if commit != "" && head != "" {
+		common, err := repo.MergeBase(ctx, commit, head)
+		switch {
+		case err != nil:
+			return comparison{}, cli.Fail(cli.ExitCannotRun, err, "")
+		case common == "" && given != "":
+			c = comparison{Commit: commit, Why: name + ", which shares no history with the checkout"}
+		case common != "" && common != head:
+			c = comparison{Commit: common, Why: "from the merge base with " + name}
+		case given != "":
+			c.Why = name
+		}
+	} else if commit != "" {
+		c = comparison{Commit: commit, Why: name}
+	}
+	if c.Tree, err = repo.TreeOf(ctx, c.Commit); err != nil {
+		return comparison{}, cli.Fail(cli.ExitCannotRun, err, "")
+	}
+	return c, nil
+}
+
+// emptyTree returns the hash of the empty tree, in the hash format of like. Git knows that tree without storing it.
+func emptyTree(like string) string {
+	const header = "tree 0\x00"
+	if len(like) == sha256.Size*2 {
+		sum := sha256.Sum256([]byte(header))
+		return hex.EncodeToString(sum[:])
+	}
+	sum := sha1.Sum([]byte(header)) // git's object name; not used for security
+	return hex.EncodeToString(sum[:])
+}

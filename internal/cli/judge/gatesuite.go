@@ -1,0 +1,132 @@
+package judge
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/gates/blueprint"
+	"github.com/runplan/runplan/gates/plugin"
+	"github.com/runplan/runplan/gates/rules"
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/rulebook"
+	"github.com/runplan/runplan/internal/config"
+	"github.com/runplan/runplan/internal/proc"
+	"github.com/runplan/runplan/routing"
+)
+
+// GateSuite returns the gate settings of the configuration, with the gates that live as long as the process. These are
+// the rule libraries and the plugins. Libraries are read from the user's checkout, never from a workspace, and only if
+// their gate is enabled. A plugin starts on first use. done ends the plugins.
+func GateSuite(ctx context.Context, a *cli.App, p *cli.Project, self string, requireTests bool, reaper *proc.Reaper, wanted func(gate string) bool) (s gates.Settings, done func(), err error) {
+	books := rulebook.OpenRuleBooks(ctx, a, p)
+	for _, gate := range books.Gates() {
+		if wanted(gate) {
+			if err := books.Read(gate); err != nil {
+				return s, nil, err
+			}
+		}
+	}
+	s, done = SuiteOf(a, p, self, requireTests, books)
+	for _, g := range s.More {
+		if l, ok := g.(*lazyPlugin); ok {
+			l.config.Reaper = reaper
+		}
+	}
+	return s, done, nil
+}
+
+// SuiteOf does what [GateSuite] does, with rule libraries that are not loaded yet.
+func SuiteOf(a *cli.App, p *cli.Project, self string, requireTests bool, books *rulebook.RuleBooks) (s gates.Settings, done func()) {
+	s = GateSettings(p, self, requireTests)
+	s.More = append(s.More, rules.Lessons(books.Lessons), rules.Patterns(books.Program, books.Patterns, p.Config.Gates.StrictAST), blueprint.Gate(books.Program))
+	var plugins []*lazyPlugin
+	hide := a.Redactor(p)
+	for _, g := range p.Config.Gates.Plugin {
+		l := &lazyPlugin{config: pluginConfig(g)}
+		l.config.Dir, l.config.Environ, l.config.Redact = p.Repo.Root, a.Environ, hide.String
+		l.config.LogFile = filepath.Join(p.Layout.Root, "logs", "plugin-"+g.Name+".log")
+		plugins = append(plugins, l)
+		s.More = append(s.More, l)
+	}
+	return s, func() {
+		for _, l := range plugins {
+			l.close()
+		}
+	}
+}
+
+func pluginConfig(g config.Plugin) plugin.Config {
+	return plugin.Config{
+		Name: g.Name, Path: g.Path, Command: g.Command, Settings: g.Settings, SHA256: g.SHA256, Env: g.Env, Blocking: g.Blocking,
+		StartTimeout: time.Duration(g.StartTimeout), CallTimeout: time.Duration(g.Timeout),
+	}
+}
+
+// lazyPlugin starts a plugin on its first check.
+type lazyPlugin struct {
+	config plugin.Config
+	mu     sync.Mutex
+	open   *plugin.Plugin
+	failed error
+}
+
+// Info returns what the configuration says. After the start it returns what the plugin says.
+func (l *lazyPlugin) Info() gates.Info {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.open != nil {
+		return l.open.Info()
+	}
+	return gates.Info{Name: l.config.Name, Kind: gates.Static, Cost: gates.Cheap, Blocking: l.config.Blocking == nil || *l.config.Blocking, Command: l.config.Path}
+}
+
+// Check starts the plugin if necessary, then calls it.
+func (l *lazyPlugin) Check(ctx context.Context, s gates.Subject) (gates.Report, error) {
+	l.mu.Lock()
+	if l.open == nil && l.failed == nil {
+		if l.config.Reaper == nil {
+			l.config.Reaper = s.Reaper
+		}
+		l.open, l.failed = plugin.Open(ctx, l.config)
+	}
+	open, err := l.open, l.failed
+	l.mu.Unlock()
+	if err != nil {
+		return gates.Report{}, fmt.Errorf("start the plugin: %w", err)
+	}
+	return open.Check(ctx, s)
+}
+
+func (l *lazyPlugin) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.open != nil {
+		l.open.Close()
+	}
+}
+
+// GateSettings returns the gate settings of the configuration. self is the path of this program, which contains the
+// testscript engine.
+func GateSettings(p *cli.Project, self string, requireTests bool) gates.Settings {
+	c := p.Config.Gates
+	s := gates.Settings{
+		Detect: c.Detect, RequireTests: c.RequireTests || requireTests, Disable: c.Disable,
+		FlakyReruns: c.FlakyReruns, When: p.When, Overrides: p.Overrides, Protected: c.Protected, StrictTypes: c.StrictTypes, MaxFileLines: c.MaxFileLines,
+		MinMemoryMB: c.MinMemoryMB, Memory: routing.AvailableMemory,
+		Acceptance: c.Acceptance.Dir, Engine: []string{self, cli.TestscriptCommand}, ChangedTests: gates.ChangedTests(c.Tests.Changed),
+		Promises: gates.Promises{Severity: gates.Severity(c.Plan.Severity), Off: c.Plan.Severity == "off", Timeout: time.Duration(c.Plan.Timeout)},
+	}
+	for _, g := range c.Command {
+		s.Commands = append(s.Commands, gates.CommandGate{
+			Name: g.Name, Shell: g.Run, Dir: g.Dir, Paths: g.Paths, Blocking: g.Blocking, Timeout: time.Duration(g.Timeout),
+		})
+	}
+	return s
+}
+
+// StrictASTUse is the help text of --strict-ast.
+const StrictASTUse = "patterns of severity error fail instead of warning, and so do retry-loop, bare-except, async-no-await, empty-catch and unused-import"

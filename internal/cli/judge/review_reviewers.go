@@ -1,0 +1,168 @@
+package judge
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/runplan/runplan/gates/review"
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/config"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/llm"
+)
+
+// Reviewers returns the reviewers of the settings. Without any, it returns the model of [models] for the stage review.
+func (x *Inspection) Reviewers(ctx context.Context) ([]review.Reviewer, error) {
+	c := x.Project.Config
+	options := llm.OptionsOf(c.Models)
+	options.Environ, options.Root, options.Redact = x.App.Environ, x.Project.Repo.Root, x.Subject.Redact
+	task := cmp.Or(x.Task, cli.NewTaskID()) // id in the log of calls
+	ask := func(o llm.Options, m llm.Model) llm.Completer {
+		return x.App.Logged(x.Project, x.completer(o, m), task, cli.ReviewCall)
+	}
+	var out []review.Reviewer
+	programs := false
+	for _, name := range slices.Sorted(maps.Keys(c.Review.Reviewers)) {
+		r := c.Review.Reviewers[name]
+		m := ReviewerModel(c, name, r)
+		o := options
+		if r.Timeout > 0 {
+			o.Timeout = time.Duration(r.Timeout)
+		}
+		if m.Provider == llm.Command {
+			o.PassEnv, programs = r.PassEnv, true
+		}
+		out = append(out, review.Reviewer{Name: name, Vendor: cmp.Or(r.Vendor, vendorOf(m)), Passes: r.Passes, Model: m, LLM: ask(o, m)})
+	}
+	if len(out) > 0 {
+		return out, x.forPrograms(programs)
+	}
+	m, ok := x.mayReview(ctx, "review")
+	if !ok {
+		return nil, nil
+	}
+	name := m.Name
+	if name == "" && len(m.Command) > 0 {
+		name = m.Command[0]
+	}
+	out = append(out, review.Reviewer{Name: name, Vendor: vendorOf(m), Model: m, LLM: ask(options, m)})
+	return out, x.forPrograms(m.Provider == llm.Command)
+}
+
+// mayReview returns the model of [models] for the stage review. ok is false if none is configured or it cannot be
+// used; the latter is noted.
+func (x *Inspection) mayReview(ctx context.Context, what string) (m llm.Model, ok bool) {
+	router, err := x.Project.Models(ctx)
+	if errors.Is(err, llm.ErrNoModels) {
+		return m, false
+	}
+	if err == nil {
+		m, err = router.Model(llm.Review)
+	}
+	if err != nil {
+		fmt.Fprintf(x.App.Stderr, "note: no reviewer is available to %s: %s\n", what, ui.Sanitize(err.Error()))
+	}
+	return m, err == nil
+}
+
+// forPrograms starts the reaper, which ends a reviewer's program if runplan is killed.
+func (x *Inspection) forPrograms(any bool) error {
+	if !any {
+		return nil
+	}
+	if _, err := x.Reaper.get(); err != nil {
+		return cli.Fail(cli.ExitCannotRun, err, "")
+	}
+	return nil
+}
+
+// completer returns the client for a model. If the model is a program, the reaper is already running.
+func (x *Inspection) completer(o llm.Options, m llm.Model) llm.Completer {
+	if m.Provider != llm.Command {
+		return llm.New(o)
+	}
+	return llm.CompleterFunc(func(ctx context.Context, r llm.Request) (llm.Response, error) {
+		var err error
+		if o.Reaper, err = x.Reaper.get(); err != nil {
+			return llm.Response{}, err
+		}
+		return llm.New(o).Complete(ctx, r)
+	})
+}
+
+// ReviewerModel returns the model that a reviewer of the settings names.
+func ReviewerModel(c *config.Loaded, name string, r config.Reviewer) llm.Model {
+	m := llm.Model{
+		Role: llm.Reasoning, Name: r.Model, Provider: r.Provider, BaseURL: cmp.Or(r.BaseURL, c.Models.BaseURL), Command: r.Command,
+		MaxTokens: cmp.Or(r.MaxTokens, c.Models.MaxTokens), Window: cmp.Or(r.Window, c.Models.ReasoningWindow, c.Budget.ContextWindow),
+		Source: "review.reviewers." + name,
+	}
+	if m.Provider == "" {
+		m.Provider = llm.Ollama
+	}
+	if m.Provider == llm.Command {
+		m.BaseURL = ""
+	}
+	return m
+}
+
+// vendorOf guesses the vendor of a model from its name or its program.
+func vendorOf(m llm.Model) string {
+	if v := review.VendorOf(m.Name); v != "" || len(m.Command) == 0 {
+		return v
+	}
+	return review.VendorOf(m.Command[0])
+}
+
+// author returns who wrote the commits under review, as far as the commits say so.
+func (x *Inspection) author(ctx context.Context) review.Author {
+	if x.from.Commit == "" {
+		return review.Author{}
+	}
+	out, err := x.Project.Repo.Run(ctx, "log", "--max-count=50", "--format=%(trailers:key=Runplan-Agent,valueonly)", x.from.Commit+"..HEAD")
+	if err != nil {
+		return review.Author{} // unknown; the review says so
+	}
+	for line := range strings.Lines(out) {
+		if agent := ui.Cut(ui.Sanitize(line), 100, "…"); agent != "" {
+			preset := x.Project.Config.Agents[agent].Preset
+			return review.Author{Agent: agent, Vendor: review.VendorOf(cmp.Or(preset, agent))}
+		}
+	}
+	return review.Author{}
+}
+
+// ReviewOutlets reports where configured reviewers send the code.
+func ReviewOutlets(p *cli.Project) []cli.Outlet {
+	var out []cli.Outlet
+	for _, name := range slices.Sorted(maps.Keys(p.Config.Review.Reviewers)) {
+		r := p.Config.Review.Reviewers[name]
+		m := ReviewerModel(p.Config, name, r)
+		w := cli.Outlet{What: "reviewer", Name: name, Data: "changes under review, and what was asked for", When: "runplan review"}
+		if m.Provider == llm.Command {
+			w.To = "wherever " + m.Command[0] + " sends it"
+			if len(r.PassEnv) > 0 {
+				w.Data += ", and " + strings.Join(r.PassEnv, ", ")
+			}
+			out = append(out, w)
+			continue
+		}
+		local := cli.LoopbackURL(m.BaseURL)
+		w.To, w.Local = config.HostOf(m.BaseURL), &local
+		if local {
+			w.To = "this machine: " + w.To + "; a model that runs elsewhere is refused"
+		}
+		out = append(out, w)
+	}
+	if p.Config.Review.Online {
+		elsewhere := false
+		out = append(out, cli.Outlet{What: "security tools", Name: "govulncheck, npm audit", To: "vuln.go.dev, the npm registry", Data: "the names of what the project requires", When: "runplan review", Local: &elsewhere})
+	}
+	return out
+}

@@ -1,0 +1,150 @@
+package learn
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/llm"
+	"github.com/runplan/runplan/training/adapters"
+)
+
+func newTrainingAdaptersCommand(a *cli.App) *cobra.Command {
+	var asJSONFlag bool
+	cmd := &cobra.Command{
+		Use:   "adapters",
+		Short: "List trained adapters and the model of each stage",
+		Long: `List which model answers for each stage and what chose it, then the versions of all adapters that were trained here.
+
+The model of a stage is chosen by the flag of a command, else by [models.overrides] of the settings, else it is the active
+adapter, else the model of the role. One adapter of a stage is active at most. deploy makes it so, rollback takes it back; both
+are for the owner alone.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return listAdapters(cmd.Context(), a, asJSONFlag) },
+	}
+	a.RepoFlag(cmd.Flags())
+	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
+	cmd.AddCommand(newTrainingDeployCommand(a), newTrainingRollbackCommand(a))
+	return cmd
+}
+
+// stageChoice is the model of a stage.
+type stageChoice struct {
+	Stage  llm.Stage `json:"stage"`
+	Model  string    `json:"model"`
+	By     string    `json:"chosen_by"`
+	Active string    `json:"active_adapter"` // "": none
+}
+
+// versionRow is a version of an adapter and its state.
+type versionRow struct {
+	adapters.Version
+	State string `json:"state"` // active, deployed before, or trained
+}
+
+func listAdapters(ctx context.Context, a *cli.App, asJSONFlag bool) error {
+	p, err := a.OpenProject(ctx)
+	if err != nil {
+		return err
+	}
+	rows, err := p.DeployedAdapters(ctx)
+	if err != nil {
+		return cli.CuratedTrouble(err)
+	}
+	versions, err := adapters.RegistryOf(p.Layout.Root).All()
+	if err != nil {
+		return err
+	}
+	choices, err := stageChoices(ctx, p, rows)
+	if err != nil {
+		return cli.ModelTrouble(ctx, err)
+	}
+	list := []versionRow{}
+	for _, v := range versions {
+		row := versionRow{v, "trained"}
+		for _, r := range rows {
+			switch {
+			case r.Tag != v.Tag || r.Stage != string(v.Stage):
+			case r.Active:
+				row.State = "active"
+			default:
+				row.State = "deployed before"
+			}
+		}
+		list = append(list, row)
+	}
+	if asJSONFlag {
+		return cli.AsJSON(a.Stdout, struct {
+			Stages   []stageChoice `json:"stages"`
+			Versions []versionRow  `json:"versions"`
+		}{choices, list})
+	}
+	return showAdapters(a, choices, list)
+}
+
+func showAdapters(a *cli.App, choices []stageChoice, list []versionRow) error {
+	clean := func(s string) string { return ui.Sanitize(redact.Clean(s)) }
+	var table [][]string
+	for _, c := range choices {
+		table = append(table, []string{string(c.Stage), clean(c.Model), clean(c.By), clean(cmp.Or(c.Active, "-"))})
+	}
+	if len(table) == 0 {
+		fmt.Fprintln(a.Stdout, "no models are configured")
+	} else if err := ui.Table(a.Stdout, []string{"STAGE", "MODEL", "CHOSEN BY", "ACTIVE ADAPTER"}, table); err != nil {
+		return err
+	}
+	fmt.Fprintln(a.Stdout)
+	if len(list) == 0 {
+		fmt.Fprintln(a.Stdout, "no adapter was trained here yet")
+		return nil
+	}
+	table = nil
+	for _, v := range list {
+		loss := "unknown"
+		if v.Loss != nil {
+			loss = fmt.Sprintf("%.4g", *v.Loss)
+		}
+		table = append(table, []string{v.Name(), v.State, clean(v.Tag), string(v.Stage), fmt.Sprint(v.Examples), loss, v.TrainedAt.Format(time.DateTime)})
+	}
+	return ui.Table(a.Stdout, []string{"VERSION", "STATE", "MODEL", "STAGE", "EXAMPLES", "LOSS", "TRAINED"}, table)
+}
+
+// stageChoices resolves the model of each stage as the commands that ask models do. Without models it returns none.
+func stageChoices(ctx context.Context, p *cli.Project, rows []store.DeployedAdapter) ([]stageChoice, error) {
+	out := []stageChoice{}
+	router, err := p.Models(ctx)
+	if errors.Is(err, llm.ErrNoModels) {
+		return out, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range llm.Stages() {
+		c := stageChoice{Stage: s}
+		for _, r := range rows {
+			if r.Active && r.Stage == string(s) {
+				c.Active = r.Tag
+			}
+		}
+		m, err := router.Model(s)
+		var missing *llm.MissingModelError
+		switch {
+		case errors.As(err, &missing):
+			c.Model, c.By = "-", fmt.Sprintf("models.%s is not set", missing.Role)
+		case err != nil:
+			return nil, err
+		default:
+			c.Model, c.By = m.Label(), m.Source
+		}
+		out = append(out, c)
+	}
+	return out, nil
+}

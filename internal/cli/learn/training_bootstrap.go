@@ -1,0 +1,252 @@
+package learn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/agents/solver"
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/models"
+	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/tokens"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/knowledge/retrieve"
+	"github.com/runplan/runplan/patterns"
+	"github.com/runplan/runplan/training"
+	"github.com/runplan/runplan/training/history"
+	"github.com/runplan/runplan/training/license"
+)
+
+type bootstrapOptions struct {
+	out    string
+	seed   uint64
+	stages []string
+	max    int
+	since  string
+	json   bool
+}
+
+func newTrainingBootstrapCommand(a *cli.App) *cobra.Command {
+	var o bootstrapOptions
+	cmd := &cobra.Command{
+		Use:   "bootstrap REPO",
+		Short: "Make training examples from a repository's history",
+		Long: `Make examples of the history of a repository, before anything was ever run on it. A commit is a task that somebody did:
+its message is the task, the code before it is what there was to see, its diff is the answer. No model is asked.
+
+A commit is used if it changes at most 5 files and fewer than 200 lines of code, in Go, Python, TypeScript or JavaScript
+(all but Go need ast-grep), is no merge, was not taken back later, and has a message that says what changed: a first line
+of at least 15 characters and three words, two of which are more than "fix", "wip", "misc" and their like. Lines count in
+files of these languages that somebody wrote; others, and generated, vendored and lock files, make no examples. A commit
+that holds what looks like a secret is left out as a whole. The table tells how many commits were refused, and why.
+
+DIR gets a file of examples for each stage and, last of all, manifest.json: where that is, all is whole. Run it again
+after it was killed, and it goes on. The same commits, options and seed give the same bytes; the seed decides which
+irrelevant files and chunks are offered, and nothing else.
+
+  runplan training bootstrap . --out data
+  runplan training bootstrap ../other --out data --stages scope,execute_code --since 2025-01-01 --max 500` +
+			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, stop := cli.Interruptible(cmd.Context())
+			defer stop()
+			return bootstrapExamples(ctx, a, args[0], o)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.out, "out", "", "output folder: new, empty, or that of an interrupted bootstrap")
+	f.Uint64Var(&o.seed, "seed", 1, "of what is drawn")
+	f.StringSliceVar(&o.stages, "stages", nil, "task_analysis, scope, precision, execute_plan, execute_code (else all)")
+	f.IntVar(&o.max, "max", 0, "maximum number of commits, newest first (0: all)")
+	f.StringVar(&o.since, "since", "", "ignore commits before this day: 2025-01-31, or an RFC 3339 time")
+	f.BoolVar(&o.json, "json", false, "print the manifest as one JSON object")
+	return cmd
+}
+
+func bootstrapExamples(ctx context.Context, a *cli.App, dir string, o bootstrapOptions) error {
+	h, err := bootstrapFlags(o)
+	if err != nil {
+		return err
+	}
+	a.Dir = dir
+	p, err := a.OpenProject(ctx)
+	if err != nil {
+		return err
+	}
+	h.Repo, h.Dir, h.Version, h.License = p.Repo, o.out, cli.Version(), license.Of(os.DirFS(p.Repo.Root))
+	if h.Program, err = a.AstGrep(ctx); err != nil && !errors.Is(err, patterns.ErrMissing) {
+		return cli.Fail(cli.ExitCannotRun, err, "")
+	}
+	if h.Retrieval, err = retrieve.LoadPrompts(p.Prompts()); err != nil {
+		return cli.Usage(err, "correct the prompt, or remove it to use the built-in one")
+	}
+	if h.Solver, err = solver.LoadPrompts(p.Prompts()); err != nil {
+		return cli.Usage(err, "correct the prompt, or remove it to use the built-in one")
+	}
+	h.Budget = history.DefaultBudget()
+	if b := p.Config.Budget; b.ContextWindow > 0 {
+		h.Budget = tokens.Budget{Window: b.ContextWindow, Reserved: b.ReservedTokens, Margin: p.Config.Models.Margin}
+	}
+	h.Redact = a.Redactor(p).String
+	if p.Repo.Shallow() {
+		fmt.Fprintln(a.Stderr, "warning: the clone is shallow: older commits are not read; to get them: git fetch --unshallow")
+	}
+	// A bootstrap is short and uses the CPU all the time, so memory is cheaper than collection. About half of that
+	// memory is live, however long the history is.
+	debug.SetGCPercent(200)
+	debug.SetMemoryLimit(112 << 20)
+	progress := newBootstrapProgress(a)
+	h.Progress = progress.step
+	m, err := history.Run(ctx, h)
+	progress.Clear()
+	switch {
+	case ctx.Err() != nil:
+		return cli.Fail(cli.ExitInterrupted, errors.New("interrupted"), "run the same command again: it continues where it stopped")
+	case err != nil:
+		return bootstrapTrouble(err, o.out)
+	case o.json:
+		err = cli.AsJSON(a.Stdout, m)
+	default:
+		err = printBootstrap(a, m, o.out)
+	}
+	if err == nil && m.Used == 0 {
+		return cli.Fail(cli.ExitFailed, fmt.Errorf("none of %d commits makes an example", m.Commits), "the table says why; usable are small commits whose messages say what changed")
+	}
+	return err
+}
+
+// bootstrapFlags checks and parses the flags before anything is read.
+func bootstrapFlags(o bootstrapOptions) (history.Options, error) {
+	h := history.Options{Seed: o.seed, Max: o.max}
+	switch {
+	case o.out == "":
+		return h, cli.Usage(errors.New("--out is missing"), "choose a new folder: --out data")
+	case o.max < 0:
+		return h, cli.Usage(fmt.Errorf("--max is %d", o.max), "give a number of commits, or 0 for all")
+	}
+	for _, s := range o.stages {
+		if !slices.Contains(history.Stages(), training.Stage(s)) {
+			return h, cli.Usage(fmt.Errorf("--stages: unknown stage %q", s), "stages are %s", strings.Trim(fmt.Sprint(history.Stages()), "[]"))
+		}
+		h.Stages = append(h.Stages, training.Stage(s))
+	}
+	if o.since != "" {
+		for _, layout := range []string{time.DateOnly, time.RFC3339} {
+			if at, err := time.Parse(layout, o.since); err == nil {
+				h.Since = at.UTC()
+			}
+		}
+		if h.Since.IsZero() {
+			return h, cli.Usage(fmt.Errorf("--since %q: not a day", o.since), "write it as 2025-01-31")
+		}
+	}
+	return h, nil
+}
+
+// bootstrapTrouble adds a hint to an error.
+func bootstrapTrouble(err error, out string) error {
+	switch {
+	case errors.Is(err, git.ErrNoCommits):
+		return cli.Usage(err, "the repository has no history")
+	case errors.Is(err, history.ErrPartial):
+		return cli.Usage(err, "clone it without --filter")
+	case errors.Is(err, history.ErrComplete):
+		return cli.Usage(err, "it is %s; remove the folder to start again, or choose another one", ui.Sanitize(out))
+	case errors.Is(err, history.ErrOther):
+		return cli.Usage(err, "use the same options to continue it, or choose another folder")
+	case errors.Is(err, history.ErrBusy):
+		return cli.Usage(err, "wait until it is done, or choose another folder")
+	case errors.Is(err, history.ErrForeign):
+		return cli.Usage(err, "choose a new folder")
+	case errors.Is(err, history.ErrDamaged):
+		return cli.Fail(cli.ExitCannotRun, err, "")
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EFBIG):
+		return cli.Fail(cli.ExitCannotRun, err, "free space and run the same command again: it continues where it stopped")
+	}
+	return cli.Fail(cli.ExitCannotRun, err, "")
+}
+
+func printBootstrap(a *cli.App, m history.Manifest, out string) error {
+	rows := [][]string{{"used", fmt.Sprint(m.Used), ""}}
+	for _, r := range history.Reasons() {
+		if n := m.Reasons[r]; n > 0 {
+			rows = append(rows, []string{string(r), fmt.Sprint(n), r.Text()})
+		}
+	}
+	rows = append(rows, []string{"all", fmt.Sprint(m.Commits), ""})
+	if err := cli.Table(a.Stdout, []string{"commits", ">count", "why"}, rows); err != nil {
+		return err
+	}
+	for i, h := range m.Hints() {
+		if i == 0 {
+			fmt.Fprintln(a.Stdout, "\nas a source of examples (whether its tests passed, no history says):")
+		}
+		fmt.Fprintf(a.Stdout, "  %-4s  %s\n", map[bool]string{true: "good", false: "poor"}[h.Good], h.Text)
+	}
+	fmt.Fprintln(a.Stdout)
+	rows = nil
+	for _, s := range m.Stages {
+		t := m.Files[s]
+		rows = append(rows, []string{string(s), fmt.Sprint(t.Examples), fmt.Sprint(t.Bytes), t.Sum[:12]})
+	}
+	if err := cli.Table(a.Stdout, []string{"stage", ">examples", ">bytes", "sha256"}, rows); err != nil {
+		return err
+	}
+	first := true
+	for _, s := range m.Stages {
+		not := m.Files[s].Not
+		for _, why := range slices.Sorted(maps.Keys(not)) {
+			if first {
+				fmt.Fprintln(a.Stdout)
+				first = false
+			}
+			fmt.Fprintf(a.Stdout, "%s: %d used commit(s) make none: %s\n", s, not[why], why)
+		}
+	}
+	if n := m.Reasons[history.NoReader]; n > 0 {
+		fmt.Fprintf(a.Stderr, "%d commit(s) were left out: %s\n", n, patterns.MissingNote)
+	}
+	fmt.Fprintf(a.Stderr, "examples are in %s\n", ui.Sanitize(out))
+	return nil
+}
+
+// bootstrapProgress draws one updated line on a terminal, and a line from time to time elsewhere.
+type bootstrapProgress struct {
+	*models.IndexProgress
+	began time.Time
+}
+
+func newBootstrapProgress(a *cli.App) *bootstrapProgress {
+	return &bootstrapProgress{models.NewIndexProgress(a), time.Now()}
+}
+
+// quietFor is the interval between lines where there is no terminal.
+const quietFor = 10 * time.Second
+
+func (p *bootstrapProgress) step(s history.Progress) {
+	text := fmt.Sprintf("reading the history  %d of %d commits, %d examples", s.Done, s.Total, s.Examples)
+	took := time.Since(p.began)
+	if fresh := s.Done - s.Resumed; fresh > 0 && s.Done < s.Total && took > time.Second {
+		text += "  " + ui.Duration((took * time.Duration(s.Total-s.Done) / time.Duration(fresh)).Round(time.Second)) + " to go"
+	}
+	switch {
+	case p.Live && time.Since(p.Last) > 100*time.Millisecond:
+		fmt.Fprintf(p.A.Stderr, "\r%s\x1b[K", p.Style.Tone(ui.Busy, text))
+	case !p.Live && took > quietFor && time.Since(p.Last) > quietFor:
+		fmt.Fprintln(p.A.Stderr, text)
+	default:
+		return
+	}
+	p.Last = time.Now()
+}

@@ -1,0 +1,304 @@
+package learn
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/gates/blueprint"
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/blueprints"
+	"github.com/runplan/runplan/internal/cli/judge"
+	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/llm"
+	"github.com/runplan/runplan/training"
+	"github.com/runplan/runplan/training/adapters"
+	"github.com/runplan/runplan/training/corpus"
+	"github.com/runplan/runplan/training/curriculum"
+)
+
+// corpusCall is the call type of a corpus review in the log.
+const corpusCall = "corpus_review"
+
+type corpusOptions struct {
+	dry   bool
+	seed  uint64
+	trust string
+	json  bool
+}
+
+func newTrainingCorpusCommand(a *cli.App) *cobra.Command {
+	var o corpusOptions
+	cmd := &cobra.Command{
+		Use:   "corpus",
+		Short: "Review live units, as training examples of good code",
+		Long: `Have a cold reviewer hold each live unit that qualifies against its blueprint, and then each of its files. A unit qualifies
+when the confidences in its blueprint have a mean of 0.6 or more; without any it is 0. What was reviewed and has not changed
+since is not reviewed again, so that it goes on where it was interrupted.
+
+  runplan training corpus --dry-run   which units qualify; nobody is asked
+  runplan training corpus build       make the pairs, train.jsonl and validation.jsonl
+  runplan training corpus status      whether there are pairs enough, for the journal
+
+All of it is in knowledge/curricula/code-architect.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx, stop := cli.Interruptible(cmd.Context())
+			defer stop()
+			return collectCorpus(ctx, a, o)
+		},
+	}
+	f := cmd.Flags()
+	a.RepoFlag(f)
+	f.BoolVar(&o.dry, "dry-run", false, "print QUALIFY or SKIP for each live unit, and stop")
+	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it without a question")
+	f.BoolVar(&o.json, "json", false, "print a JSON object")
+	cmd.AddCommand(newCorpusBuildCommand(a), newCorpusStatusCommand(a))
+	return cmd
+}
+
+func newCorpusBuildCommand(a *cli.App) *cobra.Command {
+	var o corpusOptions
+	cmd := &cobra.Command{
+		Use:   "build",
+		Short: "Make training pairs from all reviews",
+		Long: `Make a pair of each review of a candidate (forward) and of a live unit or file (retroactive) whose code is still there, and
+write them, train.jsonl and validation.jsonl into knowledge/curricula/code-architect. All pairs of a unit are on one side of the
+split. Reviews whose code has changed since, or that nothing has come of yet, are counted and left out.
+
+The same reviews, code and seed give the same bytes.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return buildCorpus(cmd.Context(), a, o) },
+	}
+	f := cmd.Flags()
+	a.RepoFlag(f)
+	f.Uint64Var(&o.seed, "seed", 1, "random seed for the choice of validation units")
+	f.BoolVar(&o.json, "json", false, "print a JSON object")
+	return cmd
+}
+
+func newCorpusStatusCommand(a *cli.App) *cobra.Command {
+	var o corpusOptions
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "Report whether a training is due",
+		Long: `Count the pairs, forward and retroactive ones apart, and look whether the adapter was trained on them. Where there are as many
+as curriculum.json asks for, and the adapter is absent or stale, the journal of blueprints gets a note with the command, once.
+Nothing is ever started.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return corpusStatus(cmd.Context(), a, o) },
+	}
+	a.RepoFlag(cmd.Flags())
+	cmd.Flags().BoolVar(&o.json, "json", false, "print a JSON object")
+	return cmd
+}
+
+func collectCorpus(ctx context.Context, a *cli.App, o corpusOptions) error {
+	p, err := a.OpenProject(ctx)
+	if err != nil {
+		return err
+	}
+	units, err := corpus.Qualify(p.Repo.Root)
+	if err != nil {
+		return blueprints.BlueprintTrouble(err)
+	}
+	if len(units) == 0 {
+		return cli.Usage(errors.New("there is no live blueprint to review"), "promote a unit: runplan blueprint promote UNIT")
+	}
+	if o.dry {
+		return showQualified(a, units, o.json)
+	}
+	if err := a.TrustConfig(p, o.trust); err != nil {
+		return err
+	}
+	c, err := corpusCollector(ctx, a, p)
+	if err != nil {
+		return err
+	}
+	done, kept, err := c.Collect(ctx, units)
+	if o.json && err == nil {
+		return cli.AsJSON(a.Stdout, struct {
+			Reviewed []corpus.Reviewed `json:"reviewed"`
+			Kept     int               `json:"unchanged"`
+		}{append([]corpus.Reviewed{}, done...), kept})
+	}
+	fmt.Fprintf(a.Stdout, "%d reviewed, %d unchanged since their last review\n", len(done), kept)
+	var answer *llm.AnswerError
+	switch {
+	case ctx.Err() != nil:
+		return cli.Fail(cli.ExitInterrupted, errors.New("interrupted"), "finished reviews are kept; the same command continues")
+	case errors.As(err, &answer), errors.Is(err, blueprint.ErrAnswer):
+		return cli.Fail(cli.ExitFailed, err, "finished reviews are kept; a larger model may keep to the format")
+	case errors.Is(err, blueprint.ErrNothingSeen):
+		return cli.Fail(cli.ExitCannotRun, err, "install ast-grep for Python, TypeScript and JavaScript")
+	case err != nil && !isFull(err):
+		return cli.ModelTrouble(ctx, err)
+	}
+	return err
+}
+
+func showQualified(a *cli.App, units []corpus.Qualified, asJSONFlag bool) error {
+	if asJSONFlag {
+		return cli.AsJSON(a.Stdout, units)
+	}
+	reviews := 0
+	for _, q := range units {
+		word := "SKIP"
+		if q.OK {
+			word = "QUALIFY"
+			reviews += 1 + len(q.Files)
+		}
+		fmt.Fprintf(a.Stdout, "%-7s  %s  confidence %.2f of %d named, %d files\n", word, q.Unit, q.Confidence, q.Named, len(q.Files))
+	}
+	fmt.Fprintf(a.Stdout, "%d reviews in all\n", reviews)
+	return nil
+}
+
+func corpusCollector(ctx context.Context, a *cli.App, p *cli.Project) (corpus.Collector, error) {
+	d, err := blueprints.BlueprintDeps(ctx, a, p)
+	if err != nil {
+		return corpus.Collector{}, err
+	}
+	ask, model, err := blueprints.ReviewModel(ctx, a, p, corpusCall)
+	if err != nil {
+		return corpus.Collector{}, err
+	}
+	return corpus.Collector{
+		Root: p.Repo.Root, Adapter: curriculum.CodeArchitect,
+		Told: func(r corpus.Reviewed) {
+			fmt.Fprintf(a.Stderr, "%s  fidelity %.2f\n", ui.Sanitize(cmp.Or(r.File, r.Unit)), r.Fidelity)
+		},
+		Review: func(ctx context.Context, unit, file string) (*blueprint.Review, blueprint.Record, error) {
+			r, err := blueprint.Prepare(ctx, p.Repo.Root, blueprint.Options{Unit: unit, State: blueprint.Live, Scope: file, Reviewer: "agent"}, d)
+			if err != nil {
+				return nil, blueprint.Record{}, err
+			}
+			res, cold, err := r.Ask(ctx, ask, model)
+			if err != nil {
+				return r, blueprint.Record{}, err
+			}
+			rec := r.Judged(res, cold, time.Now())
+			if file == "" {
+				_, err = r.Handle(rec, time.Now())
+			}
+			return r, rec, err
+		},
+	}, nil
+}
+
+// openCorpus opens the project and the specification of the corpus adapter.
+func openCorpus(ctx context.Context, a *cli.App) (*cli.Project, curriculum.Spec, error) {
+	p, err := a.OpenProject(ctx)
+	if err != nil {
+		return nil, curriculum.Spec{}, err
+	}
+	spec, err := curriculum.Load(p.Repo.Root, curriculum.CodeArchitect)
+	if err != nil {
+		return nil, curriculum.Spec{}, adapterTrouble(ctx, badCurriculum(err))
+	}
+	return p, spec, nil
+}
+
+func buildCorpus(ctx context.Context, a *cli.App, o corpusOptions) error {
+	p, spec, err := openCorpus(ctx, a)
+	if err != nil {
+		return err
+	}
+	options, err := judge.SummaryOptions(ctx, a, p.Repo.Root)
+	if err != nil {
+		return err
+	}
+	guard := trainingGuard(a, p)
+	var from training.Origin
+	from.Repo, from.License = trainingOrigin(ctx, p)
+	b := corpus.Builder{Root: p.Repo.Root, Summary: options, Redact: guard.Redact}
+	built, err := b.Build(ctx, spec, from, guard, o.seed)
+	var leak *training.LeakError
+	var wrong blueprint.FileErrors
+	switch {
+	case errors.Is(err, corpus.ErrNoPairs):
+		showRefused(a, built.Refused)
+		return cli.Usage(err, "review live units: runplan training corpus; or candidates: runplan blueprint review UNIT")
+	case errors.As(err, &leak):
+		return cli.Fail(cli.ExitFailed, err, "remove it from the code; nothing was written")
+	case errors.As(err, &wrong):
+		return blueprints.NoBlueprint(err)
+	case err != nil && isFull(err):
+		return err
+	case err != nil:
+		return cli.Fail(cli.ExitFailed, err, "correct or remove that file; nothing was written")
+	}
+	if err := built.Write(p.Repo.Root); err != nil {
+		return err
+	}
+	if o.json {
+		return cli.AsJSON(a.Stdout, built.Metadata)
+	}
+	row := func(name string, c corpus.Counts) []string {
+		return []string{name, fmt.Sprint(c.Forward), fmt.Sprint(c.Retroactive), fmt.Sprint(c.Service), fmt.Sprint(c.File), fmt.Sprint(c.Negative)}
+	}
+	if err := ui.Table(a.Stdout, []string{"", "FORWARD", "RETROACTIVE", "UNITS", "FILES", "NEGATIVE"}, [][]string{row("train", built.Train), row("validation", built.Validation), row("all", built.All)}); err != nil {
+		return err
+	}
+	for _, n := range built.Notes {
+		fmt.Fprintf(a.Stderr, "note: %s\n", n)
+	}
+	showRefused(a, built.Refused)
+	return nil
+}
+
+func showRefused(a *cli.App, list []corpus.Refused) {
+	for _, r := range list {
+		fmt.Fprintf(a.Stderr, "left out: %s: %s\n", ui.Sanitize(r.File), ui.Sanitize(redact.Clean(r.Reason)))
+	}
+}
+
+func corpusStatus(ctx context.Context, a *cli.App, o corpusOptions) error {
+	p, spec, err := openCorpus(ctx, a)
+	if err != nil {
+		return err
+	}
+	pairs, err := corpus.Read(p.Repo.Root, spec.Name)
+	if err != nil {
+		return cli.Fail(cli.ExitCannotRun, err, "make them again: runplan training corpus build")
+	}
+	state, err := adapterState(p, spec.Name)
+	if err != nil {
+		return err
+	}
+	w, err := corpus.Monitor(p.Repo.Root, spec, pairs, state, time.Now())
+	if err != nil {
+		return err
+	}
+	if o.json {
+		return cli.AsJSON(a.Stdout, w)
+	}
+	fmt.Fprintf(a.Stdout, "%s  %d pairs (%d retroactive, %d forward) of %d; the adapter is %s\n", w.Adapter, w.Pairs, w.Retroactive, w.Forward, w.Minimum, w.State)
+	for _, q := range w.HighPriority {
+		fmt.Fprintf(a.Stdout, "high priority  %s\n", ui.Sanitize(redact.Clean(q)))
+	}
+	if w.Due {
+		fmt.Fprintln(a.Stdout, w.Note)
+	}
+	return nil
+}
+
+// adapterState reports whether the last version of an adapter was trained on the present corpus.
+func adapterState(p *cli.Project, name string) (string, error) {
+	versions, err := adapters.RegistryOf(p.Layout.Root).Versions(name)
+	if err != nil || len(versions) == 0 {
+		return corpus.Absent, err
+	}
+	sum, err := adapters.Digest(filepath.Join(p.Repo.Root, filepath.FromSlash(curriculum.Dir(name)), adapters.TrainFile))
+	if errors.Is(err, os.ErrNotExist) || err == nil && sum != versions[len(versions)-1].DataSHA256 {
+		return corpus.Stale, nil
+	}
+	return corpus.Current, err
+}

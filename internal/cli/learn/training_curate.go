@@ -1,0 +1,208 @@
+package learn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/training"
+	"github.com/runplan/runplan/training/curate"
+	"github.com/runplan/runplan/training/folder"
+	"github.com/runplan/runplan/training/logged"
+	"github.com/runplan/runplan/training/plan"
+)
+
+type trainingCurateOptions struct {
+	plan    string
+	in      []string
+	logged  bool
+	out     string
+	replace bool
+	json    bool
+}
+
+func newTrainingCurateCommand(a *cli.App) *cobra.Command {
+	var o trainingCurateOptions
+	cmd := &cobra.Command{
+		Use:   "curate --plan FILE --in DIR|--logged --out DIR",
+		Short: "Select examples by a training plan, and hold some back for validation",
+		Long: `Make a dataset of examples, by a training plan: what is of another stage or not good enough is left out, so are copies and
+near-duplicates, and bad examples beyond the plan's ratio. The newest part of each repository is kept for validation.
+
+Two examples are near-duplicates when they share so large a part of their groups of words (Jaccard) as near_duplicate says;
+words that nearly all prompts have do not count. Train and validation share no commit, no task, no version of a file, no
+prompt and no near-duplicate; where both kinds of review pairs are there, both are in validation. When the files are
+finished they are looked through for leaks once more, each example against each, and a leak fails the build.
+
+The folder gets train.jsonl, validation.jsonl, left-out.jsonl with the reason for each example, plan.toml and dataset.json.
+The same examples, plan and seed make the same bytes. Nothing is written unless all of it is.
+
+  runplan training curate --plan plan.toml --logged --in history --out set
+  runplan training curate --plan plan.toml --in data --out set` +
+			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx, stop := cli.Interruptible(cmd.Context())
+			defer stop()
+			return interrupted(ctx, trainingCurate(ctx, a, o))
+		},
+	}
+	f := cmd.Flags()
+	a.RepoFlag(f)
+	f.StringVar(&o.plan, "plan", "", "training plan to follow")
+	f.StringArrayVar(&o.in, "in", nil, "folder or file with examples (repeatable)")
+	f.BoolVar(&o.logged, "logged", false, "also use the examples logged here, as runplan training pairs makes them")
+	f.StringVar(&o.out, "out", "", "folder for the dataset")
+	f.BoolVar(&o.replace, "replace", false, "replace an existing dataset")
+	f.BoolVar(&o.json, "json", false, "print the counts as one JSON object")
+	return cmd
+}
+
+func trainingCurate(ctx context.Context, a *cli.App, o trainingCurateOptions) error {
+	if o.plan == "" || len(o.in) == 0 && !o.logged || o.out == "" {
+		return cli.Usage(errors.New("training curate needs --plan, --out, and --in or --logged"), "draft a plan: runplan training plan --out plan.toml")
+	}
+	text, err := os.ReadFile(o.plan)
+	if err != nil {
+		return cli.Usage(fmt.Errorf("read the training plan: %w", err), "draft one: runplan training plan --out plan.toml")
+	}
+	d, err := plan.Parse(o.plan, text)
+	if err != nil {
+		return cli.Usage(err, "")
+	}
+	p, err := a.OpenProject(ctx)
+	if err != nil {
+		return err
+	}
+	files, err := curate.Inputs(o.in)
+	if err != nil {
+		return cli.Usage(err, "give a folder that runplan training pairs or bootstrap wrote")
+	}
+	if o.logged {
+		name, remove, err := loggedExamples(ctx, a, p, d.Stage)
+		if err != nil {
+			return err
+		}
+		defer remove()
+		files = append(files, name)
+	}
+	// Check that the journal is writable before the work, not after it.
+	ledger, err := openLedger(ctx, p)
+	if err != nil {
+		return err
+	}
+	defer ledger.Close()
+	m, err := curate.Build(ctx, files, o.out, curate.Options{Plan: d, PlanText: text, Canary: trainingGuard(a, p).Canary, Replace: o.replace})
+	if err != nil {
+		return curateTrouble(err)
+	}
+	row, err := addPlan(ctx, p, d, text)
+	if err == nil {
+		err = addDataset(ctx, ledger, row, d, filepath.Join(o.out, curate.TrainFile), m.Train, "jsonl")
+	}
+	if err != nil {
+		return fmt.Errorf("the dataset is at %s, but could not be logged: %w", o.out, err)
+	}
+	if o.json {
+		return cli.AsJSON(a.Stdout, m)
+	}
+	return showDataset(a, m, o.out)
+}
+
+// loggedExamples builds the examples of a stage from the log, in a temporary folder that remove deletes (RETR-17).
+func loggedExamples(ctx context.Context, a *cli.App, p *cli.Project, stage training.Stage) (name string, remove func(), err error) {
+	s, done, err := loggedSource(ctx, a, p)
+	if err != nil {
+		return "", nil, err
+	}
+	defer done()
+	dir, err := os.MkdirTemp("", "runplan-logged-*")
+	if err != nil {
+		return "", nil, err
+	}
+	remove = func() { os.RemoveAll(dir) }
+	if _, err := logged.Write(ctx, s, logged.Options{Stages: []training.Stage{stage}}, dir); err != nil {
+		remove()
+		return "", nil, pairsTrouble(err)
+	}
+	return filepath.Join(dir, logged.PairsName), remove, nil
+}
+
+// addDataset records the training side of a dataset. It does not record the held-out side.
+func addDataset(ctx context.Context, l *store.Training, row int64, d plan.Plan, path string, s curate.Side, format string) error {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return err
+	}
+	_, err = l.AddDataset(ctx, store.Dataset{
+		Plan: row, Stage: string(d.Stage), Base: string(d.Base), Source: string(d.Source()), Path: path,
+		Examples: s.Examples, Positive: s.Positive, Negative: s.Negative, Format: format, At: time.Now(),
+	})
+	return err
+}
+
+// curateTrouble adds the exit code to dataset errors: 1 for bad contents of examples, 2 for text that is no example.
+func curateTrouble(err error) error {
+	var leak *training.LeakError
+	var input *curate.InputError
+	switch {
+	case errors.As(err, &leak):
+		return cli.Fail(cli.ExitFailed, err, "find out how it got there; examples that contain it must not be trained on")
+	case errors.Is(err, curate.ErrLeak), errors.Is(err, curate.ErrSplit):
+		return cli.Fail(cli.ExitFailed, err, "nothing was written")
+	case errors.Is(err, curate.ErrNothing):
+		return cli.Usage(err, "nothing was written; change the plan, or bring more examples")
+	case errors.Is(err, folder.ErrExists):
+		return cli.Usage(err, "give another folder, or --replace for one that holds a dataset")
+	case errors.Is(err, training.ErrNoReceipt):
+		return cli.Fail(cli.ExitFailed, err, "nothing was written; examples without proof must not be trained on")
+	case errors.As(err, &input):
+		return cli.Usage(err, "nothing was written; the file was changed after it was made: make it again")
+	}
+	return err
+}
+
+func showDataset(a *cli.App, m curate.Manifest, out string) error {
+	side := func(name string, s curate.Side) []string {
+		return []string{
+			name, fmt.Sprint(s.Examples), fmt.Sprint(s.Positive), fmt.Sprint(s.Negative), fmt.Sprint(s.Preferences),
+			fmt.Sprint(s.Logged), fmt.Sprint(s.Synthetic), fmt.Sprint(s.Forward), fmt.Sprint(s.Retroactive),
+		}
+	}
+	err := cli.Table(a.Stdout, []string{"", ">examples", ">positive", ">negative", ">preference", ">logged", ">synthetic", ">forward", ">retroactive"},
+		[][]string{side("train", m.Train), side("validation", m.Validation)})
+	if err != nil {
+		return err
+	}
+	if err := showLeftOut(a, curate.Reasons(), m.LeftOut); err != nil {
+		return err
+	}
+	if n := m.Licenses[""]; n > 0 {
+		fmt.Fprintf(a.Stderr, "note: the license of the repository of %d example(s) is unknown\n", n)
+	}
+	fmt.Fprintf(a.Stderr, "%d of %d examples of %s; written: %s\n", m.Train.Examples+m.Validation.Examples, m.Read, m.Plan.Stage, ui.Sanitize(out))
+	return nil
+}
+
+// showLeftOut prints the number of omitted examples for each reason.
+func showLeftOut[Reason ~string](a *cli.App, reasons []Reason, count map[Reason]int) error {
+	var rows [][]string
+	for _, r := range reasons {
+		if n := count[r]; n > 0 {
+			rows = append(rows, []string{string(r), fmt.Sprint(n)})
+		}
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	fmt.Fprintln(a.Stdout)
+	return cli.Table(a.Stdout, []string{"left out", ">examples"}, rows)
+}

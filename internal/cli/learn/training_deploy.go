@@ -1,0 +1,214 @@
+package learn
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/internal/atomicfile"
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/training"
+	"github.com/runplan/runplan/training/adapters"
+	"github.com/runplan/runplan/training/curriculum"
+	"github.com/runplan/runplan/training/validate"
+	"github.com/runplan/runplan/trust"
+)
+
+// deployOptions holds the flags of deploy and rollback.
+type deployOptions struct {
+	by       trust.Signed
+	override bool
+	toBase   bool
+	trust    string
+	json     bool
+}
+
+func (o *deployOptions) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&o.by.Name, "signature", "", "the owner's name")
+	f.StringVar(&o.by.Reason, "reason", "", "why")
+	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it without a question")
+	f.BoolVar(&o.json, "json", false, "print a JSON object")
+}
+
+func newTrainingDeployCommand(a *cli.App) *cobra.Command {
+	var o deployOptions
+	cmd := &cobra.Command{
+		Use:   "deploy NAME[@VERSION]",
+		Short: "Deploy a trained adapter",
+		Long: `Put a version of an adapter to work, the last one if none is named: its file is checked, the Ollama server makes a model of
+the base and the adapter, that model is asked a question, and only then it is the active one of its stage. One that does not
+answer is removed again, and nothing changes: servers make models of adapters that they cannot run.
+
+The owner signs for it; without --signature it exits with 3. Three versions are kept, or as many as curriculum.json says; older
+ones go, with their models, unless they are active.
+
+A line of [models.overrides] wins over an adapter. --override writes the model into that line of .runplan/config.toml.` +
+			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitHuman, cli.ExitCannotRun, cli.ExitLocked, cli.ExitInterrupted),
+		Example: `  runplan training adapters deploy code-architect --signature ada --reason "validated at 0.82"
+  runplan training adapters deploy code-architect@2 --signature ada --reason "v3 was worse"`,
+		Args: cli.ExactlyOne("the name of an adapter"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, stop := cli.Interruptible(cmd.Context())
+			defer stop()
+			return deployAdapter(ctx, a, args[0], o)
+		},
+	}
+	o.flags(cmd)
+	a.RepoFlag(cmd.Flags())
+	cmd.Flags().BoolVar(&o.override, "override", false, "write the model into [models.overrides] as well")
+	return cmd
+}
+
+func newTrainingRollbackCommand(a *cli.App) *cobra.Command {
+	var o deployOptions
+	cmd := &cobra.Command{
+		Use:   "rollback NAME",
+		Short: "Roll back the active adapter",
+		Long: `Take the active version of an adapter back: the one that was deployed before it is active again, once it has answered a
+question. Where there is none before it, and with --to-base, the model of the role answers again. The owner signs for it.` +
+			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitHuman, cli.ExitCannotRun, cli.ExitLocked, cli.ExitInterrupted),
+		Example: `  runplan training adapters rollback code-architect --signature ada --reason "it forgets the error paths"`,
+		Args:    cli.ExactlyOne("the name of an adapter"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, stop := cli.Interruptible(cmd.Context())
+			defer stop()
+			return rollbackAdapter(ctx, a, args[0], o)
+		},
+	}
+	o.flags(cmd)
+	a.RepoFlag(cmd.Flags())
+	cmd.Flags().BoolVar(&o.toBase, "to-base", false, "deactivate the adapter; use the base model")
+	return cmd
+}
+
+func deployAdapter(ctx context.Context, a *cli.App, name string, o deployOptions) error {
+	ref, err := adapters.ParseRef(name)
+	if err != nil {
+		return cli.Usage(err, "runplan training adapters lists them")
+	}
+	p, spec, err := forAdapter(ctx, a, ref.Adapter, o)
+	if err != nil {
+		return err
+	}
+	v, err := adapters.RegistryOf(p.Layout.Root).Find(ref)
+	if err != nil {
+		return adapterTrouble(ctx, err)
+	}
+	base, err := baseModel(p, v.Base)
+	if err != nil {
+		return cli.ModelTrouble(ctx, err)
+	}
+	key := "models.overrides." + string(v.Stage)
+	if now := p.Config.Models.Overrides[string(v.Stage)]; now != "" && now != v.Tag && !o.override {
+		return cli.Usage(fmt.Errorf("%s = %q in %s wins over an adapter", key, now, p.Rel(p.Config.Source(key))), "remove the line, or replace it: --override")
+	}
+	d, done, err := desk(ctx, a, p, spec)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if why := unvalidated(v); why != "" {
+		fmt.Fprintf(a.Stderr, "note: %s %s\n", v.Name(), why)
+	}
+	changed, err := d.Deploy(ctx, v, base, mayDeploy(ctx, a, "a deployment", o.by))
+	if err != nil {
+		if changed.Tag != "" && errors.Is(err, fs.ErrNotExist) {
+			err = fmt.Errorf("%w; the version is damaged", err)
+		}
+		return adapterTrouble(ctx, err)
+	}
+	if o.override {
+		if err := writeOverride(p, v.Stage, v.Tag); err != nil {
+			return err
+		}
+	}
+	return showChanged(ctx, a, changed, o.json)
+}
+
+func rollbackAdapter(ctx context.Context, a *cli.App, name string, o deployOptions) error {
+	if err := curriculum.ValidName(name); err != nil {
+		return cli.Usage(err, "runplan training adapters lists them")
+	}
+	p, spec, err := forAdapter(ctx, a, name, o)
+	if err != nil {
+		return err
+	}
+	d, done, err := desk(ctx, a, p, spec)
+	if err != nil {
+		return err
+	}
+	defer done()
+	changed, err := d.Rollback(ctx, spec.Stage, o.toBase, mayDeploy(ctx, a, "a rollback", o.by))
+	if err != nil {
+		return adapterTrouble(ctx, err)
+	}
+	key := "models.overrides." + string(spec.Stage)
+	switch now := p.Config.Models.Overrides[string(spec.Stage)]; {
+	case now == "" || now == changed.Tag:
+	case now == changed.Before && p.Config.Source(key) == p.Layout.Config():
+		if err := writeOverride(p, spec.Stage, changed.Tag); err != nil {
+			return err
+		}
+	default:
+		fmt.Fprintf(a.Stderr, "note: %s = %q in %s wins over it\n", key, ui.Sanitize(now), p.Rel(p.Config.Source(key)))
+	}
+	return showChanged(ctx, a, changed, o.json)
+}
+
+// writeOverride sets the model of a stage in the project's settings; "" removes it.
+func writeOverride(p *cli.Project, stage training.Stage, tag string) error {
+	file := p.Layout.Config()
+	text, err := os.ReadFile(file)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("read the settings: %w", err)
+	}
+	out, err := adapters.SetOverride(p.Rel(file), text, stage, tag)
+	if err != nil {
+		return cli.Usage(err, "the adapter is active; a line of [models.overrides] wins over it")
+	}
+	return atomicfile.Write(file, out, 0o644)
+}
+
+func showChanged(ctx context.Context, a *cli.App, c adapters.Changed, asJSONFlag bool) error {
+	if ctx.Err() != nil {
+		return cli.Fail(cli.ExitInterrupted, errors.New("interrupted"), "it was done; runplan training adapters shows the state")
+	}
+	if asJSONFlag {
+		return cli.AsJSON(a.Stdout, c)
+	}
+	clean := func(s string) string { return ui.Sanitize(redact.Clean(s)) }
+	switch c.Tag {
+	case "":
+		fmt.Fprintf(a.Stdout, "%s  no adapter; it was %s\n", c.Stage, clean(c.Before))
+	default:
+		fmt.Fprintf(a.Stdout, "%s  %s (%s); it was %s\n", c.Stage, clean(c.Tag), c.Version, clean(cmp.Or(c.Before, "the model of the role")))
+		fmt.Fprintf(a.Stdout, "test call  %s\n", ui.Cut(clean(c.Answer), 100, "…"))
+	}
+	for _, tag := range c.Removed {
+		fmt.Fprintf(a.Stdout, "removed  %s\n", clean(tag))
+	}
+	return nil
+}
+
+// unvalidated lists the objections to a version. The owner decides about them.
+func unvalidated(v adapters.Version) string {
+	last, there, err := validate.Last(v.ValidationFile())
+	switch {
+	case err != nil:
+		return "has a validation that cannot be read"
+	case !there:
+		return "was never validated; to see how good it is: runplan training validate --adapter " + v.Name()
+	}
+	if last.Score.Verdict != validate.Pass {
+		return "was validated at " + scoreText(last.Score)
+	}
+	return ""
+}

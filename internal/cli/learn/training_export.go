@@ -1,0 +1,276 @@
+package learn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/llm"
+	"github.com/runplan/runplan/training"
+	"github.com/runplan/runplan/training/chat"
+	"github.com/runplan/runplan/training/curate"
+	"github.com/runplan/runplan/training/export"
+	"github.com/runplan/runplan/training/folder"
+)
+
+type trainingExportOptions struct {
+	format   string
+	in       string
+	out      string
+	base     string
+	template string
+	end      string
+	count    string
+	tokens   int
+	long     string
+	licenses []string
+	dropBOS  bool
+	replace  bool
+	trust    string
+	json     bool
+}
+
+func newTrainingExportCommand(a *cli.App) *cobra.Command {
+	var o trainingExportOptions
+	var formats strings.Builder
+	for _, f := range export.Formats() {
+		fmt.Fprintf(&formats, "  %-26s%s\n", f.Name, f.What)
+	}
+	cmd := &cobra.Command{
+		Use:   "export --format FORMAT --in DIR --out DIR --base-model MODEL",
+		Short: "Export a dataset in a trainer's format, with its configuration",
+		Long: `Write a dataset as a trainer reads it: train and validation file, a configuration that is ready to run, with the figures of
+the plan, and a card (README.md) that says what the data is, where it is from and under which licenses. Each line is checked
+against the JSON schema of its form before it is written.
+
+Formats:
+` + formats.String() + `
+--template FILE|ollama:MODEL writes prompts and answers as the text that the model itself sees, where the format takes text; in
+the other formats it only serves to count. FILE is a tokenizer_config.json, the folder around one, a *.jinja, or a *.gotmpl in
+the language of Ollama. ollama:MODEL asks the server of models.base_url. No token is made up: where a template does not show
+what ends an answer, --end has to say it.
+
+An example with more tokens than the plan's max_sequence_length is never cut: it fails the export, or is left out or kept as
+--too-long says, and is named. Tokens are estimated; --count ollama:MODEL has the server count them, which takes time.
+
+  runplan training export --format trl-chat --in set --out for-trl --base-model Qwen/Qwen2.5-Coder-3B-Instruct
+  runplan training export --format mlx --in set --out for-mlx --base-model ./model --template ./model --too-long drop` +
+			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx, stop := cli.Interruptible(cmd.Context())
+			defer stop()
+			return interrupted(ctx, trainingExport(ctx, a, o))
+		},
+	}
+	f := cmd.Flags()
+	a.RepoFlag(f)
+	f.StringVar(&o.format, "format", "", "form to write")
+	f.StringVar(&o.in, "in", "", "folder of a dataset that runplan training curate made")
+	f.StringVar(&o.out, "out", "", "folder to write to")
+	f.StringVar(&o.base, "base-model", "", "model to train, as the trainer knows it")
+	f.StringVar(&o.template, "template", "none", "template of the model: a file or folder, ollama:MODEL, or none")
+	f.StringVar(&o.end, "end", "", "text that ends an answer, for a *.gotmpl that does not show it")
+	f.StringVar(&o.count, "count", "estimate", "how to count tokens: estimate, or ollama:MODEL")
+	f.IntVar(&o.tokens, "max-tokens", 0, "maximum length of an example (default: that of the plan)")
+	f.StringVar(&o.long, "too-long", string(export.Fail), "handling of longer examples: fail, drop or keep")
+	f.StringSliceVar(&o.licenses, "licenses", nil, "only examples of repositories with these licenses, such as MIT,Apache-2.0")
+	f.BoolVar(&o.dropBOS, "drop-bos", false, "omit the first token of rendered text if the trainer adds it itself")
+	f.BoolVar(&o.replace, "replace", false, "replace an existing export")
+	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it without a question")
+	f.BoolVar(&o.json, "json", false, "print the counts as one JSON object")
+	return cmd
+}
+
+func trainingExport(ctx context.Context, a *cli.App, o trainingExportOptions) error {
+	if o.format == "" || o.in == "" || o.out == "" || o.base == "" {
+		return cli.Usage(errors.New("training export needs --format, --in, --out and --base-model"), "see: runplan training export --help")
+	}
+	format, err := export.Named(o.format)
+	if err != nil {
+		return cli.Usage(err, "")
+	}
+	if strings.ContainsFunc(o.base, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		return cli.Usage(errors.New("--base-model has a control code in it"), "give the name or the folder of a model")
+	}
+	policy := export.Policy(o.long)
+	if !slices.Contains([]export.Policy{export.Fail, export.Drop, export.Keep}, policy) {
+		return cli.Usage(fmt.Errorf("--too-long is %q", ui.Sanitize(o.long)), "use fail, drop or keep")
+	}
+	if o.tokens < 0 {
+		return cli.Usage(fmt.Errorf("--max-tokens is %d", o.tokens), "it has to be above 0")
+	}
+	p, err := a.OpenProject(ctx)
+	if err != nil {
+		return err
+	}
+	options := export.Options{
+		Format: format, BaseModel: o.base, Limit: o.tokens, TooLong: policy, Licenses: o.licenses, Canary: trainingGuard(a, p).Canary, Replace: o.replace,
+	}
+	if err := exportModels(ctx, a, p, o, &options); err != nil {
+		return err
+	}
+	ledger, err := openLedger(ctx, p)
+	if err != nil {
+		return err
+	}
+	defer ledger.Close()
+	m, err := export.Write(ctx, o.in, o.out, options)
+	if err != nil {
+		return exportTrouble(ctx, err)
+	}
+	text, err := os.ReadFile(filepath.Join(o.in, curate.PlanFile))
+	if err == nil {
+		var row int64
+		if row, err = addPlan(ctx, p, m.Plan, text); err == nil {
+			err = addDataset(ctx, ledger, row, m.Plan, filepath.Join(o.out, "train.jsonl"), m.Train, format.Name)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("the export is at %s, but could not be logged: %w", o.out, err)
+	}
+	if o.json {
+		return cli.AsJSON(a.Stdout, m)
+	}
+	return showExport(a, m, o)
+}
+
+// exportModels finds the renderer of conversations and the token counter.
+func exportModels(ctx context.Context, a *cli.App, p *cli.Project, o trainingExportOptions, options *export.Options) error {
+	server := func(what string) (llm.Options, llm.Model, error) {
+		_, name, _ := strings.Cut(what, ":")
+		switch {
+		case name == "":
+			return llm.Options{}, llm.Model{}, cli.Usage(fmt.Errorf("%s names no model", what), "such as ollama:qwen2.5-coder:3b")
+		case p.Config.Models.BaseURL == "":
+			return llm.Options{}, llm.Model{}, cli.Usage(errors.New("models.base_url is not set, so there is no Ollama server to ask"), "set it: runplan init --models")
+		}
+		if err := a.TrustConfig(p, o.trust); err != nil {
+			return llm.Options{}, llm.Model{}, err
+		}
+		m := p.Config.Models
+		opts := llm.OptionsOf(m)
+		opts.Environ, opts.Root, opts.Redact = a.Environ, p.Repo.Root, a.Redactor(p).String
+		return opts, llm.Model{Provider: llm.Ollama, Name: name, BaseURL: m.BaseURL}, nil
+	}
+	switch {
+	case o.template == "none" || o.template == "":
+	case strings.HasPrefix(o.template, "ollama:"):
+		opts, m, err := server(o.template)
+		if err != nil {
+			return err
+		}
+		if options.Template, err = chat.FromServer(ctx, opts, m); err != nil {
+			return cli.ModelTrouble(ctx, err)
+		}
+	default:
+		t, err := fileTemplate(o.template, o.end)
+		if err != nil {
+			return cli.Usage(err, "give a tokenizer_config.json, the folder around one, a *.jinja, a *.gotmpl, or ollama:MODEL")
+		}
+		options.Template = t
+	}
+	if o.dropBOS {
+		j, ok := options.Template.(*chat.Jinja)
+		if !ok || j.Begins() == "" {
+			return cli.Usage(errors.New("--drop-bos needs a template that tells the token: a tokenizer_config.json with bos_token"), "")
+		}
+		options.DropBegin = j.Begins()
+	}
+	switch {
+	case o.count == "estimate":
+		options.Counter = chat.Estimate{}
+	case strings.HasPrefix(o.count, "ollama:"):
+		opts, m, err := server(o.count)
+		if err != nil {
+			return err
+		}
+		options.Counter = chat.Server{Options: opts, Model: m}
+	default:
+		return cli.Usage(fmt.Errorf("--count is %q", ui.Sanitize(o.count)), "use estimate or ollama:MODEL")
+	}
+	return nil
+}
+
+// fileTemplate reads a template file. The extension selects the format.
+func fileTemplate(path, end string) (chat.Renderer, error) {
+	switch ext := filepath.Ext(path); ext {
+	case ".gotmpl", ".tmpl":
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return nil, fmt.Errorf("read the template: %w", err)
+		}
+		return chat.FromText(path, string(b), end)
+	case ".json", ".jinja", ".jinja2", ".j2":
+		return chat.LoadJinja(path, time.Now)
+	default:
+		if info, err := os.Stat(path); err != nil || info.IsDir() {
+			return chat.LoadJinja(path, time.Now)
+		}
+		return nil, fmt.Errorf("unknown kind of template: %s", path)
+	}
+}
+
+// exportTrouble adds the exit code to export errors.
+func exportTrouble(ctx context.Context, err error) error {
+	var leak *training.LeakError
+	var long *export.LongError
+	switch {
+	case errors.As(err, &leak):
+		return cli.Fail(cli.ExitFailed, err, "find out how it got there; examples that contain it must not be trained on")
+	case errors.As(err, &long):
+		return cli.Fail(cli.ExitFailed, err, "nothing was written; leave them out with --too-long drop, or give --max-tokens")
+	case errors.Is(err, folder.ErrExists):
+		return cli.Usage(err, "give another folder, or --replace for one that holds an export")
+	case errors.Is(err, curate.ErrChanged):
+		return cli.Usage(err, "make the dataset again: runplan training curate")
+	case errors.Is(err, export.ErrEmpty):
+		return cli.Usage(err, "nothing was written; another format takes other examples")
+	case errors.Is(err, chat.ErrTemplate):
+		return cli.Usage(err, "nothing was written; give another template")
+	case errors.Is(err, fs.ErrNotExist):
+		return cli.Usage(err, "give a folder that runplan training curate made")
+	case llm.HintOf(err) != "":
+		return cli.ModelTrouble(ctx, err)
+	}
+	return err
+}
+
+func showExport(a *cli.App, m export.Manifest, o trainingExportOptions) error {
+	side := func(name string, s curate.Side) []string {
+		return []string{name, fmt.Sprint(s.Examples), fmt.Sprint(s.Positive), fmt.Sprint(s.Negative), fmt.Sprint(s.Preferences)}
+	}
+	err := cli.Table(a.Stdout, []string{"", ">lines", ">good", ">bad", ">preference"}, [][]string{side("train", m.Train), side("validation", m.Validation)})
+	if err != nil {
+		return err
+	}
+	if err := showLeftOut(a, export.Reasons(), m.LeftOut); err != nil {
+		return err
+	}
+	for _, l := range m.TooLong {
+		what := "left out"
+		if o.long == string(export.Keep) {
+			what = "kept"
+		}
+		fmt.Fprintf(a.Stderr, "too long, %s: %s of %s has %s, %d are allowed\n", what, l.ID, l.File, l.Count(), m.Limit)
+	}
+	if n := m.Licenses[""]; n > 0 {
+		fmt.Fprintf(a.Stderr, "note: of %d line(s) the license of the repository is not known\n", n)
+	}
+	if m.Template != "none" && m.Schema != "text" && !strings.HasSuffix(m.Schema, "-text") && m.Schema != "segments" {
+		fmt.Fprintf(a.Stderr, "note: %s takes messages and renders them by itself; the template only served to count\n", m.Format)
+	}
+	fmt.Fprintf(a.Stderr, "longest: %d of %d tokens (%s); licenses: %s\n", m.Longest, m.Limit, ui.Sanitize(m.Counter), ui.Sanitize(export.Used(m)))
+	fmt.Fprintf(a.Stderr, "written: %s; train with: %s\n", ui.Sanitize(o.out), m.Run)
+	return nil
+}

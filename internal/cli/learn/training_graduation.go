@@ -1,0 +1,145 @@
+package learn
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/training/curriculum"
+	"github.com/runplan/runplan/training/graduate"
+)
+
+func newTrainingGraduationCommand(a *cli.App) *cobra.Command {
+	var record, asJSONFlag bool
+	var seed uint64
+	cmd := &cobra.Command{
+		Use:   "graduation",
+		Short: "Report whether every generation of an adapter still needs a review",
+		Long: `Measure the generations of code-architect in each training cycle: mean divergence of the last 10 (at most 0.15), share that was
+promoted without modification (at least 80 %), and agreement of the adapter's own review with the cold one in a random sample of 5
+(at least 90 % of discrepancy classes). When all three are met in two cycles in a row, the cold reviewer looks at every fifth
+generation instead of each. What there is too little of is unknown, and has not been met.
+
+A generation is the adapter's where its context was handed out to it: runplan blueprint generate UNIT --session adapter. After
+graduation, stage review of runplan blueprint promote asks for no review of four out of five of them.
+
+A cycle is the time from the training of one version to that of the next. --record writes it down, with a note in the journal.` +
+			cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			p, err := a.OpenProject(cmd.Context())
+			if err != nil {
+				return err
+			}
+			spec, err := curriculum.Load(p.Repo.Root, curriculum.CodeArchitect)
+			if err != nil {
+				return adapterTrouble(cmd.Context(), badCurriculum(err))
+			}
+			log, err := store.OpenLog(cmd.Context(), p.Layout.Journal())
+			var trained []graduate.Trained
+			switch {
+			case errors.Is(err, fs.ErrNotExist):
+			case err != nil:
+				return err
+			default:
+				defer log.Close()
+				rows, err := log.TrainedAdapters(cmd.Context())
+				if err != nil {
+					return err
+				}
+				for _, r := range rows {
+					if r.Stage == string(spec.Stage) {
+						trained = append(trained, graduate.Trained{Version: versionOf(r.Tag), At: r.At})
+					}
+				}
+			}
+			if len(trained) == 0 {
+				return cli.Usage(fmt.Errorf("%s was never trained here, so there is no cycle to judge", spec.Name), "train it: runplan training train --adapter %s", spec.Name)
+			}
+			list, err := graduate.Read(p.Repo.Root)
+			if err != nil {
+				return err
+			}
+			state, err := graduate.Load(p.Repo.Root, spec.Name)
+			if err != nil {
+				return err
+			}
+			cycles := graduate.ByCycle(list, trained, seed)
+			if record {
+				if state, err = graduate.Record(p.Repo.Root, state, cycles, time.Now()); err != nil {
+					return err
+				}
+			}
+			since := 0
+			if state.Since != nil {
+				made, err := graduate.Generated(p.Repo.Root, *state.Since)
+				if err != nil {
+					return err
+				}
+				since = len(made)
+			}
+			return showGraduation(a, state, cycles, since, asJSONFlag)
+		},
+	}
+	f := cmd.Flags()
+	a.RepoFlag(f)
+	f.BoolVar(&record, "record", false, "record the result")
+	f.Uint64Var(&seed, "seed", 1, "random seed for the sample of generations")
+	f.BoolVar(&asJSONFlag, "json", false, "print a JSON object")
+	return cmd
+}
+
+// versionOf returns the version number of an adapter's model tag, which ends in, say, -v3.
+func versionOf(tag string) int {
+	n, _ := strconv.Atoi(tag[strings.LastIndex(tag, "-v")+len("-v"):]) // 0 for a tag of another form
+	return n
+}
+
+func showGraduation(a *cli.App, s graduate.State, cycles []graduate.Cycle, since int, asJSONFlag bool) error {
+	out := struct {
+		graduate.State
+		Met      bool `json:"criteria_met"`
+		Since    int  `json:"generations_since"`
+		AuditDue bool `json:"next_is_audited"`
+	}{State: s, Met: graduate.Graduated(cycles)}
+	out.Cycles = cycles
+	out.Since = since
+	out.AuditDue = graduate.AuditDue(s.Since != nil, out.Since+1)
+	if asJSONFlag {
+		return cli.AsJSON(a.Stdout, out)
+	}
+	var table [][]string
+	for _, c := range cycles {
+		for _, f := range c.Figures {
+			value := "unknown: " + f.Why
+			if f.Value != nil {
+				value = fmt.Sprintf("%.3f", *f.Value)
+			}
+			met := "no"
+			if f.Met {
+				met = "yes"
+			}
+			table = append(table, []string{fmt.Sprintf("v%d", c.Version), f.Name, value, fmt.Sprint(f.Of), f.Needs, met})
+		}
+	}
+	if err := ui.Table(a.Stdout, []string{"CYCLE", "CRITERION", "VALUE", "OF", "NEEDS", "MET"}, table); err != nil {
+		return err
+	}
+	switch {
+	case s.Since != nil:
+		fmt.Fprintf(a.Stdout, "graduated %s; %d generations since, the next one is reviewed: %v\n", s.Since.Format(time.DateOnly), out.Since, out.AuditDue)
+	case out.Met:
+		fmt.Fprintln(a.Stdout, "the criteria are met in two cycles in a row; record it: runplan training graduation --record")
+	default:
+		fmt.Fprintln(a.Stdout, "not graduated: each generation is reviewed")
+	}
+	return nil
+}

@@ -1,0 +1,143 @@
+package learn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/training"
+	"github.com/runplan/runplan/training/outcomes"
+)
+
+func newTrainingOutcomesCommand(a *cli.App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "outcomes",
+		Short: "Outcomes of the code of earlier runs",
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newTrainingOutcomesSyncCommand(a))
+	return cmd
+}
+
+func newTrainingOutcomesSyncCommand(a *cli.App) *cobra.Command {
+	days := 30
+	var asJSONFlag bool
+	cmd := &cobra.Command{
+		Use:   "sync",
+		Short: "Record from git whether the code of earlier runs was kept, reverted or rewritten",
+		Long: `Ask git about each batch that a run merged: whether its commit came to the branch that the run started from, by itself, as
+a commit with the same patch, or with the whole run as one; whether it was reverted there; and which share of its lines was
+gone some days later. What is new goes into .runplan/raw.sqlite, where training pairs finds it: what was reverted is no
+example of how it is done. Nothing is fetched, and said again it changes nothing.` +
+			cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if days < 1 {
+				return cli.Usage(fmt.Errorf("--days %d is too few", days), "give at least 1")
+			}
+			ctx, stop := cli.Interruptible(cmd.Context())
+			defer stop()
+			return syncOutcomes(ctx, a, days, asJSONFlag)
+		},
+	}
+	a.RepoFlag(cmd.Flags())
+	cmd.Flags().IntVar(&days, "days", days, "days after a merge within which a change counts as a rewrite")
+	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
+	return cmd
+}
+
+// outcomeShown is a signal in printed form.
+type outcomeShown struct {
+	Task   string   `json:"task"`
+	Commit string   `json:"commit"`
+	Signal string   `json:"signal"`
+	Value  *float64 `json:"value"`
+	Note   string   `json:"note,omitempty"`
+}
+
+func syncOutcomes(ctx context.Context, a *cli.App, days int, asJSONFlag bool) error {
+	p, err := a.OpenProject(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(p.Layout.Journal()); err != nil {
+		return noLogYet(p)
+	}
+	found, batches, err := lookOutcomes(ctx, p, days)
+	if err != nil {
+		return err
+	}
+	if batches == 0 {
+		return cli.Usage(errors.New("no run has merged a batch yet"), "there is nothing to ask git about; runplan status shows the runs")
+	}
+	if ctx.Err() != nil {
+		return cli.Fail(cli.ExitInterrupted, errors.New("interrupted; nothing was written"), "")
+	}
+	ledger, err := training.OpenLedger(ctx, p.Layout.Journal())
+	if err != nil {
+		return err
+	}
+	changed, err := ledger.AddSignals(ctx, found)
+	if err := errors.Join(err, ledger.Close()); err != nil {
+		return err
+	}
+	return showOutcomes(a, changed, batches, asJSONFlag)
+}
+
+// lookOutcomes searches git for signals about all runs.
+func lookOutcomes(ctx context.Context, p *cli.Project, days int) (found []store.TrainingSignal, batches int, err error) {
+	j, err := p.OpenJournal(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer j.Close()
+	runs, err := outcomes.Runs(ctx, j)
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, r := range runs {
+		if ctx.Err() != nil {
+			break
+		}
+		list, err := outcomes.Look(ctx, p.Repo, r, days, time.Now())
+		if err != nil {
+			return nil, 0, cli.Fail(cli.ExitCannotRun, err, "")
+		}
+		found, batches = append(found, list...), batches+len(r.Merges)
+	}
+	return found, batches, nil
+}
+
+func showOutcomes(a *cli.App, changed []store.TrainingSignal, batches int, asJSONFlag bool) error {
+	shown := []outcomeShown{}
+	var rows [][]string
+	for _, s := range changed {
+		shown = append(shown, outcomeShown{s.Task, s.Commit, s.Name, s.Value, s.Note})
+		value := "unknown"
+		if s.Value != nil {
+			value = fmt.Sprintf("%.2f", *s.Value)
+		}
+		rows = append(rows, []string{ui.Sanitize(s.Task), ui.Cut(s.Commit, 10, ""), s.Name, value, ui.Sanitize(s.Note)})
+	}
+	if asJSONFlag {
+		return cli.AsJSON(a.Stdout, struct {
+			Batches int            `json:"batches"`
+			Changed []outcomeShown `json:"changed"`
+		}{batches, shown})
+	}
+	if len(rows) > 0 {
+		if err := cli.Table(a.Stdout, []string{"task", "commit", "signal", ">value", "note"}, rows); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(a.Stderr, "%d merged batches checked, %d signals are new\n", batches, len(changed))
+	return nil
+}

@@ -1,0 +1,211 @@
+package learn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/training"
+	"github.com/runplan/runplan/training/logged"
+)
+
+type trainingPairsOptions struct {
+	out    string
+	stages []string
+	since  time.Duration
+	tasks  []string
+	strict bool
+	json   bool
+}
+
+func newTrainingPairsCommand(a *cli.App) *cobra.Command {
+	var o trainingPairsOptions
+	cmd := &cobra.Command{
+		Use:   "pairs",
+		Short: "Make training examples from the log, proven by receipts",
+		Long: `Make examples of what runs left behind: what models were asked in each stage, with what came of it; what agents made of
+batches, where the winner of a tournament and its losers become preference pairs; and what reviewers said.
+
+Only what a receipt proves becomes an example: the journal says that a batch was merged, its receipt under .runplan/reports
+says as what, and git has that commit. A review is proven by the record of it. Other rows are refused, and counted by reason.
+--task asks for the rows of one task, and --strict for all: then a row without a receipt fails the build.
+
+With --out DIR the examples are written to DIR/pairs.jsonl, one JSON object a line, and what they are made of to
+DIR/manifest.json; with --out - to standard output. Without --out they are only counted. Secrets are taken out. Should one
+be left, of the environment, of the settings, of copied files or of training.canaries, the build fails and nothing is written.
+
+  runplan training pairs                            what there is
+  runplan training pairs --out data                 write it
+  runplan training pairs --stage execute_code --since 720h --out -` +
+			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx, stop := cli.Interruptible(cmd.Context())
+			defer stop()
+			err := trainingPairs(ctx, a, o)
+			if err != nil && ctx.Err() != nil {
+				return cli.Fail(cli.ExitInterrupted, errors.New("interrupted; nothing was written"), "")
+			}
+			return err
+		},
+	}
+	f := cmd.Flags()
+	a.RepoFlag(f)
+	f.StringVar(&o.out, "out", "", "folder to write to; - is standard output")
+	f.StringSliceVar(&o.stages, "stage", nil, "stages to make examples of: "+strings.Join(stageNames(), ", "))
+	f.DurationVar(&o.since, "since", 0, "maximum age of logged data, such as 720h")
+	f.StringArrayVar(&o.tasks, "task", nil, "id of a task, RUN/BATCH; may be repeated; a row of it without a receipt fails the build")
+	f.BoolVar(&o.strict, "strict", false, "any row without a receipt fails the build")
+	f.BoolVar(&o.json, "json", false, "print the counts as one JSON object")
+	return cmd
+}
+
+func stageNames() []string {
+	var out []string
+	for _, s := range training.Stages() {
+		out = append(out, string(s))
+	}
+	return out
+}
+
+// options checks and parses the flags.
+func (o trainingPairsOptions) options(now time.Time) (logged.Options, error) {
+	out := logged.Options{Tasks: o.tasks, Strict: o.strict}
+	for _, s := range o.stages {
+		if !slices.Contains(training.Stages(), training.Stage(s)) {
+			return out, cli.Usage(fmt.Errorf("unknown stage %q", ui.Sanitize(s)), "stages are %s", strings.Join(stageNames(), ", "))
+		}
+		out.Stages = append(out.Stages, training.Stage(s))
+	}
+	switch {
+	case o.since < 0:
+		return out, cli.Usage(errors.New("--since has to lie in the past"), "such as --since 720h")
+	case o.since > 0:
+		out.Since = now.Add(-o.since)
+	}
+	if o.json && o.out == "-" {
+		return out, cli.Usage(errors.New("--json and --out - both want standard output"), "leave one of them out")
+	}
+	return out, nil
+}
+
+func trainingPairs(ctx context.Context, a *cli.App, o trainingPairsOptions) error {
+	options, err := o.options(time.Now())
+	if err != nil {
+		return err
+	}
+	p, err := a.OpenProject(ctx)
+	if err != nil {
+		return err
+	}
+	s, done, err := loggedSource(ctx, a, p)
+	if err != nil {
+		return err
+	}
+	defer done()
+	tally, err := writePairs(ctx, a, s, options, o.out)
+	if err != nil {
+		return pairsTrouble(err)
+	}
+	if err := tellPairs(a, tally, s, o); err != nil {
+		return err
+	}
+	if tally.Examples == 0 {
+		return cli.Usage(errors.New("nothing that was logged became an example"), "refused rows are listed above; a batch becomes an example when it is merged")
+	}
+	return nil
+}
+
+// loggedSource opens the sources of examples from the log. done closes them.
+func loggedSource(ctx context.Context, a *cli.App, p *cli.Project) (s logged.Source, done func(), err error) {
+	s = logged.Source{Repo: p.Repo, Layout: p.Layout, Guard: trainingGuard(a, p)}
+	if s.Journal, err = store.OpenExistingJournal(ctx, p.Layout.Journal()); errors.Is(err, fs.ErrNotExist) {
+		return s, nil, noLogYet(p)
+	} else if err != nil {
+		return s, nil, err
+	}
+	if s.Log, err = openLog(ctx, p); err != nil {
+		s.Journal.Close()
+		return s, nil, err
+	}
+	s.Name, s.License = trainingOrigin(ctx, p)
+	return s, func() { s.Log.Close(); s.Journal.Close() }, nil
+}
+
+// writePairs builds the examples and writes them to out. For standard output it builds into a temporary file first, so
+// that a failed build prints nothing.
+func writePairs(ctx context.Context, a *cli.App, s logged.Source, o logged.Options, out string) (training.Tally, error) {
+	switch out {
+	case "":
+		return logged.To(ctx, s, o, io.Discard)
+	case "-":
+	default:
+		return logged.Write(ctx, s, o, out)
+	}
+	f, err := os.CreateTemp("", "runplan-pairs-*")
+	if err != nil {
+		return training.Tally{}, err
+	}
+	defer os.Remove(f.Name())
+	defer f.Close()
+	tally, err := logged.To(ctx, s, o, f)
+	if err == nil {
+		_, err = f.Seek(0, io.SeekStart)
+	}
+	if err == nil {
+		_, err = io.Copy(a.Stdout, f)
+	}
+	return tally, err
+}
+
+// pairsTrouble adds the exit code to build errors.
+func pairsTrouble(err error) error {
+	var leak *training.LeakError
+	switch {
+	case errors.As(err, &leak):
+		return cli.Fail(cli.ExitFailed, err, "find out how it got there; examples that contain it must not be trained on")
+	case errors.Is(err, logged.ErrUnproven):
+		return cli.Fail(cli.ExitFailed, err, "without --strict and --task such rows are left out and counted")
+	case errors.Is(err, store.ErrRow):
+		return cli.Fail(cli.ExitFailed, err, "nothing was written and the journal was not changed: restore a backup of it")
+	}
+	return err
+}
+
+func tellPairs(a *cli.App, t training.Tally, s logged.Source, o trainingPairsOptions) error {
+	if o.json {
+		return cli.AsJSON(a.Stdout, struct {
+			Repo    string `json:"repo"`
+			License string `json:"license"`
+			training.Tally
+		}{s.Name, s.License, t})
+	}
+	shown := *a
+	if o.out == "-" {
+		shown.Stdout = a.Stderr
+	}
+	if err := showTally(&shown, t); err != nil {
+		return err
+	}
+	license := s.License
+	if license == "" {
+		license = "its license is unknown"
+	}
+	fmt.Fprintf(a.Stderr, "%d examples of %s (%s)\n", t.Examples, ui.Sanitize(s.Name), license)
+	if o.out != "" && o.out != "-" {
+		fmt.Fprintf(a.Stderr, "written: %s\n", ui.Sanitize(filepath.Join(o.out, logged.PairsName)))
+	}
+	return nil
+}

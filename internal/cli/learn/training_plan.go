@@ -1,0 +1,342 @@
+package learn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/internal/atomicfile"
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/failures"
+	"github.com/runplan/runplan/runner/report"
+	"github.com/runplan/runplan/sampling"
+	"github.com/runplan/runplan/training"
+	"github.com/runplan/runplan/training/curate"
+	"github.com/runplan/runplan/training/plan"
+)
+
+type trainingPlanOptions struct {
+	stage string
+	in    []string
+	out   string
+	since time.Duration
+	seed  uint64
+	force bool
+	json  bool
+}
+
+func newTrainingPlanCommand(a *cli.App) *cobra.Command {
+	var o trainingPlanOptions
+	cmd := &cobra.Command{
+		Use:   "plan",
+		Short: "Find the weakest stage, and draft a training plan for it",
+		Long: `Look at what was logged and at examples, say how each stage does, how attempts fail and what goes together with success, and
+draft a training plan for the weakest stage: which examples to take, the figures of the training, and what it should make
+better, with the figures that this rests on.
+
+The weakness of a stage is the mean of the shares of what went wrong: answers that could not be used, tasks that were lost,
+missing quality of logged examples. A share that fewer than 5 things tell of does not count. What the learning stores of earlier
+runs know is told as well: failure patterns, outcomes of sampling, and how well routing predicted.
+
+The plan is a TOML file for you to edit; runplan training curate takes it. No model is asked.
+
+  runplan training plan                             what is weak
+  runplan training plan --in data --out plan.toml   and the plan
+  runplan training plan --stage scope --in data --out plan.toml` +
+			cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx, stop := cli.Interruptible(cmd.Context())
+			defer stop()
+			return interrupted(ctx, trainingPlan(ctx, a, o))
+		},
+	}
+	f := cmd.Flags()
+	a.RepoFlag(f)
+	f.StringVar(&o.stage, "stage", "", "stage to plan for (default: the weakest): "+strings.Join(stageNames(), ", "))
+	f.StringArrayVar(&o.in, "in", nil, "folder or file with examples (repeatable)")
+	f.StringVar(&o.out, "out", "", "file to write the plan to")
+	f.DurationVar(&o.since, "since", 0, "maximum age of logged data, such as 720h")
+	f.Uint64Var(&o.seed, "seed", 1, "random seed of the plan")
+	f.BoolVar(&o.force, "force", false, "overwrite an existing plan")
+	f.BoolVar(&o.json, "json", false, "print a JSON object")
+	return cmd
+}
+
+// interrupted sets the exit code of an error that a signal caused.
+func interrupted(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil {
+		return cli.Fail(cli.ExitInterrupted, errors.New("interrupted; nothing was written"), "")
+	}
+	return err
+}
+
+func trainingPlan(ctx context.Context, a *cli.App, o trainingPlanOptions) error {
+	if o.stage != "" && !slices.Contains(stageNames(), o.stage) {
+		return cli.Usage(fmt.Errorf("unknown stage %q", ui.Sanitize(o.stage)), "stages are %s", strings.Join(stageNames(), ", "))
+	}
+	if o.since < 0 {
+		return cli.Usage(errors.New("--since has to lie in the past"), "such as --since 720h")
+	}
+	if _, err := os.Stat(o.out); o.out != "" && err == nil && !o.force {
+		return cli.Usage(fmt.Errorf("%s already exists", o.out), "it may have been edited; choose another name, or --force")
+	}
+	p, err := a.OpenProject(ctx)
+	if err != nil {
+		return err
+	}
+	e, err := evidence(ctx, p, o)
+	if err != nil {
+		return err
+	}
+	found := plan.Analyse(e)
+	weakest, ranked, ok := found.Weakest()
+	if o.stage != "" {
+		weakest, ok = found.Of(training.Stage(o.stage)), true
+	}
+	switch {
+	case e.Empty():
+		return cli.Usage(errors.New("there is nothing to plan from: no call of a model was logged, and there are no examples"), "run something first, or take the history: runplan training bootstrap; then give --in DIR")
+	case !ok:
+		return cli.Usage(errors.New("too little was logged to find the weakest stage, and there are no examples"), "name a stage with --stage, or give examples with --in DIR")
+	}
+	if o.out != "" {
+		// Check that the journal is writable before the plan file is written.
+		l, err := openLedger(ctx, p)
+		if err != nil {
+			return err
+		}
+		defer l.Close()
+	}
+	draft := found.Draft(weakest.Stage, o.seed)
+	why := reasons(weakest, ranked, o.stage != "")
+	if o.out != "" {
+		text := draft.Encode(why)
+		if err := atomicfile.Write(o.out, text, 0o644); err != nil {
+			return err
+		}
+		if _, err := addPlan(ctx, p, draft, text); err != nil {
+			return err
+		}
+	}
+	if o.json {
+		return cli.AsJSON(a.Stdout, struct {
+			plan.Analysis
+			Plan plan.Plan `json:"plan"`
+			Why  []string  `json:"why"`
+		}{found, draft, why})
+	}
+	return showAnalysis(a, found, why, o.out)
+}
+
+// evidence reads the evidence: the log, if it exists, and the given examples.
+func evidence(ctx context.Context, p *cli.Project, o trainingPlanOptions) (plan.Evidence, error) {
+	var e plan.Evidence
+	log, err := store.OpenLog(ctx, p.Layout.Journal())
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return e, err
+	default:
+		defer log.Close()
+		var f store.TaskFilter
+		if o.since > 0 {
+			f.Since = time.Now().Add(-o.since)
+		}
+		if err := e.FromLog(ctx, log, f); err != nil {
+			return e, err
+		}
+		if err := learned(ctx, p, &e, f.Since); err != nil {
+			return e, err
+		}
+	}
+	files, err := curate.Inputs(o.in)
+	if err != nil {
+		return e, cli.Usage(err, "give a folder that runplan training pairs or bootstrap wrote")
+	}
+	for _, name := range files {
+		f, err := os.Open(name)
+		if err != nil {
+			return e, cli.Usage(err, "")
+		}
+		err = e.FromExamples(training.Read(name, f))
+		f.Close()
+		if err != nil {
+			return e, cli.Usage(err, "the file was not changed; make it again")
+		}
+		if err := ctx.Err(); err != nil {
+			return e, err
+		}
+	}
+	return e, nil
+}
+
+// learned reads what earlier runs recorded: failure patterns, sampling outcomes and the accuracy of routing (FAIL-07).
+func learned(ctx context.Context, p *cli.Project, e *plan.Evidence, since time.Time) error {
+	patterns, err := failures.Open(p.Layout.FailurePatterns(), nil).Patterns()
+	if err != nil {
+		return cli.Fail(cli.ExitCannotRun, err, "")
+	}
+	outcomes, err := sampling.Store{Path: p.Layout.SamplingOutcomes()}.Read()
+	if err != nil {
+		return cli.Fail(cli.ExitCannotRun, err, "")
+	}
+	sums, err := p.Summaries(ctx, runner.Filter{})
+	if err != nil {
+		return err
+	}
+	var m report.Metrics
+	for _, s := range sums {
+		if !s.Started.Before(since) {
+			m.Add(s, nil)
+		}
+	}
+	e.FromStores(patterns, outcomes, m.SpeedUps, since)
+	return nil
+}
+
+// openLedger opens the journal for training records. It creates the journal if needed.
+func openLedger(ctx context.Context, p *cli.Project) (*store.Training, error) {
+	if err := p.Layout.Make(); err != nil {
+		return nil, err
+	}
+	return training.OpenLedger(ctx, p.Layout.Journal())
+}
+
+// addPlan records a plan unless the same text is already recorded.
+func addPlan(ctx context.Context, p *cli.Project, d plan.Plan, text []byte) (int64, error) {
+	l, err := openLedger(ctx, p)
+	if err != nil {
+		return 0, err
+	}
+	defer l.Close()
+	log, err := store.OpenLog(ctx, p.Layout.Journal())
+	if err != nil {
+		return 0, err
+	}
+	defer log.Close()
+	rows, err := log.TrainingPlans(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for _, r := range rows {
+		if r.Raw == string(text) {
+			return r.ID, nil
+		}
+	}
+	criteria, hyper, targets, err := d.JSON()
+	if err != nil {
+		return 0, err
+	}
+	return l.AddTrainingPlan(ctx, store.TrainingPlan{
+		Task: cli.NewTaskID(), Stage: string(d.Stage), Base: string(d.Base), Source: string(d.Source()),
+		Criteria: criteria, Hyperparameters: hyper, Targets: targets, Raw: string(text), At: time.Now(),
+	})
+}
+
+// reasons explains in words why a stage was or was not chosen.
+func reasons(r plan.StageReport, ranked, chosen bool) []string {
+	var out []string
+	switch {
+	case r.Weakness != nil && chosen:
+		out = append(out, fmt.Sprintf("Stage %s was asked for; its weakness is %.3f.", r.Stage, *r.Weakness))
+	case r.Weakness != nil:
+		out = append(out, fmt.Sprintf("Stage %s is the weakest: %.3f.", r.Stage, *r.Weakness))
+	case chosen:
+		out = append(out, fmt.Sprintf("Stage %s was asked for; too little was logged to say how it does.", r.Stage))
+	case !ranked:
+		out = append(out, fmt.Sprintf("Too little was logged to say what is weak; stage %s has the most examples.", r.Stage))
+	}
+	for _, s := range r.Rests {
+		out = append(out, "- "+s)
+	}
+	if n := r.Examples.Count(); n > 0 {
+		out = append(out, fmt.Sprintf("There are %d examples of it: %d logged, %d synthetic.", n, r.Examples.Logged, r.Examples.Synthetic))
+	}
+	return out
+}
+
+func showAnalysis(a *cli.App, found plan.Analysis, why []string, out string) error {
+	unknown := func(v *float64) string {
+		if v == nil {
+			return "unknown"
+		}
+		return fmt.Sprintf("%.3f", *v)
+	}
+	var rows [][]string
+	for _, s := range found.Stages {
+		x := s.Examples
+		rows = append(rows, []string{
+			string(s.Stage), unknown(s.Weakness), fmt.Sprint(s.Calls), fmt.Sprint(s.Unusable), fmt.Sprint(s.Won), fmt.Sprint(s.Lost),
+			fmt.Sprint(x.Logged), fmt.Sprint(x.Synthetic), fmt.Sprint(x.Positive), fmt.Sprint(x.Negative), fmt.Sprint(x.Preferences),
+		})
+	}
+	err := cli.Table(a.Stdout, []string{"stage", ">weakness", ">calls", ">unusable", ">won", ">lost", ">logged", ">synthetic", ">positive", ">negative", ">preference"}, rows)
+	if err == nil && len(found.Patterns) > 0 {
+		rows = nil
+		for _, p := range found.Patterns {
+			rows = append(rows, []string{ui.Sanitize(p.Name), fmt.Sprintf("%d of %d", p.Attempts, p.Of)})
+		}
+		fmt.Fprintln(a.Stdout)
+		err = cli.Table(a.Stdout, []string{"failed attempts", ">attempts"}, rows)
+	}
+	if err == nil && len(found.Correlations) > 0 {
+		rows = nil
+		for _, c := range found.Correlations {
+			rows = append(rows, []string{c.Figure, unknown(c.R), fmt.Sprint(c.Tasks)})
+		}
+		fmt.Fprintln(a.Stdout)
+		err = cli.Table(a.Stdout, []string{"correlates with success", ">r", ">tasks"}, rows)
+	}
+	if err == nil {
+		err = showLearned(a, found.Learned)
+	}
+	if err != nil {
+		return err
+	}
+	for _, w := range why {
+		fmt.Fprintln(a.Stderr, ui.Sanitize(w))
+	}
+	if out != "" {
+		fmt.Fprintf(a.Stderr, "written: %s\n", ui.Sanitize(out))
+	}
+	return nil
+}
+
+// showLearned prints the contents of the learning stores, if any.
+func showLearned(a *cli.App, l plan.Learned) error {
+	var rows [][]string
+	for _, f := range l.Failures {
+		rows = append(rows, []string{ui.Sanitize(f.Title), ui.Sanitize(f.Type), fmt.Sprint(f.Frequency)})
+	}
+	if len(rows) > 0 {
+		fmt.Fprintln(a.Stdout)
+		if err := cli.Table(a.Stdout, []string{"batches that fail", "how", ">times"}, rows); err != nil {
+			return err
+		}
+	}
+	rows = nil
+	for _, v := range l.Variants {
+		rows = append(rows, []string{ui.Sanitize(v.Name), fmt.Sprint(v.Tried), fmt.Sprint(v.Passed), fmt.Sprint(v.Won)})
+	}
+	if len(rows) > 0 {
+		fmt.Fprintln(a.Stdout)
+		if err := cli.Table(a.Stdout, []string{"variant", ">tried", ">passed", ">won"}, rows); err != nil {
+			return err
+		}
+	}
+	if r := l.Routing; r.Runs > 0 {
+		fmt.Fprintf(a.Stdout, "\nrouting  %d of %d team runs predicted within a fifth; off by %.0f %% on average\n", r.Near, r.Runs, *r.Off*100)
+	}
+	return nil
+}

@@ -1,0 +1,218 @@
+package learn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/training"
+	"github.com/runplan/runplan/training/adapters"
+	"github.com/runplan/runplan/training/curriculum"
+	"github.com/runplan/runplan/trust"
+)
+
+type trainOptions struct {
+	adapter string
+	data    string
+	yes     bool
+	by      trust.Signed
+	trust   string
+	json    bool
+}
+
+func newTrainingTrainCommand(a *cli.App) *cobra.Command {
+	var o trainOptions
+	cmd := &cobra.Command{
+		Use:   "train --adapter NAME --yes",
+		Short: "Train an adapter with your own program",
+		Long: `Start the program that training.trainer names, and keep the adapter that it makes as the next version. runplan trains nothing
+itself. The owner starts a training, with --yes and a signature; it is never started otherwise. Without --yes it tells what would
+be done, and exits with 3.
+
+What is trained is said by knowledge/curricula/NAME/curriculum.json; on what, by train.jsonl and validation.jsonl beside it, or in
+the folder --data. The trainer gets, as variables:
+
+  RUNPLAN_TRAIN_DATA     the folder with the data
+  RUNPLAN_TRAIN_OUTPUT   the file to write: the adapter, GGUF
+  RUNPLAN_TRAIN_PARAMS   a file with the hyperparameters, JSON
+  RUNPLAN_TRAIN_METRICS  a file that it may write: a JSON object with training_loss and what else it measured
+  RUNPLAN_TRAIN_BASE     the model below, as the server calls it
+  RUNPLAN_TRAIN_ADAPTER, RUNPLAN_TRAIN_VERSION, RUNPLAN_TRAIN_STAGE
+
+It starts in the folder of the output, sees what agents see of your environment and training.pass_env, and ends with all that it
+started when it takes longer than training.timeout or runplan is killed. What it prints is kept. Nothing is deployed.` +
+			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitHuman, cli.ExitCannotRun, cli.ExitInterrupted),
+		Example: `  runplan training train --adapter code-architect --yes --signature ada --reason "60 pairs"`,
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx, stop := cli.Interruptible(cmd.Context())
+			defer stop()
+			return train(ctx, a, o)
+		},
+	}
+	f := cmd.Flags()
+	a.RepoFlag(f)
+	f.StringVar(&o.adapter, "adapter", "", "name of the adapter")
+	f.StringVar(&o.data, "data", "", "folder with train.jsonl (default: that of the curriculum)")
+	f.BoolVar(&o.yes, "yes", false, "start it")
+	f.StringVar(&o.by.Name, "signature", "", "the owner's name")
+	f.StringVar(&o.by.Reason, "reason", "", "why")
+	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it without a question")
+	f.BoolVar(&o.json, "json", false, "print a JSON object")
+	return cmd
+}
+
+func train(ctx context.Context, a *cli.App, o trainOptions) error {
+	if o.adapter == "" {
+		return cli.Usage(errors.New("training train needs --adapter"), "such as --adapter %s", curriculum.CodeArchitect)
+	}
+	p, err := a.OpenProject(ctx)
+	if err != nil {
+		return err
+	}
+	spec, err := curriculum.Load(p.Repo.Root, o.adapter)
+	if err != nil {
+		return adapterTrouble(ctx, badCurriculum(err))
+	}
+	job := adapters.Job{Spec: spec}
+	if job.Data, err = trainingData(p, o.data, spec); err != nil {
+		return dataTrouble(ctx, err)
+	}
+	if job.BaseModel, err = baseModel(p, spec.Base()); err != nil {
+		return cli.ModelTrouble(ctx, err)
+	}
+	c := p.Config.Training
+	if len(c.Trainer) == 0 {
+		return cli.Usage(adapters.ErrNoTrainer, "name the program that trains: trainer = [\"program\", \"argument\"] under [training] in .runplan/config.toml; runplan training train --help says what it is given")
+	}
+	what := fmt.Sprintf("%s for stage %s on %d examples of %s, on top of %s, by %s", spec.Name, spec.Stage, job.Data.Examples, job.Data.Name, job.BaseModel, strings.Join(c.Trainer, " "))
+	if !o.yes || o.by.Name == "" {
+		return cli.Fail(cli.ExitHuman, fmt.Errorf("a training of %s %w; nothing was started", ui.Sanitize(what), errUnsigned), "the owner starts it: --yes --signature NAME --reason TEXT")
+	}
+	if err := a.NotAnAgent("starting a training"); err != nil {
+		return err
+	}
+	if err := a.TrustConfig(p, o.trust); err != nil {
+		return err
+	}
+	k, err := a.Keeper()
+	if err != nil {
+		return err
+	}
+	if err := k.Agree(ctx, trust.GateTraining, what, o.by); err != nil {
+		return cli.TrustTrouble(err)
+	}
+	v, err := runTrainer(ctx, a, p, job)
+	switch {
+	case ctx.Err() != nil && err != nil:
+		return cli.Fail(cli.ExitInterrupted, errors.New("interrupted; no version was made"), "")
+	case err != nil:
+		return adapterTrouble(ctx, err)
+	case o.json:
+		return cli.AsJSON(a.Stdout, v)
+	}
+	loss := "loss unknown"
+	if v.Loss != nil {
+		loss = fmt.Sprintf("loss %.4g", *v.Loss)
+	}
+	fmt.Fprintf(a.Stdout, "%s  %d examples, rank %d, %s, %s\n", v.Name(), v.Examples, v.Info.Rank, loss, ui.Duration(time.Duration(v.DurationSec*float64(time.Second))))
+	fmt.Fprintf(a.Stderr, "nothing is deployed; to see how good it is: runplan training validate --adapter %s; to put it to work: runplan training adapters deploy %s\n", v.Name(), v.Name())
+	return nil
+}
+
+// runTrainer trains a version and records the result.
+func runTrainer(ctx context.Context, a *cli.App, p *cli.Project, job adapters.Job) (adapters.Version, error) {
+	if err := p.Layout.Make(); err != nil {
+		return adapters.Version{}, err
+	}
+	ledger, err := training.OpenLedger(ctx, p.Layout.Journal())
+	if err != nil {
+		return adapters.Version{}, err
+	}
+	defer ledger.Close()
+	log, err := store.OpenLog(ctx, p.Layout.Journal())
+	if err != nil {
+		return adapters.Version{}, err
+	}
+	defer log.Close()
+	self, err := os.Executable()
+	if err != nil {
+		return adapters.Version{}, cli.Fail(cli.ExitCannotRun, fmt.Errorf("find the runplan executable: %w", err), "")
+	}
+	reaper, err := cli.StartReaper(self)
+	if err != nil {
+		return adapters.Version{}, cli.Fail(cli.ExitCannotRun, err, "")
+	}
+	defer reaper.Close()
+	c := p.Config.Training
+	registry := adapters.RegistryOf(p.Layout.Root)
+	v, err := registry.Train(ctx, job, adapters.Trainer{
+		Command: c.Trainer, Environ: a.Environ, PassEnv: c.PassEnv, Root: p.Repo.Root, Timeout: time.Duration(c.Timeout),
+		Redact: a.Redactor(p).String, Reaper: reaper, Now: time.Now,
+		Line: func(s string) { fmt.Fprintf(a.Stderr, "  %s\n", ui.Sanitize(redact.Clean(s))) },
+	})
+	if err != nil {
+		return v, err
+	}
+	ctx = context.WithoutCancel(ctx) // the version exists: record it even after an interrupt
+	if err := registry.Register(ctx, ledger, log); err != nil {
+		return v, err
+	}
+	rows, err := p.DeployedAdapters(ctx)
+	if err != nil {
+		return v, err
+	}
+	return v, registry.Prune(job.Spec.Name, job.Spec.Versioning.RetentionCount, func(tag string) bool {
+		for _, r := range rows {
+			if r.Tag == tag {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// trainingData reads the folder with the data of an adapter.
+func trainingData(p *cli.Project, given string, spec curriculum.Spec) (adapters.Data, error) {
+	dir := given
+	if dir == "" {
+		dir = filepath.Join(p.Repo.Root, filepath.FromSlash(curriculum.Dir(spec.Name)))
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return adapters.Data{}, err
+	}
+	return adapters.ReadData(dir, filepath.ToSlash(p.Rel(dir)), spec)
+}
+
+// badCurriculum turns an unreadable specification into a usage error, like bad settings.
+func badCurriculum(err error) error {
+	if errors.Is(err, curriculum.ErrNone) || errors.Is(err, curriculum.ErrName) || isFull(err) {
+		return err
+	}
+	return cli.Usage(err, "correct the file; missing keys have defaults")
+}
+
+// dataTrouble adds a hint if there is no training data.
+func dataTrouble(ctx context.Context, err error) error {
+	var few *adapters.TooFewError
+	switch {
+	case errors.Is(err, adapters.ErrNoData):
+		return cli.Usage(err, "make some: runplan training corpus build, or name a folder with --data")
+	case errors.As(err, &few):
+		return adapterTrouble(ctx, err)
+	case isFull(err):
+		return err
+	}
+	return cli.Fail(cli.ExitFailed, err, "make the data again; nothing was started")
+}

@@ -1,0 +1,288 @@
+package learn
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/gates/blueprint"
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/blueprints"
+	"github.com/runplan/runplan/internal/cli/judge"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/llm"
+	"github.com/runplan/runplan/training"
+	"github.com/runplan/runplan/training/adapters"
+	"github.com/runplan/runplan/training/curriculum"
+	"github.com/runplan/runplan/training/validate"
+)
+
+// validateCall is the call type of a validation question in the log.
+const validateCall = "adapter_validation"
+
+type validateOptions struct {
+	adapter   string
+	unit      string
+	candidate bool
+	validator string
+	schema    string
+	trust     string
+	json      bool
+}
+
+func newTrainingValidateCommand(a *cli.App) *cobra.Command {
+	var o validateOptions
+	cmd := &cobra.Command{
+		Use:   "validate --adapter NAME[@VERSION] | --unit UNIT",
+		Short: "Measure the quality of an adapter's answers",
+		Long: `Have an adapter answer the examples of validation.jsonl, which it was not trained on, and measure the answers. A version that is
+not on the server is made there for that time; nothing becomes active.
+
+With blueprint_fidelity the adapter writes units from their blueprints, and the code is held against them: 30 % is the share of
+what interfaces declare that is there, 25 % that of calls which go to declared units, 25 % that of failure modes which are
+handled, 10 % whether linters find no error, 10 % the share of public functions with all types. It passes from 0.75. With
+json_schema it is the share of answers that meet --schema, and it passes from 0.6.
+
+What could not be checked is unknown: the score is a range then. It passes when its lower end does, and fails when its upper
+end does not reach the threshold; else nobody knows, and it exits with 5. What a unit declares nothing of has no weight.
+
+--unit measures the code of one unit as it is in this repository.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
+		Example: `  runplan training validate --adapter code-architect --validator blueprint_fidelity
+  runplan training validate --unit orders`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx, stop := cli.Interruptible(cmd.Context())
+			defer stop()
+			return validateModels(ctx, a, o)
+		},
+	}
+	f := cmd.Flags()
+	a.RepoFlag(f)
+	f.StringVar(&o.adapter, "adapter", "", "adapter, the last version or the named one")
+	f.StringVar(&o.unit, "unit", "", "measure an existing unit instead")
+	f.BoolVar(&o.candidate, "candidate", false, "with --unit: hold it against its candidate blueprint")
+	f.StringVar(&o.validator, "validator", validate.BlueprintFidelity, "blueprint_fidelity or json_schema")
+	f.StringVar(&o.schema, "schema", "", "with json_schema: file with the schema")
+	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it without a question")
+	f.BoolVar(&o.json, "json", false, "print a JSON object")
+	return cmd
+}
+
+func validateModels(ctx context.Context, a *cli.App, o validateOptions) error {
+	switch {
+	case (o.adapter == "") == (o.unit == ""):
+		return cli.Usage(errors.New("name either --adapter or --unit"), "such as --adapter %s", curriculum.CodeArchitect)
+	case o.validator != validate.BlueprintFidelity && o.validator != validate.JSONSchema:
+		return cli.Usage(fmt.Errorf("unknown validator %q", ui.Sanitize(o.validator)), "use %s or %s", validate.BlueprintFidelity, validate.JSONSchema)
+	case (o.validator == validate.JSONSchema) != (o.schema != ""):
+		return cli.Usage(errors.New("--validator json_schema and --schema go together"), "")
+	}
+	p, err := a.OpenProject(ctx)
+	if err != nil {
+		return err
+	}
+	if err := a.TrustConfig(p, o.trust); err != nil { // linters run programs that it names
+		return err
+	}
+	out := validate.Report{Adapter: o.adapter, Validator: o.validator, At: time.Now().UTC().Truncate(time.Second), Units: []validate.Score{}, Broken: []string{}}
+	if o.unit != "" {
+		state := blueprint.Live
+		if o.candidate {
+			state = blueprint.Candidate
+		}
+		b, err := blueprint.Load(p.Repo.Root, o.unit, state)
+		if err != nil {
+			return blueprints.NoBlueprint(err)
+		}
+		if out.Score, err = measureUnit(ctx, a, p, p.Repo.Root, b); err != nil {
+			return validateTrouble(ctx, err)
+		}
+		out.Units = append(out.Units, out.Score)
+		return showValidated(a, out, o.json)
+	}
+	if err := validateAdapter(ctx, a, p, o, &out); err != nil {
+		return validateTrouble(ctx, err)
+	}
+	return showValidated(a, out, o.json)
+}
+
+// measureUnit compares the code of a unit in a tree with its blueprint.
+func measureUnit(ctx context.Context, a *cli.App, p *cli.Project, dir string, b *blueprint.Blueprint) (validate.Score, error) {
+	options, err := judge.SummaryOptions(ctx, a, dir)
+	if err != nil {
+		return validate.Score{}, err
+	}
+	run, done, err := blueprints.StageGatesIn(ctx, a, p, dir)
+	if err != nil {
+		return validate.Score{}, err
+	}
+	defer done()
+	v := validate.BlueprintFidelityValidator{Summary: options, Lint: func(ctx context.Context) (gates.Verdict, error) { return run(ctx, "lint") }}
+	return v.Validate(ctx, b)
+}
+
+// validateAdapter asks a version the held-out examples.
+func validateAdapter(ctx context.Context, a *cli.App, p *cli.Project, o validateOptions, out *validate.Report) error {
+	ref, err := adapters.ParseRef(o.adapter)
+	if err != nil {
+		return cli.Usage(err, "runplan training adapters lists them")
+	}
+	spec, err := curriculum.Load(p.Repo.Root, ref.Adapter)
+	if err != nil {
+		return badCurriculum(err)
+	}
+	v, err := adapters.RegistryOf(p.Layout.Root).Find(ref)
+	if err != nil {
+		return err
+	}
+	out.Adapter = v.Name()
+	examples, err := v.HeldBack()
+	if errors.Is(err, adapters.ErrNothingHeld) {
+		return cli.Usage(err, "an adapter is measured by what it was not trained on; train it on a folder that has such: runplan training corpus build, or curate and export")
+	}
+	if err != nil {
+		return cli.Fail(cli.ExitFailed, err, "train it again")
+	}
+	d, done, err := desk(ctx, a, p, spec)
+	if err != nil {
+		return err
+	}
+	defer done()
+	remove, err := d.Trial(ctx, v)
+	if err != nil {
+		return err
+	}
+	defer remove()
+	trial := validate.Trial{
+		Ask: a.Logged(p, llm.New(d.LLM), cli.NewTaskID(), validateCall), Stage: llm.Stage(v.Stage), Root: p.Repo.Root,
+		Model: llm.Model{
+			Role: llm.Role(v.Base), Name: v.Tag, Provider: llm.Ollama, BaseURL: d.Server, Window: p.Config.Budget.ContextWindow,
+			MaxTokens: p.Config.Models.MaxTokens, Source: "adapter " + v.Name(),
+		},
+		Tree: func(ctx context.Context) (string, func(), error) { return scratchTree(ctx, p) },
+		Measure: func(ctx context.Context, dir string, b *blueprint.Blueprint) (validate.Score, error) {
+			return measureUnit(ctx, a, p, dir, b)
+		},
+		Told: func(s validate.Score) { fmt.Fprintf(a.Stderr, "%s  %s\n", ui.Sanitize(s.Unit), scoreText(s)) },
+	}
+	if o.validator == validate.JSONSchema {
+		err = answersMeet(ctx, trial, examples, o.schema, out)
+	} else {
+		err = trial.Units(ctx, examples, out)
+	}
+	if err != nil {
+		return err
+	}
+	return out.Write(v.ValidationFile())
+}
+
+func answersMeet(ctx context.Context, trial validate.Trial, examples []training.Example, file string, out *validate.Report) error {
+	text, err := os.ReadFile(filepath.Clean(file))
+	if err != nil {
+		return cli.Usage(fmt.Errorf("read the schema: %w", err), "give the path of a JSON schema")
+	}
+	schema, err := validate.NewJSONSchema(text)
+	if err != nil {
+		return cli.Usage(err, "correct the schema")
+	}
+	answers, err := trial.Answers(ctx, examples)
+	if err == nil {
+		out.Score = schema.Validate(answers)
+	}
+	return err
+}
+
+// scratchTree checks out HEAD into a temporary folder. remove deletes it.
+func scratchTree(ctx context.Context, p *cli.Project) (dir string, remove func(), err error) {
+	head, _, err := p.Repo.Head(ctx)
+	if err != nil {
+		return "", nil, err
+	}
+	tmp := filepath.Join(p.Layout.Root, "tmp")
+	if err := os.MkdirAll(tmp, 0o755); err != nil {
+		return "", nil, err
+	}
+	home, err := os.MkdirTemp(tmp, "validate-")
+	if err != nil {
+		return "", nil, err
+	}
+	tree := filepath.Join(home, "tree")
+	remove = func() {
+		_ = p.Repo.RemoveWorkspace(context.WithoutCancel(ctx), tree) // leftovers are deleted with the parent folder
+		_ = os.RemoveAll(home)
+	}
+	if _, err := p.Repo.AddDetached(ctx, tree, head); err != nil {
+		remove()
+		return "", nil, err
+	}
+	return tree, remove, nil
+}
+
+func scoreText(s validate.Score) string {
+	if s.Low == s.High {
+		return fmt.Sprintf("%.3f  %s (from %.2f)", s.Low, s.Verdict, s.Threshold)
+	}
+	return fmt.Sprintf("%.3f to %.3f  %s (from %.2f)", s.Low, s.High, s.Verdict, s.Threshold)
+}
+
+func showValidated(a *cli.App, v validate.Report, asJSONFlag bool) error {
+	if asJSONFlag {
+		if err := cli.AsJSON(a.Stdout, v); err != nil {
+			return err
+		}
+	} else {
+		var table [][]string
+		for _, u := range append(append([]validate.Score{}, v.Units...), v.Score) {
+			for _, m := range u.Measures {
+				value := fmt.Sprintf("%.3f", m.Low)
+				switch {
+				case m.Of == 0:
+					value = "no weight"
+				case !m.Known():
+					value = fmt.Sprintf("%.3f to %.3f", m.Low, m.High)
+				}
+				if len(v.Units) > 0 || len(v.Score.Measures) == 1 {
+					table = append(table, []string{ui.Sanitize(cmp.Or(u.Unit, v.Adapter)), m.Name, value, fmt.Sprint(m.Of), fmt.Sprintf("%.2f", m.Weight), ui.Sanitize(m.Why)})
+				}
+			}
+			if v.Adapter == "" {
+				break // the score is that of the unit
+			}
+		}
+		if err := ui.Table(a.Stdout, []string{"OF", "MEASURE", "VALUE", "COUNT", "WEIGHT", "NOTE"}, table); err != nil {
+			return err
+		}
+		for _, b := range v.Broken {
+			fmt.Fprintf(a.Stderr, "no code: %s\n", ui.Sanitize(b))
+		}
+		fmt.Fprintf(a.Stdout, "%s  %s\n", ui.Sanitize(cmp.Or(v.Adapter, v.Score.Unit)), scoreText(v.Score))
+	}
+	switch v.Score.Verdict {
+	case validate.Fail:
+		return cli.Fail(cli.ExitFailed, errors.New("the score is below the threshold"), "the missing parts are listed above")
+	case validate.Unknown:
+		return cli.Fail(cli.ExitCannotRun, fmt.Errorf("whether it reaches the threshold is unknown%s", whyText(v.Score.Why)), "make sure that what is unknown above can be checked: a linter, ast-grep, held-back units")
+	}
+	return nil
+}
+
+func whyText(why string) string {
+	if why == "" {
+		return ""
+	}
+	return ": " + why
+}
+
+func validateTrouble(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return cli.Fail(cli.ExitInterrupted, errors.New("interrupted; nothing was kept"), "")
+	}
+	return adapterTrouble(ctx, err)
+}

@@ -1,0 +1,138 @@
+package models
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/internal/tokens"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/knowledge/enrich"
+)
+
+type enrichOptions struct {
+	promote bool
+	limit   int
+	trust   string
+	json    bool
+}
+
+// NewEnrichCommand returns the command enrich.
+func NewEnrichCommand(a *cli.App) *cobra.Command {
+	var o enrichOptions
+	cmd := &cobra.Command{
+		Use:   "enrich [REPO]",
+		Short: "Have a model describe each file of the index",
+		Long: `Ask the reasoning model what each file of the index is about: purpose, module, domain, concepts,
+public interface, and what is easy to get wrong. It goes into .runplan/raw.sqlite with the question
+and the answer; with --promote it is copied into the index, where retrieval finds files by it.
+
+A file is asked about once, and again when it has changed or another model is configured. What was
+said stays when the command is interrupted. Everything works without enrichment.
+
+  runplan enrich --limit 20            a first look at twenty files
+  runplan enrich --promote             the rest, and into the index
+  runplan enrich --limit 0 --promote   ask nothing, only copy` +
+			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitLocked, cli.ExitInterrupted),
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, stop := cli.Interruptible(cmd.Context())
+			defer stop()
+			dir := ""
+			if len(args) == 1 {
+				dir = args[0]
+			}
+			if o.limit < 0 && cmd.Flags().Changed("limit") {
+				return cli.Usage(fmt.Errorf("--limit %d is below 0", o.limit), "maximum number of files (0: none; default: all)")
+			}
+			return enrichIndex(ctx, a, dir, o)
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&o.promote, "promote", false, "copy all known descriptions into the index")
+	f.IntVar(&o.limit, "limit", -1, "describe at most this many files (-1: all)")
+	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it without a question")
+	f.BoolVar(&o.json, "json", false, "print a JSON object")
+	return cmd
+}
+
+func enrichIndex(ctx context.Context, a *cli.App, dir string, o enrichOptions) error {
+	a.Dir = dir
+	p, err := a.OpenProject(ctx)
+	if err != nil {
+		return err
+	}
+	if err := a.TrustConfig(p, o.trust); err != nil {
+		return err
+	}
+	r, err := openRetrieval(ctx, a, p, tokens.Budget{})
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	prompts, err := enrich.LoadPrompts(p.Prompts())
+	if err != nil {
+		return cli.Usage(err, "correct the project's prompts, or remove them")
+	}
+	d := enrich.Deps{
+		Base: r.base, Repo: r.repo, Root: p.Repo.Root, Task: cli.NewTaskID(), LLM: r.LLM, Model: r.Router.Model, Margin: p.Config.Models.Margin, Log: r.Journal,
+		Prompts: prompts, Redact: r.Clean, Now: time.Now,
+		Each: func(done, total int, path string) {
+			fmt.Fprintf(a.Stderr, "%d of %d  %s\n", done, total, ui.Sanitize(path))
+		},
+	}
+	res, err := enrich.Files(ctx, d, o.limit)
+	if err != nil {
+		return cli.ModelTrouble(ctx, err)
+	}
+	if o.promote {
+		if res.Promote, err = promote(ctx, a, p, d); err != nil {
+			return err
+		}
+	}
+	if o.json {
+		return cli.AsJSON(a.Stdout, res)
+	}
+	return printEnriched(a, res, o)
+}
+
+// promote copies the enriched knowledge into the index. No other process may be writing to the index.
+func promote(ctx context.Context, a *cli.App, p *cli.Project, d enrich.Deps) (int, error) {
+	db, err := store.OpenCurated(ctx, cli.CuratedFile(p.Repo))
+	if err != nil {
+		return 0, cli.CuratedTrouble(err)
+	}
+	n, err := enrich.Promote(ctx, d, db)
+	if err := errors.Join(err, db.Close()); err != nil {
+		return n, cli.CuratedTrouble(err)
+	}
+	return n, nil
+}
+
+func printEnriched(a *cli.App, res enrich.Result, o enrichOptions) error {
+	rows := [][]string{
+		{"files in the index", fmt.Sprint(res.Files)}, {"asked about", fmt.Sprint(res.Asked)}, {"known already", fmt.Sprint(res.Current)},
+		{"skipped", fmt.Sprint(len(res.Skipped))}, {"left out by the limit", fmt.Sprint(res.Left)}, {"tokens", cli.TokensOf(res.Tokens)},
+	}
+	if o.promote {
+		rows = append(rows, []string{"copied into the index", fmt.Sprint(res.Promote)})
+	}
+	if err := cli.Table(a.Stdout, []string{"enrichment", ">count"}, rows); err != nil {
+		return err
+	}
+	for _, s := range res.Skipped {
+		fmt.Fprintf(a.Stderr, "skipped: %s: %s\n", ui.Sanitize(s.Path), ui.Sanitize(s.Reason))
+	}
+	if res.Refused > 0 {
+		fmt.Fprintf(a.Stderr, "%d name(s) were left out: the files do not define them\n", res.Refused)
+	}
+	if !o.promote && res.Waiting > 0 {
+		fmt.Fprintln(a.Stderr, "retrieval does not use it yet; to copy it into the index: runplan enrich --promote")
+	}
+	return nil
+}

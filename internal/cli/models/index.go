@@ -1,0 +1,361 @@
+// Package models holds the commands index, retrieve and enrich, and opens what a model needs: index, log and sessions.
+package models
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/phrase"
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/knowledge"
+	"github.com/runplan/runplan/patterns"
+	"github.com/runplan/runplan/runner/local"
+)
+
+type indexOptions struct {
+	continueOnError bool
+	json            bool
+	show            string
+}
+
+// NewIndexCommand returns the command index.
+func NewIndexCommand(a *cli.App) *cobra.Command {
+	var o indexOptions
+	cmd := &cobra.Command{
+		Use:   "index [REPO]",
+		Short: "Index the code and the history of a repository",
+		Long: `Learn what stands in a repository: symbols, docstrings, comments, who imports and who calls
+whom, and which files change together. It goes into .runplan/curated.sqlite. No model is asked,
+and the same repository gives the same index.
+
+Go is read by itself; Python, TypeScript and JavaScript need ast-grep, and are counted as
+skipped without it. Only what changed is read again. All becomes visible at once: an index that
+is interrupted, or stops at a file that cannot be parsed, leaves the last one as it was.
+
+  runplan index --continue-on-error     keep what can be parsed of broken files
+  runplan index --show src/app.py       what is known of a file
+  runplan index --show 'parse*'         what is known of symbols` +
+			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitLocked, cli.ExitInterrupted),
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			dir := "."
+			if len(args) == 1 {
+				dir = args[0]
+			}
+			ctx, stop := cli.Interruptible(cmd.Context())
+			defer stop()
+			repo, err := git.OpenReadOnly(ctx, dir, a.Environ)
+			switch {
+			case errors.Is(err, git.ErrNotRepo):
+				return cli.NoRepo(err, "give the path of a git repository; to make one: git init")
+			case err != nil:
+				return err
+			}
+			switch err := cli.NoLinks(local.LayoutOf(repo.Root)); {
+			case err != nil:
+				return err
+			case cmd.Flags().Changed("show"):
+				return showIndex(ctx, a, repo, o)
+			}
+			return index(ctx, a, repo, o)
+		},
+	}
+	cmd.Flags().BoolVar(&o.continueOnError, "continue-on-error", false, "index the parts of broken files that can be parsed")
+	cmd.Flags().StringVar(&o.show, "show", "", "index nothing; print the index entry of a file or symbol (* and ? match)")
+	cmd.Flags().BoolVar(&o.json, "json", false, "print a JSON object")
+	return cmd
+}
+
+func index(ctx context.Context, a *cli.App, repo *git.Repo, o indexOptions) error {
+	program, err := a.AstGrep(ctx)
+	if err != nil && !errors.Is(err, patterns.ErrMissing) {
+		return cli.Fail(cli.ExitCannotRun, err, "")
+	}
+	layout := local.LayoutOf(repo.Root)
+	if err := layout.Make(); err != nil {
+		return cli.Fail(cli.ExitCannotRun, err, "")
+	}
+	db, err := store.OpenCurated(ctx, cli.CuratedFile(repo))
+	if err != nil {
+		return cli.CuratedTrouble(err)
+	}
+	defer db.Close()
+	debug.SetGCPercent(100) // indexing is short and uses the CPU all the time
+	progress := NewIndexProgress(a)
+	began := time.Now()
+	res, err := knowledge.Index(ctx, knowledge.Options{
+		Repo: repo, Store: db, Program: program, ContinueOnError: o.continueOnError, Now: began, Progress: progress.step,
+	})
+	progress.Clear()
+	run := store.IndexRun{Repo: repo.Root, Scanned: res.Scanned, Changed: res.Changed, Duration: time.Since(began), Status: indexStatus(ctx, res, err), At: began}
+	if logErr := logIndex(ctx, layout.Journal(), run); err == nil && logErr != nil {
+		err = logErr
+	}
+	var broken *knowledge.FileError
+	switch {
+	case ctx.Err() != nil:
+		return cli.Fail(cli.ExitInterrupted, errors.New("interrupted"), "the last index was not changed; run the command again")
+	case errors.As(err, &broken):
+		return cli.Fail(cli.ExitFailed, err, "nothing was written; correct the file, or continue without it: runplan index --continue-on-error")
+	case err != nil:
+		return cli.CuratedTrouble(err)
+	case o.json:
+		return cli.AsJSON(a.Stdout, res)
+	}
+	return printIndex(a, res)
+}
+
+func indexStatus(ctx context.Context, res knowledge.Result, err error) string {
+	switch {
+	case ctx.Err() != nil:
+		return "interrupted"
+	case err != nil:
+		return "failed: " + err.Error()
+	case len(res.Errors) == 0:
+		return "ok"
+	}
+	status := fmt.Sprintf("partial: %d file(s) with parse errors", len(res.Errors))
+	for i, e := range res.Errors {
+		if i == 20 {
+			return status + "; …"
+		}
+		status += "; " + e.Error()
+	}
+	return status
+}
+
+func logIndex(ctx context.Context, path string, run store.IndexRun) error {
+	ctx = context.WithoutCancel(ctx)
+	j, err := store.OpenJournal(ctx, path)
+	if err != nil {
+		return err
+	}
+	defer j.Close()
+	return j.AddIndexRun(ctx, run)
+}
+
+// IndexProgress draws one updated line on a terminal, and one line for each stage elsewhere.
+type IndexProgress struct {
+	A     *cli.App
+	Style ui.Style
+	Live  bool
+	stage string
+	Last  time.Time
+}
+
+// NewIndexProgress returns the display of how far indexing is.
+func NewIndexProgress(a *cli.App) *IndexProgress {
+	f := a.StderrFile()
+	t, _ := a.Getenv("TERM")
+	return &IndexProgress{A: a, Style: ui.StyleFor(a.Getenv, f), Live: ui.IsTerminal(f) && t != "dumb"}
+}
+
+func (p *IndexProgress) step(s knowledge.Progress) {
+	words := map[string]string{"read": "reading files", "resolve": "resolving imports", "history": "reading the history"}
+	text := words[s.Stage]
+	switch {
+	case p.Live && (s.Stage != p.stage || time.Since(p.Last) > 100*time.Millisecond):
+		if s.Total > 0 {
+			text += fmt.Sprintf("  %d of %d", s.Done, s.Total)
+		}
+		fmt.Fprintf(p.A.Stderr, "\r%s\x1b[K", p.Style.Tone(ui.Busy, text))
+		p.Last = time.Now()
+	case !p.Live && s.Stage != p.stage:
+		if s.Total > 0 {
+			text += fmt.Sprintf(": %d to look at", s.Total)
+		}
+		fmt.Fprintln(p.A.Stderr, text)
+	}
+	p.stage = s.Stage
+}
+
+// Clear removes the line from the screen.
+func (p *IndexProgress) Clear() {
+	if p.Live {
+		fmt.Fprint(p.A.Stderr, "\r\x1b[K")
+	}
+}
+
+func printIndex(a *cli.App, res knowledge.Result) error {
+	var rows [][]string
+	for _, l := range res.Languages {
+		rows = append(rows, []string{l.Language, fmt.Sprint(l.Files), fmt.Sprint(l.Changed), fmt.Sprint(l.Partial), fmt.Sprint(l.Skipped)})
+	}
+	if err := cli.Table(a.Stdout, []string{"language", ">files", ">read", ">partial", ">skipped"}, rows); err != nil {
+		return err
+	}
+	var counts [][]string
+	for _, t := range res.Tables {
+		counts = append(counts, []string{t.Name, fmt.Sprint(t.Count)})
+	}
+	fmt.Fprintln(a.Stdout)
+	if err := cli.Table(a.Stdout, []string{"table", ">rows"}, counts); err != nil {
+		return err
+	}
+	for _, e := range res.Errors {
+		fmt.Fprintf(a.Stderr, "partial: %s\n", ui.Sanitize(e.Error()))
+	}
+	if res.Note == "" { // else the note covers the whole index
+		for _, s := range res.Skipped {
+			fmt.Fprintf(a.Stderr, "skipped: %s: %s\n", ui.Sanitize(s.Path), ui.Sanitize(s.Reason))
+		}
+	} else {
+		for _, s := range res.Skipped {
+			if s.Reason != patterns.MissingNote {
+				fmt.Fprintf(a.Stderr, "skipped: %s: %s\n", ui.Sanitize(s.Path), ui.Sanitize(s.Reason))
+			}
+		}
+		fmt.Fprintf(a.Stderr, "skipped: %s\n", res.Note)
+	}
+	fmt.Fprintf(a.Stderr, "%d file(s), %d of them read, %d removed, %d in other languages; %d commit(s) read; %s\n",
+		res.Scanned, res.Changed, res.Deleted, res.Other, res.Commits, ui.Duration(time.Duration(res.Millis)*time.Millisecond))
+	return nil
+}
+
+// shown is the output of --show for a symbol.
+type shown struct {
+	store.Symbol
+	Uses   []store.Neighbor `json:"uses"`
+	UsedBy []store.Neighbor `json:"used_by"`
+}
+
+// showIndex prints what the index knows about a file, else about all symbols that match.
+func showIndex(ctx context.Context, a *cli.App, repo *git.Repo, o indexOptions) error {
+	db, err := store.OpenCuratedReader(ctx, cli.CuratedFile(repo))
+	if errors.Is(err, fs.ErrNotExist) {
+		return cli.Usage(fmt.Errorf("%s is not indexed", repo.Root), "run: runplan index")
+	}
+	if err != nil {
+		return cli.CuratedTrouble(err)
+	}
+	defer db.Close()
+	base := knowledge.NewBase(db)
+	id, err := base.Repo(ctx, repo.Root)
+	if err != nil {
+		return err
+	}
+	for _, name := range []string{filepath.ToSlash(filepath.Clean(o.show)), fromHere(repo.Root, o.show)} {
+		f, found, err := base.FileByPath(ctx, id, name)
+		if err != nil {
+			return err
+		}
+		if !found {
+			continue
+		}
+		c, err := base.FileContext(ctx, f.ID)
+		if err != nil {
+			return err
+		}
+		if o.json {
+			return cli.AsJSON(a.Stdout, c)
+		}
+		printFile(a, c)
+		return nil
+	}
+	symbols, err := base.SymbolsByName(ctx, id, o.show)
+	if err != nil {
+		return err
+	}
+	all := []shown{}
+	for _, s := range symbols {
+		x := shown{Symbol: s}
+		if x.Uses, err = base.Neighbors(ctx, s.ID, store.Out); err != nil {
+			return err
+		}
+		if x.UsedBy, err = base.Neighbors(ctx, s.ID, store.In); err != nil {
+			return err
+		}
+		all = append(all, x)
+	}
+	if len(all) == 0 {
+		return cli.Fail(cli.ExitFailed, fmt.Errorf("the index has no file or symbol %q", o.show), "names of symbols may hold * and ?; to learn what is new: runplan index")
+	}
+	if o.json {
+		return cli.AsJSON(a.Stdout, all)
+	}
+	for _, x := range all {
+		printSymbol(a, x)
+	}
+	return nil
+}
+
+// fromHere converts a path relative to the current folder into one relative to the repository.
+func fromHere(root, path string) string {
+	here, err := cli.CurrentFolder()
+	if err != nil {
+		return path
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(here, path)
+	}
+	rel, err := filepath.Rel(root, path)
+	if err != nil {
+		return path
+	}
+	return filepath.ToSlash(rel)
+}
+
+func printSymbol(a *cli.App, x shown) {
+	fmt.Fprintf(a.Stdout, "%s:%d-%d  %s %s\n", ui.Sanitize(x.Path), x.Start, x.End, x.Kind, ui.Sanitize(x.Name))
+	if x.Signature != "" {
+		fmt.Fprintf(a.Stdout, "  %s\n", ui.Sanitize(x.Signature))
+	}
+	for _, part := range []struct {
+		verb string
+		list []store.Neighbor
+	}{{"uses", x.Uses}, {"used by", x.UsedBy}} {
+		for _, n := range part.list {
+			fmt.Fprintf(a.Stdout, "  %s %s  %s:%d  (%s, %.2f)\n", part.verb, ui.Sanitize(n.Name), ui.Sanitize(n.Path), n.Start, n.Reference, n.Confidence)
+		}
+	}
+}
+
+func printFile(a *cli.App, c knowledge.FileContext) {
+	state := c.File.State
+	if c.File.Reason != "" {
+		state += ": " + c.File.Reason
+	}
+	fmt.Fprintf(a.Stdout, "%s  %s, %d bytes, %s\n", ui.Sanitize(c.File.Path), c.File.Language, c.File.Size, ui.Sanitize(state))
+	depth := map[int64]int{}
+	for _, s := range c.Symbols {
+		if s.Parent != 0 {
+			depth[s.ID] = depth[s.Parent] + 1
+		}
+		text := s.Kind + " " + s.Name
+		if s.Signature != "" {
+			text = s.Signature
+		}
+		fmt.Fprintf(a.Stdout, "%6d  %s%s\n", s.Start, strings.Repeat("  ", depth[s.ID]), ui.Cut(ui.Sanitize(text), 100, "…"))
+	}
+	for _, d := range c.Docstrings {
+		if d.Symbol == 0 {
+			fmt.Fprintf(a.Stdout, "doc  %s\n", ui.Cut(ui.Sanitize(d.Content), 100, "…"))
+		}
+	}
+	for _, d := range c.Imports {
+		fmt.Fprintf(a.Stdout, "imports  %s (%s)\n", ui.Sanitize(d.Path), d.Kind)
+	}
+	for _, d := range c.ImportedBy {
+		fmt.Fprintf(a.Stdout, "imported by  %s (%s)\n", ui.Sanitize(d.Path), d.Kind)
+	}
+	for _, x := range c.Rationale {
+		fmt.Fprintf(a.Stdout, "why, line %d  %s\n", x.Line, ui.Cut(ui.Sanitize(x.Content), 100, "…"))
+	}
+	for _, x := range c.CoChanges {
+		fmt.Fprintf(a.Stdout, "changes with  %s (%s)\n", ui.Sanitize(x.Path), phrase.Count(x.Count, "commit"))
+	}
+	for _, x := range c.Commits {
+		fmt.Fprintf(a.Stdout, "commit  %.10s %s  %s\n", x.Hash, x.Time, ui.Cut(ui.Sanitize(x.Message), 80, "…"))
+	}
+}

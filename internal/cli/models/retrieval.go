@@ -1,0 +1,204 @@
+package models
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"time"
+
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/proc"
+	"github.com/runplan/runplan/internal/prompt"
+	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/internal/tokens"
+	"github.com/runplan/runplan/knowledge"
+	"github.com/runplan/runplan/knowledge/retrieve"
+	"github.com/runplan/runplan/llm"
+	"github.com/runplan/runplan/patterns"
+)
+
+// retrieval holds what commands need to ask models about a repository.
+type retrieval struct {
+	Project *cli.Project
+	Router  *llm.Router
+	LLM     llm.Completer
+	Journal *store.Journal
+	curated *store.CuratedReader
+	base    knowledge.Base
+	repo    int64
+	prompts prompt.Set
+	program patterns.Program
+	Redact  *redact.Redactor
+	environ []string
+}
+
+// openRetrieval opens the index, the log and the models of a project. The caller must close it.
+func openRetrieval(ctx context.Context, a *cli.App, p *cli.Project, b tokens.Budget) (*retrieval, error) {
+	r, err := openAsking(ctx, a, p, llm.Coding, b.Window, nil)
+	if err != nil {
+		return nil, err
+	}
+	if r.Journal, err = store.OpenJournal(ctx, p.Layout.Journal()); err != nil {
+		r.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
+// noModel replaces the name of a model if no model was asked.
+const noModel = "none"
+
+// openSearch opens the index and the log of a project, without a model.
+func openSearch(ctx context.Context, a *cli.App, p *cli.Project, _ tokens.Budget) (*retrieval, error) {
+	r := &retrieval{Project: p, Redact: a.Redactor(p), environ: a.Environ}
+	if err := r.openIndex(ctx); err != nil {
+		return nil, err
+	}
+	var err error
+	if r.program, err = a.AstGrep(ctx); err != nil && !errors.Is(err, patterns.ErrMissing) {
+		r.Close()
+		return nil, cli.Fail(cli.ExitCannotRun, err, "")
+	}
+	if r.Journal, err = store.OpenJournal(ctx, p.Layout.Journal()); err != nil {
+		r.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
+// briefPlaces is the highest number of probable files that a brief names.
+const briefPlaces = 8
+
+// Where returns a function that asks the index for the files and lines that a text is probably about. Without an index
+// it returns nothing.
+func Where(a *cli.App, p *cli.Project) func(context.Context, string) ([]string, error) {
+	return func(ctx context.Context, text string) ([]string, error) {
+		r := &retrieval{Project: p, Redact: a.Redactor(p), environ: a.Environ}
+		if err := r.openIndex(ctx); err != nil {
+			return nil, nil // the index is optional; commands that need it report its errors
+		}
+		defer r.Close()
+		places, err := retrieve.Where(ctx, r.deps(nil, nil, nil), retrieve.Request{
+			Text: text, Dir: p.Repo.Root, Stages: retrieve.StageNames(), Budget: tokens.Budget{Window: 1},
+		}, briefPlaces)
+		switch {
+		case errors.Is(err, retrieve.ErrNoIndex):
+			return nil, nil
+		case err != nil:
+			return nil, err
+		}
+		var out []string
+		for _, x := range places {
+			out = append(out, r.Clean(x.Line()))
+		}
+		return out, nil
+	}
+}
+
+// openAsking does what [openRetrieval] does, without a log. A run has its own log.
+func openAsking(ctx context.Context, a *cli.App, p *cli.Project, role llm.Role, window int, reaper *proc.Reaper) (*retrieval, error) {
+	r := &retrieval{Project: p, Redact: a.Redactor(p), environ: a.Environ}
+	if err := r.openIndex(ctx); err != nil {
+		return nil, err
+	}
+	err := openModels(ctx, a, r, role, window, reaper)
+	if err == nil {
+		if r.prompts, err = retrieve.LoadPrompts(p.Prompts()); err != nil {
+			err = cli.Usage(err, "correct the project's prompts, or remove them")
+		}
+	}
+	if err != nil {
+		r.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
+// openIndex opens the index for reading. If it is missing or empty, the error tells the user to build it.
+func (r *retrieval) openIndex(ctx context.Context) error {
+	root := r.Project.Repo.Root
+	none := cli.Usage(fmt.Errorf("%s is not indexed", root), "run: runplan index")
+	db, err := store.OpenCuratedReader(ctx, cli.CuratedFile(r.Project.Repo))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return none
+	case err != nil:
+		return cli.CuratedTrouble(err)
+	}
+	r.curated, r.base = db, knowledge.NewBase(db)
+	if r.repo, err = r.base.Repo(ctx, root); err == nil && r.repo == 0 {
+		err = none
+	}
+	if err != nil {
+		db.Close()
+	}
+	return err
+}
+
+// Indexed reports whether the repository has an index that retrieval can use.
+func Indexed(ctx context.Context, p *cli.Project) bool {
+	r := &retrieval{Project: p}
+	if r.openIndex(ctx) != nil {
+		return false
+	}
+	r.Close()
+	return true
+}
+
+func (r *retrieval) Close() {
+	if r.Journal != nil {
+		r.Journal.Close()
+	}
+	r.curated.Close()
+}
+
+// deps returns the dependencies of a retrieval: c asks the model, s stores progress.
+func (r *retrieval) deps(c llm.Completer, log retrieve.Log, s retrieve.Session) retrieve.Deps {
+	asked := r.Project.Config.Stages
+	var model func(llm.Stage) (llm.Model, error)
+	if r.Router != nil {
+		model = r.Router.Model
+	}
+	return retrieve.Deps{
+		Base: r.base, Repo: r.repo, LLM: c, Model: model, Log: log, Session: s,
+		Limits: retrieve.Limits{Candidates: asked.Files, Symbols: asked.Symbols}, Prompts: r.prompts, Program: r.program,
+		Environ: r.environ, Redact: r.Clean, Now: time.Now,
+	}
+}
+
+// PutAway closes the session of a task. Its contents move to the log.
+func (r *retrieval) PutAway(ctx context.Context, s io.Closer, task string) error {
+	return errors.Join(s.Close(), r.Journal.ArchiveSession(context.WithoutCancel(ctx), r.Project.Layout.Sessions(), task, time.Now()))
+}
+
+// Clean makes foreign text safe to store and show.
+func (r *retrieval) Clean(text string) string { return redact.Clean(r.Redact.String(text)) }
+
+// openModels adds what is needed to ask models: the router over the settings and the active adapters, the client, and
+// ast-grep for files changed since the index was built. window overrides the window of the role; 0 means none.
+func openModels(ctx context.Context, a *cli.App, r *retrieval, role llm.Role, window int, reaper *proc.Reaper) error {
+	p := r.Project
+	o := llm.RouterOptions{Window: cmp.Or(p.Config.Budget.ContextWindow, window)} // also for the other role
+	if window > 0 {
+		o.Windows = map[llm.Role]int{role: window}
+	}
+	o.Adapter = func(s llm.Stage) (string, bool) {
+		found, ok, err := r.curated.AdapterForStage(ctx, string(s))
+		return found.Tag, ok && err == nil
+	}
+	var err error
+	if r.Router, err = llm.NewRouter(p.Config.Models, o); err != nil {
+		return cli.ModelTrouble(ctx, err)
+	}
+	options := llm.OptionsOf(p.Config.Models)
+	options.Environ, options.Redact, options.Reaper, options.Root = a.Environ, r.Redact.String, reaper, p.Repo.Root
+	r.LLM = llm.New(options)
+	if r.program, err = a.AstGrep(ctx); err != nil && !errors.Is(err, patterns.ErrMissing) {
+		return cli.Fail(cli.ExitCannotRun, err, "")
+	}
+	return nil
+}

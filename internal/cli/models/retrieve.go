@@ -1,0 +1,198 @@
+package models
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/internal/tokens"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/knowledge/retrieve"
+	"github.com/runplan/runplan/llm"
+)
+
+type retrieveOptions struct {
+	plan   string
+	stages string
+	trust  string
+	text   bool
+	json   bool
+	alone  bool
+	budget BudgetFlags
+}
+
+// NewRetrieveCommand returns the command retrieve.
+func NewRetrieveCommand(a *cli.App) *cobra.Command {
+	var o retrieveOptions
+	cmd := &cobra.Command{
+		Use:   "retrieve TASK",
+		Short: "Show the context that a model would get for a task",
+		Long: `Pick what a model has to see of a repository to do a task: which files, which symbols of them, and
+how much of each, within the budget of the model that would do it. The index is asked first, then
+the reasoning model judges. Nothing in the repository is changed.
+
+The table goes to standard output, most of it the reason why a piece is there; --text prints what
+the model would get. Every question to a model and every decision is in .runplan/raw.sqlite.
+
+With --no-model the index alone decides: a search over the text of all files, their names, what
+changed together, and the words of earlier commits. It needs no configuration but a budget.
+
+Stages are scope (which files) and precision (which symbols). The budget comes from the two flags,
+or a file, or [budget] of the configuration; there is no default.
+
+  runplan retrieve 'Cart.total is one cent off' --stages scope,precision --context-window 32768 --reserved-tokens 4096
+  runplan retrieve 'Cart.total is one cent off' --no-model --context-window 16000 --reserved-tokens 0 --text
+  runplan retrieve --plan plan.md 'Batch 2: round once'     files of the plan go ahead of all others` +
+			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 || strings.TrimSpace(args[0]) == "" {
+				return cli.Usage(fmt.Errorf("%s needs a task, in quotes", cmd.CommandPath()), "see: %s --help", cmd.CommandPath())
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, stop := cli.Interruptible(cmd.Context())
+			defer stop()
+			return retrieveFor(ctx, a, cmd, args[0], o)
+		},
+	}
+	f := cmd.Flags()
+	a.RepoFlag(f)
+	f.StringVar(&o.plan, "plan", "", "plan whose files come first")
+	AddStages(cmd, &o.stages)
+	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it without a question")
+	f.BoolVar(&o.alone, "no-model", false, "ask no model: show the ranking of the index")
+	f.BoolVar(&o.text, "text", false, "print the context as the model would get it")
+	f.BoolVar(&o.json, "json", false, "print a JSON object")
+	cmd.MarkFlagsMutuallyExclusive("text", "json")
+	cmd.MarkFlagsMutuallyExclusive("no-model", "stages")
+	o.budget.Add(cmd)
+	return cmd
+}
+
+func retrieveFor(ctx context.Context, a *cli.App, cmd *cobra.Command, task string, o retrieveOptions) error {
+	p, err := a.OpenProject(ctx)
+	if err != nil {
+		return err
+	}
+	stages := retrieve.StageNames() // without a model, no stage runs
+	if !o.alone {
+		if err := Unsaid(p, llm.Coding, o.stages, o.budget); err != nil {
+			return err
+		}
+		if stages, err = namedStages(cmp.Or(o.stages, p.Config.Stages.Default)); err != nil {
+			return err
+		}
+	}
+	budget, err := o.budget.Budget(p.Config, llm.Coding)
+	if err != nil {
+		return err
+	}
+	files, err := planFiles(o.plan)
+	if err != nil {
+		return err
+	}
+	if err := a.TrustConfig(p, o.trust); err != nil {
+		return err
+	}
+	open := func(ctx context.Context, p *cli.Project, b tokens.Budget) (*retrieval, error) {
+		return openRetrieval(ctx, a, p, b)
+	}
+	if o.alone {
+		open = func(ctx context.Context, p *cli.Project, arg2 tokens.Budget) (*retrieval, error) {
+			return openSearch(ctx, a, p, arg2)
+		}
+	}
+	r, err := open(ctx, p, budget)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	id, coder := cli.NewTaskID(), noModel
+	if !o.alone {
+		model, err := r.Router.Model(llm.ExecuteCode)
+		if err != nil {
+			return cli.ModelTrouble(ctx, err)
+		}
+		coder = model.Label()
+	}
+	start := store.Task{
+		ID: id, Repo: p.Repo.Root, Mode: store.ModeRetrieve, Model: coder, Window: budget.Window, Reserved: budget.Reserved, Stages: stages, Plan: o.plan, At: time.Now(),
+	}
+	if err := r.Journal.StartTask(ctx, start); err != nil {
+		return err
+	}
+	session, err := r.Session(ctx, id)
+	if err != nil {
+		return err
+	}
+	deps := r.deps(r.LLM, r.Journal, session)
+	deps.Info = func(text string) { fmt.Fprintf(a.Stderr, "note: %s\n", ui.Sanitize(text)) }
+	pkg, err := retrieve.Retrieve(ctx, deps, retrieve.Request{Task: id, Text: task, Dir: p.Repo.Root, Stages: stages, Budget: budget, Files: files})
+	err = errors.Join(err, r.PutAway(ctx, session, id), r.Journal.FinishTask(context.WithoutCancel(ctx), id, store.TaskEnd{Success: err == nil}))
+	if err != nil {
+		return cli.ModelTrouble(ctx, err)
+	}
+	return printPackage(a, pkg, o)
+}
+
+// printPackage prints a package as text for people, as a prompt, or as JSON.
+func printPackage(a *cli.App, pkg retrieve.Package, o retrieveOptions) error {
+	switch {
+	case o.json:
+		return cli.AsJSON(a.Stdout, struct {
+			retrieve.Package
+			Text string `json:"text"`
+		}{pkg, pkg.Text()})
+	case o.text:
+		fmt.Fprint(a.Stdout, pkg.Text())
+		return nil
+	}
+	var rows [][]string
+	for _, x := range pkg.Parts {
+		what := x.Symbol
+		if what == "" {
+			what = "(" + x.Kind + ")"
+		}
+		rows = append(rows, []string{fmt.Sprint(x.Tier), ui.Sanitize(x.Path), ui.Sanitize(what), string(x.Detail), fmt.Sprint(x.Tokens), ui.Sanitize(x.Why)})
+	}
+	if err := cli.Table(a.Stdout, []string{">tier", "file", "symbol", "detail", ">tokens", "why"}, rows); err != nil {
+		return err
+	}
+	for _, d := range pkg.Dropped {
+		fmt.Fprintf(a.Stderr, "left out: %s: %s\n", ui.Sanitize(strings.TrimSuffix(d.Path+" "+d.Symbol, " ")), ui.Sanitize(d.Reason))
+	}
+	fmt.Fprintf(a.Stderr, "%d piece(s) of %d file(s), %d of %d tokens; task %s\n", len(pkg.Parts), len(pkg.Paths()), pkg.Tokens, pkg.Budget, pkg.Task)
+	return nil
+}
+
+// planFiles returns all files that the batches of a plan name, without duplicates.
+func planFiles(path string) ([]string, error) {
+	if path == "" {
+		return nil, nil
+	}
+	plan, _, err := cli.ReadPlan(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := cli.Invalid(path, plan); err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, b := range plan.Batches {
+		for _, f := range slices.Concat(b.Files.Modify, b.Files.Create, b.Files.Test, b.Files.Delete) {
+			if !slices.Contains(out, f) {
+				out = append(out, f)
+			}
+		}
+	}
+	return out, nil
+}

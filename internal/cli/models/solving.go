@@ -1,0 +1,167 @@
+package models
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/agents/solver"
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/proc"
+	"github.com/runplan/runplan/internal/prompt"
+	"github.com/runplan/runplan/internal/tokens"
+	"github.com/runplan/runplan/knowledge/retrieve"
+	"github.com/runplan/runplan/llm"
+)
+
+// Solving holds the resolved parameters for asking a model with repository context.
+type Solving struct {
+	role   llm.Role
+	Budget tokens.Budget
+	Stages []string
+	Loops  int
+}
+
+// SolvingOf combines flags and settings. The budget is the window of the model for stage (BUD-03).
+func SolvingOf(p *cli.Project, o cli.SolveOptions, stage llm.Stage) (Solving, error) {
+	s := Solving{role: llm.RoleOf(stage), Budget: o.Budget}
+	if !p.Config.Models.Configured() {
+		return s, cli.Usage(llm.ErrNoModels, "")
+	}
+	var err error
+	if s.Budget.Window == 0 {
+		if s.Budget, err = configuredBudget(p.Config, s.role); err != nil {
+			return s, err
+		}
+	}
+	s.Budget.Margin = p.Config.Models.Margin
+	if err := s.Budget.Validate(); err != nil {
+		return s, cli.Usage(err, "correct [budget] in .runplan/config.toml")
+	}
+	if s.Stages, err = namedStages(cmp.Or(o.Stages, p.Config.Stages.Default)); err != nil || stage != llm.ExecuteCode {
+		return s, err
+	}
+	loops := cmp.Or(o.Loops.N, p.Config.Solve.MaxRefinementLoops)
+	if loops == nil {
+		return s, cli.Usage(errors.New("solve.max_refinement_loops is not set"),
+			"use --max-refinement-loops, or set it in .runplan/config.toml; 0 means never")
+	}
+	s.Loops = *loops
+	return s, nil
+}
+
+// Need is a required parameter without a default (CFG-05).
+type Need struct {
+	Key, Flag string
+	Said      bool // the parameter has a value
+}
+
+// Unsaid reports all missing parameters at once if more than one is missing (ERR-01). Otherwise a first-time user
+// would need one try for each.
+func Unsaid(p *cli.Project, role llm.Role, stages string, b BudgetFlags, more ...Need) error {
+	c, flags := p.Config, b.cmd.Flags()
+	figures := flags.Changed("context-window") || flags.Changed("reserved-tokens") || flags.Changed("budget-config")
+	window := c.Models.CodingWindow
+	if role == llm.Reasoning {
+		window = c.Models.ReasoningWindow
+	}
+	var list []string
+	for _, x := range append([]Need{
+		{"budget.context_window", "--context-window", figures || cmp.Or(window, c.Budget.ContextWindow) > 0},
+		{"budget.reserved_tokens", "--reserved-tokens", figures || c.Source("budget.reserved_tokens") != "default"},
+		{"stages.default", "--stages", cmp.Or(stages, c.Stages.Default) != ""},
+	}, append(more, Need{"models.coding, models.reasoning", "runplan init", c.Models.Configured()})...) {
+		if !x.Said {
+			list = append(list, fmt.Sprintf("%s (%s)", x.Key, x.Flag))
+		}
+	}
+	if len(list) < 2 {
+		return nil // a single missing parameter is reported where it is used
+	}
+	return cli.Usage(fmt.Errorf("missing: %s", strings.Join(list, ", ")), "use the flags, or set the keys in .runplan/config.toml; they depend on your models, so they have no defaults")
+}
+
+// Attempts returns the number of attempts for a batch: the flag, else the setting. The solver has no default, because
+// each attempt uses model time (SOLVE-06).
+func Attempts(p *cli.Project, flag int, agent string) (int, error) {
+	n := cmp.Or(flag, p.Config.Run.MaxAttempts)
+	if agent == solver.Name {
+		n = cmp.Or(flag, p.Config.Solve.MaxAttempts)
+		if n == 0 {
+			return 0, cli.Usage(errors.New("missing: --max-attempts or solve.max_attempts"), "it has no default, because each attempt takes model time")
+		}
+	}
+	if n < 1 {
+		return 0, cli.Usage(fmt.Errorf("--max-attempts %d: at least 1 is needed", n), "")
+	}
+	return n, nil
+}
+
+// namedStages parses a list of stages and keeps its order. There is no default (C-03).
+func namedStages(text string) ([]string, error) {
+	if strings.TrimSpace(text) == "" {
+		return nil, cli.Usage(errors.New("no stages are named"), "give --stages scope,precision, or set stages.default in .runplan/config.toml")
+	}
+	var out []string
+	for name := range strings.SplitSeq(text, ",") {
+		out = append(out, strings.TrimSpace(name))
+	}
+	if err := retrieve.CheckStages(out); err != nil {
+		return nil, cli.Usage(err, "")
+	}
+	return out, nil
+}
+
+// AddStages adds the flag for the stages.
+func AddStages(cmd *cobra.Command, to *string) {
+	cmd.Flags().StringVar(to, "stages", "", "stages that retrieve context, in order: scope,precision (default stages.default)")
+}
+
+// ModelTools holds what is needed to ask a model.
+type ModelTools struct {
+	*retrieval
+	Solver prompt.Set
+}
+
+// OpenSolving opens the index and the models of a project, and checks that each required model has a name. The caller
+// opens the log.
+func OpenSolving(ctx context.Context, a *cli.App, p *cli.Project, s Solving, reaper *proc.Reaper) (*ModelTools, error) {
+	r, err := openAsking(ctx, a, p, s.role, s.Budget.Window, reaper)
+	if err != nil {
+		return nil, err
+	}
+	t := &ModelTools{retrieval: r}
+	if err := t.fill(ctx, s.role); err != nil {
+		t.Close()
+		return nil, err
+	}
+	return t, nil
+}
+
+func (t *ModelTools) fill(ctx context.Context, role llm.Role) error {
+	needed := []llm.Stage{llm.TaskAnalysis, llm.ExecutePlan}
+	if role == llm.Coding {
+		needed[1] = llm.ExecuteCode
+	}
+	for _, stage := range needed {
+		if _, err := t.Router.Model(stage); err != nil {
+			return cli.ModelTrouble(ctx, err)
+		}
+	}
+	var err error
+	if t.Solver, err = solver.LoadPrompts(t.Project.Prompts()); err != nil {
+		return cli.Usage(err, "correct the project's prompts, or remove them")
+	}
+	return nil
+}
+
+// Finder returns a function that runs find with the completer and the session of its caller.
+func (t *ModelTools) Finder(log retrieve.Log, find func(context.Context, retrieve.Deps, retrieve.Request) (retrieve.Package, error)) solver.Retrieval {
+	return func(ctx context.Context, c llm.Completer, s solver.Session, r retrieve.Request) (retrieve.Package, error) {
+		return find(ctx, t.deps(c, log, s), r)
+	}
+}

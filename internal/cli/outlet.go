@@ -1,0 +1,53 @@
+package cli
+
+import (
+	"context"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// Outlet is one way in which data may leave the machine.
+type Outlet struct {
+	What  string `json:"what"` // agent, models, notification, plugin, remote
+	Name  string `json:"name"`
+	To    string `json:"to"`
+	Data  string `json:"data"`
+	When  string `json:"when"`
+	Local *bool  `json:"local"` // true: data stays on this machine; null: unknown
+}
+
+// RemoteOutlet returns the remote that --land pr pushes to. It selects the remote as runs do.
+func (a *App) RemoteOutlet(ctx context.Context, p *Project) ([]Outlet, error) {
+	list, err := p.Repo.Run(ctx, "remote")
+	if err != nil {
+		return nil, err
+	}
+	names := strings.Fields(list)
+	if len(names) == 0 {
+		return nil, nil
+	}
+	name := names[0]
+	if slices.Contains(names, "origin") {
+		name = "origin"
+	}
+	address, err := p.Repo.Run(ctx, "remote", "get-url", "--push", name)
+	if err != nil {
+		return nil, err
+	}
+	to, local := remoteAddress(strings.TrimSpace(address))
+	return []Outlet{{What: "remote", Name: name, To: a.Redactor(p).String(to), Data: "the run branch, and the text of the pull request", When: `runs that land: run.land = "pr"`, Local: &local}}, nil
+}
+
+// remoteAddress returns a remote's address without user and password, and whether it is a folder of this machine.
+func remoteAddress(address string) (to string, local bool) {
+	if u, err := url.Parse(address); err == nil && u.Scheme != "" && (u.Host != "" || u.Scheme == "file") {
+		u.User = nil
+		return u.String(), u.Scheme == "file"
+	}
+	host, path, scp := strings.Cut(address, ":")
+	if scp && !strings.Contains(host, "/") {
+		return host[strings.LastIndexByte(host, '@')+1:] + ":" + path, false
+	}
+	return address, true
+}

@@ -1,0 +1,74 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/runplan/runplan/internal/ui"
+)
+
+// ExitStatus renders the exit codes at the end of a command's help.
+func ExitStatus(codes ...int) string {
+	var b strings.Builder
+	b.WriteString("\n\nExit status:\n")
+	for _, c := range codes {
+		for _, e := range ExitCodes() {
+			if e.Code != c {
+				continue
+			}
+			if c == ExitInterrupted && !slices.Contains(codes, ExitLimit) {
+				e.Meaning, _, _ = strings.Cut(e.Meaning, ";") // no run to resume
+			}
+			fmt.Fprintf(&b, "  %3d  %s\n", e.Code, e.Meaning)
+		}
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
+// Short shortens a commit id.
+func Short(commit string) string { return commit[:min(len(commit), 10)] }
+
+// ListOf joins the items of a list for a sentence.
+func ListOf(names []string, most int) string {
+	for i := range names {
+		names[i] = ui.Sanitize(names[i])
+	}
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+}
+
+// TokensOf returns a number of tokens as text, or "unknown".
+func TokensOf(n *int64) string {
+	if n == nil {
+		return "unknown"
+	}
+	return TokenText(*n, true)
+}
+
+// TokenText returns a number of tokens as text, or "unknown" if known is false.
+func TokenText(n int64, known bool) string {
+	if !known {
+		return "unknown"
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+// Table prints rows under a header.
+func Table(w io.Writer, header []string, rows [][]string) error { return ui.Table(w, header, rows) }
+
+// AsJSON prints v as indented JSON.
+func AsJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return fmt.Errorf("print JSON: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,66 @@
+package owner
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/control"
+	"github.com/runplan/runplan/trust"
+)
+
+// NewApproveCommand returns the command approve.
+func NewApproveCommand(a *cli.App) *cobra.Command {
+	var deny, asJSONFlag bool
+	var by trust.Signed
+	cmd := &cobra.Command{
+		Use:   "approve [ID]",
+		Short: "Approve what a run waits for, or list what waits",
+		Long: `List what waits for a person, over all runs and all feedback of the repository; or agree to the one that is
+named, or with --deny do not. The id of a run's question may be cut short as long as it is clear.
+
+A batch waits once its gates are green, if the plan says "approve: true" of it, if a checkpoint of the plan follows
+it, or if its review leaves it to a person. What is merged is the very tree that was approved: if the run branch
+has moved meanwhile, the run asks again. A denial is a failure of the batch, and the reason stands in the brief of
+the next attempt.
+
+A run waits before it lands if the final review is below the owner's bar; then the owner signs. So does the plan of
+a feedback that is a large job: approve feedback/ID is self-fix approve ID.
+
+An active run continues by itself; one that has stopped (exit status 3) with runplan resume.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
+		Example: `  runplan approve
+  runplan approve 1f0c2a7b/2
+  runplan approve 1f0c2a7b/2 --deny --reason "the old endpoint has to stay"`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			p, err := a.OpenProject(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if len(args) == 0 {
+				if deny || by != (trust.Signed{}) {
+					return cli.Usage(errors.New("which one?"), "runplan approve lists what waits; name one by its id")
+				}
+				return control.ListWaiting(cmd.Context(), a, p, asJSONFlag)
+			}
+			if err := a.NotAnAgent("an approval"); err != nil {
+				return err
+			}
+			if deny && strings.TrimSpace(by.Reason) == "" {
+				return cli.Usage(errors.New("--deny needs a reason: the next attempt gets it"), "say what must change: --reason TEXT")
+			}
+			if id, ok := strings.CutPrefix(args[0], "feedback/"); ok {
+				return signFeedback(cmd.Context(), a, id, deny, by)
+			}
+			return control.Answer(a, cmd, p, args[0], deny, by)
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&deny, "deny", false, "deny; needs --reason")
+	f.StringVar(&by.Reason, "reason", "", "why")
+	f.StringVar(&by.Name, "signature", "", "the owner's name, if the owner must sign")
+	f.BoolVar(&asJSONFlag, "json", false, "print a JSON array of what waits")
+	return cmd
+}

@@ -1,0 +1,93 @@
+// Package owner holds the commands between runplan and its owner: feedback, self-fix, inbox, trust and approvals.
+package owner
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/feedback"
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/control"
+	"github.com/runplan/runplan/internal/store"
+)
+
+// NewFeedbackCommand returns the command feedback.
+func NewFeedbackCommand(a *cli.App) *cobra.Command {
+	var id, severity, url string
+	var asJSONFlag bool
+	cmd := &cobra.Command{
+		Use:   "feedback TEXT",
+		Short: "Report what is wrong, to have it fixed",
+		Long: `Say what is wrong with this project. It is put into the feedback of this repository, as pending; no model is
+asked, and nothing is changed. runplan self-fix process takes it from there. - reads the text from standard input.
+
+  runplan feedback "Total leaves out the last price" --severity high --on https://github.com/ada/shop/issues/7` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			text := strings.Join(args, " ")
+			if text == "-" {
+				var err error
+				if text, err = readText(a); err != nil {
+					return err
+				}
+			}
+			p, err := a.OpenProject(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if id == "" {
+				id = "fb-" + uuid.NewString()[:8]
+			}
+			w := feedback.Words{ID: id, Body: a.Redactor(p).String(text), Severity: feedback.Severity(severity), URL: url, Source: "cli"}
+			if _, ok := a.Getenv("RUNPLAN_BATCH"); ok {
+				w.Source = "agent"
+			}
+			return enqueue(cmd.Context(), a, p, w, asJSONFlag)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&severity, "severity", "medium", "severity: "+strings.Join(feedback.Severities(), ", "))
+	f.StringVar(&url, "on", "", "URL of the pull request or issue that it is about; the fix is announced there")
+	f.StringVar(&id, "id", "", "id of lower-case letters, digits and dashes (default: generated)")
+	f.BoolVar(&asJSONFlag, "json", false, "print a JSON object")
+	return cmd
+}
+
+// enqueue adds an entry to the feedback of a repository.
+func enqueue(ctx context.Context, a *cli.App, p *cli.Project, w feedback.Words, asJSONFlag bool) error {
+	w.At = time.Now()
+	if err := p.Layout.Make(); err != nil {
+		return cli.Fail(cli.ExitCannotRun, err, "")
+	}
+	s, err := store.OpenFeedback(ctx, p.Layout.Feedback())
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	added, err := feedback.Enqueue(ctx, s, w)
+	if err != nil {
+		return control.FeedbackTrouble(err, cli.ExitUsage)
+	}
+	if asJSONFlag {
+		row, err := s.Get(ctx, w.ID)
+		if err != nil {
+			return err
+		}
+		i, err := feedback.Read(row)
+		if err != nil {
+			return control.FeedbackTrouble(err, cli.ExitCannotRun)
+		}
+		return cli.AsJSON(a.Stdout, control.ShownFeedback(i))
+	}
+	if !added {
+		fmt.Fprintf(a.Stdout, "feedback %s already exists\n", w.ID)
+		return nil
+	}
+	fmt.Fprintf(a.Stdout, "feedback %s is pending. To continue: runplan self-fix process\n", w.ID)
+	return nil
+}

@@ -1,0 +1,356 @@
+package owner
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/control"
+	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/llm"
+	"github.com/runplan/runplan/trust"
+	"github.com/runplan/runplan/trust/intent"
+)
+
+// newSayCommand makes the command ask, note or critical. They differ only in the kind of the item.
+func newSayCommand(a *cli.App, kind, short string) *cobra.Command {
+	return &cobra.Command{
+		Use:   kind + " TEXT",
+		Short: short,
+		Long: short + `. It goes into the inbox of this user, and is acknowledged at once; no model
+is asked. - reads the text from standard input. runplan inbox lists what is there.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			text := strings.Join(args, " ")
+			if text == "-" {
+				var err error
+				if text, err = readText(a); err != nil {
+					return err
+				}
+			}
+			return say(cmd.Context(), a, kind, text)
+		},
+	}
+}
+
+// NewAskCommand returns the command ask.
+func NewAskCommand(a *cli.App) *cobra.Command {
+	return newSayCommand(a, trust.Ask, "Leave a question for runplan or its owner")
+}
+
+// NewNoteCommand returns the command note.
+func NewNoteCommand(a *cli.App) *cobra.Command {
+	return newSayCommand(a, trust.Note, "Leave a note that needs no answer")
+}
+
+// NewCriticalCommand returns the command critical.
+func NewCriticalCommand(a *cli.App) *cobra.Command {
+	return newSayCommand(a, trust.Critical, "Leave a critical message: it is listed first")
+}
+
+// maxText is the highest number of bytes read from standard input. The inbox accepts less and reports it.
+const maxText = 1 << 20
+
+func readText(a *cli.App) (string, error) {
+	text, err := io.ReadAll(io.LimitReader(a.Stdin, maxText))
+	if err != nil {
+		return "", fmt.Errorf("read the text from standard input: %w", err)
+	}
+	return string(text), nil
+}
+
+func say(ctx context.Context, a *cli.App, kind, text string) error {
+	dir, err := a.UserDir()
+	if err != nil {
+		return err
+	}
+	prompts, err := trust.LoadPrompts()
+	if err != nil {
+		return err
+	}
+	root, err := a.RootHere(ctx)
+	if err != nil {
+		return err
+	}
+	channel := "cli"
+	if _, ok := a.Getenv("RUNPLAN_BATCH"); ok {
+		channel = "agent"
+	}
+	box, err := store.OpenInbox(ctx, trust.InboxFile(dir))
+	if err != nil {
+		return a.OfUser(err)
+	}
+	defer box.Close()
+	_, ack, err := trust.Enqueue(ctx, box, prompts, trust.Said{Kind: kind, Body: redact.New(a.Environ).String(text), Channel: channel, Repo: root, At: time.Now()})
+	if refused := (*trust.Error)(nil); errors.As(err, &refused) {
+		return cli.Usage(err, "%s", refused.Do) // not a question of trust: the text is invalid
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Fprint(a.Stdout, ack)
+	return nil
+}
+
+// NewInboxCommand returns the command inbox.
+func NewInboxCommand(a *cli.App) *cobra.Command {
+	var asJSONFlag, all bool
+	cmd := &cobra.Command{
+		Use:   "inbox",
+		Short: "List open messages to runplan",
+		Long: `List what waits in the inbox of this user: what is critical first, then questions, then notes. Items are never
+removed; runplan inbox done ID marks one as done, and --all lists those too.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			items, err := control.InboxItems(cmd.Context(), a, all)
+			if err != nil {
+				return err
+			}
+			if asJSONFlag {
+				return cli.AsJSON(a.Stdout, items)
+			}
+			return showInbox(a, items)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON array")
+	cmd.Flags().BoolVar(&all, "all", false, "include done items")
+	cmd.AddCommand(newInboxShowCommand(a), newInboxDoneCommand(a), newInboxEscalateCommand(a), newInboxProcessCommand(a))
+	return cmd
+}
+
+func showInbox(a *cli.App, items []store.InboxItem) error {
+	if len(items) == 0 {
+		_, err := fmt.Fprintln(a.Stdout, "nothing waits")
+		return err
+	}
+	var rows [][]string
+	for _, i := range items {
+		rows = append(rows, []string{
+			strconv.FormatInt(i.ID, 10), i.Kind, i.At.Local().Format("2006-01-02 15:04"), i.Status, cmp.Or(ui.Sanitize(i.Intent), "-"), control.RepoName(i), ui.Cut(ui.Sanitize(i.Body), cellWidth, "…"),
+		})
+	}
+	return cli.Table(a.Stdout, []string{">id", "kind", "at", "status", "intent", "repository", "text"}, rows)
+}
+
+// itemID parses the number of an item.
+func itemID(arg string) (int64, error) {
+	id, err := strconv.ParseInt(arg, 10, 64)
+	if err != nil || id < 1 {
+		return 0, cli.Usage(fmt.Errorf("%q is not the number of an item", arg), "runplan inbox --all lists them")
+	}
+	return id, nil
+}
+
+// withInbox opens the inbox for writing. It does not create a missing inbox.
+func withInbox(ctx context.Context, a *cli.App, do func(*store.Inbox) error) error {
+	dir, err := a.UserDir()
+	if err != nil {
+		return err
+	}
+	none := cli.Usage(store.ErrNoItem, "runplan inbox --all lists them")
+	if _, err := os.Stat(trust.InboxFile(dir)); errors.Is(err, fs.ErrNotExist) {
+		return none
+	}
+	box, err := store.OpenInbox(ctx, trust.InboxFile(dir))
+	if err != nil {
+		return err
+	}
+	defer box.Close()
+	if err := do(box); errors.Is(err, store.ErrNoItem) {
+		return cli.Usage(err, "runplan inbox --all lists them")
+	} else if err != nil {
+		return err
+	}
+	return nil
+}
+
+func newInboxShowCommand(a *cli.App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "show ID",
+		Short: "Print one item of the inbox",
+		Long:  "Print one item of the inbox: what was said, what it was taken for, and what came of it." + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+		Args:  cli.ExactlyOne("the number of an item"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := itemID(args[0])
+			if err != nil {
+				return err
+			}
+			return withInbox(cmd.Context(), a, func(box *store.Inbox) error {
+				i, err := box.Item(cmd.Context(), id)
+				if err != nil {
+					return err
+				}
+				i = control.ShownItem(i)
+				fmt.Fprintf(a.Stdout, "%s %d, %s, by %s%s: %s\n\n%s\n", i.Kind, i.ID, i.At.Local().Format("2006-01-02 15:04"), ui.Sanitize(i.Channel), inRepo(i.Repo), i.Status, strings.TrimRight(i.Body, "\n"))
+				if i.Intent != "" {
+					fmt.Fprintf(a.Stdout, "\ntaken for %s (%d %%): %s\n", ui.Sanitize(i.Intent), *i.Confidence, i.Reply)
+				}
+				if i.Outcome != "" {
+					fmt.Fprintf(a.Stdout, "\ndone: %s\n", i.Outcome)
+				}
+				return nil
+			})
+		},
+	}
+}
+
+func inRepo(root string) string {
+	if root == "" {
+		return ""
+	}
+	return " in " + ui.Sanitize(root)
+}
+
+func newInboxDoneCommand(a *cli.App) *cobra.Command {
+	var outcome string
+	cmd := &cobra.Command{
+		Use:   "done ID",
+		Short: "Mark an item of the inbox as done",
+		Long:  "Mark an item of the inbox as done. It stays, and runplan inbox --all lists it." + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+		Args:  cli.ExactlyOne("the number of an item"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := itemID(args[0])
+			if err != nil {
+				return err
+			}
+			return withInbox(cmd.Context(), a, func(box *store.Inbox) error {
+				changed, err := box.Finish(cmd.Context(), id, time.Now(), redact.New(a.Environ).String(outcome))
+				switch {
+				case err != nil:
+					return err
+				case !changed:
+					fmt.Fprintf(a.Stdout, "item %d was done already\n", id)
+				default:
+					fmt.Fprintf(a.Stdout, "item %d is done\n", id)
+				}
+				return nil
+			})
+		},
+	}
+	cmd.Flags().StringVar(&outcome, "outcome", "", "the result")
+	return cmd
+}
+
+func newInboxProcessCommand(a *cli.App) *cobra.Command {
+	var given string
+	cmd := &cobra.Command{
+		Use:   "process",
+		Short: "Have a model classify new items and reply to them",
+		Long: `Have a model say what each item that was not read yet wants: one of a fixed list of intents, or free_form where it is
+less than 70 % sure or names none of them. Each intent has a reply. A reply proposes a command and runs nothing: what
+stands in the inbox never changes the tier. Items stay until somebody marks them as done.
+
+It needs [models] in the configuration, and the identity documents that head the question: runplan trust identity.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx, stop := cli.Interruptible(cmd.Context())
+			defer stop()
+			return processInbox(ctx, a, given)
+		},
+	}
+	cmd.Flags().StringVar(&given, "trust-config", "", "digest of the repository's configuration, to trust it without a question")
+	return cmd
+}
+
+func processInbox(ctx context.Context, a *cli.App, given string) error {
+	p, err := a.OpenProject(ctx)
+	if err != nil {
+		return err
+	}
+	c, err := classifier(ctx, a, p, given)
+	if err != nil {
+		return err
+	}
+	contract, err := a.Contract(ctx)
+	if err != nil {
+		return err
+	}
+	items, err := control.InboxItems(ctx, a, false)
+	if err != nil {
+		return err
+	}
+	items = slices.DeleteFunc(items, func(i store.InboxItem) bool { return i.Intent != "" })
+	if len(items) == 0 {
+		fmt.Fprintln(a.Stdout, "nothing new")
+		return nil
+	}
+	if err := p.Layout.Make(); err != nil {
+		return cli.Fail(cli.ExitCannotRun, err, "")
+	}
+	journal, err := store.OpenJournal(ctx, p.Layout.Journal())
+	if err != nil {
+		return err
+	}
+	defer journal.Close()
+	call := &lastCall{Completer: c.LLM}
+	c.LLM = call
+	task, secrets := cli.NewTaskID(), a.Redactor(p)
+	hide := func(text string) string { return redact.Clean(secrets.String(text)) }
+	for _, i := range items {
+		class, err := c.Classify(ctx, i.Body)
+		if kept := call.keep(ctx, journal, task, hide, err); kept != nil {
+			return kept
+		}
+		if err != nil {
+			// Items read so far are stored. The rest waits for the next call.
+			return unreadable(ctx, a, p, i.ID, err)
+		}
+		reply := intent.Reply(class, contract)
+		err = withInbox(ctx, a, func(box *store.Inbox) error {
+			_, err := box.Read(ctx, i.ID, string(class.Intent), class.Confidence, reply)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(a.Stdout, "%s %d: %s (%d %%): %s\n", i.Kind, i.ID, class.Intent, class.Confidence, reply)
+	}
+	return nil
+}
+
+// unreadable explains why an item could not be classified. It shows the beginning of an invalid answer.
+func unreadable(ctx context.Context, a *cli.App, p *cli.Project, id int64, err error) error {
+	err = fmt.Errorf("item %d: %w", id, err)
+	var answer *llm.AnswerError
+	if errors.As(err, &answer) {
+		raw := ui.Cut(ui.Sanitize(a.Redactor(p).String(answer.Raw)), 300, "…")
+		return cli.Fail(cli.ExitFailed, fmt.Errorf("%w; the answer was: %s", err, raw), "the item stays new; a larger model may keep to the format; the item: runplan inbox show %d", id)
+	}
+	return cli.ModelTrouble(ctx, err)
+}
+
+// classifier returns the client that asks a model for intents.
+func classifier(ctx context.Context, a *cli.App, p *cli.Project, given string) (intent.Classifier, error) {
+	none := intent.Classifier{}
+	router, err := p.Models(ctx)
+	if err != nil {
+		return none, cli.ModelTrouble(ctx, err)
+	}
+	model, err := router.Model(llm.Review)
+	if err != nil {
+		return none, cli.ModelTrouble(ctx, err)
+	}
+	docs, err := p.Identity()
+	if err != nil {
+		return none, err
+	}
+	if err := a.TrustConfig(p, given); err != nil {
+		return none, err
+	}
+	o := llm.OptionsOf(p.Config.Models)
+	o.Environ, o.Root, o.Redact = a.Environ, p.Repo.Root, a.Redactor(p).String
+	return intent.Classifier{LLM: llm.New(o), Model: model, Identity: trust.IdentityText(docs)}, nil
+}

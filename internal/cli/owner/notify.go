@@ -1,0 +1,70 @@
+package owner
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/runner/notify"
+)
+
+// NewNotifyCommand returns the command notify.
+func NewNotifyCommand(a *cli.App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "notify",
+		Short: "Send notifications about runs",
+		Long: `Runs tell a program or a web address what happens: that they need somebody, wait for a limit, run out
+of money, failed or are done. [notify] in .runplan/config.toml or in your own file says whom:
+
+  [notify]
+  command = ["notify-send", "runplan"]     # gets one JSON object on standard input
+  webhook = "https://example.org/hook"     # gets the same, posted
+
+docs/notifications.md describes the messages, with examples.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	var given string
+	test := &cobra.Command{
+		Use:   "test",
+		Short: "Send a message to try the hook",
+		Long:  "Send one message of the event test to the hook that is configured, and say what came of it." + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			p, err := a.OpenProject(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if !p.Notifies() {
+				return cli.Usage(errors.New("no notification hook is configured"), "set notify.command or notify.webhook in .runplan/config.toml or in your own file; see docs/notifications.md")
+			}
+			if err := a.TrustConfig(p, given); err != nil {
+				return err
+			}
+			self, err := os.Executable()
+			if err != nil {
+				return cli.Fail(cli.ExitCannotRun, fmt.Errorf("find the runplan executable: %w", err), "")
+			}
+			reaper, err := cli.StartReaper(self)
+			if err != nil {
+				return cli.Fail(cli.ExitCannotRun, fmt.Errorf("start the reaper process: %w", err), "")
+			}
+			defer reaper.Close()
+			hook := a.Hook(p, reaper, func(string) {})
+			if err := hook.Send(notify.Message{Event: notify.Test, At: time.Now().UTC(), Repository: filepath.Base(p.Repo.Root)}); err != nil {
+				return cli.Fail(cli.ExitFailed, fmt.Errorf("the message could not be sent: %s", redact.Clean(hook.Redact(err.Error()))), "")
+			}
+			fmt.Fprintln(a.Stdout, "told")
+			return nil
+		},
+	}
+	test.Flags().StringVar(&given, "trust-config", "", "digest of the repository's configuration, to trust it without a question")
+	cmd.AddCommand(test)
+	return cmd
+}

@@ -1,0 +1,60 @@
+package owner
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/trust"
+)
+
+// errNoTier reports a missing tier argument.
+func errNoTier(cmd *cobra.Command) error {
+	return cli.Usage(errors.New("which tier is not given"), "%s --to-tier N …; runplan trust lists the tiers", cmd.CommandPath())
+}
+
+// NewPromoteCommand returns the command promote.
+func NewPromoteCommand(a *cli.App) *cobra.Command {
+	var p trust.Promotion
+	var to int
+	cmd := &cobra.Command{
+		Use:   "promote --to-tier N --reason TEXT --signature NAME",
+		Short: "Raise what runplan may do without asking",
+		Long: `Raise the tier. The owner signs for it, with the name that runplan trust shows, and says why; any other
+signature is refused and changes nothing. What was decided is in the audit: runplan trust audit.
+
+Tier 4, editing its own prompts and loop, is opt-in: it comes with --to-tier 4, or with --self-edit at tier 5,
+and not along with another tier. At tier 5, --auto-merge sets the confidence of a review from which a change is
+merged without a signature; without it each one needs the owner's word.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
+		Example: `  runplan promote --to-tier 2 --reason "a month of clean runs" --signature ada`,
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !cmd.Flags().Changed("to-tier") {
+				return errNoTier(cmd)
+			}
+			if err := a.NotAnAgent("a promotion"); err != nil {
+				return err
+			}
+			k, err := a.Keeper()
+			if err != nil {
+				return err
+			}
+			p.To = trust.Tier(to)
+			c, err := k.Promote(cmd.Context(), p)
+			if err != nil {
+				return cli.TrustTrouble(err)
+			}
+			fmt.Fprintf(a.Stdout, "%s\n", c.TierText())
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.IntVar(&to, "to-tier", 0, "new tier")
+	f.StringVar(&p.Reason, "reason", "", "why")
+	f.StringVar(&p.Name, "signature", "", "the owner's name")
+	f.BoolVar(&p.SelfEdit, "self-edit", false, "with tier 5: let it edit its own prompts and loop too")
+	f.IntVar(&p.MergeBar, "auto-merge", 0, "with tier 5: confidence in percent from which a review lets merge, 60 to 100")
+	return cmd
+}

@@ -1,0 +1,230 @@
+package owner
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/feedback"
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/control"
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/trust"
+)
+
+// NewSelfFixCommand returns the command self-fix.
+func NewSelfFixCommand(a *cli.App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "self-fix",
+		Short: "Turn feedback into changes with a regression test",
+		Long: `Turn what was said with runplan feedback into changes: triage, localise, plan, approval for large jobs, a run of the
+plan on a branch auto/runplan/ID, a regression test that fails without the fix and passes with it, a review in seven
+passes, a draft change request, and once it is merged the test again. Nothing is merged by itself.
+
+docs/feedback.md tells more.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(
+		newSelfFixProcessCommand(a), newSelfFixListCommand(a), newSelfFixShowCommand(a), newSelfFixApproveCommand(a), newSelfFixDenyCommand(a),
+		newSelfFixRecordCommand(a), newSelfFixCloseCommand(a), newSelfFixToolCommand(a),
+	)
+	return cmd
+}
+
+func newSelfFixProcessCommand(a *cli.App) *cobra.Command {
+	var given, agent string
+	var asJSONFlag, all bool
+	cmd := &cobra.Command{
+		Use:   "process [ID]",
+		Short: "Take one feedback as far as it goes",
+		Long: `Take the worst feedback that continues by itself, and walk it through the stages until it waits for somebody or is at
+its end; with an ID that one. What a stage found is written into its history before anything follows from it, so that
+a process that was killed is followed by one that goes on. Feedback that waits is checked: whether it was approved,
+whether its change was merged.
+
+It acts by itself, so it needs trust: tier 2. It needs [models], the identity documents, and an agent for the fix.` +
+			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitHuman, cli.ExitLimit, cli.ExitCannotRun, cli.ExitLocked, cli.ExitInterrupted),
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGTERM, syscall.SIGHUP)
+			defer stop()
+			id := strings.Join(args, "")
+			if id != "" && all {
+				return cli.Usage(errors.New("--all is for all, and one is named"), "leave one of the two out")
+			}
+			return processFeedback(ctx, a, id, selfFixOptions{trust: given, agent: agent, json: asJSONFlag, all: all})
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&all, "all", false, "go on until nothing continues by itself")
+	f.StringVar(&agent, "agent", "", "agent that carries the fix out (else feedback.agent, run.agent)")
+	f.StringVar(&given, "trust-config", "", "digest of the repository's configuration, to trust it without a question")
+	f.BoolVar(&asJSONFlag, "json", false, "print a JSON object: what became of it")
+	return cmd
+}
+
+// selfFixOptions holds the flags of process.
+type selfFixOptions struct {
+	trust, agent string
+	json, all    bool
+}
+
+func processFeedback(ctx context.Context, a *cli.App, id string, o selfFixOptions) error {
+	p, err := a.OpenProject(ctx)
+	if err != nil {
+		return err
+	}
+	if err := mayFix(ctx, a, p); err != nil {
+		return err
+	}
+	if err := a.TrustConfig(p, o.trust); err != nil {
+		return err
+	}
+	l, err := openLoop(ctx, a, p, o)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	told := map[string]bool{}
+	for {
+		out, err := l.driver.Process(ctx, id)
+		for _, passed := range out.PassedOver {
+			if text := passed.Error(); !told[text] {
+				told[text] = true
+				l.warn("passed over: " + text)
+			}
+		}
+		again := o.all && err == nil && out.Moved
+		if again {
+			continue
+		}
+		if o.json && out.Item.ID != "" {
+			if werr := cli.AsJSON(a.Stdout, control.ShownFeedback(out.Item)); werr != nil {
+				return werr
+			}
+		}
+		if err != nil {
+			if ctx.Err() != nil {
+				return cli.Fail(cli.ExitInterrupted, errors.New("interrupted; what was found is kept"), "continue: runplan self-fix process")
+			}
+			return control.FeedbackTrouble(err, cli.ExitFailed)
+		}
+		return toldOutcome(a, out, o)
+	}
+}
+
+// toldOutcome reports the state of the feedback as text and as exit status.
+func toldOutcome(a *cli.App, out feedback.Outcome, o selfFixOptions) error {
+	if out.Item.ID == "" {
+		if !o.json {
+			fmt.Fprintln(a.Stdout, "nothing to do")
+		}
+		return nil
+	}
+	if !o.json {
+		fmt.Fprintf(a.Stdout, "%s: %s\n", out.Item.ID, out.Item.Status)
+	}
+	switch {
+	case out.Waits.Human:
+		return cli.Fail(cli.ExitHuman, fmt.Errorf("feedback %s waits for %s", out.Item.ID, out.Waits.For), "then continue: runplan self-fix process")
+	case out.Item.Status == feedback.Rejected:
+		last := out.Item.Notes[len(out.Item.Notes)-1]
+		return cli.Fail(cli.ExitFailed, fmt.Errorf("feedback %s is rejected: %s", out.Item.ID, last.Text), "runplan self-fix show %s tells all of it", out.Item.ID)
+	}
+	return nil
+}
+
+// mayFix checks that the owner allows runplan to create branches and drafts without asking.
+func mayFix(ctx context.Context, a *cli.App, p *cli.Project) error {
+	if err := a.NotAnAgent("self-fix"); err != nil {
+		return err
+	}
+	c, err := a.Contract(ctx)
+	if err != nil {
+		return err
+	}
+	for _, action := range []trust.Action{trust.Branch, trust.DraftChange} {
+		if err := c.Check(action, p.Repo.Root); err != nil {
+			return cli.TrustTrouble(err)
+		}
+	}
+	return nil
+}
+
+func newSelfFixListCommand(a *cli.App) *cobra.Command {
+	var asJSONFlag bool
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the feedback of this repository, the worst first",
+		Long:  "List the feedback of this repository and where each stands, the worst first." + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			items, err := control.FeedbackItems(cmd.Context(), a)
+			if err != nil {
+				return err
+			}
+			if asJSONFlag {
+				return cli.AsJSON(a.Stdout, items)
+			}
+			if len(items) == 0 {
+				fmt.Fprintln(a.Stdout, "no feedback")
+				return nil
+			}
+			var rows [][]string
+			for _, i := range items {
+				last := i.Notes[len(i.Notes)-1]
+				rows = append(rows, []string{i.ID, string(i.Severity), string(i.Status), cmp.Or(string(i.Approval), "-"), ui.Cut(ui.Sanitize(i.Body), 40, "…"), ui.Cut(ui.Sanitize(last.Text), cellWidth, "…")})
+			}
+			return cli.Table(a.Stdout, []string{"id", "severity", "status", "approval", "text", "last"}, rows)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON array")
+	return cmd
+}
+
+func newSelfFixShowCommand(a *cli.App) *cobra.Command {
+	var asJSONFlag bool
+	cmd := &cobra.Command{
+		Use:   "show ID",
+		Short: "Print a feedback with its history",
+		Long:  "Print a feedback with all of its words, and what became of it, step by step." + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+		Args:  cli.ExactlyOne("the id of a feedback"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			items, err := control.FeedbackItems(cmd.Context(), a)
+			if err != nil {
+				return err
+			}
+			for _, i := range items {
+				if i.ID != args[0] {
+					continue
+				}
+				if asJSONFlag {
+					return cli.AsJSON(a.Stdout, i)
+				}
+				fmt.Fprintf(a.Stdout, "%s, %s, %s%s\n\n%s\n\n", i.ID, i.Severity, i.Status, onURL(i.URL), strings.TrimRight(i.Body, "\n"))
+				for _, n := range i.Notes {
+					fmt.Fprintf(a.Stdout, "%s  %-11s  %-12s  %s\n", n.At.Local().Format("2006-01-02 15:04:05"), n.To, n.Stage, ui.Sanitize(n.Text))
+				}
+				return nil
+			}
+			return cli.Usage(fmt.Errorf("feedback %s: %w", ui.Sanitize(args[0]), store.ErrNoFeedback), "runplan self-fix list shows all feedback")
+		},
+	}
+	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
+	return cmd
+}
+
+func onURL(url string) string {
+	if url == "" {
+		return ""
+	}
+	return ", on " + ui.Sanitize(url)
+}

@@ -1,0 +1,145 @@
+package owner
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/control"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/ledger"
+	"github.com/runplan/runplan/trust"
+)
+
+// NewStandupCommand returns the command standup.
+func NewStandupCommand(a *cli.App) *cobra.Command {
+	var asJSONFlag bool
+	since := 24 * time.Hour
+	cmd := &cobra.Command{
+		Use:   "standup",
+		Short: "Report what is done, in progress, stuck, or waiting for you",
+		Long: `Print a stand-up report of this repository as markdown: what runs did since then, what is in progress, what is stuck and
+why, what was spent, what waits in the inbox, and the tier of trust. It is made of what the journal says; no model
+is asked. .runplan/prompts/standup.md takes the place of the built-in form.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if since <= 0 {
+				return cli.Usage(errors.New("--since has to lie in the past"), "such as --since 72h")
+			}
+			p, err := a.OpenProject(cmd.Context())
+			if err != nil {
+				return err
+			}
+			prompts, err := p.TrustPrompts()
+			if err != nil {
+				return err
+			}
+			now := time.Now()
+			s, err := standup(cmd.Context(), a, p, now.Add(-since), now)
+			if err != nil {
+				return err
+			}
+			if asJSONFlag {
+				return cli.AsJSON(a.Stdout, s)
+			}
+			text, err := s.Render(prompts)
+			if err != nil {
+				return cli.Usage(err, "correct .runplan/prompts/standup.md, or take it away")
+			}
+			fmt.Fprint(a.Stdout, text)
+			return nil
+		},
+	}
+	cmd.Flags().DurationVar(&since, "since", since, "length of the period to report")
+	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
+	return cmd
+}
+
+func standup(ctx context.Context, a *cli.App, p *cli.Project, from, to time.Time) (trust.Standup, error) {
+	s := trust.Standup{Repository: filepath.Base(p.Repo.Root), From: from, To: to, Done: []string{}, UnderWay: []string{}, Stuck: []string{}, Inbox: []string{}}
+	sums, err := p.Summaries(ctx, runner.Filter{})
+	if err != nil {
+		return s, err
+	}
+	p.LookAlive(sums)
+	var lines []ledger.Line
+	for _, r := range sums {
+		if r.Updated.Before(from) && !r.Status.Live() {
+			continue
+		}
+		addRun(&s, r)
+		var l ledger.Ledger
+		if err := p.EachEvent(ctx, r.Run, func(e runner.Event) error { l.Event(e); return nil }); err != nil {
+			return s, err
+		}
+		for _, line := range l.Lines {
+			if !line.At.Before(from) {
+				lines = append(lines, line)
+			}
+		}
+	}
+	s.Spent = "nothing: no agent was running"
+	if len(lines) > 0 {
+		s.Spent = ledger.Add(lines).String()
+	}
+	waiting, err := control.Waiting(ctx, a, p)
+	if err != nil {
+		return s, err
+	}
+	for _, w := range waiting {
+		if w.Answered == "" {
+			s.Inbox = append(s.Inbox, fmt.Sprintf("%s: %s of %s waits for approval: runplan approve %s", s.Repository, w.What(), ui.Sanitize(w.Plan), w.ID))
+		}
+	}
+	items, err := control.InboxItems(ctx, a, false)
+	if err != nil {
+		return s, err
+	}
+	for _, i := range items {
+		s.Inbox = append(s.Inbox, fmt.Sprintf("%s %d (%s): %s", i.Kind, i.ID, control.RepoName(i), ui.Cut(ui.Sanitize(i.Body), 2*cellWidth, "…")))
+	}
+	k, err := a.Keeper()
+	if err != nil {
+		return s, err
+	}
+	// Report a contract that fails verification here, because the owner reads this report.
+	if c, err := k.Contract(ctx); err != nil {
+		s.Trust = "not believed: " + ui.Sanitize(err.Error())
+	} else {
+		s.Trust = c.TierText()
+	}
+	return s, nil
+}
+
+// addRun adds a run to the report.
+func addRun(s *trust.Standup, r runner.Summary) {
+	merged := 0
+	for _, b := range r.Batches {
+		switch b.State {
+		case "merged":
+			merged++
+		case "failed":
+			s.Stuck = append(s.Stuck, fmt.Sprintf("%s, batch %s %s: %s", ui.Sanitize(r.Plan), ui.Sanitize(b.Number), ui.Sanitize(b.Title), cmp.Or(ui.Sanitize(b.Reason), "failed")))
+		}
+	}
+	line := fmt.Sprintf("%s: %s, %d of %d batches merged", ui.Sanitize(r.Plan), r.Status, merged, len(r.Batches))
+	if r.Reason != "" {
+		line += "; " + ui.Cut(ui.Sanitize(strings.TrimSpace(r.Reason)), 4*cellWidth, "…")
+	}
+	switch {
+	case r.Status.Over():
+		s.Done = append(s.Done, line)
+	case r.Status.Live():
+		s.UnderWay = append(s.UnderWay, line)
+	default:
+		s.Stuck = append(s.Stuck, line)
+	}
+}

@@ -1,0 +1,96 @@
+package owner
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/phrase"
+	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/internal/ui"
+)
+
+// NewAuditCommand returns the command audit.
+func NewAuditCommand(a *cli.App) *cobra.Command {
+	var asJSONFlag, verify bool
+	cmd := &cobra.Command{
+		Use:   "audit",
+		Short: "Show decisions about trust, by whom and why",
+		Long: `Show the audit, oldest entry first: each change of the tier, and each thing that the owner signed for. Entries are
+only ever added, and each carries the digest of the one before it: one that is changed or taken away is noticed
+whenever the audit is read. --verify checks that, and that owner.toml says the same, and shows nothing else.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := cli.AtMostOne(cmd, "json", "verify"); err != nil {
+				return err
+			}
+			k, err := a.Keeper()
+			if err != nil {
+				return err
+			}
+			entries, err := k.Entries(cmd.Context())
+			if verify {
+				c, cerr := k.Contract(cmd.Context())
+				if err = cmp.Or(err, cerr); err != nil {
+					return cli.TrustTrouble(err)
+				}
+				file := "owner.toml agrees"
+				switch {
+				case c.Behind:
+					file = "owner.toml misses the last change"
+				case !c.Owned():
+					file = "there is no owner.toml"
+				}
+				fmt.Fprintf(a.Stdout, "%s, none changed or missing; %s\n", phrase.Count(len(entries), "entry", "entries"), file)
+				return nil
+			}
+			// Show the entries even if the audit fails verification, because they are needed most then.
+			var shown error
+			if asJSONFlag {
+				for i := range entries {
+					entries[i].Reason, entries[i].Subject = redact.Clean(entries[i].Reason), redact.Clean(entries[i].Subject)
+				}
+				if entries == nil {
+					entries = []store.AuditEntry{}
+				}
+				shown = cli.AsJSON(a.Stdout, entries)
+			} else {
+				shown = showAudit(a, entries)
+			}
+			return errors.Join(cli.TrustTrouble(err), shown)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON array")
+	cmd.Flags().BoolVar(&verify, "verify", false, "only verify that no entry was changed or removed")
+	return cmd
+}
+
+// cellWidth is the highest width of a column with foreign text.
+const cellWidth = 60
+
+func showAudit(a *cli.App, entries []store.AuditEntry) error {
+	if len(entries) == 0 {
+		_, err := fmt.Fprintln(a.Stdout, "nothing was decided yet")
+		return err
+	}
+	var rows [][]string
+	for _, e := range entries {
+		tier := "-"
+		if e.ToTier != nil {
+			tier = strconv.Itoa(*e.ToTier)
+			if e.FromTier != nil {
+				tier = strconv.Itoa(*e.FromTier) + " → " + tier
+			}
+		}
+		rows = append(rows, []string{
+			strconv.FormatInt(e.ID, 10), e.At.Local().Format("2006-01-02 15:04"), ui.Sanitize(e.Action), tier,
+			cmp.Or(ui.Cut(ui.Sanitize(e.Signature), cellWidth, "…"), "-"), cmp.Or(ui.Cut(ui.Sanitize(e.Subject), cellWidth, "…"), "-"), ui.Cut(ui.Sanitize(e.Reason), cellWidth, "…"),
+		})
+	}
+	return cli.Table(a.Stdout, []string{">id", "at", "action", "tier", "signed", "of", "reason"}, rows)
+}

@@ -1,0 +1,175 @@
+package owner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/trust"
+)
+
+// NewTrustCommand returns the command trust.
+func NewTrustCommand(a *cli.App) *cobra.Command {
+	var bootstrap, asJSONFlag bool
+	var owner, channel string
+	cmd := &cobra.Command{
+		Use:   "trust",
+		Short: "Show the owner and what runplan may do without asking",
+		Long: `Show the contract: who the owner is, the tier from 0 to 5, what runplan may do by itself at it, and
+what is never automatic. Without an owner it asks who that is. --bootstrap names the owner, at tier 0;
+runplan promote and demote change the tier. All of it lies in $RUNPLAN_HOME: owner.toml for people, and
+audit.sqlite, which is what counts. docs/trust.md tells more.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
+		Example: `  runplan trust --bootstrap --owner ada --channel cli
+  runplan trust
+  runplan trust check merge`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			k, err := a.Keeper()
+			if err != nil {
+				return err
+			}
+			switch given := owner != "" || channel != ""; {
+			case given && !bootstrap:
+				return cli.Usage(errors.New("--owner and --channel go with --bootstrap"), "runplan trust --bootstrap --owner NAME --channel WHERE")
+			case bootstrap && (owner == "" || channel == ""):
+				return cli.Usage(errors.New("--bootstrap needs --owner and --channel"), "runplan trust --bootstrap --owner NAME --channel WHERE")
+			case bootstrap:
+				if err := recordOwner(cmd.Context(), a, k, owner, channel); err != nil {
+					return err
+				}
+			}
+			return showContract(cmd.Context(), a, k, asJSONFlag)
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&bootstrap, "bootstrap", false, "name the owner, at tier 0")
+	f.StringVar(&owner, "owner", "", "with --bootstrap: who signs")
+	f.StringVar(&channel, "channel", "", "with --bootstrap: how the owner is reached, such as cli")
+	f.BoolVar(&asJSONFlag, "json", false, "print a JSON object")
+	cmd.AddCommand(newTrustConfigCommand(a), newTrustCheckCommand(a), NewAuditCommand(a), newIdentityCommand(a))
+	return cmd
+}
+
+func recordOwner(ctx context.Context, a *cli.App, k trust.Keeper, owner, channel string) error {
+	if err := a.NotAnAgent("naming the owner"); err != nil {
+		return err
+	}
+	made, err := k.Bootstrap(ctx, owner, channel)
+	if err == nil && !made {
+		fmt.Fprintln(a.Stderr, "this is already the case; nothing was changed")
+	}
+	return cli.TrustTrouble(err)
+}
+
+// contractJSON is the output of runplan trust --json.
+type contractJSON struct {
+	trust.Contract
+	Allowed []trust.Rule     `json:"allowed"`
+	Refused []trust.Rule     `json:"refused"`
+	Gates   []trust.GateRule `json:"gates"`
+}
+
+func showContract(ctx context.Context, a *cli.App, k trust.Keeper, asJSONFlag bool) error {
+	c, err := k.Contract(ctx)
+	if err != nil {
+		return cli.TrustTrouble(err)
+	}
+	if asJSONFlag {
+		out := contractJSON{Contract: c, Gates: trust.Gates()}
+		out.Allowed, out.Refused = c.Split()
+		return cli.AsJSON(a.Stdout, out)
+	}
+	prompts, err := trust.LoadPrompts()
+	if err != nil {
+		return err
+	}
+	text, err := c.Text(prompts)
+	if err == nil {
+		fmt.Fprint(a.Stdout, text)
+	}
+	return err
+}
+
+func newTrustCheckCommand(a *cli.App) *cobra.Command {
+	confidence := -1
+	cmd := &cobra.Command{
+		Use:   "check ACTION",
+		Short: "Report whether runplan may take an action by itself",
+		Long: `Tell whether the contract lets runplan take an action by itself, in the repository around the current
+folder. Where it does not, it says what would change that. The actions are those that runplan trust lists.
+
+The action merge also needs the bar that the owner set, and the confidence of the review (--confidence): without
+both a merge is refused.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
+		Args: cli.ExactlyOne("the action"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			action, err := trust.ParseAction(args[0])
+			if err != nil {
+				return cli.Usage(err, "runplan trust tells what they mean")
+			}
+			if cmd.Flags().Changed("confidence") && action != trust.Merge {
+				return cli.Usage(errors.New("--confidence goes with merge"), "see: runplan trust check --help")
+			}
+			c, err := a.Contract(cmd.Context())
+			if err != nil {
+				return err
+			}
+			root, err := a.RootHere(cmd.Context())
+			if err != nil {
+				return err
+			}
+			switch {
+			case action != trust.Merge:
+				err = c.Check(action, root)
+			case cmd.Flags().Changed("confidence"):
+				err = c.AutoMerge(root, &confidence)
+			default:
+				err = c.AutoMerge(root, nil)
+			}
+			if err == nil {
+				fmt.Fprintf(a.Stdout, "%s: allowed at tier %d\n", action, c.TierIn(root))
+			}
+			return cli.TrustTrouble(err)
+		},
+	}
+	for _, r := range trust.Table() {
+		cmd.ValidArgs = append(cmd.ValidArgs, string(r.Action))
+	}
+	cmd.Flags().IntVar(&confidence, "confidence", -1, "confidence of the review, in percent")
+	return cmd
+}
+
+func newIdentityCommand(a *cli.App) *cobra.Command {
+	var asJSONFlag bool
+	cmd := &cobra.Command{
+		Use:   "identity",
+		Short: "Print what heads a prompt: who this is, how it is built, how the project is built",
+		Long: `Print the identity documents in their order: RUNPLAN.md, ARCHITECTURE.md, PROJECT_MAP.md. The first two
+are built in; .runplan/prompts/identity/ may have others in their place, and has to have the third: how this
+project is built. A missing document is an error.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage),
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			p, err := a.OpenProject(cmd.Context())
+			if err != nil {
+				return err
+			}
+			docs, err := p.Identity()
+			if err != nil {
+				return err
+			}
+			for i := range docs {
+				docs[i].Text = redact.Clean(docs[i].Text)
+			}
+			if asJSONFlag {
+				return cli.AsJSON(a.Stdout, docs)
+			}
+			fmt.Fprint(a.Stdout, trust.IdentityText(docs))
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON array")
+	return cmd
+}

@@ -1,0 +1,367 @@
+package plans
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/gates/suite"
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/judge"
+	"github.com/runplan/runplan/internal/cli/models"
+	"github.com/runplan/runplan/internal/cli/prepare"
+	"github.com/runplan/runplan/internal/proc"
+	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/planparse"
+	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/briefing"
+	"github.com/runplan/runplan/runner/failures"
+	"github.com/runplan/runplan/runner/local"
+)
+
+// contextOptions are the flags of context.
+type contextOptions struct {
+	json bool
+	base string
+}
+
+// NewContextCommand returns the command context.
+func NewContextCommand(a *cli.App) *cobra.Command {
+	var o contextOptions
+	cmd := &cobra.Command{
+		Use:   "context PLAN.md BATCH",
+		Short: "Show the context that the agent of a batch would get now",
+		Long: `Show the context block of a batch's brief, as a run would write it now, and what became of its
+parts: what was trimmed to keep to the budget, and why. Nothing is run and nothing is changed.
+
+Files are read from the commit that the batch would start from, never from your checkout: the
+tip of the run branch while a run of the plan is not finished, else the commit that is checked
+out. What is known of earlier batches comes from the journal; failure-patterns.json and
+progress.txt are those under .runplan. What there is already is found by a search for the names and
+words of the batch. Without ast-grep the style of Go code only is told.
+
+The block goes to standard output, the table to standard error. [context] in the configuration
+has the figures: tokens, ref_lines, ref_lines_least, commits, progress_lines, similarity.` +
+			cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 2 {
+				return cli.Usage(fmt.Errorf("%s needs the path of a plan and the number of a batch", cmd.CommandPath()), "see: %s --help", cmd.CommandPath())
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return showContext(cmd.Context(), a, args[0], args[1], o)
+		},
+		ValidArgsFunction: cli.CompletePlan,
+	}
+	f := cmd.Flags()
+	f.BoolVar(&o.json, "json", false, "print a JSON object with the whole brief")
+	f.StringVar(&o.base, "base", "", "commit or branch to start the batch from")
+	return cmd
+}
+
+// contextResult is the output of context --json.
+type contextResult struct {
+	Batch string `json:"batch"`
+	Base  string `json:"base"`
+	Run   string `json:"run,omitempty"` // the unfinished run that has the batch
+	briefing.Composed
+}
+
+func showContext(ctx context.Context, a *cli.App, path, batch string, o contextOptions) error {
+	plan, _, err := cli.ReadPlan(path)
+	if err != nil {
+		return err
+	}
+	if err := cli.Invalid(path, plan); err != nil {
+		return err
+	}
+	b, err := batchOf(path, plan, batch)
+	if err != nil {
+		return err
+	}
+	p, err := a.OpenProject(ctx)
+	if err != nil {
+		return err
+	}
+	h, err := pastOf(ctx, p, path)
+	if err != nil {
+		return err
+	}
+	base, err := baseOf(ctx, p, h, o.base)
+	if err != nil {
+		return err
+	}
+	name, err := p.PlanPath(path)
+	if err != nil {
+		return err
+	}
+	s := briefing.Sources{
+		Input: h.input(p.Layout, plan, b, filepath.Base(path)), Repo: p.Repo, Commit: base, Plan: name, From: h.sum.Base, Run: h.sum.Run, Progress: p.Layout.Progress(),
+		Failures: failureStore(p, func(text string) { fmt.Fprintf(a.Stderr, "warning: %s\n", ui.Sanitize(text)) }),
+	}
+	s.Where = models.Where(a, p)
+	s.Limits, s.Protected = prepare.ContextLimits(p.Config.Context), p.Config.Gates.Protected
+	if err := lookAtTree(ctx, a, p, base, &s.Input); err != nil {
+		return err
+	}
+	in, err := briefing.Gather(ctx, s)
+	if err != nil {
+		return cli.Fail(cli.ExitCannotRun, err, "")
+	}
+	c := briefing.Compose(in)
+	if o.json {
+		return cli.AsJSON(a.Stdout, contextResult{b.Key, base, h.sum.Run, c})
+	}
+	if _, err := fmt.Fprint(a.Stdout, c.Block); err != nil {
+		return err
+	}
+	return showParts(a, c, base, h)
+}
+
+// showParts prints which parts are in the brief and which were left out.
+func showParts(a *cli.App, c briefing.Composed, base string, h past) error {
+	if c.Budget == 0 {
+		fmt.Fprintln(a.Stderr, "no context block: [context] tokens is 0")
+		return nil
+	}
+	var rows [][]string
+	for _, p := range c.Parts {
+		what := "kept"
+		switch {
+		case !p.Kept:
+			what = "dropped: " + p.Trimmed
+		case p.Trimmed != "":
+			what = "kept; " + p.Trimmed
+		}
+		rows = append(rows, []string{ui.Cut(ui.Sanitize(p.Name), 60, "…"), fmt.Sprint(p.Chars), fmt.Sprint(p.Tokens), what})
+	}
+	fmt.Fprintln(a.Stderr)
+	if err := cli.Table(a.Stderr, []string{"part", "characters", "tokens", ""}, rows); err != nil {
+		return err
+	}
+	run := "no run of this plan is active"
+	if h.sum.Run != "" {
+		run = "run " + h.sum.Run[:min(8, len(h.sum.Run))]
+	}
+	fmt.Fprintf(a.Stderr, "%d of %d tokens; at commit %s, %s\n", c.Tokens, c.Budget, base[:min(10, len(base))], run)
+	if c.Over {
+		fmt.Fprintln(a.Stderr, "over budget: the rest is never trimmed; raise [context] tokens, or name fewer files")
+	}
+	return nil
+}
+
+// batchOf finds a batch by its key, or by its number if the number is unique.
+func batchOf(path string, plan *planparse.Plan, name string) (*planparse.Batch, error) {
+	if b, ok := plan.Batch(name); ok {
+		return b, nil
+	}
+	var found []*planparse.Batch
+	var known []string
+	number := strings.TrimPrefix(strings.TrimPrefix(name, "B"), "b") // flags and tables use this form
+	for i := range plan.Batches {
+		b := &plan.Batches[i]
+		if strings.EqualFold(b.Number, name) || strings.EqualFold(b.Number, number) {
+			found = append(found, b)
+		}
+		known = append(known, strings.TrimSpace(b.Key+" "+ui.Cut(ui.Sanitize(b.Title), 40, "…")))
+	}
+	if len(found) == 1 {
+		return found[0], nil
+	}
+	return nil, cli.Usage(fmt.Errorf("%s has no batch %s", path, ui.Sanitize(name)), "%s", "its batches: "+strings.Join(known, ", "))
+}
+
+// past holds what the journal says about the unfinished run of a plan. It is empty without such a run.
+type past struct {
+	sum    runner.Summary
+	failed map[string]runner.Event     // the last failed attempt, by batch
+	tests  map[string]*gates.TestCount // last test counts of the gates, by batch
+	ended  []string                    // keys of batches, in the order in which they ended
+	before *gates.TestCount            // test counts of the last merged batch
+}
+
+// pastOf reads the newest run of a plan, if it is not finished.
+func pastOf(ctx context.Context, p *cli.Project, path string) (past, error) {
+	h := past{failed: map[string]runner.Event{}, tests: map[string]*gates.TestCount{}}
+	name, err := p.PlanPath(path)
+	if err != nil {
+		return h, err
+	}
+	sums, err := p.Summaries(ctx, runner.Filter{})
+	if err != nil {
+		return h, err
+	}
+	p.LookAlive(sums)
+	i := slices.IndexFunc(sums, func(s runner.Summary) bool { return s.Plan == name })
+	if i < 0 || sums[i].Status.Over() {
+		return h, nil
+	}
+	h.sum = sums[i]
+	j, err := p.OpenJournal(ctx)
+	if err != nil {
+		return h, err
+	}
+	defer j.Close()
+	for ev, err := range local.Events(ctx, j, h.sum.Run, 0) {
+		if err != nil {
+			return h, err
+		}
+		h.add(ev)
+	}
+	return h, nil
+}
+
+// add folds in an event. Events must come in the order of the journal.
+func (h *past) add(ev runner.Event) {
+	switch ev.Kind {
+	case runner.Executed, runner.Gated, runner.Tried, runner.Committed:
+		if ev.Outcome != runner.OutcomeOK && len(ev.Reports) > 0 {
+			h.failed[ev.Batch] = ev
+		}
+		if ev.Kind == runner.Gated && ev.Outcome == runner.OutcomeOK {
+			h.tests[ev.Batch] = ev.Tests
+		}
+	case runner.Merged:
+		if ev.Outcome == runner.OutcomeOK && h.tests[ev.Batch] != nil {
+			h.before = h.tests[ev.Batch]
+		}
+	case runner.Reopened:
+		h.ended = slices.DeleteFunc(h.ended, func(k string) bool { return k == ev.Batch })
+	case runner.BatchPassed, runner.BatchFailed:
+		h.ended = append(slices.DeleteFunc(h.ended, func(k string) bool { return k == ev.Batch }), ev.Batch)
+	}
+}
+
+// digestBytes is the highest size of the failure digest in a brief, in bytes. Runs use the same bound.
+const digestBytes = 6 << 10
+
+// input returns the briefing input for the next attempt at a batch.
+func (h past) input(l local.Layout, plan *planparse.Plan, b *planparse.Batch, file string) briefing.Input {
+	in := briefing.Input{PlanTitle: cmp.Or(redact.Clean(plan.Title), file), Preamble: plan.Preamble, Batch: *b, Attempt: 1, Before: h.before}
+	for _, key := range h.ended {
+		i := slices.IndexFunc(h.sum.Batches, func(s runner.BatchSummary) bool { return s.Key == key })
+		if i >= 0 && key != b.Key {
+			in.Earlier = append(in.Earlier, local.EarlierOf(h.sum.Batches[i]))
+		}
+	}
+	for _, s := range h.sum.Batches {
+		switch runner.Status(s.State) {
+		case runner.Waiting, runner.Passed, runner.Skipped, runner.Failed:
+			continue
+		}
+		if other, ok := plan.Batch(s.Key); ok && s.Key != b.Key && h.sum.Status.Live() {
+			in.AtWork = append(in.AtWork, briefing.OtherOf(other))
+		}
+	}
+	if ev, ok := h.failed[b.Key]; ok && !slices.ContainsFunc(h.sum.Batches, func(s runner.BatchSummary) bool { return s.Key == b.Key && s.State == string(runner.Passed) }) {
+		in.Attempt, in.Digest = ev.Attempt+1, gates.Digest(gates.Verdict{Reports: ev.Reports}, digestBytes)
+		patch := filepath.Join(l.Attempt(h.sum.Run, b.Key, ev.Attempt), "changes.patch")
+		if _, err := os.Stat(patch); err == nil {
+			in.Patch = patch
+		}
+	}
+	return in
+}
+
+// baseOf returns the commit that a batch would start from now.
+func baseOf(ctx context.Context, p *cli.Project, h past, given string) (string, error) {
+	if given != "" {
+		if strings.HasPrefix(given, "-") {
+			return "", cli.Usage(fmt.Errorf("%q is not a commit", ui.Sanitize(given)), "")
+		}
+		commit, err := p.Repo.Resolve(ctx, given)
+		if err != nil || commit == "" {
+			return "", cli.Usage(fmt.Errorf("commit or branch %q not found", ui.Sanitize(given)), "")
+		}
+		return commit, nil
+	}
+	if h.sum.Run != "" {
+		tip, err := p.Repo.Resolve(ctx, "refs/heads/"+h.sum.Branch)
+		if err != nil {
+			return "", cli.Fail(cli.ExitCannotRun, err, "")
+		}
+		return cmp.Or(tip, h.sum.Commit), nil
+	}
+	head, _, err := p.Repo.Head(ctx)
+	if err != nil {
+		return "", cli.Usage(err, "make a first commit: git add -A && git commit -m start")
+	}
+	return head, nil
+}
+
+// lookAtTree finds the gates and the code style at a commit. If the checkout differs from that commit, it reads the
+// commit from a temporary folder, so that uncommitted changes have no effect.
+func lookAtTree(ctx context.Context, a *cli.App, p *cli.Project, base string, in *briefing.Input) error {
+	dir, done, err := treeAt(ctx, p, base)
+	if err != nil {
+		return err
+	}
+	defer done()
+	self, err := os.Executable()
+	if err != nil {
+		return cli.Fail(cli.ExitCannotRun, fmt.Errorf("find the runplan executable: %w", err), "")
+	}
+	settings, closeGates, err := judge.GateSuite(ctx, a, p, self, false, nil, func(string) bool { return false })
+	if err != nil {
+		return err
+	}
+	defer closeGates()
+	for _, g := range suite.All(dir, settings) {
+		in.Gates = append(in.Gates, g.Info())
+	}
+	style, note, err := prepare.StyleOf(ctx, a, dir)
+	if err != nil {
+		return cli.Fail(cli.ExitCannotRun, err, "")
+	}
+	if note != "" {
+		fmt.Fprintf(a.Stderr, "skipped: %s\n", ui.Sanitize(note))
+	}
+	in.Style = style
+	return nil
+}
+
+// failureStore returns the store of failures of earlier runs.
+func failureStore(p *cli.Project, note func(string)) *failures.Store {
+	return failures.Open(filepath.Join(p.Layout.Root, "logs", failures.FileName), note)
+}
+
+// treeAt returns a folder with the files of a commit.
+func treeAt(ctx context.Context, p *cli.Project, commit string) (dir string, done func(), err error) {
+	cannot := func(err error) (string, func(), error) {
+		return "", nil, cli.Fail(cli.ExitCannotRun, fmt.Errorf("write the files of %s to inspect them: %w", commit[:min(10, len(commit))], err), "")
+	}
+	head, _, _ := p.Repo.Head(ctx) // "" before the first commit
+	changed, untracked, err := p.Repo.Dirty(ctx)
+	if err != nil {
+		return cannot(err)
+	}
+	if head == commit && len(changed)+len(untracked) == 0 {
+		return p.Repo.Root, func() {}, nil
+	}
+	temp, err := os.MkdirTemp("", "runplan-context-")
+	if err != nil {
+		return cannot(err)
+	}
+	dir = filepath.Join(temp, "tree")
+	env := append(slices.Clip(p.Repo.Env()), "GIT_INDEX_FILE="+filepath.Join(temp, "index"))
+	for _, args := range [][]string{{"read-tree", commit}, {"checkout-index", "--all", "--quiet", "--prefix=" + filepath.ToSlash(dir) + "/"}} {
+		if _, err := proc.Output(ctx, proc.Cmd{Args: append([]string{"git"}, args...), Dir: p.Repo.Root, Env: env}); err != nil {
+			os.RemoveAll(temp)
+			return cannot(err)
+		}
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil { // the commit may have no files
+		os.RemoveAll(temp)
+		return cannot(err)
+	}
+	return dir, func() { os.RemoveAll(temp) }, nil
+}

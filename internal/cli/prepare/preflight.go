@@ -1,0 +1,122 @@
+package prepare
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/proc"
+	"github.com/runplan/runplan/runner"
+)
+
+// Preflight checks git, the checkout and the disk before the run costs anything (ERR-07).
+func Preflight(ctx context.Context, a *cli.App, p *cli.Project, plan string, info runner.Info, o RunOptions) error {
+	if err := p.Repo.Ident(ctx); err != nil {
+		return cli.Usage(err, "set it: git config user.name \"Your Name\" && git config user.email you@example.org")
+	}
+	if err := largeFiles(ctx, a, p, o.JSON); err != nil {
+		return err
+	}
+	name, err := p.PlanPath(plan)
+	if err != nil {
+		return err
+	}
+	changed, untracked, err := p.Repo.Dirty(ctx)
+	if err != nil {
+		return err
+	}
+	changed = without(changed, name)
+	if len(changed) > 0 && !o.AllowDirty {
+		return cli.Usage(fmt.Errorf("the checkout has changes that the run would not see: %s", cli.ListOf(changed, 5)),
+			"commit or stash them, or run without them: --allow-dirty")
+	}
+	if err := canLand(ctx, p, info); err != nil {
+		return err
+	}
+	if len(changed) > 0 && info.Land == "ff" && !o.JSON {
+		fmt.Fprintf(a.Stderr, "commit or stash what you changed before the run ends: it lands on %s only if the checkout has no changes\n", info.BaseBranch)
+	}
+	if info.Land == "pr" {
+		if err := canOpenRequest(ctx, a, p, o.JSON); err != nil {
+			return err
+		}
+	}
+	if n := len(without(untracked, name)); n > 0 && !o.JSON {
+		fmt.Fprintf(a.Stderr, "%d untracked file(s) are not part of the run\n", n)
+	}
+	free, err := FreeMiB(p.Repo.Root)
+	if err != nil {
+		return cli.Fail(cli.ExitCannotRun, fmt.Errorf("read the free space of %s: %w", p.Repo.Root, err), "")
+	}
+	if least := p.Config.Run.MinFreeMB; free < uint64(least) {
+		return cli.Fail(cli.ExitCannotRun, fmt.Errorf("only %d MiB are free under %s; a run needs %d", free, p.Repo.Root, least),
+			"free some space (runplan gc removes what old runs left), or lower run.min_free_mb")
+	}
+	return a.Signing(ctx, p)
+}
+
+// canLand rejects a way of landing that cannot work. After the run, the same error would look like a failure of the
+// work, and resume could not fix it.
+func canLand(ctx context.Context, p *cli.Project, info runner.Info) error {
+	switch info.Land {
+	case "ff":
+		if info.BaseBranch == "" {
+			return cli.Usage(errors.New("no branch is checked out (detached HEAD), so there is no branch to fast-forward"),
+				"check out the target branch, or leave the work on the run branch: --land branch")
+		}
+	case "pr":
+		remotes, err := p.Repo.Run(ctx, "remote")
+		if err != nil {
+			return err
+		}
+		if strings.TrimSpace(remotes) == "" {
+			return cli.Usage(errors.New("the repository has no remote, so a pull request cannot be opened"),
+				"add one: git remote add origin URL; or leave the work on the run branch: --land branch")
+		}
+	}
+	return nil
+}
+
+// canOpenRequest asks the remote and gh for what landing by pull request needs at the end: a remote that can be
+// reached, the right to push, and a signed-in gh. Without this a run would fail after all its work was paid for.
+func canOpenRequest(ctx context.Context, a *cli.App, p *cli.Project, quiet bool) error {
+	to, err := p.Repo.PushRemote(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err := p.Repo.Run(ctx, "push", "--dry-run", "--quiet", "--no-verify", to, "HEAD:refs/heads/runplan/preflight"); err != nil {
+		return cli.Fail(cli.ExitCannotRun, fmt.Errorf("--land pr needs a remote to push to, and %s refuses: %w", to, err),
+			"check the remote and your permissions: git push --dry-run %s; or leave the work on the run branch: --land branch", to)
+	}
+	if _, err := a.OnPath("gh"); err != nil {
+		if !quiet {
+			fmt.Fprintln(a.Stderr, "gh is not installed, so the branch is pushed and the pull request is left to you")
+		}
+		return nil
+	}
+	if _, err := proc.Output(ctx, proc.Cmd{Args: []string{"gh", "auth", "status"}, Dir: p.Repo.Root, Env: p.Repo.Env()}); err != nil {
+		return cli.Fail(cli.ExitCannotRun, fmt.Errorf("--land pr needs gh to be signed in: %w", err),
+			"sign in: gh auth login; or leave the work on the run branch: --land branch")
+	}
+	return nil
+}
+
+func without(paths []string, name string) []string {
+	var out []string
+	for _, p := range paths {
+		if p != name && p != ".runplan/" && !strings.HasPrefix(p, ".runplan/") {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// JoinOr joins names with commas, or returns none if the list is empty.
+func JoinOr(names []string, none string) string {
+	if len(names) == 0 {
+		return none
+	}
+	return strings.Join(names, ", ")
+}

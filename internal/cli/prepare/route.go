@@ -1,0 +1,305 @@
+package prepare
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/agents/command"
+	"github.com/runplan/runplan/agents/script"
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/config"
+	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/planparse"
+	"github.com/runplan/runplan/routing"
+	"github.com/runplan/runplan/runner"
+)
+
+// routeFlags holds the flags for routing a plan. For a zero value the settings decide.
+type routeFlags struct {
+	Mode            string
+	workers         positive
+	overrides       []string
+	NoSpeculate     bool
+	sequentialAfter string
+	From, To        string // added by the command itself
+}
+
+// Add adds the flags to a command.
+func (r *routeFlags) Add(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&r.Mode, "mode", "", "auto, headless (one batch after the other) or team (several at a time)")
+	f.Var(&r.workers, "workers", "maximum number of batches in progress at the same time")
+	f.StringArrayVar(&r.overrides, "model-override", nil, "BATCH=TIER, such as B3=large: tier or model for one batch; may be given more than once")
+	f.BoolVar(&r.NoSpeculate, "no-speculate", false, "do not start a batch on a candidate whose gates have not passed")
+	f.StringVar(&r.sequentialAfter, "sequential-after", "", "last batch that may run concurrently with others; after it, one at a time")
+	cmd.RegisterFlagCompletionFunc("mode", cobra.FixedCompletions([]string{"auto", "headless", "team"}, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// positive is a flag value of at least 1; 0 means not given.
+type positive int
+
+func (n *positive) String() string { return strconv.Itoa(int(*n)) }
+func (n *positive) Type() string   { return "int" }
+
+func (n *positive) Set(text string) error {
+	v, err := strconv.Atoi(text)
+	if err != nil || v < 1 || v > 256 {
+		return errors.New("use a number from 1 to 256")
+	}
+	*n = positive(v)
+	return nil
+}
+
+// options combines flags and settings. agent is the name of the agent, or "" if it is not known yet. sums are the runs
+// of the journal, newest first.
+func (r routeFlags) options(c config.Config, agent string, sums []runner.Summary, env map[string]string) (routing.Options, error) {
+	overrides, err := routing.ParseOverrides(r.overrides)
+	if err != nil {
+		return routing.Options{}, err
+	}
+	return routing.Options{
+		From: r.From, To: r.To, Env: env, Mode: cmp.Or(r.Mode, c.Routing.Mode), Workers: int(r.workers), NoSpeculate: r.NoSpeculate,
+		SequentialAfter: r.sequentialAfter, TeamsEnabled: c.Team.Enabled, Rules: rulesOf(c.Routing),
+		Models: ModelsOf(c, agent), ModelOverride: overrides, History: historyOf(sums, agent),
+	}, nil
+}
+
+func rulesOf(c config.Routing) routing.Rules {
+	return routing.Rules{
+		ParallelScoreThreshold: c.ParallelScoreThreshold, SpeculateMaxOverlap: c.SpeculateMaxOverlap, Speculate: c.Speculate,
+		WorkerMemGB: c.WorkerMemThresholdGB, MaxWorkers: c.MaxWorkers, Score: c.Score, Team: c.Team, Class: c.Class,
+		ModelImplementation: c.ModelImplementation, ModelVerification: c.ModelVerification,
+		ModelArchitecture: c.ModelArchitecture, ModelWiring: c.ModelWiring, Escalate: c.ModelEscalateOnFail,
+	}
+}
+
+// ModelsOf returns the model of each tier for an agent, from its settings or else its preset.
+func ModelsOf(c config.Config, agent string) map[string]string {
+	models := map[string]string{}
+	if preset, ok := command.PresetOf(cmp.Or(c.Agents[agent].Preset, agent)); ok {
+		for tier, model := range preset.Models {
+			models[tier] = model
+		}
+	}
+	for tier, model := range c.Agents[agent].Models {
+		models[tier] = model
+	}
+	return models
+}
+
+// historyOf makes samples from the finished batches of earlier runs. It uses only runs of the same agent, because
+// durations differ between agents. For "" it uses all agents but the embedded one, which only writes what the plan
+// spells out.
+func historyOf(sums []runner.Summary, agent string) []routing.Sample {
+	var out []routing.Sample
+	for _, s := range sums {
+		for _, b := range s.Batches {
+			by := cmp.Or(b.Agent, s.Agent)
+			state := runner.Status(b.State)
+			if state != runner.Passed && state != runner.Failed || by != agent && (agent != "" || by == script.Name) {
+				continue
+			}
+			out = append(out, routing.Sample{
+				Run: s.Run, Title: b.Title, Class: b.Class, Tier: b.Tier, Agent: by, Duration: time.Duration(b.DurationMS) * time.Millisecond,
+				Cost: b.CostUSD, Passed: state == runner.Passed, Attempts: b.Attempts,
+			})
+		}
+	}
+	return out
+}
+
+// RouteOptions returns the options of [routing.Decide] for a plan, from flags, settings and history. It also returns
+// the agent that would be chosen and the reason, or "" if none can be. p is nil outside of a repository.
+func RouteOptions(ctx context.Context, a *cli.App, p *cli.Project, path string, plan *planparse.Plan, r routeFlags, asked string) (o routing.Options, agent, why string, err error) {
+	var c config.Config
+	var sums []runner.Summary
+	if p == nil {
+		loaded, err := a.LoadConfig("")
+		if err != nil {
+			return o, "", "", err
+		}
+		c = loaded.Config
+	} else {
+		c = p.Config.Config
+		if sums, err = p.Summaries(ctx, runner.Filter{}); err != nil {
+			return o, "", "", err
+		}
+		if agent, why, err = likelyAgent(a, p, path, plan, r, asked); err != nil {
+			return o, "", "", err
+		}
+	}
+	if o, err = r.options(c, agent, sums, a.Env()); err != nil {
+		return o, "", "", cli.Usage(err, "write it as --model-override B3=large")
+	}
+	return o, agent, why, nil
+}
+
+// likelyAgent returns the agent that a run would use. The choice depends on which batches are skipped, which does not
+// depend on the agent. If no agent can be chosen, that is an error only if one was requested.
+func likelyAgent(a *cli.App, p *cli.Project, path string, plan *planparse.Plan, r routeFlags, asked string) (name, why string, err error) {
+	d, err := routing.Decide(plan, routing.Options{From: r.From, To: r.To, Env: a.Env(), Mode: string(routing.Headless)})
+	if err != nil {
+		return "", "", nil // the routing decision reports it with more detail
+	}
+	chosen, why, err := ChooseAgent(a, p, path, plan, d, asked)
+	switch {
+	case err == nil:
+		return chosen.Name(), why, nil
+	case asked != "":
+		return "", "", err
+	}
+	return "", "", nil
+}
+
+var PlaceOf = lazyre.New(`^line (\d+): (?s)(.*)$`)
+
+// PlanError returns a usage error with the position in the form plan.md:12. If a flag or a setting is the cause, its
+// name comes first.
+func PlanError(path string, err error) error {
+	if text := err.Error(); strings.HasPrefix(text, "--") || strings.HasPrefix(text, "routing.") {
+		return cli.Usage(err, "")
+	}
+	if m := PlaceOf.FindStringSubmatch(err.Error()); m != nil {
+		return cli.Usage(&placed{fmt.Sprintf("%s:%s: %s", path, m[1], m[2]), err}, "")
+	}
+	return cli.Usage(fmt.Errorf("%s: %w", path, err), "")
+}
+
+// placed is an error with another text.
+type placed struct {
+	text string
+	err  error
+}
+
+func (p *placed) Error() string { return p.text }
+func (p *placed) Unwrap() error { return p.err }
+
+// NewRouteCommand returns the command route.
+func NewRouteCommand(a *cli.App) *cobra.Command {
+	var r routeFlags
+	var o routeOutput
+	cmd := &cobra.Command{
+		Use:   "route PLAN.md",
+		Short: "Show how a plan would be run, and why",
+		Long: `Show the routing plan: which batch waits for which and why, the parallelism score, the mode
+and the number of workers, what the run is likely to take and to cost, the model of each
+batch, and what may start before the gates of another batch have ended. It also tells
+whether the work of others would conflict with what is checked out. Nothing is run.
+
+The same is shown before each run. The settings are under [routing]: runplan config --keys.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+		Args: cli.ExactlyOne("the path of a plan"),
+		RunE: func(cmd *cobra.Command, args []string) error { return route(cmd.Context(), a, args[0], r, o) },
+	}
+	r.Add(cmd)
+	f := cmd.Flags()
+	f.StringVar(&r.From, "from", "", "first batch to run, by number")
+	f.StringVar(&r.To, "to", "", "last batch to run, by number")
+	f.StringVar(&o.agent, "agent", "", "agent whose models and history are used: script, solver, or a name under [agents]")
+	f.BoolVar(&o.why, "why", false, "also explain why each batch waits for another one, and why pairs do not")
+	f.BoolVar(&o.json, "json", false, "print a JSON object")
+	f.BoolVar(&o.dot, "dot", false, "print the graph for Graphviz")
+	f.BoolVar(&o.svg, "svg", false, "print the graph as a picture")
+	cmd.ValidArgsFunction = cli.CompletePlan
+	cmd.RegisterFlagCompletionFunc("agent", a.CompleteAgent)
+	return cmd
+}
+
+// routeOutput holds the flags for the output format of a routing plan.
+type routeOutput struct {
+	agent               string
+	why, json, dot, svg bool
+}
+
+func route(ctx context.Context, a *cli.App, path string, r routeFlags, out routeOutput) error {
+	if out.json && (out.dot || out.svg) || out.dot && out.svg {
+		return cli.Usage(errors.New("more than one of --json, --dot and --svg"), "choose one")
+	}
+	plan, _, err := cli.ReadPlan(path)
+	if err != nil {
+		return err
+	}
+	if err := cli.Invalid(path, plan); err != nil {
+		return err
+	}
+	a.WarnOfPlan(path, plan)
+	p, err := a.OpenProject(ctx)
+	if errors.Is(err, git.ErrNotRepo) {
+		p, err = nil, nil // outside of a repository, routing works without one
+	}
+	if err != nil {
+		return err
+	}
+	a.HideTitles(p, plan)
+	o, agent, why, err := RouteOptions(ctx, a, p, path, plan, r, out.agent)
+	if err != nil {
+		return err
+	}
+	d, err := routing.Decide(plan, o)
+	if err != nil {
+		return PlanError(path, err)
+	}
+	switch {
+	case out.dot:
+		return routing.DOT(a.Stdout, plan, d)
+	case out.svg:
+		return routing.SVG(a.Stdout, plan, d)
+	case out.json:
+		return cli.AsJSON(a.Stdout, RouteJSON(path, plan, d, agent, ForecastRun(ctx, a, p, plan, d, "")))
+	}
+	return ShowRoute(ctx, a, a.Stdout, p, path, plan, d, routing.PrintOptions{Path: path, Verbose: out.why, Extra: AgentLine(agent, why)})
+}
+
+// ShowRoute prints the routing plan and the forecast. Runs print the same before they begin.
+func ShowRoute(ctx context.Context, a *cli.App, w io.Writer, p *cli.Project, path string, plan *planparse.Plan, d routing.Decision, o routing.PrintOptions) error {
+	o.Width = ui.ColumnsOf(w)
+	if err := routing.Print(w, plan, d, o); err != nil {
+		return err
+	}
+	fmt.Fprintln(w)
+	for _, f := range ForecastRun(ctx, a, p, plan, d, "") {
+		if _, err := fmt.Fprintln(w, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// AgentLine returns the line that names the agent of a route.
+func AgentLine(agent, why string) []string {
+	switch {
+	case agent == "":
+		return []string{"Agent: not chosen yet; use --agent, or run.agent in the settings"}
+	case why == "":
+		return []string{"Agent: " + agent}
+	}
+	return []string{fmt.Sprintf("Agent: %s (%s)", agent, why)}
+}
+
+// RouteJSON returns the object for --json: the decision and its context.
+func RouteJSON(path string, plan *planparse.Plan, d routing.Decision, agent string, f []forecast) any {
+	var known *string
+	if agent != "" {
+		known = &agent
+	}
+	return struct {
+		Plan    string  `json:"plan"`
+		Title   string  `json:"title"`
+		Digest  string  `json:"plan_digest"`
+		Batches int     `json:"batches"`
+		Agent   *string `json:"agent"` // null if none can be chosen
+		routing.Decision
+		CriticalPath []string   `json:"critical_path"`
+		Forecast     []forecast `json:"forecast"`
+	}{redact.Clean(path), redact.Clean(plan.Title), plan.Digest, len(plan.Batches), known, d.Cleaned(), d.CriticalPath(), f}
+}

@@ -1,0 +1,84 @@
+package rulebook
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/config"
+	"github.com/runplan/runplan/lessons"
+	"github.com/runplan/runplan/patterns"
+	"github.com/runplan/runplan/runner/local"
+)
+
+// RuleLayer names a folder of lessons and a folder of patterns that are not built in.
+type RuleLayer struct{ name, Lessons, Patterns string }
+
+// Has reports whether the folder that the named gate reads exists.
+func (l RuleLayer) Has(gate string) bool {
+	dir := map[string]string{"lessons": l.Lessons, "patterns": l.Patterns}[gate]
+	if dir == "" {
+		return false
+	}
+	_, err := os.Stat(dir)
+	return err == nil
+}
+
+// RuleLayers returns the rule folders of the user and of the project at root. Later layers override earlier ones. A
+// user without a home folder has none.
+func RuleLayers(a *cli.App, root string) []RuleLayer {
+	at := func(name, dir string) RuleLayer {
+		return RuleLayer{name, filepath.Join(dir, "lessons"), filepath.Join(dir, "patterns")}
+	}
+	var out []RuleLayer
+	if file, err := config.UserFile(a.Getenv); err == nil {
+		out = append(out, at(string(patterns.User), filepath.Dir(file)))
+	}
+	return append(out, at(string(patterns.Project), filepath.Join(root, local.DirName)))
+}
+
+// RuleBooks holds the two rule libraries. Each is loaded when a gate first uses it.
+type RuleBooks struct {
+	Lessons  func() (*lessons.Scanner, error)
+	Patterns func() ([]patterns.Rule, error)
+	Program  func(context.Context) (patterns.Program, error)
+}
+
+// OpenRuleBooks returns the lessons and patterns of a project. Each is read when its gate is first asked for.
+func OpenRuleBooks(ctx context.Context, a *cli.App, p *cli.Project) *RuleBooks {
+	root := p.Repo.Root
+	find := sync.OnceValues(func() (patterns.Program, error) {
+		return patterns.Find(context.WithoutCancel(ctx), a.Environ, p.Config.Gates.AstGrep)
+	})
+	return &RuleBooks{
+		Lessons: sync.OnceValues(func() (*lessons.Scanner, error) {
+			lib, _, err := lessonsOf(a, root)
+			if err != nil {
+				return nil, err
+			}
+			s, err := lessons.NewScanner(lib.Lessons, lessons.Options{})
+			if err != nil {
+				return nil, cli.Usage(err, "correct the lesson")
+			}
+			return s, nil
+		}),
+		Patterns: sync.OnceValues(func() ([]patterns.Rule, error) { return patternsOf(a, root) }),
+		Program:  func(context.Context) (patterns.Program, error) { return find() },
+	}
+}
+
+// Gates returns the names of the gates that use the libraries.
+func (*RuleBooks) Gates() []string { return []string{"lessons", "patterns"} }
+
+// Read loads the library of a gate and returns its error.
+func (b *RuleBooks) Read(gate string) (err error) {
+	switch gate {
+	case "lessons":
+		_, err = b.Lessons()
+	case "patterns":
+		_, err = b.Patterns()
+	}
+	return err
+}

@@ -1,0 +1,308 @@
+// Package rulebook holds the commands for the lessons and patterns of a project, and reads both for the gates.
+package rulebook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/lessons"
+	"github.com/runplan/runplan/runner/local"
+)
+
+// NewLessonsCommand returns the command lessons.
+func NewLessonsCommand(a *cli.App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "lessons",
+		Short: "Manage lessons: known mistakes, and how to find them",
+		Long: `Keep what earlier work taught, one markdown file a lesson, and find the mistakes again.
+
+Lessons come in three layers: built in, yours in $RUNPLAN_HOME/lessons, and the project's in
+.runplan/lessons. A later layer replaces a lesson of the same id. A syntactic lesson has a
+regular expression that is looked for; a semantic one is for people and models to judge.
+
+A comment with the lesson and a reason says that a place is meant:
+
+  password = "local-only-1"  # runplan:ignore 0029 opens nothing but the sandbox`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newLessonsListCommand(a), newLessonsShowCommand(a), newLessonsCheckCommand(a),
+		newLessonsNewCommand(a), newLessonsSummaryCommand(a), newLessonsImportCommand(a))
+	return cmd
+}
+
+// LessonLibrary loads the lessons of all layers for the project around the current folder. It also returns the folder
+// of the project's own lessons.
+func LessonLibrary(ctx context.Context, a *cli.App) (lib *lessons.Library, own string, err error) {
+	root, err := os.Getwd()
+	if err != nil {
+		return nil, "", err
+	}
+	if repo, err := git.OpenReadOnly(ctx, root, a.Environ); err == nil {
+		root = repo.Root
+		if err := cli.NoLinks(local.LayoutOf(root)); err != nil {
+			return nil, "", err
+		}
+	} else if !errors.Is(err, git.ErrNotRepo) {
+		return nil, "", err
+	}
+	return lessonsOf(a, root)
+}
+
+// lessonsOf loads the lessons of all layers for the tree at root.
+func lessonsOf(a *cli.App, root string) (lib *lessons.Library, own string, err error) {
+	layers := []lessons.Layer{lessons.BuiltIn()}
+	for _, l := range RuleLayers(a, root) {
+		own = shortPath(l.Lessons) // the project's layer is the last
+		layers = append(layers, lessons.DirLayer(l.name, own))
+	}
+	if lib, err = lessons.Load(layers...); err != nil {
+		return nil, "", cli.Usage(err, "correct the lesson files; runplan lessons show 0001 shows what one looks like")
+	}
+	return lib, own, nil
+}
+
+// shortPath returns path relative to the current folder if it is inside of it.
+func shortPath(path string) string {
+	if rel, err := filepath.Rel(cli.MustGetwd(), path); err == nil && filepath.IsLocal(rel) {
+		return rel
+	}
+	return path
+}
+
+func tell(a *cli.App, notes []string) {
+	for _, n := range notes {
+		fmt.Fprintf(a.Stderr, "note: %s\n", ui.Sanitize(n))
+	}
+}
+
+func newLessonsListCommand(a *cli.App) *cobra.Command {
+	var asJSONFlag bool
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the lessons with their layer",
+		Long:  "List the lessons of all layers. One that takes the place of another says so." + cli.ExitStatus(cli.ExitOK, cli.ExitUsage),
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			lib, _, err := LessonLibrary(cmd.Context(), a)
+			if err != nil {
+				return err
+			}
+			if asJSONFlag {
+				short := []lessons.Lesson{}
+				for _, l := range lib.Lessons {
+					x := *l
+					x.Body = ""
+					short = append(short, x)
+				}
+				return cli.AsJSON(a.Stdout, short)
+			}
+			var rows [][]string
+			for _, l := range lib.Lessons {
+				layer := l.Layer
+				if l.Replaces != "" {
+					layer += " (instead of " + l.Replaces + ")"
+				}
+				rows = append(rows, []string{l.ID, string(l.Severity), string(l.Pattern.Type), string(l.Category), measuredOf("lesson/"+l.ID, l.Layer == lessons.BuiltIn().Name), ui.Cut(ui.Sanitize(l.Title), 70, "…"), layer})
+			}
+			if err := cli.Table(a.Stdout, []string{"id", "severity", "type", "category", "measured", "title", "layer"}, rows); err != nil {
+				return err
+			}
+			tell(a, lib.Notes)
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON array")
+	return cmd
+}
+
+func newLessonsShowCommand(a *cli.App) *cobra.Command {
+	var asJSONFlag bool
+	cmd := &cobra.Command{
+		Use:   "show ID",
+		Short: "Show one lesson",
+		Long:  "Show a lesson as it stands in its file, and where that is." + cli.ExitStatus(cli.ExitOK, cli.ExitUsage),
+		Args:  cli.ExactlyOne("the id of a lesson"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			lib, _, err := LessonLibrary(cmd.Context(), a)
+			if err != nil {
+				return err
+			}
+			l, ok := lib.Get(args[0])
+			if !ok {
+				return cli.Usage(fmt.Errorf("unknown lesson %q", args[0]), "runplan lessons list shows them")
+			}
+			if asJSONFlag {
+				return cli.AsJSON(a.Stdout, l)
+			}
+			text, err := lessons.Format(l)
+			if err != nil {
+				return err
+			}
+			for line := range strings.SplitSeq(strings.TrimRight(string(text), "\n"), "\n") {
+				fmt.Fprintln(a.Stdout, cleanLine(line))
+			}
+			fmt.Fprintf(a.Stderr, "%s lesson, %s\n", l.Layer, ui.Sanitize(l.Path))
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
+	return cmd
+}
+
+// cleanLine removes control codes from a line and keeps its indentation, which matters in a lesson.
+func cleanLine(line string) string {
+	text := strings.TrimLeft(line, " ")
+	return line[:len(line)-len(text)] + ui.Sanitize(text)
+}
+
+func newLessonsNewCommand(a *cli.App) *cobra.Command {
+	var regex, severity, category string
+	var languages []string
+	cmd := &cobra.Command{
+		Use:   "new TITLE",
+		Short: "Create a lesson of the project from a template",
+		Long: `Write a new lesson into .runplan/lessons, with the next free id. With --regex it is syntactic
+and looked for at once; without, it is semantic.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+		Args: cli.ExactlyOne("a title, in quotes"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			lib, own, err := LessonLibrary(cmd.Context(), a)
+			if err != nil {
+				return err
+			}
+			id, err := lessons.NextID(lib)
+			if err != nil {
+				return cli.Usage(err, "")
+			}
+			l := lessons.Draft(id, args[0])
+			if regex != "" {
+				l.Pattern.Type, l.Pattern.Regex = lessons.Syntactic, regex
+			}
+			if severity != "" {
+				l.Severity = lessons.Severity(severity)
+			}
+			if category != "" {
+				l.Category = lessons.Category(category)
+			}
+			if len(languages) > 0 {
+				l.Languages = languages
+			}
+			if _, err := lessons.Format(l); err != nil {
+				return cli.Usage(err, "nothing was written")
+			}
+			path, err := lessons.Write(own, l)
+			if err != nil {
+				return cli.Fail(cli.ExitCannotRun, err, "")
+			}
+			fmt.Fprintln(a.Stdout, path)
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&regex, "regex", "", "regular expression (RE2) that finds the mistake")
+	cmd.Flags().StringVar(&severity, "severity", "", "blocker, should-fix, nice-to-have or lesson-learned (default should-fix)")
+	cmd.Flags().StringVar(&category, "category", "", "one of the six categories (default silent-failures)")
+	cmd.Flags().StringSliceVar(&languages, "language", nil, "languages that it applies to (default all)")
+	return cmd
+}
+
+func newLessonsSummaryCommand(a *cli.App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "summary",
+		Short: "Print the lessons on one page",
+		Long: `Print the page that goes with the lessons: all of them in a table, three root causes, six
+rules to build by, and where to look first for what you see.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage),
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			lib, _, err := LessonLibrary(cmd.Context(), a)
+			if err != nil {
+				return err
+			}
+			text, err := lessons.Summary(lib)
+			if err != nil {
+				return err
+			}
+			for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
+				fmt.Fprintln(a.Stdout, cleanLine(line))
+			}
+			return nil
+		},
+	}
+}
+
+func newLessonsImportCommand(a *cli.App) *cobra.Command {
+	var asJSONFlag bool
+	var into string
+	var o lessons.ImportOptions
+	cmd := &cobra.Command{
+		Use:   "import DIR",
+		Short: "Import lessons from a folder",
+		Long: `Take over the lessons of a folder: markdown with front matter of the same kind. What cannot be
+used is rejected with its line; what does not change the meaning is mended and said. A lesson
+whose id is taken gets the next free one, unless --keep-ids has it replace the other.` +
+			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
+		Args: cli.ExactlyOne("a folder of lessons"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			lib, own, err := LessonLibrary(cmd.Context(), a)
+			if err != nil {
+				return err
+			}
+			if info, err := os.Stat(args[0]); err != nil || !info.IsDir() {
+				return cli.Usage(fmt.Errorf("%s is not a folder", args[0]), "give the folder that has the lesson files in it")
+			}
+			if into == "" {
+				into = own
+			}
+			r, err := lessons.Import(lessons.DirLayer("imported", args[0]), into, lib, o)
+			if err != nil {
+				return cli.Fail(cli.ExitCannotRun, err, "")
+			}
+			if asJSONFlag {
+				err = cli.AsJSON(a.Stdout, r)
+			} else {
+				printImport(a, r)
+			}
+			if err == nil && len(r.Rejected) > 0 {
+				err = cli.Fail(cli.ExitFailed, fmt.Errorf("%d of %d files could not be imported", rejectedFiles(r), len(r.Imported)+len(r.Known)+rejectedFiles(r)), "the others were imported; correct these and import again")
+			}
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
+	cmd.Flags().StringVar(&into, "into", "", "folder to write to (default: .runplan/lessons of the repository)")
+	cmd.Flags().BoolVar(&o.KeepIDs, "keep-ids", false, "keep ids, so that lessons replace those of earlier layers")
+	cmd.Flags().StringToStringVar(&o.Categories, "category", nil, "THEIRS=OURS: read a category under another name; may be repeated")
+	return cmd
+}
+
+func rejectedFiles(r lessons.ImportReport) int {
+	files := map[string]bool{}
+	for _, e := range r.Rejected {
+		files[e.Path] = true
+	}
+	return len(files)
+}
+
+func printImport(a *cli.App, r lessons.ImportReport) {
+	for _, i := range r.Imported {
+		fmt.Fprintf(a.Stdout, "%s → %s\n", ui.Sanitize(i.From), ui.Sanitize(i.To))
+		for _, n := range i.Notes {
+			fmt.Fprintf(a.Stdout, "  %s\n", ui.Sanitize(n))
+		}
+	}
+	for _, k := range r.Known {
+		fmt.Fprintf(a.Stdout, "left out: %s\n", ui.Sanitize(k))
+	}
+	for _, e := range r.Rejected {
+		fmt.Fprintf(a.Stdout, "rejected: %s\n", ui.Sanitize(e.Error()))
+	}
+	fmt.Fprintf(a.Stderr, "%d imported, %d already present, %d rejected\n", len(r.Imported), len(r.Known), rejectedFiles(r))
+}

@@ -1,0 +1,148 @@
+package rulebook
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/lessons"
+	"github.com/runplan/runplan/patterns"
+)
+
+func newLessonsCheckCommand(a *cli.App) *cobra.Command {
+	var asJSONFlag bool
+	cmd := &cobra.Command{
+		Use:   "check FILES…",
+		Short: "Look for the mistakes of the syntactic lessons in files",
+		Long: `Look for the mistakes of the syntactic lessons in files and folders. In a repository a folder
+means what git knows or would add; other people's code in it is left out, and that is said.
+A blocker fails; should-fix and nice-to-have warn.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
+		Example: "  runplan lessons check .\n  git diff --name-only -z | xargs -0 runplan lessons check",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return cli.Usage(fmt.Errorf("%s needs files or folders", cmd.CommandPath()), "the whole tree: runplan lessons check .")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			lib, _, err := LessonLibrary(cmd.Context(), a)
+			if err != nil {
+				return err
+			}
+			s, err := lessons.NewScanner(lib.Lessons, lessons.Options{Foreign: true})
+			if err != nil {
+				return err
+			}
+			r, err := checkPaths(cmd.Context(), a, s, args)
+			if err != nil {
+				return err
+			}
+			if asJSONFlag {
+				err = cli.AsJSON(a.Stdout, r)
+			} else {
+				tell(a, lib.Notes)
+				printCheckResult(a, r)
+			}
+			if n := r.Count(lessons.Error); err == nil && n > 0 {
+				err = cli.Fail(cli.ExitFailed, fmt.Errorf("%d blocker(s)", n), "details: runplan lessons show ID; to accept a place: a comment runplan:ignore ID REASON")
+			}
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
+	return cmd
+}
+
+// checkPaths scans the paths of the command line. Paths in the result begin as they were given.
+func checkPaths(ctx context.Context, a *cli.App, s *lessons.Scanner, paths []string) (sum lessons.Result, err error) {
+	// Use empty lists, so that JSON has [] and not null.
+	sum = lessons.Result{Hits: []lessons.Hit{}, Suppressed: []lessons.Hit{}, Problems: []lessons.Problem{}, Skipped: []lessons.Skip{}}
+	here := cli.MustGetwd()
+	var inside []string
+	for _, p := range paths {
+		info, err := os.Stat(p)
+		if err != nil {
+			return sum, cli.Usage(fmt.Errorf("file %s not found", p), "give existing files or folders; . is the current folder")
+		}
+		abs, err := filepath.Abs(p)
+		if err != nil {
+			return sum, err
+		}
+		if rel, err := filepath.Rel(here, abs); err == nil && filepath.IsLocal(rel) {
+			inside = append(inside, rel)
+			continue
+		}
+		dir, below := p, "."
+		if !info.IsDir() {
+			dir, below = filepath.Dir(p), filepath.Base(p)
+		}
+		r, err := checkBelow(ctx, a, s, dir, below)
+		if err != nil {
+			return sum, err
+		}
+		r.Rebase(dir)
+		sum.Add(r)
+	}
+	if len(inside) > 0 {
+		r, err := checkBelow(ctx, a, s, here, inside...)
+		if err != nil {
+			return sum, err
+		}
+		sum.Add(r)
+	}
+	return sum, nil
+}
+
+func checkBelow(ctx context.Context, a *cli.App, s *lessons.Scanner, dir string, below ...string) (lessons.Result, error) {
+	var files, ignored []string
+	var skipped []lessons.Skip
+	for _, root := range below {
+		some, foreign, err := patterns.Files(ctx, a.Environ, dir, root)
+		if err != nil {
+			return lessons.Result{}, cli.Usage(err, "")
+		}
+		if len(some) == 0 {
+			ignored = append(ignored, root) // git ignores it, but the user named it: report that it was not scanned
+		}
+		files = append(files, some...)
+		for _, f := range foreign {
+			skipped = append(skipped, lessons.Skip{Path: f.Path, Reason: f.Reason})
+		}
+	}
+	slices.Sort(files)
+	r, err := s.Scan(ctx, dir, slices.Compact(files))
+	if err == nil && len(ignored) > 0 {
+		var more lessons.Result
+		more, err = s.ScanTree(ctx, dir, ignored...)
+		r.Add(more)
+	}
+	if err != nil {
+		return r, cli.Fail(cli.ExitCannotRun, err, "")
+	}
+	r.Skipped = append(r.Skipped, skipped...)
+	return r, nil
+}
+
+func printCheckResult(a *cli.App, r lessons.Result) {
+	for _, h := range r.Hits {
+		fmt.Fprintf(a.Stdout, "%s:%d:%d: %s: [%s] %s\n", ui.Sanitize(h.Path), h.Line, h.Col, h.Level, h.ID, ui.Sanitize(h.Lesson.Title))
+		fmt.Fprintf(a.Stdout, "    %s\n    → %s\n", ui.Sanitize(h.Text), ui.Sanitize(h.Lesson.Fix))
+	}
+	for _, p := range r.Problems {
+		fmt.Fprintf(a.Stdout, "%s:%d: warning: %s\n", ui.Sanitize(p.Path), p.Line, ui.Sanitize(p.Message))
+	}
+	for _, h := range r.Suppressed {
+		fmt.Fprintf(a.Stderr, "suppressed: %s:%d: [%s] %s\n", ui.Sanitize(h.Path), h.Line, h.ID, ui.Sanitize(h.Reason))
+	}
+	for _, k := range r.Skipped {
+		fmt.Fprintf(a.Stderr, "skipped: %s: %s\n", ui.Sanitize(k.Path), ui.Sanitize(k.Reason))
+	}
+	fmt.Fprintf(a.Stderr, "%d file(s) checked: %d blocker(s), %d warning(s), %d suppressed, %d skipped\n",
+		r.Files, r.Count(lessons.Error), r.Count(lessons.Warning)+len(r.Problems), len(r.Suppressed), len(r.Skipped))
+}

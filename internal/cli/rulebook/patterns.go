@@ -1,0 +1,350 @@
+package rulebook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/patterns"
+	"github.com/runplan/runplan/runner/local"
+)
+
+// NewPatternsCommand returns the command patterns.
+func NewPatternsCommand(a *cli.App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "patterns",
+		Short: "Check code by its structure, with ast-grep",
+		Long: `Look at code by its structure, with ast-grep rules.
+
+Rules come in three layers: built in, yours in $RUNPLAN_HOME/patterns, and the project's in
+.runplan/patterns. A later layer replaces a rule of the same id; "severity: off" removes it.
+ast-grep is optional. It is searched in $RUNPLAN_AST_GREP and in PATH.
+
+A comment with the rule and a reason says that a place is meant:
+
+  // runplan:ignore defer-in-loop the loop runs twice at most`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newPatternsListCommand(a), newPatternsScanCommand(a), newPatternsDiscoverCommand(a), newPatternsGenerateCommand(a))
+	return cmd
+}
+
+// patternRules loads the rules of all layers for the tree around the current folder. It also returns the root of the
+// project.
+func patternRules(ctx context.Context, a *cli.App) (root string, rules []patterns.Rule, err error) {
+	if root, err = cli.CurrentFolder(); err != nil {
+		return "", nil, err
+	}
+	if repo, err := git.OpenReadOnly(ctx, root, a.Environ); err == nil {
+		root = repo.Root
+		if err := cli.NoLinks(local.LayoutOf(root)); err != nil {
+			return "", nil, err
+		}
+	}
+	rules, err = patternsOf(a, root)
+	return root, rules, err
+}
+
+// patternsOf loads the rules of all layers for the tree at root.
+func patternsOf(a *cli.App, root string) ([]patterns.Rule, error) {
+	sources := []patterns.Source{patterns.Builtin()}
+	for _, l := range RuleLayers(a, root) {
+		sources = append(sources, patterns.Folder(patterns.Layer(l.name), l.Patterns))
+	}
+	rules, err := patterns.Load(sources...)
+	if err != nil {
+		return nil, cli.Usage(err, "correct the rule file; ast-grep's documentation says what a rule is made of")
+	}
+	return rules, nil
+}
+
+func newPatternsListCommand(a *cli.App) *cobra.Command {
+	var asJSONFlag bool
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the rules with their layer",
+		Long:  "List the rules of all layers. One that takes the place of a rule below it says so." + cli.ExitStatus(cli.ExitOK, cli.ExitUsage),
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, rules, err := patternRules(cmd.Context(), a)
+			if err != nil {
+				return err
+			}
+			if asJSONFlag {
+				return cli.AsJSON(a.Stdout, rules)
+			}
+			var rows [][]string
+			for _, r := range rules {
+				layer := string(r.Layer)
+				if r.Shadows != "" {
+					layer += fmt.Sprintf(" (instead of %s)", r.Shadows)
+				}
+				rows = append(rows, []string{r.ID, string(r.Severity), strings.Join(r.Languages, " "), r.Lesson, measuredOf("pattern/"+r.ID, r.Layer == patterns.BuiltIn), layer, ui.Cut(ui.Sanitize(r.Message), 70, "…")})
+			}
+			return cli.Table(a.Stdout, []string{"rule", "severity", "languages", "lesson", "measured", "layer", "message"}, rows)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON array")
+	return cmd
+}
+
+func newPatternsScanCommand(a *cli.App) *cobra.Command {
+	var asJSONFlag bool
+	var only []string
+	cmd := &cobra.Command{
+		Use:   "scan [PATHS]",
+		Short: "Look for the rules in files",
+		Long: `Look for the rules in the given files and folders, or in the current folder. In a repository
+a folder means what git knows or would add; other people's code in it is left out.
+A finding of severity error fails. What was not checked is said.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			root, rules, err := patternRules(ctx, a)
+			if err != nil {
+				return err
+			}
+			if rules, err = chosen(rules, only); err != nil {
+				return err
+			}
+			p, err := a.AstGrep(ctx)
+			if errors.Is(err, patterns.ErrMissing) {
+				return cli.Fail(cli.ExitCannotRun, fmt.Errorf("skipped: %s", patterns.MissingNote), "%s", "nothing was scanned; put ast-grep into PATH, or name it in $"+patterns.EnvVar)
+			}
+			if err != nil {
+				return err
+			}
+			// Globs in rules are relative to the root of the repository, not to the current folder.
+			here, err := cli.CurrentFolder()
+			if err != nil {
+				return err
+			}
+			var paths []string
+			for _, arg := range args {
+				if !filepath.IsAbs(arg) {
+					arg = filepath.Join(here, arg)
+				}
+				paths = append(paths, arg)
+			}
+			if len(paths) == 0 {
+				paths = []string{here}
+			}
+			files, foreign, err := patterns.Files(ctx, a.Environ, root, paths...)
+			if err != nil {
+				return cli.Usage(err, "")
+			}
+			res, err := patterns.Scan(ctx, p, root, files, rules)
+			if err != nil {
+				return err
+			}
+			res.Skipped = append(res.Skipped, foreign...)
+			if asJSONFlag {
+				err = cli.AsJSON(a.Stdout, res)
+			} else {
+				err = printScan(a, res, root, here)
+			}
+			if err != nil {
+				return err
+			}
+			n := 0
+			for _, h := range res.Hits {
+				if h.Severity == patterns.Error {
+					n++
+				}
+			}
+			if n > 0 {
+				return cli.Fail(cli.ExitFailed, fmt.Errorf("%d finding(s) of severity error", n), "")
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
+	cmd.Flags().StringSliceVar(&only, "rule", nil, "look for these rules only")
+	return cmd
+}
+
+// chosen returns the rules with the given ids, or all if no id is given.
+func chosen(rules []patterns.Rule, ids []string) ([]patterns.Rule, error) {
+	if len(ids) == 0 {
+		return rules, nil
+	}
+	var out []patterns.Rule
+	for _, id := range ids {
+		n := len(out)
+		for _, r := range rules {
+			if r.ID == id {
+				out = append(out, r)
+			}
+		}
+		if len(out) == n {
+			return nil, cli.Usage(fmt.Errorf("unknown rule %q", id), "runplan patterns list shows them")
+		}
+	}
+	return out, nil
+}
+
+// printScan prints the result with paths relative to the current folder.
+func printScan(a *cli.App, res patterns.Result, root, here string) error {
+	near := func(path string) string {
+		if rel, err := filepath.Rel(here, filepath.Join(root, filepath.FromSlash(path))); err == nil {
+			return rel
+		}
+		return path
+	}
+	var b strings.Builder
+	for _, h := range res.Hits {
+		h.Path = near(h.Path)
+		fmt.Fprintln(&b, ui.Sanitize(h.String()))
+	}
+	if _, err := a.Stdout.Write([]byte(b.String())); err != nil {
+		return err
+	}
+	for _, s := range res.Suppressed {
+		s.Path = near(s.Path)
+		fmt.Fprintf(a.Stderr, "suppressed: %s: %s\n", ui.Sanitize(s.String()), ui.Sanitize(s.Reason))
+	}
+	for _, s := range res.Skipped {
+		fmt.Fprintf(a.Stderr, "skipped: %s: %s\n", ui.Sanitize(near(s.Path)), ui.Sanitize(s.Reason))
+	}
+	for _, path := range res.Partial {
+		fmt.Fprintf(a.Stderr, "parts of it could not be parsed: %s\n", ui.Sanitize(near(path)))
+	}
+	fmt.Fprintf(a.Stderr, "%d finding(s) in %d file(s) with ast-grep %s; %d file(s) in languages without rules\n",
+		len(res.Hits), res.Scanned, res.Version, len(res.Other))
+	return nil
+}
+
+func newPatternsDiscoverCommand(a *cli.App) *cobra.Command {
+	var asJSONFlag bool
+	cmd := &cobra.Command{
+		Use:   "discover",
+		Short: "Describe the coding style of this folder",
+		Long: `Tell how errors are handled, how tests are written, how long functions are and what is imported
+in the Go, Python, TypeScript and JavaScript of this folder, as it goes into the brief of an
+agent. Without ast-grep only Go is checked.` + cli.ExitStatus(cli.ExitOK, cli.ExitCannotRun),
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			p, err := a.AstGrep(cmd.Context())
+			if err != nil && !errors.Is(err, patterns.ErrMissing) {
+				return err
+			}
+			dir, err := os.Getwd()
+			if err != nil {
+				return err
+			}
+			style, err := patterns.Discover(cmd.Context(), p, dir, a.Environ)
+			if err != nil {
+				return err
+			}
+			if asJSONFlag {
+				return cli.AsJSON(a.Stdout, style)
+			}
+			if style.Note != "" {
+				fmt.Fprintf(a.Stderr, "skipped: %s\n", style.Note)
+			}
+			if style.Note == "" && style.Text() == "" {
+				fmt.Fprintln(a.Stderr, "no Go, Python, TypeScript or JavaScript here to tell a style from")
+			}
+			for line := range strings.SplitSeq(style.Text(), "\n") {
+				if line != "" {
+					fmt.Fprintln(a.Stdout, ui.Sanitize(line))
+				}
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
+	return cmd
+}
+
+func newPatternsGenerateCommand(a *cli.App) *cobra.Command {
+	var asJSONFlag bool
+	var dir string
+	cmd := &cobra.Command{
+		Use:   "generate",
+		Short: "Generate rules from lessons",
+		Long: `Make rules from the semantic lessons, and write them to .runplan/patterns. A rule is made only
+where a template expresses what the lesson says, and where ast-grep then finds the bad example
+of the lesson and not the good one. The log says what became of each lesson, and why.
+A file that was not generated is never replaced.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx := cmd.Context()
+			root, rules, err := patternRules(ctx, a)
+			if err != nil {
+				return err
+			}
+			if dir == "" {
+				dir = filepath.Join(root, local.DirName, "patterns")
+			}
+			p, err := a.AstGrep(ctx)
+			if errors.Is(err, patterns.ErrMissing) {
+				return cli.Fail(cli.ExitCannotRun, fmt.Errorf("skipped: %s", patterns.MissingNote), "rules cannot be checked without it")
+			}
+			if err != nil {
+				return err
+			}
+			taught, err := lessonsFor(a, root)
+			if err != nil {
+				return err
+			}
+			files, log, err := patterns.Generate(ctx, p, taught, rules)
+			if err != nil {
+				return err
+			}
+			kept, err := patterns.Write(dir, files)
+			if err != nil {
+				return cli.Fail(cli.ExitCannotRun, err, "")
+			}
+			if asJSONFlag {
+				return cli.AsJSON(a.Stdout, map[string]any{"dir": dir, "files": files, "kept": kept, "log": log})
+			}
+			var rows [][]string
+			for _, e := range log {
+				what := "no"
+				switch {
+				case e.Converted:
+					what = "yes: " + e.Template
+				case e.Rule != "":
+					what = "by " + e.Rule
+				}
+				rows = append(rows, []string{e.Lesson, e.Language, what, ui.Cut(ui.Sanitize(e.Reason), 100, "…")})
+			}
+			if err := cli.Table(a.Stdout, []string{"lesson", "language", "converted", "why"}, rows); err != nil {
+				return err
+			}
+			for _, name := range kept {
+				fmt.Fprintf(a.Stderr, "%s was not generated and is not changed\n", ui.Sanitize(name))
+			}
+			fmt.Fprintf(a.Stderr, "%d rule file(s) in %s\n", len(files)-len(kept), ui.Sanitize(dir))
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
+	cmd.Flags().StringVar(&dir, "dir", "", "folder for the rule files (default: .runplan/patterns of the repository)")
+	return cmd
+}
+
+// lessonsFor returns the lessons of all layers for the rule generator.
+func lessonsFor(a *cli.App, root string) ([]patterns.Lesson, error) {
+	lib, _, err := lessonsOf(a, root)
+	if err != nil {
+		return nil, err
+	}
+	var out []patterns.Lesson
+	for _, l := range lib.Lessons {
+		out = append(out, patterns.Lesson{
+			ID: l.ID, Title: l.Title, Type: string(l.Pattern.Type), Languages: l.Languages,
+			Description: l.Pattern.Description, Bad: l.Example.Bad, Good: l.Example.Good,
+		})
+	}
+	return out, nil
+}

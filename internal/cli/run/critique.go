@@ -1,0 +1,153 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/runplan/runplan/agents"
+	"github.com/runplan/runplan/agents/price"
+	"github.com/runplan/runplan/feedback/critique"
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/judge"
+	"github.com/runplan/runplan/internal/config"
+	"github.com/runplan/runplan/internal/proc"
+	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/llm"
+	"github.com/runplan/runplan/runner/local"
+)
+
+// CritiqueCall is the type of critique calls in the log of calls.
+const CritiqueCall = "critique"
+
+// critic returns the critic for the steps of the run's agents. It returns nil if critique is off (FIX-30) or no model
+// can be asked. The critic only advises, so a missing model is a note and not an error.
+func (x *Execution) critic(ctx context.Context, view *view, options llm.Options) (local.Critic, error) {
+	c := x.Project.Config.Critique
+	if !c.Enabled || x.options.NoCritique {
+		return nil, nil
+	}
+	model, options, err := x.CriticModel(ctx, options)
+	if err != nil {
+		view.Note("critique is on, but no reviewer can be asked: " + ui.Sanitize(err.Error()) + "; the steps of agents are not checked")
+		return nil, nil
+	}
+	prompts, err := critique.LoadPrompts(x.Project.Prompts())
+	if err != nil {
+		return nil, cli.Usage(err, "correct the project's prompts, or remove them")
+	}
+	prices, priceErr := price.Load(x.App.PriceFile())
+	if priceErr != nil {
+		view.Note("the cost of a critique is unknown: " + ui.Sanitize(priceErr.Error()))
+	}
+	o := critique.Options{
+		LLM: x.noted(llm.New(options), view), Model: model, Prompts: prompts, MaxCalls: c.MaxCalls, Queue: c.Queue, Wait: time.Duration(c.Wait), Redact: options.Redact,
+	}
+	view.Note(critiqueFrame(model, c.MaxCalls))
+	return func(ctx context.Context, dir, task string) local.StepWatch {
+		return criticWatch{critique.Watch(ctx, o, critique.Attempt{Dir: dir, Task: task}), model, prices}
+	}, nil
+}
+
+// ModelOptions returns the options for models that are asked during a run.
+func (x *Execution) ModelOptions(reaper *proc.Reaper) llm.Options {
+	o := llm.OptionsOf(x.Project.Config.Models)
+	o.Environ, o.Root, o.Redact, o.Reaper = x.App.Environ, x.Project.Repo.Root, x.App.Redactor(x.Project).String, reaper
+	return o
+}
+
+// critiqueFrame describes the expected cost before any call is made.
+func critiqueFrame(m llm.Model, most int) string {
+	text := fmt.Sprintf("critique: %s is asked about each step that changes something, at most %d times an attempt; a task of %d turns takes about %d calls",
+		ui.Sanitize(m.Label()), most, critique.TypicalTurns, critique.TypicalCalls)
+	if localModel(m) {
+		return text + ", on this machine"
+	}
+	return text + fmt.Sprintf(", about $%.2f at $%.2f a call", critique.TypicalCalls*critique.TypicalCallUSD, critique.TypicalCallUSD)
+}
+
+func localModel(m llm.Model) bool { return m.Provider == llm.Ollama && cli.LoopbackURL(m.BaseURL) }
+
+// CriticModel returns the reviewer that [critique] names, else the model of [models] for the stage.
+func (x *Execution) CriticModel(ctx context.Context, o llm.Options) (llm.Model, llm.Options, error) {
+	c := x.Project.Config
+	if name := c.Critique.Reviewer; name != "" {
+		r := c.Review.Reviewers[name] // the settings are valid, so the name exists
+		m := judge.ReviewerModel(c, name, r)
+		o.PassEnv = nil
+		if m.Provider == llm.Command {
+			o.PassEnv = r.PassEnv
+		}
+		if r.Timeout > 0 {
+			o.Timeout = time.Duration(r.Timeout)
+		}
+		return m, o, nil
+	}
+	router, err := x.Project.Models(ctx)
+	if err != nil {
+		return llm.Model{}, o, err
+	}
+	m, err := router.Model(llm.Critique)
+	return m, o, err
+}
+
+// noted wraps c so that each call is logged. An error of the log is only a note.
+func (x *Execution) noted(c llm.Completer, view *view) llm.Completer {
+	secrets := x.App.Redactor(x.Project)
+	hide := func(text string) string { return redact.Clean(secrets.String(text)) }
+	return llm.CompleterFunc(func(ctx context.Context, r llm.Request) (llm.Response, error) {
+		at := time.Now()
+		res, err := c.Complete(ctx, r)
+		if kept := x.journal.AddCall(context.WithoutCancel(ctx), cli.CallRow(x.run, CritiqueCall, r, res, at, hide, err)); kept != nil {
+			view.Note("a call of " + ui.Sanitize(r.Model.Label()) + " is not in the log: " + ui.Sanitize(kept.Error()))
+		}
+		return res, err
+	})
+}
+
+// criticWatch adapts a watcher to [local.StepWatch].
+type criticWatch struct {
+	*critique.Watcher
+	model  llm.Model
+	prices *price.Table
+}
+
+// Close implements [local.StepWatch].
+func (w criticWatch) Close() local.Critique {
+	seen := w.Watcher.Close()
+	out := local.Critique{High: seen.High, Kept: seen.Kept}
+	out.Report = seen.Report()
+	out.Cost.Model, out.Cost.Calls = seen.Model, seen.Calls
+	took := seen.Took.Milliseconds()
+	u := agents.Usage{InputTokens: seen.Input, OutputTokens: seen.Output, ModelMS: &took, Source: agents.SourceUnknown}
+	if localModel(w.model) {
+		u.CostUSD, u.Source = new(float64), agents.SourceLocal
+	} else if usd, ok := w.prices.Cost(filepath.Base(w.model.Name), u); ok {
+		u.CostUSD, u.Source = &usd, agents.SourceComputed
+	}
+	out.Cost.Usage = u
+	return out
+}
+
+// CritiqueOutlet reports where critique sends the steps of agents.
+func CritiqueOutlet(ctx context.Context, p *cli.Project) []cli.Outlet {
+	c := p.Config.Critique
+	if !c.Enabled {
+		return nil
+	}
+	x := &Execution{Project: p}
+	m, _, err := x.CriticModel(ctx, llm.Options{})
+	if err != nil {
+		return nil // no model is configured
+	}
+	w := cli.Outlet{What: "critic", Name: m.Label(), Data: "the task of a batch, steps of its agent, and files that it edits", When: "each step of an agent"}
+	if m.Provider == llm.Command {
+		w.To = "anywhere: the program decides"
+		return []cli.Outlet{w}
+	}
+	here := cli.LoopbackURL(m.BaseURL)
+	w.To, w.Local = config.HostOf(m.BaseURL), &here
+	return []cli.Outlet{w}
+}

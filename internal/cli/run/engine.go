@@ -1,0 +1,384 @@
+package run
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/judge"
+	"github.com/runplan/runplan/internal/cli/prepare"
+	"github.com/runplan/runplan/internal/proc"
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/planparse"
+	"github.com/runplan/runplan/routing"
+	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/local"
+)
+
+// AddEngines adds the flags of linked engines to the commands that use an engine.
+func AddEngines(a *cli.App, root *cobra.Command) {
+	if len(a.Engines) == 0 {
+		return
+	}
+	for _, c := range root.Commands() {
+		switch c.Name() {
+		case "run", "resume", "gc":
+		case "log", "approve", "cancel":
+			c.RunE = beside(a, c.RunE, func(ctx context.Context, r remoteRun, j *store.Journal) error { return forward(ctx, a, r, j) })
+		case "status":
+			c.RunE = beside(a, c.RunE, func(ctx context.Context, r remoteRun, j *store.Journal) error { return forward(ctx, a, r, j) }, func(ctx context.Context, r remoteRun, arg2 *store.Journal) error { return underWay(ctx, a, r, arg2) })
+		default:
+			continue
+		}
+		c.Flags().StringVar(&a.Engine, cli.EngineFlag, cli.Here, "engine that executes the run")
+		for _, e := range a.Engines {
+			e.Flags(c.Flags())
+		}
+	}
+	for _, e := range a.Engines {
+		for _, c := range e.Commands(a) {
+			c.GroupID = cli.GroupRun
+			root.AddCommand(c)
+		}
+	}
+}
+
+// beside wraps a command of the journal so that it also covers runs on other machines. It syncs these runs first, runs
+// the command, and then calls each function in then for each of them.
+func beside(a *cli.App, do func(*cobra.Command, []string) error, then ...func(context.Context, remoteRun, *store.Journal) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		e, err := a.RemoteHost()
+		if err != nil {
+			return err
+		}
+		if e == nil {
+			return do(cmd, args)
+		}
+		ctx := cmd.Context()
+		p, err := a.OpenProject(ctx)
+		if err != nil {
+			return err
+		}
+		p.Repo.AllowPrograms() // sync fetches from other machines
+		j, err := store.OpenExistingJournal(ctx, p.Layout.Journal())
+		if errors.Is(err, fs.ErrNotExist) {
+			return do(cmd, args)
+		}
+		if err != nil {
+			return err
+		}
+		defer j.Close()
+		if err := a.Signed(j); err != nil {
+			return err
+		}
+		runs, err := syncRuns(ctx, a, e, p, j)
+		defer func() {
+			for _, r := range runs {
+				r.leave()
+			}
+		}()
+		if err != nil {
+			return err
+		}
+		if err := do(cmd, args); err != nil {
+			return err
+		}
+		for _, r := range runs {
+			for _, f := range then {
+				if err := f(ctx, r, j); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+}
+
+// remoteRun is an unfinished run of the journal that is on another engine.
+type remoteRun struct {
+	id   string
+	info runner.Info
+	cli.RemoteEngine
+	lock *local.Lock // held while the run is running and no process follows it, so that others see the run as locked
+}
+
+// leave closes the engine and releases the lock.
+func (r remoteRun) leave() {
+	r.Close()
+	if r.lock != nil {
+		r.lock.Release()
+	}
+}
+
+// syncRuns syncs the unfinished runs of an engine.
+func syncRuns(ctx context.Context, a *cli.App, e *cli.RemoteHost, p *cli.Project, j *store.Journal) ([]remoteRun, error) {
+	sums, err := local.List(ctx, j, runner.Filter{})
+	if err != nil {
+		return nil, err
+	}
+	var runs []remoteRun
+	for _, s := range sums {
+		if s.Status.Over() {
+			continue
+		}
+		info, err := p.Recall(ctx, s.Run)
+		if err != nil || info.Flags[cli.EngineFlag] != e.Name {
+			continue
+		}
+		text, _, err := local.PlanText(ctx, j, p.Layout, s.Run)
+		if err != nil {
+			return runs, err
+		}
+		d, err := openRemote(ctx, a, e, p, j, info, text)
+		if err != nil {
+			return runs, err
+		}
+		r := remoteRun{id: s.Run, info: info, RemoteEngine: d}
+		if r.lock, err = local.TakeLock(p.Layout.Lock(s.Slug), time.Now()); err == nil { // else it is followed
+			if err := d.Sync(ctx, s.Run, info); err != nil {
+				fmt.Fprintf(a.Stderr, "runplan: run %s could not be synchronised: %v\n", s.Run[:8], err)
+			}
+			if live, err := d.Live(ctx, s.Run); err != nil || !live {
+				r.lock.Release()
+				r.lock = nil
+			}
+		}
+		runs = append(runs, r)
+	}
+	return runs, nil
+}
+
+// forward sends the answers that people gave here to the run.
+func forward(ctx context.Context, a *cli.App, r remoteRun, j *store.Journal) error {
+	said, err := local.Unheard(ctx, j, r.id)
+	if err != nil {
+		return err
+	}
+	for _, ev := range said {
+		if err := r.Post(ctx, r.id, ev); err != nil {
+			return cli.Fail(cli.ExitCannotRun, fmt.Errorf("run %s was not notified: %w", r.id[:8], err), "it is stored here; the next command with --engine %s delivers it", a.Engine)
+		}
+	}
+	if len(said) > 0 {
+		fmt.Fprintf(a.Stderr, "run %s was notified and continues by itself\n", r.id[:8])
+	}
+	return nil
+}
+
+// underWay prints the running commands of a run and their workers.
+func underWay(ctx context.Context, a *cli.App, r remoteRun, _ *store.Journal) error {
+	lines, err := r.UnderWay(ctx, r.id)
+	for _, line := range lines {
+		fmt.Fprintf(a.Stderr, "run %s: %s\n", r.id[:8], line)
+	}
+	if err != nil {
+		return cli.Fail(cli.ExitCannotRun, fmt.Errorf("run %s: list its active commands: %w", r.id[:8], err), "")
+	}
+	return nil
+}
+
+// openRemote opens an engine for an existing run, without the parts that only a worker needs.
+func openRemote(ctx context.Context, a *cli.App, e *cli.RemoteHost, p *cli.Project, j *store.Journal, info runner.Info, text []byte) (cli.RemoteEngine, error) {
+	plan, err := planparse.Parse(info.Plan, text)
+	if err != nil {
+		return nil, err
+	}
+	plan.Rename(info.Keys)
+	a.HideTitles(p, plan)
+	c := QuietConfig(a, p)
+	c.Journal, c.Plan, c.PlanText, c.Agent = j, plan, text, nobody(info.Agent)
+	return e.Open(ctx, cli.Session{Getenv: a.Getenv, Config: c})
+}
+
+// QuietConfig returns the configuration of an engine that only reports and carries nothing out.
+func QuietConfig(a *cli.App, p *cli.Project) local.Config {
+	return local.Config{
+		Repo: p.Repo, Layout: p.Layout, Home: a.CacheDir(), Environ: a.Environ, Secrets: p.Secrets(), Now: time.Now,
+		Observe: func(runner.Event) {}, Line: func(string, string) {},
+		Note: func(text string) { fmt.Fprintf(a.Stderr, "runplan: %s\n", text) },
+	}
+}
+
+// sameEngine refuses to resume a run on a different engine. It runs before the cleanup of earlier processes, because a
+// worker on this machine may be working for the same run.
+func (x *Execution) sameEngine(ctx context.Context) error {
+	asked, was := cmp.Or(x.App.Engine, cli.Here), cmp.Or(x.info.Flags[cli.EngineFlag], cli.Here)
+	if asked == was {
+		return nil
+	}
+	for range local.Events(ctx, x.journal, x.run, 0) {
+		return cli.Usage(fmt.Errorf("run %s is on engine %s, not %s", x.run[:8], was, asked), "runplan resume --engine %s, of a runplan that has it", was)
+	}
+	return nil // the run is new
+}
+
+// engineFor returns the engine for the run and a function that closes it.
+func (x *Execution) engineFor(ctx context.Context, c local.Config) (runner.Engine, func(), error) {
+	e, err := x.App.RemoteHost()
+	if err != nil {
+		return nil, nil, err
+	}
+	if e == nil {
+		return local.New(c), func() {}, nil
+	}
+	name := e.Name
+	flags := map[string]string{cli.EngineFlag: name}
+	maps.Copy(flags, x.info.Flags)
+	x.info.Flags = flags
+	text, err := os.ReadFile(x.Project.Layout.Config())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, err
+	}
+	d, err := e.Open(ctx, cli.Session{Config: c, ConfigText: text, Getenv: x.App.Getenv})
+	if err != nil {
+		return nil, nil, err
+	}
+	return d, d.Close, nil
+}
+
+// Hosting describes a run for which a worker carries out commands, in a clone of its own.
+type Hosting struct {
+	Dir   string // of the clone
+	Run   string
+	Info  runner.Info
+	Text  []byte // of the plan
+	Trust string // value of --trust-config
+	Mark  string // KEY=VALUE that all processes of the run on this machine carry
+	Note  func(string)
+}
+
+// Host prepares a clone for the commands of a run: agent, gates and the rest, as the configuration of the clone says.
+// The configuration must be trusted on this machine. The caller must call done at the end: it ends all processes that
+// carry the mark. The reaper does the same if this program is killed.
+func Host(ctx context.Context, a *cli.App, h Hosting) (c local.Config, done func(), err error) {
+	b := *a
+	b.Dir = h.Dir
+	p, err := b.OpenProject(ctx)
+	if err != nil {
+		return c, nil, err
+	}
+	if err := b.TrustConfig(p, h.Trust); err != nil {
+		return c, nil, err
+	}
+	p.Repo.AllowPrograms()
+	if err := p.Layout.Make(); err != nil {
+		return c, nil, err
+	}
+	plan, err := planparse.Parse(h.Info.Plan, h.Text)
+	if err != nil {
+		return c, nil, err
+	}
+	b.HideTitles(p, plan)
+	o := prepare.RunOptions{Plain: true}
+	o.Take(h.Info.Flags)
+	p.Solver = o.Solver
+	decision := routing.Decision{}
+	for _, batch := range h.Info.Batches {
+		decision.Steps = append(decision.Steps, routing.Step{Batch: batch.Key, Needs: batch.Needs, Skip: batch.Skip})
+	}
+	agent, _, err := prepare.ChooseAgent(&b, p, h.Info.Plan, plan, decision, h.Info.Agent)
+	if err != nil {
+		return c, nil, err
+	}
+	others, err := o.Limits.FallbackAgain(h.Info, p.Config.Run)
+	if err != nil {
+		return c, nil, err
+	}
+	who, err := prepare.RunAgentsOf(&b, p, h.Info.Plan, agent, others)
+	if err != nil {
+		return c, nil, err
+	}
+	var closers []func()
+	done = func() {
+		for _, f := range slices.Backward(closers) {
+			f()
+		}
+	}
+	defer func() {
+		if err != nil {
+			done()
+		}
+	}()
+	journal, err := store.OpenJournal(ctx, p.Layout.Journal())
+	if err != nil {
+		return c, nil, err
+	}
+	closers = append(closers, func() { journal.Close() })
+	self, err := os.Executable()
+	if err != nil {
+		return c, nil, err
+	}
+	reaper, err := cli.StartReaper(self)
+	if err != nil {
+		return c, nil, err
+	}
+	reaper.Tag(h.Mark)
+	closers = append(closers, func() { reaper.Close() })
+	x := &Execution{App: &b, Project: p, plan: plan, text: h.Text, agents: who, options: o, run: h.Run, info: h.Info, journal: journal}
+	c, end, err := x.ready(ctx, self, reaper, newView(&b, o, h.Info))
+	if err != nil {
+		return c, nil, err
+	}
+	closers = append(closers, end)
+	c.Observe, c.Report, c.Note, c.Mark = func(runner.Event) {}, nil, h.Note, h.Mark
+	c.Line = func(string, string) {}
+	return c, done, nil
+}
+
+// ready builds what carries out the commands of a run: agents, gates, reviews. It also returns a function that ends
+// them.
+func (x *Execution) ready(ctx context.Context, self string, reaper *proc.Reaper, view *view) (c local.Config, done func(), err error) {
+	var closers []func()
+	done = func() {
+		for _, f := range slices.Backward(closers) {
+			f()
+		}
+	}
+	defer func() {
+		if err != nil {
+			done()
+		}
+	}()
+	agent, closeAgent, err := x.agents.List[0].Start(ctx, x.journal, self, reaper)
+	if err != nil {
+		return c, nil, err
+	}
+	closers = append(closers, closeAgent)
+	if x.why != "" {
+		view.Note("agent " + agent.Name() + ": " + x.why)
+	}
+	x.Project.Config.Gates.StrictAST = x.Project.Config.Gates.StrictAST || x.options.StrictAST
+	settings, closeGates, err := judge.GateSuite(ctx, x.App, x.Project, self, x.options.RequireTests, reaper, func(string) bool { return true })
+	if err != nil {
+		return c, nil, err
+	}
+	closers = append(closers, closeGates)
+	if c, err = x.config(settings, x.journal, agent, view); err != nil {
+		return c, nil, err
+	}
+	c.Reaper = reaper
+	if c.Reviews, err = x.reviews(ctx, self, reaper); err != nil {
+		return c, nil, err
+	}
+	if c.Critic, err = x.critic(ctx, view, x.ModelOptions(reaper)); err != nil {
+		return c, nil, err
+	}
+	for _, other := range x.agents.Others() {
+		agent, closeAgent, err := other.Start(ctx, x.journal, self, reaper)
+		if err != nil {
+			return c, nil, err
+		}
+		closers = append(closers, closeAgent)
+		c.Fallback = append(c.Fallback, agent)
+	}
+	return c, done, nil
+}

@@ -1,0 +1,65 @@
+package run
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/runplan/runplan/feedback"
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/phrase"
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/runner"
+)
+
+// exhausted creates a feedback for each batch that failed its last attempt, if the configuration enables this
+// (FIX-32). It skips the runs of fixes, because their own feedback records the failure.
+func (x *Execution) exhausted() {
+	if !x.Project.Config.Feedback.OnExhausted || x.isSelfFix() {
+		return
+	}
+	if err := x.openFeedback(context.Background()); err != nil {
+		fmt.Fprintf(x.App.Stderr, "warning: what failed is no feedback: %s\n", ui.Sanitize(err.Error()))
+	}
+}
+
+// isSelfFix reports whether the run executes a fix.
+func (x *Execution) isSelfFix() bool {
+	dir, err := x.Project.PlanPath(x.Project.Layout.SelfFix())
+	return err == nil && strings.HasPrefix(x.info.Plan, dir+"/")
+}
+
+func (x *Execution) openFeedback(ctx context.Context) error {
+	sums, err := x.Project.Summaries(ctx, runner.Filter{Run: x.run})
+	if err != nil || len(sums) == 0 {
+		return err
+	}
+	s, err := store.OpenFeedback(ctx, x.Project.Layout.Feedback())
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	for _, b := range sums[0].Batches {
+		if b.State != string(runner.Failed) {
+			continue
+		}
+		w := feedback.Words{
+			ID: "run-" + x.run[:8] + "-" + cli.SlugOf(strings.ReplaceAll(b.Key, ".", "-")+".x"), Severity: "medium", At: time.Now(),
+			Source: fmt.Sprintf("run %s, batch %s", x.run, b.Number),
+			Body: x.App.Redactor(x.Project).String(fmt.Sprintf("Batch %s (%s) of %s was given up after %s: %s",
+				b.Number, b.Title, filepath.ToSlash(x.info.Plan), phrase.Count(b.Attempts, "attempt"), cmp.Or(b.Reason, "no reason is known"))),
+		}
+		if _, err := s.Get(ctx, w.ID); err == nil {
+			continue // an earlier session of the run created it
+		}
+		if _, err := feedback.Enqueue(ctx, s, w); err != nil {
+			return err
+		}
+		fmt.Fprintf(x.App.Stderr, "feedback %s is pending; to continue: runplan self-fix process\n", w.ID)
+	}
+	return nil
+}

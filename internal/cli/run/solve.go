@@ -1,0 +1,164 @@
+package run
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/agents/solver"
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/models"
+	"github.com/runplan/runplan/internal/cli/prepare"
+	"github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/llm"
+	"github.com/runplan/runplan/planparse"
+	"github.com/runplan/runplan/planparse/draft"
+)
+
+// NewSolveCommand returns the command solve.
+func NewSolveCommand(a *cli.App) *cobra.Command {
+	var o prepare.RunOptions
+	var plan string
+	var budget models.BudgetFlags
+	cmd := &cobra.Command{
+		Use:   "solve [TASK]",
+		Short: "Have a local model do a task, or the batches of a plan",
+		Long: `Have the coding model of [models] carry out a task: context is retrieved from the index, the
+model answers with search/replace edits, and gates check what came of them. What fails is
+tried again, and the model is told why.
+
+It is a run like any other, of a plan with one batch, or of the plan that --plan names: each
+attempt works in a worktree, your checkout stays as it is, and what passed is on the branch
+runplan/<name>/main. A run that was stopped goes on with "runplan resume".
+
+  runplan solve "Parse returns an error for empty input"
+  runplan solve --plan docs/plans/parser.md` +
+			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitHuman, cli.ExitLimit, cli.ExitCannotRun, cli.ExitLocked, cli.ExitInterrupted),
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			task := ""
+			if len(args) > 0 {
+				task = strings.TrimSpace(args[0])
+			}
+			p, err := a.OpenProject(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if err := models.Unsaid(p, llm.Coding, o.Solver.Stages, budget,
+				models.Need{Key: "solve.max_attempts", Flag: "--max-attempts", Said: cmp.Or(o.MaxAttempts, p.Config.Solve.MaxAttempts) != 0},
+				models.Need{Key: "solve.max_refinement_loops", Flag: "--max-refinement-loops", Said: cmp.Or(o.Solver.Loops.N, p.Config.Solve.MaxRefinementLoops) != nil},
+			); err != nil {
+				return err
+			}
+			if o.Solver.Budget, err = budget.Budget(p.Config, llm.Coding); err != nil {
+				return err
+			}
+			return solve(cmd.Context(), a, p, task, plan, o)
+		},
+	}
+	o.Common(cmd)
+	models.AddStages(cmd, &o.Solver.Stages)
+	budget.Add(cmd)
+	o.Route.Add(cmd)
+	o.Sample.Add(cmd)
+	f := cmd.Flags()
+	f.StringVar(&o.Route.From, "from", "", "first batch of the plan to run, by number")
+	f.StringVar(&o.Route.To, "to", "", "last batch of the plan to run, by number")
+	a.RepoFlag(f)
+	f.Var(&o.Solver.Loops, "max-refinement-loops", "how often an attempt may ask for more context (default solve.max_refinement_loops)")
+	f.StringVar(&plan, "plan", "", "plan to execute; the task then describes its purpose, and is optional")
+	f.StringVar(&o.Land, "land", "", "branch (leave the run branch), ff (fast-forward the start branch) or pr (push, open a pull request)")
+	f.IntVar(&o.MaxAttempts, "max-attempts", 0, "attempts at a batch before it fails (default solve.max_attempts)")
+	f.BoolVar(&o.AllowDirty, "allow-dirty", false, "run with uncommitted changes in the checkout; they are not part of the run")
+	f.BoolVar(&o.Fresh, "new", false, "start a new run although a run of this task is not finished")
+	f.BoolVar(&o.DryRun, "dry-run", false, "show what would run, and stop")
+	return cmd
+}
+
+// solve runs a task or a plan with the solver.
+func solve(ctx context.Context, a *cli.App, p *cli.Project, task, plan string, o prepare.RunOptions) error {
+	if task == "" && plan == "" {
+		return cli.Usage(errors.New("solve needs a task, or a plan"), `say what to do: runplan solve "…", or: runplan solve --plan FILE`)
+	}
+	o.Agent = solver.Name
+	if _, err := models.Attempts(p, o.MaxAttempts, o.Agent); err != nil {
+		return err // fail before anything is written
+	}
+	if plan != "" {
+		o.Solver.Task = task
+		return RunPlan(ctx, a, plan, o)
+	}
+	text, err := taskPlan(task)
+	if err != nil {
+		return err
+	}
+	// Check this before writing anything, so that an unsolvable task leaves no files.
+	p.Solver = o.Solver
+	if _, err := prepare.SolverAgent(ctx, a, p, ""); err != nil {
+		return err
+	}
+	path, isNew, err := keepTask(p, a.Redactor(p), task, text)
+	if err != nil {
+		return cli.Fail(cli.ExitCannotRun, err, "")
+	}
+	if o.DryRun && isNew {
+		defer os.Remove(path)
+	}
+	return RunPlan(ctx, a, path, o)
+}
+
+// taskPlan wraps a task into a plan of one batch. A task that parses as several batches or as no plan is put in a
+// fence.
+func taskPlan(task string) (string, error) {
+	first, _, _ := strings.Cut(task, "\n")
+	title := draft.Title(ui.Cut(redact.Clean(first), 80, "…"), "Solve the task")
+	for _, body := range []string{strings.TrimRight(task, "\n") + "\n", fence.Around("text", task)} {
+		text := fmt.Sprintf("# %s\n\n## Batch 1: %s\n\n%s", title, title, body)
+		p, err := planparse.Parse("task", []byte(text))
+		if err == nil && len(p.Errors()) == 0 && p.Format == planparse.FormatRunPlan && len(p.Batches) == 1 && p.Batches[0].Title == title &&
+			p.Batches[0].When == "" && len(p.Batches[0].DependsOn) == 0 && !p.Batches[0].Done() &&
+			strings.TrimSpace(p.Batches[0].Text) == strings.TrimSpace(body) {
+			return text, nil
+		}
+	}
+	return "", cli.Usage(errors.New("the task cannot be written as a plan"), "write a plan: runplan solve --plan FILE")
+}
+
+// keepTask writes the plan of a task and returns its path. The same task always gets the same file, so that an
+// unfinished run of it is found again.
+func keepTask(p *cli.Project, secrets *redact.Redactor, task, text string) (path string, isNew bool, err error) {
+	if err := p.Layout.Make(); err != nil {
+		return "", false, err
+	}
+	dir := p.Layout.Tasks()
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", false, err
+	}
+	first, _, _ := strings.Cut(secrets.String(task), "\n") // the file name becomes a branch name
+	name := cli.SlugOf(strings.ReplaceAll(first, ".", " "))
+	for n := 1; ; n++ {
+		path = filepath.Join(dir, name+".md")
+		if n > 1 {
+			path = filepath.Join(dir, fmt.Sprintf("%s-%d.md", name, n))
+		}
+		old, err := os.ReadFile(path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return path, true, os.WriteFile(path, []byte(text), 0o644)
+		case err != nil:
+			return "", false, err
+		case bytes.Equal(old, []byte(text)):
+			return path, false, nil
+		}
+	}
+}

@@ -1,0 +1,39 @@
+package run
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/prepare"
+	"github.com/runplan/runplan/internal/cli/watch"
+	"github.com/runplan/runplan/runner"
+)
+
+// full is a disk without room.
+type full struct{ tries int }
+
+func (f *full) Write([]byte) (int, error) {
+	f.tries++
+	return 0, errors.New("no space left on device")
+}
+
+// Who reads the events of a run has to know that some are missing; the run itself is none the worse for it.
+func TestEventsThatNobodyGetsAreToldOnce(t *testing.T) {
+	var out full
+	var told bytes.Buffer
+	v := newView(&cli.App{Stdout: &out, Stderr: &told}, prepare.RunOptions{JSON: true}, runner.Info{})
+	v.Event(runner.Event{Kind: runner.RunStarted})
+	v.Event(runner.Event{Kind: runner.RunFinished})
+	if out.tries != 2 {
+		t.Errorf("%d events were printed", out.tries)
+	}
+	if got := told.String(); strings.Count(got, "print the events: no space left on device") != 1 || !strings.Contains(got, "runplan log --json has all of them") {
+		t.Errorf("told %q", got)
+	}
+	if err := watch.PrintJSONLine(&cli.App{Stdout: &out}, 1); err == nil {
+		t.Error("a line that could not be printed is no error")
+	}
+}

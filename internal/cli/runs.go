@@ -1,0 +1,150 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/local"
+)
+
+// DropBranch removes a run branch that is merged.
+func (p *Project) DropBranch(ctx context.Context, ref, tip string) error {
+	return p.Repo.UpdateRefs(ctx, git.RefUpdate{Ref: ref, Old: tip})
+}
+
+// Summaries lists the runs. A project without a journal has none.
+func (p *Project) Summaries(ctx context.Context, f runner.Filter) ([]runner.Summary, error) {
+	j, err := p.OpenJournal(ctx)
+	var fl *Failure
+	if errors.As(err, &fl) && fl.Code == ExitUsage {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer j.Close()
+	return local.List(ctx, j, f)
+}
+
+// Recall reads the last known [runner.Info] of a run.
+func (p *Project) Recall(ctx context.Context, run string) (runner.Info, error) {
+	j, err := p.OpenJournal(ctx)
+	if err != nil {
+		return runner.Info{}, err
+	}
+	defer j.Close()
+	var info *runner.Info
+	for ev, err := range local.Events(ctx, j, run, 0) {
+		if err != nil {
+			return runner.Info{}, err
+		}
+		if ev.Job != nil {
+			info = ev.Job
+		}
+	}
+	if info == nil {
+		return runner.Info{}, Fail(ExitCannotRun, fmt.Errorf("the journal does not contain the start of run %s", run), "")
+	}
+	return *info, nil
+}
+
+// SlugOf derives a branch name from the file name of a plan. It removes what looks like a secret.
+func SlugOf(path string) string {
+	name := redact.New(nil).String(strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)))
+	name = strings.ToLower(name)
+	var b strings.Builder
+	for _, r := range name {
+		switch {
+		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9':
+			b.WriteRune(r)
+		case b.Len() > 0 && !strings.HasSuffix(b.String(), "-"):
+			b.WriteByte('-')
+		}
+		if b.Len() >= 48 {
+			break
+		}
+	}
+	if s := strings.Trim(b.String(), "-"); s != "" {
+		return s
+	}
+	return "plan"
+}
+
+// CheckedOut returns the worktree in which a branch is checked out, or "".
+func (p *Project) CheckedOut(ctx context.Context, branch string) (string, error) {
+	list, err := p.Repo.Run(ctx, "worktree", "list", "--porcelain")
+	if err != nil {
+		return "", err
+	}
+	var dir string
+	for line := range strings.SplitSeq(list, "\n") {
+		if at, ok := strings.CutPrefix(line, "worktree "); ok {
+			dir = at
+		}
+		if line != "branch refs/heads/"+branch {
+			continue
+		}
+		if _, err := os.Stat(dir); err == nil { // git still lists worktrees that were deleted by hand
+			return dir, nil
+		}
+	}
+	return "", nil
+}
+
+// NoSuchRun returns the error of a run id that matches no run.
+func NoSuchRun(name string) error {
+	return Usage(fmt.Errorf("run %s not found", name), "runplan status --all lists them")
+}
+
+// EachEvent calls f for each event of a run, in the order of the journal.
+func (p *Project) EachEvent(ctx context.Context, run string, f func(runner.Event) error) error {
+	j, err := p.OpenJournal(ctx)
+	if err != nil {
+		return err
+	}
+	defer j.Close()
+	for ev, err := range local.Events(ctx, j, run, 0) {
+		if err != nil {
+			return err
+		}
+		if err := f(ev); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// LookAlive corrects runs that the journal has as running although no process holds their lock: their process was
+// killed.
+func (p *Project) LookAlive(sums []runner.Summary) {
+	for i := range sums {
+		if !sums[i].Status.Live() {
+			continue
+		}
+		lock, err := local.TakeLock(p.Layout.Lock(sums[i].Slug), time.Now())
+		if err != nil {
+			continue // the run is still running
+		}
+		lock.Release()
+		if sums[i].Status == runner.RunPaused { // it stays paused; a resume waits for the rest
+			sums[i].Reason += "; its process ended, and runplan resume " + sums[i].Run[:8] + " waits for the rest"
+			continue
+		}
+		sums[i].Status, sums[i].Stop = runner.RunStopped, runner.OutcomeCancelled
+		sums[i].Reason = "its process ended; to continue it: runplan resume " + sums[i].Run[:8]
+	}
+}
+
+// Selects reports whether the argument RUN of a command means a run: the beginning of its id, its slug or its plan. ""
+// means every run.
+func Selects(name, id, slug, plan string) bool {
+	return strings.HasPrefix(id, name) || slug == name || plan == name
+}

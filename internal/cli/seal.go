@@ -1,0 +1,148 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/runplan/runplan/internal/phrase"
+	"github.com/runplan/runplan/internal/seal"
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/local"
+)
+
+// Seal returns the user's key that signs the journal. It creates the key on first use.
+func (a *App) Seal() (*seal.Seal, error) {
+	dir, err := a.UserDir()
+	if err != nil {
+		return nil, err
+	}
+	s, err := seal.Open(dir)
+	if errors.Is(err, seal.ErrKey) {
+		return nil, Fail(ExitCannotRun, err, "")
+	}
+	if err != nil {
+		return nil, a.OfUser(Fail(ExitCannotRun, err, ""))
+	}
+	return s, nil
+}
+
+// Signed makes a journal sign and verify its events.
+func (a *App) Signed(j *store.Journal) error {
+	s, err := a.Seal()
+	if err == nil {
+		j.Seal(s)
+	}
+	return err
+}
+
+// Vouch verifies the seals of a run before a resume. It sets aside events that runplan did not write, and resets the
+// run branch to the last verified event. It returns its findings.
+func (a *App) Vouch(ctx context.Context, p *Project, run string) (found []string, err error) {
+	j, err := p.OpenJournal(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer j.Close()
+	if err := a.Signed(j); err != nil {
+		return nil, err
+	}
+	c, err := j.Verify(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case c.Rows == 0:
+		return nil, nil
+	case !c.Sealed:
+		return nil, Usage(fmt.Errorf("run %s was started by a version that did not sign its journal, so it cannot be verified", run[:8]),
+			"finish it with that version, or start a new run: runplan run --new PLAN")
+	case c.Last.Seq == 0:
+		return nil, Usage(fmt.Errorf("no event of run %s verifies with the key %s: the journal was signed with another key, or another program wrote it", run[:8], j.Signs().Path()),
+			"set RUNPLAN_HOME to the folder used when the run started; or start a new run: runplan run --new PLAN")
+	}
+	if c.Missing > 0 {
+		found = append(found, fmt.Sprintf("the journal lacks the last %s of this run: somebody removed them, or the machine lost power; what they told of is done again", phrase.Count(c.Missing, "event", "events")))
+	}
+	if c.Bad == nil {
+		return found, nil
+	}
+	kept, err := local.Rewind(ctx, p.Repo, j, run, c.Last.Seq)
+	if err != nil {
+		return nil, err
+	}
+	claims, err := j.SetAside(ctx, run, c.Bad.Seq, c.Bad.Why, time.Now())
+	if err != nil {
+		return nil, err
+	}
+	text := fmt.Sprintf("event %d of this run %s. From there on %s (%s) %s set aside and %s for nothing: what they tell of is done and gated again",
+		c.Bad.Seq, c.Bad.Why, phrase.Count(len(claims), "event", "events"), phrase.Cut(ListOf(claims, 6), 200), phrase.Noun(len(claims), "was", "were"), phrase.Noun(len(claims), "counts", "count"))
+	if kept != "" {
+		text += "; the run branch went back to what verifies, and branch " + kept + " keeps what it held"
+	}
+	return append(found, text), nil
+}
+
+// ForgedEnd reports whether the last event of a run was not written by runplan. Then the status of the run cannot be
+// trusted.
+func (a *App) ForgedEnd(ctx context.Context, p *Project, run string) bool {
+	j, err := p.OpenJournal(ctx)
+	if err != nil {
+		return false
+	}
+	defer j.Close()
+	return a.Signed(j) == nil && errors.Is(j.VerifyEnd(ctx, run), store.ErrForged)
+}
+
+// TellForged warns on standard error about runs that contain events not written by runplan. It creates no key: without
+// one, nothing was signed.
+func (a *App) TellForged(ctx context.Context, p *Project, runs ...string) {
+	dir, err := a.UserDir()
+	if err != nil {
+		return
+	}
+	if _, err := os.Stat(filepath.Join(dir, seal.FileName)); err != nil {
+		return
+	}
+	j, err := p.OpenJournal(ctx)
+	if err != nil {
+		return
+	}
+	defer j.Close()
+	if a.Signed(j) != nil {
+		return
+	}
+	for _, run := range runs {
+		c, err := j.Verify(ctx, run)
+		if err != nil || !c.Sealed || c.Bad == nil {
+			continue
+		}
+		fmt.Fprintf(a.Stderr, "run %s: event %d %s; events from there on are not trustworthy. runplan resume %s sets it aside\n", run[:8], c.Bad.Seq, c.Bad.Why, run[:8])
+	}
+}
+
+// DamagedRun finds the named run among those whose events do not verify, if the journal cannot be read otherwise.
+func (a *App) DamagedRun(ctx context.Context, p *Project, name string) (runner.Summary, bool) {
+	j, err := p.OpenJournal(ctx)
+	if err != nil {
+		return runner.Summary{}, false
+	}
+	defer j.Close()
+	runs, err := j.Runs(ctx)
+	if err != nil || a.Signed(j) != nil {
+		return runner.Summary{}, false
+	}
+	for _, r := range runs {
+		if !Selects(name, r.ID, r.Slug, r.Plan) {
+			continue
+		}
+		if c, err := j.Verify(ctx, r.ID); err == nil && c.Bad != nil {
+			return runner.Summary{Run: r.ID, Slug: r.Slug, Plan: r.Plan}, true
+		}
+	}
+	return runner.Summary{}, false
+}

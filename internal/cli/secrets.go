@@ -1,0 +1,134 @@
+package cli
+
+import (
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/planparse"
+	"github.com/runplan/runplan/runner/local"
+)
+
+// Redactor returns a redactor for the secrets that a run may meet: in the environment, in the settings of agents, and
+// in files copied into workspaces. Outside of a project it covers only the environment.
+func (a *App) Redactor(p *Project) *redact.Redactor {
+	if p == nil {
+		return redact.New(a.Environ)
+	}
+	return redact.New(slices.Concat(a.Environ, p.Secrets()))
+}
+
+// HideTitles removes secrets from the titles of a plan and its batches. Titles appear on screen and in the journal,
+// reports, commits and pull requests.
+func (a *App) HideTitles(p *Project, plan *planparse.Plan) {
+	secrets := a.Redactor(p)
+	plan.Title = secrets.String(plan.Title)
+	for i := range plan.Batches {
+		plan.Batches[i].Title = secrets.String(plan.Batches[i].Title)
+	}
+}
+
+// Hiding returns standard output with secrets removed. It redacts each Write separately, so a table or an object must
+// be one Write.
+func (a *App) Hiding() io.Writer { return hidingWriter{a.Stdout, a.Redactor(nil)} }
+
+type hidingWriter struct {
+	to      io.Writer
+	secrets *redact.Redactor
+}
+
+// Columns returns the width of the terminal that the output goes to, or 0.
+func (w hidingWriter) Columns() int { return ui.ColumnsOf(w.to) }
+
+func (w hidingWriter) Write(p []byte) (int, error) {
+	if _, err := io.WriteString(w.to, w.secrets.String(string(p))); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// Secrets lists the values of settings and copied files as KEY=VALUE. The redactor decides by name which are secret.
+func (p *Project) Secrets() []string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(p.Config.Agents)) {
+		out = append(out, EnvPairs(p.Config.Agents[name].Env)...)
+	}
+	for _, file := range p.copied() {
+		if text, err := os.ReadFile(filepath.Join(p.Repo.Root, filepath.FromSlash(file))); err == nil {
+			out = append(out, pairs(string(text))...)
+		}
+	}
+	return out
+}
+
+// EnvPairs formats variables as KEY=VALUE.
+func EnvPairs(env map[string]string) []string {
+	var out []string
+	for _, key := range slices.Sorted(maps.Keys(env)) {
+		out = append(out, key+"="+env[key])
+	}
+	return out
+}
+
+// largestSettings is the highest size of a settings file, in bytes. A larger file is data.
+const largestSettings = 256 << 10
+
+// copied lists the files that workspaces copy from the checkout. It ignores read errors, because the copying reports
+// them.
+func (p *Project) copied() []string {
+	globs := slices.Clone(p.Config.Workspace.Copy)
+	if text, err := os.ReadFile(filepath.Join(p.Repo.Root, ".worktreeinclude")); err == nil {
+		for line := range strings.Lines(string(text)) {
+			if line = strings.TrimPrefix(strings.TrimSpace(line), "/"); line != "" && !strings.HasPrefix(line, "#") {
+				globs = append(globs, line)
+			}
+		}
+	}
+	var out []string
+	for _, g := range globs {
+		if !doublestar.ValidatePattern(g) {
+			continue
+		}
+		_ = doublestar.GlobWalk(os.DirFS(p.Repo.Root), g, func(path string, d fs.DirEntry) error {
+			if d.IsDir() && (path == local.DirName || path == ".git" || d.Name() == "node_modules") {
+				return doublestar.SkipDir
+			}
+			if info, err := d.Info(); err == nil && info.Mode().IsRegular() && info.Size() <= largestSettings {
+				out = append(out, path)
+			}
+			return nil
+		})
+	}
+	return out
+}
+
+// setting is a line of a file of settings: KEY=value, export KEY="value", key: value, "key": "value",
+var setting = lazyre.New(`(?m)^[ \t]*(?:export[ \t]+)?["']?([A-Za-z_][A-Za-z0-9_.-]*)["']?[ \t]*[=:][ \t]*(\S.*)$`)
+
+// pairs parses the settings in a text, in any of the usual formats.
+func pairs(text string) []string {
+	var out []string
+	for _, m := range setting.FindAllStringSubmatch(text, -1) {
+		value := strings.TrimRight(m[2], " \t\r,;")
+		if q := value[:min(1, len(value))]; q == `"` || q == "'" {
+			if end := strings.LastIndex(value, q); end > 0 {
+				value = value[1:end]
+			}
+		} else {
+			value, _, _ = strings.Cut(value, " #")
+		}
+		if value = strings.TrimSpace(value); value != "" {
+			out = append(out, m[1]+"="+value)
+		}
+	}
+	return out
+}

@@ -1,0 +1,393 @@
+package setup
+
+import (
+	"cmp"
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/rogpeppe/go-internal/txtar"
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/control"
+	"github.com/runplan/runplan/internal/cli/watch"
+	"github.com/runplan/runplan/internal/phrase"
+	"github.com/runplan/runplan/internal/proc"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/runner"
+)
+
+//go:embed demo.txtar
+var demoFiles []byte
+
+// demoConfig is the configuration of the user in the demonstration. The candidates are small, so that the memory that
+// agents usually need does not matter.
+const demoConfig = `[run]
+agent = "demo"
+
+[agents.demo]
+command = ["bash", %q]
+env = { DEMO_PACE = %q }
+
+[routing]
+mode = "team"
+max_workers = 3
+worker_mem_threshold_gb = 0.1
+
+[sampling]
+sample_on_retry = false
+sample_min_memory_per_gb = 0.05
+`
+
+// demoOptions are the flags of demo.
+type demoOptions struct {
+	dir   string
+	keep  bool
+	serve bool
+}
+
+// NewDemoCommand returns the command demo.
+func NewDemoCommand(a *cli.App) *cobra.Command {
+	o := demoOptions{keep: true}
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "Watch a run of a small project, in less than a minute",
+		Long: `Make a small project in a new folder, run its plan, and say what happened and where to look.
+
+The project is a command in shell with a test suite; git and bash are all it needs. Its plan has six batches in team
+mode: one fails its tests and is done again, three candidates compete for another one, and the last one waits for an
+approval. The agent is a script that has its answers from files. All else is real: worktrees, gates, the merge queue,
+the journal.
+
+Settings of yours are neither used nor changed: RUNPLAN_HOME is a folder of the demonstration.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return demo(cmd.Context(), a, o) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.dir, "dir", "", "new or empty folder to work in (else a temporary one)")
+	f.BoolVar(&o.keep, "keep", true, "keep the folder at the end; --keep=false removes it")
+	f.BoolVar(&o.serve, "serve", false, "serve a page of the run, until Ctrl-C; see runplan serve")
+	return cmd
+}
+
+// demonstration is one execution of the command demo.
+type demonstration struct {
+	app   cli.App // works in the repository of the demonstration
+	dir   string
+	repo  string
+	style ui.Style
+	slow  bool // somebody watches
+	begun time.Time
+}
+
+// demo makes the project, runs its plan and tells what happened.
+func demo(ctx context.Context, a *cli.App, o demoOptions) (err error) {
+	if _, err := proc.Run(ctx, proc.Cmd{Args: []string{"bash", "--version"}, Env: a.Environ}); err != nil {
+		return cli.Fail(cli.ExitCannotRun, err, "the project of the demonstration is written for bash: install it")
+	}
+	dir, err := demoDir(o.dir)
+	if err != nil {
+		return err
+	}
+	d := &demonstration{app: *a, dir: dir, repo: filepath.Join(dir, "shelf"), begun: time.Now()}
+	d.app.Environ = demoEnviron(a.Environ, filepath.Join(dir, "home"))
+	if out, ok := a.Stdout.(*cli.Output); ok {
+		d.app.Stdout = out.To // the commands count their own write errors
+	}
+	errFile := a.StderrFile()
+	in, _ := a.Stdin.(*os.File)
+	d.style, d.slow = ui.StyleFor(a.Getenv, errFile), ui.Interactive(a.Getenv, in, errFile)
+	if !o.keep {
+		defer func() { err = errors.Join(err, d.remove(o.dir != "")) }()
+	}
+	if err := d.write(ctx); err != nil {
+		return cli.Fail(cli.ExitCannotRun, err, "see that %s can be written to, and that git works", dir)
+	}
+	d.app.Dir = d.repo
+	return d.play(ctx, o)
+}
+
+// demoDir returns the absolute path of the folder to work in, which is new or empty.
+func demoDir(dir string) (string, error) {
+	if dir == "" {
+		dir, err := os.MkdirTemp("", "runplan-demo-")
+		if err == nil {
+			dir, err = filepath.EvalSymlinks(dir)
+		}
+		return dir, err
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", cli.Usage(err, "give another folder with --dir")
+	}
+	there, err := os.ReadDir(dir)
+	if err == nil && len(there) > 0 {
+		err = fmt.Errorf("%s is not empty", dir)
+	}
+	if err != nil {
+		return "", cli.Usage(err, "give a new or an empty folder with --dir")
+	}
+	return dir, nil
+}
+
+// demoEnviron returns the environment without the settings of the user, and with a home for those of the demonstration.
+func demoEnviron(environ []string, home string) []string {
+	var env []string
+	for _, kv := range environ {
+		if !strings.HasPrefix(kv, "RUNPLAN_") {
+			env = append(env, kv)
+		}
+	}
+	return append(env, "RUNPLAN_HOME="+home)
+}
+
+// write makes the files of the project, of the agent and of the settings, and the first commit.
+func (d *demonstration) write(ctx context.Context) error {
+	put := func(path string, text []byte, mode os.FileMode) error {
+		path = filepath.Join(d.dir, filepath.FromSlash(path))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		return os.WriteFile(path, text, mode)
+	}
+	for _, f := range txtar.Parse(demoFiles).Files {
+		mode := os.FileMode(0o644)
+		if strings.Contains(f.Name, "/bin/") {
+			mode = 0o755
+		}
+		if err := put(f.Name, f.Data, mode); err != nil {
+			return err
+		}
+	}
+	pace := "0.1"
+	if d.slow {
+		pace = "0.7"
+	}
+	agent := filepath.Join(d.dir, "agent", "agent.sh")
+	if err := put("home/config.toml", fmt.Appendf(nil, demoConfig, agent, pace), 0o600); err != nil {
+		return err
+	}
+	for _, args := range [][]string{
+		{"init", "--quiet", "--initial-branch=main"},
+		// The settings of this repository go before those of the user, such as a signing key that asks for a passphrase.
+		{"config", "user.name", "Demo"}, {"config", "user.email", "demo@example.org"}, {"config", "commit.gpgsign", "false"},
+		{"config", "core.hooksPath", ".git/hooks"}, {"config", "core.autocrlf", "false"},
+		{"add", "--all"}, {"commit", "--quiet", "--message=A shelf without commands"},
+	} {
+		if _, err := d.git(ctx, args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// git runs git in the repository of the demonstration and returns what it prints.
+func (d *demonstration) git(ctx context.Context, args ...string) (string, error) {
+	res, err := proc.Run(ctx, proc.Cmd{Args: append([]string{"git"}, args...), Dir: d.repo, Env: d.app.Environ, Limits: proc.Limits{Total: time.Minute}})
+	if err == nil && res.Exit != 0 {
+		err = fmt.Errorf("git %s: exit status %d: %s", args[0], res.Exit, strings.TrimSpace(string(res.Tail)))
+	}
+	return string(res.Tail), err
+}
+
+// play runs the plan as a user would, and shows each command that it runs.
+func (d *demonstration) play(ctx context.Context, o demoOptions) error {
+	d.say("")
+	d.say(d.style.Bold("A small project, a plan of six batches, and an agent that makes mistakes."))
+	d.say(d.style.Faint("The agent is a script with prepared answers. The rest is real: worktrees, gates, merge queue, journal."))
+	if o.serve {
+		ctx, stop := cli.Interruptible(ctx)
+		defer stop()
+		p, err := d.app.OpenProject(ctx)
+		if err != nil {
+			return err
+		}
+		if err := p.Layout.Make(); err != nil {
+			return err
+		}
+		end, err := watch.ServeBeside(ctx, &d.app, p, func(s string) { d.say(d.style.Bold(s)) })
+		if err != nil {
+			return err
+		}
+		defer end()
+		if err := d.run(ctx); err != nil {
+			return err
+		}
+		d.say("\nThe page is served until Ctrl-C.")
+		<-ctx.Done()
+		return nil
+	}
+	return d.run(ctx)
+}
+
+// run runs the plan, approves what waits, resumes, and tells what happened.
+func (d *demonstration) run(ctx context.Context) error {
+	d.pause()
+	d.prompt("cd " + d.repo)
+	d.prompt("runplan plan.md")
+	if code := d.app.Execute(ctx, "run", filepath.Join(d.repo, "plan.md")); code != cli.ExitHuman {
+		return d.unexpected("the run", code)
+	}
+	d.pause()
+	d.prompt("runplan approve")
+	if code := d.app.Execute(ctx, "approve"); code != cli.ExitOK {
+		return d.unexpected("runplan approve", code)
+	}
+	p, err := d.app.OpenProject(ctx)
+	if err != nil {
+		return err
+	}
+	waiting, err := control.Waiting(ctx, &d.app, p)
+	if err != nil || len(waiting) != 1 {
+		return cli.Fail(cli.ExitFailed, errors.Join(fmt.Errorf("%d approvals wait, not 1", len(waiting)), err), "look at %s", d.repo)
+	}
+	d.prompt("git diff --stat " + waiting[0].Diff())
+	changes, err := d.git(ctx, append([]string{"diff", "--stat"}, strings.Fields(waiting[0].Diff())...)...)
+	if err != nil {
+		return err
+	}
+	d.say(strings.TrimRight(changes, "\n"))
+	d.pause()
+	d.prompt("runplan approve " + waiting[0].ID)
+	if code := d.app.Execute(ctx, "approve", waiting[0].ID); code != cli.ExitOK {
+		return d.unexpected("runplan approve", code)
+	}
+	d.prompt("runplan resume")
+	if code := d.app.Execute(ctx, "resume"); code != cli.ExitOK {
+		return d.unexpected("runplan resume", code)
+	}
+	sums, err := p.Summaries(ctx, runner.Filter{Latest: true})
+	if err != nil {
+		return err
+	}
+	if len(sums) != 1 || sums[0].Status != runner.RunDone {
+		return cli.Fail(cli.ExitFailed, errors.New("the run is not done"), "look at %s", d.repo)
+	}
+	failed := map[string]bool{}
+	if err := p.EachEvent(ctx, sums[0].Run, func(e runner.Event) error {
+		if e.Kind == runner.Gated && e.Outcome == runner.OutcomeFailed && e.Candidate == 0 {
+			failed[e.Batch] = true
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	d.tell(p, sums[0], failed)
+	return nil
+}
+
+// unexpected explains a command that ended otherwise than it should. The command has printed why.
+func (d *demonstration) unexpected(what string, code int) error {
+	if code == cli.ExitInterrupted {
+		return cli.Fail(cli.ExitInterrupted, errors.New("the demonstration was interrupted"), "")
+	}
+	if code == cli.ExitOK || code == cli.ExitHuman {
+		code = cli.ExitFailed
+	}
+	return cli.Fail(code, fmt.Errorf("%s did not end as it should", what), "the folder %s shows how far it went", d.dir)
+}
+
+// tell prints what happened, from the journal, and where to look. The keys in failed are of batches whose gates failed.
+func (d *demonstration) tell(p *cli.Project, s runner.Summary, failed map[string]bool) {
+	d.say("\n" + d.style.Bold("What happened"))
+	merged := 0
+	for _, b := range s.Batches {
+		if b.State == string(runner.Passed) {
+			merged++
+		}
+	}
+	tests := 0
+	if n := len(s.Batches); n > 0 && s.Batches[n-1].TestsAfter != nil {
+		tests = *s.Batches[n-1].TestsAfter
+	}
+	d.fact(ui.Good, "%d of %d batches merged in %s, %d at a time; %s pass; the branch main is untouched",
+		merged, len(s.Batches), ui.Duration(time.Since(d.begun)), s.Workers, phrase.Count(tests, "test"))
+	for _, b := range s.Batches {
+		if failed[b.Key] {
+			d.fact(ui.Warn, "batch %s, %s: its gates failed; attempt %d was told why and passed", b.Number, b.Title, b.Attempts)
+		}
+		if len(b.Candidates) == 0 {
+			continue
+		}
+		d.fact(ui.Warn, "batch %s, %s: %d candidates competed", b.Number, b.Title, len(b.Candidates))
+		for _, c := range b.Candidates {
+			d.say("      " + ui.Sanitize(ui.Cut(fmt.Sprintf("c%d %s: %s", c.Number, c.Variant, verdictOf(c)), 100, d.style.Ellipsis())))
+		}
+	}
+	d.fact(ui.Warn, "batch %s waited for an approval", s.Batches[len(s.Batches)-1].Number)
+	d.look(p, s)
+}
+
+// look prints where to look.
+func (d *demonstration) look(p *cli.Project, s runner.Summary) {
+	d.say("\n" + d.style.Bold("Where to look"))
+	report := filepath.Join(p.Layout.Report(s.Run), "report.html")
+	lines := [][2]string{
+		{"cd " + d.repo, "the project"},
+		{"export RUNPLAN_HOME=" + filepath.Join(d.dir, "home"), "the settings and the key of this demonstration"},
+		{"runplan status", "the batches; runplan log: all events"},
+		{"runplan serve --open", "the run in a browser"},
+		{"git log --stat main.." + s.Branch, "one commit a batch"},
+		{"git merge " + s.Branch, "take it; then: bin/shelf help"},
+	}
+	width := 0
+	for _, line := range lines {
+		width = max(width, ui.Width(line[0]))
+	}
+	for _, line := range lines {
+		d.say("  " + ui.Pad(line[0], width) + "  " + d.style.Faint("# "+line[1]))
+	}
+	d.say("  report: " + report)
+	d.say("\nIn a repository of yours: runplan init, then runplan plan.md")
+}
+
+// verdictOf says what became of a candidate.
+func verdictOf(c *runner.CandidateSummary) string {
+	switch {
+	case c.State == "won" && c.Score != nil:
+		return fmt.Sprintf("%s, merged", phrase.Count(*c.Score, "point"))
+	case c.State == "passed" && c.Score != nil:
+		return phrase.Count(*c.Score, "point")
+	}
+	return cmp.Or(c.Reason, c.State)
+}
+
+func (d *demonstration) fact(t ui.Tone, format string, args ...any) {
+	d.say("  " + d.style.Tone(t, d.style.Icon(t)) + " " + ui.Sanitize(fmt.Sprintf(format, args...)))
+}
+
+// prompt shows a command as it is typed.
+func (d *demonstration) prompt(line string) {
+	d.say("\n" + d.style.Tone(ui.Busy, "$") + " " + d.style.Bold(line))
+}
+
+func (d *demonstration) say(line string) { fmt.Fprintln(d.app.Stderr, line) }
+
+// pause gives somebody who watches the time to read.
+func (d *demonstration) pause() {
+	if d.slow {
+		time.Sleep(1500 * time.Millisecond)
+	}
+}
+
+// remove deletes the folder of the demonstration; a folder that the user named stays, empty.
+func (d *demonstration) remove(named bool) error {
+	if !named {
+		return os.RemoveAll(d.dir)
+	}
+	for _, name := range []string{"shelf", "agent", "home"} {
+		if err := os.RemoveAll(filepath.Join(d.dir, name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

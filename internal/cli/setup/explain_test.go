@@ -1,0 +1,136 @@
+package setup
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/planparse"
+)
+
+// pages returns all pages of explain by their code.
+func pages(t *testing.T) map[string]explanation {
+	t.Helper()
+	all, err := explanations()
+	if err != nil {
+		t.Fatal(err)
+	}
+	by := map[string]explanation{}
+	for _, e := range all {
+		if by[e.Code].Code != "" {
+			t.Errorf("two pages explain %s", e.Code)
+		}
+		by[e.Code] = e
+	}
+	return by
+}
+
+// Each code that the product prints has a page (EXPL-01).
+func TestEachCodeHasAPage(t *testing.T) {
+	by := pages(t)
+	for _, e := range cli.ErrorCodes() {
+		if by[e.Code].Group != explainErrors {
+			t.Errorf("no page explains the error %s (%v)", e.Code, e.Err)
+		}
+	}
+	var files []string
+	for _, pattern := range []string{"planparse/*.go", "routing/*.go", "internal/cli/plans/plan.go"} {
+		found, err := filepath.Glob(filepath.Join("..", "..", "..", filepath.FromSlash(pattern)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, found...)
+	}
+	printed, seen := regexp.MustCompile(`(?:\b(?:warn|report|advise)\((?:[^"\n]*?,\s*)?|Code:\s*)"([a-z]+(?:-[a-z]+)*)"`), map[string]bool{}
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range printed.FindAllStringSubmatch(string(text), -1) {
+			seen[m[1]] = true
+			if by[m[1]].Group != explainPlans {
+				t.Errorf("%s prints %s, and no page explains it", filepath.Base(file), m[1])
+			}
+		}
+	}
+	if len(seen) < 50 {
+		t.Errorf("only %d codes were found in the source", len(seen))
+	}
+	for code, e := range by {
+		if e.Group == explainPlans && !seen[code] {
+			t.Errorf("no code %s is printed any more", code)
+		}
+	}
+}
+
+// Each page says what was found and what to do (EXPL-01).
+func TestEachPageHasAWayOut(t *testing.T) {
+	groups := map[string]bool{}
+	for code, e := range pages(t) {
+		if e.What == "" || strings.TrimSpace(e.Do) == "" {
+			t.Errorf("%s: what %q, do %q", code, e.What, e.Do)
+		}
+		if e.Group == explainRules {
+			groups[groupOf(code)] = true
+		}
+	}
+	for _, g := range explainedGroups() {
+		if !groups[g] {
+			t.Errorf("no rule belongs to the gate %s", g)
+		}
+	}
+}
+
+// The example of a page about plans is a plan of which that code comes (EXPL-02).
+func TestExamplesOfPages(t *testing.T) {
+	tried := 0
+	for code, e := range pages(t) {
+		_, text, ok := strings.Cut(e.Text, "\nExample:\n\n")
+		if !ok {
+			continue
+		}
+		tried++
+		plan, err := planparse.Parse("plan.md", []byte(strings.ReplaceAll("\n"+text, "\n    ", "\n")))
+		if err != nil {
+			t.Errorf("%s: %v", code, err)
+			continue
+		}
+		var codes []string
+		for _, d := range plan.Diagnostics {
+			codes = append(codes, d.Code)
+		}
+		for _, a := range planparse.Check(plan).Advice {
+			codes = append(codes, a.Code)
+		}
+		if !slices.Contains(codes, code) {
+			t.Errorf("%s: its example says %q", code, codes)
+		}
+	}
+	if tried < 10 {
+		t.Errorf("only %d examples", tried)
+	}
+}
+
+// A code of a finding leads to the rule that covers it.
+func TestFindExplanation(t *testing.T) {
+	all, err := explanations()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for asked, want := range map[string]string{
+		"secrets/aws-access-key": "secrets/*", "tamper/snapshot": "tamper/snapshot", "0001": "lesson/0001", "empty-catch": "pattern/empty-catch",
+		"run-locked": "run-locked", "secrets/": "", "nothing": "",
+	} {
+		if e, _ := findExplanation(all, asked); e.Code != want {
+			t.Errorf("%s leads to %q, not %q", asked, e.Code, want)
+		}
+	}
+}

@@ -1,0 +1,83 @@
+package setup
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	agentcommand "github.com/runplan/runplan/agents/command"
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/ui"
+)
+
+// foundInProject holds the findings of init: agents on this machine, and gates that fit the project.
+type foundInProject struct {
+	agents []string
+	gates  []checked // of linters and tests, as doctor lists them
+}
+
+func foundHere(ctx context.Context, a *cli.App, p *cli.Project) foundInProject {
+	var f foundInProject
+	for _, preset := range agentcommand.Presets() {
+		if _, err := a.OnPath(preset.Program); err == nil {
+			f.agents = append(f.agents, preset.Name)
+		}
+	}
+	for _, c := range examineGates(ctx, a, p) {
+		name := strings.TrimPrefix(c.What, "gate ")
+		if !strings.HasPrefix(name, "tests:") && !strings.HasPrefix(name, "lint:") && !strings.HasPrefix(name, "types:") {
+			continue
+		}
+		if state := gates.State(c.Status); state != gates.StateOff && state != gates.StateUnset {
+			c.What = name
+			f.gates = append(f.gates, c)
+		}
+	}
+	return f
+}
+
+// comments returns the proposals for the file, as comments: defaults hold until a person decides.
+func (f foundInProject) comments(withAgent bool) string {
+	var b strings.Builder
+	line := func(key, value, what string) { fmt.Fprintf(&b, "#   %-20s %-10s %s\n", key, value, what) }
+	b.WriteString("\n# Proposals; to take one: runplan config set KEY VALUE\n")
+	switch {
+	case withAgent:
+	case len(f.agents) > 0:
+		line("run.agent", f.agents[0], "the agent that executes plans; found here: "+strings.Join(f.agents, ", "))
+	default:
+		line("run.agent", "script", "executes plans that spell everything out; no other agent was found")
+	}
+	line("run.land", "pr", "branch, ff or pr: where the work goes at the end")
+	line("run.max_cost_usd", "5", "cost limit of a run, in US dollars")
+	line("team.enabled", "true", "concurrent batches, if the plan allows it")
+	if len(f.gates) == 0 {
+		b.WriteString("\n# No tests and no linter were found. A gate of your own, without the # signs:\n# [[gates.command]]\n# name = \"check\"\n# run = \"make check\"\n# blocking = true\n")
+		return b.String()
+	}
+	b.WriteString("\n# Gates that fit this project; gates.disable leaves one out:\n")
+	for _, g := range f.gates {
+		fmt.Fprintf(&b, "#   %-20s %s%s\n", g.What, ui.Sanitize(g.Detail), missing(g))
+	}
+	return b.String()
+}
+
+func missing(c checked) string {
+	if gates.State(c.Status) == gates.StateMissing && c.Fix != "" {
+		return " (missing: " + ui.Sanitize(c.Fix) + ")"
+	}
+	return ""
+}
+
+// print shows what was found, and what to do next.
+func (f foundInProject) print(w io.Writer) {
+	if len(f.agents) > 0 {
+		fmt.Fprintf(w, "agents found: %s\n", strings.Join(f.agents, ", "))
+	}
+	for _, g := range f.gates {
+		fmt.Fprintf(w, "gate %-14s %s%s\n", g.What, ui.Sanitize(g.Detail), missing(g))
+	}
+	fmt.Fprintln(w, "next: runplan check PLAN.md, then runplan PLAN.md")
+}

@@ -1,0 +1,122 @@
+package setup
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/agents/command"
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/proc"
+)
+
+// NewVersionCommand returns the command version.
+func NewVersionCommand(a *cli.App) *cobra.Command {
+	var asJSON, check bool
+	c := &cobra.Command{
+		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
+		Example: "  runplan version --check",
+		Long: `Prints the version of runplan. With --check it also lists the programs that runplan starts, with their versions,
+and says what is missing or too old. It exits with 1 if a required program is missing or too old.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			info := cli.BuildVersion()
+			if check {
+				info.Beside = neighbors(cmd.Context(), a)
+			}
+			if err := printVersion(a, info, asJSON); err != nil {
+				return err
+			}
+			for _, n := range info.Beside {
+				if n.Name == "git" && n.State != "ok" {
+					return cli.Fail(cli.ExitFailed, fmt.Errorf("git is %s", n.State), "%s", n.Advice)
+				}
+			}
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	c.Flags().BoolVar(&check, "check", false, "list the programs that runplan starts, and what is missing or too old")
+	return c
+}
+
+func printVersion(a *cli.App, info cli.VersionInfo, asJSON bool) error {
+	if asJSON {
+		e := json.NewEncoder(a.Stdout)
+		e.SetIndent("", "  ")
+		return e.Encode(info)
+	}
+	fmt.Fprintf(a.Stdout, "runplan %s\n", info.Version)
+	if len(info.Beside) == 0 {
+		return nil
+	}
+	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
+	for _, n := range info.Beside {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", n.Name, n.State, n.Version, n.Advice)
+	}
+	return w.Flush()
+}
+
+// requirement is the oldest version of a program that runplan works with.
+type requirement struct {
+	name   string
+	args   []string
+	oldest [2]int // major and minor version; zero for any
+	advice string
+}
+
+func requirements() []requirement {
+	return []requirement{
+		{"git", []string{"git", "--version"}, [2]int{2, 30}, "install git 2.30 or newer"},
+		{"bash", []string{"bash", "--version"}, [2]int{}, "install bash: literal plans and shell gates need it"},
+		{"ast-grep", []string{"ast-grep", "--version"}, [2]int{0, 38}, "optional; npm install -g @ast-grep/cli"},
+		{"bwrap", []string{"bwrap", "--version"}, [2]int{}, "optional, for --sandbox; install bubblewrap"},
+		{"gh", []string{"gh", "--version"}, [2]int{2, 0}, "optional, for --land pr; see https://cli.github.com"},
+	}
+}
+
+var versionNumber = regexp.MustCompile(`(\d+)\.(\d+)(?:\.\d+)*`)
+
+// neighbors asks the programs that runplan starts for their versions: tools, then agents.
+func neighbors(ctx context.Context, a *cli.App) []cli.Neighbor {
+	all := requirements()
+	for _, p := range command.Presets() {
+		all = append(all, requirement{p.Program, append([]string{p.Program}, p.Version...), [2]int{}, "optional agent; " + p.Install})
+	}
+	out := make([]cli.Neighbor, 0, len(all))
+	for _, r := range all {
+		out = append(out, neighbor(ctx, a, r))
+	}
+	return out
+}
+
+func neighbor(ctx context.Context, a *cli.App, r requirement) cli.Neighbor {
+	n := cli.Neighbor{Name: r.name, State: "missing", Advice: r.advice}
+	if _, err := a.OnPath(r.name); err != nil {
+		return n
+	}
+	text, err := proc.Output(ctx, proc.Cmd{Args: r.args, Env: a.Environ})
+	if err != nil {
+		n.State, n.Advice = "error", err.Error()
+		return n
+	}
+	m := versionNumber.FindStringSubmatch(string(text))
+	if m == nil {
+		n.State, n.Advice = "ok", "its version is unknown"
+		return n
+	}
+	n.State, n.Version = "ok", m[0]
+	var have [2]int
+	fmt.Sscan(m[1], &have[0])
+	fmt.Sscan(m[2], &have[1])
+	if slices.Compare(have[:], r.oldest[:]) < 0 {
+		n.State = "old"
+		return n
+	}
+	n.Advice = ""
+	return n
+}

@@ -1,0 +1,112 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/runplan/runplan/internal/config"
+	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/prompt"
+	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/trust"
+)
+
+// UserDir returns the folder of the user's own files: $RUNPLAN_HOME, or runplan in the system's settings folder.
+func (a *App) UserDir() (string, error) {
+	file, err := config.UserFile(a.Getenv)
+	if err != nil {
+		return "", Usage(err, "set RUNPLAN_HOME to a folder of your own")
+	}
+	return filepath.Dir(file), nil
+}
+
+// CacheDir returns the folder for data that runplan can rebuild: $RUNPLAN_HOME, or runplan in the system's cache
+// folder. It returns "" if neither exists.
+func (a *App) CacheDir() string {
+	if home, ok := a.Getenv("RUNPLAN_HOME"); ok && home != "" {
+		return home
+	}
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "runplan")
+}
+
+// OfUser adds a hint to an error about the user's own files. Hints for files of a repository do not fit there.
+func (a *App) OfUser(err error) error {
+	var at *fs.PathError
+	dir, other := a.UserDir()
+	if other != nil || !errors.As(err, &at) {
+		return err
+	}
+	return Fail(ExitCannotRun, err, "runplan keeps your own files in %s; see that it can be written to, or set RUNPLAN_HOME to another folder", dir)
+}
+
+// Keeper returns the keeper of this user's contract.
+func (a *App) Keeper() (trust.Keeper, error) {
+	dir, err := a.UserDir()
+	if err != nil {
+		return trust.Keeper{}, err
+	}
+	return trust.Keeper{Dir: dir, LoopVersion: runner.LoopVersion, Now: time.Now, Redact: redact.New(a.Environ).String}, nil
+}
+
+// Contract returns the contract of this user.
+func (a *App) Contract(ctx context.Context) (trust.Contract, error) {
+	k, err := a.Keeper()
+	if err != nil {
+		return trust.Contract{}, err
+	}
+	c, err := k.Contract(ctx)
+	return c, TrustTrouble(err)
+}
+
+// TrustTrouble adds the exit code and a hint to errors of package trust.
+func TrustTrouble(err error) error {
+	var refused *trust.Error
+	if errors.As(err, &refused) {
+		return Fail(ExitFailed, err, "%s", refused.Do)
+	}
+	return err
+}
+
+// RootHere returns the root of the repository around the current folder, or "" if there is none.
+func (a *App) RootHere(ctx context.Context) (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	repo, err := git.OpenReadOnly(ctx, dir, a.Environ)
+	if errors.Is(err, git.ErrNotRepo) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	return repo.Root, nil
+}
+
+// Identity reads the identity documents of a project.
+func (p *Project) Identity() ([]trust.Document, error) {
+	dir := trust.IdentityFolder(filepath.Join(p.Layout.Root, "prompts"))
+	docs, err := trust.LoadIdentity(p.Rel(dir), os.DirFS(dir))
+	if err != nil {
+		return nil, Usage(err, "docs/trust.md tells what the identity documents are for")
+	}
+	return docs, nil
+}
+
+// TrustPrompts returns the prompts of package trust. Those of the project override the built-in ones.
+func (p *Project) TrustPrompts() (prompt.Set, error) {
+	set, err := trust.LoadPrompts(p.Prompts())
+	if err != nil {
+		return set, Usage(err, "correct the project's prompts, or remove them")
+	}
+	return set, nil
+}

@@ -1,0 +1,238 @@
+package watch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"html"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/agents/command"
+	"github.com/runplan/runplan/agents/stream"
+	"github.com/runplan/runplan/gates/blueprint"
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/control"
+	"github.com/runplan/runplan/internal/proc"
+	"github.com/runplan/runplan/internal/web"
+	"github.com/runplan/runplan/runner/page"
+)
+
+// serveOptions are the flags of serve.
+type serveOptions struct {
+	addr     string
+	insecure bool
+	open     bool
+}
+
+// NewServeCommand returns the command serve.
+func NewServeCommand(a *cli.App) *cobra.Command {
+	var o serveOptions
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Serve a page to look at runs, and to act where one waits for you",
+		Long: `Serve a page for the browser on this machine: runs as they go, the plan as a picture, what each agent says, gates
+with their findings, candidates side by side, what needs you, and what the runs taught. It reads the journal and
+disturbs nothing. What you approve, stop, continue or discard there runs the command of that name. It needs no internet.
+
+The address that is printed has a token in it, which lets a browser in. The browser keeps a cookie instead, so that
+the page finds its server again after a restart, if --addr names a port.
+
+The page is served to this machine only. --insecure-listen allows addresses that other machines can reach: there is no
+encryption, so anyone who can read the network in between can read the page, take its cookie and act as you. Prefer
+a tunnel: ssh -L 8080:127.0.0.1:8080 HOST.
+
+Ctrl-C ends it.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
+		Example: `  runplan serve --open
+  runplan serve --addr 127.0.0.1:8080
+  runplan PLAN.md --serve`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			p, err := a.OpenProject(cmd.Context())
+			if err != nil {
+				return err
+			}
+			ctx, stop := cli.Interruptible(cmd.Context())
+			defer stop()
+			server, err := listen(ctx, a, p, o)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintln(a.Stdout, server.URL())
+			fmt.Fprintln(a.Stderr, "open this address in a browser; Ctrl-C ends the page")
+			if o.open {
+				defer openBrowser(ctx, a, server.URL())()
+			}
+			return server.Serve(ctx)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.addr, "addr", "127.0.0.1:0", "where to listen, host:port; port 0 takes one that is free")
+	f.BoolVar(&o.insecure, "insecure-listen", false, "allow an address that other machines can reach, without encryption")
+	f.BoolVar(&o.open, "open", false, "open the page in the browser")
+	return cmd
+}
+
+// listen creates the web server of a project and starts to listen.
+func listen(ctx context.Context, a *cli.App, p *cli.Project, o serveOptions) (*web.Server, error) {
+	if err := a.NotAnAgent("the page"); err != nil {
+		return nil, err
+	}
+	dir, err := a.UserDir()
+	if err != nil {
+		return nil, err
+	}
+	// The key is stored with the owner's files, because agents work in the repository.
+	key, err := web.Key(filepath.Join(dir, "serve.key"))
+	if err != nil {
+		return nil, cli.Fail(cli.ExitCannotRun, err, "")
+	}
+	pages, err := page.New(page.Options{
+		Name: filepath.Base(p.Repo.Root), Layout: p.Layout, Repo: p.Repo, Alive: p.LookAlive, Now: time.Now, Zone: time.Local,
+		Waiting: func(ctx context.Context) (page.Waiting, error) { return waitingFor(ctx, a, p), nil },
+		Acts:    acts(a, p),
+		Preview: func(ctx context.Context, act, run string) (page.Outcome, error) { return preview(ctx, a, p, act, run) },
+		Trace: func(ctx context.Context, run string) (string, error) {
+			html, err := commandOutput(ctx, a, []string{"trace", "--html", "--", "run:" + run})
+			if html != "" {
+				return html, nil // the error says that not all is proven, and so does the page
+			}
+			return "", err
+		},
+		Format: func(agent string) stream.Format { return formatOf(p, agent) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	server, err := web.Listen(ctx, web.Options{Addr: o.addr, Insecure: o.insecure, Name: p.Repo.Root, Key: key, Pages: pages})
+	switch {
+	case errors.Is(err, web.ErrReachable):
+		return nil, cli.Usage(err, "there is no encryption: anyone who reads the network in between can act as you. Take 127.0.0.1 and a tunnel (ssh -L); or say that you mean it: --insecure-listen")
+	case err != nil:
+		return nil, cli.Usage(err, "take another address with --addr, such as 127.0.0.1:0")
+	}
+	if o.insecure {
+		fmt.Fprintln(a.Stderr, "runplan: --insecure-listen: other machines may reach the page, and nothing is encrypted: anyone who reads the network in between can act as you")
+	}
+	return server, nil
+}
+
+// ServeBeside serves the page during a run in this process. It returns a function that stops the server.
+func ServeBeside(ctx context.Context, a *cli.App, p *cli.Project, note func(string)) (stop func(), err error) {
+	server, err := listen(ctx, a, p, serveOptions{addr: "127.0.0.1:0"})
+	if err != nil {
+		return nil, err
+	}
+	note("page: " + server.URL())
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if err := server.Serve(ctx); err != nil {
+			note("the page ended: " + err.Error())
+		}
+	}()
+	return func() { cancel(); <-ended }, nil
+}
+
+// waitingFor collects what waits for a person outside of runs. A read error is shown and hides nothing else.
+func waitingFor(ctx context.Context, a *cli.App, p *cli.Project) page.Waiting {
+	var w page.Waiting
+	trouble := func(err error) {
+		if err != nil {
+			w.Trouble = append(w.Trouble, err.Error())
+		}
+	}
+	if k, err := a.Keeper(); err == nil {
+		if c, err := k.Contract(ctx); err == nil {
+			w.Owner = c.Owner
+		} else {
+			trouble(err)
+		}
+	}
+	jobs, err := control.WaitingFeedback(ctx, a, p)
+	trouble(err)
+	for _, j := range jobs {
+		w.Jobs = append(w.Jobs, page.Job{ID: j.ID, Change: j.Title, Why: j.Question, Plan: j.Plan, Text: planText(p, j.Plan), Since: j.Since})
+	}
+	items, err := blueprint.Queue(p.Repo.Root, false)
+	trouble(err)
+	for _, i := range items {
+		w.Queue = append(w.Queue, page.QueueItem{
+			ID: i.ID, Unit: i.Unit, Dimension: i.Dimension, Severity: string(i.Severity), Claim: i.Claim, Evidence: i.Evidence,
+			Recommendation: i.Recommendation, File: i.File, At: i.At,
+		})
+	}
+	said, err := control.InboxItems(ctx, a, false)
+	trouble(err)
+	for _, i := range said {
+		w.Inbox = append(w.Inbox, page.Said{ID: i.ID, Kind: i.Kind, Body: i.Body, Reply: i.Reply, From: i.Channel, Repo: i.Repo, At: i.At})
+	}
+	return w
+}
+
+// planText returns the beginning of a plan for the person who decides about it, or "" if it cannot be read.
+func planText(p *cli.Project, file string) string {
+	path := filepath.FromSlash(file)
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(p.Repo.Root, path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, 32<<10))
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}
+
+// formatOf returns the output format of an agent's program.
+func formatOf(p *cli.Project, agent string) stream.Format {
+	name := agent
+	if c, ok := p.Config.Agents[agent]; ok {
+		name = c.Preset
+	}
+	preset, _ := command.PresetOf(name)
+	return preset.Format
+}
+
+// openBrowser opens the page in the browser. It passes the address in a file that only this user can read, because
+// other users can see the arguments of a program. It returns a function that removes the file.
+func openBrowser(ctx context.Context, a *cli.App, address string) (remove func()) {
+	sorry := func(err error) func() {
+		fmt.Fprintf(a.Stderr, "runplan: no browser could be opened (%v); open the address yourself\n", err)
+		return func() {}
+	}
+	f, err := os.CreateTemp("", "runplan-*.html") // readable only by this user
+	if err != nil {
+		return sorry(err)
+	}
+	remove = func() { os.Remove(f.Name()) }
+	_, err = fmt.Fprintf(f, `<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0;url=%s"><title>runplan</title><a href="%[1]s">Go on</a>`, html.EscapeString(address))
+	if err := errors.Join(err, f.Close()); err != nil {
+		remove()
+		return sorry(err)
+	}
+	args := map[string][]string{"darwin": {"open", f.Name()}, "windows": {"rundll32", "url.dll,FileProtocolHandler", f.Name()}}[runtime.GOOS]
+	if args == nil {
+		// The browser must outlive this process. setsid would not report a missing program, so check first.
+		args = []string{"sh", "-c", `command -v xdg-open >/dev/null || exit 127; exec setsid --fork xdg-open "$1"`, "sh", f.Name()}
+	}
+	res, err := proc.Run(ctx, proc.Cmd{Args: args, Env: a.Environ, Limits: proc.Limits{Total: 20 * time.Second}})
+	if err == nil && res.Exit != 0 {
+		err = fmt.Errorf("the program that opens files ended with exit status %d", res.Exit)
+	}
+	if err != nil {
+		remove()
+		return sorry(err)
+	}
+	return remove
+}

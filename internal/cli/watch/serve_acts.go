@@ -1,0 +1,252 @@
+package watch
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/control"
+	"github.com/runplan/runplan/internal/proc"
+	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/local"
+	"github.com/runplan/runplan/runner/page"
+)
+
+// acts returns the actions of the page's forms. Each runs the command that a person would type, so both have the same
+// effect.
+func acts(a *cli.App, p *cli.Project) map[string]page.Act {
+	resume := func(ctx context.Context, form url.Values) (string, error) {
+		return resumeApart(ctx, a, p, form.Get("run"), form.Get("accept") == "yes")
+	}
+	return map[string]page.Act{
+		"approve": func(ctx context.Context, form url.Values) (string, error) {
+			args := []string{"approve", "--reason=" + form.Get("reason")}
+			if name := form.Get("signature"); name != "" {
+				args = append(args, "--signature="+name)
+			}
+			done := page.DoneApproved
+			if form.Get("answer") != "yes" {
+				args, done = append(args, "--deny"), page.DoneDenied
+			}
+			return done, ownCommand(ctx, a, append(args, "--", form.Get("id")))
+		},
+		"queue": func(ctx context.Context, form url.Values) (string, error) {
+			args := []string{"blueprint", "queue", "close", "--approve", "--signature=" + form.Get("signature"), "--reason=" + form.Get("reason")}
+			done := page.DoneAcknowledged
+			if form.Get("fixed") == "yes" {
+				args, done = append(args, "--fixed"), page.DoneFixed
+			}
+			return done, ownCommand(ctx, a, append(args, "--", form.Get("id")))
+		},
+		"inbox": func(ctx context.Context, form url.Values) (string, error) {
+			return page.DoneInbox, ownCommand(ctx, a, []string{"inbox", "done", "--outcome=" + form.Get("outcome"), "--", form.Get("id")})
+		},
+		page.ActCancel: func(ctx context.Context, form url.Values) (string, error) {
+			return page.DoneCancelled, ownCommand(ctx, a, []string{"cancel", "--", form.Get("run")})
+		},
+		page.ActDiscard: func(ctx context.Context, form url.Values) (string, error) {
+			args := []string{"discard"}
+			if form.Get("all") == "yes" {
+				args = append(args, "--all")
+			}
+			return page.DoneDiscarded, ownCommand(ctx, a, append(args, "--", form.Get("run")))
+		},
+		page.ActResume: resume,
+		page.ActRetry:  resume, // resume tries all failed batches again
+	}
+}
+
+// ownCommand runs one of runplan's own commands and discards its output. The error contains the hint.
+func ownCommand(ctx context.Context, a *cli.App, args []string) error {
+	_, err := commandOutput(ctx, a, args)
+	return err
+}
+
+// commandOutput runs one of runplan's own commands and returns its standard output. The error contains the hint.
+func commandOutput(ctx context.Context, a *cli.App, args []string) (string, error) {
+	var out strings.Builder
+	quiet := *a
+	quiet.Stdin, quiet.Stdout, quiet.Stderr = strings.NewReader(""), &out, io.Discard
+	root := a.Root(&quiet)
+	root.SetArgs(args)
+	root.SetIn(quiet.Stdin)
+	root.SetOut(quiet.Stdout)
+	root.SetErr(quiet.Stderr)
+	err := hinted(root.ExecuteContext(ctx))
+	return out.String(), err
+}
+
+// hinted adds the hint of an error to its text.
+func hinted(err error) error {
+	if _, hint := cli.CodeOf(err); hint != "" {
+		return fmt.Errorf("%w. What to do: %s", err, hint)
+	}
+	return err
+}
+
+// preview returns what an action would do. The error is why its command would refuse.
+func preview(ctx context.Context, a *cli.App, p *cli.Project, act, run string) (page.Outcome, error) {
+	switch act {
+	case page.ActResume, page.ActRetry:
+		return previewResume(ctx, a, run)
+	case page.ActDiscard:
+		return previewDiscard(ctx, a, p, run)
+	}
+	return page.Outcome{}, nil
+}
+
+// previewResume returns what a changed plan means for each batch, as resume --dry-run reports it.
+func previewResume(ctx context.Context, a *cli.App, run string) (page.Outcome, error) {
+	text, err := commandOutput(ctx, a, []string{"resume", "--dry-run", "--json", "--", run})
+	if err != nil || strings.TrimSpace(text) == "" {
+		return page.Outcome{}, err
+	}
+	var r gates.Report
+	if err := json.Unmarshal([]byte(text), &r); err != nil {
+		return page.Outcome{}, fmt.Errorf("read what resume would do: %w", err)
+	}
+	out := page.Outcome{Changed: true}
+	for _, f := range r.Findings {
+		out.Lines = append(out.Lines, f.Message)
+	}
+	if len(out.Lines) == 0 {
+		out.Lines = append(out.Lines, r.Note)
+	}
+	return out, nil
+}
+
+// previewDiscard lists the worktrees and branches that discard would remove or keep.
+func previewDiscard(ctx context.Context, a *cli.App, p *cli.Project, run string) (page.Outcome, error) {
+	var out page.Outcome
+	s, err := control.OneRun(ctx, p, run)
+	if err != nil {
+		return out, hinted(err)
+	}
+	found, err := control.LeftAfter(ctx, p, s.Slug, false)
+	if err != nil {
+		return out, err
+	}
+	for _, x := range found {
+		verb := "Removed"
+		if !x.Remove {
+			verb = "Kept"
+		}
+		out.Lines = append(out.Lines, fmt.Sprintf("%s: %s %s (%s).", verb, x.Kind, x.Name, x.Why))
+	}
+	return out, nil
+}
+
+// resumeWait limits the time that the page waits for a resumed run to begin.
+const resumeWait = 20 * time.Second
+
+// resumeApart runs resume in a process of its own, which outlives the page. It returns once the run goes on. The error
+// is the refusal of the command.
+func resumeApart(ctx context.Context, a *cli.App, p *cli.Project, run string, accept bool) (string, error) {
+	j, err := p.OpenJournal(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer j.Close()
+	from := 0
+	for e, err := range local.Events(ctx, j, run, 0) {
+		if err != nil {
+			return "", err
+		}
+		from = e.Seq + 1
+	}
+	path := filepath.Join(p.Layout.Logs(run), "resume.log")
+	child, err := startResume(a, p, run, path, accept)
+	if err != nil {
+		return "", fmt.Errorf("start runplan resume: %w", err)
+	}
+	ended := make(chan int, 1)
+	go func() {
+		exit, _ := child.Wait()
+		ended <- exit
+	}()
+	late := time.After(resumeWait)
+	for {
+		select {
+		case exit := <-ended:
+			if begun, err := resumedSince(ctx, j, run, from); begun || err != nil {
+				return page.DoneResumed, err
+			}
+			return "", refusal(path, exit)
+		case <-late:
+			return page.DoneStarted, nil
+		case <-time.After(100 * time.Millisecond):
+			if begun, err := resumedSince(ctx, j, run, from); begun || err != nil {
+				return page.DoneResumed, err
+			}
+		}
+	}
+}
+
+// startResume starts runplan resume, with its output in the file at path.
+func startResume(a *cli.App, p *cli.Project, run, path string, accept bool) (*proc.Child, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, err
+	}
+	in, err := os.Open(os.DevNull)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	out, err := os.Create(path)
+	if err != nil {
+		return nil, err
+	}
+	defer out.Close()
+	args := []string{self, "resume", "--plain"}
+	if accept {
+		args = append(args, "--accept-changes")
+	}
+	return proc.Start(self, proc.Cmd{Args: append(args, "--", run), Dir: p.Repo.Root, Env: a.Environ}, [3]*os.File{in, out, out})
+}
+
+// resumedSince reports whether a run was resumed by an event from seq on.
+func resumedSince(ctx context.Context, j *store.Journal, run string, seq int) (bool, error) {
+	for e, err := range local.Events(ctx, j, run, seq) {
+		if err != nil {
+			return false, err
+		}
+		if e.Kind == runner.RunResumed {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// maxRefusal bounds the bytes of a refusal that the page shows.
+const maxRefusal = 4 << 10
+
+// refusal returns the error that a process printed last.
+func refusal(path string, exit int) error {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("runplan resume ended with exit status %d, and its output cannot be read: %w", exit, err)
+	}
+	text := string(data)
+	if i := strings.LastIndex(text, "runplan: "); i >= 0 {
+		text = text[i+len("runplan: "):]
+	}
+	text = strings.Join(strings.Fields(text), " ")
+	text = strings.ReplaceAll(text[:min(len(text), maxRefusal)], " → ", ". What to do: ")
+	return errors.New(redact.Clean(cmp.Or(text, fmt.Sprintf("runplan resume ended with exit status %d", exit))))
+}

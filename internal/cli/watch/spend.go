@@ -1,0 +1,184 @@
+package watch
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/runner/ledger"
+	"github.com/runplan/runplan/runner/local"
+)
+
+// spent is the output of runplan spend --json.
+type spent struct {
+	Runs   []spentRun     `json:"runs"`
+	Lines  []ledger.Line  `json:"lines"`
+	Total  ledger.Sum     `json:"total"`
+	By     string         `json:"by,omitempty"`
+	Groups []ledger.Group `json:"groups,omitempty"`
+	Calls  []spentCalls   `json:"calls"` // calls outside of runs; empty for a single run
+}
+
+type spentRun struct {
+	Run     string     `json:"run"`
+	Plan    string     `json:"plan"`
+	Started time.Time  `json:"started"`
+	Total   ledger.Sum `json:"total"`
+}
+
+// NewSpendCommand returns the command spend.
+func NewSpendCommand(a *cli.App) *cobra.Command {
+	var asJSONFlag, all bool
+	var by string
+	cmd := &cobra.Command{
+		Use:   "spend [RUN]",
+		Short: "Show what the agents of a run cost, attempt by attempt",
+		Long: `Show what the agents of the newest run, the given one, or all runs used and cost: a line for each
+attempt, with its purpose: work (the first attempt at a batch), fix (another one after a failure)
+or sample (a candidate of a tournament). What looking at the steps of an attempt took is a line of
+its own, with the purpose critique, and so is its review.
+
+Questions to models that are of no run (plan, retrieve, enrich, inbox process, review, self-fix, ...) are a
+second table, by type and model, of all that were ever asked here; it is left out for a run that is named,
+and with --by.
+
+Each cost has its source: reported (by the agent), computed (tokens times the price table), plan
+(list price of what a subscription pays), local (a model on this machine) or unknown. Unknown is
+never counted as nothing: it is told beside the sum. It reads the journal and disturbs nothing.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+		Example: `  runplan spend
+  runplan spend --all --by day
+  runplan spend --json`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			p, err := a.OpenProject(cmd.Context())
+			if err != nil {
+				return err
+			}
+			name := ""
+			if len(args) > 0 {
+				name = args[0]
+			}
+			s, err := spentOf(cmd.Context(), a, p, name, all)
+			if err != nil {
+				return err
+			}
+			if by != "" {
+				s.By = by
+				if s.Groups, err = ledger.By(s.Lines, by); err != nil {
+					return cli.Usage(err, "see: runplan spend --help")
+				}
+			}
+			if asJSONFlag {
+				return cli.AsJSON(a.Stdout, s)
+			}
+			return s.print(a.Stdout, all)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
+	cmd.Flags().BoolVar(&all, "all", false, "all runs of the repository")
+	cmd.Flags().StringVar(&by, "by", "", "print sums instead of attempts, by "+strings.Join(ledger.Keys(), ", "))
+	return cmd
+}
+
+// spentOf reads the ledger of the selected runs: all, the named one, or the newest.
+func spentOf(ctx context.Context, a *cli.App, p *cli.Project, name string, all bool) (spent, error) {
+	s := spent{Runs: []spentRun{}, Lines: []ledger.Line{}, Calls: []spentCalls{}}
+	j, err := p.OpenJournal(ctx)
+	if err != nil {
+		return s, err
+	}
+	defer j.Close()
+	runs, err := j.Runs(ctx)
+	if err != nil {
+		return s, err
+	}
+	for _, r := range runs {
+		if !cli.Selects(name, r.ID, r.Slug, r.Plan) {
+			continue
+		}
+		var l ledger.Ledger
+		for ev, err := range local.Events(ctx, j, r.ID, 0) {
+			if err != nil {
+				return s, err
+			}
+			l.Event(ev)
+		}
+		s.Runs = append(s.Runs, spentRun{r.ID, r.Plan, r.Started, ledger.Add(l.Lines)})
+		s.Lines = append(s.Lines, l.Lines...)
+		if !all {
+			break
+		}
+	}
+	if name == "" {
+		if s.Calls, err = callsBeside(ctx, a, p, j); err != nil {
+			return s, err
+		}
+	}
+	switch {
+	case len(s.Runs) == 0 && name == "" && len(s.Calls) == 0:
+		return s, cli.Usage(fmt.Errorf("%s has no runs", p.Repo.Root), "start one: runplan PLAN.md")
+	case len(s.Runs) == 0 && name != "":
+		return s, cli.Usage(fmt.Errorf("run %s not found", name), "runplan status --all lists them")
+	}
+	s.Total = ledger.Add(s.Lines)
+	return s, nil
+}
+
+func (s spent) print(w io.Writer, all bool) error {
+	if len(s.Runs) == 0 {
+		return printCalls(w, s.Calls)
+	}
+	if err := s.table(w, all); err != nil {
+		return err
+	}
+	what := "run " + s.Runs[0].Run[:8] + " of " + ui.Sanitize(s.Runs[0].Plan)
+	if len(s.Runs) > 1 {
+		what = fmt.Sprintf("%d runs", len(s.Runs))
+	}
+	if _, err := fmt.Fprintf(w, "%s: %s\n", what, s.Total); err != nil || s.By != "" || len(s.Calls) == 0 {
+		return err
+	}
+	fmt.Fprintln(w)
+	return printCalls(w, s.Calls)
+}
+
+func (s spent) table(w io.Writer, all bool) error {
+	var rows [][]string
+	if s.By != "" {
+		for _, g := range s.Groups {
+			rows = append(rows, []string{ui.Sanitize(g.Key), strconv.Itoa(g.Attempts), cli.TokenText(g.Input, g.Uncounted < g.Attempts), cli.TokenText(g.Output, g.Uncounted < g.Attempts), g.Sum.String()})
+		}
+		return cli.Table(w, []string{s.By, ">attempts", ">in", ">out", "cost"}, rows)
+	}
+	header := []string{"batch", ">attempt", "purpose", "agent", "model", "outcome", ">in", ">out", ">from cache", ">cost", "source"}
+	if all {
+		header = append([]string{"run"}, header...)
+	}
+	for _, l := range s.Lines {
+		attempt := strconv.Itoa(l.Attempt)
+		if l.Candidate > 0 {
+			attempt += fmt.Sprintf(" c%d", l.Candidate)
+		}
+		cost := "unknown"
+		if l.CostUSD != nil {
+			cost = ledger.Dollars(*l.CostUSD)
+		}
+		row := []string{
+			ui.Sanitize(l.Batch), attempt, string(l.Purpose), ui.Sanitize(l.Agent), cmp.Or(ui.Sanitize(l.Model), "-"), string(l.Outcome),
+			cli.TokensOf(l.Input), cli.TokensOf(l.Output), cli.TokensOf(l.CacheRead), cost, string(l.Source),
+		}
+		if all {
+			row = append([]string{l.Run[:8]}, row...)
+		}
+		rows = append(rows, row)
+	}
+	return cli.Table(w, header, rows)
+}

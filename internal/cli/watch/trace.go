@@ -1,0 +1,269 @@
+package watch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/planparse"
+	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/local"
+	"github.com/runplan/runplan/runner/report"
+	"github.com/runplan/runplan/runner/trace"
+)
+
+type traceOptions struct {
+	json, markdown, html bool
+	run, at              string
+}
+
+// NewTraceCommand returns the command trace.
+func NewTraceCommand(a *cli.App) *cobra.Command {
+	var o traceOptions
+	cmd := &cobra.Command{
+		Use:   "trace [WHAT]",
+		Short: "Follow a requirement or task to its commit, files, tests and gates, and back",
+		Long: `Show what a run proved of its plan: for each task the requirements that it names, the batch, the commit and where
+it is now, the files, the new tests, the gates and the candidates. Or start at the other end.
+
+WHAT is one of these; without it the newest run is shown:
+
+  RUN                a run: its id or the beginning of it, its plan, or the name in its branch
+  FILE:LINE          a line of a file in the checkout, or in --at REV: which batch and task it comes from
+  COMMIT             a commit: a hash of at least four digits, a branch or a tag
+  REQUIREMENT        FR-001, US1, 1.2, or the title of an OpenSpec requirement: which tasks meet it
+  TASK               a task of the plan: 1/2 is task 2 of batch 1, T007 a task with that number
+  TEST               a test: the whole name, or the part behind the last /, . or ::
+
+What has several meanings is written run:, line:, commit:, req:, task: or test: before it. A requirement, task or
+test is looked for in the newest run of each plan, or in --run RUN.
+
+  runplan trace
+  runplan trace docs/plans/login.md --markdown
+  runplan trace auth/login.go:42
+  runplan trace FR-003
+
+docs/trace.md says what counts as a requirement. A task that was proven against another wording than the plan or
+its requirement has now is shown with both.
+
+Status 1 says that no run made what was asked for.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := cli.AtMostOne(cmd, "json", "markdown", "html"); err != nil {
+				return err
+			}
+			p, err := a.OpenProject(cmd.Context())
+			if err != nil {
+				return err
+			}
+			j, err := p.OpenJournal(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer j.Close()
+			t := tracing{app: a, project: p, journal: j, options: o, reports: map[string]*trace.Report{}}
+			if t.runs, err = j.Runs(cmd.Context()); err != nil {
+				return err
+			}
+			if len(args) == 0 {
+				return t.forward(cmd.Context(), o.run)
+			}
+			return t.trace(cmd.Context(), strings.TrimSpace(args[0]))
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&o.json, "json", false, "print a JSON object")
+	f.BoolVar(&o.markdown, "markdown", false, "print markdown, for a pull request")
+	f.BoolVar(&o.html, "html", false, "print one self-contained HTML page")
+	f.StringVar(&o.run, "run", "", "run to look in: its id or the beginning of it, its plan, or the name in its branch")
+	f.StringVar(&o.at, "at", "", "with FILE:LINE, the commit or branch in which the file is checked (else the checkout)")
+	return cmd
+}
+
+// tracing answers one question about the runs of a project.
+type tracing struct {
+	app     *cli.App
+	project *cli.Project
+	journal *store.Journal
+	options traceOptions
+	runs    []store.Run // newest first
+	reports map[string]*trace.Report
+}
+
+// forward shows what a run proved of its plan.
+func (t *tracing) forward(ctx context.Context, name string) error {
+	run, err := t.find(name)
+	if err != nil {
+		return err
+	}
+	t.app.TellForged(ctx, t.project, run)
+	r, err := t.report(ctx, run, true)
+	if err != nil {
+		return err
+	}
+	out := t.app.Hiding()
+	switch {
+	case t.options.json:
+		return cli.AsJSON(out, r)
+	case t.options.markdown:
+		_, err = io.WriteString(out, report.TraceMarkdown(r))
+	case t.options.html:
+		err = report.WriteTraceHTML(out, r)
+	default:
+		style, width := t.display()
+		err = report.Trace(out, r, style, width)
+	}
+	return err
+}
+
+// display returns the style and the width of standard output; width 0 is unlimited.
+func (t *tracing) display() (ui.Style, int) {
+	out := t.app.StdoutFile()
+	width, _ := ui.Size(out)
+	if !ui.IsTerminal(out) {
+		width = 0
+	}
+	return ui.StyleFor(t.app.Getenv, out), width
+}
+
+// find returns the id of the named run; "" selects the newest.
+func (t *tracing) find(name string) (string, error) {
+	for _, r := range t.runs {
+		if name == "" || t.isRun(r, name) {
+			return r.ID, nil
+		}
+	}
+	if name == "" {
+		return "", cli.Usage(fmt.Errorf("%s has no runs", t.project.Repo.Root), "start one: runplan PLAN.md")
+	}
+	return "", cli.NoSuchRun(name)
+}
+
+// isRun reports whether name selects a run.
+func (t *tracing) isRun(r store.Run, name string) bool {
+	if len(name) >= 4 && strings.HasPrefix(r.ID, name) || r.ID == name || r.Slug == name || r.Plan == name {
+		return true
+	}
+	if !strings.HasSuffix(name, ".md") {
+		return false
+	}
+	file, err := t.project.PlanPath(name)
+	return err == nil && r.Plan == file
+}
+
+// report traces a run. If older is set, it uses older runs of the same plan for what the run does not cover.
+func (t *tracing) report(ctx context.Context, run string, older bool) (*trace.Report, error) {
+	id := fmt.Sprint(run, older)
+	if r := t.reports[id]; r != nil {
+		return r, nil
+	}
+	r, err := TracedRun(ctx, t.project, t.app, t.journal, t.runs, run, older)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.Locate(ctx, t.project.Repo); err != nil {
+		return nil, cli.Fail(cli.ExitCannotRun, err, "")
+	}
+	t.reports[id] = r
+	return r, nil
+}
+
+// TracedRun reads the data of a report and builds it, without data from git.
+func TracedRun(ctx context.Context, p *cli.Project, a *cli.App, j *store.Journal, runs []store.Run, id string, older bool) (*trace.Report, error) {
+	var in trace.Input
+	plan, begun := "", false
+	for _, r := range runs {
+		begun = begun || r.ID == id
+		if !begun || r.ID != id && (!older || r.Plan != plan) {
+			continue
+		}
+		plan = r.Plan
+		run, err := readRun(ctx, j, r.ID)
+		switch {
+		case errors.Is(err, runner.ErrLoopVersion) && r.ID != id: // of another runplan version
+			continue
+		case err != nil:
+			return nil, fmt.Errorf("run %s: %w", r.ID, err)
+		}
+		in.Runs = append(in.Runs, run)
+	}
+	if len(in.Runs) == 0 {
+		return nil, cli.NoSuchRun(id)
+	}
+	text, err := os.ReadFile(PlanFileOf(p, plan))
+	if err == nil {
+		in.Text = []byte(a.Redactor(p).String(string(text)))
+		if _, err := planparse.Parse(plan, in.Text); err != nil {
+			return nil, cli.Usage(err, "")
+		}
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return nil, cli.Usage(fmt.Errorf("read the plan: %w", err), "check that it is a readable file")
+	} else {
+		text = in.Runs[0].PlanText
+	}
+	in.Stated = stated(p, a, plan, []byte(a.Redactor(p).String(string(text))))
+	return trace.Build(in)
+}
+
+// readRun reads a run from its journal.
+func readRun(ctx context.Context, j *store.Journal, id string) (trace.Run, error) {
+	sums, err := local.List(ctx, j, runner.Filter{Run: id, Latest: true})
+	if err != nil {
+		return trace.Run{}, err
+	}
+	run := trace.Run{Summary: sums[0]}
+	begun := false
+	for ev, err := range local.Events(ctx, j, id, 0) {
+		if err != nil {
+			return run, err
+		}
+		if ev.Job == nil {
+			continue
+		}
+		if run.Info = *ev.Job; !begun {
+			run.Started, begun = run.Info, true
+		}
+	}
+	run.PlanText, err = j.PlanText(ctx, id)
+	return run, err
+}
+
+// PlanFileOf returns the path of a run's plan.
+func PlanFileOf(p *cli.Project, plan string) string {
+	if filepath.IsAbs(plan) {
+		return plan
+	}
+	return filepath.Join(p.Repo.Root, filepath.FromSlash(plan))
+}
+
+// StatedRequirements returns the requirements near the plan that a run stores.
+func StatedRequirements(p *cli.Project, a *cli.App, name string, plan *planparse.Plan, text []byte) []runner.RequirementInfo {
+	hidden := []byte(a.Redactor(p).String(string(text)))
+	return stated(p, a, name, hidden).Info(plan, hidden)
+}
+
+// stated reads the requirements of a plan from the documents near it. Links must not lead out of the repository, or
+// out of the plan's folder if the plan is outside.
+func stated(p *cli.Project, a *cli.App, plan string, text []byte) trace.Stated {
+	dir, name := p.Repo.Root, plan
+	if filepath.IsAbs(plan) {
+		dir, name = filepath.Dir(plan), path.Base(filepath.ToSlash(plan))
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return trace.Stated{}
+	}
+	defer root.Close()
+	return trace.Read(root.FS(), name, text, a.Redactor(p).String)
+}

@@ -1,0 +1,39 @@
+package retrieve
+
+import (
+	"slices"
+	"testing"
+)
+
+// Chunks that follow each other cost only their text, so more of them have room than of chunks that stand apart.
+func TestTakeCountsJoinedChunksOnce(t *testing.T) {
+	var apart, joined []Item
+	for i := range 20 {
+		x := Item{Path: "a.go", Start: 1 + 10*i, Chars: 100, Score: 1}
+		apart = append(apart, x)
+		x.Joins = i > 0
+		joined = append(joined, x)
+	}
+	a, b := Take(apart, 1000, spread[:]), Take(joined, 1000, spread[:])
+	if len(a) != 5 || len(b) != 8 {
+		t.Errorf("%d apart, %d joined", len(a), len(b))
+	}
+}
+
+// The words alone decide about their share of the room, also if the ranking has enough chunks to fill it.
+func TestTakeLeavesAShareToWords(t *testing.T) {
+	var items []Item
+	for i := range 40 {
+		items = append(items, Item{Path: "ranked.go", Start: 1 + 100*i, Chars: 130, Score: 10})
+	}
+	items = append(items, Item{Path: "words.go", Start: 1, Chars: 130, Score: -10, Words: 1})
+	got := Take(items, 2000, spread[:])
+	if at := slices.Index(got, len(items)-1); at < 5 {
+		t.Errorf("taken: %v", got)
+	}
+	none := spread
+	none[sWords] = 0
+	if got := Take(items, 2000, none[:]); slices.Contains(got, len(items)-1) {
+		t.Errorf("without a share, taken: %v", got)
+	}
+}

@@ -1,0 +1,81 @@
+package planparse
+
+import (
+	"bytes"
+	"strings"
+)
+
+// Boxes below "Success Criteria" or "**Acceptance gate:**" look back at work: they are no work of their own.
+
+// lookBack says of each mark whether it is a box that looks back: below a heading whose title says so, at any depth, or,
+// in a phase, in the list right below a bold label that does. kind is that of phases.
+func (b *builder) lookBack(kind unitKind, says func(title string, inPhase bool) bool) []bool {
+	back := make([]bool, len(b.marks))
+	phase, check, label := 0, 0, false
+	for i := range b.marks {
+		m := &b.marks[i]
+		switch {
+		case m.kind == markHeading:
+			label = false
+			if m.level <= check {
+				check = 0
+			}
+			if m.unit.ok && m.unit.kind == kind {
+				phase, check = m.level, 0
+				continue
+			}
+			if m.level <= phase {
+				phase = 0
+			}
+			if check == 0 && says(plain(m.text), phase > 0) {
+				check = m.level
+			}
+		case m.kind == markBox:
+			back[i] = check > 0 || label
+		case m.kind == markText && m.parent < 0 && len(m.text) > 0:
+			label = phase > 0 && boldLabel(m.text) && says(string(m.text), true)
+		}
+	}
+	return back
+}
+
+// boldLabel reports whether a line is nothing but a bold text that ends in a colon: "**Acceptance gate:**".
+func boldLabel(text []byte) bool {
+	inner, found := bytes.CutPrefix(bytes.TrimSpace(text), []byte("**"))
+	if !found {
+		return false
+	}
+	inner = bytes.TrimRight(inner, " ")
+	for _, end := range []string{":**", "：**", "**:", "**："} {
+		if rest, ok := bytes.CutSuffix(inner, []byte(end)); ok {
+			return !bytes.Contains(rest, []byte("**"))
+		}
+	}
+	return false
+}
+
+// looksBack reports whether a heading says that the boxes below it are no work; below a phase, more headings do.
+func looksBack(title string, inPhase bool) bool {
+	return isChecklist(title) || inPhase && isCheck(title)
+}
+
+// isChecklist reports whether a heading says that the boxes below it are no work.
+func isChecklist(title string) bool {
+	return namesCriteria(title) || containsAny(strings.ToLower(title), "checklist", "post-completion", "self-review", "sign-off", "signoff",
+		"out of scope", "future work", "kpi", "next step", "dependencies", "检查清单", "檢查清單", "下一步", "チェックリスト", "체크리스트", "checkliste", "чек-лист")
+}
+
+// isCheck is wider: below a phase, these sections look back at its work.
+func isCheck(title string) bool {
+	return containsAny(strings.ToLower(title), "verification", "validation", "acceptance", "success", "results", "metrics", "gate", "summary",
+		"验证", "驗證", "验收", "驗收", "検証", "검증", "überprüfung", "verificación", "vérification", "verificação", "проверка")
+}
+
+// namesCriteria reports whether a heading or label names what finished work is judged by. In OpenSpec plans, a
+// "Completion checklist" is work, and the acceptance criteria are not.
+func namesCriteria(title string) bool {
+	return containsAny(strings.ToLower(title), "criteria", "definition of done", "acceptance gate",
+		"验收标准", "驗收標準", "验收条件", "成功标准", "成功標準", "完成标准", "完成標準",
+		"受け入れ基準", "受入基準", "完了条件", "成功基準", "인수 조건", "완료 조건", "완료 기준", "성공 기준",
+		"kriterien", "criterios", "critérios", "critères", "criteri di", "критерии")
+}

@@ -1,0 +1,247 @@
+// Package story tells from the events of a run what was done when, for the report and the page.
+package story
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/runplan/runplan/runner"
+)
+
+// Span is a period of one activity for a batch.
+type Span struct {
+	Batch     string
+	Candidate int // in a tournament
+	Variant   string
+	Kind      string // one of the kinds
+	From, To  int64  // milliseconds since the start of the run, without the pauses between sessions
+	End       Ending
+	Reason    string
+	Early     []string // keys of the batches on whose candidates it began
+	Merged    bool     // it ended with the merge
+}
+
+// The kinds of spans.
+const (
+	Edit  = "edit"
+	Check = "check"
+	Land  = "land"
+	Wait  = "wait" // for the limit of an agent
+)
+
+// Off reports whether the work of the span did not end by itself.
+func (s Span) Off() bool { return s.End == CalledOff || s.End == CutShort }
+
+// Ending says how a span ended.
+type Ending string
+
+// The endings.
+const (
+	Ended     Ending = "ended"
+	WentBad   Ending = "failed"
+	CalledOff Ending = "cancelled"
+	CutShort  Ending = "cut short" // by a limit, or by the end of a session
+)
+
+func spanKind(k runner.CommandKind) string {
+	switch k {
+	case runner.Execute:
+		return Edit
+	case runner.Rebase, runner.Gate, runner.Trial:
+		return Check
+	case runner.Commit, runner.Merge:
+		return Land
+	case runner.Wait:
+		return Wait
+	}
+	return ""
+}
+
+// Course collects the spans of a run from its events. It is the one fold behind the timelines of the report and of
+// the page.
+type Course struct {
+	Spans   []Span // that are over
+	Dropped int    // spans that were dropped because of Max
+	Max     int    // how many spans are kept; 0 keeps all
+	Now     int64  // time since the start, as of the last event
+	Total   int64  // time until the end of the last span; set by End
+
+	last        time.Time
+	open        map[string]Span  // by command id
+	tournaments map[string]bool  // batches with a running tournament
+	held        map[string]int64 // batches whose agent met a limit, and the time
+}
+
+// NewCourse returns an empty course.
+func NewCourse() Course {
+	return Course{open: map[string]Span{}, tournaments: map[string]bool{}, held: map[string]int64{}}
+}
+
+// Open returns the spans that are not over, with no order.
+func (c *Course) Open() []Span { return slices.Collect(maps.Values(c.open)) }
+
+// End completes the spans after the last event and sorts them by their start.
+func (c *Course) End() {
+	c.cut()
+	c.Total = c.Now
+	for _, s := range c.Spans {
+		c.Total = max(c.Total, s.To)
+	}
+	slices.SortStableFunc(c.Spans, func(a, b Span) int { return int(a.From - b.From) })
+}
+
+func (c *Course) keep(s Span) {
+	c.Spans = append(c.Spans, s)
+	if n := len(c.Spans) - c.Max; c.Max > 0 && n > 0 {
+		c.Spans, c.Dropped = slices.Delete(c.Spans, 0, n), c.Dropped+n
+	}
+}
+
+// Apply adds an event. Events come in the order of the journal.
+func (c *Course) Apply(e runner.Event) {
+	switch {
+	case e.At.IsZero(), e.Kind.Afterwards():
+	case e.Kind == runner.RunResumed:
+		c.cut() // at the time of the last event
+		c.last = e.At
+	case c.last.IsZero():
+		c.last = e.At
+	default:
+		c.Now += max(0, e.At.Sub(c.last).Milliseconds())
+		c.last = e.At
+	}
+	if e.Kind == runner.RunFinished {
+		c.cut()
+	}
+	switch e.Kind {
+	case runner.Sampled:
+		c.tournaments[e.Batch] = e.Outcome == runner.OutcomeOK
+	case runner.Judged:
+		c.tournaments[e.Batch] = e.Outcome == runner.OutcomeUndecided
+	}
+	kind := spanKind(runner.KindOf(e.Command))
+	if kind == "" || e.Batch == "" || e.Command == "" {
+		return
+	}
+	s, known := c.open[e.Command]
+	delete(c.open, e.Command)
+	if !known {
+		s = Span{Batch: e.Batch, Kind: kind, From: max(0, c.Now-e.DurationMS), Early: e.On}
+	}
+	s.To, s.Reason = c.Now, e.Reason
+	switch {
+	case kind == Wait:
+		delete(c.held, e.Batch) // the batch waits on its own, with a span of its own
+	case kind == Edit && !c.tournaments[e.Batch]:
+		c.waited(e.Batch, s.From)
+	}
+	if e.Kind == runner.Dispatched {
+		s.Early = nil
+		if kind == Edit {
+			s.Early = e.On
+		}
+		if c.tournaments[e.Batch] {
+			s.Candidate = runner.CandidateOf(e.Command)
+		}
+		c.open[e.Command] = s
+		return
+	}
+	if e.Candidate > 0 {
+		s.Candidate, s.Variant = e.Candidate, e.Variant
+	}
+	if kind == Edit && e.Outcome == runner.OutcomeLimited && e.Candidate == 0 {
+		c.held[e.Batch] = c.Now
+	}
+	s.End = endingOf(e)
+	s.Merged = e.Kind == runner.Merged && e.Outcome == runner.OutcomeOK
+	if e.Kind != runner.Withdrawn || known {
+		c.keep(s)
+	}
+}
+
+// shortWait is the minimum length of a wait span, in milliseconds. A shorter delay is a change of agents or an
+// immediate retry.
+const shortWait = 1000
+
+// waited ends the wait of a batch for its agent's limit.
+func (c *Course) waited(batch string, until int64) {
+	since, held := c.held[batch]
+	delete(c.held, batch)
+	if held && until-since >= shortWait {
+		c.keep(Span{Batch: batch, Kind: Wait, From: since, To: until, End: Ended})
+	}
+}
+
+// cut ends all open spans.
+func (c *Course) cut() {
+	for _, batch := range slices.Sorted(maps.Keys(c.held)) {
+		c.waited(batch, c.Now)
+		c.held[batch] = c.Now // the wait continues in the next session
+	}
+	var ids []string
+	for id := range c.open {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	for _, id := range ids {
+		s := c.open[id]
+		s.To, s.End = c.Now, CutShort
+		c.keep(s)
+	}
+	clear(c.open)
+}
+
+func endingOf(e runner.Event) Ending {
+	switch {
+	case e.Kind == runner.Withdrawn:
+		return CalledOff
+	case e.Outcome == runner.OutcomeCancelled, e.Outcome == runner.OutcomeLimited, e.Outcome == runner.OutcomeHuman:
+		return CutShort
+	case e.Outcome == runner.OutcomeOK, e.Outcome == runner.OutcomeMoved, e.Outcome == runner.OutcomeChanged:
+		return Ended
+	}
+	return WentBad
+}
+
+// WaitedFor returns the time in which nothing worked for a batch, between its first and its last step; for "", the
+// same of the whole run. Less than a second is 0.
+func (c Course) WaitedFor(batch string) time.Duration {
+	var work []Span
+	for _, s := range c.Spans {
+		if s.Kind != Wait && (batch == "" || s.Batch == batch) {
+			work = append(work, s)
+		}
+	}
+	slices.SortFunc(work, func(a, b Span) int { return cmp.Compare(a.From, b.From) })
+	waited, until := int64(0), int64(0)
+	for i, s := range work {
+		if i > 0 || batch == "" {
+			waited += max(0, s.From-until)
+		}
+		until = max(until, s.To)
+	}
+	if batch == "" {
+		waited += max(0, c.Total-until)
+	}
+	if waited < shortWait {
+		return 0
+	}
+	return time.Duration(waited) * time.Millisecond
+}
+
+// Tick returns a round duration of which at most about ten fit in d.
+func Tick(d time.Duration) time.Duration {
+	for _, s := range []time.Duration{
+		100 * time.Millisecond, 250 * time.Millisecond, 500 * time.Millisecond, time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 15 * time.Second, 30 * time.Second,
+		time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute,
+		time.Hour, 2 * time.Hour, 4 * time.Hour, 8 * time.Hour,
+	} {
+		if d/s <= 9 {
+			return s
+		}
+	}
+	day := 24 * time.Hour
+	return day * max(1, d/(9*day)+1)
+}

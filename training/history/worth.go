@@ -1,0 +1,162 @@
+package history
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/internal/language"
+	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/knowledge/outline"
+)
+
+var (
+	// otherFiles matches subjects about files that an example does not show.
+	otherFiles = lazyre.New(`(?i)\b(?:ci|workflows?|github actions?|travis|appveyor|circleci|docker\w*|make ?file|read ?me|changelog|changes|release notes|man ?pages?|website|docs?|documentation|` +
+		`git ?ignore|codeowners|authors|contributors|licen[cs]e|copyright|logo|badges?|dependabot|renovate|pre-commit|editorconfig|tox|setup\.cfg|pyproject|go\.mod|go\.sum|package\.json|requirements?|dependenc\w+)\b`)
+	// byTool matches subjects of changes whose text a program made.
+	byTool = lazyre.New(`(?i)\b(?:gofmt|go ?fmt|gofumpt|goimports|black|isort|yapf|autopep8|pyupgrade|ruff|flake8|pep-?8|eslint|prettier|xo|rustfmt|clippy|golint|golangci\S*|staticcheck|linter?|linting|reformat\w*|formatting|` +
+		`sort imports|whitespaces?|indent\w*|trailing|line length|reorder\w*|go vet|gosec|codespell|misspell)\b`)
+	// opinion matches subjects that name a direction and not a result.
+	opinion = lazyre.New(`(?i)\b(?:clean(?:ed|ing|s)?[- ]?(?:up)?|cleanups?|polish\w*|improve\w*|tweak\w*|correct(?:s|ed|ions?)?|refactor\w*|rework\w*|tid(?:y|ied|ying)|better|various|some|misc\w*|minor|small|nicer|nits?|typos?|spelling|` +
+		`grammar|wording|rephras\w*|reword\w*|consisten\w*|inconsisten\w*|simplif\w*|moderni[sz]e\w*|cosmetic|feedback|review|more tests?|add tests?|tests? for|coverage|comments?)\b`)
+	// figure matches numbers that hardly anybody chooses twice.
+	figureRE = regexp.MustCompile(`\b\d[\d_]*(?:\.\d+)*\b`)
+)
+
+// fewWordsOfBody is the number of words from which the body of a message explains its subject.
+const fewWordsOfBody = 8
+
+// untaught tells why a commit is not what its task asks for, or why its task does not tell what to do, or "". It looks at
+// what makes an example bad: a task about files that are not code, the output of a program, a matter of taste, code that
+// is commented out, and a change with no word of the task in it.
+func (w *work) untaught(q query) string {
+	subject, body, _ := strings.Cut(q.text, "\n")
+	named := len(q.files)+len(q.symbols) > 0
+	explained := named || len(letters(body)) >= fewWordsOfBody
+	switch {
+	case len(w.changes) < len(w.Entries) && otherFiles.MatchString(subject) && !named:
+		return "the task is about files that are not code"
+	case byTool.MatchString(subject):
+		return "a program wrote the change"
+	case opinion.MatchString(subject) && !explained:
+		return "the task does not say what the result is"
+	case !named && slices.ContainsFunc(w.changes, func(c *change) bool { return path.Base(c.path) == "conf.py" || path.Base(c.path) == "setup.py" }) && otherFiles.MatchString(subject):
+		return "the task is about settings of tools"
+	case w.commentsOut():
+		return "it comments code out"
+	case !w.related():
+		return "no word of the task stands in or near most of the change"
+	}
+	return ""
+}
+
+// commentsOut reports whether a hunk turns lines of code into comments.
+func (w *work) commentsOut() bool {
+	for _, c := range w.changes {
+		if c.before == nil || c.after == nil {
+			continue
+		}
+		for _, h := range c.hunks {
+			old := map[string]bool{}
+			for l := range strings.Lines(c.before.span(h.From+1, h.To)) {
+				if l = strings.TrimSpace(l); len(l) > 8 {
+					old[l] = true
+				}
+			}
+			n := 0
+			for l := range strings.Lines(c.after.span(h.NewFrom+1, h.NewTo)) {
+				l = strings.TrimSpace(l)
+				if rest := strings.TrimSpace(strings.TrimLeft(l, "/#")); rest != l && old[rest] {
+					n++
+				}
+			}
+			if n > 1 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// relatedShare is the share of the hunks that need a word of the task.
+const relatedShare = 0.3
+
+// related reports whether words of the task stand in the changed lines, in the path, or in the names around them.
+func (w *work) related() bool {
+	asked := map[string]bool{}
+	outline.EachWord(w.task, func(s string) {
+		if len(s) > 2 && !emptyWords[s] && !stopWords[s] {
+			asked[s] = true
+		}
+	})
+	has := func(text string) bool {
+		found := false
+		outline.EachWord(text, func(s string) { found = found || asked[s] })
+		return found
+	}
+	hunks, near := 0, 0
+	for _, c := range w.changes {
+		inPath := has(c.path)
+		for _, h := range c.hunks {
+			hunks++
+			text := ""
+			if c.after != nil {
+				text = c.after.span(h.NewFrom+1, h.NewTo)
+				for i := range c.after.symbols {
+					if s := &c.after.symbols[i]; s.start <= h.NewTo && h.NewFrom+1 <= s.end {
+						text += "\n" + s.name
+					}
+				}
+			}
+			if c.before != nil {
+				text += "\n" + c.before.span(h.From+1, h.To)
+			}
+			if inPath || has(text) {
+				near++
+			}
+		}
+	}
+	return hunks == 0 || near > 0 && float64(near) >= relatedShare*float64(hunks)
+}
+
+// Limits of the prose and the figures in an answer that stand nowhere in its prompt.
+const (
+	mostProse    = 14  // words of comments and texts
+	shareOfProse = 0.5 // of all words of comments and texts
+	longFigure   = 3   // digits
+)
+
+// invented tells why only the author could know comments, texts and figures of an answer, or "". Tests choose their own.
+func (w *work) invented(known map[string]bool, prompt string) string {
+	prose, fresh := map[string]bool{}, 0
+	for _, c := range w.changes {
+		if c.after == nil {
+			continue
+		}
+		for _, h := range c.hunks {
+			text := c.after.span(h.NewFrom+1, h.NewTo)
+			if !language.IsTest(c.path) {
+				for _, n := range figureRE.FindAllString(text, -1) {
+					if len(n) >= longFigure && !strings.Contains(prompt, n) && strings.Trim(n, "10_.") != "" {
+						return "a figure of its answer stands nowhere in the prompt"
+					}
+				}
+			}
+			bare := map[string]bool{}
+			outline.EachWord(bareCode(text, strings.HasSuffix(c.path, ".py")), func(s string) { bare[s] = true })
+			outline.EachWord(text, func(s string) {
+				if len(s) > 3 && !bare[s] && !prose[s] {
+					if prose[s] = true; !known[s] {
+						fresh++
+					}
+				}
+			})
+		}
+	}
+	if fresh > mostProse && float64(fresh) > shareOfProse*float64(len(prose)) {
+		return "nobody could derive its comments and texts: most of their words stand nowhere in the prompt"
+	}
+	return ""
+}
