@@ -102,16 +102,16 @@ func showStatus(ctx context.Context, a *cli.App, p *cli.Project, name string, o 
 	if err := report.Status(a.Stdout, runs, ui.StyleFor(a.Getenv, out), width); err != nil || o.all || name != "" {
 		return err
 	}
-	return a.tellOthers(ctx, p, sums[0].Run)
+	return tellOthers(ctx, a, p, sums[0].Run)
 }
 
 // tellOthers lists the other runs that are not finished, so that the newest one does not hide them.
-func (a *App) tellOthers(ctx context.Context, p *project, newest string) error {
-	sums, err := p.summaries(ctx, runner.Filter{})
+func tellOthers(ctx context.Context, a *cli.App, p *cli.Project, newest string) error {
+	sums, err := p.Summaries(ctx, runner.Filter{})
 	if err != nil {
 		return err
 	}
-	p.lookAlive(sums)
+	p.LookAlive(sums)
 	for _, s := range sums {
 		if s.Run == newest || s.Status != runner.RunStopped && !s.Status.Live() {
 			continue
