@@ -15,8 +15,7 @@ import (
 // more holds the commands that build tags add.
 var more []func() *cobra.Command
 
-// newDocsCommand generates the command line reference from the commands, so that both always agree. manuals does the same
-// for the manual pages.
+// newDocsCommand generates the command line reference from the commands, so that both always agree.
 func newDocsCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    "docs FILE [RULES]",

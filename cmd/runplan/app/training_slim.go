@@ -50,7 +50,8 @@ func trainerPath(a *cli.App) (string, error) {
 		if runtime.GOOS == "windows" {
 			name += ".exe"
 		}
-		if path, err := proc.LookPath(filepath.Join(filepath.Dir(self), name), a.Environ); err == nil {
+		path := filepath.Join(filepath.Dir(self), name)
+		if _, err := os.Stat(path); err == nil {
 			return path, nil
 		}
 	}
