@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/routing"
 )
 
@@ -143,12 +144,13 @@ func (m *Machine) overBudget() string {
 		return ""
 	}
 	if t := m.byKey[m.costs.unknown]; t != nil && m.info.UnknownCost != "allow" {
-		return fmt.Sprintf("the cost limit of $%.2f cannot be kept: an attempt at batch %s did not tell what it cost; "+
-			"with [run] unknown_cost = \"allow\" such attempts do not count, and --max-cost 0 lifts the limit", limit, t.Number)
+		return fmt.Sprintf("the cost limit of %s cannot be kept: an attempt at batch %s did not tell what it cost; "+
+			"with [run] unknown_cost = \"allow\" such attempts do not count, and --max-cost 0 lifts the limit", phrase.Money(limit), t.Number)
 	}
 	next := m.costs.next()
 	if due := m.costs.sum + next*float64(m.atWork(Execute)+1); due > limit || m.costs.sum >= limit {
-		return fmt.Sprintf("the cost limit of $%.2f: $%.2f is spent, and the next attempt is likely to cost $%.2f", limit, m.costs.sum, next)
+		return fmt.Sprintf("the cost limit of %s: %s is spent, and the next attempt is likely to cost %s",
+			phrase.Money(limit), phrase.Money(m.costs.sum), phrase.Money(next))
 	}
 	return ""
 }

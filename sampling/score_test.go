@@ -3,6 +3,8 @@ package sampling
 import (
 	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -10,6 +12,17 @@ import (
 
 	"github.com/runplan/runplan/internal/condition"
 )
+
+// docs/sampling.md shows the default score as it is.
+func TestScoreInTheDocuments(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "docs", "sampling.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(text), "\n"+DefaultScore+"\n") {
+		t.Errorf("docs/sampling.md does not have %s", DefaultScore)
+	}
+}
 
 // SAMP-04 by hand.
 func TestScore(t *testing.T) {

@@ -49,6 +49,8 @@ func commands() map[string]func(*testscript.TestScript, bool, []string) {
 		"expand": cmdExpand,
 		// bytes FILE SIZE [KIND]: make a large file: zero, text (lines) or binary.
 		"bytes": cmdBytes,
+		// blocks DOCUMENT NAME: write the blocks of a document that name this script to block1.sh and so on.
+		"blocks": cmdBlocks,
 	}
 }
 

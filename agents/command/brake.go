@@ -6,6 +6,7 @@ import (
 
 	"github.com/runplan/runplan/agents"
 	"github.com/runplan/runplan/agents/stream"
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 // errRunaway is the cause when an attempt was stopped because it got nowhere or used too much. The text after it says
@@ -53,6 +54,7 @@ func (b *brake) used(t stream.Totals) {
 		return
 	}
 	if cost := b.cost(t); cost != nil && *cost > b.limits.MaxCostUSD {
-		b.stop(fmt.Errorf("%w: it cost $%.2f, and it may cost $%.2f; run.max_attempt_cost_usd and --max-cost set the limit", errRunaway, *cost, b.limits.MaxCostUSD))
+		b.stop(fmt.Errorf("%w: it cost %s, and it may cost %s; run.max_attempt_cost_usd and --max-cost set the limit", errRunaway,
+			phrase.Money(*cost), phrase.Money(b.limits.MaxCostUSD)))
 	}
 }

@@ -79,3 +79,6 @@ func AtMostOne(cmd *cobra.Command, flags ...string) error {
 	}
 	return Usage(fmt.Errorf("%s do not go together", strings.Join(given, " and ")), "give one of them")
 }
+
+// StrictASTUse is the help text of --strict-ast.
+const StrictASTUse = "patterns of severity error fail instead of warning, and so do retry-loop, bare-except, async-no-await, empty-catch and unused-import"

@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"errors"
 	"os"
 	"sync/atomic"
 	"time"
@@ -9,6 +10,7 @@ import (
 const (
 	drainStep  = 200 * time.Millisecond // without a byte, while another process still holds the other end
 	drainTotal = 3 * time.Second
+	mostInPipe = 1 << 20 // bytes; more than that comes from another process
 )
 
 // pipe carries the output of a program to a sink.
@@ -28,20 +30,29 @@ func newPipe(all *[]*pipe) (*pipe, error) {
 	return p, nil
 }
 
-// copy feeds data to out until EOF, or while draining until no more arrives.
+// copy feeds data to out until EOF. While draining it stops when no more arrives. What out takes its time for does not
+// count: a program's own output is never cut off because its reader is behind.
 func (p *pipe) copy(out *sink, s *stream) {
 	buf := make([]byte, 32<<10)
+	var waited time.Duration // for data, since the program ended
+	after := 0               // bytes since then
 	for {
+		draining := p.until.Load() != 0
+		if draining {
+			_ = p.r.SetReadDeadline(time.Now().Add(drainStep))
+		}
+		began := time.Now()
 		n, err := p.r.Read(buf)
+		if draining {
+			waited, after = waited+time.Since(began), after+n
+		}
 		if n > 0 {
 			out.write(s, buf[:n])
 		}
-		until := p.until.Load()
 		switch {
-		case err != nil || until != 0 && time.Now().UnixNano() > until:
+		case errors.Is(err, os.ErrDeadlineExceeded) && !draining: // it ended in the middle of the read
+		case err != nil || waited > drainTotal || after > mostInPipe && time.Now().UnixNano() > p.until.Load():
 			return
-		case until != 0:
-			_ = p.r.SetReadDeadline(time.Now().Add(drainStep))
 		}
 	}
 }

@@ -205,11 +205,8 @@ func TestAxe(t *testing.T) {
 		for _, scheme := range []string{"light", "dark"} {
 			b.do(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"}}))
 			for _, width := range []int64{1200, 390} {
-				b.do(emulation.SetDeviceMetricsOverride(width, 900, 1, false), chromedp.Evaluate(axe, nil))
-				var found string
-				ask := `axe.run().then(r => r.violations.filter(v => ["serious", "critical"].includes(v.impact)).map(v => v.id + ": " + v.help + " " + v.nodes.slice(0, 3).map(n => n.html.slice(0, 200)).join(" | ")).join("\n"))`
-				b.do(chromedp.Evaluate(ask, &found, awaited))
-				if found != "" {
+				b.do(emulation.SetDeviceMetricsOverride(width, 900, 1, false))
+				if found := violations(b, axe); found != "" {
 					t.Errorf("%s, %s, %d wide:\n%s", what, scheme, width, found)
 				}
 				if eval[bool](b, "document.documentElement.scrollWidth > innerWidth") {
@@ -246,6 +243,14 @@ func TestAxe(t *testing.T) {
 	check("runs")
 	b.follow("Learning")
 	check("learning")
+}
+
+// violations returns the serious and critical findings of axe-core on the page as it is now.
+func violations(b *tab, axe string) (found string) {
+	b.t.Helper()
+	ask := `axe.run().then(r => r.violations.filter(v => ["serious", "critical"].includes(v.impact)).map(v => v.id + ": " + v.help + " " + v.nodes.slice(0, 3).map(n => n.html.slice(0, 200)).join(" | ")).join("\n"))`
+	b.do(chromedp.Evaluate(axe, nil), chromedp.Evaluate(ask, &found, awaited))
+	return found
 }
 
 // axeVersion is the release of axe-core that pages are held against.

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"time"
 )
 
@@ -23,15 +24,12 @@ type item struct {
 // shells are the shells with completions, with the name of the file in the archive.
 var shells = map[string]string{"bash": "runplan.bash", "zsh": "_runplan", "fish": "runplan.fish", "powershell": "runplan.ps1"}
 
-// manuals writes the manual pages and the completions, with a binary for this machine.
+// manuals writes the manual pages and the completions, with a program for this machine that renders manual pages.
 func (r *release) manuals(ctx context.Context) error {
 	here := target{runtime.GOOS, runtime.GOARCH}
-	program := r.binary(here)
-	if _, err := os.Stat(program); err != nil {
-		program = filepath.Join(r.work, "here", here.program())
-		if err := command(ctx, []string{"CGO_ENABLED=0"}, "go", "build", "-trimpath", "-o", program, "./cmd/runplan"); err != nil {
-			return err
-		}
+	program := filepath.Join(r.work, "here", here.program())
+	if err := r.build(ctx, here, program, "manuals,grpcnotrace"); err != nil {
+		return err
 	}
 	dir := filepath.Join(r.work, "completions")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -46,7 +44,7 @@ func (r *release) manuals(ctx context.Context) error {
 			return err
 		}
 	}
-	return command(ctx, []string{"SOURCE_DATE_EPOCH=" + epoch(r.date)}, program, "docs", "--man", filepath.Join(r.work, "man"))
+	return command(ctx, []string{"SOURCE_DATE_EPOCH=" + epoch(r.date)}, program, "manuals", filepath.Join(r.work, "man"))
 }
 
 // items returns what an archive holds beside the binary.
@@ -73,7 +71,7 @@ func (r *release) items() ([]item, error) {
 // name returns the name of an archive without its extension.
 func (r *release) name(t target) string { return "runplan_" + r.version + "_" + t.os + "_" + t.arch }
 
-// archives packs each binary with licences, manuals and completions.
+// archives packs each binary with licences, manuals and completions, and the one for training with licences.
 func (r *release) archives(context.Context) error {
 	rest, err := r.items()
 	if err != nil {
@@ -85,8 +83,11 @@ func (r *release) archives(context.Context) error {
 		if t.os == "windows" {
 			write, extension = zipFile, ".zip"
 		}
-		if err := write(filepath.Join(r.out, r.name(t)+extension), r.name(t)+"/", r.date, items); err != nil {
-			return err
+		training := []item{{r.trainer(t), filepath.Base(r.trainer(t)), 0o755}, {"LICENSE", "LICENSE", 0o644}, {"NOTICE", "NOTICE", 0o644}}
+		for name, items := range map[string][]item{r.name(t): items, strings.Replace(r.name(t), "runplan", "runplan-training", 1): training} {
+			if err := write(filepath.Join(r.out, name+extension), name+"/", r.date, items); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

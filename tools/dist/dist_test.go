@@ -34,8 +34,10 @@ func built(t *testing.T, at target) *release {
 	if err := os.MkdirAll(filepath.Dir(r.binary(at)), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(r.binary(at), []byte(program), 0o755); err != nil {
-		t.Fatal(err)
+	for _, binary := range []string{r.binary(at), r.trainer(at)} {
+		if err := os.WriteFile(binary, []byte(program), 0o755); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if err := os.MkdirAll(filepath.Join(r.work, "completions"), 0o755); err != nil {
 		t.Fatal(err)

@@ -81,7 +81,9 @@ try() { # NAME SYSTEM INSTALL REMOVE [NETWORK]
 }
 {
   try deb git 'dpkg -i /dist/runplan_${V}_linux_amd64.deb' 'dpkg --purge runplan'
-  try archive git 'tar -xzf /dist/runplan_${V}_linux_amd64.tar.gz && PATH=$PWD/runplan_${V}_linux_amd64:$PATH' 'rm -r runplan_*'
+  try archive git 'tar -xzf /dist/runplan_${V}_linux_amd64.tar.gz && PATH=$PWD/runplan_${V}_linux_amd64:$PATH
+    ! runplan training 2>/dev/null; tar -xzf /dist/runplan-training_${V}_linux_amd64.tar.gz --strip-components 1 -C runplan_*
+    runplan training --help >/dev/null' 'rm -r runplan_*'
   try install.sh node 'curl -fsS $URL/latest/download/install.sh | RUNPLAN_RELEASES=$URL sh' \
     'curl -fsS $URL/latest/download/install.sh | sh -s -- --uninstall' network
   try npm node 'npm install --silent --no-audit --no-fund --registry $URL -g runplan' 'npm uninstall --silent -g runplan' network

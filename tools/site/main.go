@@ -47,7 +47,7 @@ func sections() []section {
 		{Title: "Guides", Names: []string{"agents", "gates", "team-mode", "sampling", "review", "solve", "models", "context", "trust", "feedback", "serve",
 			"notifications", "sandbox", "plugins", "blueprints", "critique", "retrieval", "training", "temporal", "trace", "releases"}},
 		{Title: "Reference", Names: []string{"cli", "plan-format", "rules", "glossary", "requirements"}},
-		{Title: "Explanation", Names: []string{"ARCHITECTURE", "security", "bench"}},
+		{Title: "Explanation", Names: []string{"ARCHITECTURE", "security", "compare", "bench"}},
 	}
 }
 
@@ -208,6 +208,10 @@ func relink(p *page, pages []*page, from string) (wrong []error) {
 			bad()
 			return ast.WalkContinue, nil
 		}
+		if file != "" && plain(link, p.source) == file { // a file name means nothing on the site
+			link.RemoveChildren(link)
+			link.AppendChild(link, ast.NewString([]byte(to.Title)))
+		}
 		link.Destination = []byte(to.Name + ".html")
 		if anchor != "" {
 			link.Destination = append(link.Destination, "#"+anchor...)
@@ -234,11 +238,14 @@ var layout = template.Must(template.New("page").Parse(`<!doctype html>
 <label for="search">Search</label>
 <input id="search" type="search" autocomplete="off">
 <ul id="found" aria-live="polite"></ul>
+<details id="pages" open>
+<summary>Pages</summary>
 {{range .Parts}}<h2>{{.Title}}</h2>
 <ul>
 {{range .Pages}}<li><a href="{{.Name}}.html"{{if eq .Name $.Page.Name}} aria-current="page"{{end}}>{{.Title}}</a></li>
 {{end}}</ul>
-{{end}}</nav>
+{{end}}</details>
+</nav>
 <main id="content">
 {{.Body}}</main>
 </body>

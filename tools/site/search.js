@@ -1,5 +1,6 @@
 // Finds pages and sections by the words of a query. The index is in index.js; nothing is fetched.
 "use strict";
+if (matchMedia("(max-width: 50rem)").matches) document.getElementById("pages").open = false;
 const field = document.getElementById("search"), list = document.getElementById("found");
 field.addEventListener("input", () => {
   const words = field.value.toLowerCase().split(/\s+/).filter((w) => w.length > 1);

@@ -37,11 +37,16 @@ func (w *work) takesTests() string {
 		if before, after := testsIn(c.before), testsIn(c.after); slices.ContainsFunc(before, func(n string) bool { return !slices.Contains(after, n) }) {
 			return "it removes or renames a test, which the prompt forbids"
 		}
+		if len(skipRE.FindAllString(c.after.text, -1)) > len(skipRE.FindAllString(c.before.text, -1)) {
+			return "it skips a test, which the prompt forbids"
+		}
 	}
 	return ""
 }
 
 var testRE = lazyre.New(`(?m)^\s*(?:func\s+((?:Test|Benchmark|Example|Fuzz)\w*)\(|(?:async\s+)?def\s+(test\w*)\(|(?:test|it)(?:\.\w+)*\(\s*(['"\x60].*?['"\x60]))`)
+
+var skipRE = lazyre.New(`\b(?:t\.Skip(?:f|Now)?\(|pytest\.(?:mark\.)?(?:skip|xfail|importorskip)|unittest\.skip|skipTest\(|(?:it|test|describe)\.(?:skip|todo|only)\b)`)
 
 // testsIn returns the names of the tests of a file.
 func testsIn(s *source) []string {

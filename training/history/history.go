@@ -156,7 +156,13 @@ func (o Options) read(ctx context.Context, b *book, span git.Span, total int) er
 			return nil
 		}
 	}
-	return <-failed
+	if err := <-failed; err != nil {
+		return err
+	}
+	if b.state.Done < total {
+		return fmt.Errorf("git told of %d of %d commits; run it again, it goes on there", b.state.Done, total)
+	}
+	return nil
 }
 
 // loadAll reads commits in chunks. It reads the next chunk while one is processed.

@@ -49,7 +49,7 @@ func TestCommitsThatTakeTests(t *testing.T) {
 	for _, tt := range []struct {
 		before, after *source
 		taken         bool
-	}{{two, one, true}, {one, two, false}, {one, nil, true}, {nil, one, false}} {
+	}{{two, one, true}, {one, two, false}, {one, nil, true}, {nil, one, false}, {one, file("func TestA(t *testing.T) { t.Skip() }\n"), true}} {
 		w := &work{changes: []*change{{path: "a_test.go", before: tt.before, after: tt.after}}}
 		if got := w.takesTests() != ""; got != tt.taken {
 			t.Errorf("%+v: %v", tt, got)

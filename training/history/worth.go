@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/knowledge/outline"
@@ -44,6 +45,10 @@ func (w *work) untaught(q query) string {
 		return "the task does not say what the result is"
 	case !named && slices.ContainsFunc(w.changes, func(c *change) bool { return path.Base(c.path) == "conf.py" || path.Base(c.path) == "setup.py" }) && otherFiles.MatchString(subject):
 		return "the task is about settings of tools"
+	case slices.ContainsFunc(w.Entries, func(e git.Entry) bool {
+		return outline.LanguageOf(e.Path) != "" && !slices.ContainsFunc(w.changes, func(c *change) bool { return c.path == e.Path })
+	}):
+		return "a file of code that it changes is not shown"
 	case w.commentsOut():
 		return "it comments code out"
 	case !w.related():

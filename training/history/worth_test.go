@@ -27,7 +27,7 @@ func TestUntaught(t *testing.T) {
 		"a change of other words": {"Load the configuration from a folder", before, after, 1, "no word of the task"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := &change{path: "a.go", before: newSource("a.go", "x", tt.before), after: newSource("a.go", "y", tt.after)}
+			c := &change{path: "a.go", before: cutUp("a.go", tt.before), after: cutUp("a.go", tt.after)}
 			c.hunks, _, _ = edits.Compare(edits.Lines(tt.before), edits.Lines(tt.after), 100)
 			w := &work{task: tt.task, changes: []*change{c}, Past: git.Past{Entries: make([]git.Entry, tt.entries)}}
 			if got := w.untaught(query{text: tt.task}); tt.want == "" && got != "" || !strings.Contains(got, tt.want) {
@@ -35,6 +35,12 @@ func TestUntaught(t *testing.T) {
 			}
 		})
 	}
+}
+
+func cutUp(path, text string) *source {
+	s := newSource(path, "x", text)
+	s.split()
+	return s
 }
 
 // Figures and prose that stand nowhere in the prompt can only be known by the author. Tests choose their own figures.
@@ -49,7 +55,7 @@ func TestInvented(t *testing.T) {
 		"a round figure":     {"a.go", "const Height = 1000\n", false},
 		"prose":              {"a.go", "// Passphrases protect against somebody who steals an identity file, while scrypt slows down every single guess considerably; consider longer sentences instead.\n", true},
 	} {
-		c := &change{path: tt.path, after: newSource(tt.path, "y", tt.text), hunks: []edits.Hunk{{NewTo: strings.Count(tt.text, "\n")}}}
+		c := &change{path: tt.path, after: cutUp(tt.path, tt.text), hunks: []edits.Hunk{{NewTo: strings.Count(tt.text, "\n")}}}
 		if got := (&work{changes: []*change{c}}).invented(known, ""); (got != "") != tt.want {
 			t.Errorf("%s: %q", name, got)
 		}

@@ -8,6 +8,7 @@
 package validate
 
 import (
+	"fmt"
 	"math"
 )
 
@@ -65,6 +66,14 @@ type Score struct {
 	Threshold float64   `json:"threshold"`
 	Verdict   Verdict   `json:"verdict"`
 	Why       string    `json:"why,omitempty"`
+}
+
+// String returns the score, its verdict and the threshold as one line of text.
+func (s Score) String() string {
+	if s.Low == s.High {
+		return fmt.Sprintf("%.3f  %s (from %.2f)", s.Low, s.Verdict, s.Threshold)
+	}
+	return fmt.Sprintf("%.3f to %.3f  %s (from %.2f)", s.Low, s.High, s.Verdict, s.Threshold)
 }
 
 // enough is the least total weight of measurable items. A linter alone says nothing about a blueprint.

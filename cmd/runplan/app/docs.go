@@ -2,34 +2,28 @@ package app
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/cobra/doc"
 
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/config"
 )
 
-// newDocsCommand generates the command line reference and the manual pages from the commands, so that both always agree.
+// more holds the commands that build tags add.
+var more []func() *cobra.Command
+
+// newDocsCommand generates the command line reference from the commands, so that both always agree. manuals does the same
+// for the manual pages.
 func newDocsCommand() *cobra.Command {
-	var man string
-	c := &cobra.Command{
-		Use:    "docs [FILE [RULES]]",
-		Short:  "Write the command line reference, the page of the rules, and manual pages",
+	return &cobra.Command{
+		Use:    "docs FILE [RULES]",
+		Short:  "Write the command line reference, and the page of the rules",
 		Hidden: true,
-		Args:   cobra.MaximumNArgs(2),
+		Args:   cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if man != "" {
-				return manuals(cmd.Root(), man)
-			}
-			if len(args) == 0 {
-				return cli.Usage(errors.New("docs: no file given"), "name a FILE, or --man FOLDER")
-			}
 			text, err := reference(cmd.Root())
 			if err != nil {
 				return err
@@ -43,22 +37,6 @@ func newDocsCommand() *cobra.Command {
 			return os.WriteFile(args[1], []byte(text), 0o644)
 		},
 	}
-	c.Flags().StringVar(&man, "man", "", "write a manual page for each command into this `folder`")
-	return c
-}
-
-// manuals writes a manual page for each command into dir. Their date is SOURCE_DATE_EPOCH, else that of the release.
-func manuals(root *cobra.Command, dir string) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
-	root.DisableAutoGenTag = true
-	at, err := time.Parse(time.RFC3339, cli.ReleaseDate)
-	if err != nil {
-		at = time.Unix(0, 0)
-	}
-	at = at.UTC()
-	return doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "runplan " + cli.Version(), Manual: "runplan", Date: &at}, dir)
 }
 
 // reference renders all commands as one page of markdown.

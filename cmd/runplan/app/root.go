@@ -14,7 +14,6 @@ import (
 	"github.com/runplan/runplan/internal/cli/blueprints"
 	"github.com/runplan/runplan/internal/cli/control"
 	"github.com/runplan/runplan/internal/cli/judge"
-	"github.com/runplan/runplan/internal/cli/learn"
 	"github.com/runplan/runplan/internal/cli/models"
 	"github.com/runplan/runplan/internal/cli/owner"
 	"github.com/runplan/runplan/internal/cli/plans"
@@ -67,6 +66,9 @@ a run branch. Everything that happens is in a journal, from which a killed run g
 	root.SetCompletionCommandGroupID(cli.GroupSetup)
 	root.AddCommand(newDocsCommand(), newExitCodesTopic())
 	run.AddEngines(a, root)
+	for _, newCommand := range more {
+		root.AddCommand(newCommand())
+	}
 	addCompletions(a, root)
 	knownTopics(root)
 	knownShells(root)
@@ -86,7 +88,7 @@ func commandGroups(a *cli.App) []commandGroup {
 		{cli.GroupRun, []*cobra.Command{run.NewRunCommand(a), run.NewSolveCommand(a), run.NewResumeCommand(a), watch.NewStatusCommand(a), watch.NewLogCommand(a), watch.NewTraceCommand(a), watch.NewServeCommand(a), watch.NewSpendCommand(a), owner.NewApproveCommand(a), control.NewCancelCommand(a), control.NewDiscardCommand(a), control.NewUndoCommand(a)}},
 		{cli.GroupLook, []*cobra.Command{plans.NewPlanCommand(a), plans.NewOutlineCommand(a), plans.NewParseCommand(a), plans.NewCheckCommand(a), prepare.NewRouteCommand(a), plans.NewContextCommand(a)}},
 		{cli.GroupJudge, []*cobra.Command{judge.NewGateCommand(a), judge.NewReviewCommand(a), setup.NewExplainCommand(a), blueprints.NewBlueprintCommand(a), rulebook.NewLessonsCommand(a), rulebook.NewPatternsCommand(a)}},
-		{cli.GroupKnow, []*cobra.Command{models.NewIndexCommand(a), models.NewEnrichCommand(a), models.NewRetrieveCommand(a), learn.NewTrainingCommand(a)}},
+		{cli.GroupKnow, []*cobra.Command{models.NewIndexCommand(a), models.NewEnrichCommand(a), models.NewRetrieveCommand(a), newTrainingCommand(a)}},
 		{cli.GroupTalk, []*cobra.Command{owner.NewAskCommand(a), owner.NewNoteCommand(a), owner.NewCriticalCommand(a), owner.NewInboxCommand(a), owner.NewFeedbackCommand(a), owner.NewSelfFixCommand(a), owner.NewStandupCommand(a), owner.NewNotifyCommand(a)}},
 		{cli.GroupTrust, []*cobra.Command{owner.NewTrustCommand(a), owner.NewPromoteCommand(a), owner.NewDemoteCommand(a), owner.NewAuditCommand(a), setup.NewEgressCommand(a)}},
 		{cli.GroupSetup, []*cobra.Command{setup.NewDemoCommand(a), setup.NewInitCommand(a), setup.NewConfigCommand(a), setup.NewDoctorCommand(a), blueprints.NewMaintainCommand(a), setup.NewGCCommand(a), plans.NewIntrospectCommand(a), setup.NewVersionCommand(a)}},

@@ -58,6 +58,9 @@ What changed is what differs from the base, with files that git does not know ye
 the merge base with --base, or with the branch that everybody's work goes to; without one it is
 the last commit. --all looks at the whole tree.
 
+Tests that ran on the base and do not run now are named. An earlier gate on the base knows them;
+with --base, or --baseline, its suite runs once where the change touches what decides which tests run.
+
 A gate that cannot look is neither a pass nor a failure of the code: the others still answer,
 and the exit status is 5.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
 		Args: cobra.NoArgs,
@@ -86,7 +89,7 @@ and the exit status is 5.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.Exit
 	f.IntVar(&o.mutants.bar, "mutants-bar", 0, "percent of mutants that the tests must notice (0 only reports)")
 	f.BoolVar(&o.list, "list", false, "list the gates that would run, and stop")
 	f.BoolVar(&o.requireTests, "require-tests", false, "fail a project without tests instead of skipping its test gate")
-	f.BoolVar(&o.strictAST, "strict-ast", false, StrictASTUse)
+	f.BoolVar(&o.strictAST, "strict-ast", false, cli.StrictASTUse)
 	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it without a question")
 	return cmd
 }

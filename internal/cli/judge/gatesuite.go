@@ -127,6 +127,3 @@ func GateSettings(p *cli.Project, self string, requireTests bool) gates.Settings
 	}
 	return s
 }
-
-// StrictASTUse is the help text of --strict-ast.
-const StrictASTUse = "patterns of severity error fail instead of warning, and so do retry-loop, bare-except, async-no-await, empty-catch and unused-import"

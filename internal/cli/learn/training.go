@@ -17,6 +17,7 @@ import (
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/training"
+	"github.com/runplan/runplan/training/license"
 )
 
 // NewTrainingCommand returns the command training.
@@ -72,8 +73,8 @@ func forbidden(a *cli.App, p *cli.Project, secrets *redact.Redactor) []training.
 }
 
 // trainingOrigin returns the name of the repository in examples, and its license if that is known.
-func trainingOrigin(ctx context.Context, p *cli.Project) (name, license string) {
-	return training.RepoName(p.Repo.Remote(ctx, "origin"), p.Repo.Root), training.License(os.DirFS(p.Repo.Root))
+func trainingOrigin(ctx context.Context, p *cli.Project) (name, spdx string) {
+	return training.RepoName(p.Repo.Remote(ctx, "origin"), p.Repo.Root), license.Of(os.DirFS(p.Repo.Root))
 }
 
 // openLog opens the journal for reading examples. It is an error if the journal does not exist.

@@ -24,6 +24,7 @@ import (
 	"github.com/runplan/runplan/patterns"
 	"github.com/runplan/runplan/training"
 	"github.com/runplan/runplan/training/history"
+	"github.com/runplan/runplan/training/license"
 )
 
 type bootstrapOptions struct {
@@ -83,7 +84,7 @@ func bootstrapExamples(ctx context.Context, a *cli.App, dir string, o bootstrapO
 	if err != nil {
 		return err
 	}
-	h.Repo, h.Dir, h.Version, h.License = p.Repo, o.out, cli.Version(), training.License(os.DirFS(p.Repo.Root))
+	h.Repo, h.Dir, h.Version, h.License = p.Repo, o.out, cli.Version(), license.Of(os.DirFS(p.Repo.Root))
 	if h.Program, err = a.AstGrep(ctx); err != nil && !errors.Is(err, patterns.ErrMissing) {
 		return cli.Fail(cli.ExitCannotRun, err, "")
 	}

@@ -208,7 +208,7 @@ func unvalidated(v adapters.Version) string {
 		return "was never validated; to see how good it is: runplan training validate --adapter " + v.Name()
 	}
 	if last.Score.Verdict != validate.Pass {
-		return "was validated at " + scoreText(last.Score)
+		return "was validated at " + last.Score.String()
 	}
 	return ""
 }

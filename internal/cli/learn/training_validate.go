@@ -170,7 +170,7 @@ func validateAdapter(ctx context.Context, a *cli.App, p *cli.Project, o validate
 		Measure: func(ctx context.Context, dir string, b *blueprint.Blueprint) (validate.Score, error) {
 			return measureUnit(ctx, a, p, dir, b)
 		},
-		Told: func(s validate.Score) { fmt.Fprintf(a.Stderr, "%s  %s\n", ui.Sanitize(s.Unit), scoreText(s)) },
+		Told: func(s validate.Score) { fmt.Fprintf(a.Stderr, "%s  %s\n", ui.Sanitize(s.Unit), s.String()) },
 	}
 	if o.validator == validate.JSONSchema {
 		err = answersMeet(ctx, trial, examples, o.schema, out)
@@ -225,13 +225,6 @@ func scratchTree(ctx context.Context, p *cli.Project) (dir string, remove func()
 	return tree, remove, nil
 }
 
-func scoreText(s validate.Score) string {
-	if s.Low == s.High {
-		return fmt.Sprintf("%.3f  %s (from %.2f)", s.Low, s.Verdict, s.Threshold)
-	}
-	return fmt.Sprintf("%.3f to %.3f  %s (from %.2f)", s.Low, s.High, s.Verdict, s.Threshold)
-}
-
 func showValidated(a *cli.App, v validate.Report, asJSONFlag bool) error {
 	if asJSONFlag {
 		if err := cli.AsJSON(a.Stdout, v); err != nil {
@@ -262,7 +255,7 @@ func showValidated(a *cli.App, v validate.Report, asJSONFlag bool) error {
 		for _, b := range v.Broken {
 			fmt.Fprintf(a.Stderr, "no code: %s\n", ui.Sanitize(b))
 		}
-		fmt.Fprintf(a.Stdout, "%s  %s\n", ui.Sanitize(cmp.Or(v.Adapter, v.Score.Unit)), scoreText(v.Score))
+		fmt.Fprintf(a.Stdout, "%s  %s\n", ui.Sanitize(cmp.Or(v.Adapter, v.Score.Unit)), v.Score.String())
 	}
 	switch v.Score.Verdict {
 	case validate.Fail:

@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/runplan/runplan/internal/cli"
-	"github.com/runplan/runplan/internal/cli/judge"
 )
 
 // RunOptions holds the flags of run and resume. For a zero value the configuration decides.
@@ -46,7 +45,7 @@ func (o *RunOptions) Common(cmd *cobra.Command) {
 	f.Var((*span)(&o.AgentTimeout), "agent-timeout", "time limit of one attempt")
 	f.Var((*span)(&o.IdleTimeout), "idle-timeout", "stop an agent that prints nothing for this long")
 	f.BoolVar(&o.RequireTests, "require-tests", false, "fail a project without tests instead of skipping its test gate")
-	f.BoolVar(&o.StrictAST, "strict-ast", false, judge.StrictASTUse)
+	f.BoolVar(&o.StrictAST, "strict-ast", false, cli.StrictASTUse)
 	f.BoolVar(&o.Tick, "tick", false, "tick merged tasks in the plan file")
 	f.StringVar(&o.Trust, "trust-config", "", "digest of the repository's configuration, to trust it without a question")
 	o.Limits.add(cmd)

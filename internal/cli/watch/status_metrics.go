@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/runplan/runplan/internal/cli"
-	"github.com/runplan/runplan/internal/cli/learn"
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/report"
 	"github.com/runplan/runplan/sampling"
@@ -43,15 +42,15 @@ func showMetrics(ctx context.Context, a *cli.App, p *cli.Project, name string, j
 		}
 	}
 	rates := sampling.Rates(outcomes, sampling.Retries{Tries: m.Retries, Successes: m.Successes})
-	trained, err := learn.AdapterMetrics(p)
+	trained, err := AdapterMetrics(p)
 	if err != nil {
 		return cli.Fail(cli.ExitCannotRun, err, "")
 	}
 	if json {
 		return cli.AsJSON(a.Stdout, struct {
 			report.Metrics
-			Sampling sampling.Comparison   `json:"sampling"`
-			Adapters []learn.AdapterMetric `json:"adapters"`
+			Sampling sampling.Comparison `json:"sampling"`
+			Adapters []AdapterMetric     `json:"adapters"`
 		}{m, rates, trained})
 	}
 	for _, l := range append(m.Lines(), rates.Lines()...) {

@@ -1,4 +1,5 @@
-package training
+// Package license recognises the license of a repository. It is a package of its own for its size: it brings 4 MB of texts.
+package license
 
 import (
 	"io"
@@ -21,9 +22,9 @@ const (
 	enoughUsual = 90
 )
 
-// License returns the license of a repository, from the files in its root: an SPDX id, several joined with AND, or ""
+// Of returns the license of a repository, from the files in its root: an SPDX id, several joined with AND, or ""
 // if unknown. It cannot detect a choice between licenses, so all of them count.
-func License(root fs.FS) string {
+func Of(root fs.FS) string {
 	entries, err := fs.ReadDir(root, ".")
 	if err != nil {
 		return ""
@@ -37,7 +38,7 @@ func License(root fs.FS) string {
 		if err != nil {
 			return ""
 		}
-		found := LicenseOf(text)
+		found := ofText(text)
 		if found == "" {
 			return "" // an unreadable license might forbid what others allow
 		}
@@ -78,8 +79,8 @@ func scanner(wanted func(id string) bool) func() (*licensecheck.Scanner, error) 
 	})
 }
 
-// LicenseOf returns the license of a text, or "" if unknown.
-func LicenseOf(text []byte) string {
+// ofText returns the license of a text, or "" if unknown.
+func ofText(text []byte) string {
 	for _, try := range []struct {
 		scanner func() (*licensecheck.Scanner, error)
 		percent float64

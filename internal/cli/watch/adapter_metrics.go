@@ -1,4 +1,4 @@
-package learn
+package watch
 
 import (
 	"fmt"
@@ -54,10 +54,11 @@ func AdapterMetrics(p *cli.Project) ([]AdapterMetric, error) {
 	return out, nil
 }
 
+// Line returns the metric as one line of text.
 func (m AdapterMetric) Line() string {
 	score := "never validated"
 	if m.Score != nil {
-		score = m.Validator + " " + scoreText(*m.Score)
+		score = m.Validator + " " + m.Score.String()
 	}
 	graduated := "not graduated"
 	if m.Graduated != nil {

@@ -1,0 +1,32 @@
+//go:build unix
+
+package proc
+
+import (
+	"testing"
+	"time"
+)
+
+// slowReader counts bytes, and takes its time for the first of them.
+type slowReader struct{ n int }
+
+func (s *slowReader) Write(b []byte) (int, error) {
+	if s.n == 0 {
+		time.Sleep(drainTotal + 200*time.Millisecond)
+	}
+	s.n += len(b)
+	return len(b), nil
+}
+
+// A reader that is behind when the program ends gets all that the program wrote.
+func TestSlowReaderGetsAllOutput(t *testing.T) {
+	const size = 60_000 // a pipe holds it, so the program ends before the reader is done
+	var out slowReader
+	res, err := Run(t.Context(), Cmd{Args: []string{"head", "-c", "60000", "/dev/zero"}, Dir: t.TempDir(), Stdout: &out, Keep: 10})
+	if err != nil || !res.OK() {
+		t.Fatalf("%+v, %v", res, err)
+	}
+	if out.n != size {
+		t.Errorf("%d of %d bytes", out.n, size)
+	}
+}
