@@ -8,7 +8,7 @@ import (
 	"github.com/runplan/runplan/training/edits"
 )
 
-// Commits that do not teach what their message asks for are told apart from those that do.
+// Commits that do not teach what their message asks for are refused, with the reason.
 func TestUntaught(t *testing.T) {
 	before, after := "package a\n\nfunc Retry() int {\n\treturn 1\n}\n", "package a\n\nfunc Retry() int {\n\treturn 2\n}\n"
 	out := strings.Replace(before, "\treturn 1\n", "\t// value := retryLater(1)\n\t// use(value, 2)\n\treturn 2\n", 1)
