@@ -109,9 +109,9 @@ func (p *prover) hidden(one *proven) {
 	}
 }
 
-// find adds a finding. What the user's own text asks for warns, and so does what a person changed without a plan.
+// find adds a finding. What the user's own text asks for warns, and so does a test that a person removed without a plan.
 func (p *prover) find(rep *Report, f Finding) {
-	if f.Severity == Error && (p.s.Literal || p.s.Batch.Key == "" && f.Rule != ruleNoRun) {
+	if f.Severity == Error && (p.s.Literal || p.s.Batch.Key == "" && f.Rule == RuleMissingTest) {
 		f.Severity = Warning
 	}
 	rep.Findings = append(rep.Findings, f)

@@ -44,6 +44,7 @@ func passed(names ...string) []testout.Case {
 // asked is a subject whose base ran those tests, none of which changed.
 func asked(base ...string) Subject {
 	return Subject{
+		Batch:     planparse.Batch{Key: "1"},
 		BaseTests: func(context.Context, string) ([]testout.Case, error) { return passed(base...), nil },
 		Held:      func(context.Context, string) (HeldRun, error) { return HeldRun{Nothing: true}, nil },
 	}
@@ -163,7 +164,7 @@ func TestASuiteThatIsGone(t *testing.T) {
 	if err != nil || v.Status != Fail || len(v.Reports) != 2 || v.Reports[1].Gate != "tests:python" {
 		t.Errorf("%v %+v", err, v)
 	}
-	s.Batch = planparse.Batch{Text: "Remove test_a, which is obsolete."}
+	s.Batch = planparse.Batch{Key: "1", Text: "Remove test_a, which is obsolete."}
 	if v, err = Run(t.Context(), []Gate{gate("lint", Cheap, Pass)}, s, nil); err != nil || v.Status != Pass {
 		t.Errorf("%v %+v", err, v)
 	}

@@ -60,7 +60,7 @@ func TestLimitsAreTold(t *testing.T) {
 	for _, want := range []string{
 		"warn  batch 1 (One): parked until 14:50 UTC (rate limit): five hours\n",
 		"busy  batch 1 (One): attempt 1 goes on with codex: claude met a limit: five hours\n",
-		"warn  paused until 2026-05-04 14:05:00 UTC: batch 1: claude: five hours; codex: 429\n",
+		"warn  paused until 2026-05-04 14:05:00 UTC: batch 1: claude: five hours; codex: 429; runplan cancel 01kq2v7 ends the wait\n",
 		"idle  goes on, the limit of codex is over\n",
 	} {
 		if strings.Count(text, want) != 1 {

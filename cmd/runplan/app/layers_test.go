@@ -148,6 +148,7 @@ func layers() []layer {
 		{"tools/retrieval", []string{"knowledge", "knowledge/outline", "knowledge/retrieve", "llm", "patterns", "internal/git", "internal/store", "internal/tokens"}}, // a program: it measures retrieval on real histories
 		{"tools/examples", []string{"agents/solver", "training"}}, // a program: it draws training examples for people to judge
 		{"tools/scratch", nil},
+		{"tools/weakened", nil}, // a program
 		{"tools/selection", []string{"gates", "gates/mutants", "internal/language", "patterns", "sampling"}}, // a program: it holds tournaments among versions of real commits
 		{"internal/seal", nil},
 		{"internal/store", []string{"internal/seal"}},
@@ -170,7 +171,7 @@ type door struct {
 func doors() []door {
 	// Programs and helpers of tests try runplan from outside, so they bring their own hands and eyes.
 	commandLine := []string{"cmd/runplan/app", "internal/cli", "internal/cli/..."}
-	outside := []string{"tools/scratch", "tools/notice", "tools/mutate", "tools/dist", "tools/record", "tools/attack", "tools/precision", "tools/storm", "tools/bench", "tools/examples", "tools/retrieval", "tools/selection", "tools/agenttest", "testscripts"}
+	outside := []string{"tools/scratch", "tools/weakened", "tools/notice", "tools/mutate", "tools/dist", "tools/record", "tools/attack", "tools/precision", "tools/storm", "tools/bench", "tools/examples", "tools/retrieval", "tools/selection", "tools/agenttest", "testscripts"}
 	return []door{
 		{"os/exec", append([]string{"internal/proc", "gates/plugin"}, outside...), "one place knows how to end a process and all of its children"},
 		{"github.com/go-cmd/cmd", []string{"internal/proc"}, "internal/proc hides its traps"},
@@ -362,13 +363,13 @@ type habit struct {
 
 func habits() []habit {
 	// gates/plugin is the other half of a program too: Serve is all that the main of a plugin calls.
-	programs := []string{"cmd/runplan", "cmd/runplan/app", "tools/attack", "tools/bench", "tools/dist", "tools/examples", "tools/mutate", "tools/notice", "tools/record", "tools/reflow", "tools/site", "tools/precision", "tools/retrieval", "tools/selection", "tools/storm", "gates/plugin", "examples/gate-plugin-go"}
+	programs := []string{"cmd/runplan", "cmd/runplan/app", "tools/attack", "tools/bench", "tools/dist", "tools/examples", "tools/mutate", "tools/notice", "tools/record", "tools/reflow", "tools/site", "tools/precision", "tools/retrieval", "tools/selection", "tools/storm", "tools/weakened", "gates/plugin", "examples/gate-plugin-go"}
 	return []habit{
 		{"os", []string{"Exit"}, programs, "the exit code is decided in one place"},
 		{"os", []string{"Getenv", "LookupEnv"}, []string{"cmd/runplan/app", "internal/cli/control", "tools/attack", "tools/dist", "tools/precision", "internal/config", "tools/scratch", "tools/tooltest", "tools/agenttest", "gates/plugin"}, "the environment is handed in"},
-		{"os", []string{"Environ"}, []string{"cmd/runplan", "cmd/runplan/app", "tools/dist", "tools/notice", "tools/scratch", "tools/tooltest", "tools/bench", "tools/retrieval", "tools/selection", "internal/proc", "gates", "gates/gatetest", "gates/plugin", "agents/command"}, "a nil environment means that of the process, as in os/exec"},
+		{"os", []string{"Environ"}, []string{"cmd/runplan", "cmd/runplan/app", "tools/dist", "tools/notice", "tools/scratch", "tools/tooltest", "tools/bench", "tools/retrieval", "tools/selection", "tools/weakened", "internal/proc", "gates", "gates/gatetest", "gates/plugin", "agents/command"}, "a nil environment means that of the process, as in os/exec"},
 		{"os", []string{"Stdout", "Stderr", "Stdin"}, programs, "output goes where the caller says"},
-		{"fmt", []string{"Print", "Println", "Printf"}, []string{"tools/mutate", "tools/notice", "tools/record", "tools/site", "tools/attack", "tools/bench", "tools/storm"}, "output goes where the caller says"},
+		{"fmt", []string{"Print", "Println", "Printf"}, []string{"tools/mutate", "tools/notice", "tools/record", "tools/site", "tools/attack", "tools/bench", "tools/storm", "tools/weakened"}, "output goes where the caller says"},
 		{"store", []string{"OpenTraining"}, []string{"training"}, "training data, adapters and datasets are written through one door"},
 		{"os", []string{"Chdir"}, nil, "the working directory belongs to the whole process"},
 	}
