@@ -48,11 +48,13 @@ func marker(p Plan) string {
 func (o Owner) Ask(ctx context.Context, p Plan) (Asked, error) {
 	_, why := IsLarge(p)
 	text, err := o.Prompts.Render("plan_review", map[string]string{
-		"marker": marker(p), "why": why, "root_cause": fence.Line(p.RootCause), "change": fence.Line(p.Change), "files": strings.Join(p.Files, ", "),
-		"test": p.Test.Path, "estimate": fmt.Sprint(p.LineEstimate), "cost": p.Cost.String(), "alternatives": strings.Join(p.Alternatives, "; "),
-		"plan_file": filepath.ToSlash(PlanFile(o.Plans, p)),
-		"approve":   "runplan self-fix approve " + p.FeedbackID + " --signature NAME --reason WHY",
-		"deny":      "runplan self-fix deny " + p.FeedbackID + " --reason WHY",
+		"marker": marker(p), "why": why, "root_cause": fence.Line(p.RootCause), "change": fence.Line(p.Change),
+		"files": strings.Join(p.Files, ", "),
+		"test":  p.Test.Path, "estimate": fmt.Sprint(p.LineEstimate), "cost": p.Cost.String(),
+		"alternatives": strings.Join(p.Alternatives, "; "),
+		"plan_file":    filepath.ToSlash(PlanFile(o.Plans, p)),
+		"approve":      "runplan self-fix approve " + p.FeedbackID + " --signature NAME --reason WHY",
+		"deny":         "runplan self-fix deny " + p.FeedbackID + " --reason WHY",
 	})
 	if err != nil {
 		return Asked{}, err
@@ -71,7 +73,8 @@ func (o Owner) Ask(ctx context.Context, p Plan) (Asked, error) {
 			return Asked{Plan: p.Digest, Inbox: i.ID}, nil
 		}
 	}
-	id, _, err := trust.Enqueue(ctx, box, o.Acks, trust.Said{Kind: trust.Ask, Body: text, Channel: "self-fix", Repo: o.Repo, At: o.Now()})
+	id, _, err := trust.Enqueue(ctx, box, o.Acks,
+		trust.Said{Kind: trust.Ask, Body: text, Channel: "self-fix", Repo: o.Repo, At: o.Now()})
 	if err != nil {
 		return Asked{}, fmt.Errorf("%w: %w", ErrNoInbox, err)
 	}
@@ -104,7 +107,8 @@ func (d *Driver) Approve(ctx context.Context, o Owner, id string, by trust.Signe
 	if err := o.Keeper.Agree(ctx, trust.GateLargeJob, subject(id, s.plan.Digest), by); err != nil {
 		return Plan{}, err
 	}
-	if _, _, err := d.note(ctx, i, Triaged, Given, StageApproval, by.Name+" approved it: "+fence.Line(by.Reason), Asked{Plan: s.plan.Digest, By: by.Name}); err != nil {
+	if _, _, err := d.note(ctx, i, Triaged, Given, StageApproval, by.Name+" approved it: "+fence.Line(by.Reason),
+		Asked{Plan: s.plan.Digest, By: by.Name}); err != nil {
 		return Plan{}, err
 	}
 	return *s.plan, o.settle(ctx, s, "approved")
@@ -121,7 +125,9 @@ func (d *Driver) Deny(ctx context.Context, o Owner, id, reason string, again boo
 	}
 	why := Refused{Round: s.rounds, Stage: StageApproval, Reason: reason}
 	if again && s.rounds < MaxRounds {
-		i, _, err = d.note(ctx, i, Triaged, Denied, StageRefused, fmt.Sprintf("the plan is denied: %s; another one is drafted, %d of %d", fence.Line(reason), s.rounds+1, MaxRounds), why)
+		i, _, err = d.note(ctx, i, Triaged, Denied, StageRefused,
+			fmt.Sprintf("the plan is denied: %s; another one is drafted, %d of %d", fence.Line(reason), s.rounds+1, MaxRounds),
+			why)
 	} else {
 		i, _, err = d.note(ctx, i, Rejected, Denied, StageRefused, "the plan is denied: "+fence.Line(reason), why)
 	}
@@ -152,7 +158,8 @@ func (d *Driver) waiting(ctx context.Context, id string) (Item, story, error) {
 		return i, s, err
 	}
 	if _, waits, err := i.Waits(); err != nil || !waits {
-		return i, s, refuse("runplan self-fix list shows what waits", "feedback %s does not wait for an approval: it is %s", id, i.Status)
+		return i, s, refuse("runplan self-fix list shows what waits", "feedback %s does not wait for an approval: it is %s",
+			id, i.Status)
 	}
 	return i, s, nil
 }

@@ -20,9 +20,11 @@ func (d *Driver) Close(ctx context.Context, o Owner, id, reason string) (Item, e
 	case i.Status == Closed:
 		return i, refuse("runplan self-fix show "+id+" tells how it came to that", "feedback %s is closed already", id)
 	case i.Status == Verified:
-		return i, refuse("runplan self-fix process "+id+" keeps what it taught, and closes it", "feedback %s is fixed and verified", id)
+		return i, refuse("runplan self-fix process "+id+" keeps what it taught, and closes it",
+			"feedback %s is fixed and verified", id)
 	case len(s.alarms) > 0 || s.merged != nil:
-		return i, refuse("it is closed once its regression test is green on the branch", "the fix of feedback %s is merged, and its regression test has not passed there", id)
+		return i, refuse("it is closed once its regression test is green on the branch",
+			"the fix of feedback %s is merged, and its regression test has not passed there", id)
 	}
 	why := fence.Line(reason)
 	if i.Status != Rejected {

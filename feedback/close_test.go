@@ -8,8 +8,8 @@ import (
 	"github.com/runplan/runplan/llm"
 )
 
-// Closing by hand is for what was rejected and for what nobody wants any more, with a reason; what was merged is for its
-// regression test alone to close (FIX-04, FIX-23).
+// Closing by hand is for what was rejected and for what nobody wants any more, with a reason; what was merged is for
+// its regression test alone to close (FIX-04, FIX-23).
 func TestCloseByHand(t *testing.T) {
 	for name, tt := range map[string]struct {
 		bring func(b *bench)
@@ -18,7 +18,10 @@ func TestCloseByHand(t *testing.T) {
 		"pending":       {func(*bench) {}, true},
 		"a change open": {func(b *bench) { b.process(PROpen) }, true},
 		"rejected": {func(b *bench) {
-			b.Stages.Triage = func(context.Context, Item) (Triage, error) { return Triage{Class: OutOfScope, RootCause: "r"}, nil }
+			b.Stages.Triage = func(context.Context, Item) (Triage, error) {
+				return Triage{Class: OutOfScope, RootCause: "r"},
+					nil
+			}
 			b.process(Rejected)
 		}, true},
 		"closed": {func(b *bench) { b.process(PROpen); b.merged = Merged{Commit: "m"}; b.process(Closed) }, false},
@@ -73,7 +76,9 @@ func TestOneBadRowIsPassedOver(t *testing.T) {
 // A notification that was deferred is tried again by the next process, and once it worked no more (FIX-22).
 func TestDeferredNotificationIsTriedAgain(t *testing.T) {
 	b := newBench(t)
-	if _, err := Enqueue(t.Context(), b.Store, Words{ID: "two", Body: "it is wrong", Severity: "critical", URL: "https://github.com/a/b/pull/1", Source: "test", At: b.Now()}); err != nil {
+	if _, err := Enqueue(t.Context(), b.Store,
+		Words{ID: "two", Body: "it is wrong", Severity: "critical", URL: "https://github.com/a/b/pull/1", Source: "test",
+			At: b.Now()}); err != nil {
 		t.Fatal(err)
 	}
 	notified := func() int { return strings.Count(strings.Join(b.calls, " "), "notify") }

@@ -11,9 +11,11 @@ import (
 
 // Trees runs regression tests in scratch trees, with the gate that the run of the fix used.
 type Trees struct {
-	Repo    *git.Repo
-	Subject gates.Subject                                                                 // common gate input: environment, limits, redaction
-	Tree    func(ctx context.Context, commit string) (dir string, done func(), err error) // makes a tree of a commit, set up like a workspace
+	Repo *git.Repo
+	// common gate input: environment, limits, redaction
+	Subject gates.Subject
+	// makes a tree of a commit, set up like a workspace
+	Tree func(ctx context.Context, commit string) (dir string, done func(), err error)
 }
 
 // Both implements [Differ].
@@ -41,7 +43,10 @@ func (t Trees) Both(ctx context.Context, base, tip, test string) (gates.Report, 
 		s.Changed = append(s.Changed, c.Path)
 	}
 	g := differential.New(differential.Options{
-		Files: []string{test}, Base: func(ctx context.Context, s gates.Subject) (string, func(), error) { return t.Tree(ctx, s.Base) },
+		Files: []string{test}, Base: func(ctx context.Context, s gates.Subject) (string, func(),
+			error) {
+			return t.Tree(ctx, s.Base)
+		},
 	})
 	return g.Check(ctx, s)
 }
@@ -64,13 +69,15 @@ func (t Trees) One(ctx context.Context, commit, test string) (gates.Report, erro
 		if _, ok, err := AtCommit(t.Repo, commit)(ctx, path); err != nil {
 			return err
 		} else if !ok {
-			l.Find(gates.Finding{Rule: differential.RuleNoTest, Path: path, Severity: gates.Error, Message: "the regression test no longer exists"})
+			l.Find(gates.Finding{Rule: differential.RuleNoTest, Path: path, Severity: gates.Error,
+				Message: "the regression test no longer exists"})
 			return nil
 		}
 		return l.Single(ctx, gates.Single{Path: path, Only: only}, 1, func(run gates.SingleRun) bool {
 			l.Show(run.Text)
 			if run.Outcome != gates.RunPassed {
-				l.Find(gates.Finding{Rule: "regression", Path: path, Severity: gates.Error, Message: fmt.Sprintf("it %s%s", run.Outcome, because(run.Why)), Test: only})
+				l.Find(gates.Finding{Rule: "regression", Path: path, Severity: gates.Error,
+					Message: fmt.Sprintf("it %s%s", run.Outcome, because(run.Why)), Test: only})
 			}
 			return false
 		})

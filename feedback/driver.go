@@ -192,7 +192,8 @@ func (d *Driver) triaged(ctx context.Context, i Item, s story) (Item, Waits, err
 		}
 		return d.note(ctx, i, Triaged, i.Approval, StageLocalise, p.String(), p)
 	case s.plan == nil:
-		p, err := d.Stages.Plan(ctx, i, PlanWish{Triage: *s.triage, Places: *s.places, Round: s.rounds + 1, Refused: s.refusals})
+		p, err := d.Stages.Plan(ctx, i,
+			PlanWish{Triage: *s.triage, Places: *s.places, Round: s.rounds + 1, Refused: s.refusals})
 		if err != nil {
 			return fail(StagePlan, err)
 		}
@@ -218,7 +219,8 @@ func (d *Driver) approval(ctx context.Context, i Item, s story, by string) (Item
 		return d.note(ctx, i, Triaged, Given, StageApproval, by+" approved it", Asked{Plan: s.plan.Digest, By: by})
 	}
 	_, why := IsLarge(*s.plan)
-	waits := Waits{"the owner's approval of a large job (" + why + "): runplan self-fix approve " + i.ID + " --signature NAME --reason WHY", true}
+	waits := Waits{"the owner's approval of a large job (" + why + "): runplan self-fix approve " + i.ID +
+		" --signature NAME --reason WHY", true}
 	if i.Approval == Waiting {
 		return i, waits, nil
 	}
@@ -228,18 +230,22 @@ func (d *Driver) approval(ctx context.Context, i Item, s story, by string) (Item
 		return i, waits, nil // unchanged
 	case errors.Is(err, ErrNoInbox):
 		asked = Asked{Plan: s.plan.Digest}
-		after, _, err := d.note(ctx, i, Triaged, Deferred, StageApproval, "warning: the owner could not be asked: "+err.Error()+"; the next go tries again", asked)
+		after, _, err := d.note(ctx, i, Triaged, Deferred, StageApproval, "warning: the owner could not be asked: "+
+			err.Error()+"; the next go tries again", asked)
 		return after, waits, err
 	case err != nil:
 		return i, Waits{}, fmt.Errorf("feedback %s: approval: %w", i.ID, err)
 	}
-	after, _, err := d.note(ctx, i, Triaged, Waiting, StageApproval, fmt.Sprintf("a large job (%s): the owner is asked, item %d of the inbox", why, asked.Inbox), asked)
+	after, _, err := d.note(ctx, i, Triaged, Waiting, StageApproval,
+		fmt.Sprintf("a large job (%s): the owner is asked, item %d of the inbox", why, asked.Inbox), asked)
 	return after, waits, err
 }
 
 // note records what happened before anything follows from it.
-func (d *Driver) note(ctx context.Context, i Item, to Status, approval Approval, stage Stage, text string, data any) (Item, Waits, error) {
-	after, err := record(ctx, d.Store, i, Note{At: d.Now().UTC(), From: i.Status, To: to, Approval: approval, Stage: stage, Text: text}, data)
+func (d *Driver) note(ctx context.Context, i Item, to Status, approval Approval, stage Stage, text string,
+	data any) (Item, Waits, error) {
+	after, err := record(ctx, d.Store, i,
+		Note{At: d.Now().UTC(), From: i.Status, To: to, Approval: approval, Stage: stage, Text: text}, data)
 	if err == nil && d.Say != nil {
 		d.Say(after, text)
 	}

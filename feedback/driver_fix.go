@@ -32,7 +32,9 @@ func (d *Driver) inFix(ctx context.Context, i Item, s story) (Item, Waits, error
 	case s.fix == nil:
 		if large, why := IsLarge(*s.plan); large {
 			if by, err := d.Stages.Agreed(ctx, i, *s.plan); err != nil || by == "" {
-				return i, Waits{}, errors.Join(err, blocked("runplan audit shows what was signed", "feedback %s is a large job (%s), and the audit has no signature for its plan", i.ID, why))
+				return i, Waits{}, errors.Join(err,
+					blocked("runplan audit shows what was signed",
+						"feedback %s is a large job (%s), and the audit has no signature for its plan", i.ID, why))
 			}
 		}
 		f, err := d.Stages.Fix(ctx, i, *s.plan)
@@ -165,5 +167,6 @@ func (d *Driver) verified(ctx context.Context, i Item, s story) (Item, Waits, er
 	if err := d.Stages.Learn(ctx, i, l); err != nil {
 		return i, Waits{}, fmt.Errorf("feedback %s: learn: %w", i.ID, err)
 	}
-	return d.note(ctx, i, Verified, i.Approval, StageLearn, "what it taught is kept: failure_patterns, review_patterns", nil)
+	return d.note(ctx, i, Verified, i.Approval, StageLearn, "what it taught is kept: failure_patterns, review_patterns",
+		nil)
 }

@@ -33,7 +33,9 @@ func newBench(t *testing.T) *bench {
 	}
 	t.Cleanup(func() { s.Close() })
 	at := time.Date(2026, 5, 4, 9, 0, 0, 0, time.UTC)
-	b := &bench{t: t, green: true, small: Plan{Class: ToolFix, RootCause: "r", Change: "c", Files: []string{"a.go"}, Test: Test{Path: "a_test.go"}, LineEstimate: 5}}
+	b := &bench{t: t, green: true,
+		small: Plan{Class: ToolFix, RootCause: "r", Change: "c", Files: []string{"a.go"}, Test: Test{Path: "a_test.go"},
+			LineEstimate: 5}}
 	b.Driver = &Driver{Store: s, Now: func() time.Time { at = at.Add(time.Second); return at }}
 	say := func(what string) { b.calls = append(b.calls, what) }
 	b.Stages = Stages{
@@ -56,7 +58,8 @@ func newBench(t *testing.T) *bench {
 		Agreed: func(context.Context, Item, Plan) (string, error) { return map[bool]string{true: "ada"}[b.signed], nil },
 		Fix: func(_ context.Context, i Item, p Plan) (Fix, error) {
 			say("fix")
-			return Fix{Run: "run", Base: "base", Tip: fmt.Sprintf("tip%d", p.Round), Branch: Branch(i.ID), Into: "dev", Lines: 5}, nil
+			return Fix{Run: "run", Base: "base", Tip: fmt.Sprintf("tip%d", p.Round), Branch: Branch(i.ID), Into: "dev",
+				Lines: 5}, nil
 		},
 		Differential: func(_ context.Context, _ Item, _ Plan, f Fix) (Differential, error) {
 			say("differential")
@@ -88,7 +91,8 @@ func newBench(t *testing.T) *bench {
 
 func (b *bench) enqueue(id string) {
 	b.t.Helper()
-	if _, err := Enqueue(b.t.Context(), b.Store, Words{ID: id, Body: "it is wrong", Severity: "high", Source: "test", At: b.Now()}); err != nil {
+	if _, err := Enqueue(b.t.Context(), b.Store,
+		Words{ID: id, Body: "it is wrong", Severity: "high", Source: "test", At: b.Now()}); err != nil {
 		b.t.Fatal(err)
 	}
 }
@@ -131,8 +135,8 @@ func TestDriveToTheEnd(t *testing.T) {
 	}
 }
 
-// A process that dies at any of its writes, before or after it, is followed by one that comes to the same end. Stages whose
-// result was written down are never done again.
+// A process that dies at any of its writes, before or after it, is followed by one that comes to the same end. Stages
+// whose result was written down are never done again.
 func TestKilledAtEachWrite(t *testing.T) {
 	whole := newBench(t)
 	whole.small.LineEstimate, whole.signed, whole.merged = 500, true, Merged{Commit: "merged", How: "git"}
@@ -177,8 +181,10 @@ func TestKilledAtEachWrite(t *testing.T) {
 				t.Fatalf("killed at write %d (after: %v): %s, %d notes, %v", n, after, out.Item.Status, len(out.Item.Notes), err)
 			}
 			for k, note := range out.Item.Notes {
-				if want := end.Item.Notes[k]; note.Stage != want.Stage || note.To != want.To || string(note.Data) != string(want.Data) {
-					t.Errorf("killed at write %d (after: %v): note %d is %s %s, want %s %s", n, after, k, note.To, note.Stage, want.To, want.Stage)
+				if want := end.Item.Notes[k]; note.Stage != want.Stage || note.To != want.To ||
+					string(note.Data) != string(want.Data) {
+					t.Errorf("killed at write %d (after: %v): note %d is %s %s, want %s %s", n, after, k, note.To, note.Stage, want.To,
+						want.Stage)
 				}
 			}
 			if extra := len(b.calls) - len(whole.calls); after && extra != 0 || extra > 1 {
@@ -215,7 +221,10 @@ func TestErrorsLeaveTheRow(t *testing.T) {
 			b.Stages.Differential = func(context.Context, Item, Plan, Fix) (Differential, error) { return Differential{}, gone }
 		},
 		"publish": func(b *bench) {
-			b.Stages.Publish = func(context.Context, Item, Change) (Published, error) { return Published{}, blocked("", "no push") }
+			b.Stages.Publish = func(context.Context, Item, Change) (Published, error) {
+				return Published{},
+					blocked("", "no push")
+			}
 		},
 	} {
 		b := newBench(t)
@@ -230,7 +239,8 @@ func TestErrorsLeaveTheRow(t *testing.T) {
 	}
 }
 
-// A fix that is refused is planned again, three times in all, and each plan knows what was wrong with those before (FIX-15).
+// A fix that is refused is planned again, three times in all, and each plan knows what was wrong with those before
+// (FIX-15).
 func TestThreeRounds(t *testing.T) {
 	for name, at := range map[string]func(*bench){
 		"fix": func(b *bench) {
@@ -299,7 +309,8 @@ func TestLargeJobWaits(t *testing.T) {
 	}
 }
 
-// What a row says of an approval is worth nothing without the signature: a repository that brings rows along signs for nobody.
+// What a row says of an approval is worth nothing without the signature: a repository that brings rows along signs for
+// nobody.
 func TestApprovalThatNobodySigned(t *testing.T) {
 	b := newBench(t)
 	b.small.LineEstimate = MaxLines + 1
@@ -334,7 +345,8 @@ func TestNoInboxIsDeferred(t *testing.T) {
 	b.small.Class = Architectural
 	ask := b.Stages.Ask
 	b.Stages.Ask = func(context.Context, Item, Plan) (Asked, error) { return Asked{}, fmt.Errorf("%w: full", ErrNoInbox) }
-	if out := b.process(Triaged); out.Item.Approval != Deferred || !strings.Contains(out.Item.Notes[len(out.Item.Notes)-1].Text, "warning") {
+	if out := b.process(Triaged); out.Item.Approval != Deferred ||
+		!strings.Contains(out.Item.Notes[len(out.Item.Notes)-1].Text, "warning") {
 		t.Errorf("%+v", out.Item)
 	}
 	if out := b.process(Triaged); out.Moved {
@@ -346,7 +358,8 @@ func TestNoInboxIsDeferred(t *testing.T) {
 	}
 }
 
-// A change that is larger than its plan said needs an approval that it does not have; the next plan says how large it is.
+// A change that is larger than its plan said needs an approval that it does not have; the next plan says how large it
+// is.
 func TestMeasuredLinesCount(t *testing.T) {
 	b := newBench(t)
 	lines := MaxLines + 1

@@ -28,7 +28,8 @@ func (w Words) check() error {
 	case strings.TrimSpace(w.Body) == "":
 		return refuse("give a text: runplan feedback TEXT", "nothing was said")
 	case len(w.Body) > maxBody:
-		return refuse("put it into a file, and say where it is", "the text has %d bytes, and at most %d are taken", len(w.Body), maxBody)
+		return refuse("put it into a file, and say where it is", "the text has %d bytes, and at most %d are taken",
+			len(w.Body), maxBody)
 	case !utf8.ValidString(w.Body):
 		return refuse("give it as UTF-8", "the text is not UTF-8")
 	}
@@ -39,7 +40,8 @@ func (w Words) check() error {
 		return refuse("give one of these with --severity", "%v", err)
 	}
 	if w.URL != "" {
-		if u, err := url.Parse(w.URL); err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil {
+		if u, err := url.Parse(w.URL); err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" ||
+			u.User != nil {
 			return refuse("give the address of a pull request or an issue", "%q is not a URL", w.URL)
 		}
 	}
@@ -51,12 +53,14 @@ func Enqueue(ctx context.Context, s *store.Feedbacks, w Words) (bool, error) {
 	if err := w.check(); err != nil {
 		return false, err
 	}
-	raw, err := json.Marshal([]Note{{At: w.At.UTC(), To: Pending, Stage: StageEnqueue, Text: "it was said, by " + w.Source}})
+	raw, err := json.Marshal(
+		[]Note{{At: w.At.UTC(), To: Pending, Stage: StageEnqueue, Text: "it was said, by " + w.Source}})
 	if err != nil {
 		return false, fmt.Errorf("feedback %s: %w", w.ID, err)
 	}
 	added, err := s.Add(ctx, store.Feedback{
-		ID: w.ID, Body: w.Body, Severity: string(w.Severity), ContextURL: w.URL, Source: w.Source, Status: string(Pending), Notes: string(raw), Created: w.At,
+		ID: w.ID, Body: w.Body, Severity: string(w.Severity), ContextURL: w.URL, Source: w.Source, Status: string(Pending),
+		Notes: string(raw), Created: w.At,
 	})
 	if errors.Is(err, store.ErrFeedbackThere) {
 		return false, refuse("give another --id, or none", "feedback %s already exists, with other words", w.ID)

@@ -30,7 +30,8 @@ type Fix struct {
 
 // String describes the fix for people.
 func (f Fix) String() string {
-	return fmt.Sprintf("%s is at %s: %d lines in %s, attempt %d of run %s", f.Branch, short(f.Tip), f.Lines, strings.Join(f.Files, ", "), f.Attempts, f.Run[:min(8, len(f.Run))])
+	return fmt.Sprintf("%s is at %s: %d lines in %s, attempt %d of run %s", f.Branch, short(f.Tip), f.Lines,
+		strings.Join(f.Files, ", "), f.Attempts, f.Run[:min(8, len(f.Run))])
 }
 
 // Job is a plan for the runner.
@@ -104,7 +105,8 @@ func (f Fixer) Fix(ctx context.Context, i Item, p Plan) (Fix, error) {
 	case ran.Tip == "" || ran.Tip == ran.Base:
 		return Fix{}, refuse("", "the fix is empty: the run changed nothing")
 	}
-	out := Fix{Run: ran.Run, Plan: filepath.Base(file), Base: ran.Base, Tip: ran.Tip, Branch: Branch(i.ID), Into: target.Branch, Attempts: ran.Attempts, CostUSD: ran.CostUSD, Agent: ran.Agent}
+	out := Fix{Run: ran.Run, Plan: filepath.Base(file), Base: ran.Base, Tip: ran.Tip, Branch: Branch(i.ID),
+		Into: target.Branch, Attempts: ran.Attempts, CostUSD: ran.CostUSD, Agent: ran.Agent}
 	if out.Lines, out.Files, err = numstat(ctx, f.Repo, ran.Base, ran.Tip); err != nil {
 		return Fix{}, err
 	}
@@ -114,7 +116,8 @@ func (f Fixer) Fix(ctx context.Context, i Item, p Plan) (Fix, error) {
 	return out, f.branch(ctx, i, out)
 }
 
-// branch moves the branch of the feedback to the tip. If the branch is at a commit that this loop did not make, it is an error.
+// branch moves the branch of the feedback to the tip. If the branch is at a commit that this loop did not make, it is
+// an error.
 func (f Fixer) branch(ctx context.Context, i Item, x Fix) error {
 	ref := "refs/heads/" + x.Branch
 	at, err := f.Repo.Resolve(ctx, ref)
@@ -122,7 +125,8 @@ func (f Fixer) branch(ctx context.Context, i Item, x Fix) error {
 		return err
 	}
 	if at != "" && !i.made(at) {
-		return blocked("move or merge that branch, then process the feedback again", "%s is at %s, which this loop did not make", x.Branch, short(at))
+		return blocked("move or merge that branch, then process the feedback again",
+			"%s is at %s, which this loop did not make", x.Branch, short(at))
 	}
 	old := at
 	if old == "" {
@@ -216,7 +220,8 @@ func CheckDifferential(ctx context.Context, d Differ, base, tip, test string) (D
 		return Differential{}, err
 	}
 	if rep.Status != gates.Pass && rep.Status != gates.Warn {
-		return Differential{}, refuse("", "%s", first(findings(rep), rep.Note, "the regression test was not checked: "+string(rep.Status)))
+		return Differential{}, refuse("", "%s",
+			first(findings(rep), rep.Note, "the regression test was not checked: "+string(rep.Status)))
 	}
 	rep.Output = "" // the note has the essentials; the logs have the output
 	return Differential{base, tip, rep}, nil

@@ -67,7 +67,8 @@ func TestDamagedHistoryStops(t *testing.T) {
 func FuzzRead(f *testing.F) {
 	f.Add(`[{"at":"2026-05-04T09:00:00Z","from":"","to":"pending","stage":"enqueue","text":"x"}]`, "pending", "")
 	f.Add(`[]`, "closed", "given")
-	f.Add(`[{"from":"","to":"pending"},{"from":"pending","to":"triaged","stage":"triage","data":{"fix_class":"doc"}}]`, "triaged", "")
+	f.Add(`[{"from":"","to":"pending"},{"from":"pending","to":"triaged","stage":"triage","data":{"fix_class":"doc"}}]`,
+		"triaged", "")
 	f.Fuzz(func(t *testing.T, notes, status, approval string) {
 		i, err := Read(store.Feedback{ID: "one", Notes: notes, Status: status, Approval: approval})
 		if err != nil {
@@ -88,7 +89,8 @@ func TestStates(t *testing.T) {
 			all = append(all, string(from)+">"+string(to))
 		}
 	}
-	want := ">pending pending>triaged pending>rejected triaged>in-fix triaged>rejected in-fix>fix-pr-open in-fix>rejected in-fix>triaged fix-pr-open>verified fix-pr-open>rejected verified>closed rejected>closed"
+	want := ">pending pending>triaged pending>rejected triaged>in-fix triaged>rejected in-fix>fix-pr-open " +
+		"in-fix>rejected in-fix>triaged fix-pr-open>verified fix-pr-open>rejected verified>closed rejected>closed"
 	if got := strings.Join(all, " "); got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}

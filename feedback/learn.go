@@ -45,7 +45,9 @@ func (m Memory) Learn(ctx context.Context, i Item, l Lesson) error {
 	if err := m.Failures.Won(title, kind, fence.Line(l.Plan.Change)); err != nil {
 		return err
 	}
-	_, err = m.Store.Remember(ctx, store.Memory{Topic: TopicReviews, Content: outcome(l), FixClass: string(l.Triage.Class), FeedbackID: i.ID, At: m.Now()})
+	_, err = m.Store.Remember(ctx,
+		store.Memory{Topic: TopicReviews, Content: outcome(l), FixClass: string(l.Triage.Class), FeedbackID: i.ID,
+			At: m.Now()})
 	return err
 }
 

@@ -77,7 +77,8 @@ func Localise(ctx context.Context, read Files, body string, candidates []string)
 	}
 	for _, m := range rangeForm.FindAllStringSubmatch(body, -1) {
 		name := path.Clean(m[1])
-		if strings.HasPrefix(m[1], "//") || strings.Contains(body, "://"+m[1]) || len(out.Places) == mostPlaces || !strings.ContainsAny(name, "./") {
+		if strings.HasPrefix(m[1], "//") || strings.Contains(body, "://"+m[1]) || len(out.Places) == mostPlaces ||
+			!strings.ContainsAny(name, "./") {
 			continue // an address with a port, or a time
 		}
 		lines, ok, err := load(name)
@@ -115,7 +116,8 @@ func (p *Places) skip(name string) {
 
 func (p *Places) add(name string, lines []string, start, end int, why string) {
 	end = min(end, start+mostLines-1)
-	p.Places = append(p.Places, Place{Path: name, Start: start, End: end, Text: strings.Join(lines[start-1:end], "\n"), Why: why})
+	p.Places = append(p.Places,
+		Place{Path: name, Start: start, End: end, Text: strings.Join(lines[start-1:end], "\n"), Why: why})
 }
 
 // search adds the lines of a file with the most words of a feedback, or its beginning if no word matches.
@@ -155,11 +157,13 @@ func keywords(text string) []string {
 	var out []string
 	add := func(w string) {
 		w = strings.ToLower(w)
-		if len([]rune(w)) >= 3 && !slices.Contains(common(), w) && !slices.Contains(out, w) && strings.ContainsFunc(w, unicode.IsLetter) {
+		if len([]rune(w)) >= 3 && !slices.Contains(common(), w) && !slices.Contains(out, w) &&
+			strings.ContainsFunc(w, unicode.IsLetter) {
 			out = append(out, w)
 		}
 	}
-	for _, name := range strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' }) {
+	for _, name := range strings.FieldsFunc(text,
+		func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' }) {
 		add(name)
 		for _, part := range strings.Split(name, "_") {
 			add(part)
@@ -170,13 +174,18 @@ func keywords(text string) []string {
 
 // common lists words that are too frequent to be significant.
 func common() []string {
-	return strings.Fields("the and for with that this from not are was has have does doesn should would could when then than but its into out all any can will there here which what who how why wrong bug fix return func def class import string int true false")
+	return strings.Fields(
+		"the and for with that this from not are was has have does doesn should would could when then than but its into " +
+			"out all any can will there here which what who how why wrong bug fix return func def class import string int " +
+			"true false")
 }
 
 // localPath reports whether a path is inside of the repository and may be part of a fix.
 func localPath(name string) bool {
 	clean := path.Clean(strings.ReplaceAll(name, `\`, "/"))
 	top, _, _ := strings.Cut(clean, "/")
-	return name != "" && fence.Line(name) == name && clean != "." && !path.IsAbs(clean) && top != ".." && !strings.EqualFold(top, ".git") && !strings.EqualFold(top, ".runplan") &&
-		!strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f || r == '`' || r == ':' }) && !strings.HasPrefix(clean, "-")
+	return name != "" && fence.Line(name) == name && clean != "." && !path.IsAbs(clean) && top != ".." &&
+		!strings.EqualFold(top, ".git") && !strings.EqualFold(top, ".runplan") &&
+		!strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f || r == '`' || r == ':' }) &&
+		!strings.HasPrefix(clean, "-")
 }

@@ -15,11 +15,12 @@ func tree(files map[string]string) Files {
 	}
 }
 
-// A range that the words name is taken as it is; else the lines with most of the words; files that are not there are told of
-// and left out. It is the same each time, and no model is asked (FIX-10).
+// A range that the words name is taken as it is; else the lines with most of the words; files that are not there are
+// told of and left out. It is the same each time, and no model is asked (FIX-10).
 func TestLocalise(t *testing.T) {
 	shop := tree(map[string]string{
-		"shop.go":    strings.Repeat("// filler\n", 20) + "func Total(prices []int) int {\n\treturn leaveOutLast(prices)\n}\n",
+		"shop.go": strings.Repeat("// filler\n", 20) +
+			"func Total(prices []int) int {\n\treturn leaveOutLast(prices)\n}\n",
 		"cart/a.py":  "x = 1\n",
 		"long.go":    strings.Repeat("line\n", 500),
 		"binary.bin": "", // read as text here
@@ -39,11 +40,13 @@ func TestLocalise(t *testing.T) {
 		"a range of no file":       {"gone.go:1-2", []string{"cart/a.py"}, []string{"cart/a.py:1-1"}, []string{"gone.go"}},
 		"words":                    {"Total leaves out the last price", []string{"shop.go"}, []string{"shop.go:17-23"}, nil},
 		"no word stands there":     {"nonsense", []string{"cart/a.py"}, []string{"cart/a.py:1-1"}, nil},
-		"missing files":            {"Total", []string{"gone.go", "shop.go", "gone.go"}, []string{"shop.go:17-23"}, []string{"gone.go"}},
-		"paths that lead out":      {"../../etc/passwd:1-2", []string{"/etc/passwd", "../x", ".git/config"}, nil, []string{"../../etc/passwd", "/etc/passwd", "../x", ".git/config"}},
-		"an address with a port":   {"it is at http://localhost:8080", nil, nil, nil},
-		"a time of day":            {"at 12:30 it fails", nil, nil, nil},
-		"nothing at all":           {"", nil, nil, nil},
+		"missing files": {"Total", []string{"gone.go", "shop.go", "gone.go"}, []string{"shop.go:17-23"},
+			[]string{"gone.go"}},
+		"paths that lead out": {"../../etc/passwd:1-2", []string{"/etc/passwd", "../x", ".git/config"}, nil,
+			[]string{"../../etc/passwd", "/etc/passwd", "../x", ".git/config"}},
+		"an address with a port": {"it is at http://localhost:8080", nil, nil, nil},
+		"a time of day":          {"at 12:30 it fails", nil, nil, nil},
+		"nothing at all":         {"", nil, nil, nil},
 	} {
 		got, err := Localise(t.Context(), shop, tt.body, tt.files)
 		if err != nil {
@@ -51,7 +54,8 @@ func TestLocalise(t *testing.T) {
 		}
 		var at []string
 		for _, p := range got.Places {
-			at = append(at, strings.TrimSuffix(strings.TrimPrefix(Places{Places: []Place{p}}.String(), "places: "), "; not there: "))
+			at = append(at, strings.TrimSuffix(strings.TrimPrefix(Places{Places: []Place{p}}.String(), "places: "),
+				"; not there: "))
 		}
 		if !reflect.DeepEqual(at, tt.want) || !reflect.DeepEqual(got.Skipped, tt.skip) {
 			t.Errorf("%s: %v, not there %v; want %v, %v", name, at, got.Skipped, tt.want, tt.skip)
@@ -61,7 +65,8 @@ func TestLocalise(t *testing.T) {
 		}
 	}
 	gone := errors.New("gone")
-	if _, err := Localise(t.Context(), func(context.Context, string) (string, bool, error) { return "", false, gone }, "a.go:1", nil); !errors.Is(err, gone) {
+	if _, err := Localise(t.Context(), func(context.Context, string) (string, bool, error) { return "", false, gone },
+		"a.go:1", nil); !errors.Is(err, gone) {
 		t.Error(err)
 	}
 }

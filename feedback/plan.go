@@ -51,7 +51,8 @@ func (e Envelope) String() string {
 
 // String describes the plan for people.
 func (p Plan) String() string {
-	return fmt.Sprintf("plan %d: %s; about %d lines in %s, with the test %s", p.Round, fence.Line(p.Change), p.LineEstimate, strings.Join(p.Files, ", "), p.Test.Path)
+	return fmt.Sprintf("plan %d: %s; about %d lines in %s, with the test %s", p.Round, fence.Line(p.Change),
+		p.LineEstimate, strings.Join(p.Files, ", "), p.Test.Path)
 }
 
 // PlanWish is the input for drafting a plan.
@@ -98,7 +99,8 @@ func subsystems(files []string) []string {
 
 func looksLikeTest(name string) bool {
 	for _, part := range strings.Split(strings.ToLower(name), "/") {
-		if strings.HasPrefix(part, "test") || strings.Contains(part, "_test.") || strings.Contains(part, ".test.") || strings.Contains(part, ".spec.") {
+		if strings.HasPrefix(part, "test") || strings.Contains(part, "_test.") || strings.Contains(part, ".test.") ||
+			strings.Contains(part, ".spec.") {
 			return true
 		}
 	}
@@ -110,7 +112,9 @@ func tooLarge(p Plan, f Fix) error {
 	if large, _ := IsLarge(p); f.Lines <= MaxLines || large {
 		return nil
 	}
-	return refuse("the next plan says so, and waits for the owner", "the change has %d lines, and plan %d said %d: more than %d are a large job, which nobody approved", f.Lines, p.Round, p.LineEstimate, MaxLines)
+	return refuse("the next plan says so, and waits for the owner",
+		"the change has %d lines, and plan %d said %d: more than %d are a large job, which nobody approved", f.Lines, p.Round,
+		p.LineEstimate, MaxLines)
 }
 
 // planAnswer is the answer of a model.
@@ -129,29 +133,34 @@ func (a Asker) Draft(ctx context.Context, id, body string, w PlanWish, cost Enve
 	if err != nil {
 		return Plan{}, err
 	}
-	triage := fmt.Sprintf("class: %s\nlikely cause: %s\nfiles: %s", w.Triage.Class, w.Triage.RootCause, strings.Join(w.Triage.CandidateFiles, ", "))
+	triage := fmt.Sprintf("class: %s\nlikely cause: %s\nfiles: %s", w.Triage.Class, w.Triage.RootCause,
+		strings.Join(w.Triage.CandidateFiles, ", "))
 	var places, before strings.Builder
 	for _, p := range w.Places.Places {
-		fmt.Fprintf(&places, "`%s`, lines %d to %d (%s):\n\n%s\n", p.Path, p.Start, p.End, fence.Line(p.Why), fence.Foreign("text", p.Text))
+		fmt.Fprintf(&places, "`%s`, lines %d to %d (%s):\n\n%s\n", p.Path, p.Start, p.End, fence.Line(p.Why),
+			fence.Foreign("text", p.Text))
 	}
 	for _, r := range w.Refused {
 		fmt.Fprintf(&before, "Plan %d was refused at %s:\n\n%s\n", r.Round, r.Stage, fence.Foreign("text", r.Reason))
 	}
 	task, err := a.Prompts.Render("self_fix_plan_task", map[string]string{
-		"feedback": fence.Foreign("text", body), "triage": fence.Foreign("text", triage), "places": places.String(), "refused": before.String(),
+		"feedback": fence.Foreign("text", body), "triage": fence.Foreign("text", triage), "places": places.String(),
+		"refused": before.String(),
 	})
 	if err != nil {
 		return Plan{}, err
 	}
 	model := a.Model
 	model.Temperature = 0
-	got, _, err := llm.JSON[planAnswer](ctx, a.LLM, llm.Request{Model: model, Stage: llm.ExecutePlan, System: system, Prompt: task, Schema: planSchema()})
+	got, _, err := llm.JSON[planAnswer](ctx, a.LLM,
+		llm.Request{Model: model, Stage: llm.ExecutePlan, System: system, Prompt: task, Schema: planSchema()})
 	if err != nil {
 		return Plan{}, err
 	}
 	p := Plan{
-		FeedbackID: id, Round: w.Round, Class: w.Triage.Class, RootCause: fence.Clean(got.RootCause), Change: fence.Clean(got.Change),
-		Test: Test{got.Test.Path, fence.Clean(got.Test.Sketch)}, LineEstimate: got.LineEstimate, Cost: cost,
+		FeedbackID: id, Round: w.Round, Class: w.Triage.Class, RootCause: fence.Clean(got.RootCause),
+		Change: fence.Clean(got.Change),
+		Test:   Test{got.Test.Path, fence.Clean(got.Test.Sketch)}, LineEstimate: got.LineEstimate, Cost: cost,
 	}
 	for _, f := range got.Files {
 		if f != p.Test.Path && !slices.Contains(p.Files, f) {
@@ -204,7 +213,8 @@ func planSchema() json.RawMessage {
 	return schema(map[string]any{
 		"root_cause": text, "proposed_change": text, "files": list, "alternatives": list,
 		"regression_test": map[string]any{
-			"type": "object", "properties": map[string]any{"path": text, "sketch": map[string]any{"type": "string"}}, "required": []string{"path", "sketch"},
+			"type": "object", "properties": map[string]any{"path": text, "sketch": map[string]any{"type": "string"}},
+			"required": []string{"path", "sketch"},
 		},
 		"line_estimate": map[string]any{"type": "integer", "minimum": 1},
 	})

@@ -12,8 +12,8 @@ import (
 	"github.com/runplan/runplan/internal/prompt"
 )
 
-// The prompts are files with slots, so that a fix of the class prompt changes nothing else; a project's own takes the place of
-// the built-in one, and one whose slots nobody fills is an error (FIX-31).
+// The prompts are files with slots, so that a fix of the class prompt changes nothing else; a project's own takes the
+// place of the built-in one, and one whose slots nobody fills is an error (FIX-31).
 func TestPrompts(t *testing.T) {
 	set, err := LoadPrompts()
 	if err != nil {
@@ -23,7 +23,8 @@ func TestPrompts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff([]string{"critique", "critique_system", "plan_review", "self_fix_plan", "self_fix_plan_task", "self_fix_triage"}, append(critic.Names(), set.Names()...)); d != "" {
+	if d := cmp.Diff([]string{"critique", "critique_system", "plan_review", "self_fix_plan", "self_fix_plan_task",
+		"self_fix_triage"}, append(critic.Names(), set.Names()...)); d != "" {
 		t.Error(d)
 	}
 	for name, want := range map[string][]string{
@@ -42,7 +43,8 @@ func TestPrompts(t *testing.T) {
 
 	own := func(text string) error {
 		a, m := asker(t, triageOf("tool", "90"))
-		if a.Prompts, err = LoadPrompts(prompt.Layer{Dir: "here", FS: fstest.MapFS{"self_fix_triage.md": {Data: []byte(text)}}}); err != nil {
+		if a.Prompts, err = LoadPrompts(
+			prompt.Layer{Dir: "here", FS: fstest.MapFS{"self_fix_triage.md": {Data: []byte(text)}}}); err != nil {
 			return err
 		}
 		_, err = a.Triage(t.Context(), "text")

@@ -48,9 +48,11 @@ type Target struct {
 func (t Target) Check() error {
 	switch {
 	case t.Branch == "":
-		return blocked("git switch to the branch that work is integrated on", "HEAD is detached, so nobody knows what a fix is for")
+		return blocked("git switch to the branch that work is integrated on",
+			"HEAD is detached, so nobody knows what a fix is for")
 	case t.Branch == t.Default || t.Default == "" && (t.Branch == "main" || t.Branch == "master"):
-		return blocked("switch to the branch that work is integrated on, such as: git switch -c dev", "%s is the default branch, and a fix is never made for it", t.Branch)
+		return blocked("switch to the branch that work is integrated on, such as: git switch -c dev",
+			"%s is the default branch, and a fix is never made for it", t.Branch)
 	}
 	return nil
 }
@@ -71,7 +73,8 @@ const toolTimeout = 5 * time.Minute
 // program runs a program. said is its error output, for people.
 func (f PRClient) program(ctx context.Context, args ...string) (out, said string, err error) {
 	res, err := proc.Run(ctx, proc.Cmd{
-		Args: args, Dir: f.Repo.Root, Env: f.Env, Limits: proc.Limits{Total: toolTimeout}, KeepStdout: 1 << 20, Reaper: f.Reaper, Redact: f.Redact,
+		Args: args, Dir: f.Repo.Root, Env: f.Env, Limits: proc.Limits{Total: toolTimeout}, KeepStdout: 1 << 20,
+		Reaper: f.Reaper, Redact: f.Redact,
 	})
 	if err != nil {
 		return "", "", err
@@ -140,7 +143,8 @@ func (f PRClient) Publish(ctx context.Context, i Item, c Change) (Published, err
 		return Published{}, refuse("", "the plan is that of feedback %s, and this is %s", c.Plan.FeedbackID, i.ID)
 	case c.Fix.Branch != Branch(i.ID):
 		return Published{}, refuse("", "the fix is on %s, and that of feedback %s is on %s", c.Fix.Branch, i.ID, Branch(i.ID))
-	case c.Differential.Tip != c.Fix.Tip || c.Differential.Report.Status != gates.Pass && c.Differential.Report.Status != gates.Warn:
+	case c.Differential.Tip != c.Fix.Tip || c.Differential.Report.Status != gates.Pass &&
+		c.Differential.Report.Status != gates.Warn:
 		return Published{}, refuse("", "nobody saw the regression test fail without the fix and pass with it")
 	}
 	main, err := f.DefaultBranch(ctx)
@@ -157,23 +161,28 @@ func (f PRClient) Publish(ctx context.Context, i Item, c Change) (Published, err
 		return Published{}, err
 	}
 	if remote == "" {
-		out.Note = fmt.Sprintf("the repository has no remote to push to; the fix is on %s: git merge %s", out.Branch, out.Branch)
+		out.Note = fmt.Sprintf("the repository has no remote to push to; the fix is on %s: git merge %s", out.Branch,
+			out.Branch)
 		return out, nil
 	}
 	if _, said, err := f.program(ctx, "git", "push", "--quiet", remote, c.Fix.Tip+":refs/heads/"+out.Branch); err != nil {
 		return Published{}, err
 	} else if said != "" {
-		return Published{}, blocked("see that it can be pushed, then process the feedback again", "git push %s: %s", remote, said)
+		return Published{}, blocked("see that it can be pushed, then process the feedback again", "git push %s: %s", remote,
+			said)
 	}
 	out.Remote = remote
 	file, err := f.text(i.ID, "pull-request.md", Body(i, c))
 	if err != nil {
 		return Published{}, err
 	}
-	url, said, err := f.program(ctx, "gh", "pr", "create", "--draft", "--base", t.Branch, "--head", out.Branch, "--title", Title(i), "--body-file", file)
+	url, said, err := f.program(ctx, "gh", "pr", "create", "--draft", "--base", t.Branch, "--head", out.Branch, "--title",
+		Title(i), "--body-file", file)
 	switch {
 	case errors.Is(err, proc.ErrNotFound):
-		out.Note = fmt.Sprintf("%s was pushed to %s, and gh is not installed; open the change request yourself, or install gh and process the feedback again", out.Branch, remote)
+		out.Note = fmt.Sprintf(
+			"%s was pushed to %s, and gh is not installed; open the change request yourself, or install gh and process the "+
+				"feedback again", out.Branch, remote)
 		return out, nil
 	case err != nil:
 		return Published{}, err
@@ -183,7 +192,8 @@ func (f PRClient) Publish(ctx context.Context, i Item, c Change) (Published, err
 		return Published{}, blocked("fix it, then process the feedback again; the branch is pushed", "gh pr create: %s", said)
 	}
 	if out.URL = urlForm.FindString(url); out.URL == "" {
-		return Published{}, blocked("look at the change requests of the repository, then: runplan self-fix record "+i.ID+" --pr URL", "gh pr create did not say where the change request is: %q", oneLine(url))
+		return Published{}, blocked("look at the change requests of the repository, then: runplan self-fix record "+i.ID+
+			" --pr URL", "gh pr create did not say where the change request is: %q", oneLine(url))
 	}
 	return out, nil
 }
@@ -224,10 +234,14 @@ func quote(body string) string {
 func Body(i Item, c Change) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "feedback_id: %s\n\nThis draft answers a feedback. It was said:\n\n%s", i.ID, quote(i.Body))
-	fmt.Fprintf(&b, "\n| | |\n| --- | --- |\n| severity | %s |\n| class | %s (%d %%) |\n| plan | %d of at most %d |\n| lines | %d |\n| regression test | %s |\n",
+	fmt.Fprintf(&b,
+		"\n| | |\n| --- | --- |\n| severity | %s |\n| class | %s (%d %%) |\n| plan | %d of at most %d |\n| lines | %d |\n| "+
+			"regression test | %s |\n",
 		i.Severity, c.Triage.Class, c.Triage.ConfidencePct, c.Plan.Round, MaxRounds, c.Fix.Lines, cell(c.Plan.Test.Path))
-	fmt.Fprintf(&b, "\n## Root cause\n\n%s\n## Change\n\n%s", fence.Foreign("text", c.Plan.RootCause), fence.Foreign("text", c.Plan.Change))
-	fmt.Fprintf(&b, "\n## Regression test\n\nIt fails on %s and passes on %s. %s\n", short(c.Differential.Base), short(c.Differential.Tip), cell(c.Differential.Report.Note))
+	fmt.Fprintf(&b, "\n## Root cause\n\n%s\n## Change\n\n%s", fence.Foreign("text", c.Plan.RootCause),
+		fence.Foreign("text", c.Plan.Change))
+	fmt.Fprintf(&b, "\n## Regression test\n\nIt fails on %s and passes on %s. %s\n", short(c.Differential.Base),
+		short(c.Differential.Tip), cell(c.Differential.Report.Note))
 	b.WriteString("\n## Review\n\n" + Table(c.Review))
 	return b.String()
 }
@@ -249,5 +263,6 @@ func Table(r Reviewed) string {
 // cell makes foreign text safe for a markdown table cell.
 func cell(text string) string {
 	text = fence.Line(text)
-	return strings.NewReplacer(`\`, `\\`, "|", `\|`, "<", "&lt;", ">", "&gt;", "`", "'", "@", "@\u200d", "[", `\[`, "]", `\]`, "*", `\*`, "_", `\_`, "#", `\#`).Replace(text)
+	return strings.NewReplacer(`\`, `\\`, "|", `\|`, "<", "&lt;", ">", "&gt;", "`", "'", "@", "@\u200d", "[", `\[`, "]",
+		`\]`, "*", `\*`, "_", `\_`, "#", `\#`).Replace(text)
 }

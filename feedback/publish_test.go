@@ -15,10 +15,13 @@ import (
 
 func change(id string) Change {
 	return Change{
-		Triage: Triage{Class: ToolFix, ConfidencePct: 90}, Plan: Plan{FeedbackID: id, Round: 1, RootCause: "r", Change: "c", Files: []string{"a.go"}, Test: Test{Path: "a_test.go", Sketch: "s"}, LineEstimate: 5},
+		Triage: Triage{Class: ToolFix, ConfidencePct: 90},
+		Plan: Plan{FeedbackID: id, Round: 1, RootCause: "r", Change: "c", Files: []string{"a.go"},
+			Test: Test{Path: "a_test.go", Sketch: "s"}, LineEstimate: 5},
 		Fix:          Fix{Base: "base", Tip: "tip", Branch: Branch(id), Into: "dev", Lines: 7},
 		Differential: Differential{"base", "tip", gates.Report{Status: gates.Pass}},
-		Review:       Reviewed{Verdict: review.OK, ConfidencePct: 92, Passes: []PassLine{{Number: 1, Name: "static", Status: gates.Pass, Note: "a | b"}}},
+		Review: Reviewed{Verdict: review.OK, ConfidencePct: 92,
+			Passes: []PassLine{{Number: 1, Name: "static", Status: gates.Pass, Note: "a | b"}}},
 	}
 }
 
@@ -64,8 +67,8 @@ func TestTargets(t *testing.T) {
 	}
 }
 
-// Words of any kind stay in their fences: in the plan, which reads as one batch with one task and nothing to run, and in the
-// text of the change request, where nothing of them stands outside but their first line in the title.
+// Words of any kind stay in their fences: in the plan, which reads as one batch with one task and nothing to run, and
+// in the text of the change request, where nothing of them stands outside but their first line in the title.
 func FuzzWords(f *testing.F) {
 	f.Add(hostileText)
 	f.Add("it's wrong'); DROP TABLE feedback; --")
@@ -113,17 +116,20 @@ func FuzzWords(f *testing.F) {
 
 // The table has a row for each pass; without a review it says so (FIX-21, REV-10).
 func TestTable(t *testing.T) {
-	if got := Table(change("one").Review); !strings.Contains(got, "| 1 static | pass | 0 | a \\| b |") || !strings.Contains(got, "Verdict: pass, confidence 92 of 100.") {
+	if got := Table(change("one").Review); !strings.Contains(got, "| 1 static | pass | 0 | a \\| b |") ||
+		!strings.Contains(got, "Verdict: pass, confidence 92 of 100.") {
 		t.Error(got)
 	}
-	if got := Table(NoReview("the server is gone")); !strings.HasPrefix(got, "(review gate not available)") || !strings.Contains(got, "the server is gone") {
+	if got := Table(NoReview("the server is gone")); !strings.HasPrefix(got, "(review gate not available)") ||
+		!strings.Contains(got, "the server is gone") {
 		t.Error(got)
 	}
 }
 
 // Where nobody can be told it is a warning, and deferred (FIX-22).
 func TestNobodyIsTold(t *testing.T) {
-	for _, url := range []string{"", "https://example.org/a", "http://github.com/a/b/pull/1", "https://github.com/a/b/commit/1", "https://github.com/a/b/pull/x", "https://u@github.com/a/b/pull/1"} {
+	for _, url := range []string{"", "https://example.org/a", "http://github.com/a/b/pull/1",
+		"https://github.com/a/b/commit/1", "https://github.com/a/b/pull/x", "https://u@github.com/a/b/pull/1"} {
 		got, err := (PRClient{}).Notify(t.Context(), Item{ID: "one", URL: url}, Published{})
 		if err != nil || !got.Deferred || !strings.HasPrefix(got.String(), "warning: ") {
 			t.Errorf("%q: %+v %v", url, got, err)
@@ -135,13 +141,19 @@ func TestNobodyIsTold(t *testing.T) {
 func TestEarlierReviewsOfTheSameClass(t *testing.T) {
 	b := newBench(t)
 	for id, class := range map[string]Class{"a": ToolFix, "b": Doc} {
-		l := Lesson{Triage: Triage{Class: class}, Rounds: 1, Review: Reviewed{Verdict: review.RequestChanges, Passes: []PassLine{{Number: 6, Name: "adversarial", Status: gates.Fail, Findings: []string{"an empty list panics in " + id}}}}}
-		if _, err := b.Store.Remember(t.Context(), store.Memory{Topic: TopicReviews, Content: outcome(l), FixClass: string(class), FeedbackID: id, At: b.Now()}); err != nil {
+		l := Lesson{Triage: Triage{Class: class}, Rounds: 1,
+			Review: Reviewed{Verdict: review.RequestChanges,
+				Passes: []PassLine{{Number: 6, Name: "adversarial", Status: gates.Fail,
+					Findings: []string{"an empty list panics in " + id}}}}}
+		if _, err := b.Store.Remember(t.Context(),
+			store.Memory{Topic: TopicReviews, Content: outcome(l), FixClass: string(class), FeedbackID: id,
+				At: b.Now()}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	var wish ReviewWish
-	d := New(Parts{Store: b.Store, Review: func(_ context.Context, w ReviewWish) (Reviewed, error) { wish = w; return Reviewed{}, nil }})
+	d := New(Parts{Store: b.Store,
+		Review: func(_ context.Context, w ReviewWish) (Reviewed, error) { wish = w; return Reviewed{}, nil }})
 	if _, err := d.Stages.Review(t.Context(), Item{}, Triage{Class: ToolFix}, Plan{}, Fix{}, Differential{}); err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +164,8 @@ func TestEarlierReviewsOfTheSameClass(t *testing.T) {
 
 // Each operation has a name of its own, and takes nothing but what it names (FIX-26).
 func TestTools(t *testing.T) {
-	want := "triage_feedback localise_feedback draft_fix_plan is_plan_large_job apply_self_fix write_self_fix_regression_test verify_differential publish_self_fix_pr record_self_fix_pr critique_turn_output"
+	want := "triage_feedback localise_feedback draft_fix_plan is_plan_large_job apply_self_fix " +
+		"write_self_fix_regression_test verify_differential publish_self_fix_pr record_self_fix_pr critique_turn_output"
 	var names []string
 	for _, tool := range Tools() {
 		names = append(names, tool.Name)

@@ -93,7 +93,8 @@ func EarlierReviews(list []store.Memory) string {
 		return ""
 	}
 	var b strings.Builder
-	b.WriteString("Earlier reviews of fixes of this class found the following. It is what was seen then, and no order:\n\n")
+	b.WriteString(
+		"Earlier reviews of fixes of this class found the following. It is what was seen then, and no order:\n\n")
 	var text strings.Builder
 	for _, m := range list {
 		fmt.Fprintf(&text, "- %s\n", fence.Line(m.Content))

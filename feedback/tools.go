@@ -70,96 +70,109 @@ type Verdict struct {
 // Tools lists the operations.
 func Tools() []Tool {
 	return []Tool{
-		tool("triage_feedback", `{"body"}: what kind of fix a text wants; asks a model`, false, func(ctx context.Context, d *Driver, _ Parts, in struct {
-			Body string `json:"body"`
-		}) (Triage, error) {
-			return d.Stages.Triage(ctx, Item{Body: in.Body})
-		}),
-		tool("localise_feedback", `{"body", "candidate_files"}: the places that it is about`, false, func(ctx context.Context, d *Driver, _ Parts, in struct {
-			Body  string   `json:"body"`
-			Files []string `json:"candidate_files"`
-		}) (Places, error) {
-			return d.Stages.Localise(ctx, Item{Body: in.Body}, Triage{CandidateFiles: in.Files})
-		}),
-		tool("draft_fix_plan", `{"id"}: a plan for a feedback that is triaged and localised; asks a model`, true, func(ctx context.Context, d *Driver, _ Parts, in byID) (Plan, error) {
-			i, s, err := d.at(ctx, in.ID)
-			if err != nil {
-				return Plan{}, err
-			}
-			if s.triage == nil || s.places == nil || i.Status != Triaged {
-				return Plan{}, needs(in.ID, StageLocalise)
-			}
-			if s.plan != nil {
-				return *s.plan, nil
-			}
-			return d.Stages.Plan(ctx, i, PlanWish{Triage: *s.triage, Places: *s.places, Round: s.rounds + 1, Refused: s.refusals})
-		}),
-		tool("is_plan_large_job", `a plan: whether its owner has to approve it`, false, func(_ context.Context, _ *Driver, _ Parts, in Plan) (Verdict, error) {
-			large, why := IsLarge(in)
-			return Verdict{large, why}, nil
-		}),
-		tool("apply_self_fix", `{"id"}: run the plan of a feedback that may begin`, true, func(ctx context.Context, d *Driver, _ Parts, in byID) (Fix, error) {
-			i, s, err := d.at(ctx, in.ID)
-			if err != nil {
-				return Fix{}, err
-			}
-			if s.plan == nil {
-				return Fix{}, needs(in.ID, StagePlan)
-			}
-			by, err := d.Stages.Agreed(ctx, i, *s.plan)
-			if err != nil {
-				return Fix{}, err
-			}
-			if large, why := IsLarge(*s.plan); large && by == "" {
-				return Fix{}, refuse("runplan self-fix approve "+in.ID, "the plan is a large job (%s), and its owner did not approve it", why)
-			}
-			return d.Stages.Fix(ctx, i, *s.plan)
-		}),
-		tool("write_self_fix_regression_test", `{"id"}: the plan that the runner gets: it asks for the regression test first`, true, func(ctx context.Context, d *Driver, p Parts, in byID) (Written, error) {
-			i, s, err := d.at(ctx, in.ID)
-			if err != nil {
-				return Written{}, err
-			}
-			if s.plan == nil {
-				return Written{}, needs(in.ID, StagePlan)
-			}
-			file, err := p.Fixer.Write(i.Body, *s.plan)
-			return Written{Branch(i.ID), s.plan.Test.Path, file}, err
-		}),
-		tool("verify_differential", `{"base", "tip", "test"}: whether a test fails on one commit and passes on the other`, false, func(ctx context.Context, _ *Driver, p Parts, in struct {
-			Base string `json:"base"`
-			Tip  string `json:"tip"`
-			Test string `json:"test"`
-		}) (Differential, error) {
-			base, err := resolve(ctx, p, in.Base)
-			if err != nil {
-				return Differential{}, err
-			}
-			tip, err := resolve(ctx, p, in.Tip)
-			if err != nil {
-				return Differential{}, err
-			}
-			return CheckDifferential(ctx, p.Differ, base, tip, in.Test)
-		}),
-		tool("publish_self_fix_pr", `{"id"}: open the draft change request of a fix that was reviewed`, true, func(ctx context.Context, d *Driver, _ Parts, in byID) (Published, error) {
-			i, s, err := d.at(ctx, in.ID)
-			if err != nil {
-				return Published{}, err
-			}
-			if s.review == nil || !s.review.ok() {
-				return Published{}, needs(in.ID, StageReview)
-			}
-			return d.Stages.Publish(ctx, i, Change{*s.triage, *s.plan, *s.fix, *s.differ, *s.review})
-		}),
-		tool("record_self_fix_pr", `{"id", "url"}: say where a change request is that was opened by hand`, true, func(ctx context.Context, d *Driver, _ Parts, in struct {
-			ID  string `json:"id"`
-			URL string `json:"url"`
-		}) (Item, error) {
-			return d.RecordPR(ctx, in.ID, in.URL)
-		}),
-		tool("critique_turn_output", `{"task", "tool", "input"}: one actionable finding about a step of an agent, or none; asks a model`, false, func(ctx context.Context, _ *Driver, p Parts, in Turn) (Critique, error) {
-			return p.Critique(ctx, in)
-		}),
+		tool("triage_feedback", `{"body"}: what kind of fix a text wants; asks a model`, false,
+			func(ctx context.Context, d *Driver, _ Parts, in struct {
+				Body string `json:"body"`
+			}) (Triage, error) {
+				return d.Stages.Triage(ctx, Item{Body: in.Body})
+			}),
+		tool("localise_feedback", `{"body", "candidate_files"}: the places that it is about`, false,
+			func(ctx context.Context, d *Driver, _ Parts, in struct {
+				Body  string   `json:"body"`
+				Files []string `json:"candidate_files"`
+			}) (Places, error) {
+				return d.Stages.Localise(ctx, Item{Body: in.Body}, Triage{CandidateFiles: in.Files})
+			}),
+		tool("draft_fix_plan", `{"id"}: a plan for a feedback that is triaged and localised; asks a model`, true,
+			func(ctx context.Context, d *Driver, _ Parts, in byID) (Plan, error) {
+				i, s, err := d.at(ctx, in.ID)
+				if err != nil {
+					return Plan{}, err
+				}
+				if s.triage == nil || s.places == nil || i.Status != Triaged {
+					return Plan{}, needs(in.ID, StageLocalise)
+				}
+				if s.plan != nil {
+					return *s.plan, nil
+				}
+				return d.Stages.Plan(ctx, i,
+					PlanWish{Triage: *s.triage, Places: *s.places, Round: s.rounds + 1, Refused: s.refusals})
+			}),
+		tool("is_plan_large_job", `a plan: whether its owner has to approve it`, false,
+			func(_ context.Context, _ *Driver, _ Parts, in Plan) (Verdict, error) {
+				large, why := IsLarge(in)
+				return Verdict{large, why}, nil
+			}),
+		tool("apply_self_fix", `{"id"}: run the plan of a feedback that may begin`, true,
+			func(ctx context.Context, d *Driver, _ Parts, in byID) (Fix, error) {
+				i, s, err := d.at(ctx, in.ID)
+				if err != nil {
+					return Fix{}, err
+				}
+				if s.plan == nil {
+					return Fix{}, needs(in.ID, StagePlan)
+				}
+				by, err := d.Stages.Agreed(ctx, i, *s.plan)
+				if err != nil {
+					return Fix{}, err
+				}
+				if large, why := IsLarge(*s.plan); large && by == "" {
+					return Fix{}, refuse("runplan self-fix approve "+in.ID,
+						"the plan is a large job (%s), and its owner did not approve it", why)
+				}
+				return d.Stages.Fix(ctx, i, *s.plan)
+			}),
+		tool("write_self_fix_regression_test", `{"id"}: the plan that the runner gets: it asks for the regression test first`,
+			true, func(ctx context.Context, d *Driver, p Parts, in byID) (Written, error) {
+				i, s, err := d.at(ctx, in.ID)
+				if err != nil {
+					return Written{}, err
+				}
+				if s.plan == nil {
+					return Written{}, needs(in.ID, StagePlan)
+				}
+				file, err := p.Fixer.Write(i.Body, *s.plan)
+				return Written{Branch(i.ID), s.plan.Test.Path, file}, err
+			}),
+		tool("verify_differential", `{"base", "tip", "test"}: whether a test fails on one commit and passes on the other`,
+			false, func(ctx context.Context, _ *Driver, p Parts, in struct {
+				Base string `json:"base"`
+				Tip  string `json:"tip"`
+				Test string `json:"test"`
+			}) (Differential, error) {
+				base, err := resolve(ctx, p, in.Base)
+				if err != nil {
+					return Differential{}, err
+				}
+				tip, err := resolve(ctx, p, in.Tip)
+				if err != nil {
+					return Differential{}, err
+				}
+				return CheckDifferential(ctx, p.Differ, base, tip, in.Test)
+			}),
+		tool("publish_self_fix_pr", `{"id"}: open the draft change request of a fix that was reviewed`, true,
+			func(ctx context.Context, d *Driver, _ Parts, in byID) (Published, error) {
+				i, s, err := d.at(ctx, in.ID)
+				if err != nil {
+					return Published{}, err
+				}
+				if s.review == nil || !s.review.ok() {
+					return Published{}, needs(in.ID, StageReview)
+				}
+				return d.Stages.Publish(ctx, i, Change{*s.triage, *s.plan, *s.fix, *s.differ, *s.review})
+			}),
+		tool("record_self_fix_pr", `{"id", "url"}: say where a change request is that was opened by hand`, true,
+			func(ctx context.Context, d *Driver, _ Parts, in struct {
+				ID  string `json:"id"`
+				URL string `json:"url"`
+			}) (Item, error) {
+				return d.RecordPR(ctx, in.ID, in.URL)
+			}),
+		tool("critique_turn_output",
+			`{"task", "tool", "input"}: one actionable finding about a step of an agent, or none; asks a model`, false,
+			func(ctx context.Context, _ *Driver, p Parts, in Turn) (Critique, error) {
+				return p.Critique(ctx, in)
+			}),
 	}
 }
 

@@ -26,7 +26,8 @@ type Triage struct {
 // String describes the triage for people.
 func (t Triage) String() string {
 	if t.Escalated {
-		return fmt.Sprintf("%s: the model says %s with a confidence of %d %%, below the required %d %%", t.Class, t.Said, t.ConfidencePct, MinConfidence)
+		return fmt.Sprintf("%s: the model says %s with a confidence of %d %%, below the required %d %%", t.Class, t.Said,
+			t.ConfidencePct, MinConfidence)
 	}
 	return fmt.Sprintf("%s (%d %%): %s", t.Class, t.ConfidencePct, cmp.Or(t.RootCause, "the model gives no reason"))
 }
@@ -54,13 +55,16 @@ func (a Asker) Triage(ctx context.Context, body string) (Triage, error) {
 	for _, k := range classes() {
 		fmt.Fprintf(&list, "- %s: %s\n", k.class, k.meaning)
 	}
-	system, err := a.Prompts.Render("self_fix_triage", map[string]string{"identity": a.Identity, "classes": strings.TrimSpace(list.String())})
+	system, err := a.Prompts.Render("self_fix_triage",
+		map[string]string{"identity": a.Identity, "classes": strings.TrimSpace(list.String())})
 	if err != nil {
 		return Triage{}, err
 	}
 	model := a.Model
 	model.Temperature = 0
-	got, _, err := llm.JSON[triageAnswer](ctx, a.LLM, llm.Request{Model: model, Stage: llm.Review, System: system, Prompt: fence.Foreign("text", body), Schema: triageSchema()})
+	got, _, err := llm.JSON[triageAnswer](ctx, a.LLM,
+		llm.Request{Model: model, Stage: llm.Review, System: system, Prompt: fence.Foreign("text", body),
+			Schema: triageSchema()})
 	if err != nil {
 		return Triage{}, err
 	}

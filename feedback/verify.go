@@ -33,7 +33,8 @@ func (m Merged) String() string {
 func (f PRClient) Merged(ctx context.Context, x Fix, pr Published) (Merged, error) {
 	var where []string
 	if pr.Remote != "" {
-		if _, said, err := f.program(ctx, "git", "fetch", "--quiet", "--no-tags", pr.Remote, "+refs/heads/"+pr.Base+":refs/remotes/"+pr.Remote+"/"+pr.Base); err != nil {
+		if _, said, err := f.program(ctx, "git", "fetch", "--quiet", "--no-tags", pr.Remote, "+refs/heads/"+pr.Base+
+			":refs/remotes/"+pr.Remote+"/"+pr.Base); err != nil {
 			return Merged{}, err
 		} else if said == "" {
 			where = append(where, "refs/remotes/"+pr.Remote+"/"+pr.Base)
@@ -96,11 +97,13 @@ func (f PRClient) asked(ctx context.Context, pr Published) (Merged, error) {
 		return Merged{}, err
 	}
 	if !isHash(v.MergeCommit.OID) {
-		return Merged{}, fmt.Errorf("gh says that %s was merged as %q, which is not a commit", pr.URL, oneLine(v.MergeCommit.OID))
+		return Merged{}, fmt.Errorf("gh says that %s was merged as %q, which is not a commit", pr.URL,
+			oneLine(v.MergeCommit.OID))
 	}
 	at, err := f.Repo.Resolve(ctx, v.MergeCommit.OID)
 	if err != nil || at == "" {
-		return Merged{}, fmt.Errorf("gh says that %s was merged as %s, and git does not have that commit; fetch it", pr.URL, short(v.MergeCommit.OID))
+		return Merged{}, fmt.Errorf("gh says that %s was merged as %s, and git does not have that commit; fetch it", pr.URL,
+			short(v.MergeCommit.OID))
 	}
 	if commit != "" {
 		// Check the branch as it is now: a later commit may have fixed or broken the merged change.
@@ -144,6 +147,7 @@ func CheckMerged(ctx context.Context, d Differ, commit, test string) (Checked, e
 	if err != nil {
 		return Checked{}, err
 	}
-	c := Checked{Commit: commit, Test: test, Tests: rep.Tests, Green: rep.Status == gates.Pass, Note: first(findings(rep), rep.Note)}
+	c := Checked{Commit: commit, Test: test, Tests: rep.Tests, Green: rep.Status == gates.Pass,
+		Note: first(findings(rep), rep.Note)}
 	return c, nil
 }

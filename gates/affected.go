@@ -52,7 +52,8 @@ func affected(dir string, p Project, all []Project, changed []string) bool {
 
 // manifests returns the files in which a project names others.
 func manifests() []string {
-	return []string{"go.mod", "package.json", "pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "Cargo.toml", "tsconfig.json", "Makefile", "pom.xml", "build.gradle"}
+	return []string{"go.mod", "package.json", "pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "Cargo.toml",
+		"tsconfig.json", "Makefile", "pom.xml", "build.gradle"}
 }
 
 var packageName = lazyre.New(`(?m)^\s*name\s*=\s*["']([^"']+)["']`)

@@ -4,8 +4,9 @@ import "testing"
 
 func TestAffected(t *testing.T) {
 	dir := tree(t, map[string]string{
-		"lib/go.mod":         "module example.com/lib\n",
-		"api/go.mod":         "module example.com/api\n\nrequire example.com/lib v0.0.0\n\nreplace example.com/lib => ../lib\n",
+		"lib/go.mod": "module example.com/lib\n",
+		"api/go.mod": "module example.com/api\n\nrequire example.com/lib v0.0.0\n\nreplace example.com/lib => " +
+			"../lib\n",
 		"web/package.json":   `{"name": "web", "dependencies": {"ui": "workspace:*"}}`,
 		"ui/package.json":    `{"name": "ui"}`,
 		"jobs/setup.py":      "",

@@ -29,7 +29,8 @@ func (s Subject) Answers(g Info, f Finding) bool {
 		text, listed = fileEntry.ReplaceAllString(text, ""), false
 	}
 	switch {
-	case f.Path != "" && (listed || has(text, f.Path) || strings.Contains(path.Base(f.Path), ".") && has(text, path.Base(f.Path))):
+	case f.Path != "" && (listed || has(text, f.Path) || strings.Contains(path.Base(f.Path), ".") &&
+		has(text, path.Base(f.Path))):
 		return true
 	case f.Test != "" && (namesTest(text, f.Test) || s.namesTested(f)):
 		return true
@@ -44,7 +45,8 @@ func (s Subject) Answers(g Info, f Finding) bool {
 }
 
 // fileEntry matches an entry of a list of files: "- Modify: `cart_test.go`".
-var fileEntry = lazyre.New("(?im)^[ \\t]*[-*][ \\t]*\\**(?:create|modify|modified|change|edit|update|tests?|add|new)\\**:\\**[ \\t].*$")
+var fileEntry = lazyre.New(
+	"(?im)^[ \\t]*[-*][ \\t]*\\**(?:create|modify|modified|change|edit|update|tests?|add|new)\\**:\\**[ \\t].*$")
 
 // namesTest reports whether a text names a test: in full, or by the last part of its name if that part is unmistakable.
 func namesTest(text, test string) bool {
@@ -71,7 +73,8 @@ func namesTest(text, test string) bool {
 // namesTested reports whether the batch names what a test tests.
 func (s Subject) namesTested(f Finding) bool {
 	title := map[string]bool{}
-	for _, word := range strings.FieldsFunc(strings.ToLower(s.Batch.Title), func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+	for _, word := range strings.FieldsFunc(strings.ToLower(s.Batch.Title),
+		func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
 		title[word] = true
 	}
 	for _, name := range append(calledIn(filepath.Join(s.Dir, filepath.FromSlash(f.Path)), f), tested(f.Test)) {
@@ -79,7 +82,8 @@ func (s Subject) namesTested(f Finding) bool {
 		if len(name) < 2 || plain[lower] {
 			continue
 		}
-		if title[lower] || has(s.Batch.Text, "`"+name+"`") || has(s.Batch.Text, "`"+name+"()`") || unmistakable(name) && has(s.Batch.Text, name) {
+		if title[lower] || has(s.Batch.Text, "`"+name+"`") || has(s.Batch.Text, "`"+name+"()`") || unmistakable(name) &&
+			has(s.Batch.Text, name) {
 			return true
 		}
 	}
@@ -139,8 +143,10 @@ func calledIn(file string, f Finding) []string {
 
 // plain holds names of functions that say nothing about the subject of a test.
 var plain = func() map[string]bool {
-	words := "error errorf fatal fatalf run log logf helper new print println printf sprintf test tests it describe expect assert equal equals " +
-		"true false not fail skip main len range make append string int str list dict set open close read write get put join split " +
+	words := "error errorf fatal fatalf run log logf helper new print println printf sprintf test tests it describe " +
+		"expect assert equal equals " +
+		"true false not fail skip main len range make append string int str list dict set open close read write get put " +
+		"join split " +
 		"format map filter type call func function if for while switch return with is in of to be"
 	set := map[string]bool{}
 	for w := range strings.FieldsSeq(words) {
@@ -149,7 +155,8 @@ var plain = func() map[string]bool {
 	return set
 }()
 
-// unmistakable reports whether a name cannot be a plain word: it has an underscore, a slash, a space or a capital inside.
+// unmistakable reports whether a name cannot be a plain word: it has an underscore, a slash, a space or a capital
+// inside.
 func unmistakable(name string) bool {
 	if strings.ContainsAny(name, "_/ ") {
 		return true
@@ -168,8 +175,10 @@ func has(text, name string) bool {
 			return false
 		}
 		start, end := from+i, from+i+len(name)
-		before := start > 0 && (inside(text[start-1]) || text[start-1] == '-' || text[start-1] == '.' && start > 1 && inside(text[start-2]))
-		after := end < len(text) && (inside(text[end]) || text[end] == '-' || text[end] == '.' && end+1 < len(text) && inside(text[end+1]))
+		before := start > 0 && (inside(text[start-1]) || text[start-1] == '-' || text[start-1] == '.' && start > 1 &&
+			inside(text[start-2]))
+		after := end < len(text) &&
+			(inside(text[end]) || text[end] == '-' || text[end] == '.' && end+1 < len(text) && inside(text[end+1]))
 		if !before && !after {
 			return true
 		}
@@ -183,7 +192,8 @@ func aim(b planparse.Batch) string {
 	out.WriteString(b.Title + "\n")
 	for line := range strings.Lines(b.Text) {
 		t := strings.TrimSpace(line)
-		if strings.HasPrefix(t, "#") || strings.HasPrefix(t, "- ") || strings.HasPrefix(t, "* ") || strings.HasPrefix(t, "+ ") ||
+		if strings.HasPrefix(t, "#") || strings.HasPrefix(t, "- ") || strings.HasPrefix(t, "* ") ||
+			strings.HasPrefix(t, "+ ") ||
 			t != "" && t[0] >= '0' && t[0] <= '9' && strings.ContainsAny(t[:min(len(t), 4)], ".)") {
 			break
 		}

@@ -15,8 +15,9 @@ func TestABatchAnswersOnlyForWhatThePlanNames(t *testing.T) {
 		batch planparse.Batch
 		want  bool
 	}{
-		"fix is a word":               {planparse.Batch{Title: "Fix the docs, which are broken"}, false},
-		"all tests pass is a wish":    {planparse.Batch{Title: "Tidy", Text: "until all tests pass and the build is green\n"}, false},
+		"fix is a word": {planparse.Batch{Title: "Fix the docs, which are broken"}, false},
+		"all tests pass is a wish": {planparse.Batch{Title: "Tidy", Text: "until all tests pass and the build is green\n"},
+			false},
 		"its test":                    {planparse.Batch{Title: "Make TestCart pass"}, true},
 		"its subtest":                 {planparse.Batch{Text: "- [ ] `TestCart/with_tax` passes\n"}, true},
 		"another test":                {planparse.Batch{Title: "Make TestCartoon pass"}, false},
@@ -44,8 +45,9 @@ func TestABatchAnswersOnlyForWhatThePlanNames(t *testing.T) {
 
 func TestNamesOfTests(t *testing.T) {
 	for test, want := range map[string]string{
-		"TestAdd": "Add", "TestAdd/zero": "Add", "tests/test_calc.py::TestCalc::test_add": "add", "tests.test_calc.TestCalc.test_add": "add",
-		"Calc > adds": "", "old_total": "",
+		"TestAdd": "Add", "TestAdd/zero": "Add", "tests/test_calc.py::TestCalc::test_add": "add",
+		"tests.test_calc.TestCalc.test_add": "add",
+		"Calc > adds":                       "", "old_total": "",
 	} {
 		if got := tested(test); got != want {
 			t.Errorf("tested(%q) = %q, want %q", test, got, want)
@@ -63,7 +65,8 @@ func TestABatchAnswersForTestsInGroups(t *testing.T) {
 	for _, test := range []string{"calc › gives sums", "calc > gives sums", "calc gives sums", "gives sums"} {
 		red := Finding{Rule: "test", Severity: Error, Path: "calc.test.js", Test: test}
 		for title, want := range map[string]bool{"Make add right": true, "Tidy the readme": false} {
-			if got := (Subject{Dir: dir, Batch: planparse.Batch{Title: title}}).Answers(Info{Name: "tests:node"}, red); got != want {
+			if got := (Subject{Dir: dir, Batch: planparse.Batch{Title: title}}).Answers(Info{Name: "tests:node"},
+				red); got != want {
 				t.Errorf("%s, a batch %q: %v", test, title, got)
 			}
 		}

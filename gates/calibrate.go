@@ -208,7 +208,8 @@ func (w *work) lies(format string, args ...any) {
 	msg := fmt.Sprintf(format, args...)
 	w.find(Finding{
 		Rule: RuleCalibration, Severity: Error, Message: msg,
-		Fix: "let the suite run all tests and report them as they end: look at TestMain, init, conftest.py, load_tests, the runner's configuration, and calls that end the process",
+		Fix: "let the suite run all tests and report them as they end: look at TestMain, init, conftest.py, load_tests, " +
+			"the runner's configuration, and calls that end the process",
 	})
 	w.uncalibrated(msg)
 }

@@ -16,11 +16,14 @@ func rubyHas(t *testing.T, lib string) {
 }
 
 var minitestProject = map[string]string{
-	"Rakefile":          "require 'rake/testtask'\nRake::TestTask.new(:test) { |t| t.libs << 'lib' << 'test'; t.pattern = 'test/**/*_test.rb' }\n",
-	"lib/calc.rb":       "module Calc\n  def self.add(a, b) = a + b\nend\n",
-	"test/helper.rb":    "require 'minitest/autorun'\nrequire 'calc'\n",
-	"test/calc_test.rb": "require 'helper'\n\nclass CalcTest < Minitest::Test\n  def test_adds\n    assert_equal 3, Calc.add(1, 2)\n  end\n\n  def test_later\n    skip\n  end\nend\n",
-	"test/spec_test.rb": "require 'helper'\n\ndescribe Calc do\n  it 'adds zero' do\n    _(Calc.add(0, 0)).must_equal 0\n  end\nend\n",
+	"Rakefile": "require 'rake/testtask'\nRake::TestTask.new(:test) { |t| t.libs << 'lib' << 'test'; t.pattern " +
+		"= 'test/**/*_test.rb' }\n",
+	"lib/calc.rb":    "module Calc\n  def self.add(a, b) = a + b\nend\n",
+	"test/helper.rb": "require 'minitest/autorun'\nrequire 'calc'\n",
+	"test/calc_test.rb": "require 'helper'\n\nclass CalcTest < Minitest::Test\n  def test_adds\n    assert_equal 3, " +
+		"Calc.add(1, 2)\n  end\n\n  def test_later\n    skip\n  end\nend\n",
+	"test/spec_test.rb": "require 'helper'\n\ndescribe Calc do\n  it 'adds zero' do\n    _(Calc.add(0, 0)).must_equal " +
+		"0\n  end\nend\n",
 }
 
 func TestCalibratesMinitest(t *testing.T) {
@@ -50,11 +53,15 @@ func TestCalibrationCatchesMinitest(t *testing.T) {
 	rubyHas(t, "minitest")
 	needs(t, "rake")
 	for name, c := range map[string]struct{ file, text, part string }{
-		"assertions without effect": {"test/helper.rb", minitestProject["test/helper.rb"] + "class Minitest::Test\n  def assert_equal(*) = true\nend\n", "was reported as passed"},
-		"results that are turned":   {"test/helper.rb", minitestProject["test/helper.rb"] + "class Minitest::Test\n  def failures = []\nend\n", "was reported as passed"},
-		"methods that are dropped":  {"test/helper.rb", minitestProject["test/helper.rb"] + "Minitest::Test.singleton_class.prepend(Module.new { def runnable_methods = super.grep(/adds/) })\n", "not run"},
-		"code that ends":            {"lib/calc.rb", "exit!(0)\n", "without a report"},
-		"a status that is wrong":    {"test/helper.rb", minitestProject["test/helper.rb"] + "Minitest.after_run { exit!(0) }\n", "exit status 0"},
+		"assertions without effect": {"test/helper.rb", minitestProject["test/helper.rb"] +
+			"class Minitest::Test\n  def assert_equal(*) = true\nend\n", "was reported as passed"},
+		"results that are turned": {"test/helper.rb", minitestProject["test/helper.rb"] +
+			"class Minitest::Test\n  def failures = []\nend\n", "was reported as passed"},
+		"methods that are dropped": {"test/helper.rb", minitestProject["test/helper.rb"] +
+			"Minitest::Test.singleton_class.prepend(Module.new { def runnable_methods = super.grep(/adds/) })\n", "not run"},
+		"code that ends": {"lib/calc.rb", "exit!(0)\n", "without a report"},
+		"a status that is wrong": {"test/helper.rb", minitestProject["test/helper.rb"] +
+			"Minitest.after_run { exit!(0) }\n", "exit status 0"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			lying(t, sealed(t, tree(t, with(minitestProject, map[string]string{c.file: c.text})), "tests:ruby"), c.part)
@@ -63,11 +70,13 @@ func TestCalibrationCatchesMinitest(t *testing.T) {
 }
 
 var rspecProject = map[string]string{
-	".rspec":               "--require spec_helper\n--format documentation\n",
-	"lib/calc.rb":          "module Calc\n  def self.add(a, b) = a + b\nend\n",
-	"spec/spec_helper.rb":  "$LOAD_PATH.unshift File.expand_path('../lib', __dir__)\nrequire 'calc'\n",
-	"spec/calc_spec.rb":    "RSpec.describe Calc do\n  it 'adds' do\n    expect(Calc.add(1, 2)).to eq(3)\n  end\n\n  xit 'is later' do\n  end\nend\n",
-	"spec/deep/b_spec.rb":  "RSpec.describe 'b' do\n  [1, 2].each do |n|\n    it \"doubles #{n}\" do\n      expect(Calc.add(n, n)).to eq(2 * n)\n    end\n  end\nend\n",
+	".rspec":              "--require spec_helper\n--format documentation\n",
+	"lib/calc.rb":         "module Calc\n  def self.add(a, b) = a + b\nend\n",
+	"spec/spec_helper.rb": "$LOAD_PATH.unshift File.expand_path('../lib', __dir__)\nrequire 'calc'\n",
+	"spec/calc_spec.rb": "RSpec.describe Calc do\n  it 'adds' do\n    expect(Calc.add(1, 2)).to eq(3)\n  end\n\n  " +
+		"xit 'is later' do\n  end\nend\n",
+	"spec/deep/b_spec.rb": "RSpec.describe 'b' do\n  [1, 2].each do |n|\n    it \"doubles #{n}\" do\n      " +
+		"expect(Calc.add(n, n)).to eq(2 * n)\n    end\n  end\nend\n",
 	"spec/support/data.rb": "DATA_ONE = 1\n",
 }
 
@@ -94,10 +103,15 @@ func TestCalibratesRSpec(t *testing.T) {
 func TestCalibrationCatchesRSpec(t *testing.T) {
 	rubyHas(t, "rspec")
 	for name, c := range map[string]struct{ file, text, part string }{
-		"matchers without effect": {"spec/spec_helper.rb", rspecProject["spec/spec_helper.rb"] + "require 'rspec/expectations'\nRSpec::Expectations::ExpectationTarget.class_eval { def to(*) = true }\n", "was reported as passed"},
-		"examples that pass":      {"spec/spec_helper.rb", rspecProject["spec/spec_helper.rb"] + "RSpec.configure { |c| c.around { |e| begin; e.run; ensure; e.example.instance_variable_set(:@exception, nil); end } }\n", "was reported as passed"},
-		"a process that ends":     {"lib/calc.rb", "exit!(0)\n", "without a report"},
-		"a status that is wrong":  {"spec/spec_helper.rb", rspecProject["spec/spec_helper.rb"] + "RSpec.configure { |c| c.failure_exit_code = 0 }\n", "exit status 0"},
+		"matchers without effect": {"spec/spec_helper.rb", rspecProject["spec/spec_helper.rb"] +
+			"require 'rspec/expectations'\nRSpec::Expectations::ExpectationTarget.class_eval { def to(*) = true }\n",
+			"was reported as passed"},
+		"examples that pass": {"spec/spec_helper.rb", rspecProject["spec/spec_helper.rb"] +
+			"RSpec.configure { |c| c.around { |e| begin; e.run; ensure; e.example.instance_variable_set(:@exception, nil); " +
+			"end } }\n", "was reported as passed"},
+		"a process that ends": {"lib/calc.rb", "exit!(0)\n", "without a report"},
+		"a status that is wrong": {"spec/spec_helper.rb", rspecProject["spec/spec_helper.rb"] +
+			"RSpec.configure { |c| c.failure_exit_code = 0 }\n", "exit status 0"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			lying(t, sealed(t, tree(t, with(rspecProject, map[string]string{c.file: c.text})), "tests:ruby"), c.part)
@@ -110,10 +124,13 @@ const debianMaven = "/usr/share/maven-repo"
 // withMaven is a project whose wrapper runs Maven offline on the packages of Debian.
 func withMaven(t *testing.T, files map[string]string) map[string]string {
 	t.Helper()
-	if out, err := exec.CommandContext(t.Context(), "ls", debianMaven+"/org/junit/jupiter/junit-jupiter/5.9.2", debianMaven+"/org/apache/maven/surefire/surefire-junit-platform").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "ls", debianMaven+"/org/junit/jupiter/junit-jupiter/5.9.2",
+		debianMaven+"/org/apache/maven/surefire/surefire-junit-platform").CombinedOutput(); err != nil {
 		t.Skipf("NOT TESTED: %v; %s", err, "apt install maven maven-debian-helper junit5 libsurefire-java: "+string(out))
 	}
-	return with(files, map[string]string{"mvnw!": "#!/bin/sh\nexec mvn -o -s /etc/maven/settings-debian.xml -Dmaven.repo.local=" + debianMaven + " \"$@\"\n"})
+	return with(files,
+		map[string]string{"mvnw!": "#!/bin/sh\nexec mvn -o -s /etc/maven/settings-debian.xml -Dmaven.repo.local=" +
+			debianMaven + " \"$@\"\n"})
 }
 
 var mavenProject = map[string]string{
@@ -126,9 +143,13 @@ var mavenProject = map[string]string{
   </dependencies>
 </project>
 `,
-	".gitignore":                       "target/\n",
-	"src/main/java/calc/Calc.java":     "package calc;\n\npublic class Calc {\n    public static int add(int a, int b) { return a + b; }\n}\n",
-	"src/test/java/calc/CalcTest.java": "package calc;\n\nimport static org.junit.jupiter.api.Assertions.assertEquals;\n\nimport org.junit.jupiter.api.Disabled;\nimport org.junit.jupiter.api.Test;\n\nclass CalcTest {\n    @Test\n    void adds() {\n        assertEquals(3, Calc.add(1, 2));\n    }\n\n    @Test @Disabled\n    void later() {}\n}\n",
+	".gitignore": "target/\n",
+	"src/main/java/calc/Calc.java": "package calc;\n\npublic class Calc {\n    public static int add(int a, int b) " +
+		"{ return a + b; }\n}\n",
+	"src/test/java/calc/CalcTest.java": "package calc;\n\nimport static " +
+		"org.junit.jupiter.api.Assertions.assertEquals;\n\nimport org.junit.jupiter.api.Disabled;\nimport " +
+		"org.junit.jupiter.api.Test;\n\nclass CalcTest {\n    @Test\n    void adds() {\n        assertEquals(3, " +
+		"Calc.add(1, 2));\n    }\n\n    @Test @Disabled\n    void later() {}\n}\n",
 }
 
 func TestCalibratesMaven(t *testing.T) {
@@ -138,13 +159,15 @@ func TestCalibratesMaven(t *testing.T) {
 	if status(rep, "adds") != testout.Passed || rep.Cases[0].Path != "src/test/java/calc/CalcTest.java" {
 		t.Errorf("%+v", rep.Cases)
 	}
-	files["src/main/java/calc/Calc.java"] = "package calc;\n\npublic class Calc {\n    public static int add(int a, int b) { return a - b; }\n}\n"
+	files["src/main/java/calc/Calc.java"] = "package calc;\n\npublic class Calc {\n    public static int add(int a, int " +
+		"b) { return a - b; }\n}\n"
 	rep = mavenSealed(t, files)
 	honest(t, rep, TestCount{Failed: 1, Skipped: 1})
 	if !hasFinding(rep, ruleTest, "src/test/java/calc/CalcTest.java", 11, "expected: <3>") {
 		t.Errorf("%+v", rep.Findings)
 	}
-	files["src/main/java/calc/Calc.java"] = "package calc;\n\npublic class Calc {\n    static { Runtime.getRuntime().halt(0); }\n    public static int add(int a, int b) { return a - b; }\n}\n"
+	files["src/main/java/calc/Calc.java"] = "package calc;\n\npublic class Calc {\n    static { " +
+		"Runtime.getRuntime().halt(0); }\n    public static int add(int a, int b) { return a - b; }\n}\n"
 	if rep = mavenSealed(t, files); rep.Status == Pass { // where the planted class runs first, it is the only one
 		t.Errorf("code that ends the process: %s %+v", rep.Status, rep.Proof)
 	}
@@ -154,7 +177,8 @@ func TestCalibratesMaven(t *testing.T) {
 func mavenSealed(t *testing.T, files map[string]string) Report {
 	t.Helper()
 	dir := tree(t, files)
-	rep, err := find(t, Builtin(dir, Settings{Detect: true}), "tests:java").Check(t.Context(), Subject{Dir: dir, Sealed: true, LogDir: t.TempDir()})
+	rep, err := find(t, Builtin(dir, Settings{Detect: true}), "tests:java").Check(t.Context(),
+		Subject{Dir: dir, Sealed: true, LogDir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +192,8 @@ func TestMavenWithoutItsPackagesIsTrouble(t *testing.T) {
 	files := withMaven(t, mavenProject)
 	files["pom.xml"] = strings.Replace(files["pom.xml"], "5.9.2", "5.99.0", 1)
 	dir := tree(t, files)
-	_, err := find(t, Builtin(dir, Settings{Detect: true}), "tests:java").Check(t.Context(), Subject{Dir: dir, Sealed: true})
+	_, err := find(t, Builtin(dir, Settings{Detect: true}), "tests:java").Check(t.Context(),
+		Subject{Dir: dir, Sealed: true})
 	if err == nil || !strings.Contains(err.Error(), "Maven could not get") {
 		t.Errorf("%v", err)
 	}
@@ -176,8 +201,10 @@ func TestMavenWithoutItsPackagesIsTrouble(t *testing.T) {
 
 var bunProject = map[string]string{
 	"package.json": `{"scripts":{"test":"bun test"}}`, "bun.lock": "",
-	"calc.ts":      "export const add = (a: number, b: number) => a + b;\n",
-	"calc.test.ts": "import { test, expect, describe } from 'bun:test';\nimport { add } from './calc';\n\ndescribe('calc', () => {\n  test('adds', () => {\n    expect(add(1, 2)).toBe(3);\n  });\n});\ntest.skip('later', () => {});\n",
+	"calc.ts": "export const add = (a: number, b: number) => a + b;\n",
+	"calc.test.ts": "import { test, expect, describe } from 'bun:test';\nimport { add } from " +
+		"'./calc';\n\ndescribe('calc', () => {\n  test('adds', () => {\n    expect(add(1, 2)).toBe(3);\n  " +
+		"});\n});\ntest.skip('later', () => {});\n",
 }
 
 func TestCalibratesBun(t *testing.T) {
@@ -193,5 +220,9 @@ func TestCalibratesBun(t *testing.T) {
 	}
 	red := with(bunProject, map[string]string{"calc.ts": "export const add = (a: number, b: number) => a - b;\n"})
 	honest(t, sealed(t, tree(t, red), "tests:node"), TestCount{Failed: 1, Skipped: 1})
-	lying(t, sealed(t, tree(t, with(bunProject, map[string]string{"calc.ts": "process.exit(0);\nexport const add = (a: number, b: number) => a - b;\n"})), "tests:node"), "")
+	lying(t,
+		sealed(t,
+			tree(t, with(bunProject,
+				map[string]string{"calc.ts": "process.exit(0);\nexport const add = (a: number, b: number) => a - b;\n"})),
+			"tests:node"), "")
 }

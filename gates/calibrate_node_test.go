@@ -21,17 +21,22 @@ func nodeCases() map[string]nodeCase {
 		return `{"name":"x","version":"1.0.0","scripts":{"test":"` + script + `"` + more + `}}`
 	}
 	const calc = "exports.add = (a, b) => a + b;\n"
-	const globals = "const { add } = require('../calc.js');\n\ndescribe('sum', () => {\n  test('adds', () => { expect(add(1, 2)).toBe(3); });\n  test.skip('later', () => {});\n});\n"
+	const globals = "const { add } = require('../calc.js');\n\ndescribe('sum', () => {\n  test('adds', () => { " +
+		"expect(add(1, 2)).toBe(3); });\n  test.skip('later', () => {});\n});\n"
 	const other = "test('other', () => { expect(1).toBe(1); });\n"
 	return map[string]nodeCase{
 		"node": {name: "sum > adds", files: map[string]string{
 			"package.json": pkg("node --test", ""), "calc.js": calc,
-			"test/calc.test.js":   "const { describe, it } = require('node:test');\nconst assert = require('node:assert');\nconst { add } = require('../calc.js');\n\ndescribe('sum', () => {\n  it('adds', () => { assert.equal(add(1, 2), 3); });\n  it.skip('later', () => {});\n});\n",
+			"test/calc.test.js": "const { describe, it } = require('node:test');\nconst assert = " +
+				"require('node:assert');\nconst { add } = require('../calc.js');\n\ndescribe('sum', () => {\n  it('adds', () => " +
+				"{ assert.equal(add(1, 2), 3); });\n  it.skip('later', () => {});\n});\n",
 			"test/other.test.mjs": "import test from 'node:test';\ntest('other', () => {});\n",
 		}},
 		"node without a script": {name: "sum > adds", files: map[string]string{
 			"package.json": `{"name":"x"}`, "calc.js": calc,
-			"test/calc.test.js":   "const { describe, it } = require('node:test');\nconst assert = require('node:assert');\nconst { add } = require('../calc.js');\n\ndescribe('sum', () => {\n  it('adds', () => { assert.equal(add(1, 2), 3); });\n  it.skip('later', () => {});\n});\n",
+			"test/calc.test.js": "const { describe, it } = require('node:test');\nconst assert = " +
+				"require('node:assert');\nconst { add } = require('../calc.js');\n\ndescribe('sum', () => {\n  it('adds', () => " +
+				"{ assert.equal(add(1, 2), 3); });\n  it.skip('later', () => {});\n});\n",
 			"test/other.test.mjs": "import test from 'node:test';\ntest('other', () => {});\n",
 		}},
 		"jest": {module: "jest", name: "sum › adds", files: map[string]string{
@@ -43,13 +48,17 @@ func nodeCases() map[string]nodeCase {
 			"test/calc.test.js": globals, "test/other.test.js": other,
 		}},
 		"vitest": {module: "vitest", name: "sum > adds", files: map[string]string{
-			"package.json": pkg("vitest run", `},"type":"module","x":{"y":1`), "calc.js": "export const add = (a, b) => a + b;\n",
-			"test/calc.test.ts":  "import { describe, expect, it } from 'vitest';\nimport { add } from '../calc.js';\n\ndescribe('sum', () => {\n  it('adds', () => { expect(add(1, 2)).toBe(3); });\n  it.skip('later', () => {});\n});\n",
+			"package.json": pkg("vitest run", `},"type":"module","x":{"y":1`),
+			"calc.js":      "export const add = (a, b) => a + b;\n",
+			"test/calc.test.ts": "import { describe, expect, it } from 'vitest';\nimport { add } from " +
+				"'../calc.js';\n\ndescribe('sum', () => {\n  it('adds', () => { expect(add(1, 2)).toBe(3); });\n  " +
+				"it.skip('later', () => {});\n});\n",
 			"test/other.test.js": "import { expect, test } from 'vitest';\ntest('other', () => { expect(1).toBe(1); });\n",
 		}},
 		"mocha": {module: "mocha", name: "sum adds", files: map[string]string{
 			"package.json": pkg("mocha", ""), "calc.js": calc, ".mocharc.json": `{"bail":true,"reporter":"dot"}`,
-			"test/calc.js":  "const assert = require('assert');\nconst { add } = require('../calc.js');\n\ndescribe('sum', () => {\n  it('adds', () => { assert.equal(add(1, 2), 3); });\n  it.skip('later', () => {});\n});\n",
+			"test/calc.js": "const assert = require('assert');\nconst { add } = require('../calc.js');\n\ndescribe('sum', () " +
+				"=> {\n  it('adds', () => { assert.equal(add(1, 2), 3); });\n  it.skip('later', () => {});\n});\n",
 			"test/other.js": "it('other', () => {});\n",
 		}},
 	}
@@ -82,7 +91,8 @@ func TestCalibratesNode(t *testing.T) {
 			}
 			rep = sealed(t, nodeTree(t, c, map[string]string{"calc.js": calc}), "tests:node")
 			honest(t, rep, TestCount{Passed: 1, Failed: 1, Skipped: 1})
-			if status(rep, c.name) != testout.Failed || len(rep.Findings) != 1 || rep.Findings[0].Line == 0 || rep.Findings[0].Path == "" {
+			if status(rep, c.name) != testout.Failed || len(rep.Findings) != 1 || rep.Findings[0].Line == 0 ||
+				rep.Findings[0].Path == "" {
 				t.Errorf("%+v %+v", rep.Cases, rep.Findings)
 			}
 		})
@@ -92,25 +102,40 @@ func TestCalibratesNode(t *testing.T) {
 func TestCalibrationCatchesNode(t *testing.T) {
 	all := nodeCases()
 	for name, c := range map[string]struct{ runner, file, text, part string }{
-		"node: a file that ends":            {"node", "test/calc.test.js", "const test = require('node:test');\nprocess.exit(0);\ntest('a', () => {});\n", "not run"},
-		"node: product code that ends":      {"node", "calc.js", "process.exit(0);\n", "not run"},
-		"node: a test that ends":            {"node", "calc.js", "exports.add = () => process.exit(0);\n", "not run"},
-		"node: assertions without effect":   {"node", "calc.js", "require('assert').equal = () => {};\nexports.add = () => 0;\n", "was reported as passed"},
-		"node: options of npm":              {"node", ".npmrc", "node-options=--require ./zz.cjs\n", "was reported as passed"},
-		"node: another shell":               {"node", ".npmrc", "script-shell=./sh.sh\n", "without a report"},
-		"jest: a test that ends":            {"jest", "calc.js", "exports.add = () => process.exit(0);\n", "without a report"},
-		"jest: a processor of results":      {"jest", "jest.config.js", "module.exports = { testResultsProcessor: './zz.cjs' };\n", "was reported as passed"},
-		"jest: expectations without effect": {"jest", "calc.js", "global.expect = () => new Proxy({}, { get: () => () => {} });\nexports.add = () => 0;\n", "was reported as passed"},
-		"mocha: a required file":            {"mocha", ".mocharc.json", `{"require":["./zz.cjs"]}`, "was reported as passed"},
-		"mocha: product code that ends":     {"mocha", "calc.js", "process.exit(0);\n", "without a report"},
-		"mocha: an exit after all":          {"mocha", "calc.js", "process.on('exit', () => { process.exitCode = 0; process.reallyExit(0); });\nexports.add = () => 0;\n", "exit status 0"},
-		"vitest: expectations turned":       {"vitest", "calc.js", "import { chai } from 'vitest';\nchai.Assertion.prototype.assert = () => {};\nexport const add = () => 0;\n", "was reported as passed"},
+		"node: a file that ends": {"node", "test/calc.test.js",
+			"const test = require('node:test');\nprocess.exit(0);\ntest('a', () => {});\n", "not run"},
+		"node: product code that ends": {"node", "calc.js", "process.exit(0);\n", "not run"},
+		"node: a test that ends":       {"node", "calc.js", "exports.add = () => process.exit(0);\n", "not run"},
+		"node: assertions without effect": {"node", "calc.js",
+			"require('assert').equal = () => {};\nexports.add = () => 0;\n", "was reported as passed"},
+		"node: options of npm": {"node", ".npmrc", "node-options=--require ./zz.cjs\n",
+			"was reported as passed"},
+		"node: another shell": {"node", ".npmrc", "script-shell=./sh.sh\n", "without a report"},
+		"jest: a test that ends": {"jest", "calc.js", "exports.add = () => process.exit(0);\n",
+			"without a report"},
+		"jest: a processor of results": {"jest", "jest.config.js",
+			"module.exports = { testResultsProcessor: './zz.cjs' };\n", "was reported as passed"},
+		"jest: expectations without effect": {"jest", "calc.js",
+			"global.expect = () => new Proxy({}, { get: () => () => {} });\nexports.add = () => 0;\n", "was reported as passed"},
+		"mocha: a required file":        {"mocha", ".mocharc.json", `{"require":["./zz.cjs"]}`, "was reported as passed"},
+		"mocha: product code that ends": {"mocha", "calc.js", "process.exit(0);\n", "without a report"},
+		"mocha: an exit after all": {"mocha", "calc.js",
+			"process.on('exit', () => { process.exitCode = 0; process.reallyExit(0); });\nexports.add = () => 0;\n",
+			"exit status 0"},
+		"vitest: expectations turned": {"vitest", "calc.js",
+			"import { chai } from 'vitest';\nchai.Assertion.prototype.assert = () => {};\nexport const add = () => 0;\n",
+			"was reported as passed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			helper := map[string]string{
-				"node":   "const t = require('node:test');\nconst m = require('module');\nconst load = m._load;\nconst fake = (name, f) => t(name, () => {});\nm._load = function (n, ...r) { return n === 'node:test' ? Object.assign(fake, { test: fake, it: fake, describe: (n, f) => f() , skip() {} }) : load.call(this, n, ...r); };\nfake.skip = () => {};\n",
-				"jest":   "module.exports = (r) => { for (const s of r.testResults) { s.numFailingTests = 0; for (const t of s.testResults) t.status = 'passed'; } r.numFailedTests = 0; r.numFailedTestSuites = 0; r.success = true; return r; };\n",
+				"node": "const t = require('node:test');\nconst m = require('module');\nconst load = m._load;\nconst fake = " +
+					"(name, f) => t(name, () => {});\nm._load = function (n, ...r) { return n === 'node:test' ? Object.assign(fake, " +
+					"{ test: fake, it: fake, describe: (n, f) => f() , skip() {} }) : load.call(this, n, ...r); };\nfake.skip = () " +
+					"=> {};\n",
+				"jest": "module.exports = (r) => { for (const s of r.testResults) { s.numFailingTests = 0; for (const t of " +
+					"s.testResults) t.status = 'passed'; } r.numFailedTests = 0; r.numFailedTestSuites = 0; r.success = true; " +
+					"return r; };\n",
 				"mocha":  "const { Runnable } = require('mocha');\nRunnable.prototype.run = function (done) { done(); };\n",
 				"vitest": "",
 			}[c.runner]
@@ -126,9 +151,12 @@ func TestCalibrationCatchesNode(t *testing.T) {
 
 func TestNodeScriptIsRead(t *testing.T) {
 	for script, want := range map[string]string{
-		"jest": "jest", "cross-env CI=1 jest --ci": "jest", "NODE_ENV=test mocha 'test/**/*.js'": "mocha", "npx vitest run": "vitest", "tsc && node --test": "node",
-		"node --import tsx --test": "node", "node --experimental-vm-modules node_modules/jest/bin/jest.js": "jest", "c8 mocha": "mocha", "react-scripts test": "jest",
-		"jest && eslint .": "", "jest | tee log": "", "tap test/*.js": "", "node test.js": "", "bash test.sh": "", "npm run unit": "vitest", "yarn unit": "vitest", "npm test": "",
+		"jest": "jest", "cross-env CI=1 jest --ci": "jest", "NODE_ENV=test mocha 'test/**/*.js'": "mocha",
+		"npx vitest run": "vitest", "tsc && node --test": "node",
+		"node --import tsx --test": "node", "node --experimental-vm-modules node_modules/jest/bin/jest.js": "jest",
+		"c8 mocha": "mocha", "react-scripts test": "jest",
+		"jest && eslint .": "", "jest | tee log": "", "tap test/*.js": "", "node test.js": "", "bash test.sh": "",
+		"npm run unit": "vitest", "yarn unit": "vitest", "npm test": "",
 	} {
 		p := nodePackage{Scripts: map[string]string{"test": script, "unit": "vitest run"}}
 		if got := p.nodeScript("test", 0); got.tool != want || want == "" && got.why == "" {

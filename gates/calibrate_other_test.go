@@ -10,14 +10,16 @@ func TestCalibratesCargo(t *testing.T) {
 	needs(t, "cargo")
 	files := map[string]string{
 		"Cargo.toml": "[package]\nname = \"calc\"\nversion = \"0.1.0\"\nedition = \"2021\"\n",
-		"src/lib.rs": "pub fn add(a: i32, b: i32) -> i32 { a + b }\n\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn adds() { assert_eq!(super::add(1, 2), 3); }\n\n    #[test]\n    #[ignore]\n    fn later() {}\n}\n",
+		"src/lib.rs": "pub fn add(a: i32, b: i32) -> i32 { a + b }\n\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn " +
+			"adds() { assert_eq!(super::add(1, 2), 3); }\n\n    #[test]\n    #[ignore]\n    fn later() {}\n}\n",
 	}
 	rep := sealed(t, tree(t, files), "tests:rust")
 	honest(t, rep, TestCount{Passed: 1, Skipped: 1})
 	if status(rep, "tests::adds") != testout.Passed {
 		t.Errorf("%+v", rep.Cases)
 	}
-	files["src/lib.rs"] = "pub fn add(a: i32, b: i32) -> i32 { a - b }\n\n#[test]\nfn adds() { assert_eq!(add(1, 2), 3); }\n"
+	files["src/lib.rs"] = "pub fn add(a: i32, b: i32) -> i32 { a - b }\n\n#[test]\nfn adds() { assert_eq!(add(1, 2), " +
+		"3); }\n"
 	honest(t, sealed(t, tree(t, files), "tests:rust"), TestCount{Failed: 1})
 }
 

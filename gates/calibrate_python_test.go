@@ -35,11 +35,13 @@ func withPytest(t *testing.T) string {
 }
 
 var pytestProject = map[string]string{
-	"pytest.ini":           "[pytest]\naddopts = -x\n",
-	"calc.py":              "def add(a, b):\n    return a + b\n",
-	"tests/test_calc.py":   "import pytest\nfrom calc import add\n\n\n@pytest.mark.parametrize('n', [1, 2])\ndef test_add(n):\n    assert add(n, n) == 2 * n\n\n\ndef test_zero():\n    assert add(0, 0) == 0\n",
-	"tests/deep/b_test.py": "import pytest\n\n\n@pytest.mark.skip\ndef test_later():\n    pass\n\n\ndef test_b():\n    pass\n",
-	"conftest.py":          "",
+	"pytest.ini": "[pytest]\naddopts = -x\n",
+	"calc.py":    "def add(a, b):\n    return a + b\n",
+	"tests/test_calc.py": "import pytest\nfrom calc import add\n\n\n@pytest.mark.parametrize('n', [1, 2])\ndef " +
+		"test_add(n):\n    assert add(n, n) == 2 * n\n\n\ndef test_zero():\n    assert add(0, 0) == 0\n",
+	"tests/deep/b_test.py": "import pytest\n\n\n@pytest.mark.skip\ndef test_later():\n    pass\n\n\ndef test_b():\n    " +
+		"pass\n",
+	"conftest.py": "",
 }
 
 func TestCalibratesPytest(t *testing.T) {
@@ -60,15 +62,23 @@ func TestCalibratesPytest(t *testing.T) {
 func TestCalibrationCatchesPytest(t *testing.T) {
 	env := withPytest(t)
 	for name, c := range map[string]struct{ file, text, part string }{
-		"collection that keeps some":   {"conftest.py", "def pytest_collection_modifyitems(items):\n    items[:] = [i for i in items if 'zero' in i.name]\n", "not run"},
-		"a report that is turned":      {"conftest.py", "import pytest\n\n\n@pytest.hookimpl(hookwrapper=True)\ndef pytest_runtest_makereport(item):\n    out = yield\n    out.get_result().outcome = 'passed'\n", "was reported as passed"},
-		"functions that are not run":   {"conftest.py", "def pytest_pyfunc_call(pyfuncitem):\n    return True\n", "was reported as passed"},
-		"an import that ends":          {"conftest.py", "import os\n\nos._exit(0)\n", "without a report"},
-		"product code that ends":       {"calc.py", "import os\n\nos._exit(0)\n", "without a report"},
-		"a library in its place":       {"pytest.py", "print('3 passed in 0.01s')\n", "without a report"},
-		"assertions without effect":    {"calc.py", "import unittest\n\nunittest.TestCase.assertEqual = lambda *a: None\n\n\ndef add(a, b):\n    return a + b\n", "was reported as passed"},
-		"an exit status that is wrong": {"conftest.py", "import os\n\n\ndef pytest_unconfigure():\n    os._exit(0)\n", "exit status 0"},
-		"a session that says 0":        {"conftest.py", "def pytest_sessionfinish(session):\n    session.exitstatus = 0\n", "exit status 0"},
+		"collection that keeps some": {"conftest.py",
+			"def pytest_collection_modifyitems(items):\n    items[:] = [i for i in items if 'zero' in i.name]\n", "not run"},
+		"a report that is turned": {"conftest.py",
+			"import pytest\n\n\n@pytest.hookimpl(hookwrapper=True)\ndef pytest_runtest_makereport(item):\n    out = yield\n   " +
+				" out.get_result().outcome = 'passed'\n", "was reported as passed"},
+		"functions that are not run": {"conftest.py", "def pytest_pyfunc_call(pyfuncitem):\n    return True\n",
+			"was reported as passed"},
+		"an import that ends":    {"conftest.py", "import os\n\nos._exit(0)\n", "without a report"},
+		"product code that ends": {"calc.py", "import os\n\nos._exit(0)\n", "without a report"},
+		"a library in its place": {"pytest.py", "print('3 passed in 0.01s')\n", "without a report"},
+		"assertions without effect": {"calc.py",
+			"import unittest\n\nunittest.TestCase.assertEqual = lambda *a: None\n\n\ndef add(a, b):\n    return a + b\n",
+			"was reported as passed"},
+		"an exit status that is wrong": {"conftest.py", "import os\n\n\ndef pytest_unconfigure():\n    os._exit(0)\n",
+			"exit status 0"},
+		"a session that says 0": {"conftest.py", "def pytest_sessionfinish(session):\n    session.exitstatus = 0\n",
+			"exit status 0"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			lying(t, sealed(t, tree(t, with(pytestProject, map[string]string{c.file: c.text})), "tests:python", env), c.part)
@@ -77,12 +87,16 @@ func TestCalibrationCatchesPytest(t *testing.T) {
 }
 
 var unittestProject = map[string]string{
-	"setup.py":                "",
-	"calc.py":                 "def add(a, b):\n    return a + b\n",
-	"tests/test_calc.py":      "import unittest\nfrom calc import add\n\n\nclass TestCalc(unittest.TestCase):\n    def test_add(self):\n        \"\"\"Adds.\"\"\"\n        print('noise')\n        self.assertEqual(add(1, 2), 3)\n\n    @unittest.skip('later')\n    def test_later(self):\n        pass\n\n    def test_parts(self):\n        for n in range(3):\n            with self.subTest(n=n):\n                self.assertEqual(add(n, 0), n)\n",
-	"pkg/__init__.py":         "",
-	"pkg/tests/__init__.py":   "",
-	"pkg/tests/test_other.py": "import unittest\n\n\nclass TestOther(unittest.TestCase):\n    def test_it(self):\n        pass\n",
+	"setup.py": "",
+	"calc.py":  "def add(a, b):\n    return a + b\n",
+	"tests/test_calc.py": "import unittest\nfrom calc import add\n\n\nclass TestCalc(unittest.TestCase):\n    def " +
+		"test_add(self):\n        \"\"\"Adds.\"\"\"\n        print('noise')\n        self.assertEqual(add(1, 2), 3)\n\n    " +
+		"@unittest.skip('later')\n    def test_later(self):\n        pass\n\n    def test_parts(self):\n        for n in " +
+		"range(3):\n            with self.subTest(n=n):\n                self.assertEqual(add(n, 0), n)\n",
+	"pkg/__init__.py":       "",
+	"pkg/tests/__init__.py": "",
+	"pkg/tests/test_other.py": "import unittest\n\n\nclass TestOther(unittest.TestCase):\n    def test_it(self):\n      " +
+		"  pass\n",
 }
 
 // plainPython hides pytest from python3.
@@ -92,7 +106,8 @@ func plainPython(t *testing.T) string {
 	if err != nil {
 		tooltest.Missing(t, err, "install python3")
 	}
-	bin := tree(t, map[string]string{"python3!": "#!/bin/sh\n[ \"$2\" = 'import pytest' ] && exit 1\nexec " + python + " \"$@\"\n"})
+	bin := tree(t, map[string]string{"python3!": "#!/bin/sh\n[ \"$2\" = 'import pytest' ] && exit 1\nexec " + python +
+		" \"$@\"\n"})
 	return "PATH=" + bin + ":/usr/bin:/bin"
 }
 
@@ -100,10 +115,12 @@ func TestCalibratesUnittest(t *testing.T) {
 	env := plainPython(t)
 	rep := sealed(t, tree(t, unittestProject), "tests:python", env)
 	honest(t, rep, TestCount{Passed: 3, Skipped: 1})
-	if status(rep, "pkg.tests.test_other.TestOther.test_it") != testout.Passed || rep.Cases[0].Path != "pkg/tests/test_other.py" {
+	if status(rep, "pkg.tests.test_other.TestOther.test_it") != testout.Passed ||
+		rep.Cases[0].Path != "pkg/tests/test_other.py" {
 		t.Errorf("%+v", rep.Cases)
 	}
-	rep = sealed(t, tree(t, with(unittestProject, map[string]string{"calc.py": "def add(a, b):\n    return a + 2 * b\n"})), "tests:python", env)
+	rep = sealed(t, tree(t, with(unittestProject, map[string]string{"calc.py": "def add(a, b):\n    return a + 2 * b\n"})),
+		"tests:python", env)
 	honest(t, rep, TestCount{Passed: 2, Failed: 1, Skipped: 1})
 	if !hasFinding(rep, ruleTest, "tests/test_calc.py", 9, "5 != 3") {
 		t.Errorf("%+v", rep.Findings)
@@ -113,13 +130,22 @@ func TestCalibratesUnittest(t *testing.T) {
 func TestCalibrationCatchesUnittest(t *testing.T) {
 	env := plainPython(t)
 	for name, c := range map[string]struct{ file, text, part string }{
-		"product code that ends":    {"calc.py", "import os\n\nos._exit(0)\n", "without a report"},
-		"an exit in a test":         {"tests/test_aaa.py", "import os, unittest\n\n\nclass A(unittest.TestCase):\n    def test_a(self):\n        os._exit(0)\n", "without a report"},
-		"a program in its place":    {"unittest/__main__.py", "print('Ran 2 tests in 0.001s\\n\\nOK')\n", ""}, // is not run
-		"a library that forges":     {"unittest/__init__.py", "import sys\n\nprint('Ran 2 tests in 0.001s\\n\\nOK')\nsys.exit(0)\n", "without a report"},
-		"assertions without effect": {"calc.py", "import unittest\n\nunittest.TestCase.assertEqual = lambda *a: None\n\n\ndef add(a, b):\n    return 0\n", "was reported as passed"},
-		"results that lie":          {"calc.py", "import unittest\n\nunittest.TestCase.run = lambda self, r: (r.startTest(self), r.addSuccess(self), r.stopTest(self))\n\n\ndef add(a, b):\n    return 0\n", "was reported as passed"},
-		"failures that are dropped": {"calc.py", "import unittest\n\nunittest.TestCase.failureException = ValueError\nunittest.TestResult.wasSuccessful = lambda self: True\n\n\ndef add(a, b):\n    return 0\n", "exit status 0"},
+		"product code that ends": {"calc.py", "import os\n\nos._exit(0)\n", "without a report"},
+		"an exit in a test": {"tests/test_aaa.py",
+			"import os, unittest\n\n\nclass A(unittest.TestCase):\n    def test_a(self):\n        os._exit(0)\n",
+			"without a report"},
+		"a program in its place": {"unittest/__main__.py", "print('Ran 2 tests in 0.001s\\n\\nOK')\n", ""}, // is not run
+		"a library that forges": {"unittest/__init__.py",
+			"import sys\n\nprint('Ran 2 tests in 0.001s\\n\\nOK')\nsys.exit(0)\n", "without a report"},
+		"assertions without effect": {"calc.py",
+			"import unittest\n\nunittest.TestCase.assertEqual = lambda *a: None\n\n\ndef add(a, b):\n    return 0\n",
+			"was reported as passed"},
+		"results that lie": {"calc.py",
+			"import unittest\n\nunittest.TestCase.run = lambda self, r: (r.startTest(self), r.addSuccess(self), " +
+				"r.stopTest(self))\n\n\ndef add(a, b):\n    return 0\n", "was reported as passed"},
+		"failures that are dropped": {"calc.py",
+			"import unittest\n\nunittest.TestCase.failureException = ValueError\nunittest.TestResult.wasSuccessful = lambda " +
+				"self: True\n\n\ndef add(a, b):\n    return 0\n", "exit status 0"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			files := with(unittestProject, map[string]string{"calc.py": "def add(a, b):\n    return 0\n"})
@@ -135,7 +161,9 @@ func TestCalibrationCatchesUnittest(t *testing.T) {
 		})
 	}
 	// A folder that chooses its own tests is not accused, and says that it is not calibrated.
-	own := with(unittestProject, map[string]string{"pkg/tests/__init__.py": "import unittest\n\n\ndef load_tests(loader, tests, pattern):\n    from pkg.tests import test_other\n    return loader.loadTestsFromModule(test_other)\n"})
+	own := with(unittestProject,
+		map[string]string{"pkg/tests/__init__.py": "import unittest\n\n\ndef load_tests(loader, tests, pattern):\n    from " +
+			"pkg.tests import test_other\n    return loader.loadTestsFromModule(test_other)\n"})
 	if rep := sealed(t, tree(t, own), "tests:python", env); rep.Status != Pass || rep.Proof.Calibration != Uncalibrated {
 		t.Errorf("%+v %+v", rep.Proof, rep.Findings)
 	}

@@ -88,12 +88,14 @@ func (c conditional) Check(ctx context.Context, s Subject) (Report, error) {
 		env[k] = v
 	}
 	for _, w := range c.when {
-		ok, err := w.Condition.Holds(Facts{Env: env, Gate: info.Name, Changed: s.Changed, All: s.Changed == nil, Batch: s.Batch.Number})
+		ok, err := w.Condition.Holds(
+			Facts{Env: env, Gate: info.Name, Changed: s.Changed, All: s.Changed == nil, Batch: s.Batch.Number})
 		if err != nil {
 			return Report{}, fmt.Errorf("decide whether it looks: %w", err)
 		}
 		if !ok {
-			return Report{Gate: info.Name, Status: Skipped, Note: "only when " + w.Condition.String(), Command: info.Command}, nil
+			return Report{Gate: info.Name, Status: Skipped, Note: "only when " + w.Condition.String(), Command: info.Command},
+				nil
 		}
 	}
 	rep, err := c.Gate.Check(ctx, s)
@@ -119,7 +121,8 @@ func (c conditional) Check(ctx context.Context, s Subject) (Report, error) {
 		}
 	}
 	if changed > 0 {
-		rep.AddNote(fmt.Sprintf("the configuration decides the severity of what was found: %d of %d", changed, len(rep.Findings)))
+		rep.AddNote(fmt.Sprintf("the configuration decides the severity of what was found: %d of %d", changed,
+			len(rep.Findings)))
 		rep.Status = statusOf(rep.Findings)
 	}
 	return rep, nil

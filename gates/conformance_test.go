@@ -12,12 +12,15 @@ import (
 // Each gate that can be made for these trees keeps the contract, whether it passes, fails or skips.
 func TestConformance(t *testing.T) {
 	trees := map[string]map[string]string{
-		"empty":  {"README.md": "x\n"},
-		"go":     {"go.mod": "module x\n\ngo 1.21\n", "a.go": "package x\n", "a_test.go": "package x\n\nimport \"testing\"\n\nfunc TestA(t *testing.T) { t.Error(\"\\x1b[31mno\") }\n"},
-		"python": {"tests/test_a.py": "import unittest\nclass A(unittest.TestCase):\n    def test_a(self): self.fail('\\x1b[31mno')\n"},
-		"node":   {"package.json": `{"name":"x","scripts":{"test":"node --test"}}`, "a.test.mjs": "import test from 'node:test';\ntest('a', () => { throw new Error('no') });\n"},
-		"shell":  {"tests/test-a.sh": "printf '\\033[31mFAIL: a\\n\\xff\\n'; exit 1\n", "tests/test-b.sh": "echo 3 passed\n"},
-		"make":   {"Makefile": "test:\n\t@echo 2 passed, 0 failed\n"},
+		"empty": {"README.md": "x\n"},
+		"go": {"go.mod": "module x\n\ngo 1.21\n", "a.go": "package x\n",
+			"a_test.go": "package x\n\nimport \"testing\"\n\nfunc TestA(t *testing.T) { t.Error(\"\\x1b[31mno\") }\n"},
+		"python": {"tests/test_a.py": "import unittest\nclass A(unittest.TestCase):\n    def test_a(self): " +
+			"self.fail('\\x1b[31mno')\n"},
+		"node": {"package.json": `{"name":"x","scripts":{"test":"node --test"}}`,
+			"a.test.mjs": "import test from 'node:test';\ntest('a', () => { throw new Error('no') });\n"},
+		"shell": {"tests/test-a.sh": "printf '\\033[31mFAIL: a\\n\\xff\\n'; exit 1\n", "tests/test-b.sh": "echo 3 passed\n"},
+		"make":  {"Makefile": "test:\n\t@echo 2 passed, 0 failed\n"},
 	}
 	settings := gates.Settings{Detect: true}
 	settings.Commands = []gates.CommandGate{
@@ -40,7 +43,8 @@ func TestConformance(t *testing.T) {
 		}
 		_, all := make(t)
 		for i, g := range all {
-			if tool := g.Info().Name; (tool == "tests:node" && !installed("node")) || (tool == "tests:make" && !installed("make")) ||
+			if tool := g.Info().Name; (tool == "tests:node" && !installed("node")) ||
+				(tool == "tests:make" && !installed("make")) ||
 				(tool == "tests:python" && !installed("python3")) {
 				continue
 			}

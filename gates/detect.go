@@ -119,9 +119,10 @@ func Detect(dir string) []Project {
 		case LangRust, LangJava, LangDotnet, LangSwift: // their roots build the parts as well
 			return below(p, all)
 		case LangPython: // a list of packages makes no project where there is no code, such as the one that builds the docs
-			return slices.Contains([]string{"requirements.txt", "setup.cfg", "tox.ini"}, path.Base(p.Marker)) && p.Root != "." && !anyFile(dir, p, all, func(_, name string) bool {
-				return strings.HasSuffix(name, ".py") && name != "conf.py"
-			})
+			return slices.Contains([]string{"requirements.txt", "setup.cfg", "tox.ini"}, path.Base(p.Marker)) && p.Root != "." &&
+				!anyFile(dir, p, all, func(_, name string) bool {
+					return strings.HasSuffix(name, ".py") && name != "conf.py"
+				})
 		}
 		return false
 	})
@@ -140,7 +141,8 @@ func DetectIn(dir string) *Detection { return &Detection{dir, Detect(dir)} }
 
 // Ignored reports whether a folder with this name holds files that do not belong to the project.
 func Ignored(name string) bool {
-	return name == "testdata" || name == "__pycache__" || language.Vendored(name) || strings.HasPrefix(name, ".") // .git, .runplan, .tox, caches
+	// .git, .runplan, .tox, caches
+	return name == "testdata" || name == "__pycache__" || language.Vendored(name) || strings.HasPrefix(name, ".")
 }
 
 // walk calls visit for each folder down to depth, with the names of its files, sorted. Links are not followed.
@@ -259,7 +261,8 @@ func readPyproject(dir, root string) pyproject {
 
 // makeTarget reports whether a Makefile has a target of that name, and returns its recipe.
 func makeTarget(text, name string) (recipe string, ok bool) {
-	head := regexp.MustCompile(`(?m)^(?:[\w./-]+[ \t]+)*` + regexp.QuoteMeta(name) + `(?:[ \t]+[\w./-]+)*[ \t]*::?(?:[^=]|$)`)
+	head := regexp.MustCompile(`(?m)^(?:[\w./-]+[ \t]+)*` + regexp.QuoteMeta(name) +
+		`(?:[ \t]+[\w./-]+)*[ \t]*::?(?:[^=]|$)`)
 	at := head.FindStringIndex(text)
 	if at == nil {
 		return "", false

@@ -183,7 +183,8 @@ func isBinary(data []byte) bool {
 	return !wide && bytes.IndexByte(head, 0) >= 0
 }
 
-// AddedLines returns the lines of a file that were not in it before. Lines that only moved, within the file or with it, are left out.
+// AddedLines returns the lines of a file that were not in it before. Lines that only moved, within the file or with it,
+// are left out.
 func (f File) AddedLines() []Line {
 	have := map[string]int{}
 	for l := range strings.Lines(f.Before + f.moved) {
@@ -232,7 +233,8 @@ func (s Subject) Contains(line string) bool {
 
 // NamesForDeletion reports whether the batch asks for the file to go.
 func (s Subject) NamesForDeletion(path string) bool {
-	return slices.ContainsFunc(s.Batch.Files.Delete, func(entry string) bool { return matches(entry, path) }) || s.spellsOut(path)
+	return slices.ContainsFunc(s.Batch.Files.Delete, func(entry string) bool { return matches(entry, path) }) ||
+		s.spellsOut(path)
 }
 
 func (s Subject) spellsOut(path string) bool {

@@ -79,7 +79,8 @@ func (w *work) mixed(r testRun, res testout.Result, out ran, again testout.Resul
 		failed[testKey(f)] = true
 	}
 	flaky := func(f testout.Failure, how string) {
-		at := Finding{Rule: RuleFlaky, Severity: Warning, Path: w.rel(r.dir, f.Path), Line: f.Line, Test: cmp.Or(f.ID, f.Name)}
+		at := Finding{Rule: RuleFlaky, Severity: Warning, Path: w.rel(r.dir, f.Path), Line: f.Line,
+			Test: cmp.Or(f.ID, f.Name)}
 		if at.Path == "" {
 			at.Line = 0
 			if f.Name != "" {

@@ -68,7 +68,8 @@ func Format(ctx context.Context, dir string, changed, env []string, s Settings) 
 				return res, fmt.Errorf("format with %s: %w", f.tool, err)
 			}
 			if !out.ok() {
-				res.Notes = append(res.Notes, phrase.Fit(fmt.Sprintf("%s, %s: %s", f.tool, out.how(), strings.TrimSpace(out.text)), 500))
+				res.Notes = append(res.Notes,
+					phrase.Fit(fmt.Sprintf("%s, %s: %s", f.tool, out.how(), strings.TrimSpace(out.text)), 500))
 			}
 		}
 	}
@@ -93,9 +94,10 @@ func formattable(dir string, changed []string) []string {
 	var out []string
 	for _, p := range changed {
 		p = path.Clean(p)
-		if !filepath.IsLocal(filepath.FromSlash(p)) || slices.ContainsFunc(strings.Split(path.Dir(p), "/"), func(part string) bool {
-			return part != "." && Ignored(part)
-		}) {
+		if !filepath.IsLocal(filepath.FromSlash(p)) ||
+			slices.ContainsFunc(strings.Split(path.Dir(p), "/"), func(part string) bool {
+				return part != "." && Ignored(part)
+			}) {
 			continue
 		}
 		full := filepath.Join(real, filepath.FromSlash(p))
@@ -134,7 +136,8 @@ func formatters(w *work, files []string) []formatter {
 		case ext == ".sh" || ext == ".bash":
 			shFiles = append(shFiles, "./"+f)
 		}
-		if root := nearest(f, func(at string) bool { return prettierConfig(dir, at) }); root != "" && path.Ext(f) != ".go" && path.Ext(f) != ".py" {
+		if root := nearest(f, func(at string) bool { return prettierConfig(dir, at) }); root != "" && path.Ext(f) != ".go" &&
+			path.Ext(f) != ".py" {
 			web[root] = append(web[root], seenFrom(root, f))
 		}
 	}
@@ -145,9 +148,11 @@ func formatters(w *work, files []string) []formatter {
 	for _, root := range slices.Sorted(maps.Keys(python)) {
 		tool := w.pythonTool(root, "ruff")
 		if readPyproject(dir, root).Tool.Black != nil {
-			out = append(out, formatter{tool: path.Join(root, "pyproject.toml") + " configures black, which is not run; only imports are sorted"})
+			out = append(out, formatter{tool: path.Join(root, "pyproject.toml") +
+				" configures black, which is not run; only imports are sorted"})
 		} else {
-			out = append(out, formatter{tool: "ruff format", args: []string{tool, "format", "--no-cache"}, dir: root, files: python[root]})
+			out = append(out, formatter{tool: "ruff format", args: []string{tool, "format", "--no-cache"}, dir: root,
+				files: python[root]})
 		}
 		out = append(out, formatter{
 			tool: "ruff check --select I", dir: root, files: python[root],
@@ -161,7 +166,8 @@ func formatters(w *work, files []string) []formatter {
 			continue
 		}
 		out = append(out, formatter{
-			tool: "prettier", args: []string{tool, "--write", "--ignore-unknown", "--log-level", "warn"}, dir: root, files: web[root],
+			tool: "prettier", args: []string{tool, "--write", "--ignore-unknown", "--log-level", "warn"}, dir: root,
+			files: web[root],
 		})
 	}
 	if len(shFiles) > 0 && shfmtConfig.MatchString(readText(dir, ".", ".editorconfig")) {

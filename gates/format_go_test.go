@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// What this program takes to be formatted gofmt takes to be formatted too, over a part of the sources of Go, as they are
-// and spoilt.
+// What this program takes to be formatted gofmt takes to be formatted too, over a part of the sources of Go, as they
+// are and spoilt.
 func TestGofmtAgreesWithWhatIsFormattedHere(t *testing.T) {
 	if !sameGofmt(os.Environ()) {
 		t.Skip("the gofmt in PATH is not that of the release of Go that built this test, so nothing is decided without it")
@@ -23,23 +23,26 @@ func TestGofmtAgreesWithWhatIsFormattedHere(t *testing.T) {
 	dir := t.TempDir()
 	var files []string
 	for _, part := range []string{"src/go", "src/cmd/gofmt", "src/net/http", "src/encoding"} {
-		err := filepath.WalkDir(filepath.Join(strings.TrimSpace(string(out)), filepath.FromSlash(part)), func(path string, d fs.DirEntry, err error) error {
-			if err != nil || !d.Type().IsRegular() || !strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, ".input") && !strings.HasSuffix(path, ".golden") {
-				return err
-			}
-			text, err := os.ReadFile(path)
-			if err != nil {
-				return err
-			}
-			for i, text := range []string{string(text), strings.Replace(string(text), "\t", "    ", 3), strings.Replace(string(text), "\n\n", "\n\n\n", 2)} {
-				name := strings.ReplaceAll(path, string(filepath.Separator), "-") + string(rune('0'+i)) + ".go"
-				files = append(files, name)
-				if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+		err := filepath.WalkDir(filepath.Join(strings.TrimSpace(string(out)), filepath.FromSlash(part)),
+			func(path string, d fs.DirEntry, err error) error {
+				if err != nil || !d.Type().IsRegular() || !strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, ".input") &&
+					!strings.HasSuffix(path, ".golden") {
 					return err
 				}
-			}
-			return nil
-		})
+				text, err := os.ReadFile(path)
+				if err != nil {
+					return err
+				}
+				for i, text := range []string{string(text), strings.Replace(string(text), "\t", "    ", 3),
+					strings.Replace(string(text), "\n\n", "\n\n\n", 2)} {
+					name := strings.ReplaceAll(path, string(filepath.Separator), "-") + string(rune('0'+i)) + ".go"
+					files = append(files, name)
+					if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -91,7 +94,8 @@ func TestNestedCodeIsLeftToGofmt(t *testing.T) {
 			t.Errorf("%s: formatted", name)
 		}
 	}
-	if !goFormatted([]byte("package a\n\nvar x = 1\n")) || goFormatted([]byte("package a\nvar  x = 1\n")) || goFormatted([]byte("var x = 1\n")) {
+	if !goFormatted([]byte("package a\n\nvar x = 1\n")) || goFormatted([]byte("package a\nvar  x = 1\n")) ||
+		goFormatted([]byte("var x = 1\n")) {
 		t.Error("simple files are judged wrongly")
 	}
 }

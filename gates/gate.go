@@ -93,7 +93,8 @@ type Subject struct {
 	BaseTests func(ctx context.Context, gate string) ([]testout.Case, error)
 	// BaseSuites returns the names of the test gates of Base, nil if they are unknown.
 	BaseSuites func(ctx context.Context) ([]string, error)
-	// Held runs the suite of a gate on the candidate's code with the tests of Base; the field is nil if that is not possible.
+	// Held runs the suite of a gate on the candidate's code with the tests of Base; the field is nil if that is not
+	// possible.
 	Held func(ctx context.Context, gate string) (HeldRun, error)
 	// ChangedTests decides about tests that pass only in the candidate's version.
 	ChangedTests ChangedTests
@@ -146,13 +147,14 @@ type Report struct {
 // Proof describes how far the result of a test suite can be trusted.
 type Proof struct {
 	Calibration Calibration `json:"calibration"`
-	Why         string      `json:"why,omitempty"`      // why it is uncalibrated
-	Named       bool        `json:"named,omitempty"`    // the tests that ran were compared by name with those of the base
-	Missing     []string    `json:"missing,omitempty"`  // tests that ran on the base and do not run now; at most 50
-	New         []string    `json:"new,omitempty"`      // with Named: tests that pass and did not run on the base, renamed ones too; at most 100
-	MoreNew     int         `json:"more_new,omitempty"` // the number of omitted ones
-	Held        *Held       `json:"held,omitempty"`     // nil where no test of the base changed
-	Asks        string      `json:"asks,omitempty"`     // what a person has to approve before the merge
+	Why         string      `json:"why,omitempty"`     // why it is uncalibrated
+	Named       bool        `json:"named,omitempty"`   // the tests that ran were compared by name with those of the base
+	Missing     []string    `json:"missing,omitempty"` // tests that ran on the base and do not run now; at most 50
+	// with Named: tests that pass and did not run on the base, renamed ones too; at most 100
+	New     []string `json:"new,omitempty"`
+	MoreNew int      `json:"more_new,omitempty"` // the number of omitted ones
+	Held    *Held    `json:"held,omitempty"`     // nil where no test of the base changed
+	Asks    string   `json:"asks,omitempty"`     // what a person has to approve before the merge
 }
 
 // Calibration says whether a suite failed a test that must fail and passed one that must pass.

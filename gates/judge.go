@@ -22,7 +22,9 @@ func (b *bed) judge(ctx context.Context, w *work, raw testout.Result, out ran, e
 	}
 	switch {
 	case exact && !raw.Exact && out.ok():
-		w.lies("the test runner ended with exit status 0 and without a report of its tests: something ended the process, or took the runner's place")
+		w.lies(
+			"the test runner ended with exit status 0 and without a report of its tests: something ended the process, or took " +
+				"the runner's place")
 		return res, out
 	case red > 0 && out.ok() && !b.ignores:
 		w.lies("a planted test failed, and the test runner ended with exit status 0")
@@ -92,7 +94,8 @@ func (b *bed) ranBefore(ctx context.Context, w *work, p plant) bool {
 		return true
 	}
 	before, err := w.subject.BaseTests(ctx, w.rep.Gate)
-	return err != nil || slices.ContainsFunc(before, func(c testout.Case) bool { return c.Status != testout.Skipped && p.like(c) })
+	return err != nil || slices.ContainsFunc(before,
+		func(c testout.Case) bool { return c.Status != testout.Skipped && p.like(c) })
 }
 
 // strip takes the planted tests out of a result, and returns how each of them ended.
@@ -168,7 +171,8 @@ func (b *bed) clean(text string) string {
 
 // totals describes the test counts in words.
 func totals(r testout.Result) string {
-	return phrase.Count(r.Passed, "test") + " passed, " + phrase.Count(r.Failed, "test") + " failed, " + phrase.Count(r.Skipped, "test") + " skipped\n"
+	return phrase.Count(r.Passed, "test") + " passed, " + phrase.Count(r.Failed, "test") + " failed, " +
+		phrase.Count(r.Skipped, "test") + " skipped\n"
 }
 
 // worse returns what counts of two results of one planted test: one that ran before one that was skipped, then the one

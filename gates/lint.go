@@ -33,7 +33,8 @@ func linters(dir string, projects []Project) []builtin {
 	owners := lintRoots(dir, projects)
 	add := func(p Project, name, command string, tools []Tool, unset string, do func(context.Context, *work) error) {
 		info := Info{
-			Name: gateName(lintName, Project{Language: Language(name), Root: p.Root}), Kind: Static, Cost: Cheap, Blocking: true, Pure: true,
+			Name: gateName(lintName, Project{Language: Language(name), Root: p.Root}), Kind: Static, Cost: Cheap, Blocking: true,
+			Pure:    true,
 			Command: command, Tools: tools, Unset: unset,
 		}
 		out = append(out, builtin{info: info, project: p, do: func(ctx context.Context, w *work) error {
@@ -71,7 +72,8 @@ func linters(dir string, projects []Project) []builtin {
 			if tool.Name != tool.Program && tool.Program != "" {
 				words[0] = tool.Program
 			}
-			add(p, l.name, commandLine(p.Root, words), []Tool{tool}, "", func(ctx context.Context, w *work) error { return check(ctx, w, p) })
+			add(p, l.name, commandLine(p.Root, words), []Tool{tool}, "",
+				func(ctx context.Context, w *work) error { return check(ctx, w, p) })
 		}
 		if p.Language == LangNode {
 			// A lint script stands for a linter that is not set up otherwise.
@@ -81,7 +83,8 @@ func linters(dir string, projects []Project) []builtin {
 		}
 	}
 	if files := shellFiles(dir); len(files) > 0 {
-		add(Project{LangShell, ".", files[0]}, "shell", "shellcheck", []Tool{onPathTool("shellcheck", "", "https://www.shellcheck.net, or apt install shellcheck")}, "", shellLint)
+		add(Project{LangShell, ".", files[0]}, "shell", "shellcheck",
+			[]Tool{onPathTool("shellcheck", "", "https://www.shellcheck.net, or apt install shellcheck")}, "", shellLint)
 	}
 	return out
 }
@@ -112,7 +115,8 @@ func pythonLinter(dir string, p Project) (command string, tools []Tool, unset st
 		return commandLine(p.Root, []string{"flake8", "."}), []Tool{two}, ""
 	}
 	one.Or = &two
-	return "ruff or flake8", []Tool{one}, "neither ruff nor flake8 is configured; where one is installed it looks for errors alone"
+	return "ruff or flake8", []Tool{one},
+		"neither ruff nor flake8 is configured; where one is installed it looks for errors alone"
 }
 
 // settleLint drops findings that belong to nested projects, and turns findings in unchanged files into warnings. Code
@@ -169,17 +173,21 @@ func goLint(ctx context.Context, w *work, p Project, all []Project) error {
 		if m == nil || vet.ok() {
 			continue
 		}
-		f := Finding{Rule: ruleVet, Severity: Error, Path: w.rel(p.Root, m[2]), Line: atoi(m[3]), Col: atoi(m[4]), Message: m[5]}
+		f := Finding{Rule: ruleVet, Severity: Error, Path: w.rel(p.Root, m[2]), Line: atoi(m[3]), Col: atoi(m[4]),
+			Message: m[5]}
 		if m[1] != "" || !strings.HasSuffix(m[2], ".go") {
 			f.Rule = RuleBuild
 		}
 		w.find(f)
 	}
 	if !vet.ok() && len(w.rep.Findings) == 0 {
-		w.find(Finding{Rule: RuleBuild, Severity: Error, Path: p.Marker, Message: vet.how() + ": " + phrase.Fit(strings.TrimSpace(vet.text), 600)})
+		w.find(Finding{Rule: RuleBuild, Severity: Error, Path: p.Marker, Message: vet.how() + ": " +
+			phrase.Fit(strings.TrimSpace(vet.text), 600)})
 	}
-	for files := range slices.Chunk(scope(w, p, all, func(n string) bool { return strings.HasSuffix(n, ".go") }), maxArgs) {
-		out, err := w.run(ctx, program{args: append([]string{"gofmt", "-l"}, files...), dir: p.Root, stdout: true, quiet: true})
+	for files := range slices.Chunk(scope(w, p, all, func(n string) bool { return strings.HasSuffix(n, ".go") }),
+		maxArgs) {
+		out, err := w.run(ctx, program{args: append([]string{"gofmt", "-l"}, files...), dir: p.Root, stdout: true,
+			quiet: true})
 		if errors.Is(err, proc.ErrNotFound) {
 			w.note("formatting was not checked: gofmt is not installed")
 			return nil
@@ -189,7 +197,8 @@ func goLint(ctx context.Context, w *work, p Project, all []Project) error {
 		}
 		for _, name := range strings.Fields(string(out.stdout)) {
 			at := w.rel(p.Root, name)
-			w.find(Finding{Rule: ruleGofmt, Severity: Warning, Path: at, Message: "not formatted with gofmt", Fix: "gofmt -w " + quote(at)})
+			w.find(Finding{Rule: ruleGofmt, Severity: Warning, Path: at, Message: "not formatted with gofmt", Fix: "gofmt -w " +
+				quote(at)})
 		}
 	}
 	return nil
@@ -300,7 +309,8 @@ func ruffLint(ctx context.Context, w *work, p Project, tool string, configured b
 	}
 	w.said = cmp.Or(shown.String(), "no findings\n")
 	if configured && ruffEmpty(w.subject.Dir, p.Root) {
-		w.find(Finding{Rule: ruleNoRules, Severity: Warning, Path: ruffConfig(w.subject.Dir, p.Root), Message: "ruff is told to check no rules: select is empty"})
+		w.find(Finding{Rule: ruleNoRules, Severity: Warning, Path: ruffConfig(w.subject.Dir, p.Root),
+			Message: "ruff is told to check no rules: select is empty"})
 	}
 	return nil
 }
@@ -336,14 +346,17 @@ func flake8Lint(ctx context.Context, w *work, p Project, tool string, configured
 	before := len(w.rep.Findings)
 	for _, l := range strings.Split(out.text, "\n") {
 		if m := flake8Line.FindStringSubmatch(l); m != nil {
-			w.find(Finding{Rule: m[4], Severity: Error, Path: w.rel(p.Root, m[1]), Line: atoi(m[2]), Col: atoi(m[3]), Message: m[5]})
+			w.find(Finding{Rule: m[4], Severity: Error, Path: w.rel(p.Root, m[1]), Line: atoi(m[2]), Col: atoi(m[3]),
+				Message: m[5]})
 		}
 	}
 	if !out.ok() && len(w.rep.Findings) == before {
 		return fmt.Errorf("flake8 gave up, %s: %s", out.how(), lastTelling(out.text))
 	}
-	if config := flake8Config(w.subject.Dir, p.Root); config != "" && emptySelect.MatchString(readText(w.subject.Dir, ".", config)) {
-		w.find(Finding{Rule: ruleNoRules, Severity: Warning, Path: config, Message: "flake8 is told to check no rules: select is empty"})
+	if config := flake8Config(w.subject.Dir, p.Root); config != "" &&
+		emptySelect.MatchString(readText(w.subject.Dir, ".", config)) {
+		w.find(Finding{Rule: ruleNoRules, Severity: Warning, Path: config,
+			Message: "flake8 is told to check no rules: select is empty"})
 	}
 	return nil
 }

@@ -50,9 +50,10 @@ func nodeLinter(dir string, p Project) (command string, tools []Tool, unset stri
 
 // lintScripts lists the usual names of scripts that lint, the best first.
 func lintScripts(pkg nodePackage) []string {
-	return slices.DeleteFunc([]string{"lint:check", "lint:ci", "lint", "check:lint", "eslint", "biome:check"}, func(name string) bool {
-		return strings.TrimSpace(pkg.Scripts[name]) == ""
-	})
+	return slices.DeleteFunc([]string{"lint:check", "lint:ci", "lint", "check:lint", "eslint", "biome:check"},
+		func(name string) bool {
+			return strings.TrimSpace(pkg.Scripts[name]) == ""
+		})
 }
 
 // checkers are programs that check code and leave it alone, unless one of their options says otherwise.
@@ -82,7 +83,8 @@ func lintScript(text string) (program, why string) {
 		switch {
 		case !checkers.MatchString(name):
 			return "", "what " + name + " does to files is not known"
-		case name == "prettier" && !slices.Contains(words, "--check") && !slices.Contains(words, "-c") && !slices.Contains(words, "-l") && !slices.Contains(words, "--list-different"),
+		case name == "prettier" && !slices.Contains(words, "--check") && !slices.Contains(words, "-c") &&
+			!slices.Contains(words, "-l") && !slices.Contains(words, "--list-different"),
 			name == "tsc" && !slices.Contains(words, "--noEmit"), name == "next" && !slices.Contains(words, "lint"),
 			name == "biome" && slices.Contains(words, "migrate"), (name == "nx" || name == "turbo") && len(words) < 2:
 			return "", name + " would write files"
@@ -92,7 +94,8 @@ func lintScript(text string) (program, why string) {
 	return program, ""
 }
 
-// nodeLint runs the project's own eslint, as another version would not read its configuration, or the project's lint script.
+// nodeLint runs the project's own eslint, as another version would not read its configuration, or the project's lint
+// script.
 func nodeLint(ctx context.Context, w *work, p Project) error {
 	config := eslintConfig(w.subject.Dir, p.Root)
 	if config == "" {
@@ -102,7 +105,8 @@ func nodeLint(ctx context.Context, w *work, p Project) error {
 		}
 		if script := readPackage(w.subject.Dir, p.Root).Scripts["lint"]; strings.TrimSpace(script) != "" {
 			// The message says how to enable the script if it is known to change no file.
-			w.skip("%s; to have it run: [[gates.command]] name = %q, run = %q", unset, w.rep.Gate, lintCommand(w.subject.Dir, p.Root))
+			w.skip("%s; to have it run: [[gates.command]] name = %q, run = %q", unset, w.rep.Gate,
+				lintCommand(w.subject.Dir, p.Root))
 			return nil
 		}
 		w.skip("no linter is configured: %s", unset)
@@ -113,7 +117,8 @@ func nodeLint(ctx context.Context, w *work, p Project) error {
 		w.skip("eslint is configured in %s and is not installed in node_modules", config)
 		return nil
 	}
-	out, err := w.run(ctx, program{args: []string{tool, "--format", "json", "--no-error-on-unmatched-pattern", "."}, dir: p.Root, stdout: true})
+	out, err := w.run(ctx, program{args: []string{tool, "--format", "json", "--no-error-on-unmatched-pattern", "."},
+		dir: p.Root, stdout: true})
 	if err != nil {
 		return err
 	}
@@ -132,7 +137,8 @@ func nodeLint(ctx context.Context, w *work, p Project) error {
 	for _, file := range files {
 		for _, m := range file.Messages {
 			f := Finding{
-				Rule: cmp.Or(m.RuleID, map[bool]string{true: "syntax", false: "eslint"}[m.Fatal]), Severity: Warning, Path: w.rel(p.Root, file.FilePath),
+				Rule: cmp.Or(m.RuleID, map[bool]string{true: "syntax", false: "eslint"}[m.Fatal]), Severity: Warning,
+				Path: w.rel(p.Root, file.FilePath),
 				Line: m.Line, Col: m.Column, Message: m.Message,
 			}
 			if m.Severity >= 2 {
@@ -146,12 +152,14 @@ func nodeLint(ctx context.Context, w *work, p Project) error {
 	if len(w.rep.Findings) > 0 {
 		return nil
 	}
-	rules, err := w.run(ctx, program{args: []string{tool, "--print-config", files[0].FilePath}, dir: p.Root, stdout: true, quiet: true})
+	rules, err := w.run(ctx,
+		program{args: []string{tool, "--print-config", files[0].FilePath}, dir: p.Root, stdout: true, quiet: true})
 	if err != nil {
 		return err
 	}
 	if rules.ok() && noRules(rules.stdout) {
-		w.find(Finding{Rule: ruleNoRules, Severity: Warning, Path: config, Message: "eslint runs and has no rule switched on"})
+		w.find(Finding{Rule: ruleNoRules, Severity: Warning, Path: config,
+			Message: "eslint runs and has no rule switched on"})
 	}
 	return nil
 }
@@ -185,7 +193,8 @@ func scriptLint(ctx context.Context, w *work, p Project, tools []Tool) error {
 		if err := w.hindered(out, nil); err != nil {
 			return err
 		}
-		found = []Finding{{Rule: ruleExit, Severity: Error, Path: p.Marker, Message: out.how() + ": " + lastTelling(out.text)}}
+		found = []Finding{{Rule: ruleExit, Severity: Error, Path: p.Marker, Message: out.how() + ": " +
+			lastTelling(out.text)}}
 	}
 	for _, f := range found {
 		w.find(f)
@@ -214,15 +223,18 @@ func scriptFindings(w *work, p Project, text string) []Finding {
 			if m[3] == "warning" || m[3] == "⚠" {
 				sev = Warning
 			}
-			out = append(out, Finding{Rule: cmp.Or(m[5], "lint"), Severity: sev, Path: file, Line: atoi(m[1]), Col: atoi(m[2]), Message: m[4]})
+			out = append(out, Finding{Rule: cmp.Or(m[5], "lint"), Severity: sev, Path: file, Line: atoi(m[1]), Col: atoi(m[2]),
+				Message: m[4]})
 			continue
 		}
 		if m := tscPlace.FindStringSubmatch(line); m != nil {
-			out = append(out, Finding{Rule: m[5], Severity: Error, Path: w.rel(p.Root, m[1]), Line: atoi(m[2]), Col: atoi(m[3]), Message: m[6]})
+			out = append(out, Finding{Rule: m[5], Severity: Error, Path: w.rel(p.Root, m[1]), Line: atoi(m[2]), Col: atoi(m[3]),
+				Message: m[6]})
 			continue
 		}
 		for _, f := range places(w, p.Root, line) {
-			out = append(out, Finding{Rule: "lint", Severity: Error, Path: w.rel(p.Root, f.Path), Line: f.Line, Col: f.Col, Message: f.Message})
+			out = append(out, Finding{Rule: "lint", Severity: Error, Path: w.rel(p.Root, f.Path), Line: f.Line, Col: f.Col,
+				Message: f.Message})
 		}
 	}
 	return out

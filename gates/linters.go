@@ -31,8 +31,10 @@ type linter struct {
 func setUp() []linter {
 	return []linter{
 		{
-			name: "golangci-lint", lang: LangGo, config: configIn(".golangci.yml", ".golangci.yaml", ".golangci.toml", ".golangci.json"),
-			tool: pathTool("golangci-lint", "https://golangci-lint.run/docs/welcome/install"), args: golangciArgs, stdout: true,
+			name: "golangci-lint", lang: LangGo,
+			config: configIn(".golangci.yml", ".golangci.yaml", ".golangci.toml", ".golangci.json"),
+			tool:   pathTool("golangci-lint", "https://golangci-lint.run/docs/welcome/install"), args: golangciArgs,
+			stdout:  true,
 			trouble: func(r ran) bool { return r.exit > 1 }, read: readGolangci,
 		},
 		{
@@ -48,7 +50,8 @@ func setUp() []linter {
 		{
 			name: "clippy", lang: LangRust, config: func(_ string, p Project) string { return p.Marker },
 			tool: func(string, Project, string) Tool {
-				return Tool{Name: "clippy", Program: "cargo", Version: []string{"clippy", "--version"}, Install: "rustup component add clippy"}
+				return Tool{Name: "clippy", Program: "cargo", Version: []string{"clippy", "--version"},
+					Install: "rustup component add clippy"}
 			},
 			args: func(w *work, p Project, _ string) []string {
 				args := []string{"clippy", "--all-targets", "--message-format=json", "--quiet"}
@@ -57,12 +60,14 @@ func setUp() []linter {
 				}
 				return args
 			},
-			stdout: true, trouble: func(r ran) bool { return !r.ok() && !strings.Contains(string(r.stdout), `"level":"error"`) }, read: readClippy,
+			stdout: true, trouble: func(r ran) bool { return !r.ok() && !strings.Contains(string(r.stdout), `"level":"error"`) },
+			read: readClippy,
 		},
 		{
 			name: "rustfmt", lang: LangRust, config: func(_ string, p Project) string { return p.Marker },
 			tool: func(string, Project, string) Tool {
-				return Tool{Name: "rustfmt", Program: "cargo", Version: []string{"fmt", "--version"}, Install: "rustup component add rustfmt"}
+				return Tool{Name: "rustfmt", Program: "cargo", Version: []string{"fmt", "--version"},
+					Install: "rustup component add rustfmt"}
 			},
 			args: func(*work, Project, string) []string { return []string{"fmt", "--all", "--check", "--", "-l"} }, stdout: true,
 			read: readFileList("rustfmt", "not formatted with rustfmt", "cargo fmt"),
@@ -70,7 +75,8 @@ func setUp() []linter {
 		{
 			name: "rubocop", lang: LangRuby, config: configIn(".rubocop.yml", ".rubocop.yaml"),
 			tool: func(_ string, p Project, config string) Tool {
-				return Tool{Name: "rubocop", Program: "rubocop", Version: []string{"--version"}, Own: []string{"bin/rubocop"}, Root: p.Root, Config: config, Install: "gem install rubocop"}
+				return Tool{Name: "rubocop", Program: "rubocop", Version: []string{"--version"}, Own: []string{"bin/rubocop"},
+					Root: p.Root, Config: config, Install: "gem install rubocop"}
 			},
 			args: func(*work, Project, string) []string {
 				return []string{"--format", "json", "--force-exclusion", "--cache", "false"}
@@ -83,19 +89,25 @@ func setUp() []linter {
 			args: func(*work, Project, string) []string {
 				return []string{"lint", "--quiet", "--reporter", "json", "--no-cache"}
 			},
-			stdout: true, trouble: func(r ran) bool { return !r.ok() && !strings.HasPrefix(strings.TrimSpace(string(r.stdout)), "[") }, read: readSwiftlint,
+			stdout: true, trouble: func(r ran) bool {
+				return !r.ok() &&
+					!strings.HasPrefix(strings.TrimSpace(string(r.stdout)), "[")
+			}, read: readSwiftlint,
 		},
 		{
 			name: "swift-format", lang: LangSwift, config: configIn(".swift-format"),
 			tool: func(_ string, _ Project, config string) Tool {
-				return Tool{Name: "swift-format", Program: "swift-format", Version: []string{"--version"}, Config: config, Install: "install a Swift toolchain from 6.0: https://swift.org/install"}
+				return Tool{Name: "swift-format", Program: "swift-format", Version: []string{"--version"}, Config: config,
+					Install: "install a Swift toolchain from 6.0: https://swift.org/install"}
 			},
-			args: func(*work, Project, string) []string { return []string{"lint", "--recursive", "."} }, read: readPlaces(Warning),
+			args: func(*work, Project, string) []string { return []string{"lint", "--recursive", "."} },
+			read: readPlaces(Warning),
 		},
 		{
 			name: "ktlint", lang: LangJava, config: ktlintConfig,
-			tool: pathTool("ktlint", "https://pinterest.github.io/ktlint/latest/install/cli"),
-			args: func(*work, Project, string) []string { return []string{"--reporter=json", "--log-level=error"} }, stdout: true, read: readKtlint,
+			tool:   pathTool("ktlint", "https://pinterest.github.io/ktlint/latest/install/cli"),
+			args:   func(*work, Project, string) []string { return []string{"--reporter=json", "--log-level=error"} },
+			stdout: true, read: readKtlint,
 		},
 		{
 			name: "spotless", lang: LangJava, config: gradlePlugin(`com\.diffplug\.spotless`), tool: gradleTool,
@@ -105,7 +117,8 @@ func setUp() []linter {
 		{
 			name: "checkstyle", lang: LangJava, tool: mavenTool, config: mavenPlugin("maven-checkstyle-plugin"),
 			args:    func(*work, Project, string) []string { return []string{"-B", "checkstyle:check"} },
-			trouble: func(r ran) bool { return !r.ok() && !strings.Contains(r.text, "Checkstyle violation") }, read: readCheckstyle,
+			trouble: func(r ran) bool { return !r.ok() && !strings.Contains(r.text, "Checkstyle violation") },
+			read:    readCheckstyle,
 		},
 		{
 			name: "spotless-maven", lang: LangJava, tool: mavenTool, config: mavenPlugin("spotless-maven-plugin"),
@@ -113,7 +126,8 @@ func setUp() []linter {
 			trouble: func(r ran) bool { return !r.ok() && !strings.Contains(r.text, "spotless:apply") }, read: readSpotless,
 		},
 		{
-			name: "ktlint-gradle", lang: LangJava, config: gradlePlugin(`org\.jlleitschuh\.gradle\.ktlint|org\.jmailen\.kotlinter`), tool: gradleTool,
+			name: "ktlint-gradle", lang: LangJava,
+			config: gradlePlugin(`org\.jlleitschuh\.gradle\.ktlint|org\.jmailen\.kotlinter`), tool: gradleTool,
 			args: func(w *work, p Project, config string) []string {
 				if strings.Contains(readText(w.subject.Dir, ".", config), "kotlinter") {
 					return []string{"lintKotlin", "--console=plain"}
@@ -152,7 +166,8 @@ func (l linter) check(config string) func(context.Context, *work, Project) error
 			w.skip("%s is configured in %s and is not installed: %s", l.name, config, tool.Install)
 			return nil
 		}
-		out, err := w.run(ctx, program{args: append([]string{program0}, l.args(w, p, config)...), dir: p.Root, stdout: l.stdout})
+		out, err := w.run(ctx, program{args: append([]string{program0}, l.args(w, p, config)...), dir: p.Root,
+			stdout: l.stdout})
 		if errors.Is(err, proc.ErrNotFound) {
 			w.skip("%s is configured in %s and is not installed: %s", l.name, config, tool.Install)
 			return nil
@@ -192,7 +207,8 @@ func (l linter) check(config string) func(context.Context, *work, Project) error
 }
 
 // noComponent matches the messages of cargo and rustup for a missing component of a tool chain.
-var noComponent = lazyre.New(`no such (?:sub)?command: ` + "`" + `|is not installed for the toolchain|component .* is unavailable`)
+var noComponent = lazyre.New(`no such (?:sub)?command: ` + "`" +
+	`|is not installed for the toolchain|component .* is unavailable`)
 
 // toolPath returns the copy of a tool in the tree, else its name on the PATH; "" if only a copy counts and there is
 // none.
@@ -251,7 +267,8 @@ func readGolangci(w *work, p Project, r ran) ([]Finding, error) {
 	}
 	var out []Finding
 	for _, i := range rep.Issues {
-		f := Finding{Rule: i.FromLinter, Severity: Error, Path: w.rel(p.Root, i.Pos.Filename), Line: i.Pos.Line, Col: i.Pos.Column, Message: i.Text}
+		f := Finding{Rule: i.FromLinter, Severity: Error, Path: w.rel(p.Root, i.Pos.Filename), Line: i.Pos.Line,
+			Col: i.Pos.Column, Message: i.Text}
 		switch {
 		case i.FromLinter == "typecheck":
 			f.Rule = RuleBuild
@@ -353,7 +370,8 @@ func readRubocop(w *work, p Project, r ran) ([]Finding, error) {
 	var out []Finding
 	for _, file := range rep.Files {
 		for _, o := range file.Offenses {
-			f := Finding{Rule: o.Cop, Severity: Error, Path: w.rel(p.Root, file.Path), Line: o.Location.Line, Col: o.Location.Column, Message: o.Message}
+			f := Finding{Rule: o.Cop, Severity: Error, Path: w.rel(p.Root, file.Path), Line: o.Location.Line,
+				Col: o.Location.Column, Message: o.Message}
 			switch {
 			case o.Cop == "Lint/Syntax":
 				f.Rule = RuleBuild
@@ -383,7 +401,8 @@ func readSwiftlint(w *work, p Project, r ran) ([]Finding, error) {
 		if strings.EqualFold(s.Severity, "error") {
 			sev = Error
 		}
-		out = append(out, Finding{Rule: s.Rule, Severity: sev, Path: w.rel(p.Root, s.File), Line: s.Line, Col: s.Character, Message: s.Reason})
+		out = append(out, Finding{Rule: s.Rule, Severity: sev, Path: w.rel(p.Root, s.File), Line: s.Line, Col: s.Character,
+			Message: s.Reason})
 	}
 	return out, nil
 }
@@ -402,7 +421,8 @@ func readKtlint(w *work, p Project, r ran) ([]Finding, error) {
 	var out []Finding
 	for _, file := range list {
 		for _, e := range file.Errors {
-			out = append(out, Finding{Rule: e.Rule, Severity: Error, Path: w.rel(p.Root, file.File), Line: e.Line, Col: e.Column, Message: e.Message})
+			out = append(out, Finding{Rule: e.Rule, Severity: Error, Path: w.rel(p.Root, file.File), Line: e.Line, Col: e.Column,
+				Message: e.Message})
 		}
 	}
 	return out, nil
@@ -420,7 +440,8 @@ func readPlaces(most Severity) func(*work, Project, ran) ([]Finding, error) {
 			if at == "" || !exists(w.subject.Dir, ".", at) {
 				continue
 			}
-			out = append(out, Finding{Rule: cmp.Or(m[5], m[7], "lint"), Severity: most, Path: at, Line: atoi(m[2]), Col: atoi(m[3]), Message: m[6]})
+			out = append(out, Finding{Rule: cmp.Or(m[5], m[7], "lint"), Severity: most, Path: at, Line: atoi(m[2]),
+				Col: atoi(m[3]), Message: m[6]})
 		}
 		return out, nil
 	}
@@ -436,11 +457,13 @@ func readSpotless(w *work, p Project, r ran) ([]Finding, error) {
 	}
 	for _, m := range spotlessFile.FindAllStringSubmatch(r.text, -1) {
 		if at := w.rel(p.Root, m[1]); at != "" && exists(w.subject.Dir, ".", at) {
-			out = append(out, Finding{Rule: "spotless", Severity: Warning, Path: at, Message: "not formatted as spotless wants it", Fix: fix})
+			out = append(out, Finding{Rule: "spotless", Severity: Warning, Path: at,
+				Message: "not formatted as spotless wants it", Fix: fix})
 		}
 	}
 	if !r.ok() && len(out) == 0 {
-		out = append(out, Finding{Rule: "spotless", Severity: Warning, Message: "some files are not formatted as spotless wants them", Fix: fix})
+		out = append(out, Finding{Rule: "spotless", Severity: Warning,
+			Message: "some files are not formatted as spotless wants them", Fix: fix})
 	}
 	return out, nil
 }
@@ -451,7 +474,8 @@ var dotnetPlace = lazyre.New(`(?m)^\s*(.+?\.\w+)\((\d+),(\d+)\): (error|warning)
 func readDotnet(w *work, p Project, r ran) ([]Finding, error) {
 	var out []Finding
 	for _, m := range dotnetPlace.FindAllStringSubmatch(r.text, -1) {
-		f := Finding{Rule: m[5], Severity: Warning, Path: w.rel(p.Root, m[1]), Line: atoi(m[2]), Col: atoi(m[3]), Message: m[6], Fix: "dotnet format"}
+		f := Finding{Rule: m[5], Severity: Warning, Path: w.rel(p.Root, m[1]), Line: atoi(m[2]), Col: atoi(m[3]),
+			Message: m[6], Fix: "dotnet format"}
 		if !slices.Contains(out, f) {
 			out = append(out, f)
 		}
@@ -461,7 +485,8 @@ func readDotnet(w *work, p Project, r ran) ([]Finding, error) {
 
 // ktlintConfig names the file in which a project configures ktlint's own program, and not the plugin of a build.
 func ktlintConfig(dir string, p Project) string {
-	if at, ok := upwards(dir, p.Root, ".editorconfig"); ok && strings.Contains(readText(dir, ".", at), "ktlint_") && gradleText(dir, p, `ktlint|kotlinter|spotless`) == "" {
+	if at, ok := upwards(dir, p.Root, ".editorconfig"); ok && strings.Contains(readText(dir, ".", at), "ktlint_") &&
+		gradleText(dir, p, `ktlint|kotlinter|spotless`) == "" {
 		return at
 	}
 	return ""
@@ -477,7 +502,8 @@ func readCheckstyle(w *work, p Project, r ran) ([]Finding, error) {
 		if at == "" || !exists(w.subject.Dir, ".", at) {
 			continue
 		}
-		f := Finding{Rule: cmp.Or(m[7], m[9], "checkstyle"), Severity: Warning, Path: at, Line: atoi(cmp.Or(m[3], m[5])), Col: atoi(cmp.Or(m[4], m[6])), Message: m[8]}
+		f := Finding{Rule: cmp.Or(m[7], m[9], "checkstyle"), Severity: Warning, Path: at, Line: atoi(cmp.Or(m[3], m[5])),
+			Col: atoi(cmp.Or(m[4], m[6])), Message: m[8]}
 		if m[1] == "ERROR" {
 			f.Severity = Error
 		}
@@ -509,7 +535,8 @@ func gradleText(dir string, p Project, expr string) string {
 		return ""
 	}
 	re := regexp.MustCompile(expr)
-	for _, name := range []string{"build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts", "gradle/libs.versions.toml"} {
+	for _, name := range []string{"build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts",
+		"gradle/libs.versions.toml"} {
 		if re.MatchString(readText(dir, p.Root, name)) {
 			return path.Join(p.Root, name)
 		}

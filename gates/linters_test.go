@@ -43,10 +43,12 @@ func TestWhatRealLintersWrite(t *testing.T) {
 			[]string{
 				"a.sh:4:1 info SC1009 The mentioned syntax error was in this if expression.",
 				"a.sh:4:4 error SC1073 Couldn't parse this test expression. Fix to allow more checks.",
-				"a.sh:4:13 error SC1072 Expected test to end here (don't wrap commands in []/[[]]). Fix any mentioned problems and try again.",
+				"a.sh:4:13 error SC1072 Expected test to end here (don't wrap commands in []/[[]]). Fix any mentioned problems " +
+					"and try again.",
 				"b.sh:2:1 warning SC2164 Use 'cd ... || exit' or 'cd ... || return' in case cd fails.",
 				"b.sh:3:1 warning SC3043 In POSIX sh, 'local' is undefined.",
-				"b.sh:4:9 warning SC2010 Don't use ls | grep. Use a glob or a for loop with a condition to allow non-alphanumeric filenames.",
+				"b.sh:4:9 warning SC2010 Don't use ls | grep. Use a glob or a for loop with a condition to allow " +
+					"non-alphanumeric filenames.",
 				"b.sh:4:12 info SC2035 Use ./*glob* or -- *glob* so names with dashes won't become options.",
 				"b.sh:5:10 error SC2045 Iterating over ls output is fragile. Use globs.",
 				"b.sh:5:25 info SC2086 Double quote to prevent globbing and word splitting.",

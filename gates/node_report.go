@@ -38,7 +38,8 @@ func nodeReported(w *work, p Project, call nodeCall, args []string) (testRun, er
 	switch {
 	case call.tool == "":
 		return out, nil
-	case call.tool == "node" && (strings.Contains(call.script, "--test-reporter") || strings.Contains(call.script, "NODE_OPTIONS")):
+	case call.tool == "node" &&
+		(strings.Contains(call.script, "--test-reporter") || strings.Contains(call.script, "NODE_OPTIONS")):
 		out.why = "the test script sets reporters, or options of node, of its own"
 		return out, nil
 	}
@@ -54,13 +55,15 @@ func nodeReported(w *work, p Project, call nodeCall, args []string) (testRun, er
 	read := func(in io.Reader) (testout.Result, error) { return testout.Lines(in, dir) }
 	switch call.tool {
 	case "node":
-		options := []string{"--test-reporter=spec", "--test-reporter-destination=stdout", "--test-reporter=" + report.script, "--test-reporter-destination=" + report.name}
+		options := []string{"--test-reporter=spec", "--test-reporter-destination=stdout", "--test-reporter=" + report.script,
+			"--test-reporter-destination=" + report.name}
 		if manager == "" {
 			out.args = append(append([]string{}, args...), options...)
 			break
 		}
 		set := strings.Join(options, " ")
-		if own := proc.Getenv(toolEnv(w.subject.Env, nil), "NODE_OPTIONS"); own != "" { // npm's own setting replaces that of the environment
+		// npm's own setting replaces that of the environment
+		if own := proc.Getenv(toolEnv(w.subject.Env, nil), "NODE_OPTIONS"); own != "" {
 			set = own + " " + set
 		}
 		if m := npmNodeOptions.FindStringSubmatch(readText(w.subject.Dir, p.Root, ".npmrc")); m != nil {
@@ -94,8 +97,10 @@ func nodeReported(w *work, p Project, call nodeCall, args []string) (testRun, er
 		return testout.Text(r.text)
 	}
 	config := ""
-	for _, name := range []string{"package.json", "jest.config.js", "jest.config.ts", "jest.config.mjs", "jest.config.cjs", "vitest.config.ts", "vitest.config.js", "vite.config.ts", "vite.config.js",
-		".mocharc.json", ".mocharc.js", ".mocharc.cjs", ".mocharc.yml", ".mocharc.yaml", ".nycrc", ".nycrc.json", ".c8rc.json"} {
+	for _, name := range []string{"package.json", "jest.config.js", "jest.config.ts", "jest.config.mjs", "jest.config.cjs",
+		"vitest.config.ts", "vitest.config.js", "vite.config.ts", "vite.config.js",
+		".mocharc.json", ".mocharc.js", ".mocharc.cjs", ".mocharc.yml", ".mocharc.yaml", ".nycrc", ".nycrc.json",
+		".c8rc.json"} {
 		config += readText(w.subject.Dir, p.Root, name) + "\n"
 	}
 	out.plant = plantNode(p, call.tool, nodeTestFiles(w.subject.Dir, p), config, call.script, call.alone)

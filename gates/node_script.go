@@ -31,7 +31,8 @@ func (p nodePackage) nodeScript(name string, depth int) nodeCall {
 	for len(words) > 0 {
 		word := strings.TrimSuffix(path.Base(strings.Trim(words[0], `"'`)), ".js")
 		switch {
-		case strings.Contains(words[0], "=") && !strings.HasPrefix(words[0], "-"), word == "cross-env", word == "npx", word == "c8", word == "nyc", word == "env":
+		case strings.Contains(words[0], "=") &&
+			!strings.HasPrefix(words[0], "-"), word == "cross-env", word == "npx", word == "c8", word == "nyc", word == "env":
 			alone = alone && word != "c8" && word != "nyc"
 			words = words[1:]
 			for len(words) > 0 && strings.HasPrefix(words[0], "-") {

@@ -165,7 +165,8 @@ func run(ctx context.Context, gates []Gate, s Subject, observe func(Report), onw
 // With suite, the first test suite that shares neither locks nor output with other tools runs in parallel with the
 // gates before it. If a linter fails, the suite is stopped and reported as skipped. stop ends every gate that nothing
 // waited for.
-func begin(ctx context.Context, order []Gate, s Subject, suite bool) (early map[int]func() (Report, error), stop func()) {
+func begin(ctx context.Context, order []Gate, s Subject, suite bool) (early map[int]func() (Report, error),
+	stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var all sync.WaitGroup
 	early = map[int]func() (Report, error){}
@@ -192,9 +193,11 @@ func begin(ctx context.Context, order []Gate, s Subject, suite bool) (early map[
 // did, and not by a test or a build.
 func (v Verdict) comparable() bool {
 	for _, r := range v.Reports {
-		if r.decided() && !covers("plan", r.Gate) && (!IsSuite(r.Gate) || slices.ContainsFunc(r.Findings, func(f Finding) bool {
-			return f.Severity == Error && (f.Rule == ruleTest || f.Rule == RuleBuild || f.Rule == ruleExit || f.Rule == RuleNoReason)
-		})) {
+		if r.decided() && !covers("plan", r.Gate) &&
+			(!IsSuite(r.Gate) || slices.ContainsFunc(r.Findings, func(f Finding) bool {
+				return f.Severity == Error &&
+					(f.Rule == ruleTest || f.Rule == RuleBuild || f.Rule == ruleExit || f.Rule == RuleNoReason)
+			})) {
 			return false
 		}
 	}
@@ -203,7 +206,8 @@ func (v Verdict) comparable() bool {
 
 // decided reports whether a report fails because of more than advice.
 func (r Report) decided() bool {
-	return r.Status == Fail && slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Severity == Error && !f.Advice })
+	return r.Status == Fail &&
+		slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Severity == Error && !f.Advice })
 }
 
 // check asks one gate and makes its answer fit the contract, also for gates of third parties.
@@ -243,7 +247,8 @@ func settle(rep Report, blocking bool) Report {
 		rep.Status = Fail
 	}
 	if rep.Status == Fail && !errs {
-		rep.Findings = append(rep.Findings, Finding{Rule: RuleNoReason, Severity: Error, Message: cmp.Or(rep.Note, "failed without a finding")})
+		rep.Findings = append(rep.Findings,
+			Finding{Rule: RuleNoReason, Severity: Error, Message: cmp.Or(rep.Note, "failed without a finding")})
 	}
 	if rep.Status == Fail && !blocking {
 		rep.Status = Warn
@@ -265,10 +270,12 @@ func Join(rep Report, others []Report) Report {
 	n := len(rep.Findings)
 	rep.Findings = slices.DeleteFunc(slices.Clone(rep.Findings), func(f Finding) bool {
 		return f.Same != "" && slices.ContainsFunc(others, func(o Report) bool {
-			return slices.ContainsFunc(o.Findings, func(g Finding) bool { return g.Rule == f.Same && g.Path == f.Path && g.Line == f.Line })
+			return slices.ContainsFunc(o.Findings,
+				func(g Finding) bool { return g.Rule == f.Same && g.Path == f.Path && g.Line == f.Line })
 		})
 	})
-	if n > len(rep.Findings) && rep.Status == Warn && !slices.ContainsFunc(rep.Findings, func(f Finding) bool { return f.Severity != Note }) {
+	if n > len(rep.Findings) && rep.Status == Warn &&
+		!slices.ContainsFunc(rep.Findings, func(f Finding) bool { return f.Severity != Note }) {
 		rep.Status = Pass
 	}
 	return rep

@@ -79,7 +79,8 @@ func TestPipelineOrder(t *testing.T) {
 			gates:  []Gate{gate("a", Costly, Pass).counts(3, 0), gate("tests:x", Costly, Skipped)},
 			before: &TestCount{Passed: 7},
 			want: []string{
-				"a pass: the number of tests is not compared with before, since tests:x was skipped", "tests:x skipped: no reason given",
+				"a pass: the number of tests is not compared with before, since tests:x was skipped",
+				"tests:x skipped: no reason given",
 			},
 			status: Pass,
 		},
@@ -132,7 +133,8 @@ func TestAdvisoryProgramsRunBesideTheNextGate(t *testing.T) {
 	program := gate("patterns", Cheap, Pass).advisory()
 	program.info.Pure, program.info.Command = true, "ast-grep scan"
 	var seen []string
-	v, err := Run(ctx, []Gate{gate("first", Instant, Pass), meeting{program, a, b}, meeting{gate("tests", Costly, Pass), b, a}}, Subject{}, func(r Report) {
+	v, err := Run(ctx, []Gate{gate("first", Instant, Pass), meeting{program, a, b},
+		meeting{gate("tests", Costly, Pass), b, a}}, Subject{}, func(r Report) {
 		seen = append(seen, r.Gate)
 	})
 	if err != nil || v.Status != Pass {
@@ -151,7 +153,9 @@ func TestAdvisoryProgramsRunBesideTheNextGate(t *testing.T) {
 	program.err = errors.New("blind")
 	c := make(chan struct{})
 	close(c)
-	if _, err := Run(t.Context(), []Gate{gate("first", Instant, Pass), meeting{program, make(chan struct{}), c}, gate("tests", Costly, Pass)}, Subject{}, nil); err == nil {
+	if _, err := Run(t.Context(),
+		[]Gate{gate("first", Instant, Pass), meeting{program, make(chan struct{}), c}, gate("tests", Costly, Pass)},
+		Subject{}, nil); err == nil {
 		t.Error("a gate that could not run was passed over")
 	}
 }
@@ -162,7 +166,8 @@ func TestGateErrorIsNeitherPassNorFail(t *testing.T) {
 	bad.err = cause
 	v, err := Run(t.Context(), []Gate{gate("a", Instant, Pass), bad, gate("t", Costly, Pass)}, Subject{}, nil)
 	var ge *GateError
-	if !errors.As(err, &ge) || ge.Gate != "x" || !errors.Is(err, cause) || len(v.Reports) != 1 || v.OK() || v.Status != "" {
+	if !errors.As(err, &ge) || ge.Gate != "x" || !errors.Is(err, cause) || len(v.Reports) != 1 || v.OK() ||
+		v.Status != "" {
 		t.Errorf("%v %+v", err, v)
 	}
 	for name, g := range map[string]fixed{
@@ -183,9 +188,11 @@ func TestGateErrorIsNeitherPassNorFail(t *testing.T) {
 
 func TestReportsAreTidied(t *testing.T) {
 	g := gate("g", Cheap, Pass)
-	g.rep.Findings = []Finding{{Rule: "r", Path: "/etc/passwd", Severity: Error, Message: "\x1b[31mred\x1b[0m SECRET"}, {Rule: "s", Severity: "odd", Message: "m"}}
+	g.rep.Findings = []Finding{{Rule: "r", Path: "/etc/passwd", Severity: Error, Message: "\x1b[31mred\x1b[0m SECRET"},
+		{Rule: "s", Severity: "odd", Message: "m"}}
 	g.rep.Output = strings.Repeat("é", maxOutput)
-	v, err := Run(t.Context(), []Gate{g}, Subject{Redact: func(s string) string { return strings.ReplaceAll(s, "SECRET", "***") }}, nil)
+	v, err := Run(t.Context(), []Gate{g},
+		Subject{Redact: func(s string) string { return strings.ReplaceAll(s, "SECRET", "***") }}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,14 +207,16 @@ func TestReportsAreTidied(t *testing.T) {
 	}
 	many.rep.Findings = append(many.rep.Findings, Finding{Rule: "e", Severity: Error, Message: "m"})
 	v, _ = Run(t.Context(), []Gate{many}, Subject{}, nil)
-	if rep := v.Reports[0]; len(rep.Findings) != maxFindings || rep.Findings[0].Rule != "e" || !strings.Contains(rep.Note, "301 more") {
+	if rep := v.Reports[0]; len(rep.Findings) != maxFindings || rep.Findings[0].Rule != "e" ||
+		!strings.Contains(rep.Note, "301 more") {
 		t.Errorf("%d findings, %s", len(rep.Findings), rep.Note)
 	}
 }
 
 func TestFingerprint(t *testing.T) {
 	one := func(msg string) string {
-		return Verdict{Reports: []Report{{Gate: "t", Status: Fail, Findings: []Finding{{Rule: "test", Path: "a.go", Severity: Error, Message: msg}}}}}.Fingerprint()
+		return Verdict{Reports: []Report{{Gate: "t", Status: Fail,
+			Findings: []Finding{{Rule: "test", Path: "a.go", Severity: Error, Message: msg}}}}}.Fingerprint()
 	}
 	a := one("TestX failed after 1.23s in /tmp/x123/y at 0xc000123: want 3, got 4")
 	if b := one("TestX failed after 900ms in /var/folders/q/zz at 0xdeadbeef:  want 5, got 16"); a != b {
@@ -223,10 +232,12 @@ func TestFingerprint(t *testing.T) {
 
 func TestDigest(t *testing.T) {
 	exit := 1
-	out := strings.Repeat("compiling something\n", 400) + "thread panicked: index out of range\nat src/a.go\n" + strings.Repeat("more noise\n", 400) + "1 failed, 2 passed\n"
+	out := strings.Repeat("compiling something\n", 400) + "thread panicked: index out of range\nat src/a.go\n" +
+		strings.Repeat("more noise\n", 400) + "1 failed, 2 passed\n"
 	v := Verdict{Status: Fail, Reports: []Report{
 		{Gate: "lint:go", Status: Pass},
-		{Gate: "lint:sh", Status: Warn, Findings: []Finding{{Rule: "SC1", Path: "a.sh", Line: 2, Severity: Warning, Message: "quote it"}}},
+		{Gate: "lint:sh", Status: Warn,
+			Findings: []Finding{{Rule: "SC1", Path: "a.sh", Line: 2, Severity: Warning, Message: "quote it"}}},
 		{
 			Gate: "tests:go", Status: Fail, Command: "go test ./...", Exit: &exit, Tests: &TestCount{2, 1, 0}, Output: out,
 			Findings: []Finding{{Rule: "test", Path: "a_test.go", Line: 7, Severity: Error, Message: "TestOne: one is not 1"}},
@@ -235,8 +246,10 @@ func TestDigest(t *testing.T) {
 	}}
 	got := Digest(v, 1000)
 	for _, want := range []string{
-		"## tests:go: FAILED", "$ go test ./...  (exit 1)", "- a_test.go:7: TestOne: one is not 1 [test]", "index out of range",
-		"1 failed, 2 passed", "## lint:sh: warning", "- a.sh:2: quote it", "lint:go passed, review skipped (tests:go failed before it)",
+		"## tests:go: FAILED", "$ go test ./...  (exit 1)", "- a_test.go:7: TestOne: one is not 1 [test]",
+		"index out of range",
+		"1 failed, 2 passed", "## lint:sh: warning", "- a.sh:2: quote it",
+		"lint:go passed, review skipped (tests:go failed before it)",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is missing in\n%s", want, got)

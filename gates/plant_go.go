@@ -22,7 +22,8 @@ func (g goPackages) line(l string) {
 		return
 	}
 	var e struct{ Action, Package, Test string }
-	if json.Unmarshal([]byte(l), &e) == nil && e.Test == "" && slices.Contains([]string{"pass", "fail", "skip"}, e.Action) {
+	if json.Unmarshal([]byte(l), &e) == nil && e.Test == "" &&
+		slices.Contains([]string{"pass", "fail", "skip"}, e.Action) {
 		g[e.Package] = e.Action
 	}
 }
@@ -60,7 +61,9 @@ func plantGo(p Project, folders []string, module string, ended goPackages, only 
 				b.masks = b.masks || goTestMain.MatchString(ReadSome(filepath.Join(dir, name), maxConfig))
 			}
 			fail, pass := b.pair("TestX")
-			text := fmt.Sprintf("package %s_test\n\nimport \"testing\"\n\nfunc %s(t *testing.T) { t.Error(%q) }\n\nfunc %s(t *testing.T) {}\n", found.Name, fail, b.word, pass)
+			text := fmt.Sprintf(
+				"package %s_test\n\nimport \"testing\"\n\nfunc %s(t *testing.T) { t.Error(%q) }\n\nfunc %s(t *testing.T) {}\n",
+				found.Name, fail, b.word, pass)
 			file := filepath.Join(tmp, fmt.Sprintf("%d.go", len(b.plants)))
 			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 				return fmt.Errorf("plant tests: %w", err)

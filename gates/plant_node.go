@@ -42,7 +42,8 @@ func plantNode(p Project, tool string, files []string, config, script string, al
 			}
 			file := files[i]
 			text := readText(w.subject.Dir, path.Join(p.Root, path.Dir(file)), path.Base(file))
-			if !nodeCallIn.MatchString(text) || tool == "node" && !strings.Contains(text, "node:test") || len(text) == maxConfig {
+			if !nodeCallIn.MatchString(text) || tool == "node" && !strings.Contains(text, "node:test") ||
+				len(text) == maxConfig {
 				continue
 			}
 			fail, pass := b.pair("")
@@ -118,11 +119,14 @@ func nodePair(tool, text string, module bool, fail, pass, word string) string {
 			head += load(n, "node:assert")
 		}
 		a := word + "_"
-		checks = fmt.Sprintf("() => %sequal(1, 2), () => %sstrictEqual(1, 2), () => %sdeepEqual({ a: 1 }, { a: 2 }), () => %sdeepStrictEqual([1], [2]), "+
-			"() => %snotStrictEqual(1, 1), () => %sok(false), () => %sthrows(() => {})", a, a, a, a, a, a, a)
+		checks = fmt.Sprintf(
+			"() => %sequal(1, 2), () => %sstrictEqual(1, 2), () => %sdeepEqual({ a: 1 }, { a: 2 }), () => "+
+				"%sdeepStrictEqual([1], [2]), "+
+				"() => %snotStrictEqual(1, 1), () => %sok(false), () => %sthrows(() => {})", a, a, a, a, a, a, a)
 	} else {
-		checks = fmt.Sprintf("() => %[1]s(1).toBe(2), () => %[1]s({ a: 1 }).toEqual({ a: 2 }), () => %[1]s([1]).toStrictEqual([2]), "+
-			"() => %[1]s(false).toBeTruthy(), () => %[1]s([]).toContain(1), () => %[1]s(() => {}).toThrow()", expect)
+		checks = fmt.Sprintf(
+			"() => %[1]s(1).toBe(2), () => %[1]s({ a: 1 }).toEqual({ a: 2 }), () => %[1]s([1]).toStrictEqual([2]), "+
+				"() => %[1]s(false).toBeTruthy(), () => %[1]s([]).toContain(1), () => %[1]s(() => {}).toThrow()", expect)
 	}
 	fine := ""
 	if tool == "jest" || tool == "vitest" || tool == "bun" {
@@ -149,12 +153,14 @@ func nodeTestFiles(dir string, p Project) []string {
 	var out []string
 	filesOf(dir, p, nil, func(rel, name string) {
 		ext := path.Ext(name)
-		if !slices.Contains([]string{".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".jsx", ".tsx"}, ext) || strings.HasSuffix(name, ".d.ts") {
+		if !slices.Contains([]string{".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".jsx", ".tsx"}, ext) ||
+			strings.HasSuffix(name, ".d.ts") {
 			return
 		}
 		in := strings.Split(rel, "/")
 		if nodeName.MatchString(name) || strings.HasPrefix(name, "test-") || strings.TrimSuffix(name, ext) == "test" ||
-			slices.Contains(in, "__tests__") || slices.Contains(in, "test") || slices.Contains(in, "tests") || slices.Contains(in, "spec") {
+			slices.Contains(in, "__tests__") || slices.Contains(in, "test") || slices.Contains(in, "tests") ||
+			slices.Contains(in, "spec") {
 			out = append(out, path.Join(rel, name))
 		}
 	})

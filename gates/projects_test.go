@@ -22,9 +22,11 @@ func TestGoProject(t *testing.T) {
 		}
 	})
 	t.Run("a failing test is found with its line", func(t *testing.T) {
-		dir := tree(t, with(goProject, map[string]string{"a/a.go": "package a\n\n// One is 1.\nfunc One() int { return 2 }\n"}))
+		dir := tree(t, with(goProject,
+			map[string]string{"a/a.go": "package a\n\n// One is 1.\nfunc One() int { return 2 }\n"}))
 		rep := look(t, dir, "tests:go")
-		if rep.Status != Fail || !hasFinding(rep, "test", "a/a_test.go", 7, "TestOne: a_test.go:7: one is not 1") || *rep.Exit != 1 {
+		if rep.Status != Fail || !hasFinding(rep, "test", "a/a_test.go", 7, "TestOne: a_test.go:7: one is not 1") ||
+			*rep.Exit != 1 {
 			t.Errorf("%+v", rep)
 		}
 		if !strings.Contains(rep.Output, "one is not 1") || strings.Contains(rep.Output, `"Action"`) {
@@ -41,12 +43,14 @@ func TestGoProject(t *testing.T) {
 		}
 	})
 	t.Run("vet and gofmt", func(t *testing.T) {
-		dir := tree(t, with(goProject, map[string]string{"b/b.go": "package b\n\nimport \"fmt\"\n\nfunc B() { fmt.Printf(\"%d\",  \"x\") }\n"}))
+		dir := tree(t, with(goProject,
+			map[string]string{"b/b.go": "package b\n\nimport \"fmt\"\n\nfunc B() { fmt.Printf(\"%d\",  \"x\") }\n"}))
 		rep := look(t, dir, "lint:go")
 		if rep.Status != Fail || !hasFinding(rep, "vet", "b/b.go", 5, "%d") || !hasFinding(rep, "gofmt", "b/b.go", 0, "") {
 			t.Errorf("%+v", rep)
 		}
-		rep, err := find(t, Builtin(dir, Settings{Detect: true}), "lint:go").Check(t.Context(), Subject{Dir: dir, Changed: []string{"a/a.go"}})
+		rep, err := find(t, Builtin(dir, Settings{Detect: true}), "lint:go").Check(t.Context(),
+			Subject{Dir: dir, Changed: []string{"a/a.go"}})
 		if err != nil || rep.Status != Warn {
 			t.Errorf("what stood in other files blocks: %v %+v", err, rep)
 		}
@@ -54,7 +58,9 @@ func TestGoProject(t *testing.T) {
 	t.Run("the same code in another folder is found there with -trimpath", func(t *testing.T) {
 		t.Setenv("GOFLAGS", "-trimpath")
 		for range 2 {
-			dir := tree(t, with(goProject, map[string]string{"b/b.go": "package b\n\nimport \"fmt\"\n\n// B is twice the same.\nfunc B() { fmt.Printf(\"%d\", \"y\") }\n"}))
+			dir := tree(t, with(goProject,
+				map[string]string{"b/b.go": "package b\n\nimport \"fmt\"\n\n// B is twice the same.\nfunc B() { " +
+					"fmt.Printf(\"%d\", \"y\") }\n"}))
 			if rep := look(t, dir, "lint:go"); !hasFinding(rep, "vet", "b/b.go", 6, "%d") {
 				t.Errorf("%+v", rep.Findings)
 			}
@@ -63,7 +69,8 @@ func TestGoProject(t *testing.T) {
 	t.Run("without go nobody looked", func(t *testing.T) {
 		dir := tree(t, goProject)
 		for _, name := range []string{"tests:go", "lint:go"} {
-			_, err := find(t, Builtin(dir, Settings{Detect: true}), name).Check(t.Context(), Subject{Dir: dir, Env: []string{"PATH=/nowhere"}})
+			_, err := find(t, Builtin(dir, Settings{Detect: true}), name).Check(t.Context(),
+				Subject{Dir: dir, Env: []string{"PATH=/nowhere"}})
 			if !errors.Is(err, proc.ErrNotFound) || !strings.Contains(err.Error(), "install go") {
 				t.Errorf("%s: %v", name, err)
 			}
@@ -73,14 +80,16 @@ func TestGoProject(t *testing.T) {
 
 func TestPythonUnittest(t *testing.T) {
 	needs(t, "python3")
-	test := "import unittest\nclass A(unittest.TestCase):\n    def test_ok(self): pass\n    def test_sum(self): self.assertEqual(1 + 1, %s)\n" +
+	test := "import unittest\nclass A(unittest.TestCase):\n    def test_ok(self): pass\n    def test_sum(self): " +
+		"self.assertEqual(1 + 1, %s)\n" +
 		"    @unittest.skip('later')\n    def test_later(self): pass\n"
 	dir := tree(t, map[string]string{
 		"pyproject.toml":  "[project]\nname = 'x'\n",
 		"tests/test_a.py": strings.Replace(test, "%s", "3", 1),
 	})
 	rep := look(t, dir, "tests:python")
-	if rep.Status != Fail || *rep.Tests != (TestCount{1, 1, 1}) || !hasFinding(rep, "test", "tests/test_a.py", 4, "2 != 3") {
+	if rep.Status != Fail || *rep.Tests != (TestCount{1, 1, 1}) ||
+		!hasFinding(rep, "test", "tests/test_a.py", 4, "2 != 3") {
 		t.Errorf("%+v %+v", rep, rep.Tests)
 	}
 	write(t, dir, map[string]string{"tests/test_a.py": strings.Replace(test, "%s", "2", 1)})
@@ -117,7 +126,8 @@ exit 1
 		"pytest.ini": "[pytest]\n", "tests/test_a.py": "def test_ok(): pass\n", ".venv/bin/python!": fake,
 	})
 	rep := look(t, dir, "tests:python")
-	if rep.Status != Fail || *rep.Tests != (TestCount{1, 1, 1}) || !hasFinding(rep, "test", "tests/test_a.py", 5, "assert 1 == 2") {
+	if rep.Status != Fail || *rep.Tests != (TestCount{1, 1, 1}) ||
+		!hasFinding(rep, "test", "tests/test_a.py", 5, "assert 1 == 2") {
 		t.Errorf("%+v %+v", rep, rep.Tests)
 	}
 	write(t, dir, map[string]string{"empty": ""})
@@ -150,8 +160,10 @@ test('later', { skip: true }, () => {});
 	if rep := look(t, dir, "lint:node"); rep.Status != Skipped || rep.Note == "" {
 		t.Errorf("%+v", rep)
 	}
-	scripted := tree(t, map[string]string{"web/package.json": `{"scripts":{"lint":"biome check --write ."}}`, "web/yarn.lock": "", "web/a.js": "x\n"})
-	if rep := look(t, scripted, "lint:node:web"); rep.Status != Skipped || !strings.Contains(rep.Note, `name = "lint:node:web", run = "cd web && yarn run lint"`) {
+	scripted := tree(t, map[string]string{"web/package.json": `{"scripts":{"lint":"biome check --write ."}}`,
+		"web/yarn.lock": "", "web/a.js": "x\n"})
+	if rep := look(t, scripted, "lint:node:web"); rep.Status != Skipped ||
+		!strings.Contains(rep.Note, `name = "lint:node:web", run = "cd web && yarn run lint"`) {
 		t.Errorf("%+v", rep)
 	}
 	bare := tree(t, map[string]string{
@@ -164,7 +176,9 @@ test('later', { skip: true }, () => {});
 
 // What installs the dependencies of a package has to be able to: npm ci wants a lock file.
 func TestTheAdviceToInstallGoesByTheLockFile(t *testing.T) {
-	for lock, want := range map[string]string{"": "npm install", "package-lock.json": "npm ci", "npm-shrinkwrap.json": "npm ci", "pnpm-lock.yaml": "pnpm install", "yarn.lock": "yarn install", "bun.lock": "bun install"} {
+	for lock, want := range map[string]string{"": "npm install", "package-lock.json": "npm ci",
+		"npm-shrinkwrap.json": "npm ci", "pnpm-lock.yaml": "pnpm install", "yarn.lock": "yarn install",
+		"bun.lock": "bun install"} {
 		files := map[string]string{"package.json": `{"devDependencies":{"vitest":"1"}}`, "a.test.js": ""}
 		if lock != "" {
 			files[lock] = ""
@@ -190,15 +204,18 @@ exit 1
 		t.Errorf("%+v", rep)
 	}
 	dir := tree(t, with(files, map[string]string{"node_modules/.bin/eslint!": fake}))
-	if rep := look(t, dir, "lint:node"); rep.Status != Fail || !hasFinding(rep, "no-undef", "a.js", 3, "not defined") || len(rep.Findings) != 2 {
+	if rep := look(t, dir, "lint:node"); rep.Status != Fail || !hasFinding(rep, "no-undef", "a.js", 3, "not defined") ||
+		len(rep.Findings) != 2 {
 		t.Errorf("%+v", rep)
 	}
 	write(t, dir, map[string]string{"clean": ""})
-	if rep := look(t, dir, "lint:node"); rep.Status != Warn || !hasFinding(rep, "linter-without-rules", "eslint.config.js", 0, "") {
+	if rep := look(t, dir, "lint:node"); rep.Status != Warn ||
+		!hasFinding(rep, "linter-without-rules", "eslint.config.js", 0, "") {
 		t.Errorf("%+v", rep)
 	}
 	write(t, dir, map[string]string{"broken": ""})
-	if _, err := find(t, Builtin(dir, Settings{Detect: true}), "lint:node").Check(t.Context(), Subject{Dir: dir}); err == nil {
+	if _, err := find(t, Builtin(dir, Settings{Detect: true}), "lint:node").Check(t.Context(),
+		Subject{Dir: dir}); err == nil {
 		t.Error("a linter that crashed looked at nothing, and yet there is an answer")
 	}
 }
@@ -206,9 +223,10 @@ exit 1
 // The seed case: 224 assertions existed and the gate said that there are none.
 func TestShellSuites(t *testing.T) {
 	dir := tree(t, map[string]string{
-		"scripts/tests/run-all-tests.sh!": "#!/usr/bin/env bash\nset -e\ncd \"$(dirname \"$0\")\"\nfor t in test-*.sh; do bash \"$t\"; done\necho 'TOTAL: 5 passed, 0 failed'\n",
-		"scripts/tests/test-a.sh":         "echo 'Results: 3 passed, 0 failed'\n",
-		"scripts/tests/test-b.sh":         "echo 'Results: 2 passed, 0 failed'\n",
+		"scripts/tests/run-all-tests.sh!": "#!/usr/bin/env bash\nset -e\ncd \"$(dirname \"$0\")\"\nfor t in test-*.sh; do " +
+			"bash \"$t\"; done\necho 'TOTAL: 5 passed, 0 failed'\n",
+		"scripts/tests/test-a.sh": "echo 'Results: 3 passed, 0 failed'\n",
+		"scripts/tests/test-b.sh": "echo 'Results: 2 passed, 0 failed'\n",
 	})
 	rep := look(t, dir, "tests:shell")
 	if rep.Status != Pass || *rep.Tests != (TestCount{Passed: 5}) || rep.Command != "./scripts/tests/run-all-tests.sh" {
@@ -230,13 +248,15 @@ func TestShellSuites(t *testing.T) {
 
 func TestMake(t *testing.T) {
 	needs(t, "make")
-	dir := tree(t, map[string]string{"Makefile": "all:\n\n.PHONY: test\ntest: all\n\t@echo 'PASS: a'; echo 'FAIL: b is 2'; exit 1\n"})
+	dir := tree(t,
+		map[string]string{"Makefile": "all:\n\n.PHONY: test\ntest: all\n\t@echo 'PASS: a'; echo 'FAIL: b is 2'; exit 1\n"})
 	rep := look(t, dir, "tests:make")
 	if rep.Status != Fail || *rep.Tests != (TestCount{1, 1, 0}) || !hasFinding(rep, "test", "", 0, "b is 2") {
 		t.Errorf("%+v %+v", rep, rep.Tests)
 	}
 	for text, want := range map[string]bool{
-		"test:\n\ttrue\n": true, "test := x\n": false, "lint test: dep\n": true, "testing:\n": false, "test::\n": true, "a:\n\ttest: x\n": false,
+		"test:\n\ttrue\n": true, "test := x\n": false, "lint test: dep\n": true, "testing:\n": false, "test::\n": true,
+		"a:\n\ttest: x\n": false,
 	} {
 		if _, got := makeTarget(text, "test"); got != want {
 			t.Errorf("makeTarget(%q) = %v", text, got)
@@ -284,7 +304,8 @@ func TestDetectMonorepo(t *testing.T) {
 func TestRequiredTestsMustRun(t *testing.T) {
 	dir := tree(t, map[string]string{"tests/test-a.sh": "echo '1..0 # skip no network'\n"})
 	for require, want := range map[bool]Status{false: Warn, true: Fail} {
-		rep, err := find(t, Builtin(dir, Settings{Detect: true, RequireTests: require}), "tests:shell").Check(t.Context(), Subject{Dir: dir})
+		rep, err := find(t, Builtin(dir, Settings{Detect: true, RequireTests: require}), "tests:shell").Check(t.Context(),
+			Subject{Dir: dir})
 		if err != nil || rep.Status != want || !hasFinding(rep, "no-tests-ran", "", 0, "") {
 			t.Errorf("%v %+v", err, rep)
 		}
@@ -296,7 +317,8 @@ func TestNoSuite(t *testing.T) {
 	if rep := look(t, dir, "tests"); rep.Status != Skipped || rep.Note == "" {
 		t.Errorf("%+v", rep)
 	}
-	rep, err := find(t, Builtin(dir, Settings{Detect: true, RequireTests: true}), "tests").Check(t.Context(), Subject{Dir: dir})
+	rep, err := find(t, Builtin(dir, Settings{Detect: true, RequireTests: true}), "tests").Check(t.Context(),
+		Subject{Dir: dir})
 	if err != nil || rep.Status != Fail {
 		t.Errorf("%v %+v", err, rep)
 	}
@@ -311,11 +333,13 @@ func TestTimeLimitLeavesNothing(t *testing.T) {
 	dir := t.TempDir()
 	mark := filepath.Join(t.TempDir(), "pid")
 	gate := Builtin(dir, Settings{Commands: []CommandGate{{
-		Name: "hangs", Shell: "sleep 300 & echo $! > " + mark + "; echo begun; trap '' TERM; wait; sleep 300", Timeout: time.Second,
+		Name: "hangs", Shell: "sleep 300 & echo $! > " + mark + "; echo begun; trap '' TERM; wait; sleep 300",
+		Timeout: time.Second,
 	}}})
 	v, err := Run(t.Context(), gate[:1], Subject{Dir: dir}, nil)
 	var ge *GateError
-	if !errors.As(err, &ge) || !errors.Is(err, ErrTimeLimit) || !strings.Contains(err.Error(), "could not run: time limit 1s") {
+	if !errors.As(err, &ge) || !errors.Is(err, ErrTimeLimit) ||
+		!strings.Contains(err.Error(), "could not run: time limit 1s") {
 		t.Fatalf("%v", err)
 	}
 	if v.OK() || v.Status != "" || !strings.Contains(ge.Report.Output, "begun") || ge.Report.Status != "" {
@@ -325,7 +349,8 @@ func TestTimeLimitLeavesNothing(t *testing.T) {
 	if rerr != nil {
 		t.Fatal(rerr)
 	}
-	if data, err := os.ReadFile("/proc/" + strings.TrimSpace(string(pid)) + "/stat"); err == nil && !strings.Contains(string(data), ") Z ") {
+	if data, err := os.ReadFile("/proc/" + strings.TrimSpace(string(pid)) + "/stat"); err == nil &&
+		!strings.Contains(string(data), ") Z ") {
 		t.Errorf("process %s is left: %s", pid, data)
 	}
 }
@@ -339,7 +364,8 @@ func TestDeletedTestIsNoticed(t *testing.T) {
 		t.Fatalf("%v %+v", err, v)
 	}
 	before := v.Tests()
-	write(t, dir, map[string]string{"a/a_test.go": "package a\n\nimport \"testing\"\n\nfunc TestOne(t *testing.T) { t.Skip() }\n"})
+	write(t, dir,
+		map[string]string{"a/a_test.go": "package a\n\nimport \"testing\"\n\nfunc TestOne(t *testing.T) { t.Skip() }\n"})
 	v, err = Run(t.Context(), Builtin(dir, Settings{Detect: true}), Subject{Dir: dir, Before: before}, nil)
 	if err != nil || v.OK() || len(v.Blocking()) != 1 || v.Blocking()[0].Rule != RuleFewerTests {
 		t.Errorf("skipped: %v %+v", err, v)

@@ -125,15 +125,18 @@ func (p *prover) vanished(ctx context.Context, asked map[string]bool) error {
 		if err != nil || len(base) == 0 {
 			continue
 		}
-		p.Reports = append(p.Reports, Report{Gate: gate, Status: Pass, Note: "the suite that the base has is no longer found"})
+		p.Reports = append(p.Reports,
+			Report{Gate: gate, Status: Pass, Note: "the suite that the base has is no longer found"})
 		p.suites = append(p.suites, proven{at: len(p.Reports) - 1, base: base})
 	}
 	return nil
 }
 
-// mayHideSuite reports whether a change of that file may make a suite disappear: it holds tests, or gives a project away.
+// mayHideSuite reports whether a change of that file may make a suite disappear: it holds tests, or gives a project
+// away.
 func mayHideSuite(file string) bool {
-	return language.OfTest(file) != "" || slices.ContainsFunc(markers(), func(m marker) bool { return m.file == path.Base(file) })
+	return language.OfTest(file) != "" ||
+		slices.ContainsFunc(markers(), func(m marker) bool { return m.file == path.Base(file) })
 }
 
 // hold runs the base's tests on the candidate's code.

@@ -22,7 +22,8 @@ func (p *prover) counts() {
 		named := slices.IndexFunc(p.suites, func(one proven) bool { return one.at == i })
 		switch {
 		case named >= 0:
-			had -= len(slices.DeleteFunc(slices.Clone(p.suites[named].base), func(c testout.Case) bool { return c.Status != testout.Passed }))
+			had -= len(slices.DeleteFunc(slices.Clone(p.suites[named].base),
+				func(c testout.Case) bool { return c.Status != testout.Passed }))
 		case r.Tests != nil:
 			last = i
 			now.Passed += r.Tests.Passed
@@ -44,8 +45,9 @@ func (p *prover) counts() {
 	}
 	f := Finding{
 		Rule: RuleFewerTests, Severity: Error,
-		Message: fmt.Sprintf("%d tests pass, %d passed before (now %d failed, %d skipped)", now.Passed, had, now.Failed, now.Skipped),
-		Fix:     "bring the missing tests back, or make those that are skipped run",
+		Message: fmt.Sprintf("%d tests pass, %d passed before (now %d failed, %d skipped)", now.Passed, had, now.Failed,
+			now.Skipped),
+		Fix: "bring the missing tests back, or make those that are skipped run",
 	}
 	if rep.Status == Skipped {
 		if strings.HasPrefix(rep.Note, "turned off") {
@@ -65,7 +67,9 @@ func (p *prover) once() {
 	}
 	var missing []Finding
 	for _, one := range p.suites {
-		missing = append(missing, slices.DeleteFunc(slices.Clone(p.Reports[one.at].Findings), func(f Finding) bool { return f.Rule != RuleMissingTest })...)
+		missing = append(missing,
+			slices.DeleteFunc(slices.Clone(p.Reports[one.at].Findings),
+				func(f Finding) bool { return f.Rule != RuleMissingTest })...)
 	}
 	for i := range p.Reports {
 		rep := &p.Reports[i]
@@ -85,7 +89,8 @@ func (p *prover) once() {
 func (p *prover) advice() {
 	for i := range p.Reports {
 		rep := &p.Reports[i]
-		if rep.Status != Fail || !slices.ContainsFunc(rep.Findings, func(f Finding) bool { return f.Advice && f.Severity == Error }) {
+		if rep.Status != Fail ||
+			!slices.ContainsFunc(rep.Findings, func(f Finding) bool { return f.Advice && f.Severity == Error }) {
 			continue
 		}
 		lowered, why := 0, ""
@@ -103,7 +108,8 @@ func (p *prover) advice() {
 			lowered++
 		}
 		if lowered > 0 {
-			rep.AddNote(phrase.Count(lowered, "finding") + " about tests only warn: the tests of the base were seen to run and to hold")
+			rep.AddNote(phrase.Count(lowered, "finding") +
+				" about tests only warn: the tests of the base were seen to run and to hold")
 			rep.Status = statusOf(rep.Findings)
 		}
 		if why != "" {

@@ -37,7 +37,8 @@ func (p *prover) compare(one *proven) {
 		for _, a := range answered[:min(len(answered), 5)] {
 			told = append(told, a.Case.Name+" ("+a.How+")")
 		}
-		rep.AddNote(phrase.Count(len(answered), "test") + " of the base no longer run under their names: " + strings.Join(told, ", "))
+		rep.AddNote(phrase.Count(len(answered), "test") + " of the base no longer run under their names: " +
+			strings.Join(told, ", "))
 	}
 	p.hidden(one)
 	p.expectations(one, runs, lost)
@@ -109,7 +110,8 @@ func (p *prover) hidden(one *proven) {
 	}
 }
 
-// find adds a finding. What the user's own text asks for warns, and so does a test that a person removed without a plan.
+// find adds a finding. What the user's own text asks for warns, and so does a test that a person removed without a
+// plan.
 func (p *prover) find(rep *Report, f Finding) {
 	if f.Severity == Error && (p.s.Literal || p.s.Batch.Key == "" && f.Rule == RuleMissingTest) {
 		f.Severity = Warning
@@ -142,12 +144,14 @@ func (p *prover) missing(rep *Report, lost []names.Lost, one *proven) {
 			f.Message += fmt.Sprintf(", with %s of it", phrase.Count(l.Rows, "more case"))
 		}
 		if i == maxMissingSay {
-			f = Finding{Rule: RuleMissingTest, Severity: Error, Message: fmt.Sprintf("%d more tests ran on the base and do not run now", len(lost)-i)}
+			f = Finding{Rule: RuleMissingTest, Severity: Error,
+				Message: fmt.Sprintf("%d more tests ran on the base and do not run now", len(lost)-i)}
 		}
 		p.find(rep, f)
 	}
 	if len(one.now) == 0 {
-		p.find(rep, Finding{Rule: ruleNoRun, Severity: Error, Message: fmt.Sprintf("no test ran; %d ran on the base", len(one.base))})
+		p.find(rep, Finding{Rule: ruleNoRun, Severity: Error,
+			Message: fmt.Sprintf("no test ran; %d ran on the base", len(one.base))})
 	}
 }
 
@@ -186,7 +190,8 @@ func (p *prover) expectations(one *proven, runs names.Runs, lost []names.Lost) {
 		name := names.Trunk(h.Name)
 		n, runs := now[h.Key()]
 		was, known := base[h.Key()]
-		if !runs && (known && was.Status == testout.Failed || p.plan.Removal(name) || at(h) != "" && p.s.NamesForDeletion(at(h))) {
+		if !runs && (known && was.Status == testout.Failed || p.plan.Removal(name) || at(h) != "" &&
+			p.s.NamesForDeletion(at(h))) {
 			continue // that it may go was answered for
 		}
 		if runs && n.Status == testout.Failed || missing[h.Key()] || told[h.Group+"\x00"+name] {

@@ -29,7 +29,8 @@ func suiteOf(name string, c Calibration, cases ...testout.Case) fixed {
 // advice is a gate that fails by what it read in a test.
 func advice(path string) fixed {
 	g := gate("tamper", Instant, Fail)
-	g.rep.Findings = []Finding{{Rule: "tamper/test-removed", Path: path, Severity: Error, Message: "the test was removed", Advice: true}}
+	g.rep.Findings = []Finding{{Rule: "tamper/test-removed", Path: path, Severity: Error, Message: "the test was removed",
+		Advice: true}}
 	return g
 }
 
@@ -58,16 +59,20 @@ func TestWhatRanBeatsWhatWasRead(t *testing.T) {
 		note   string
 	}{
 		"a calibrated suite that ran all of the base's tests": {
-			suites: []Gate{suiteOf("tests:go", Calibrated, passed("TestA", "TestB")...)}, s: asked("TestA", "TestB"), status: Warn, note: "only warn",
+			suites: []Gate{suiteOf("tests:go", Calibrated, passed("TestA", "TestB")...)}, s: asked("TestA", "TestB"),
+			status: Warn, note: "only warn",
 		},
 		"an uncalibrated one": {
-			suites: []Gate{suiteOf("tests:go", Uncalibrated, passed("TestA")...)}, s: asked("TestA"), status: Fail, note: "tests:go is uncalibrated",
+			suites: []Gate{suiteOf("tests:go", Uncalibrated, passed("TestA")...)}, s: asked("TestA"), status: Fail,
+			note: "tests:go is uncalibrated",
 		},
 		"a suite of another language": {
-			suites: []Gate{suiteOf("tests:python", Calibrated, passed("test_a")...)}, s: asked("test_a"), status: Fail, note: "no suite ran them",
+			suites: []Gate{suiteOf("tests:python", Calibrated, passed("test_a")...)}, s: asked("test_a"), status: Fail,
+			note: "no suite ran them",
 		},
 		"a suite of another folder": {
-			suites: []Gate{suiteOf("tests:go:web", Calibrated, passed("TestA")...)}, s: asked("TestA"), status: Fail, note: "no suite ran them",
+			suites: []Gate{suiteOf("tests:go:web", Calibrated, passed("TestA")...)}, s: asked("TestA"), status: Fail,
+			note: "no suite ran them",
 		},
 		"no suite": {s: asked(), status: Fail, note: "no suite ran them"},
 		"nobody knows what ran on the base": {
@@ -75,7 +80,8 @@ func TestWhatRanBeatsWhatWasRead(t *testing.T) {
 		},
 		"the base's tests could not be run": {
 			suites: []Gate{suiteOf("tests:go", Calibrated, passed("TestA")...)}, status: Fail, note: "were not run by tests:go",
-			s: Subject{BaseTests: asked("TestA").BaseTests, Held: func(context.Context, string) (HeldRun, error) { return HeldRun{}, errors.New("no room") }},
+			s: Subject{BaseTests: asked("TestA").BaseTests,
+				Held: func(context.Context, string) (HeldRun, error) { return HeldRun{}, errors.New("no room") }},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -110,7 +116,8 @@ func TestMissingTestsAreNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := v.Reports[0]
-	if r.Status != Fail || !hasFinding(r, RuleMissingTest, "", 0, "TestB passed on the base and does not run now") || r.Proof.String() != "missing: TestB" || r.Findings[0].Test != "TestB" {
+	if r.Status != Fail || !hasFinding(r, RuleMissingTest, "", 0, "TestB passed on the base and does not run now") ||
+		r.Proof.String() != "missing: TestB" || r.Findings[0].Test != "TestB" {
 		t.Errorf("%+v %+v", r, r.Proof)
 	}
 	if text := Digest(v, 0); !strings.Contains(text, "TestB passed on the base") {
@@ -119,7 +126,8 @@ func TestMissingTestsAreNamed(t *testing.T) {
 	// Names are known, so that fewer tests are no finding by themselves.
 	s := asked("TestA")
 	s.Before = &TestCount{Passed: 9}
-	if v, err = Run(t.Context(), []Gate{suiteOf("tests:go", Calibrated, passed("TestA")...)}, s, nil); err != nil || v.Status != Pass {
+	if v, err = Run(t.Context(), []Gate{suiteOf("tests:go", Calibrated, passed("TestA")...)}, s, nil); err != nil ||
+		v.Status != Pass {
 		t.Errorf("%v %+v", err, v)
 	}
 }
@@ -127,7 +135,8 @@ func TestMissingTestsAreNamed(t *testing.T) {
 // New tests are those that pass and did not run on the base; beyond the bounds of a proof they are counted.
 func TestNewTestsAreNamed(t *testing.T) {
 	v, err := Run(t.Context(), []Gate{suiteOf("tests:go", Calibrated, passed("TestA", "TestNew")...)}, asked("TestA"), nil)
-	if err != nil || v.Reports[0].Proof == nil || !slices.Equal(v.Reports[0].Proof.New, []string{"TestNew"}) || v.Reports[0].Proof.MoreNew != 0 {
+	if err != nil || v.Reports[0].Proof == nil || !slices.Equal(v.Reports[0].Proof.New, []string{"TestNew"}) ||
+		v.Reports[0].Proof.MoreNew != 0 {
 		t.Errorf("%v %+v", err, v.Reports[0].Proof)
 	}
 	var many []string
@@ -174,18 +183,21 @@ func TestChangedExpectations(t *testing.T) {
 	for set, want := range map[ChangedTests]struct {
 		status Status
 		asks   string
-	}{"": {Warn, ""}, ChangedWarn: {Warn, ""}, ChangedApprove: {Warn, "changed expectation: TestA"}, ChangedFail: {Fail, ""}} {
+	}{"": {Warn, ""}, ChangedWarn: {Warn, ""}, ChangedApprove: {Warn, "changed expectation: TestA"},
+		ChangedFail: {Fail, ""}} {
 		s := asked("TestA", "TestB")
 		s.ChangedTests = set
 		s.Held = func(context.Context, string) (HeldRun, error) {
-			return HeldRun{Cases: []testout.Case{{Name: "TestA", Group: "m", Status: testout.Failed}, {Name: "TestB", Group: "m", Status: testout.Passed}}}, nil
+			return HeldRun{Cases: []testout.Case{{Name: "TestA", Group: "m", Status: testout.Failed},
+				{Name: "TestB", Group: "m", Status: testout.Passed}}}, nil
 		}
 		v, err := Run(t.Context(), []Gate{suiteOf("tests:go", Calibrated, passed("TestA", "TestB")...)}, s, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		r := v.Reports[0]
-		if r.Status != want.status || r.Proof.Asks != want.asks || r.Proof.String() != "1 of 2 tests of the base pass; changed expectation: TestA" {
+		if r.Status != want.status || r.Proof.Asks != want.asks ||
+			r.Proof.String() != "1 of 2 tests of the base pass; changed expectation: TestA" {
 			t.Errorf("%q: %s %+v", set, r.Status, r.Proof)
 		}
 	}
@@ -193,7 +205,9 @@ func TestChangedExpectations(t *testing.T) {
 
 // Warnings are told in words.
 func TestSaid(t *testing.T) {
-	r := Report{Status: Warn, Findings: []Finding{{Severity: Warning, Message: "the command passed, and no test ran"}, {Severity: Note, Message: "x"}}}
+	r := Report{Status: Warn,
+		Findings: []Finding{{Severity: Warning, Message: "the command passed, and no test ran"},
+			{Severity: Note, Message: "x"}}}
 	if got := strings.Join(r.Said(), "|"); got != "the command passed, and no test ran" {
 		t.Error(got)
 	}

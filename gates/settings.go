@@ -48,9 +48,10 @@ func (s Settings) Projects(dir string) []Project {
 // CommandGate is a program that must exit with 0. It replaces a detected gate of the same name; one named "tests" or
 // "lint" replaces all of that kind.
 type CommandGate struct {
-	Name     string
-	Command  []string // program and arguments
-	Shell    string   // shell text instead of Command, run with bash -eu -o pipefail, or with sh -eu where there is no bash
+	Name    string
+	Command []string // program and arguments
+	// shell text instead of Command, run with bash -eu -o pipefail, or with sh -eu where there is no bash
+	Shell    string
 	Dir      string   // where it runs, relative to the tree
 	Paths    []string // globs; skipped when nothing that changed matches, see [github.com/bmatcuk/doublestar]
 	Blocking *bool    // false only warns

@@ -47,7 +47,8 @@ func (s Single) plan(ctx context.Context, w *work) (prepared func() (testRun, er
 }
 
 func (s Single) wholeOnly() error {
-	return fmt.Errorf("one test of %s cannot be run by itself with its runner; name the file alone, or give a command", s.Path)
+	return fmt.Errorf("one test of %s cannot be run by itself with its runner; name the file alone, or give a command",
+		s.Path)
 }
 
 // below returns the file as seen from root.
@@ -94,13 +95,16 @@ func (s Single) goRun(w *work) (testRun, error) {
 	events := testout.NewGo(module)
 	return testRun{
 		program: program{
-			args: []string{"go", "test", "-json", "-count=1", "-run", pattern, "./" + path.Dir(s.below(root))}, dir: root, line: events.Line,
+			args: []string{"go", "test", "-json", "-count=1", "-run", pattern, "./" + path.Dir(s.below(root))}, dir: root,
+			line: events.Line,
 		},
 		read: func(ran) testout.Result { return events.Result() },
 		show: events.Output,
 		cause: func(ran) error { // go ends the whole test binary, and so says nothing of what is tested
 			if m := goTimedOut.FindStringSubmatch(events.Output()); m != nil {
-				return fmt.Errorf("go test ended %s after its own limit of %s (-timeout): what it would have said is not known; give what may hang a limit of its own in the test", s.Path, m[1])
+				return fmt.Errorf(
+					"go test ended %s after its own limit of %s (-timeout): what it would have said is not known; give what may "+
+						"hang a limit of its own in the test", s.Path, m[1])
 			}
 			return nil
 		},
@@ -121,7 +125,8 @@ func goTests(text string) []string {
 		if !ok || f.Recv != nil || f.Name.Name == "TestMain" {
 			continue
 		}
-		if name := f.Name.Name; strings.HasPrefix(name, "Test") || strings.HasPrefix(name, "Fuzz") || strings.HasPrefix(name, "Example") {
+		if name := f.Name.Name; strings.HasPrefix(name, "Test") || strings.HasPrefix(name, "Fuzz") ||
+			strings.HasPrefix(name, "Example") {
 			out = append(out, regexp.QuoteMeta(name))
 		}
 	}
@@ -142,8 +147,10 @@ func (s Single) pythonRun(ctx context.Context, w *work, root string) (func() (te
 		return func() (testRun, error) { return pytest(root, python, []string{id}) }, nil // each run has a report of its own
 	}
 	text := readText(w.subject.Dir, path.Dir(s.Path), path.Base(s.Path))
-	if !strings.Contains(text, "unittest") || strings.Contains(text, "import pytest") || strings.Contains(text, "from pytest") {
-		return nil, fmt.Errorf("%s asks for pytest, which %s does not have: install it, or set up the project's .venv", s.Path, python)
+	if !strings.Contains(text, "unittest") || strings.Contains(text, "import pytest") ||
+		strings.Contains(text, "from pytest") {
+		return nil, fmt.Errorf("%s asks for pytest, which %s does not have: install it, or set up the project's .venv",
+			s.Path, python)
 	}
 	return func() (testRun, error) { return s.unittest(w, root, python), nil }, nil
 }
@@ -178,7 +185,9 @@ func (s Single) nodeRun(w *work, root string) (testRun, error) {
 		}
 		bin, ok := upwards(w.subject.Dir, root, "node_modules/.bin/"+own.tool)
 		if !ok {
-			return testRun{}, fmt.Errorf("the package of %s depends on %s, which is not installed: run %s, or let the workspace's set-up do it", s.Path, own.tool, installs(w.subject.Dir, root))
+			return testRun{}, fmt.Errorf(
+				"the package of %s depends on %s, which is not installed: run %s, or let the workspace's set-up do it", s.Path,
+				own.tool, installs(w.subject.Dir, root))
 		}
 		abs, err := filepath.Abs(filepath.Join(w.subject.Dir, filepath.FromSlash(bin)))
 		if err != nil {

@@ -82,7 +82,8 @@ func suites(dir string, projects []Project) []builtin {
 	}
 	var out []builtin
 	for _, s := range found {
-		info := Info{Name: gateName(testsName, s.project), Kind: Static, Cost: Costly, Blocking: true, Pure: true, Command: s.command, Tools: s.tools}
+		info := Info{Name: gateName(testsName, s.project), Kind: Static, Cost: Costly, Blocking: true, Pure: true,
+			Command: s.command, Tools: s.tools}
 		info.Beside = slices.Contains([]Language{LangGo, LangPython, LangNode, LangRuby}, s.project.Language)
 		out = append(out, builtin{info: info, project: s.project, do: s.check})
 	}
@@ -272,7 +273,8 @@ func conclude(w *work, sum testout.Result) {
 	case !sum.Known && w.subject.Before != nil:
 		w.find(Finding{
 			Rule: RuleUnknownCount, Severity: Warning,
-			Message: fmt.Sprintf("the number of tests cannot be read from the output; %d passed before", w.subject.Before.Passed),
+			Message: fmt.Sprintf("the number of tests cannot be read from the output; %d passed before",
+				w.subject.Before.Passed),
 		})
 	case !sum.Known:
 		w.note("the number of tests cannot be read from the output")

@@ -37,7 +37,8 @@ func javaSuite(dir string, p Project) []suite {
 		return nil
 	}
 	maven := path.Base(p.Marker) == "pom.xml"
-	java := Tool{Name: "java", Program: "java", Version: []string{"-version"}, Install: "install a JDK: https://adoptium.net"}
+	java := Tool{Name: "java", Program: "java", Version: []string{"-version"},
+		Install: "install a JDK: https://adoptium.net"}
 	tools := []Tool{java}
 	args, wrapper := []string{"gradle", "test", "--console=plain"}, "gradlew"
 	if !plain {
@@ -161,7 +162,8 @@ func plantJVM(p Project, files []string, maven bool) recipe {
 	return func(w *work, r *testRun, b *bed) error {
 		config := ""
 		filesOf(w.subject.Dir, p, nil, func(rel, name string) {
-			if name == "pom.xml" || strings.HasSuffix(name, ".gradle") || strings.HasSuffix(name, ".gradle.kts") || name == "junit-platform.properties" {
+			if name == "pom.xml" || strings.HasSuffix(name, ".gradle") || strings.HasSuffix(name, ".gradle.kts") ||
+				name == "junit-platform.properties" {
 				config += readText(w.subject.Dir, path.Join(p.Root, rel), name) + "\n"
 			}
 		})
@@ -205,7 +207,8 @@ func plantJVM(p Project, files []string, maven bool) recipe {
 			b.plants = append(b.plants, plant{
 				place: path.Join(p.Root, folder), fail: fail, pass: pass, unsure: unsure,
 				like: func(c testout.Case) bool {
-					return c.Path != "" && path.Dir(c.Path) == folder && junitName.MatchString(strings.TrimSuffix(path.Base(c.Path), ext))
+					return c.Path != "" && path.Dir(c.Path) == folder &&
+						junitName.MatchString(strings.TrimSuffix(path.Base(c.Path), ext))
 				},
 			})
 		}
@@ -228,7 +231,8 @@ func plantJVM(p Project, files []string, maven bool) recipe {
 
 // jvmPair returns the text of planted tests. The failing one passes where an assertion that must fail does not.
 func jvmPair(ext, pkg, from, class, fail, pass, word string) string {
-	asserts := map[string]string{"org.junit.jupiter.api.": from + "Assertions", "org.junit.": from + "Assert", "kotlin.test.": ""}[from]
+	asserts := map[string]string{"org.junit.jupiter.api.": from + "Assertions", "org.junit.": from + "Assert",
+		"kotlin.test.": ""}[from]
 	if ext == ".kt" {
 		call := asserts + "."
 		if asserts == "" {

@@ -22,11 +22,13 @@ func swiftSuite(dir string, p Project) []suite {
 func dotnetSuite(dir string, p Project) []suite {
 	if !anyFile(dir, p, nil, func(rel, name string) bool {
 		ext := path.Ext(name)
-		if ext != ".csproj" && ext != ".fsproj" && ext != ".vbproj" && name != "Directory.Packages.props" && name != "Directory.Build.props" {
+		if ext != ".csproj" && ext != ".fsproj" && ext != ".vbproj" && name != "Directory.Packages.props" &&
+			name != "Directory.Build.props" {
 			return false
 		}
 		text := readText(dir, path.Join(p.Root, rel), name)
-		return strings.Contains(text, "Microsoft.NET.Test.Sdk") || strings.Contains(text, "<IsTestProject>true") || strings.Contains(text, "xunit") ||
+		return strings.Contains(text, "Microsoft.NET.Test.Sdk") || strings.Contains(text, "<IsTestProject>true") ||
+			strings.Contains(text, "xunit") ||
 			strings.Contains(text, "MSTest") || strings.Contains(text, "TUnit") || strings.Contains(text, "NUnit")
 	}) {
 		return nil

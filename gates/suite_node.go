@@ -37,7 +37,8 @@ func nodeSuite(dir string, p Project) []suite {
 		case "vitest", "jest":
 			bin, ok := upwards(w.subject.Dir, p.Root, "node_modules/.bin/"+run[0])
 			if !ok {
-				return nil, fmt.Errorf("%s depends on %s, which is not installed: run %s, or let the workspace's set-up do it", p.Marker, run[0], installs(dir, p.Root))
+				return nil, fmt.Errorf("%s depends on %s, which is not installed: run %s, or let the workspace's set-up do it",
+					p.Marker, run[0], installs(dir, p.Root))
 			}
 			abs, err := filepath.Abs(filepath.Join(w.subject.Dir, filepath.FromSlash(bin)))
 			if err != nil {
@@ -52,7 +53,8 @@ func nodeSuite(dir string, p Project) []suite {
 		r.cause = func(r ran) error {
 			_, have := upwards(w.subject.Dir, p.Root, "node_modules")
 			if !have && len(pkg.Deps)+len(pkg.DevDeps) > 0 && notInstalled.MatchString(r.text) {
-				return errors.New("the dependencies of " + p.Marker + " are not installed: run " + installs(dir, p.Root) + ", or let the workspace's set-up do it")
+				return errors.New("the dependencies of " + p.Marker + " are not installed: run " + installs(dir, p.Root) +
+					", or let the workspace's set-up do it")
 			}
 			return nil
 		}
@@ -84,7 +86,8 @@ func nodeTools(dir string, p Project, pkg nodePackage, args []string) []Tool {
 	case runner != "":
 		return append(out, NodeTool(dir, p.Root, runner, runner, p.Marker))
 	case len(pkg.Deps)+len(pkg.DevDeps) > 0:
-		out = append(out, Tool{Name: "the packages of " + p.Marker, Own: []string{"node_modules", ".pnp.cjs"}, Root: p.Root, Install: installs(dir, p.Root)})
+		out = append(out, Tool{Name: "the packages of " + p.Marker, Own: []string{"node_modules", ".pnp.cjs"}, Root: p.Root,
+			Install: installs(dir, p.Root)})
 	}
 	return out
 }
@@ -141,8 +144,8 @@ func installs(dir, root string) string {
 	return "npm install"
 }
 
-// assertsInNode matches what a file of tests for node's own runner imports. Other files of such names are often the test
-// data of programs that read JavaScript.
+// assertsInNode matches what a file of tests for node's own runner imports. Other files of such names are often the
+// test data of programs that read JavaScript.
 var assertsInNode = lazyre.New(`["'](?:node:)?(?:test|assert)(?:/\w+)?["']`)
 
 // nodeTests reports whether `node --test` would find something.

@@ -23,7 +23,8 @@ func shellSuite(dir string, p Project) []suite {
 	plan := func(_ context.Context, w *work) ([]testRun, error) {
 		var out []testRun
 		for _, s := range scripts {
-			out = append(out, testRun{program: program{args: scriptArgs(w.subject.Dir, s)}, about: s, why: "a shell script runs its tests itself"})
+			out = append(out, testRun{program: program{args: scriptArgs(w.subject.Dir, s)}, about: s,
+				why: "a shell script runs its tests itself"})
 		}
 		return out, nil
 	}
@@ -68,7 +69,8 @@ func makeSuite(dir string, p Project, found []suite) []suite {
 		if s.project.Root != p.Root {
 			continue
 		}
-		if s.project.Language != LangShell || strings.Contains(recipe, "run-all-tests.sh") || strings.Contains(recipe, "test-") ||
+		if s.project.Language != LangShell || strings.Contains(recipe, "run-all-tests.sh") ||
+			strings.Contains(recipe, "test-") ||
 			strings.Contains(recipe, "bats") {
 			return found
 		}
@@ -89,7 +91,8 @@ func cargoSuite(dir string, p Project) suite {
 	plan := func(context.Context, *work) ([]testRun, error) {
 		return []testRun{{program: program{args: args, dir: p.Root}, plant: plantCargo(p)}}, nil
 	}
-	return suite{project: p, command: commandLine(p.Root, args), tools: []Tool{onPathTool("cargo", "", "https://rustup.rs")}, plan: plan}
+	return suite{project: p, command: commandLine(p.Root, args),
+		tools: []Tool{onPathTool("cargo", "", "https://rustup.rs")}, plan: plan}
 }
 
 // plantCargo plants an integration test in each crate that `cargo test` covers.
@@ -108,7 +111,8 @@ func plantCargo(p Project) recipe {
 		r.args = append(r.args, "--no-fail-fast") // a target that fails would keep others from running
 		b.exits = func(exit, _ int) bool { return exit == 101 }
 		for _, root := range roots {
-			if text := readText(w.subject.Dir, root, "Cargo.toml"); !cargoPackage.MatchString(text) || strings.Contains(text, "autotests") {
+			if text := readText(w.subject.Dir, root, "Cargo.toml"); !cargoPackage.MatchString(text) ||
+				strings.Contains(text, "autotests") {
 				continue
 			}
 			fail, pass := b.pair("")
@@ -123,7 +127,9 @@ func plantCargo(p Project) recipe {
 				}
 				b.undo = append(b.undo, func() { _ = os.Remove(dir) })
 			}
-			text := fmt.Sprintf("#[test]\nfn %s() {\n    assert_eq!(1, 2, %q);\n}\n\n#[test]\nfn %s() {\n    assert_eq!(1, 1);\n}\n", fail, b.word, pass)
+			text := fmt.Sprintf(
+				"#[test]\nfn %s() {\n    assert_eq!(1, 2, %q);\n}\n\n#[test]\nfn %s() {\n    assert_eq!(1, 1);\n}\n", fail, b.word,
+				pass)
 			if err := b.sow(w, path.Join(root, "tests", b.word+".rs"), text); err != nil {
 				return err
 			}

@@ -65,22 +65,27 @@ func pythonSuite(dir string, p Project, all []Project) []suite {
 		case probe.ok():
 			return pytestRun(p.Root, python, nested, samples)
 		case wants != "":
-			return nil, fmt.Errorf("%s asks for pytest, which %s does not have: install it, or set up the project's .venv", wants, python)
+			return nil, fmt.Errorf("%s asks for pytest, which %s does not have: install it, or set up the project's .venv",
+				wants, python)
 		}
 		return unittestRuns(w, p.Root, python, folders)
 	}
 	python := Tool{
-		Name: "python3", Program: "python3", Version: []string{"--version"}, Own: []string{".venv/bin/python", "venv/bin/python"}, Root: p.Root,
+		Name: "python3", Program: "python3", Version: []string{"--version"},
+		Own: []string{".venv/bin/python", "venv/bin/python"}, Root: p.Root,
 		Install: "https://www.python.org/downloads",
 	}
 	tools := []Tool{python}
 	if wants != "" {
 		tools = append(tools, Tool{
-			Name: "pytest", Program: "python3", Version: []string{"-m", "pytest", "--version"}, Own: []string{".venv/bin/pytest", "venv/bin/pytest"},
+			Name: "pytest", Program: "python3", Version: []string{"-m", "pytest", "--version"},
+			Own:  []string{".venv/bin/pytest", "venv/bin/pytest"},
 			Root: p.Root, Config: wants, Install: "pip install pytest",
 		})
 	}
-	return []suite{{project: p, tools: tools, command: commandLine(p.Root, []string{"python3", "-m", cmp.Or(map[bool]string{true: "pytest"}[wants != ""], "unittest")}), plan: plan}}
+	return []suite{{project: p, tools: tools,
+		command: commandLine(p.Root,
+			[]string{"python3", "-m", cmp.Or(map[bool]string{true: "pytest"}[wants != ""], "unittest")}), plan: plan}}
 }
 
 // pytestConfig names the file that configures pytest; "" if none does.
@@ -154,7 +159,8 @@ func pytest(root, python string, more []string) (testRun, error) {
 	if err != nil {
 		return testRun{}, err
 	}
-	args := []string{python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", "junit_family=xunit1", "--junitxml=" + report.name}
+	args := []string{python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", "junit_family=xunit1", "--junitxml=" +
+		report.name}
 	args = append(args, more...)
 	const noTests = 5 // pytest: "no tests were collected"
 	return testRun{

@@ -30,7 +30,8 @@ func rubySuite(dir string, p Project) []suite {
 	unit := false
 	filesOf(dir, p, nil, func(rel, name string) {
 		top, _, _ := strings.Cut(rel, "/")
-		if !rubyTest.MatchString(name) || strings.HasSuffix(name, "_helper.rb") || top != "spec" && top != "test" && top != "tests" {
+		if !rubyTest.MatchString(name) || strings.HasSuffix(name, "_helper.rb") || top != "spec" && top != "test" &&
+			top != "tests" {
 			return
 		}
 		if top == "spec" && strings.HasSuffix(name, "_spec.rb") {
@@ -44,16 +45,19 @@ func rubySuite(dir string, p Project) []suite {
 	if at, _ := firstFile(dir, p.Root, ".gemspec"); at != "" {
 		gems += readText(dir, p.Root, at)
 	}
-	rspec := exists(dir, p.Root, ".rspec") || strings.Contains(gems, "rspec") || strings.Contains(readText(dir, p.Root, "spec/spec_helper.rb"), "RSpec")
+	rspec := exists(dir, p.Root, ".rspec") || strings.Contains(gems, "rspec") ||
+		strings.Contains(readText(dir, p.Root, "spec/spec_helper.rb"), "RSpec")
 	if len(specs) > 0 && !rspec {
 		specs, tests = nil, append(tests, specs...)
 	}
 	bundled := []string{}
-	ruby := Tool{Name: "ruby", Program: "ruby", Version: []string{"--version"}, Install: "https://www.ruby-lang.org/en/downloads"}
+	ruby := Tool{Name: "ruby", Program: "ruby", Version: []string{"--version"},
+		Install: "https://www.ruby-lang.org/en/downloads"}
 	tools := []Tool{ruby}
 	if exists(dir, p.Root, "Gemfile.lock") {
 		bundled = []string{"bundle", "exec"}
-		tools = append(tools, onPathTool("bundle", path.Join(p.Root, "Gemfile.lock"), "gem install bundler, then bundle install"))
+		tools = append(tools, onPathTool("bundle", path.Join(p.Root, "Gemfile.lock"),
+			"gem install bundler, then bundle install"))
 	}
 	var commands [][]string
 	if len(specs) > 0 {
@@ -187,7 +191,8 @@ func rspecRun(w *work, p Project, args, specs []string) (testRun, error) {
 	if err != nil {
 		return r, err
 	}
-	r.env = append(r.env, "SPEC_OPTS="+w.before("SPEC_OPTS", " ")+"--require "+formatter+" --format progress --format RunplanFormatter --no-fail-fast --no-color")
+	r.env = append(r.env, "SPEC_OPTS="+w.before("SPEC_OPTS", " ")+"--require "+formatter+
+		" --format progress --format RunplanFormatter --no-fail-fast --no-color")
 	r.exact = true
 	r.plant = plantRuby(p, specs, rubyIsSpec, plantedSpec)
 	return r, nil
@@ -213,15 +218,16 @@ func minitestRun(w *work, p Project, args, tests []string, unit bool) (testRun, 
 		return r, err
 	}
 	r.env = append(r.env, "RUBYLIB="+report.folder+string(os.PathListSeparator)+w.before("RUBYLIB", ""))
-	r.exact = !slices.ContainsFunc(append(slices.Clone(tests), "test/test_helper.rb", "test/helper.rb", "Rakefile"), func(f string) bool {
-		return noPlugins.MatchString(readText(w.subject.Dir, p.Root, f))
-	})
+	r.exact = !slices.ContainsFunc(append(slices.Clone(tests), "test/test_helper.rb", "test/helper.rb", "Rakefile"),
+		func(f string) bool {
+			return noPlugins.MatchString(readText(w.subject.Dir, p.Root, f))
+		})
 	r.plant = plantRuby(p, tests, miniClass, plantedMinitest)
 	return r, nil
 }
 
-// plantedMinitest and plantedSpec pass where an assertion that must fail does not, so that assertions without effect are
-// seen as well.
+// plantedMinitest and plantedSpec pass where an assertion that must fail does not, so that assertions without effect
+// are seen as well.
 const (
 	plantedMinitest = `
 Minitest.load(:runplan) if Gem::Version.new(Minitest::VERSION) >= Gem::Version.new("6") && !Minitest.extensions.include?("runplan")
@@ -284,7 +290,8 @@ end
 func plantRuby(p Project, files []string, calls *lazyre.Regexp, template string) recipe {
 	return func(w *work, r *testRun, b *bed) error {
 		config := ""
-		for _, name := range []string{".rspec", ".rspec-local", "spec/spec_helper.rb", "spec/rails_helper.rb", "test/test_helper.rb", "test/helper.rb", "Rakefile"} {
+		for _, name := range []string{".rspec", ".rspec-local", "spec/spec_helper.rb", "spec/rails_helper.rb",
+			"test/test_helper.rb", "test/helper.rb", "Rakefile"} {
 			config += readText(w.subject.Dir, p.Root, name) + "\n"
 		}
 		b.masks = rubyLimits.MatchString(config)

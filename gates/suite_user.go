@@ -17,7 +17,8 @@ var inCI = lazyre.New(`\bCI\b|\bCONTINUOUS_INTEGRATION\b|\b(?:GITHUB|GITLAB)_\w+
 
 // asUser runs the suite again without CI variables if the change reads them: a pass only in CI is not a pass for users.
 func (s suite) asUser(ctx context.Context, w *work) error {
-	if !w.subject.Sealed || w.subject.Diff == nil || slices.ContainsFunc(w.rep.Findings, func(f Finding) bool { return f.Severity == Error }) {
+	if !w.subject.Sealed || w.subject.Diff == nil ||
+		slices.ContainsFunc(w.rep.Findings, func(f Finding) bool { return f.Severity == Error }) {
 		return nil
 	}
 	files, _, err := Files(ctx, w.subject.Diff, nil)
@@ -53,7 +54,8 @@ func (s suite) asUser(ctx context.Context, w *work) error {
 		if len(res.Failures) > 0 && res.Failures[0].Name != "" {
 			msg += ": " + phrase.Cut(phrase.Line(res.Failures[0].Name), 200)
 		}
-		w.find(Finding{Rule: ruleOnlyInCI, Severity: Error, Path: at.Path, Line: at.Line, Message: msg, Fix: "let code and tests do the same in a CI and elsewhere"})
+		w.find(Finding{Rule: ruleOnlyInCI, Severity: Error, Path: at.Path, Line: at.Line, Message: msg,
+			Fix: "let code and tests do the same in a CI and elsewhere"})
 		return nil
 	}
 	return nil

@@ -17,20 +17,25 @@ func (c oneChange) After(context.Context, string) ([]byte, error)  { return []by
 // What is right only where CI is set is right for no user.
 func TestCodeThatIsRightOnlyInCI(t *testing.T) {
 	needs(t, "python3")
-	test := "import unittest\nfrom calc import add\n\n\nclass T(unittest.TestCase):\n    def test_add(self):\n        self.assertEqual(add(2, 3), 5)\n"
+	test := "import unittest\nfrom calc import add\n\n\nclass T(unittest.TestCase):\n    def test_add(self):\n        " +
+		"self.assertEqual(add(2, 3), 5)\n"
 	for name, c := range map[string]struct {
 		code  string
 		found bool
 	}{
-		"only there":            {"import os\n\n\ndef add(a, b):\n    return a + b if \"CI\" in os.environ else a - b\n", true},
-		"other output there":    {"import os\n\nCOLOR = not os.environ.get(\"CI\")\n\n\ndef add(a, b):\n    return a + b\n", false},
+		"only there": {"import os\n\n\ndef add(a, b):\n    return a + b if \"CI\" in os.environ else a - b\n",
+			true},
+		"other output there": {"import os\n\nCOLOR = not os.environ.get(\"CI\")\n\n\ndef add(a, b):\n    return a + b\n",
+			false},
 		"nothing asks for a CI": {"def add(a, b):\n    return a + b\n", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir := tree(t, map[string]string{"pyproject.toml": "[project]\nname = 'calc'\n", "calc.py": c.code, "test_calc.py": test})
+			dir := tree(t, map[string]string{"pyproject.toml": "[project]\nname = 'calc'\n", "calc.py": c.code,
+				"test_calc.py": test})
 			s := Subject{Dir: dir, Sealed: true, Diff: oneChange{"calc.py", "", c.code}}
 			rep, err := find(t, Builtin(dir, Settings{Detect: true}), "tests:python").Check(t.Context(), s)
-			if err != nil || hasFinding(rep, ruleOnlyInCI, "calc.py", 0, "CI is not set") != c.found || (rep.Status == Fail) != c.found {
+			if err != nil || hasFinding(rep, ruleOnlyInCI, "calc.py", 0, "CI is not set") != c.found ||
+				(rep.Status == Fail) != c.found {
 				t.Errorf("%v %s %+v", err, rep.Status, rep.Findings)
 			}
 		})

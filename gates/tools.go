@@ -189,7 +189,8 @@ func onPath(env []string, name string) bool {
 func (e *examiner) ownVersion(at, name string) string {
 	full := filepath.Join(e.dir, filepath.FromSlash(at))
 	if before, _, ok := strings.Cut(at, "/bin/"); ok { // of a virtual environment
-		site := filepath.Join(e.dir, filepath.FromSlash(before), "lib", "*", "site-packages", strings.ReplaceAll(name, "-", "_")+"-*.dist-info")
+		site := filepath.Join(e.dir, filepath.FromSlash(before), "lib", "*", "site-packages",
+			strings.ReplaceAll(name, "-", "_")+"-*.dist-info")
 		if found, err := filepath.Glob(site); err == nil && len(found) > 0 {
 			_, version, _ := strings.Cut(strings.TrimSuffix(filepath.Base(found[0]), ".dist-info"), "-")
 			return phrase.CutBytes(version, 60)
@@ -200,7 +201,8 @@ func (e *examiner) ownVersion(at, name string) string {
 	if err != nil {
 		return ""
 	}
-	for dir := filepath.Dir(real); filepath.Base(dir) != "node_modules" && dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+	for dir := filepath.Dir(real); filepath.Base(dir) != "node_modules" && dir != filepath.Dir(dir); dir = filepath.Dir(
+		dir) {
 		var pkg struct{ Name, Version string }
 		if json.Unmarshal([]byte(ReadSome(filepath.Join(dir, "package.json"), maxConfig)), &pkg) == nil && pkg.Version != "" {
 			return phrase.CutBytes(redact.Clean(pkg.Version), 60)
@@ -211,7 +213,8 @@ func (e *examiner) ownVersion(at, name string) string {
 
 // NodeTool returns a program of node_modules.
 func NodeTool(dir, root, name, pkg, config string) Tool {
-	return Tool{Name: name, Own: []string{"node_modules/.bin/" + name}, Root: root, Config: config, Install: addsNode(dir, root, pkg)}
+	return Tool{Name: name, Own: []string{"node_modules/.bin/" + name}, Root: root, Config: config,
+		Install: addsNode(dir, root, pkg)}
 }
 
 // addsNode returns the command that makes an npm package available: it installs the project's packages, or adds a new

@@ -34,17 +34,25 @@ func hindrances() []hindrance {
 		{shellNoFile, "the program %s is not installed", "install %s, or put its folder into PATH"},
 		{shellDenied, "%s may not be executed", "chmod +x %s"},
 		{denied, "permission denied: %s", "let the user of runplan read and write it"},
-		{mavenOffline, "Maven could not get a plugin or a package: %s", "run mvn -B dependency:go-offline with a network, or let [workspace] setup do it"},
-		{gradleOffline, "Gradle could not get a plugin or a package: %s", "run the build once with a network, or let [workspace] setup do it"},
-		{gradleDist, "the Gradle wrapper could not get its distribution", "run ./gradlew --version with a network, or let [workspace] setup do it"},
+		{mavenOffline, "Maven could not get a plugin or a package: %s",
+			"run mvn -B dependency:go-offline with a network, or let [workspace] setup do it"},
+		{gradleOffline, "Gradle could not get a plugin or a package: %s",
+			"run the build once with a network, or let [workspace] setup do it"},
+		{gradleDist, "the Gradle wrapper could not get its distribution",
+			"run ./gradlew --version with a network, or let [workspace] setup do it"},
 		{cargoOffline, "cargo could not get a package: %s", "run cargo fetch with a network, or let [workspace] setup do it"},
-		{goOffline, "go could not get a module or a tool chain: %s", "run go mod download with a network, or let [workspace] setup do it"},
+		{goOffline, "go could not get a module or a tool chain: %s",
+			"run go mod download with a network, or let [workspace] setup do it"},
 		{goTooOld, "the installed go is too old: %s", "install a newer one: https://go.dev/dl"},
 		{nodeOffline, "the packages could not be fetched: %s", "install them with a network, or let [workspace] setup do it"},
-		{nodeMissing, "the packages of the project are not installed", "install them: npm ci, pnpm install, yarn install or bun install; or let [workspace] setup do it"},
-		{dotnetSDK, "the .NET SDK does not fit the project: %s", "install the one that it asks for: https://dotnet.microsoft.com/download"},
-		{dotnetFeed, "the packages could not be fetched: %s", "run dotnet restore with a network, or let [workspace] setup do it"},
-		{swiftOffline, "swift could not get a package: %s", "run swift package resolve with a network, or let [workspace] setup do it"},
+		{nodeMissing, "the packages of the project are not installed",
+			"install them: npm ci, pnpm install, yarn install or bun install; or let [workspace] setup do it"},
+		{dotnetSDK, "the .NET SDK does not fit the project: %s",
+			"install the one that it asks for: https://dotnet.microsoft.com/download"},
+		{dotnetFeed, "the packages could not be fetched: %s",
+			"run dotnet restore with a network, or let [workspace] setup do it"},
+		{swiftOffline, "swift could not get a package: %s",
+			"run swift package resolve with a network, or let [workspace] setup do it"},
 		{noNetwork, "there is no network: %s", "give the gate a network, or let [workspace] setup fetch what it needs"},
 		{noJava, "no Java is installed", "install a JDK, and set JAVA_HOME"},
 		{noSpace, "the disk is full", "free some space: runplan gc"},
@@ -119,7 +127,8 @@ func (w *work) ofCode(f testout.Failure) bool {
 		return f.Name != "" && !scriptName.MatchString(f.Name)
 	}
 	at := w.rel("", f.Path)
-	return f.Path != "" && (at == "" || exists(w.subject.Dir, ".", at)) && !goOffline.MatchString(f.Message) && !noNetwork.MatchString(f.Message)
+	return f.Path != "" && (at == "" || exists(w.subject.Dir, ".", at)) && !goOffline.MatchString(f.Message) &&
+		!noNetwork.MatchString(f.Message)
 }
 
 // scriptName matches the name that [testout.Shell] gives to a failure of a script itself.

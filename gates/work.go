@@ -261,14 +261,16 @@ func (w *work) run(ctx context.Context, p program) (ran, error) {
 	case res.Ended == proc.Signaled && !crash(res.Signal):
 		return ran{}, fmt.Errorf("%s was killed by %s from outside; is there enough memory?", p.args[0], res.Signal)
 	case res.Truncated:
-		return ran{}, fmt.Errorf("the report of %s is longer than %d MiB; let it look at fewer files", p.args[0], maxStdout>>20)
+		return ran{}, fmt.Errorf("the report of %s is longer than %d MiB; let it look at fewer files", p.args[0],
+			maxStdout>>20)
 	}
 	return ran{exit: res.Exit, signal: res.Signal, stdout: res.Stdout, text: text.String()}, nil
 }
 
 // crash reports whether a program caused the signal itself, and no other process sent it.
 func crash(signal string) bool {
-	return slices.Contains([]string{"SIGSEGV", "SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGTRAP", "SIGSYS", "SIGPIPE"}, signal)
+	return slices.Contains([]string{"SIGSEGV", "SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGTRAP", "SIGSYS", "SIGPIPE"},
+		signal)
 }
 
 // toolEnv adds variables to env that keep tools from drawing, asking, watching and writing into the tree.
@@ -316,7 +318,8 @@ func commandLine(dir string, args []string) string {
 
 func quote(s string) string {
 	if s != "" && strings.IndexFunc(s, func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./=:,@%+", r))
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||
+			strings.ContainsRune("-_./=:,@%+", r))
 	}) < 0 {
 		return s
 	}

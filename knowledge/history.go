@@ -24,8 +24,10 @@ const maxMessage = 4000
 // logArgs returns the arguments of git log that print the history in one pass, oldest commit first. The user's
 // settings do not affect the output.
 func logArgs(commits string) []string {
-	return []string{"git", "-c", "log.showSignature=false", "-c", "core.commitGraph=true", "log", "-z", "--reverse", "--numstat", "--no-renames", "--no-ext-diff", "--no-textconv",
-		"--no-color", "--no-mailmap", "--no-notes", "--no-decorate", "--encoding=UTF-8", "--format=%x01%H%x00%an%x00%ct%x00%B%x00", commits, "--"}
+	return []string{"git", "-c", "log.showSignature=false", "-c", "core.commitGraph=true", "log", "-z", "--reverse",
+		"--numstat", "--no-renames", "--no-ext-diff", "--no-textconv",
+		"--no-color", "--no-mailmap", "--no-notes", "--no-decorate", "--encoding=UTF-8",
+		"--format=%x01%H%x00%an%x00%ct%x00%B%x00", commits, "--"}
 }
 
 // feed is a queue of commits that git has printed. It lets git continue while files are read, and lets commits be
@@ -178,7 +180,8 @@ func commitOf(head []string) (store.Touched, error) {
 	}
 	message := phrase.CutBytes(strings.TrimSpace(strings.ToValidUTF8(head[3], "�")), maxMessage)
 	return store.Touched{Commit: store.Commit{
-		Hash: head[0], Author: strings.ToValidUTF8(head[1], "�"), Message: message, Time: time.Unix(seconds, 0).UTC().Format(time.RFC3339),
+		Hash: head[0], Author: strings.ToValidUTF8(head[1], "�"), Message: message,
+		Time: time.Unix(seconds, 0).UTC().Format(time.RFC3339),
 	}, Words: outline.Words(message)}, nil
 }
 
@@ -224,7 +227,9 @@ func readPast(ctx context.Context, repo *git.Repo, known string, background *syn
 // readLog runs git log and passes its commits to a feed.
 func readLog(ctx context.Context, repo *git.Repo, commits string, to *feed) error {
 	l := newLogReader(to)
-	res, err := proc.Run(ctx, proc.Cmd{Args: logArgs(commits), Dir: repo.Root, Env: append(slices.Clip(repo.Env()), "GIT_FLUSH=0"), Stdout: l, Keep: 4 << 10})
+	res, err := proc.Run(ctx,
+		proc.Cmd{Args: logArgs(commits), Dir: repo.Root, Env: append(slices.Clip(repo.Env()), "GIT_FLUSH=0"), Stdout: l,
+			Keep: 4 << 10})
 	switch {
 	case err != nil:
 		return err

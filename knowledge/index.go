@@ -82,7 +82,9 @@ func (e *FileError) Error() string {
 // After any error the database is unchanged; with ContinueOnError, parse errors do not stop it.
 func Index(ctx context.Context, o Options) (Result, error) {
 	began := time.Now()
-	x := &indexer{Options: o, res: Result{Repo: o.Repo.Root, Languages: []LanguageResult{}, Skipped: []patterns.Skip{}, Errors: []FileError{}, AstGrep: o.Program.Version}}
+	x := &indexer{Options: o,
+		res: Result{Repo: o.Repo.Root, Languages: []LanguageResult{}, Skipped: []patterns.Skip{}, Errors: []FileError{},
+			AstGrep: o.Program.Version}}
 	tx, err := o.Store.Begin(ctx)
 	if err != nil {
 		return x.res, err
@@ -199,7 +201,8 @@ func (x *indexer) recall(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	x.known, x.ids, x.facts = make(map[string]store.FileState, len(list)), make(map[string]int64, len(list)), map[int64]*source{}
+	x.known, x.ids, x.facts = make(map[string]store.FileState, len(list)), make(map[string]int64, len(list)),
+		map[int64]*source{}
 	for _, f := range list {
 		x.known[f.Path] = f
 		x.ids[f.Path] = f.ID
@@ -266,7 +269,8 @@ func (x *indexer) resolve(ctx context.Context, all []string) error {
 	if !whole {
 		clear = todo
 	}
-	if err := errors.Join(x.tx.ClearDependencies(ctx, x.state.ID, clear...), x.tx.ClearReferences(ctx, x.state.ID, clear...)); err != nil {
+	if err := errors.Join(x.tx.ClearDependencies(ctx, x.state.ID, clear...),
+		x.tx.ClearReferences(ctx, x.state.ID, clear...)); err != nil {
 		return err
 	}
 	edges := r.edges(ctx, todo)
@@ -389,7 +393,8 @@ func (x *indexer) finish() {
 		}
 	}
 	if missing > 0 {
-		x.res.Note = fmt.Sprintf("%d file(s) in Python, TypeScript and JavaScript were not read: %s", missing, patterns.MissingNote)
+		x.res.Note = fmt.Sprintf("%d file(s) in Python, TypeScript and JavaScript were not read: %s", missing,
+			patterns.MissingNote)
 	}
 }
 

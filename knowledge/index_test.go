@@ -126,7 +126,8 @@ func TestIndex(t *testing.T) {
 		"[lib/other.go M method 5 5 func (t *T) M() T 3]",
 		// Imports end at files: a submodule is its own file, a name of a package that of the package.
 		"[app/core.py app/util.py import]", "[app/core.py app/base.py import]", "[app/core.py app/models.py type_ref]",
-		"[app/__init__.py app/core.py import]", "[tests/test_core.py app/__init__.py import]", "[tests/test_core.py app/core.py import]",
+		"[app/__init__.py app/core.py import]", "[tests/test_core.py app/__init__.py import]",
+		"[tests/test_core.py app/core.py import]",
 		"[web/src/a.ts web/src/b.ts type_ref]", "[web/src/a.ts web/src/c.js import]", "[main.go lib/do.go import]",
 		// Names end at symbols, with how sure that is.
 		"[app/core.py run 21 app/core.py prepare 27 call 0.95]",
@@ -146,7 +147,8 @@ func TestIndex(t *testing.T) {
 		}
 	}
 	// helper2 is a parameter there, not the function of that name; main.go does not use lib/other.go.
-	for _, not := range []string{"[app/util.py helper2 4 app/util.py helper2 4", "[main.go lib/other.go", "[app/core.py app/__init__.py"} {
+	for _, not := range []string{"[app/util.py helper2 4 app/util.py helper2 4", "[main.go lib/other.go",
+		"[app/core.py app/__init__.py"} {
 		if strings.Contains(got, not) {
 			t.Errorf("there is %s", not)
 		}
@@ -188,7 +190,8 @@ func TestIndexFollowsChanges(t *testing.T) {
 	extra := 0
 	edits := []func(){
 		func() {
-			p.write("app/base.py", fmt.Sprintf("class Base:\n    def setup(self): return %d\n\ndef helper(x): return x\n", rnd.IntN(99)))
+			p.write("app/base.py", fmt.Sprintf("class Base:\n    def setup(self): return %d\n\ndef helper(x): return x\n",
+				rnd.IntN(99)))
 		},
 		func() {
 			p.write("app/base.py", "def helper(x): return x\n\ndef helper(x): return 2\nclass Other: pass\n")
@@ -297,7 +300,8 @@ func TestIndexForgets(t *testing.T) {
 
 // A parse error ends an index, with place and content, and leaves the last one as it was.
 func TestIndexFailsFast(t *testing.T) {
-	for name, text := range map[string]string{"bad.py": "x = 1\ndef f(:\n    pass\n", "bad.go": "package bad\nfunc f( {}\n", "bad.js": "const a = 1;\nclass { { ]\n"} {
+	for name, text := range map[string]string{"bad.py": "x = 1\ndef f(:\n    pass\n",
+		"bad.go": "package bad\nfunc f( {}\n", "bad.js": "const a = 1;\nclass { { ]\n"} {
 		t.Run(name, func(t *testing.T) {
 			p := newPlace(t, sample)
 			p.index()
@@ -306,7 +310,8 @@ func TestIndexFailsFast(t *testing.T) {
 			p.write("app/base.py", "def new(): pass\n")
 			_, err := p.try(p.db, func(o *Options) { o.Program, o.ContinueOnError = program(t), false })
 			var broken *FileError
-			if !errors.As(err, &broken) || broken.Path != name || broken.Line != 2 || !strings.Contains(text, broken.Content) || broken.Content == "" {
+			if !errors.As(err, &broken) || broken.Path != name || broken.Line != 2 || !strings.Contains(text, broken.Content) ||
+				broken.Content == "" {
 				t.Fatalf("%v", err)
 			}
 			if d := cmp.Diff(before, dump(t, p.db, raw)); d != "" {
@@ -387,7 +392,8 @@ func TestIndexWithoutAstGrep(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(res.Skipped) != 9 || !strings.HasPrefix(res.Note, "9 file(s)") || !strings.Contains(res.Note, patterns.MissingNote) {
+	if len(res.Skipped) != 9 || !strings.HasPrefix(res.Note, "9 file(s)") ||
+		!strings.Contains(res.Note, patterns.MissingNote) {
 		t.Errorf("skipped %d, note %q", len(res.Skipped), res.Note)
 	}
 	got := dump(t, p.db, named)
@@ -403,7 +409,8 @@ func TestIndexWithoutAstGrep(t *testing.T) {
 		t.Fatal(err)
 	}
 	got = dump(t, p.db, named[:2])
-	if !strings.Contains(got, "Runner") || strings.Contains(got, "[app/base.py Base") || strings.Contains(got, "[app/base.py new") {
+	if !strings.Contains(got, "Runner") || strings.Contains(got, "[app/base.py Base") ||
+		strings.Contains(got, "[app/base.py new") {
 		t.Error(got)
 	}
 }
@@ -436,7 +443,8 @@ function foreign() {}
 	p.write("nul.js", "a\x00b")
 	res := p.index()
 	got := dump(t, p.db, named[:2])
-	for _, want := range []string{"[hidden.py hidden function 3 3", "[line.py line function", "[-dash.py dash function", "[latin.py café function 2 2", "[latin.py After class 3 3", "[blank.py python"} {
+	for _, want := range []string{"[hidden.py hidden function 3 3", "[line.py line function", "[-dash.py dash function",
+		"[latin.py café function 2 2", "[latin.py After class 3 3", "[blank.py python"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("not there: %s", want)
 		}

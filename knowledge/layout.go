@@ -49,7 +49,9 @@ func isSetting(name string) bool {
 // newLayout reads the settings among all files. It ignores unreadable settings: the compiler reports them, and their
 // imports stay unresolved.
 func newLayout(root string, all []string, ids map[string]int64) *layout {
-	l := &layout{ids: ids, folders: map[string]bool{}, configs: map[string]tsConfig{}, packages: map[string]string{}, main: map[string]string{}, goFiles: map[string][]string{}, python: map[string]bool{}, modulesOf: map[string]pyModule{}, roots: map[string]string{}}
+	l := &layout{ids: ids, folders: map[string]bool{}, configs: map[string]tsConfig{}, packages: map[string]string{},
+		main: map[string]string{}, goFiles: map[string][]string{}, python: map[string]bool{},
+		modulesOf: map[string]pyModule{}, roots: map[string]string{}}
 	sum := sha256.New()
 	for _, p := range slices.Sorted(maps.Keys(ids)) {
 		sum.Write([]byte(p + "\x00"))
@@ -364,7 +366,8 @@ func (l *layout) scriptAt(p string) int64 {
 	if id := l.ids[p]; id != 0 {
 		return id
 	}
-	for _, swap := range [][2]string{{".js", ".ts"}, {".js", ".tsx"}, {".js", ".d.ts"}, {".jsx", ".tsx"}, {".mjs", ".mts"}, {".mjs", ".d.mts"}, {".cjs", ".cts"}, {".cjs", ".d.cts"}} {
+	for _, swap := range [][2]string{{".js", ".ts"}, {".js", ".tsx"}, {".js", ".d.ts"}, {".jsx", ".tsx"}, {".mjs", ".mts"},
+		{".mjs", ".d.mts"}, {".cjs", ".cts"}, {".cjs", ".d.cts"}} {
 		if stem, ok := strings.CutSuffix(p, swap[0]); ok && l.ids[stem+swap[1]] != 0 {
 			return l.ids[stem+swap[1]]
 		}

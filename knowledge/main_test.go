@@ -38,7 +38,8 @@ type place struct {
 	now  time.Time
 }
 
-var gitEnv = []string{"GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null", "GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=a@example.org",
+var gitEnv = []string{"GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null", "GIT_AUTHOR_NAME=Ada",
+	"GIT_AUTHOR_EMAIL=a@example.org",
 	"GIT_COMMITTER_NAME=Ada", "GIT_COMMITTER_EMAIL=a@example.org"}
 
 // newPlace makes a repository of a txtar archive, committed.
@@ -140,23 +141,33 @@ func (p *place) base() (Base, int64) {
 
 // named are the tables without ids: what two indexes have in common that came about in different ways.
 var named = []string{
-	"SELECT f.path, f.language, f.content_hash, f.size_bytes, s.state, s.reason, s.interface FROM files f JOIN file_state s ON s.file_id = f.id",
-	"SELECT f.path, s.name, s.kind, s.start_line, s.end_line, s.signature, p.name, p.start_line FROM symbols s JOIN files f ON f.id = s.file_id LEFT JOIN symbols p ON p.id = s.parent_symbol_id",
-	"SELECT f.path, s.name, s.start_line, d.content, d.format, d.parsed_fields FROM docstrings d JOIN files f ON f.id = d.file_id LEFT JOIN symbols s ON s.id = d.symbol_id",
-	"SELECT f.path, s.name, s.start_line, c.line, c.content, c.kind, c.is_rationale FROM inline_comments c JOIN files f ON f.id = c.file_id LEFT JOIN symbols s ON s.id = c.symbol_id",
+	"SELECT f.path, f.language, f.content_hash, f.size_bytes, s.state, s.reason, s.interface FROM files f JOIN " +
+		"file_state s ON s.file_id = f.id",
+	"SELECT f.path, s.name, s.kind, s.start_line, s.end_line, s.signature, p.name, p.start_line FROM symbols s JOIN " +
+		"files f ON f.id = s.file_id LEFT JOIN symbols p ON p.id = s.parent_symbol_id",
+	"SELECT f.path, s.name, s.start_line, d.content, d.format, d.parsed_fields FROM docstrings d JOIN files f ON f.id = " +
+		"d.file_id LEFT JOIN symbols s ON s.id = d.symbol_id",
+	"SELECT f.path, s.name, s.start_line, c.line, c.content, c.kind, c.is_rationale FROM inline_comments c JOIN files f " +
+		"ON f.id = c.file_id LEFT JOIN symbols s ON s.id = c.symbol_id",
 	"SELECT f.path, i.path, i.level, i.alias, i.names, i.types, i.line FROM imports i JOIN files f ON f.id = i.file_id",
-	"SELECT f.path, g.path, d.kind FROM dependencies d JOIN files f ON f.id = d.source_file_id JOIN files g ON g.id = d.target_file_id",
-	"SELECT f.path, s.name, s.start_line, g.path, t.name, t.start_line, r.reference_kind, r.confidence FROM symbol_references r JOIN symbols s ON s.id = r.caller_symbol_id JOIN files f ON f.id = s.file_id JOIN symbols t ON t.id = r.callee_symbol_id JOIN files g ON g.id = t.file_id",
+	"SELECT f.path, g.path, d.kind FROM dependencies d JOIN files f ON f.id = d.source_file_id JOIN files g ON g.id = " +
+		"d.target_file_id",
+	"SELECT f.path, s.name, s.start_line, g.path, t.name, t.start_line, r.reference_kind, r.confidence FROM " +
+		"symbol_references r JOIN symbols s ON s.id = r.caller_symbol_id JOIN files f ON f.id = s.file_id JOIN symbols t " +
+		"ON t.id = r.callee_symbol_id JOIN files g ON g.id = t.file_id",
 	"SELECT hash, author, message, timestamp, files_changed, insertions, deletions FROM commits",
 	"SELECT f.path, c.hash FROM file_commits x JOIN files f ON f.id = x.file_id JOIN commits c ON c.id = x.commit_id",
-	"SELECT MIN(f.path, g.path), MAX(f.path, g.path), x.count, x.last_commit_hash FROM co_changes x JOIN files f ON f.id = x.file_a_id JOIN files g ON g.id = x.file_b_id",
+	"SELECT MIN(f.path, g.path), MAX(f.path, g.path), x.count, x.last_commit_hash FROM co_changes x JOIN files f ON " +
+		"f.id = x.file_a_id JOIN files g ON g.id = x.file_b_id",
 	"SELECT head, layout FROM repo_state",
 }
 
 // raw are the tables as they are.
 var raw = []string{
-	"SELECT * FROM repos", "SELECT * FROM files", "SELECT * FROM symbols", "SELECT * FROM docstrings", "SELECT * FROM inline_comments",
-	"SELECT * FROM dependencies", "SELECT * FROM symbol_references", "SELECT * FROM commits", "SELECT * FROM file_commits", "SELECT * FROM co_changes",
+	"SELECT * FROM repos", "SELECT * FROM files", "SELECT * FROM symbols", "SELECT * FROM docstrings",
+	"SELECT * FROM inline_comments",
+	"SELECT * FROM dependencies", "SELECT * FROM symbol_references", "SELECT * FROM commits", "SELECT * FROM file_commits",
+	"SELECT * FROM co_changes",
 	"SELECT * FROM imports", "SELECT * FROM history_paths", "SELECT * FROM history", "SELECT * FROM repo_state",
 	"SELECT file_id, reader, state, reason, interface, refs FROM file_state",
 }

@@ -69,7 +69,8 @@ func (x *indexer) plan(ctx context.Context, all []string) ([]candidate, error) {
 			continue
 		}
 		if strings.ContainsFunc(p, func(r rune) bool { return r < ' ' || r == 0x7f || r == 0xfffd }) {
-			x.res.Skipped = append(x.res.Skipped, patterns.Skip{Path: p, Reason: "its name has control characters or is not UTF-8"})
+			x.res.Skipped = append(x.res.Skipped,
+				patterns.Skip{Path: p, Reason: "its name has control characters or is not UTF-8"})
 			continue
 		}
 		there[p] = true
@@ -228,7 +229,8 @@ func (x *indexer) chunk(ctx context.Context, work []candidate, threads int) ([]s
 		f := &out[i]
 		f.candidate = c
 		if c.size > maxSource && c.language != "" {
-			f.hash, f.skip = "size "+fmt.Sprint(c.size), fmt.Sprintf("too large: %d bytes, at most %d are read", c.size, maxSource)
+			f.hash, f.skip = "size "+fmt.Sprint(c.size),
+				fmt.Sprintf("too large: %d bytes, at most %d are read", c.size, maxSource)
 			continue
 		}
 		raw, err := os.ReadFile(filepath.Join(x.Repo.Root, filepath.FromSlash(c.path)))
@@ -333,7 +335,8 @@ func (x *indexer) write(ctx context.Context, f *seenFile) error {
 	n.Changed++
 	x.res.Changed++
 	state := store.FileState{
-		File:     store.File{ID: f.known.ID, Path: f.path, Language: string(f.language), Hash: f.hash, Size: f.size, State: parsed},
+		File: store.File{ID: f.known.ID, Path: f.path, Language: string(f.language), Hash: f.hash, Size: f.size,
+			State: parsed},
 		Modified: f.modified, Reader: x.reader(f.language),
 	}
 	if f.skip != "" {
@@ -385,17 +388,21 @@ func (x *indexer) put(ctx context.Context, f *seenFile, state store.FileState) e
 		return ids[i]
 	}
 	for i, s := range o.Symbols {
-		content.Symbols = append(content.Symbols, store.Symbol{ID: ids[i], Name: s.Name, Kind: string(s.Kind), Start: s.Start, End: s.End, Signature: s.Signature, Parent: id(s.Parent)})
+		content.Symbols = append(content.Symbols,
+			store.Symbol{ID: ids[i], Name: s.Name, Kind: string(s.Kind), Start: s.Start, End: s.End, Signature: s.Signature,
+				Parent: id(s.Parent)})
 	}
 	for _, d := range o.Docs {
 		fields, err := json.Marshal(d.Fields)
 		if err != nil {
 			return fmt.Errorf("write a docstring of %s: %w", f.path, err)
 		}
-		content.Docstrings = append(content.Docstrings, store.Docstring{Symbol: id(d.Symbol), Content: d.Content, Format: string(d.Format), Fields: string(fields)})
+		content.Docstrings = append(content.Docstrings,
+			store.Docstring{Symbol: id(d.Symbol), Content: d.Content, Format: string(d.Format), Fields: string(fields)})
 	}
 	for _, c := range o.Comments {
-		content.Comments = append(content.Comments, store.Comment{Symbol: id(c.Symbol), Line: c.Line, Content: c.Content, Kind: string(c.Kind), Rationale: c.Rationale})
+		content.Comments = append(content.Comments,
+			store.Comment{Symbol: id(c.Symbol), Line: c.Line, Content: c.Content, Kind: string(c.Kind), Rationale: c.Rationale})
 	}
 	for _, i := range o.Imports {
 		imp := store.Import{Path: i.Path, Level: i.Level, Alias: i.Alias, Types: i.Types, Line: i.Line}
@@ -421,7 +428,8 @@ func (x *indexer) put(ctx context.Context, f *seenFile, state store.FileState) e
 	if err := x.tx.PutContent(ctx, state.ID, isNew, content); err != nil {
 		return err
 	}
-	if err := x.tx.PutText(ctx, x.state.ID, store.Text{Path: f.path, Hash: f.hash, Size: f.size, Source: true}, isNew, f.chunks); err != nil {
+	if err := x.tx.PutText(ctx, x.state.ID, store.Text{Path: f.path, Hash: f.hash, Size: f.size, Source: true}, isNew,
+		f.chunks); err != nil {
 		return err
 	}
 	x.ids[f.path] = state.ID
@@ -436,7 +444,8 @@ func (x *indexer) put(ctx context.Context, f *seenFile, state store.FileState) e
 		content.Symbols[i].File = state.ID
 	}
 	sortSymbols(content.Symbols)
-	x.facts[state.ID] = &source{id: state.ID, path: f.path, language: f.language, symbols: content.Symbols, imports: content.Imports, refs: refs}
+	x.facts[state.ID] = &source{id: state.ID, path: f.path, language: f.language, symbols: content.Symbols,
+		imports: content.Imports, refs: refs}
 	return nil
 }
 

@@ -153,7 +153,8 @@ func (w *walk) scope(s *source, caller int64, kind outline.RefKind, name string)
 		if x.Kind == string(outline.Class) && x.ID != caller {
 			continue
 		}
-		if kind == outline.Inherit || kind == outline.Decorate || x.Kind == string(outline.Class) && x.ID == caller && kind == outline.TypeOf {
+		if kind == outline.Inherit || kind == outline.Decorate || x.Kind == string(outline.Class) && x.ID == caller &&
+			kind == outline.TypeOf {
 			if x.ID == caller {
 				continue // bases and decorators are evaluated in the enclosing scope
 			}

@@ -20,18 +20,22 @@ const maxText = 512 << 10
 func worthSearching(name string) bool {
 	base := strings.ToLower(path.Base(name))
 	switch path.Ext(base) {
-	case ".png", ".jpg", ".jpeg", ".gif", ".ico", ".webp", ".svg", ".pdf", ".zip", ".gz", ".tgz", ".bz2", ".xz", ".jar", ".class", ".so", ".o", ".a",
-		".woff", ".woff2", ".ttf", ".eot", ".otf", ".mp3", ".mp4", ".mov", ".wasm", ".pyc", ".sqlite", ".db", ".lock", ".sum", ".map", ".snap", ".pem", ".crt", ".key", ".age":
+	case ".png", ".jpg", ".jpeg", ".gif", ".ico", ".webp", ".svg", ".pdf", ".zip", ".gz", ".tgz", ".bz2", ".xz", ".jar",
+		".class", ".so", ".o", ".a",
+		".woff", ".woff2", ".ttf", ".eot", ".otf", ".mp3", ".mp4", ".mov", ".wasm", ".pyc", ".sqlite", ".db", ".lock", ".sum",
+		".map", ".snap", ".pem", ".crt", ".key", ".age":
 		return false
 	}
-	return !slices.Contains([]string{"package-lock.json", "pnpm-lock.yaml", "npm-shrinkwrap.json", "bun.lockb"}, base) && !strings.HasSuffix(base, ".min.css")
+	return !slices.Contains([]string{"package-lock.json", "pnpm-lock.yaml", "npm-shrinkwrap.json", "bun.lockb"}, base) &&
+		!strings.HasSuffix(base, ".min.css")
 }
 
 // otherText reports whether a file without symbols has to be read.
 func (x *indexer) otherText(name string, fi fs.FileInfo) (candidate, bool) {
 	known := x.texts[name]
 	delete(x.texts, name)
-	if !fi.Mode().IsRegular() || fi.Size() > maxText || fi.Size() == 0 || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f || r == utf8.RuneError }) {
+	if !fi.Mode().IsRegular() || fi.Size() > maxText || fi.Size() == 0 ||
+		strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f || r == utf8.RuneError }) {
 		if known.ID != 0 {
 			x.texts[name] = known // it was text at the last index
 		}
@@ -69,7 +73,8 @@ func (x *indexer) writeText(ctx context.Context, f *seenFile) error {
 	case f.same:
 		return x.tx.TouchText(ctx, f.known.ID, f.modified)
 	}
-	return x.tx.PutText(ctx, x.state.ID, store.Text{ID: f.known.ID, Path: f.path, Hash: f.hash, Size: f.size, Modified: f.modified}, f.known.ID == 0, f.chunks)
+	return x.tx.PutText(ctx, x.state.ID,
+		store.Text{ID: f.known.ID, Path: f.path, Hash: f.hash, Size: f.size, Modified: f.modified}, f.known.ID == 0, f.chunks)
 }
 
 // longLine is the line length in bytes that marks a text as generated.
@@ -109,7 +114,8 @@ func ChunksOf(name, text string, symbols []outline.Symbol) []store.Chunk {
 			}
 		}
 		names := strings.Join(label, " ")
-		out[i] = store.Chunk{Start: s.Start, End: s.End, Label: strings.Join(label, ", "), Name: outline.Words(file + " " + names),
+		out[i] = store.Chunk{Start: s.Start, End: s.End, Label: strings.Join(label, ", "),
+			Name: outline.Words(file + " " + names),
 			Body: outline.Words(strings.Join(lines[s.Start-1:s.End], "\n"))}
 	}
 	return out

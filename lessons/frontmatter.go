@@ -177,7 +177,8 @@ func (p *fileParser) yamlError(err error) {
 	message := at.GetMessage()
 	var unknown *yaml.UnknownFieldError
 	if errors.As(err, &unknown) {
-		message += "; the fields are id, title, severity, languages, category, scope, exclude, pattern (type, regex, unless, code, description), fix, example (bad, good)"
+		message += "; the fields are id, title, severity, languages, category, scope, exclude, pattern (type, regex, " +
+			"unless, code, description), fix, example (bad, good)"
 	}
 	if strings.Contains(message, "unknown escape") {
 		message += "; put regular expressions in single quotes"
@@ -229,7 +230,8 @@ func isID(s string) bool {
 
 // check judges the fields. Those that name an enum say what it can be.
 func (p *fileParser) check(l *Lesson) {
-	for _, f := range []struct{ key, value string }{{"title", l.Title}, {"pattern.description", l.Pattern.Description}, {"fix", l.Fix}} {
+	for _, f := range []struct{ key, value string }{{"title", l.Title}, {"pattern.description", l.Pattern.Description},
+		{"fix", l.Fix}} {
 		if strings.TrimSpace(f.value) == "" {
 			p.at(f.key, "%s is missing", f.key)
 		}

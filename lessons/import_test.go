@@ -52,12 +52,14 @@ func TestImportMends(t *testing.T) {
 	files := map[string]string{
 		"0022-a.md": page("0022", "|-\n    ^\\s*time\\.sleep\\(", `"\btime\\.sleep\("`, "[python]", "[py, bash, js]"),
 		"0038-b.md": page("0038", `"0038"`, "0038", "Sleeping", "Napping", "fix:", "positive_alternative: Wait.\nfix:"),
-		"0043-c.md": page("0043", `"0043"`, "0043", "Sleeping", "Resting", "[python]", "python, all", "test-anti-patterns", "planning"),
+		"0043-c.md": page("0043", `"0043"`, "0043", "Sleeping", "Resting", "[python]", "python, all", "test-anti-patterns",
+			"planning"),
 		"0051-d.md": page("0051", "Sleeping", "Dozing", "python", "go", "time.sleep(3)", "time.Sleep(3)"),
 	}
 	into := t.TempDir()
 	lib := builtInLibrary(t)
-	r, err := Import(layer("theirs", files), into, lib, ImportOptions{Categories: map[string]string{"planning": "integration-boundaries"}})
+	r, err := Import(layer("theirs", files), into, lib,
+		ImportOptions{Categories: map[string]string{"planning": "integration-boundaries"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,11 +92,13 @@ func TestImportMends(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l, _ := all.Get("0050"); l.Pattern.Regex != `\btime\.sleep\(` || strings.Join(l.Languages, " ") != "python shell javascript" {
+	if l, _ := all.Get("0050"); l.Pattern.Regex != `\btime\.sleep\(` ||
+		strings.Join(l.Languages, " ") != "python shell javascript" {
 		t.Errorf("%+v", l)
 	}
 	// once more: nothing is taken over twice
-	r, err = Import(layer("theirs", files), into, all, ImportOptions{Categories: map[string]string{"planning": "integration-boundaries"}})
+	r, err = Import(layer("theirs", files), into, all,
+		ImportOptions{Categories: map[string]string{"planning": "integration-boundaries"}})
 	if err != nil || len(r.Imported) != 0 || len(r.Known) != 4 {
 		t.Errorf("%+v %v", r, err)
 	}
@@ -102,13 +106,16 @@ func TestImportMends(t *testing.T) {
 
 func TestImportKeepsIDs(t *testing.T) {
 	into := t.TempDir()
-	r, err := Import(layer("theirs", map[string]string{"0022-a.md": page("0022")}), into, builtInLibrary(t), ImportOptions{KeepIDs: true})
+	r, err := Import(layer("theirs", map[string]string{"0022-a.md": page("0022")}), into, builtInLibrary(t),
+		ImportOptions{KeepIDs: true})
 	if err != nil || len(r.Imported) != 1 || r.Imported[0].ID != "0022" {
 		t.Fatalf("%+v %v", r, err)
 	}
 	// two of their files with one id
-	r, err = Import(layer("theirs", map[string]string{"a.md": page("0080"), "b.md": page("0080", "Sleeping", "Dozing")}), into, builtInLibrary(t), ImportOptions{})
-	if err != nil || len(r.Imported) != 1 || len(r.Rejected) != 1 || r.Rejected[0].Error() != "theirs/b.md:2: lesson 0080 is in a.md already; give one of the two another id" {
+	r, err = Import(layer("theirs", map[string]string{"a.md": page("0080"), "b.md": page("0080", "Sleeping", "Dozing")}),
+		into, builtInLibrary(t), ImportOptions{})
+	if err != nil || len(r.Imported) != 1 || len(r.Rejected) != 1 ||
+		r.Rejected[0].Error() != "theirs/b.md:2: lesson 0080 is in a.md already; give one of the two another id" {
 		t.Errorf("%+v %v", r, err)
 	}
 }

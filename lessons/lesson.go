@@ -108,7 +108,8 @@ type Category string
 
 // Categories lists the six there are.
 func Categories() []Category {
-	return []Category{"silent-failures", "integration-boundaries", "resource-lifecycle", "async-traps", "test-anti-patterns", "performance"}
+	return []Category{"silent-failures", "integration-boundaries", "resource-lifecycle", "async-traps",
+		"test-anti-patterns", "performance"}
 }
 
 // AppliesTo reports whether the lesson is about files in a language. Language "" is text of no known kind.

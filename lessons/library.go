@@ -60,7 +60,9 @@ func Load(layers ...Layer) (*Library, error) {
 		for _, l := range found {
 			if old := byID[l.ID]; old != nil {
 				l.Replaces = old.Layer
-				lib.Notes = append(lib.Notes, fmt.Sprintf("%s: lesson %s of the %s library takes the place of the %s one (%s)", l.Path, l.ID, l.Layer, old.Layer, old.Title))
+				lib.Notes = append(lib.Notes,
+					fmt.Sprintf("%s: lesson %s of the %s library takes the place of the %s one (%s)", l.Path, l.ID, l.Layer, old.Layer,
+						old.Title))
 			}
 			byID[l.ID] = l
 		}
@@ -102,7 +104,9 @@ func (y Layer) read() ([]*Lesson, FileErrors, error) {
 			continue
 		}
 		if first := byID[l.ID]; first != nil {
-			errs = append(errs, &FileError{l.Path, l.lines["id"], fmt.Sprintf("lesson %s is in %s already; ids are unique: runplan lessons new finds a free one", l.ID, path.Base(first.Path))})
+			errs = append(errs, &FileError{l.Path, l.lines["id"],
+				fmt.Sprintf("lesson %s is in %s already; ids are unique: runplan lessons new finds a free one", l.ID,
+					path.Base(first.Path))})
 			continue
 		}
 		l.Layer = y.Name

@@ -95,38 +95,54 @@ func TestPatterns(t *testing.T) {
 		bad, good []string
 	}{
 		"0001": {"a.py", []string{
-			"try:\n    f()\nexcept:\n    pass\n", "try: f()\nexcept Exception as e: pass\n", "    except (Exception):\n        ...\n",
+			"try:\n    f()\nexcept:\n    pass\n", "try: f()\nexcept Exception as e: pass\n",
+			"    except (Exception):\n        ...\n",
 			"except BaseException:  # all\n    continue\n",
 		}, []string{
-			"try:\n    f()\nexcept KeyError:\n    pass\n", "except Exception:\n    log.exception('x')\n", "except Exception:\n    pass_on()\n", "# except: pass by\n",
+			"try:\n    f()\nexcept KeyError:\n    pass\n", "except Exception:\n    log.exception('x')\n",
+			"except Exception:\n    pass_on()\n", "# except: pass by\n",
 		}},
 		// runplan:ignore 0004 samples of it
-		"0004": {"a.py", []string{"assert result.count == 120\n", "    assert total() == 42\n", "self.assertEqual(report.total, 137)\n"},
+		"0004": {"a.py", []string{"assert result.count == 120\n", "    assert total() == 42\n",
+			"self.assertEqual(report.total, 137)\n"},
 			[]string{"assert count == 2\n", "assert total == len(rows)\n", "assert discount_rate == x\n"}},
 		"0005": {"a.py", []string{"with sqlite3.connect(p) as db:\n", "rows = sqlite3.connect('x.db').execute(q)\n"},
 			[]string{"with closing(sqlite3.connect(p)) as db:\n", "db = sqlite3.connect(p)\n"}},
-		"0006": {"a.sh", []string{"venv/bin/pip3 install x\n", "\"$VIRTUAL_ENV\"/bin/pip install x\n", "/opt/env/bin/pip3.12 install x\n"},
+		"0006": {"a.sh", []string{"venv/bin/pip3 install x\n", "\"$VIRTUAL_ENV\"/bin/pip install x\n",
+			"/opt/env/bin/pip3.12 install x\n"},
 			[]string{".venv/bin/python -m pip install x\n", "pip install x\n", ".venv/bin/pip --version\n"}},
-		"0010": {"a.sh", []string{"local x=1\n", "local -r y=2\n", "local z\n"}, []string{"f() {\n  local x=1\n}\n", "locale -a\n", "localhost=1\n"}},
-		"0013": {"a.sh", []string{"V=$(grep '^KEY' .env | cut -d '=' -f2)\n", "cat .env.local | grep K | cut -d= -f2-\n", "while IFS== read -r key value; do\n", "while IFS='=' read k v; do\n"},
+		"0010": {"a.sh", []string{"local x=1\n", "local -r y=2\n", "local z\n"},
+			[]string{"f() {\n  local x=1\n}\n", "locale -a\n", "localhost=1\n"}},
+		"0013": {"a.sh", []string{"V=$(grep '^KEY' .env | cut -d '=' -f2)\n", "cat .env.local | grep K | cut -d= -f2-\n",
+			"while IFS== read -r key value; do\n", "while IFS='=' read k v; do\n"},
 			[]string{"cut -d: -f2 /etc/passwd\n", "sort x.csv | cut -d= -f2\n", "while IFS= read -r line; do\n"}},
 		"0019": {"app.service", []string{"EnvironmentFile=/etc/app/env.sh\n", "EnvironmentFile=-/home/app/.bashrc\n"},
 			[]string{"EnvironmentFile=/etc/app/env\n", "Environment=A=b\n"}},
-		"0022": {"a.jsx", []string{"xs.map((h, i) => <li key={i}>{h}</li>)\n", "xs.map(h => (\n  <li>{h}</li>\n))\n", "xs.map(h => { return <b>{h}</b> })\n"},
+		"0022": {"a.jsx", []string{"xs.map((h, i) => <li key={i}>{h}</li>)\n", "xs.map(h => (\n  <li>{h}</li>\n))\n",
+			"xs.map(h => { return <b>{h}</b> })\n"},
 			[]string{"xs.map(h => h.name)\n", "xs.map(host => <li>{host}</li>)\n", "xs.filter(h => h < 3)\n"}},
-		"0027": {"a.tsx", []string{"<input type=\"text\" onchange={f} />\n", "<div id={x()} classname={c}>\n", "<label htmlfor={id}>\n"}[:1],
+		"0027": {"a.tsx", []string{"<input type=\"text\" onchange={f} />\n", "<div id={x()} classname={c}>\n",
+			"<label htmlfor={id}>\n"}[:1],
 			[]string{"<input onChange={f} />\n", "<div className={c}>\n", "el.onclick = f\n", "const maxlength={a}\n"}},
 		"0028": {"a.ts", []string{"fetch('http://api.corp:80/x')\n", "const u = `wss://feed.lan/socket`\n"},
-			[]string{"fetch('/api/x')\n", "const u = 'http://localhost:3000'\n", "const u = 'https://example.com/a.internal.html'\n"}},
-		"0029": {"a.yaml", []string{"api_key: \"abcdefgh1234567\"\n", "x: AKIA" + "ABCDEFGHIJKLMNOP\n", "\"client_secret\": \"Zx9kfjw03jfkw93\"\n", "[AKIA" + "IOSFODNN7EXAMPLE, AKIA" + "ABCDEFGHIJKLMNOP]\n", "-----BEGIN " + "RSA PRIVATE KEY-----\n"},
-			[]string{"api_key: \"${API_KEY}\"\n", "password: \"your-password-here\"\n", "secret: \"{{ vault.secret1234567 }}\"\n", "token_count: \"1234567890123\"\n",
+			[]string{"fetch('/api/x')\n", "const u = 'http://localhost:3000'\n",
+				"const u = 'https://example.com/a.internal.html'\n"}},
+		"0029": {"a.yaml", []string{"api_key: \"abcdefgh1234567\"\n", "x: AKIA" + "ABCDEFGHIJKLMNOP\n",
+			"\"client_secret\": \"Zx9kfjw03jfkw93\"\n", "[AKIA" + "IOSFODNN7EXAMPLE, AKIA" + "ABCDEFGHIJKLMNOP]\n",
+			"-----BEGIN " + "RSA PRIVATE KEY-----\n"},
+			[]string{"api_key: \"${API_KEY}\"\n", "password: \"your-password-here\"\n",
+				"secret: \"{{ vault.secret1234567 }}\"\n", "token_count: \"1234567890123\"\n",
 				"x: AKIA" + "IOSFODNN7EXAMPLE\n", "aws_secret_access_key: \"wJalrXUtnFEMI/K7MDENG/bPxRfiCY" + "EXAMPLEKEY\"\n"}},
-		"0033": {"a.py", []string{"for k, v in self.jobs.items():\n    x = 1\n    await v.stop()\n", "    async for c in self.conns:\n        await c.ping()\n"},
+		"0033": {"a.py", []string{"for k, v in self.jobs.items():\n    x = 1\n    await v.stop()\n",
+			"    async for c in self.conns:\n        await c.ping()\n"},
 			[]string{"for k in self.jobs:\n    k.stop()\n", "for k in sorted(self.jobs):\n    await k.stop()\n"}},
-		"0038": {"a.js", []string{"  store.subscribe(() => render());\n", "bus.subscribe('x', async (e) => go(e));\n", "source$.subscribe(v => log(v));\n"},
-			[]string{"const sub = store.subscribe(() => render());\n", "return store.subscribe(() => 1);\n", "store.subscribe(this.onChange);\n"}},
+		"0038": {"a.js", []string{"  store.subscribe(() => render());\n", "bus.subscribe('x', async (e) => go(e));\n",
+			"source$.subscribe(v => log(v));\n"},
+			[]string{"const sub = store.subscribe(() => render());\n", "return store.subscribe(() => 1);\n",
+				"store.subscribe(this.onChange);\n"}},
 		// runplan:ignore 0043 samples of it
-		"0043": {"a.ts", []string{"expect(registry.size).toBe(12)\n", "expect(Object.keys(handlers).length).toBe(3)\n", "expect(app.plugins).toHaveLength(4)\n"},
+		"0043": {"a.ts", []string{"expect(registry.size).toBe(12)\n", "expect(Object.keys(handlers).length).toBe(3)\n",
+			"expect(app.plugins).toHaveLength(4)\n"},
 			[]string{"expect(parts).toHaveLength(2)\n", "expect(plugins).toContain('a')\n"}},
 	} {
 		for _, text := range c.bad {
@@ -149,7 +165,8 @@ func hits(r Result, id string) bool {
 // Addresses are not written down here, or this file would have what the lesson is about.
 func TestAddresses(t *testing.T) {
 	s := scanner(t, builtInLibrary(t).Lessons, Options{})
-	for host, want := range map[string]bool{"10.0.0.7": true, "192.168.1.20": true, "8.8.8.8": true, "127.0.0.1": false, "0.0.0.0": false, "254.1.2.3": true} {
+	for host, want := range map[string]bool{"10.0.0.7": true, "192.168.1.20": true, "8.8.8.8": true, "127.0.0.1": false,
+		"0.0.0.0": false, "254.1.2.3": true} {
 		if got := hits(s.Source("a.js", []byte("fetch('http://"+host+":80/')\n")), "0028"); got != want {
 			t.Errorf("%s: %v, want %v", host, got, want)
 		}

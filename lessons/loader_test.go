@@ -47,34 +47,47 @@ It fails now and then.
 // mark * is for those that an import can take because it mends them.
 func broken() map[string][3]string {
 	return map[string][3]string{
-		"no front matter":                    {"# A title\n", "1", "begins with front matter"},
-		"no end":                             {"---\nid: \"0001\"\n", "1", "no end"},
-		"empty front matter":                 {"---\n---\n", "1", "is empty"},
-		"a list":                             {"---\n- a\n- b\n---\n", "2", "not a list of keys"},
-		"broken YAML":                        {page("0001", "[python]", "[python"), "6", "must be specified"},
-		"key twice":                          {page("0001", "fix:", "title:"), "12", "already defined"},
-		"no title":                           {page("0001", "title: Sleeping instead of waiting\n", ""), "1", "title is missing"},
-		"wrong severity":                     {page("0001", "should-fix", "critical"), "4", `severity is "critical"; it is one of blocker`},
-		"wrong category":                     {page("0001", "test-anti-patterns", "style"), "6", `category is "style"; it is one of`},
-		"wrong language":                     {page("0001", "[python]", "[pyhton]"), "5", `language "pyhton" is not known`},
-		"no languages":                       {page("0001", "languages: [python]\n", ""), "1", "languages is missing"},
-		"wrong type":                         {page("0001", "syntactic", "regexp"), "8", `pattern.type is "regexp"`},
-		"unless that is no regex":            {page("0001", "pattern:\n  type: syntactic", "pattern:\n  unless: (a\n  type: syntactic"), "8", "pattern.unless: missing closing )"},
-		"unless that matches the empty text": {page("0001", "pattern:\n  type: syntactic", "pattern:\n  unless: a*\n  type: syntactic"), "8", "pattern.unless matches the empty text"},
-		"unless without a regex":             {page("0001", "type: syntactic\n  regex: |-\n    ^\\s*time\\.sleep\\(\n", "type: semantic\n  unless: a\n"), "9", "a semantic lesson has no regex that pattern.unless"},
-		"no regex":                           {page("0001", "  regex: |-\n    ^\\s*time\\.sleep\\(\n", ""), "7", "pattern.regex is missing"},
-		"look-around":                        {page("0001", `^\s*time\.sleep\(`, `time(?!out)`), "9", "invalid or unsupported Perl syntax: `(?!` at character 5; RE2 has no look-around"},
-		"open parenthesis":                   {page("0001", `time\.sleep\(`, `(a)(time\.sleep\(`), "9", "missing closing ): `^\\s*(a)(time\\.sleep\\(` at character 8"},
-		"bad class":                          {page("0001", `time\.sleep\(`, `[z-a]`), "9", "invalid character class range: `z-a` at character 6"},
-		"matches everything":                 {page("0001", `^\s*time\.sleep\(`, `\s*`), "9", "matches the empty text"},
-		"semantic with regex":                {page("0001", "syntactic", "semantic"), "9", "a semantic lesson has no regex"},
-		"no description":                     {page("0001", "  description: A test sleeps.\n", ""), "7", "pattern.description is missing"},
-		"wrong id":                           {page("0001", `"0001"`, `"one"`), "2", `id is "one"`},
-		"not UTF-8":                          {page("0001", "now and then", "now \xff then"), "22", "not UTF-8 text"},
-		"unknown field *":                    {page("0001", "fix:", "severety: blocker\nfix:"), "12", `unknown field "severety"; the fields are`},
-		"id without quotes *":                {page("0001", `"0001"`, `0001`), "2", `write id: "0001"`},
-		"YAML's backslashes *":               {page("0001", "|-\n    ^\\s*time\\.sleep\\(", `"time\.sleep\("`), "9", "put regular expressions in single quotes"},
-		"wrong file name *":                  {page("0001", `"0001"`, `"0002"`), "2", "its name begins with the id"},
+		"no front matter":    {"# A title\n", "1", "begins with front matter"},
+		"no end":             {"---\nid: \"0001\"\n", "1", "no end"},
+		"empty front matter": {"---\n---\n", "1", "is empty"},
+		"a list":             {"---\n- a\n- b\n---\n", "2", "not a list of keys"},
+		"broken YAML":        {page("0001", "[python]", "[python"), "6", "must be specified"},
+		"key twice":          {page("0001", "fix:", "title:"), "12", "already defined"},
+		"no title": {page("0001", "title: Sleeping instead of waiting\n", ""), "1",
+			"title is missing"},
+		"wrong severity": {page("0001", "should-fix", "critical"), "4",
+			`severity is "critical"; it is one of blocker`},
+		"wrong category": {page("0001", "test-anti-patterns", "style"), "6",
+			`category is "style"; it is one of`},
+		"wrong language": {page("0001", "[python]", "[pyhton]"), "5", `language "pyhton" is not known`},
+		"no languages":   {page("0001", "languages: [python]\n", ""), "1", "languages is missing"},
+		"wrong type":     {page("0001", "syntactic", "regexp"), "8", `pattern.type is "regexp"`},
+		"unless that is no regex": {page("0001", "pattern:\n  type: syntactic",
+			"pattern:\n  unless: (a\n  type: syntactic"), "8", "pattern.unless: missing closing )"},
+		"unless that matches the empty text": {page("0001", "pattern:\n  type: syntactic",
+			"pattern:\n  unless: a*\n  type: syntactic"), "8", "pattern.unless matches the empty text"},
+		"unless without a regex": {page("0001", "type: syntactic\n  regex: |-\n    ^\\s*time\\.sleep\\(\n",
+			"type: semantic\n  unless: a\n"), "9", "a semantic lesson has no regex that pattern.unless"},
+		"no regex": {page("0001", "  regex: |-\n    ^\\s*time\\.sleep\\(\n", ""), "7",
+			"pattern.regex is missing"},
+		"look-around": {page("0001", `^\s*time\.sleep\(`, `time(?!out)`), "9",
+			"invalid or unsupported Perl syntax: `(?!` at character 5; RE2 has no look-around"},
+		"open parenthesis": {page("0001", `time\.sleep\(`, `(a)(time\.sleep\(`), "9",
+			"missing closing ): `^\\s*(a)(time\\.sleep\\(` at character 8"},
+		"bad class": {page("0001", `time\.sleep\(`, `[z-a]`), "9",
+			"invalid character class range: `z-a` at character 6"},
+		"matches everything":  {page("0001", `^\s*time\.sleep\(`, `\s*`), "9", "matches the empty text"},
+		"semantic with regex": {page("0001", "syntactic", "semantic"), "9", "a semantic lesson has no regex"},
+		"no description": {page("0001", "  description: A test sleeps.\n", ""), "7",
+			"pattern.description is missing"},
+		"wrong id":  {page("0001", `"0001"`, `"one"`), "2", `id is "one"`},
+		"not UTF-8": {page("0001", "now and then", "now \xff then"), "22", "not UTF-8 text"},
+		"unknown field *": {page("0001", "fix:", "severety: blocker\nfix:"), "12",
+			`unknown field "severety"; the fields are`},
+		"id without quotes *": {page("0001", `"0001"`, `0001`), "2", `write id: "0001"`},
+		"YAML's backslashes *": {page("0001", "|-\n    ^\\s*time\\.sleep\\(", `"time\.sleep\("`), "9",
+			"put regular expressions in single quotes"},
+		"wrong file name *": {page("0001", `"0001"`, `"0002"`), "2", "its name begins with the id"},
 	}
 }
 
@@ -85,7 +98,8 @@ func TestParseSaysWhatIsWrong(t *testing.T) {
 			t.Errorf("%s: no error", name)
 			continue
 		}
-		if want := "lib/0001-x.md:" + c[1] + ": "; !strings.HasPrefix(err.Error(), want) || !strings.Contains(err.Error(), c[2]) {
+		if want := "lib/0001-x.md:" + c[1] + ": "; !strings.HasPrefix(err.Error(), want) ||
+			!strings.Contains(err.Error(), c[2]) {
 			t.Errorf("%s:\n%v\nwant %s…%s", name, err, want, c[2])
 		}
 	}
@@ -93,7 +107,8 @@ func TestParseSaysWhatIsWrong(t *testing.T) {
 
 // All that is wrong is told at once.
 func TestParseTellsAll(t *testing.T) {
-	_, err := Parse("0001-x.md", []byte(page("0001", "should-fix", "bad", "[python]", "[x]", "fix: Wait for the condition.\n", "")))
+	_, err := Parse("0001-x.md",
+		[]byte(page("0001", "should-fix", "bad", "[python]", "[x]", "fix: Wait for the condition.\n", "")))
 	var all FileErrors
 	if !errors.As(err, &all) || len(all) != 3 {
 		t.Errorf("%v", err)
@@ -125,7 +140,8 @@ func layer(name string, files map[string]string) Layer {
 
 // A later layer takes the place of an earlier one by id, and the library says so.
 func TestOverlay(t *testing.T) {
-	user := layer("user", map[string]string{"0060-a.md": page("0060"), "0029-b.md": page("0029", "Sleeping", "Dreaming"), "README.md": "hello"})
+	user := layer("user", map[string]string{"0060-a.md": page("0060"), "0029-b.md": page("0029", "Sleeping", "Dreaming"),
+		"README.md": "hello"})
 	project := layer("project", map[string]string{"0060-c.md": page("0060", "should-fix", "blocker")})
 	lib, err := Load(BuiltIn(), user, project, DirLayer("nothing", t.TempDir()+"/none"))
 	if err != nil {
@@ -140,7 +156,8 @@ func TestOverlay(t *testing.T) {
 	if l, _ := lib.Get("0029"); l.Layer != "user" || l.Replaces != "built-in" {
 		t.Errorf("0029 is %+v", l)
 	}
-	if want := "user/0029-b.md: lesson 0029 of the user library takes the place of the built-in one (Never write secret values into committed files)"; !slices.Contains(lib.Notes, want) {
+	if want := "user/0029-b.md: lesson 0029 of the user library takes the place of the built-in one (Never write secret " +
+		"values into committed files)"; !slices.Contains(lib.Notes, want) {
 		t.Errorf("notes: %q", lib.Notes)
 	}
 }
@@ -186,7 +203,8 @@ func TestFormat(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if fmt.Sprint(back.Pattern, back.Example, back.Languages, back.Exclude, back.Body) != fmt.Sprint(l.Pattern, l.Example, l.Languages, l.Exclude, l.Body) {
+		if fmt.Sprint(back.Pattern, back.Example, back.Languages, back.Exclude, back.Body) != fmt.Sprint(l.Pattern, l.Example,
+			l.Languages, l.Exclude, l.Body) {
 			t.Errorf("%s came back as\n%s", l.ID, out)
 		}
 	}

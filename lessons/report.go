@@ -86,7 +86,8 @@ func (r *Result) Rebase(dir string) {
 
 func (r *Result) sort() {
 	byPlace := func(a, b Hit) int {
-		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col), cmp.Compare(a.ID, b.ID))
+		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col),
+			cmp.Compare(a.ID, b.ID))
 	}
 	slices.SortFunc(r.Hits, byPlace)
 	slices.SortFunc(r.Suppressed, byPlace)

@@ -47,7 +47,8 @@ func NewScanner(lessons []*Lesson, o Options) (*Scanner, error) {
 		o.MaxSize = 16 << 20
 	}
 	s := &Scanner{
-		options: o, detector: newDetector(), sets: map[string]func() *ruleSet{}, redactor: redact.New(nil), known: map[string]bool{},
+		options: o, detector: newDetector(), sets: map[string]func() *ruleSet{}, redactor: redact.New(nil),
+		known:   map[string]bool{},
 		secrets: regexp.MustCompile(`(?i)((?:key|secret|token|passwd|password)\w*["']?\s*(?::=|[:=])\s*["'])[^"']{6,}`),
 	}
 	var rules []*rule
@@ -111,7 +112,8 @@ func (s *Scanner) Scan(ctx context.Context, dir string, files []string) (Result,
 }
 
 // run hands the files of a source to workers and puts together what they saw.
-func (s *Scanner) run(ctx context.Context, dir string, source func(yield func(string) bool) ([]Skip, error)) (Result, error) {
+func (s *Scanner) run(ctx context.Context, dir string, source func(yield func(string) bool) ([]Skip, error)) (Result,
+	error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	const chunk = 16 // files at a time keep the channel out of the way

@@ -52,11 +52,13 @@ func TestLines(t *testing.T) {
 		t.Errorf("%+v", r.Hits)
 	}
 	several := one(t, `^\s*time\.sleep\(`, `^wait:\n\s+forever$`)
-	if r := several.Source("a.py", []byte("x\r\nwait:\r\n    forever\r\nwait:\n forever")); len(r.Hits) != 2 || r.Hits[0].Line != 2 || r.Hits[1].Line != 4 {
+	if r := several.Source("a.py", []byte("x\r\nwait:\r\n    forever\r\nwait:\n forever")); len(r.Hits) != 2 ||
+		r.Hits[0].Line != 2 || r.Hits[1].Line != 4 {
 		t.Errorf("%+v", r.Hits)
 	}
 	whole := one(t, `^\s*time\.sleep\(`, `(?s)begin\b.*\n\bsleeping`)
-	if r := whole.Source("a.py", []byte("begin\n"+strings.Repeat("x\n", 9000)+"sleeping")); len(r.Hits) != 1 || r.Hits[0].Line != 1 {
+	if r := whole.Source("a.py", []byte("begin\n"+strings.Repeat("x\n", 9000)+"sleeping")); len(r.Hits) != 1 ||
+		r.Hits[0].Line != 1 {
 		t.Errorf("%+v", r.Hits)
 	}
 	bare := one(t, `^\s*time\.sleep\(`, `\d\d`) // has no literal to look for
@@ -98,11 +100,13 @@ func TestSuppression(t *testing.T) {
 		for _, p := range r.Problems {
 			said += p.Message
 		}
-		if len(r.Hits) != c.hits || len(r.Suppressed) != c.suppressed || (said == "") != (c.problem == "") || !strings.Contains(said, c.problem) {
+		if len(r.Hits) != c.hits || len(r.Suppressed) != c.suppressed || (said == "") != (c.problem == "") ||
+			!strings.Contains(said, c.problem) {
 			t.Errorf("%s: %d hits, %d suppressed, problems %q", name, len(r.Hits), len(r.Suppressed), said)
 		}
 	}
-	if r := s.Source("a.py", []byte(marked("time.sleep(1)  # IGNORE 0060 slow door"))); r.Suppressed[0].Reason != "slow door" {
+	if r := s.Source("a.py",
+		[]byte(marked("time.sleep(1)  # IGNORE 0060 slow door"))); r.Suppressed[0].Reason != "slow door" {
 		t.Errorf("reason %q", r.Suppressed[0].Reason)
 	}
 }
@@ -173,8 +177,10 @@ func TestSkipped(t *testing.T) {
 		skipped[x.Path] = x.Reason
 	}
 	for path, want := range map[string]string{
-		"node_modules": "dependencies", "src/vendor": "dependencies", ".git": "version control", "__pycache__": "cache", "venv": "dependencies",
-		"bin.py": "binary", "wide.py": "UTF-16 text, which is not read", "gen.py": "generated, with 1 place(s) that were not judged",
+		"node_modules": "dependencies", "src/vendor": "dependencies", ".git": "version control", "__pycache__": "cache",
+		"venv":   "dependencies",
+		"bin.py": "binary", "wide.py": "UTF-16 text, which is not read",
+		"gen.py": "generated, with 1 place(s) that were not judged",
 		"big.py": "0 MiB, more than the 0 that are checked", "link.py": "symbolic link",
 	} {
 		if skipped[path] != want {
@@ -187,7 +193,8 @@ func TestSkipped(t *testing.T) {
 
 	// the same for a list of files
 	some, err := s.Scan(t.Context(), dir, []string{"a.py", "node_modules/x/d.py", "node_modules/x/d2.py", "gone.py"})
-	if err != nil || len(some.Hits) != 1 || some.Files != 1 || fmt.Sprint(some.Skipped) != "[{gone.py is not there} {node_modules dependencies, 2 file(s)}]" {
+	if err != nil || len(some.Hits) != 1 || some.Files != 1 ||
+		fmt.Sprint(some.Skipped) != "[{gone.py is not there} {node_modules dependencies, 2 file(s)}]" {
 		t.Errorf("%+v, %v", some, err)
 	}
 }
@@ -270,15 +277,18 @@ func TestNoFindings(t *testing.T) {
 func TestLanguageOf(t *testing.T) {
 	d := newDetector()
 	for path, want := range map[string]string{
-		"a.jsx": "javascript", "a.TSX": "typescript", "x/b.mjs": "javascript", "c.cjs": "javascript", "a.bash": "shell", ".bashrc": "shell",
-		"app.service": "systemd", ".env": "env", ".env.local": "env", "prod.env": "env", "Dockerfile": "dockerfile", "Makefile": "make", "README": "", "a.xyz": "", "a.h": "c",
+		"a.jsx": "javascript", "a.TSX": "typescript", "x/b.mjs": "javascript", "c.cjs": "javascript", "a.bash": "shell",
+		".bashrc":     "shell",
+		"app.service": "systemd", ".env": "env", ".env.local": "env", "prod.env": "env", "Dockerfile": "dockerfile",
+		"Makefile": "make", "README": "", "a.xyz": "", "a.h": "c",
 	} {
 		if got := d.byName(path); got != want {
 			t.Errorf("%s: %q, want %q", path, got, want)
 		}
 	}
 	for line, want := range map[string]string{
-		"#!/bin/sh\n": "shell", "#!/usr/bin/env python3.12\n": "python", "#! /usr/bin/env -S node --x\n": "javascript", "#!/opt/x\n": "", "#!": "", "sh\n": "",
+		"#!/bin/sh\n": "shell", "#!/usr/bin/env python3.12\n": "python", "#! /usr/bin/env -S node --x\n": "javascript",
+		"#!/opt/x\n": "", "#!": "", "sh\n": "",
 		"#!/usr/bin/env A=1 bash\n": "shell",
 	} {
 		if got := d.byShebang([]byte(line)); got != want {
@@ -294,7 +304,8 @@ func FuzzScan(f *testing.F) {
 	f.Fuzz(func(t *testing.T, expr, text string) {
 		re, err := regexp.Compile(expr)
 		odd := func(r rune) bool { return r > 127 || r == 0 }
-		if err != nil || len(expr) > 100 || re.MatchString("") || namesLineFeed(expr) || strings.ContainsFunc(expr+text, odd) ||
+		if err != nil || len(expr) > 100 || re.MatchString("") || namesLineFeed(expr) ||
+			strings.ContainsFunc(expr+text, odd) ||
 			strings.Contains(text, suppressionMark) || strings.Contains(text, "enerated") {
 			return
 		}

@@ -38,7 +38,8 @@ func referenceTable(lib *Library) string {
 	b.WriteString("| ID | Lesson | Type | Severity | Category | Languages |\n|---|---|---|---|---|---|\n")
 	for _, l := range lib.Lessons {
 		title := strings.ReplaceAll(l.Title, "|", "\\|")
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", l.ID, title, l.Pattern.Type, l.Severity, l.Category, strings.Join(l.Languages, ", "))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", l.ID, title, l.Pattern.Type, l.Severity, l.Category,
+			strings.Join(l.Languages, ", "))
 	}
 	return b.String()
 }

@@ -22,23 +22,24 @@ func (s *Scanner) ScanTree(ctx context.Context, dir string, below ...string) (Re
 	return s.run(ctx, dir, func(yield func(string) bool) ([]Skip, error) {
 		var skipped []Skip
 		for _, root := range below {
-			err := filepath.WalkDir(filepath.Join(dir, filepath.FromSlash(root)), func(name string, e fs.DirEntry, err error) error {
-				if err != nil {
-					return fmt.Errorf("look at %s: %w", name, err)
-				}
-				rel := relative(dir, name)
-				if e.IsDir() {
-					if why := foreignDir(e.Name(), name); why != "" && rel != root && rel != "." {
-						skipped = append(skipped, Skip{rel, why})
-						return fs.SkipDir
+			err := filepath.WalkDir(filepath.Join(dir, filepath.FromSlash(root)),
+				func(name string, e fs.DirEntry, err error) error {
+					if err != nil {
+						return fmt.Errorf("look at %s: %w", name, err)
+					}
+					rel := relative(dir, name)
+					if e.IsDir() {
+						if why := foreignDir(e.Name(), name); why != "" && rel != root && rel != "." {
+							skipped = append(skipped, Skip{rel, why})
+							return fs.SkipDir
+						}
+						return nil
+					}
+					if !yield(rel) {
+						return fs.SkipAll
 					}
 					return nil
-				}
-				if !yield(rel) {
-					return fs.SkipAll
-				}
-				return nil
-			})
+				})
 			if err != nil {
 				return nil, err
 			}
@@ -67,7 +68,8 @@ func foreignName(name string) string {
 	switch name {
 	case ".git", ".hg", ".svn", ".jj":
 		return "version control"
-	case "__pycache__", ".tox", ".nox", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".gradle", ".next", ".nuxt", ".terraform", ".cache":
+	case "__pycache__", ".tox", ".nox", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".gradle", ".next", ".nuxt",
+		".terraform", ".cache":
 		return "cache"
 	}
 	return ""

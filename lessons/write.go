@@ -124,7 +124,8 @@ func format(l *Lesson, text func(indent, s string) string) []byte {
 	}
 	fmt.Fprintf(&b, "---\nid: %q\n", l.ID)
 	field("", "title", l.Title)
-	fmt.Fprintf(&b, "severity: %s\nlanguages: [%s]\ncategory: %s\n", l.Severity, strings.Join(l.Languages, ", "), l.Category)
+	fmt.Fprintf(&b, "severity: %s\nlanguages: [%s]\ncategory: %s\n", l.Severity, strings.Join(l.Languages, ", "),
+		l.Category)
 	items("scope", l.Scope)
 	items("exclude", l.Exclude)
 	fmt.Fprintf(&b, "pattern:\n  type: %s\n", l.Pattern.Type)

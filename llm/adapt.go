@@ -26,7 +26,9 @@ type Adapted struct {
 type AdaptedBaseError struct{ Base string }
 
 func (e *AdaptedBaseError) Error() string {
-	return fmt.Sprintf("model %s has an adapter already, and a second one would come on top of it; name the model below it in the settings", e.Base)
+	return fmt.Sprintf(
+		"model %s has an adapter already, and a second one would come on top of it; name the model below it in the settings",
+		e.Base)
 }
 
 // Adapt has an Ollama server create a model, and replaces one of the same name. Success does not mean that the server
@@ -63,10 +65,11 @@ func Adapt(ctx context.Context, o Options, a Adapted) error {
 		return c.explain(ctx, about, err)
 	}
 	made := false
-	err = client.Create(ctx, &api.CreateRequest{Model: a.Name, From: a.Base, Adapters: map[string]string{a.File: digest}}, func(p api.ProgressResponse) error {
-		made = made || p.Status == "success"
-		return nil
-	})
+	err = client.Create(ctx, &api.CreateRequest{Model: a.Name, From: a.Base, Adapters: map[string]string{a.File: digest}},
+		func(p api.ProgressResponse) error {
+			made = made || p.Status == "success"
+			return nil
+		})
 	switch {
 	case err != nil:
 		return c.explain(ctx, about, err)

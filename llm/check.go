@@ -21,7 +21,8 @@ func Check(r Request, b tokens.Budget) error {
 	if prompt+r.Model.MaxTokens <= window {
 		return nil
 	}
-	return &WindowError{Model: r.Model.Label(), Role: r.Model.Role, Prompt: prompt, Answer: r.Model.MaxTokens, Window: window}
+	return &WindowError{Model: r.Model.Label(), Role: r.Model.Role, Prompt: prompt, Answer: r.Model.MaxTokens,
+		Window: window}
 }
 
 // Size estimates the tokens of a question, with a margin (BUD-04).

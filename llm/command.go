@@ -36,7 +36,8 @@ func (a *asker) command(ctx context.Context, r Request) (Response, error) {
 		return Response{}, fmt.Errorf("make a folder for the model's program: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	env := append(redact.AgentEnv(a.o.Environ, a.o.PassEnv), "RUNPLAN_MODEL="+r.Model.Name, "RUNPLAN_STAGE="+string(r.Stage), "TMPDIR="+dir)
+	env := append(redact.AgentEnv(a.o.Environ, a.o.PassEnv), "RUNPLAN_MODEL="+r.Model.Name, "RUNPLAN_STAGE="+
+		string(r.Stage), "TMPDIR="+dir)
 	began := time.Now()
 	res, err := proc.Run(ctx, proc.Cmd{
 		Args: args, Dir: dir, Env: env, Stdin: strings.NewReader(question),
@@ -47,7 +48,8 @@ func (a *asker) command(ctx context.Context, r Request) (Response, error) {
 		return Response{}, fmt.Errorf("ask the model's program %s: %w; models.command names it", args[0], err)
 	}
 	failed := func(format string, v ...any) error {
-		return &CommandError{Program: args[0], Why: fmt.Sprintf(format, v...), Tail: telling(res.Tail, tailLines, r, a.o.Redact)}
+		return &CommandError{Program: args[0], Why: fmt.Sprintf(format, v...),
+			Tail: telling(res.Tail, tailLines, r, a.o.Redact)}
 	}
 	text := strings.TrimRight(string(res.Stdout), "\r\n")
 	switch {
@@ -103,5 +105,6 @@ func layout(r Request) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return set.Render("command", map[string]string{"system": strings.TrimSpace(r.System), "form": strings.TrimSpace(form), "prompt": r.Prompt})
+	return set.Render("command",
+		map[string]string{"system": strings.TrimSpace(r.System), "form": strings.TrimSpace(form), "prompt": r.Prompt})
 }

@@ -73,13 +73,20 @@ func (e *WindowError) Error() string {
 	var what string
 	switch {
 	case e.Context > 0:
-		what = fmt.Sprintf("model %s takes %d tokens, and the window that is configured for it is %d", e.Model, e.Context, e.Window)
+		what = fmt.Sprintf("model %s takes %d tokens, and the window that is configured for it is %d", e.Model, e.Context,
+			e.Window)
 	case e.Counted && e.Window == 0:
-		what = fmt.Sprintf("the server of model %s counts more tokens in the prompt than its own window; by estimate there are %d", e.Model, e.Prompt)
+		what = fmt.Sprintf(
+			"the server of model %s counts more tokens in the prompt than its own window; by estimate there are %d", e.Model,
+			e.Prompt)
 	case e.Counted:
-		what = fmt.Sprintf("the server of model %s counts more than %d tokens in the prompt, which is the window; by estimate there are %d", e.Model, e.Window, e.Prompt)
+		what = fmt.Sprintf(
+			"the server of model %s counts more than %d tokens in the prompt, which is the window; by estimate there are %d",
+			e.Model, e.Window, e.Prompt)
 	default:
-		what = fmt.Sprintf("the prompt for model %s has about %d tokens and its answer may have %d, together %d; the window is %d", e.Model, e.Prompt, e.Answer, e.Prompt+e.Answer, e.Window)
+		what = fmt.Sprintf(
+			"the prompt for model %s has about %d tokens and its answer may have %d, together %d; the window is %d", e.Model,
+			e.Prompt, e.Answer, e.Prompt+e.Answer, e.Window)
 	}
 	return what + "; " + HintOf(e)
 }
@@ -119,7 +126,8 @@ func (e *TimeoutError) Error() string {
 type RemoteError struct{ Model, BaseURL, Host string }
 
 func (e *RemoteError) Error() string {
-	return fmt.Sprintf("the Ollama server at %s would pass the prompt for model %s on to %s; %s", e.BaseURL, e.Model, e.Host, HintOf(e))
+	return fmt.Sprintf("the Ollama server at %s would pass the prompt for model %s on to %s; %s", e.BaseURL, e.Model,
+		e.Host, HintOf(e))
 }
 
 // ServerError reports any other error of a server.
@@ -194,7 +202,9 @@ func HintOf(err error) string {
 	case errors.As(err, &window) && window.Counted:
 		return "ask with less context, or raise models.margin so that estimates are higher"
 	case errors.As(err, &window):
-		return fmt.Sprintf("ask with less context, lower models.max_tokens, or raise models.%s_window if the model takes more", roleOr(window.Role))
+		return fmt.Sprintf(
+			"ask with less context, lower models.max_tokens, or raise models.%s_window if the model takes more",
+			roleOr(window.Role))
 	case errors.As(err, &length):
 		return "raise models.max_tokens, or the window if the model takes more, or ask for less at once"
 	case errors.As(err, &late):

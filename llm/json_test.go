@@ -27,15 +27,18 @@ func TestJSON(t *testing.T) {
 		provider string
 		why      string // "" is accepted
 	}{
-		"what was asked for":                    {text: good},
-		"with blanks around":                    {text: "\n " + good + " \n"},
-		"text after it":                         {text: good + " I hope that helps", why: "17 bytes of text come after"},
-		"text before it":                        {text: "Sure! " + good, why: "invalid character"},
-		"two values":                            {text: good + good, why: "come after the value"},
-		"a field that nobody knows":             {text: `{"files":["a.go"],"sure":true,"mood":"fine"}`, why: `unknown field "mood"`},
-		"a field twice":                         {text: `{"files":["b.go"],"files":["a.go"],"sure":true}`, why: "a field twice"},
-		"a field of another type":               {text: `{"files":"a.go","sure":true}`, why: "cannot unmarshal"},
-		"a field that is missing":               {text: `{"files":["a.go"]}`, why: "does not meet the schema at (root): required"},
+		"what was asked for": {text: good},
+		"with blanks around": {text: "\n " + good + " \n"},
+		"text after it":      {text: good + " I hope that helps", why: "17 bytes of text come after"},
+		"text before it":     {text: "Sure! " + good, why: "invalid character"},
+		"two values":         {text: good + good, why: "come after the value"},
+		"a field that nobody knows": {text: `{"files":["a.go"],"sure":true,"mood":"fine"}`,
+			why: `unknown field "mood"`},
+		"a field twice": {text: `{"files":["b.go"],"files":["a.go"],"sure":true}`,
+			why: "a field twice"},
+		"a field of another type": {text: `{"files":"a.go","sure":true}`, why: "cannot unmarshal"},
+		"a field that is missing": {text: `{"files":["a.go"]}`,
+			why: "does not meet the schema at (root): required"},
 		"null where there is a value":           {text: `{"files":null,"sure":true}`, why: "files: invalid type"},
 		"null":                                  {text: `null`, why: "invalid type"},
 		"cut off":                               {text: good[:20], why: "unexpected EOF"},
@@ -45,10 +48,14 @@ func TestJSON(t *testing.T) {
 		"a fence from a server":                 {text: "```json\n" + good + "\n```", why: "invalid character"},
 		"a fence from a program":                {text: "```json\n" + good + "\n```\n", provider: llm.Command},
 		"a fence without a word from a program": {text: "````\n" + good + "\n````", provider: llm.Command},
-		"a fence of another language":           {text: "```yaml\n" + good + "\n```", provider: llm.Command, why: "invalid character"},
-		"text before the fence":                 {text: "Here:\n```json\n" + good + "\n```", provider: llm.Command, why: "invalid character"},
-		"text after the fence":                  {text: "```json\n" + good + "\n```\nDone.", provider: llm.Command, why: "invalid character"},
-		"two fences":                            {text: "```json\n" + good + "\n```\n```json\n" + good + "\n```", provider: llm.Command, why: "invalid character"},
+		"a fence of another language": {text: "```yaml\n" + good + "\n```", provider: llm.Command,
+			why: "invalid character"},
+		"text before the fence": {text: "Here:\n```json\n" + good + "\n```", provider: llm.Command,
+			why: "invalid character"},
+		"text after the fence": {text: "```json\n" + good + "\n```\nDone.", provider: llm.Command,
+			why: "invalid character"},
+		"two fences": {text: "```json\n" + good + "\n```\n```json\n" + good + "\n```",
+			provider: llm.Command, why: "invalid character"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			said := llm.CompleterFunc(func(_ context.Context, r llm.Request) (llm.Response, error) {
@@ -57,7 +64,8 @@ func TestJSON(t *testing.T) {
 				}
 				return llm.Response{Text: c.text, Model: "q"}, nil
 			})
-			v, res, err := llm.JSON[verdict](t.Context(), said, llm.Request{Model: llm.Model{Name: "q", Provider: c.provider}, Prompt: "x", Schema: json.RawMessage(verdictSchema)})
+			v, res, err := llm.JSON[verdict](t.Context(), said,
+				llm.Request{Model: llm.Model{Name: "q", Provider: c.provider}, Prompt: "x", Schema: json.RawMessage(verdictSchema)})
 			if res.Text != c.text {
 				t.Errorf("the response is lost: %+v", res)
 			}
@@ -68,7 +76,8 @@ func TestJSON(t *testing.T) {
 				return
 			}
 			var wrong *llm.AnswerError
-			if !errors.As(err, &wrong) || wrong.Raw != c.text || !strings.Contains(err.Error(), c.why) || !reflect.DeepEqual(v, verdict{}) {
+			if !errors.As(err, &wrong) || wrong.Raw != c.text || !strings.Contains(err.Error(), c.why) ||
+				!reflect.DeepEqual(v, verdict{}) {
 				t.Fatalf("%+v, %v", v, err)
 			}
 		})
@@ -76,18 +85,21 @@ func TestJSON(t *testing.T) {
 }
 
 func TestJSONNeedsASchema(t *testing.T) {
-	asked := llm.CompleterFunc(func(context.Context, llm.Request) (llm.Response, error) { t.Error("asked"); return llm.Response{}, nil })
+	asked := llm.CompleterFunc(
+		func(context.Context, llm.Request) (llm.Response, error) { t.Error("asked"); return llm.Response{}, nil })
 	if _, _, err := llm.JSON[verdict](t.Context(), asked, llm.Request{Prompt: "x"}); err == nil {
 		t.Error("no error")
 	}
-	if _, err := llm.ParseJSON[verdict](`{"files":[],"sure":true}`, json.RawMessage(`{"type":`)); err == nil || errors.As(err, new(*llm.AnswerError)) {
+	if _, err := llm.ParseJSON[verdict](`{"files":[],"sure":true}`, json.RawMessage(`{"type":`)); err == nil ||
+		errors.As(err, new(*llm.AnswerError)) {
 		t.Errorf("a broken schema is not the model's fault: %v", err)
 	}
 }
 
 // Whatever a model says, an answer that is taken is one JSON value which reads the same when it is written again.
 func FuzzParseJSON(f *testing.F) {
-	for _, s := range []string{`{"files":["a"],"sure":true}`, `{"files":[],"sure":false,"why":"x"} `, `{"files":[],"files":[]}`, "```json\n{}\n```", `[[[[`, `{"a":1}}`, "\u2028{}", `{"files":["\ud800"],"sure":true}`} {
+	for _, s := range []string{`{"files":["a"],"sure":true}`, `{"files":[],"sure":false,"why":"x"} `,
+		`{"files":[],"files":[]}`, "```json\n{}\n```", `[[[[`, `{"a":1}}`, "\u2028{}", `{"files":["\ud800"],"sure":true}`} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -152,11 +152,13 @@ func (o *ollamaClient) client(baseURL string) (*api.Client, error) {
 	if err != nil || u.Host == "" {
 		return nil, errors.New("models.base_url must be a URL such as http://localhost:11434")
 	}
-	if h := strings.ToLower(strings.TrimSuffix(u.Hostname(), ".")); h == "ollama.com" || strings.HasSuffix(h, ".ollama.com") {
+	if h := strings.ToLower(strings.TrimSuffix(u.Hostname(), ".")); h == "ollama.com" ||
+		strings.HasSuffix(h, ".ollama.com") {
 		return nil, errors.New("models.base_url is ollama.com, which wants an account; runplan signs in nowhere")
 	}
 	if envconfig.UseAuth() {
-		return nil, errors.New("OLLAMA_AUTH is set, with which Ollama's client would sign in; runplan signs in nowhere. Unset it")
+		return nil,
+			errors.New("OLLAMA_AUTH is set, with which Ollama's client would sign in; runplan signs in nowhere. Unset it")
 	}
 	return api.NewClient(u, o.http), nil
 }

@@ -108,7 +108,8 @@ func Chat(ctx context.Context, o Options, m Model) (ChatFacts, error) {
 	if err != nil {
 		return ChatFacts{}, err
 	}
-	f := ChatFacts{Text: show.Template, Renderer: show.Renderer, Context: contextOf(show.ModelInfo), Stops: stops(show.Parameters)}
+	f := ChatFacts{Text: show.Template, Renderer: show.Renderer, Context: contextOf(show.ModelInfo),
+		Stops: stops(show.Parameters)}
 	if f.Renderer != "" {
 		return f, nil
 	}

@@ -50,13 +50,16 @@ func (o *ollamaClient) explain(ctx context.Context, r Request, err error) error 
 func (o *ollamaClient) refused(r Request, said *ServerError, message string) error {
 	m := r.Model
 	switch {
-	case said.Status == http.StatusNotFound && strings.Contains(message, "model") && strings.Contains(message, "not found"):
+	case said.Status == http.StatusNotFound && strings.Contains(message, "model") &&
+		strings.Contains(message, "not found"):
 		return &NotFoundError{Model: m.Name, BaseURL: m.BaseURL}
 	case said.Status == http.StatusNotFound:
 		said.Message += "; is this an Ollama server?"
 	case said.Status == http.StatusBadRequest && strings.Contains(message, "exceeds the context length"):
-		return &WindowError{Model: m.Name, Role: m.Role, Prompt: Size(r, o.o.Margin), Answer: m.MaxTokens, Window: m.Window, Counted: true}
-	case said.Status == http.StatusServiceUnavailable, said.Status == http.StatusBadGateway, said.Status == http.StatusGatewayTimeout, said.Status == http.StatusTooManyRequests:
+		return &WindowError{Model: m.Name, Role: m.Role, Prompt: Size(r, o.o.Margin), Answer: m.MaxTokens, Window: m.Window,
+			Counted: true}
+	case said.Status == http.StatusServiceUnavailable, said.Status == http.StatusBadGateway,
+		said.Status == http.StatusGatewayTimeout, said.Status == http.StatusTooManyRequests:
 		said.Passing = true
 	case said.Status >= http.StatusInternalServerError:
 		said.Passing = crashed(message)
@@ -70,7 +73,8 @@ func (o *ollamaClient) refused(r Request, said *ServerError, message string) err
 // crashed reports whether a message means a crashed runner, which the server restarts for the next call. Otherwise the
 // request is invalid.
 func crashed(message string) bool {
-	for _, sign := range []string{"error was encountered while running the model", "runner process has terminated", "runner process no longer running", "runner has unexpectedly stopped"} {
+	for _, sign := range []string{"error was encountered while running the model", "runner process has terminated",
+		"runner process no longer running", "runner has unexpectedly stopped"} {
 		if strings.Contains(message, sign) {
 			return true
 		}
@@ -81,7 +85,8 @@ func crashed(message string) bool {
 // lost reports whether the connection broke while a short answer was read.
 func lost(err error) bool {
 	var op net.Error
-	return errors.As(err, &op) || strings.Contains(err.Error(), "unexpected EOF") || strings.Contains(err.Error(), "unexpected end of JSON input")
+	return errors.As(err, &op) || strings.Contains(err.Error(), "unexpected EOF") ||
+		strings.Contains(err.Error(), "unexpected end of JSON input")
 }
 
 var errRedirect = errors.New("it sends elsewhere, and a prompt goes to the configured server or nowhere")

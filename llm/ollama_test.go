@@ -33,13 +33,15 @@ func TestFakeConforms(t *testing.T) {
 
 // The server is asked so that it can cut nothing off silently, and is told no more than the question.
 func TestOllamaIsAsked(t *testing.T) {
-	srv := llmtest.Start(t, llmtest.Script{Models: []llmtest.Model{{Name: "q"}}, Answers: []llmtest.Answer{{Stage: "execute_code", Text: "yes", PromptTokens: 11, AnswerTokens: 1}}})
+	srv := llmtest.Start(t, llmtest.Script{Models: []llmtest.Model{{Name: "q"}},
+		Answers: []llmtest.Answer{{Stage: "execute_code", Text: "yes", PromptTokens: 11, AnswerTokens: 1}}})
 	c := llm.New(llm.Options{})
 	r := request(srv.URL)
 	r.Schema = json.RawMessage(`{"type":"string"}`)
 	for range 2 {
 		res, err := c.Complete(t.Context(), r)
-		if err != nil || res.Text != "yes" || res.Model != "q" || *res.PromptTokens != 11 || *res.CompletionTokens != 1 || res.Latency <= 0 {
+		if err != nil || res.Text != "yes" || res.Model != "q" || *res.PromptTokens != 11 || *res.CompletionTokens != 1 ||
+			res.Latency <= 0 {
 			t.Fatalf("%+v, %v", res, err)
 		}
 	}
@@ -56,8 +58,9 @@ func TestOllamaIsAsked(t *testing.T) {
 	}
 	want := map[string]any{
 		"model": "q", "truncate": false, "shift": false, "format": map[string]any{"type": "string"},
-		"options":  map[string]any{"temperature": 0.0, "num_ctx": 4096.0, "num_predict": 64.0},
-		"messages": []any{map[string]any{"role": "system", "content": "be terse"}, map[string]any{"role": "user", "content": secretPrompt}},
+		"options": map[string]any{"temperature": 0.0, "num_ctx": 4096.0, "num_predict": 64.0},
+		"messages": []any{map[string]any{"role": "system", "content": "be terse"},
+			map[string]any{"role": "user", "content": secretPrompt}},
 	}
 	if diff := cmp.Diff(want, sent); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
@@ -71,7 +74,8 @@ func TestOllamaUnknowns(t *testing.T) {
 			_, _ = w.Write([]byte(`{"model_info":{}}`))
 			return
 		}
-		_, _ = w.Write([]byte(`{"model":"q","message":{"role":"assistant","content":"yes"},"done":true,"done_reason":"stop"}` + "\n"))
+		_, _ = w.Write(
+			[]byte(`{"model":"q","message":{"role":"assistant","content":"yes"},"done":true,"done_reason":"stop"}` + "\n"))
 	}))
 	defer srv.Close()
 	r := request(srv.URL)
@@ -91,22 +95,37 @@ func TestOllamaFaults(t *testing.T) {
 		text   string
 		again  bool // another try is made
 	}{
-		"the server dies in the middle":                 {llmtest.Answer{Fault: llmtest.Die, After: 2, Text: "an answer that is never finished"}, is(llm.ErrCutOff), "cut off", true},
-		"the server dies before the first word":         {llmtest.Answer{Fault: llmtest.Die}, func(err error) bool { var e *llm.DownError; return errors.As(err, &e) || errors.Is(err, llm.ErrCutOff) }, "127.0.0.1", true},
-		"the server dies in the middle of a line":       {llmtest.Answer{Fault: llmtest.HalfLine, After: 1, Text: "an answer that is never finished"}, is(llm.ErrCutOff), "middle of a line", true},
-		"the server ends without a word":                {llmtest.Answer{Fault: llmtest.Quiet, After: 2, Text: "an answer that is never finished"}, is(llm.ErrCutOff), "after 8 bytes", true},
-		"the runner crashes":                            {llmtest.Answer{Fault: llmtest.Crash, After: 1, Text: "an answer that is never finished"}, server, "unexpected EOF", true},
-		"the server is busy":                            {llmtest.Answer{Fault: llmtest.Busy}, server, "server busy", true},
-		"the runner could not start":                    {llmtest.Answer{Fault: llmtest.Broken, Text: "llama runner process has terminated: exit status 2"}, server, "exit status 2", true},
-		"the server cannot take the request":            {llmtest.Answer{Fault: llmtest.Broken, Text: "option \"num_ctx\" must be of type integer"}, server, "status 500: option", false},
-		"the request is bad":                            {llmtest.Answer{Fault: llmtest.Bad}, server, "bad request", false},
-		"the model has gone":                            {llmtest.Answer{Fault: llmtest.Missing}, func(err error) bool { var e *llm.NotFoundError; return errors.As(err, &e) }, "ollama pull q", false},
-		"the server counts more tokens":                 {llmtest.Answer{Fault: llmtest.TooLong}, func(err error) bool { var e *llm.WindowError; return errors.As(err, &e) && e.Counted }, "more than 4096 tokens", false},
-		"the answer runs into a limit":                  {llmtest.Answer{Fault: llmtest.Length, Text: "some", AnswerTokens: 64}, is(llm.ErrCutOff), "after 64 tokens by models.max_tokens = 64", false},
-		"the answer runs into the window":               {llmtest.Answer{Fault: llmtest.Length, Text: "some", AnswerTokens: 20}, is(llm.ErrCutOff), "after 20 tokens by the window of 4096", false},
-		"something else answers":                        {llmtest.Answer{Fault: llmtest.NotOllama}, server, "<html>", false},
-		"the server sends elsewhere":                    {llmtest.Answer{Fault: llmtest.Redirect}, server, "sends elsewhere", false},
-		"the server quotes the question in its refusal": {llmtest.Answer{Fault: llmtest.Bad, Text: "cannot take: " + secretPrompt}, server, "a line that quotes the question", false},
+		"the server dies in the middle": {llmtest.Answer{Fault: llmtest.Die, After: 2,
+			Text: "an answer that is never finished"}, is(llm.ErrCutOff), "cut off", true},
+		"the server dies before the first word": {llmtest.Answer{Fault: llmtest.Die},
+			func(err error) bool { var e *llm.DownError; return errors.As(err, &e) || errors.Is(err, llm.ErrCutOff) },
+			"127.0.0.1", true},
+		"the server dies in the middle of a line": {llmtest.Answer{Fault: llmtest.HalfLine, After: 1,
+			Text: "an answer that is never finished"}, is(llm.ErrCutOff), "middle of a line", true},
+		"the server ends without a word": {llmtest.Answer{Fault: llmtest.Quiet, After: 2,
+			Text: "an answer that is never finished"}, is(llm.ErrCutOff), "after 8 bytes", true},
+		"the runner crashes": {llmtest.Answer{Fault: llmtest.Crash, After: 1,
+			Text: "an answer that is never finished"}, server, "unexpected EOF", true},
+		"the server is busy": {llmtest.Answer{Fault: llmtest.Busy}, server, "server busy", true},
+		"the runner could not start": {llmtest.Answer{Fault: llmtest.Broken,
+			Text: "llama runner process has terminated: exit status 2"}, server, "exit status 2", true},
+		"the server cannot take the request": {llmtest.Answer{Fault: llmtest.Broken,
+			Text: "option \"num_ctx\" must be of type integer"}, server, "status 500: option", false},
+		"the request is bad": {llmtest.Answer{Fault: llmtest.Bad}, server, "bad request", false},
+		"the model has gone": {llmtest.Answer{Fault: llmtest.Missing},
+			func(err error) bool { var e *llm.NotFoundError; return errors.As(err, &e) }, "ollama pull q", false},
+		"the server counts more tokens": {llmtest.Answer{Fault: llmtest.TooLong},
+			func(err error) bool { var e *llm.WindowError; return errors.As(err, &e) && e.Counted }, "more than 4096 tokens",
+			false},
+		"the answer runs into a limit": {llmtest.Answer{Fault: llmtest.Length, Text: "some",
+			AnswerTokens: 64}, is(llm.ErrCutOff), "after 64 tokens by models.max_tokens = 64", false},
+		"the answer runs into the window": {llmtest.Answer{Fault: llmtest.Length, Text: "some",
+			AnswerTokens: 20}, is(llm.ErrCutOff), "after 20 tokens by the window of 4096", false},
+		"something else answers": {llmtest.Answer{Fault: llmtest.NotOllama}, server, "<html>", false},
+		"the server sends elsewhere": {llmtest.Answer{Fault: llmtest.Redirect}, server, "sends elsewhere",
+			false},
+		"the server quotes the question in its refusal": {llmtest.Answer{Fault: llmtest.Bad, Text: "cannot take: " +
+			secretPrompt}, server, "a line that quotes the question", false},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -136,8 +155,10 @@ func TestOllamaTellsWhatFailedCallsTook(t *testing.T) {
 		in, out    int
 		knowsCount bool
 	}{
-		"cut off by a limit": {llmtest.Answer{Fault: llmtest.Length, Text: "some", PromptTokens: 30, AnswerTokens: 64}, "some", 30, 64, true},
-		"the server dies":    {llmtest.Answer{Fault: llmtest.Die, After: 2, Text: "an answer that is never finished"}, "an answe", 0, 0, false},
+		"cut off by a limit": {llmtest.Answer{Fault: llmtest.Length, Text: "some", PromptTokens: 30, AnswerTokens: 64},
+			"some", 30, 64, true},
+		"the server dies": {llmtest.Answer{Fault: llmtest.Die, After: 2, Text: "an answer that is never finished"},
+			"an answe", 0, 0, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			srv := llmtest.Start(t, llmtest.Script{Models: []llmtest.Model{{Name: "q"}}, Answers: []llmtest.Answer{c.answer}})
@@ -195,17 +216,21 @@ func TestOllamaLimits(t *testing.T) {
 // A window that the model does not have, and a model that the server would ask another host for, are refused before
 // anything of the question is sent.
 func TestOllamaLooksAtTheModelFirst(t *testing.T) {
-	srv := llmtest.Start(t, llmtest.Script{Models: []llmtest.Model{{Name: "q", Context: 2048}, {Name: "big-cloud", RemoteHost: "https://ollama.com:443"}}})
+	srv := llmtest.Start(t,
+		llmtest.Script{Models: []llmtest.Model{{Name: "q", Context: 2048},
+			{Name: "big-cloud", RemoteHost: "https://ollama.com:443"}}})
 	_, err := llm.New(llm.Options{}).Complete(t.Context(), request(srv.URL))
 	var small *llm.WindowError
-	if !errors.As(err, &small) || small.Context != 2048 || small.Window != 4096 || !strings.Contains(err.Error(), "set models.coding_window or budget.context_window to 2048 or less") {
+	if !errors.As(err, &small) || small.Context != 2048 || small.Window != 4096 ||
+		!strings.Contains(err.Error(), "set models.coding_window or budget.context_window to 2048 or less") {
 		t.Errorf("%v", err)
 	}
 	r := request(srv.URL)
 	r.Model.Name = "big-cloud"
 	_, err = llm.New(llm.Options{}).Complete(t.Context(), r)
 	var remote *llm.RemoteError
-	if !errors.As(err, &remote) || !strings.Contains(err.Error(), "would pass the prompt for model big-cloud on to https://ollama.com:443") {
+	if !errors.As(err, &remote) ||
+		!strings.Contains(err.Error(), "would pass the prompt for model big-cloud on to https://ollama.com:443") {
 		t.Errorf("%v", err)
 	}
 	if len(srv.Chats()) != 0 {
@@ -222,7 +247,8 @@ func TestOllamaIsDown(t *testing.T) {
 	l.Close()
 	_, err = llm.New(llm.Options{Retries: 1}).Complete(t.Context(), request(url))
 	var down *llm.DownError
-	if !errors.As(err, &down) || llm.HintOf(err) != "start it: ollama serve; where it is comes from models.base_url" || !strings.Contains(err.Error(), "connection refused") {
+	if !errors.As(err, &down) || llm.HintOf(err) != "start it: ollama serve; where it is comes from models.base_url" ||
+		!strings.Contains(err.Error(), "connection refused") {
 		t.Fatal(err)
 	}
 }
@@ -239,13 +265,15 @@ func TestLoopbackGoesThroughNoProxy(t *testing.T) {
 
 func TestNobodySignsIn(t *testing.T) {
 	for _, url := range []string{"https://ollama.com", "https://OLLAMA.com.", "https://api.ollama.com/x"} {
-		if _, err := llm.New(llm.Options{}).Complete(t.Context(), request(url)); err == nil || !strings.Contains(err.Error(), "signs in nowhere") {
+		if _, err := llm.New(llm.Options{}).Complete(t.Context(), request(url)); err == nil ||
+			!strings.Contains(err.Error(), "signs in nowhere") {
 			t.Errorf("%s: %v", url, err)
 		}
 	}
 	srv := llmtest.Start(t, llmtest.Script{Models: []llmtest.Model{{Name: "q"}}})
 	t.Setenv("OLLAMA_AUTH", "1")
-	if _, err := llm.New(llm.Options{}).Complete(t.Context(), request(srv.URL)); err == nil || !strings.Contains(err.Error(), "OLLAMA_AUTH is set") {
+	if _, err := llm.New(llm.Options{}).Complete(t.Context(), request(srv.URL)); err == nil ||
+		!strings.Contains(err.Error(), "OLLAMA_AUTH is set") {
 		t.Error(err)
 	}
 	if len(srv.Requests()) != 0 {

@@ -10,7 +10,8 @@ import (
 
 // Stages lists the stages in table order (MODEL-06).
 func Stages() []Stage {
-	return []Stage{TaskAnalysis, Scope, Precision, ExecutePlan, ExecuteCode, Enrichment, TrainPlan, CurateData, Review, Critique}
+	return []Stage{TaskAnalysis, Scope, Precision, ExecutePlan, ExecuteCode, Enrichment, TrainPlan, CurateData, Review,
+		Critique}
 }
 
 // RoleOf returns the role for a stage (MODEL-06). Writing code uses the coding model; all else uses the reasoning
@@ -49,7 +50,8 @@ func NewRouter(m config.Models, o RouterOptions) (*Router, error) {
 	r := &Router{m, o}
 	switch {
 	case r.provider() == Ollama && m.BaseURL == "":
-		return nil, &MissingSettingError{"models.base_url", `base_url = "http://localhost:11434", or where your Ollama server is,`}
+		return nil, &MissingSettingError{"models.base_url",
+			`base_url = "http://localhost:11434", or where your Ollama server is,`}
 	case r.provider() == Command && len(m.Command) == 0:
 		return nil, &MissingSettingError{"models.command", `command = ["program", "argument"]`}
 	}

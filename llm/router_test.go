@@ -34,8 +34,9 @@ func TestRoles(t *testing.T) {
 // MODEL-04: what was asked for, else the override of the stage, else its adapter, else the role's model.
 func TestResolution(t *testing.T) {
 	m := config.Models{
-		Coding: "c", Reasoning: "r", BaseURL: "http://localhost:1", MaxTokens: 7, CodingWindow: 100, CodingTemperature: 0.5, ReasoningTemperature: 0.3,
-		Overrides: map[string]string{"scope": "r-scope"},
+		Coding: "c", Reasoning: "r", BaseURL: "http://localhost:1", MaxTokens: 7, CodingWindow: 100, CodingTemperature: 0.5,
+		ReasoningTemperature: 0.3,
+		Overrides:            map[string]string{"scope": "r-scope"},
 	}
 	adapters := func(s llm.Stage) (string, bool) { return "tuned-" + string(s), s == llm.Scope || s == llm.ExecutePlan }
 	for name, c := range map[string]struct {
@@ -44,22 +45,36 @@ func TestResolution(t *testing.T) {
 		change func(*config.Models, *llm.RouterOptions)
 		want   llm.Model
 	}{
-		"the role":                       {stage: llm.Precision, want: llm.Model{Role: llm.Reasoning, Name: "r", Window: 50, Temperature: 0.3, Source: "models.reasoning"}},
-		"the other role":                 {stage: llm.ExecuteCode, want: llm.Model{Role: llm.Coding, Name: "c", Window: 100, Temperature: 0.5, Source: "models.coding"}},
-		"an adapter before the role":     {stage: llm.ExecutePlan, want: llm.Model{Role: llm.Reasoning, Name: "tuned-execute_plan", Window: 50, Temperature: 0.3, Source: "adapter tuned-execute_plan"}},
-		"an override before the adapter": {stage: llm.Scope, want: llm.Model{Role: llm.Reasoning, Name: "r-scope", Window: 50, Temperature: 0.3, Source: "models.overrides.scope"}},
-		"what was asked for before all":  {stage: llm.Scope, asked: "c", want: llm.Model{Role: llm.Reasoning, Name: "c", Window: 50, Temperature: 0.3, Source: "asked for"}},
-		"a role that was asked for":      {stage: llm.Scope, asked: "coding", want: llm.Model{Role: llm.Coding, Name: "c", Window: 100, Temperature: 0.5, Source: "models.coding"}},
-		"a review has no temperature":    {stage: llm.Review, want: llm.Model{Role: llm.Reasoning, Name: "r", Window: 50, Source: "models.reasoning"}},
-		"nor has one by another role":    {stage: llm.Review, asked: "coding", want: llm.Model{Role: llm.Coding, Name: "c", Window: 100, Source: "models.coding"}},
-		"a window from a flag before all": {stage: llm.ExecuteCode, change: func(_ *config.Models, o *llm.RouterOptions) { o.Windows = map[llm.Role]int{llm.Coding: 60} },
-			want: llm.Model{Role: llm.Coding, Name: "c", Window: 60, Temperature: 0.5, Source: "models.coding"}},
-		"a program has no adapters": {stage: llm.ExecutePlan, change: func(m *config.Models, _ *llm.RouterOptions) { m.Provider, m.Command = "command", []string{"ask"} },
-			want: llm.Model{Role: llm.Reasoning, Provider: "command", Command: []string{"ask"}, Name: "r", Window: 50, Temperature: 0.3, Source: "models.reasoning"}},
+		"the role": {stage: llm.Precision,
+			want: llm.Model{Role: llm.Reasoning, Name: "r", Window: 50, Temperature: 0.3, Source: "models.reasoning"}},
+		"the other role": {stage: llm.ExecuteCode,
+			want: llm.Model{Role: llm.Coding, Name: "c", Window: 100, Temperature: 0.5, Source: "models.coding"}},
+		"an adapter before the role": {stage: llm.ExecutePlan,
+			want: llm.Model{Role: llm.Reasoning, Name: "tuned-execute_plan", Window: 50, Temperature: 0.3,
+				Source: "adapter tuned-execute_plan"}},
+		"an override before the adapter": {stage: llm.Scope,
+			want: llm.Model{Role: llm.Reasoning, Name: "r-scope", Window: 50, Temperature: 0.3,
+				Source: "models.overrides.scope"}},
+		"what was asked for before all": {stage: llm.Scope, asked: "c",
+			want: llm.Model{Role: llm.Reasoning, Name: "c", Window: 50, Temperature: 0.3, Source: "asked for"}},
+		"a role that was asked for": {stage: llm.Scope, asked: "coding",
+			want: llm.Model{Role: llm.Coding, Name: "c", Window: 100, Temperature: 0.5, Source: "models.coding"}},
+		"a review has no temperature": {stage: llm.Review,
+			want: llm.Model{Role: llm.Reasoning, Name: "r", Window: 50, Source: "models.reasoning"}},
+		"nor has one by another role": {stage: llm.Review, asked: "coding",
+			want: llm.Model{Role: llm.Coding, Name: "c", Window: 100, Source: "models.coding"}},
+		"a window from a flag before all": {stage: llm.ExecuteCode,
+			change: func(_ *config.Models, o *llm.RouterOptions) { o.Windows = map[llm.Role]int{llm.Coding: 60} },
+			want:   llm.Model{Role: llm.Coding, Name: "c", Window: 60, Temperature: 0.5, Source: "models.coding"}},
+		"a program has no adapters": {stage: llm.ExecutePlan,
+			change: func(m *config.Models, _ *llm.RouterOptions) { m.Provider, m.Command = "command", []string{"ask"} },
+			want: llm.Model{Role: llm.Reasoning, Provider: "command", Command: []string{"ask"}, Name: "r", Window: 50,
+				Temperature: 0.3, Source: "models.reasoning"}},
 		"a program needs no name": {stage: llm.Precision, change: func(m *config.Models, _ *llm.RouterOptions) {
 			m.Provider, m.Command, m.Reasoning = "command", []string{"ask"}, ""
 		},
-			want: llm.Model{Role: llm.Reasoning, Provider: "command", Command: []string{"ask"}, Window: 50, Temperature: 0.3, Source: "models.reasoning"}},
+			want: llm.Model{Role: llm.Reasoning, Provider: "command", Command: []string{"ask"}, Window: 50, Temperature: 0.3,
+				Source: "models.reasoning"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m, o := m, llm.RouterOptions{Window: 50, Adapter: adapters}
@@ -83,29 +98,37 @@ func TestResolution(t *testing.T) {
 }
 
 func TestRouterRefuses(t *testing.T) {
-	if _, err := llm.NewRouter(config.Default().Models, llm.RouterOptions{}); !errors.Is(err, llm.ErrNoModels) || !strings.Contains(err.Error(), "runplan init") {
+	if _, err := llm.NewRouter(config.Default().Models, llm.RouterOptions{}); !errors.Is(err, llm.ErrNoModels) ||
+		!strings.Contains(err.Error(), "runplan init") {
 		t.Errorf("no [models]: %v", err)
 	}
-	if _, err := llm.NewRouter(config.Models{Coding: "c", Overrides: map[string]string{"scop": "x"}}, llm.RouterOptions{}); err == nil || !strings.Contains(err.Error(), "scop") {
+	if _, err := llm.NewRouter(config.Models{Coding: "c", Overrides: map[string]string{"scop": "x"}},
+		llm.RouterOptions{}); err == nil || !strings.Contains(err.Error(), "scop") {
 		t.Errorf("a stage that is none: %v", err)
 	}
 	var unset *llm.MissingSettingError
-	if _, err := llm.NewRouter(config.Models{Coding: "c"}, llm.RouterOptions{}); !errors.As(err, &unset) || unset.Key != "models.base_url" {
+	if _, err := llm.NewRouter(config.Models{Coding: "c"}, llm.RouterOptions{}); !errors.As(err, &unset) ||
+		unset.Key != "models.base_url" {
 		t.Errorf("no server: %v", err)
 	}
-	if _, err := llm.NewRouter(config.Models{Provider: "command"}, llm.RouterOptions{}); !errors.As(err, &unset) || unset.Key != "models.command" {
+	if _, err := llm.NewRouter(config.Models{Provider: "command"}, llm.RouterOptions{}); !errors.As(err, &unset) ||
+		unset.Key != "models.command" {
 		t.Errorf("no program: %v", err)
 	}
-	r, err := llm.NewRouter(config.Models{Coding: "c", BaseURL: "http://localhost:1", Overrides: map[string]string{"review": "c2"}}, llm.RouterOptions{})
+	r, err := llm.NewRouter(
+		config.Models{Coding: "c", BaseURL: "http://localhost:1", Overrides: map[string]string{"review": "c2"}},
+		llm.RouterOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var missing *llm.MissingModelError
-	if _, err := r.Model(llm.Scope); !errors.As(err, &missing) || !strings.Contains(err.Error(), "models.reasoning is not set") {
+	if _, err := r.Model(llm.Scope); !errors.As(err, &missing) ||
+		!strings.Contains(err.Error(), "models.reasoning is not set") {
 		t.Errorf("a role without a model: %v", err)
 	}
 	var unknown *llm.UnknownModelError
-	if _, err := r.Pick(llm.Scope, "opus"); !errors.As(err, &unknown) || !slices.Equal(unknown.Known, []string{"coding", "reasoning", "c", "c2"}) {
+	if _, err := r.Pick(llm.Scope, "opus"); !errors.As(err, &unknown) ||
+		!slices.Equal(unknown.Known, []string{"coding", "reasoning", "c", "c2"}) {
 		t.Errorf("a model that is not configured: %v", err)
 	}
 	if _, err := r.Model("scop"); err == nil {
@@ -114,7 +137,9 @@ func TestRouterRefuses(t *testing.T) {
 }
 
 func TestModelsAreListedOnce(t *testing.T) {
-	r, err := llm.NewRouter(config.Models{Coding: "a", Reasoning: "a", BaseURL: "http://localhost:1", Overrides: map[string]string{"scope": "b", "review": "a"}}, llm.RouterOptions{})
+	r, err := llm.NewRouter(
+		config.Models{Coding: "a", Reasoning: "a", BaseURL: "http://localhost:1",
+			Overrides: map[string]string{"scope": "b", "review": "a"}}, llm.RouterOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +147,8 @@ func TestModelsAreListedOnce(t *testing.T) {
 	for _, m := range r.Models() {
 		got = append(got, m.Name+": "+m.Source)
 	}
-	if diff := cmp.Diff([]string{"a: models.coding, models.reasoning, models.overrides.review", "b: models.overrides.scope"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"a: models.coding, models.reasoning, models.overrides.review",
+		"b: models.overrides.scope"}, got); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -147,10 +173,12 @@ func TestCheck(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			text := strings.Repeat("x", max(c.chars, 0)) + strings.Repeat("ü", max(-c.chars, 0))
 			n := len([]rune(text))
-			r := llm.Request{Model: llm.Model{Role: llm.Coding, Name: "q", Window: c.window, MaxTokens: c.most}, System: string([]rune(text)[:n/4/4*4]), Prompt: string([]rune(text)[n/4/4*4:])}
+			r := llm.Request{Model: llm.Model{Role: llm.Coding, Name: "q", Window: c.window, MaxTokens: c.most},
+				System: string([]rune(text)[:n/4/4*4]), Prompt: string([]rune(text)[n/4/4*4:])}
 			err := llm.Check(r, c.budget)
 			var window *llm.WindowError
-			if c.fits != (err == nil) || err != nil && (!errors.As(err, &window) || window.Window != 100 || window.Answer != 20 || window.Prompt < 81) {
+			if c.fits != (err == nil) || err != nil &&
+				(!errors.As(err, &window) || window.Window != 100 || window.Answer != 20 || window.Prompt < 81) {
 				t.Fatalf("%v", err)
 			}
 			if err != nil && !strings.Contains(err.Error(), "the window is 100") {
@@ -158,7 +186,8 @@ func TestCheck(t *testing.T) {
 			}
 		})
 	}
-	big := llm.Request{Model: llm.Model{Name: "q", Provider: llm.Ollama, BaseURL: "http://127.0.0.1:1", Window: 10}, Prompt: strings.Repeat("x", 100)}
+	big := llm.Request{Model: llm.Model{Name: "q", Provider: llm.Ollama, BaseURL: "http://127.0.0.1:1", Window: 10},
+		Prompt: strings.Repeat("x", 100)}
 	var window *llm.WindowError
 	if _, err := llm.New(llm.Options{}).Complete(t.Context(), big); !errors.As(err, &window) {
 		t.Errorf("the gate stands before the call: %v", err)

@@ -142,7 +142,8 @@ func (c *counter) style(language string, files int) LanguageStyle {
 	}
 	if n := len(c.lengths); n > 0 {
 		slices.Sort(c.lengths)
-		s.Functions = Sizes{Count: n, Median: c.lengths[n/2], P90: c.lengths[min(n-1, int(math.Ceil(0.9*float64(n)))-1)], Max: c.lengths[n-1]}
+		s.Functions = Sizes{Count: n, Median: c.lengths[n/2], P90: c.lengths[min(n-1, int(math.Ceil(0.9*float64(n)))-1)],
+			Max: c.lengths[n-1]}
 	}
 	return s
 }
@@ -194,7 +195,8 @@ func (s Style) Text() string {
 		part("Errors", l.Errors)
 		part("Tests", l.Tests)
 		if f := l.Functions; f.Count > 0 {
-			fmt.Fprintf(&b, " Functions: %d, in lines the median is %d, nine in ten have at most %d, the longest %d.", f.Count, f.Median, f.P90, f.Max)
+			fmt.Fprintf(&b, " Functions: %d, in lines the median is %d, nine in ten have at most %d, the longest %d.", f.Count,
+				f.Median, f.P90, f.Max)
 		}
 		part("Imports", l.Imports)
 	}

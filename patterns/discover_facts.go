@@ -77,7 +77,8 @@ func head(expr, text string) string {
 
 func (c *counter) python(r record) {
 	text := r.Text
-	test := strings.HasPrefix(filepath.Base(r.File), "test_") || strings.HasSuffix(r.File, "_test.py") || strings.Contains("/"+r.File, "/tests/")
+	test := strings.HasPrefix(filepath.Base(r.File), "test_") || strings.HasSuffix(r.File, "_test.py") ||
+		strings.Contains("/"+r.File, "/tests/")
 	switch r.Rule {
 	case "fact-function":
 		if !strings.HasPrefix(r.capture("NAME"), "test_") {

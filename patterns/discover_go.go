@@ -17,7 +17,8 @@ func (c *counter) golang(ctx context.Context, dir string, files []string) error 
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		f, err := parser.ParseFile(set, filepath.Join(dir, filepath.FromSlash(name)), nil, parser.SkipObjectResolution|parser.ParseComments)
+		f, err := parser.ParseFile(set, filepath.Join(dir, filepath.FromSlash(name)), nil,
+			parser.SkipObjectResolution|parser.ParseComments)
 		if err != nil || ast.IsGenerated(f) {
 			continue // broken or generated code says nothing about the style
 		}
@@ -120,7 +121,8 @@ func (g goFile) call(n *ast.CallExpr) {
 	}
 	if g.test {
 		switch {
-		case name == "t.Run" || name == "t.Helper" || name == "t.Parallel" || name == "t.Cleanup" || name == "t.TempDir" || name == "cmp.Diff":
+		case name == "t.Run" || name == "t.Helper" || name == "t.Parallel" || name == "t.Cleanup" || name == "t.TempDir" ||
+			name == "cmp.Diff":
 			g.tests[name]++
 		case name == "t.Errorf" || name == "t.Error":
 			g.tests["t.Error(f)"]++

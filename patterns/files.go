@@ -35,7 +35,8 @@ type source struct {
 // sources sorts the files of a request: those to check, those that cannot be checked, with the reason, and those in
 // unwanted languages. Absolute paths must be inside dir. sift, if not nil, receives the text of each file as ast-grep
 // will see it.
-func sources(dir string, files []string, wanted func(language string) bool, sift func(s *source, text []byte)) (look []source, skipped []Skip, other []string, err error) {
+func sources(dir string, files []string, wanted func(language string) bool,
+	sift func(s *source, text []byte)) (look []source, skipped []Skip, other []string, err error) {
 	seen := map[string]bool{}
 	names := map[string]string{} // base name of a script → its language
 	for _, f := range files {

@@ -75,7 +75,8 @@ func Generate(ctx context.Context, p Program, lessons []Lesson, have []Rule) ([]
 		}
 		g := Generated{Rule: "lesson-" + l.ID, Lesson: l.ID, Langs: langs}
 		g.Name = g.Rule + ".yml"
-		g.Text = GeneratedMark + l.ID + ": " + phrase.Line(l.Title) + "\n# Checked with ast-grep against the examples of the lesson.\n" + strings.Join(docs, "---\n")
+		g.Text = GeneratedMark + l.ID + ": " + phrase.Line(l.Title) +
+			"\n# Checked with ast-grep against the examples of the lesson.\n" + strings.Join(docs, "---\n")
 		if _, err := parseRules(g.Name, []byte(g.Text)); err != nil {
 			return nil, nil, fmt.Errorf("make a rule from lesson %s: %w", l.ID, err)
 		}
@@ -118,7 +119,8 @@ func convert(ctx context.Context, p Program, l Lesson, lang string, have []Rule)
 		entry.Reason = "its " + partial + " example is not whole " + lang + " code"
 		return "", entry, nil
 	case len(all) == 0 && len(unsaid) > 0:
-		entry.Reason = "the lesson does not speak of what its examples call, so a rule would find the example and nothing else: " + strings.Join(unsaid, ", ")
+		entry.Reason = "the lesson does not speak of what its examples call, so a rule would find the example and nothing " +
+			"else: " + strings.Join(unsaid, ", ")
 		return "", entry, nil
 	case len(all) == 0:
 		entry.Reason = "no template fits what its examples change"
@@ -178,7 +180,8 @@ func tryCandidates(ctx context.Context, p Program, g grammar, l Lesson, all []ca
 
 // tryRules counts what rules find in the two examples. partial names an example that the program cannot
 // parse, bare or inside of a function.
-func tryRules(ctx context.Context, p Program, g grammar, l Lesson, rules []Rule) (hits map[string]outcome, partial string, err error) {
+func tryRules(ctx context.Context, p Program, g grammar, l Lesson, rules []Rule) (hits map[string]outcome,
+	partial string, err error) {
 	dir, err := os.MkdirTemp("", "runplan-patterns-")
 	if err != nil {
 		return nil, "", fmt.Errorf("make a folder for its examples: %w", err)
@@ -191,7 +194,8 @@ func tryRules(ctx context.Context, p Program, g grammar, l Lesson, rules []Rule)
 		hits, partial = map[string]outcome{}, ""
 		bad, good := "bad."+g.ext, "good."+g.ext
 		for name, text := range map[string]string{bad: l.Bad, good: l.Good} {
-			if err := os.WriteFile(filepath.Join(dir, name), []byte(strings.Replace(wrap, "%s", text, 1)+"\n"), 0o600); err != nil {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(strings.Replace(wrap, "%s", text, 1)+"\n"),
+				0o600); err != nil {
 				return nil, "", fmt.Errorf("write an example: %w", err)
 			}
 		}

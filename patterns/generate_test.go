@@ -10,10 +10,12 @@ import (
 
 func exampleLessons() []Lesson {
 	return []Lesson{{
-		ID: "9001", Title: "Event listener is subscribed and never unsubscribed", Type: "semantic", Languages: []string{"python"},
+		ID: "9001", Title: "Event listener is subscribed and never unsubscribed", Type: "semantic",
+		Languages:   []string{"python"},
 		Description: "subscribe without unsubscribe on shutdown leaks the listener",
 		Bad:         "class A:\n    def start(self):\n        self.bus.subscribe(self.seen)\n",
-		Good:        "class A:\n    def start(self):\n        self.bus.subscribe(self.seen)\n    def stop(self):\n        self.bus.unsubscribe(self.seen)\n",
+		Good: "class A:\n    def start(self):\n        self.bus.subscribe(self.seen)\n    def stop(self):\n        " +
+			"self.bus.unsubscribe(self.seen)\n",
 	}, {
 		ID: "9002", Title: "Requests without a timeout hang", Type: "semantic", Languages: []string{"python"},
 		Description: "a get without timeout= waits for ever",
@@ -25,7 +27,8 @@ func exampleLessons() []Lesson {
 	}, {
 		ID: "9004", Title: "The task of asyncio.create_task is not kept", Type: "semantic", Languages: []string{"python"},
 		Description: "store what create_task returns",
-		Bad:         "async def main():\n    asyncio.create_task(work())\n", Good: "async def main():\n    t = asyncio.create_task(work())\n    await t\n",
+		Bad:         "async def main():\n    asyncio.create_task(work())\n",
+		Good:        "async def main():\n    t = asyncio.create_task(work())\n    await t\n",
 	}, {
 		ID: "9005", Title: "os.Exit in a library", Type: "semantic", Languages: []string{"go"},
 		Description: "never call os.Exit where an error can be returned",
@@ -57,7 +60,8 @@ func exampleLessons() []Lesson {
 		ID: "9012", Title: "No example", Type: "semantic", Languages: []string{"go"},
 	}, {
 		ID: "9011", Title: "send is no mistake by itself", Type: "semantic", Languages: []string{"python"},
-		Description: "only send to a closed peer is", Bad: "if closed:\n    peer.send(1)\n", Good: "if not closed:\n    peer.send(1)\n",
+		Description: "only send to a closed peer is", Bad: "if closed:\n    peer.send(1)\n",
+		Good: "if not closed:\n    peer.send(1)\n",
 	}}
 }
 
@@ -84,13 +88,14 @@ func TestGenerate(t *testing.T) {
 		"0002 python":     ": rule async-no-await finds its bad example already, and not its good one",
 		"9013 python":     "missing-handler: the handlers around send… do not take RuntimeError",
 		"9014 python":     ": no template fits what its examples change",
-		"9006 python":     ": the lesson does not speak of what its examples call, so a rule would find the example and nothing else: taxed",
-		"9007 python":     ": its bad example is not whole python code",
-		"9008":            ": it is syntactic: its regular expression does the work",
-		"9009":            ": none of its languages is one that templates are written for: all",
-		"9010":            ": none of its languages is one that templates are written for: shell",
-		"9012":            ": a rule could not be checked: the lesson has no bad and good example",
-		"9011 python":     ": no template fits what its examples change",
+		"9006 python": ": the lesson does not speak of what its examples call, so a rule would find the example and " +
+			"nothing else: taxed",
+		"9007 python": ": its bad example is not whole python code",
+		"9008":        ": it is syntactic: its regular expression does the work",
+		"9009":        ": none of its languages is one that templates are written for: all",
+		"9010":        ": none of its languages is one that templates are written for: shell",
+		"9012":        ": a rule could not be checked: the lesson has no bad and good example",
+		"9011 python": ": no template fits what its examples change",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -116,7 +121,9 @@ func TestGenerate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff("a.py:1:5: hint: Requests without a timeout hang [lesson-9002]\na.tsx:2:9: hint: fetch in a loop [lesson-9003]\n", places(res.Hits)); diff != "" {
+	if diff := cmp.Diff(
+		"a.py:1:5: hint: Requests without a timeout hang [lesson-9002]\na.tsx:2:9: hint: fetch in a loop [lesson-9003]\n",
+		places(res.Hits)); diff != "" {
 		t.Error(diff)
 	}
 	if _, _, err := Generate(t.Context(), Program{}, exampleLessons(), nil); err == nil {
@@ -129,10 +136,12 @@ func TestLoadLayers(t *testing.T) {
 	const text = "id: %ID\nlanguage: python\nseverity: info\nmessage: m\nrule: {pattern: evil()}\n"
 	write(t, dir, "user/a.yml", strings.ReplaceAll(text, "%ID", "mine"))
 	write(t, dir, "user/b.yml", strings.ReplaceAll(text, "%ID", "bare-except"))
-	write(t, dir, "project/a.yml", strings.ReplaceAll(text, "%ID", "mine")+"---\n"+strings.ReplaceAll(text, "%ID", "other"))
+	write(t, dir, "project/a.yml", strings.ReplaceAll(text, "%ID", "mine")+"---\n"+
+		strings.ReplaceAll(text, "%ID", "other"))
 	write(t, dir, "project/off.yml", "id: empty-catch\nseverity: off\n")
 	write(t, dir, "project/README.md", "not a rule")
-	rules, err := Load(Builtin(), Folder(User, filepath.Join(dir, "user")), Folder(Project, filepath.Join(dir, "project")), Folder(Project, filepath.Join(dir, "none")))
+	rules, err := Load(Builtin(), Folder(User, filepath.Join(dir, "user")), Folder(Project, filepath.Join(dir, "project")),
+		Folder(Project, filepath.Join(dir, "none")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +151,8 @@ func TestLoadLayers(t *testing.T) {
 			got[r.ID] = string(r.Layer) + "<" + string(r.Shadows)
 		}
 	}
-	if diff := cmp.Diff(map[string]string{"mine": "project<user", "bare-except": "user<built-in", "other": "project<"}, got); diff != "" {
+	if diff := cmp.Diff(map[string]string{"mine": "project<user", "bare-except": "user<built-in", "other": "project<"},
+		got); diff != "" {
 		t.Error(diff)
 	}
 	if len(rules) != len(builtin(t))+1 {
@@ -169,7 +179,8 @@ func TestLoadRefuses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			write(t, dir, "x.yml", tc.text)
-			if _, err := Load(Builtin(), Folder(Project, dir)); err == nil || !strings.Contains(err.Error(), tc.want) || !strings.Contains(err.Error(), "x.yml") {
+			if _, err := Load(Builtin(), Folder(Project, dir)); err == nil || !strings.Contains(err.Error(), tc.want) ||
+				!strings.Contains(err.Error(), "x.yml") {
 				t.Errorf("error %v, want %q", err, tc.want)
 			}
 		})

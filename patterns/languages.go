@@ -105,7 +105,8 @@ func interpreter(text []byte) string {
 // asks the program itself.
 func isProse(name string) bool {
 	switch strings.ToLower(path.Ext(name)) {
-	case ".txt", ".log", ".csv", ".tsv", ".rst", ".adoc", ".toml", ".ini", ".cfg", ".sum", ".mod", ".lock", ".golden", ".png", ".jpg", ".gif", ".ico", ".pdf":
+	case ".txt", ".log", ".csv", ".tsv", ".rst", ".adoc", ".toml", ".ini", ".cfg", ".sum", ".mod", ".lock", ".golden",
+		".png", ".jpg", ".gif", ".ico", ".pdf":
 		return true
 	}
 	return false

@@ -69,8 +69,9 @@ func below(dir, name string) (string, error) {
 func tracked(ctx context.Context, env []string, dir, root string) ([]string, bool) {
 	quiet := slices.DeleteFunc(slices.Clone(env), func(kv string) bool { return strings.HasPrefix(kv, "GIT_") })
 	out, err := proc.Output(ctx, proc.Cmd{
-		Args: []string{"git", "-c", "core.fsmonitor=false", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate", "--", ":(literal)" + root},
-		Dir:  dir, Env: append(quiet, "GIT_OPTIONAL_LOCKS=0", "LC_ALL=C"),
+		Args: []string{"git", "-c", "core.fsmonitor=false", "ls-files", "-z", "--cached", "--others", "--exclude-standard",
+			"--deduplicate", "--", ":(literal)" + root},
+		Dir: dir, Env: append(quiet, "GIT_OPTIONAL_LOCKS=0", "LC_ALL=C"),
 	})
 	if err != nil {
 		return nil, false
@@ -87,29 +88,30 @@ func tracked(ctx context.Context, env []string, dir, root string) ([]string, boo
 
 func walk(ctx context.Context, dir, root string) ([]string, error) {
 	var files []string
-	err := filepath.WalkDir(filepath.Join(dir, filepath.FromSlash(root)), func(name string, e fs.DirEntry, err error) error {
-		if err != nil {
-			return fmt.Errorf("scan %s: %w", name, err)
-		}
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		rel, err := filepath.Rel(dir, name)
-		if err != nil {
-			return err
-		}
-		rel = filepath.ToSlash(rel)
-		switch {
-		case e.IsDir() && nothing(e.Name()):
-			return fs.SkipDir
-		case e.IsDir() && foreign(root, rel+"/x") != "":
-			files = append(files, rel+"/…") // one entry stands for the whole folder
-			return fs.SkipDir
-		case !e.IsDir():
-			files = append(files, rel)
-		}
-		return nil
-	})
+	err := filepath.WalkDir(filepath.Join(dir, filepath.FromSlash(root)),
+		func(name string, e fs.DirEntry, err error) error {
+			if err != nil {
+				return fmt.Errorf("scan %s: %w", name, err)
+			}
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			rel, err := filepath.Rel(dir, name)
+			if err != nil {
+				return err
+			}
+			rel = filepath.ToSlash(rel)
+			switch {
+			case e.IsDir() && nothing(e.Name()):
+				return fs.SkipDir
+			case e.IsDir() && foreign(root, rel+"/x") != "":
+				files = append(files, rel+"/…") // one entry stands for the whole folder
+				return fs.SkipDir
+			case !e.IsDir():
+				files = append(files, rel)
+			}
+			return nil
+		})
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil // it went while we looked
 	}
@@ -119,7 +121,8 @@ func walk(ctx context.Context, dir, root string) ([]string, error) {
 // nothing tells of folders that no source is in. Git leaves them out too, or should.
 func nothing(name string) bool {
 	switch name {
-	case ".git", ".hg", ".svn", ".jj", ".runplan", "__pycache__", ".tox", ".nox", ".mypy_cache", ".pytest_cache", ".ruff_cache",
+	case ".git", ".hg", ".svn", ".jj", ".runplan", "__pycache__", ".tox", ".nox", ".mypy_cache", ".pytest_cache",
+		".ruff_cache",
 		".gradle", ".next", ".nuxt", ".terraform", ".cache":
 		return true
 	}

@@ -78,7 +78,8 @@ func TestNeedOfARule(t *testing.T) {
 		`{all: {regex: one}}`:                                              `*`,
 		`{any: [{all: [{regex: one}, {kind: block}]}, {pattern: f(xyz)}]}`: `(/one/ | xyz)`,
 	} {
-		doc := "id: x\nlanguage: python\nmessage: m\nutils: {helper: {regex: helped}, circle: {all: [{regex: round}, {matches: circle}]}}\nrule: " + text + "\n"
+		doc := "id: x\nlanguage: python\nmessage: m\nutils: {helper: {regex: helped}, circle: {all: [{regex: round}, " +
+			"{matches: circle}]}}\nrule: " + text + "\n"
 		if got := needOf(doc, "python").String(); got != want {
 			t.Errorf("%s:\n got %s\nwant %s", text, got, want)
 		}
@@ -117,8 +118,10 @@ func TestNeedOfAnExpression(t *testing.T) {
 		}
 	}
 	for _, expr := range []string{
-		``, `a*`, `^$`, `(`, `\<word\>`, `\b{start}word`, `(?x)w o r d`, `[a-z&&[^b]]word`, `[[:alpha:]]word`, `\p{Lu}word`, `wo{,3}rd`, `{word}`,
-		`(?P<name>word)`, `[^\S]word`, `\u0041word`, `wo\x72d`, `[]a]word`, `(?-u)word`, `word\`, `(?R)word`, `\1word`, `\Qword\E`,
+		``, `a*`, `^$`, `(`, `\<word\>`, `\b{start}word`, `(?x)w o r d`, `[a-z&&[^b]]word`, `[[:alpha:]]word`, `\p{Lu}word`,
+		`wo{,3}rd`, `{word}`,
+		`(?P<name>word)`, `[^\S]word`, `\u0041word`, `wo\x72d`, `[]a]word`, `(?-u)word`, `word\`, `(?R)word`, `\1word`,
+		`\Qword\E`,
 	} {
 		if n := regexNeed(expr); !n.none() {
 			t.Errorf("%s: %s, although it may mean something else to the program", expr, n)
@@ -128,7 +131,8 @@ func TestNeedOfAnExpression(t *testing.T) {
 
 func TestWordsStandAlone(t *testing.T) {
 	for text, want := range map[string]bool{
-		"for": true, "\tfor{": true, "1for x": true, "before": false, "for_": false, "format for": true, "for1": false, "éfor": true, "fo": false, "": false, "(for)": true,
+		"for": true, "\tfor{": true, "1for x": true, "before": false, "for_": false, "format for": true, "for1": false,
+		"éfor": true, "fo": false, "": false, "(for)": true,
 	} {
 		if hasWord(text, "for") != want {
 			t.Errorf("%q: %v", text, !want)
@@ -178,7 +182,8 @@ func (c *proof) check(dir string, files []string) {
 			return (d.language == language[r.File] || c.rules[i].Layer != BuiltIn) && d.need().in(texts[r.File])
 		}) {
 			c.lost++
-			c.t.Errorf("%s finds %s:%d, although the file does not hold what it needs:\n%.300s", r.Rule, r.File, r.Range.Start.Line+1, r.Text)
+			c.t.Errorf("%s finds %s:%d, although the file does not hold what it needs:\n%.300s", r.Rule, r.File,
+				r.Range.Start.Line+1, r.Text)
 		}
 		if c.lost > 20 {
 			c.t.Fatal("and so on")
@@ -276,17 +281,24 @@ func TestNeedsOfRandomRulesLoseNothing(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 4))
 	atoms := map[string][]string{
 		"go": {
-			"kind: for_statement", "kind: defer_statement", "kind: func_literal", "kind: identifier", "kind: go_statement", "kind: if_statement", "kind: call_expression",
-			"pattern: $X.Close()", "pattern: 'if err != nil { $$$ }'", "pattern: 'defer $F($$$)'", "pattern: errors.New($X)", "pattern: $A == nil", "pattern: '\"tcp\"'",
-			"regex: '^[a-z]\\w*\\.(Lock|Unlock)$'", "regex: (?i)timeout", "regex: 'return\\s+nil'", "regex: '\\btest'", "regex: '^\\d+$'", "regex: .", "nthChild: 1",
+			"kind: for_statement", "kind: defer_statement", "kind: func_literal", "kind: identifier", "kind: go_statement",
+			"kind: if_statement", "kind: call_expression",
+			"pattern: $X.Close()", "pattern: 'if err != nil { $$$ }'", "pattern: 'defer $F($$$)'", "pattern: errors.New($X)",
+			"pattern: $A == nil", "pattern: '\"tcp\"'",
+			"regex: '^[a-z]\\w*\\.(Lock|Unlock)$'", "regex: (?i)timeout", "regex: 'return\\s+nil'", "regex: '\\btest'",
+			"regex: '^\\d+$'", "regex: .", "nthChild: 1",
 		},
 		"python": {
-			"kind: try_statement", "kind: except_clause", "kind: for_statement", "kind: function_definition", "kind: with_statement", "kind: identifier",
-			"pattern: $X.append($Y)", "pattern: 'len($X) == $N'", "pattern: self.$F($$$)", "pattern: 'return None'", "regex: ^async$", "regex: (?i)except", "regex: '^(self|cls)$'",
+			"kind: try_statement", "kind: except_clause", "kind: for_statement", "kind: function_definition",
+			"kind: with_statement", "kind: identifier",
+			"pattern: $X.append($Y)", "pattern: 'len($X) == $N'", "pattern: self.$F($$$)", "pattern: 'return None'",
+			"regex: ^async$", "regex: (?i)except", "regex: '^(self|cls)$'",
 		},
 		"typescript": {
-			"kind: catch_clause", "kind: for_in_statement", "kind: while_statement", "kind: call_expression", "kind: identifier", "kind: arrow_function",
-			"pattern: await $X", "pattern: $X.then($$$)", "pattern: new Error($$$)", "pattern: 'const $X = $Y'", "regex: '^(it|test)$'", "regex: (?i)ERR", "regex: 'return\\s'",
+			"kind: catch_clause", "kind: for_in_statement", "kind: while_statement", "kind: call_expression", "kind: identifier",
+			"kind: arrow_function",
+			"pattern: await $X", "pattern: $X.then($$$)", "pattern: new Error($$$)", "pattern: 'const $X = $Y'",
+			"regex: '^(it|test)$'", "regex: (?i)ERR", "regex: 'return\\s'",
 		},
 	}
 	var make func(list []string, depth int) map[string]any
@@ -324,7 +336,8 @@ func TestNeedsOfRandomRulesLoseNothing(t *testing.T) {
 		}
 		doc := map[string]any{
 			"id": fmt.Sprintf("random-%d", i), "message": "m", "rule": rule,
-			"utils": map[string]any{"one": make(atoms[language][:4], 0), "two": map[string]any{"any": []any{make(atoms[language][:4], 0), make(atoms[language][:4], 0)}}},
+			"utils": map[string]any{"one": make(atoms[language][:4], 0),
+				"two": map[string]any{"any": []any{make(atoms[language][:4], 0), make(atoms[language][:4], 0)}}},
 		}
 		if strings.Contains(fmt.Sprint(rule["pattern"]), "$X") {
 			doc["constraints"] = map[string]any{"X": map[string]any{"regex": "e"}}
@@ -380,7 +393,8 @@ func TestTheProgramIsNotStartedForNothing(t *testing.T) {
 	if _, err := Scan(t.Context(), dead, dir, []string{"b.py"}, bare); err == nil {
 		t.Error("a file with a suppression was not checked")
 	}
-	if res, err := Scan(t.Context(), program(t), dir, []string{"a.go", "b.py"}, bare); err != nil || res.Scanned != 2 || len(res.Hits) != 1 || res.Hits[0].Rule != ruleNoUse {
+	if res, err := Scan(t.Context(), program(t), dir, []string{"a.go", "b.py"}, bare); err != nil || res.Scanned != 2 ||
+		len(res.Hits) != 1 || res.Hits[0].Rule != ruleNoUse {
 		t.Errorf("%+v, error %v", res, err)
 	}
 	// Somebody's own rules are shown to the program once, whatever the files hold, and again when they change.
@@ -402,7 +416,8 @@ func TestTheProgramIsNotStartedForNothing(t *testing.T) {
 	if _, err := Scan(t.Context(), p, dir, []string{"b.py"}, good); err != nil {
 		t.Errorf("the program was asked again: %v", err)
 	}
-	if _, err := Scan(t.Context(), p, dir, []string{"b.py"}, own("id: mine\nlanguage: python\nmessage: m\nrule: {pattern: other($X)}\n")); err == nil {
+	if _, err := Scan(t.Context(), p, dir, []string{"b.py"},
+		own("id: mine\nlanguage: python\nmessage: m\nrule: {pattern: other($X)}\n")); err == nil {
 		t.Error("changed rules were taken unseen")
 	}
 }
@@ -417,7 +432,8 @@ func TestFilesInOtherLanguagesAreNotSifted(t *testing.T) {
 	mine[0].Layer = Project
 	all := append(builtin(t), mine...)
 	res, err := Scan(t.Context(), program(t), dir, []string{"a.html", "b.go", "c.html"}, all)
-	if err != nil || !slices.ContainsFunc(res.Hits, func(h Hit) bool { return h.Rule == "empty-catch" && h.Path == "a.html" }) {
+	if err != nil || !slices.ContainsFunc(res.Hits,
+		func(h Hit) bool { return h.Rule == "empty-catch" && h.Path == "a.html" }) {
 		t.Errorf("%+v, error %v", res, err)
 	}
 }
@@ -427,7 +443,8 @@ func FuzzNeed(f *testing.F) {
 	f.Add("{all: [{regex: 'a+b'}, {any: [{pattern: foo($X)}, {kind: try_statement}]}]}", "try: foo(aab)")
 	f.Add("{matches: x, has: {regex: '(?i)abc'}}", "ABC")
 	f.Fuzz(func(t *testing.T, rule, text string) {
-		n := needOf("id: x\nutils: {x: "+strings.ReplaceAll(rule, "\n", " ")+"}\nrule: "+strings.ReplaceAll(rule, "\n", " ")+"\n", "python")
+		n := needOf("id: x\nutils: {x: "+strings.ReplaceAll(rule, "\n", " ")+"}\nrule: "+strings.ReplaceAll(rule, "\n", " ")+
+			"\n", "python")
 		if n.in(text) && !n.in(" "+text+" more") {
 			t.Errorf("%s: %s holds for %q, and not for a longer text", rule, n, text)
 		}

@@ -53,7 +53,8 @@ var ErrTooMuch = errors.New("ast-grep's answer is too long")
 // rules match small nodes, and the caller takes text from the file, not from the answer. A text without nodes is
 // checked again; it is in skipped if ast-grep did not read it. With threads > 0 ast-grep uses at most that many.
 // [ErrTooMuch] asks for fewer texts.
-func (p Program) Nodes(ctx context.Context, dir string, texts []Text, rules string, threads int) (nodes map[string][]Node, skipped []Skip, err error) {
+func (p Program) Nodes(ctx context.Context, dir string, texts []Text, rules string,
+	threads int) (nodes map[string][]Node, skipped []Skip, err error) {
 	if !p.Found() {
 		return nil, nil, ErrMissing
 	}
@@ -121,7 +122,8 @@ func (o *outliner) argument(t Text) (string, error) {
 }
 
 func (o *outliner) command(more []string, args []string) []string {
-	all := append([]string{o.Path, "scan", "--config", filepath.Join(o.own, "sgconfig.yml"), "--rule", filepath.Join(o.own, "rules.yml"), "--json=stream", "--color", "never"}, more...)
+	all := append([]string{o.Path, "scan", "--config", filepath.Join(o.own, "sgconfig.yml"), "--rule",
+		filepath.Join(o.own, "rules.yml"), "--json=stream", "--color", "never"}, more...)
 	if o.threads > 0 {
 		all = append(all, "--threads", strconv.Itoa(o.threads))
 	}
@@ -219,7 +221,8 @@ func (a *answer) line(line []byte) error {
 		var ok bool
 		if a.text, ok = a.texts[file]; !ok {
 			if a.text, ok = a.texts["./"+path.Clean(filepath.ToSlash(file))]; !ok {
-				return fmt.Errorf("ast-grep %s answered about %q, which nobody asked for; install version %sx", a.Version, file, KnownGood)
+				return fmt.Errorf("ast-grep %s answered about %q, which nobody asked for; install version %sx", a.Version, file,
+					KnownGood)
 			}
 		}
 		a.file = file

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-const nameRule = "id: name\nlanguage: python\nrule: {kind: function_definition, has: {kind: identifier, pattern: $NAME}}\nlabels: {}\nfix: {template: '', expandEnd: {kind: block, stopBy: end}}\n"
+const nameRule = "id: name\nlanguage: python\nrule: {kind: function_definition, has: {kind: identifier, pattern: " +
+	"$NAME}}\nlabels: {}\nfix: {template: '', expandEnd: {kind: block, stopBy: end}}\n"
 
 func TestNodes(t *testing.T) {
 	p := program(t)
@@ -48,7 +49,8 @@ func TestNodes(t *testing.T) {
 	if _, _, err := p.Nodes(t.Context(), dir, []Text{{Path: "gone.py", Text: []byte("x\n")}}, nameRule, 1); err == nil {
 		t.Error("a file that is gone is no error")
 	}
-	if _, _, err := p.Nodes(t.Context(), dir, texts, "id: x\nlanguage: python\nrule: {kind: nope}\n", 1); !errors.Is(err, ErrRule) {
+	if _, _, err := p.Nodes(t.Context(), dir, texts, "id: x\nlanguage: python\nrule: {kind: nope}\n", 1); !errors.Is(err,
+		ErrRule) {
 		t.Errorf("a rule that is none: %v", err)
 	}
 	if _, _, err := (Program{}).Nodes(t.Context(), dir, texts, nameRule, 1); !errors.Is(err, ErrMissing) {
@@ -65,8 +67,9 @@ func TestNodesOfAProgramThatFails(t *testing.T) {
 		"status":        {"exit 3", "status 3"},
 		"half a record": {`printf '{"file":"a.py","ruleId'`, "line 1"},
 		"another file":  {`echo '{"file":"b.py","ruleId":"x","range":{"byteOffset":{"start":0,"end":1}}}'`, "nobody asked"},
-		"out of it":     {`echo '{"file":"a.py","ruleId":"x","range":{"byteOffset":{"start":0,"end":99}}}'`, "was changed while"},
-		"silence":       {"exit 0", "did not say which files"},
+		"out of it": {`echo '{"file":"a.py","ruleId":"x","range":{"byteOffset":{"start":0,"end":99}}}'`,
+			"was changed while"},
+		"silence": {"exit 0", "did not say which files"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, _, err := fake(t, tc.script).Nodes(t.Context(), dir, []Text{{Path: "a.py", Text: []byte("x\n")}}, nameRule, 0)
@@ -88,10 +91,12 @@ func FuzzDecodeNode(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if file == "" || n.Rule == "" || n.Start < 0 || slices.ContainsFunc(n.Vars, func(v Var) bool { return v.Start > 1<<31 }) {
+		if file == "" || n.Rule == "" || n.Start < 0 ||
+			slices.ContainsFunc(n.Vars, func(v Var) bool { return v.Start > 1<<31 }) {
 			t.Errorf("%q: %+v", line, n)
 		}
-		if r, err := parseRecord([]byte(strings.TrimSpace(line))); err == nil && (r.File != file || r.Rule != n.Rule) && !strings.Contains(line, `\`) && strings.Count(line, `"file"`) == 1 && strings.Count(line, `"ruleId"`) == 1 {
+		if r, err := parseRecord([]byte(strings.TrimSpace(line))); err == nil && (r.File != file || r.Rule != n.Rule) &&
+			!strings.Contains(line, `\`) && strings.Count(line, `"file"`) == 1 && strings.Count(line, `"ruleId"`) == 1 {
 			t.Errorf("%q: %q %q, want %q %q", line, file, n.Rule, r.File, r.Rule)
 		}
 	})
@@ -100,7 +105,8 @@ func FuzzDecodeNode(f *testing.F) {
 // The answer comes in pieces of any size, and no more than a line of it is held.
 func TestAnswerInPieces(t *testing.T) {
 	line := func(file string, start int) string {
-		return fmt.Sprintf(`{"text":"x","range":{"byteOffset":{"start":%d,"end":%d}},"file":%q,"ruleId":"r"}`, start, start+1, file)
+		return fmt.Sprintf(`{"text":"x","range":{"byteOffset":{"start":%d,"end":%d}},"file":%q,"ruleId":"r"}`, start, start+1,
+			file)
 	}
 	whole := strings.Join([]string{line("./a.py", 0), line("./b.py", 1), "", line("./a.py", 2)}, "\n")
 	for _, size := range []int{1, 10, 100, len(whole)} {
@@ -125,7 +131,8 @@ func TestAnswerInPieces(t *testing.T) {
 func TestAnswerTooLong(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "a.py", "x\n")
-	if _, _, err := fake(t, "exec yes xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx").Nodes(t.Context(), dir, []Text{{Path: "a.py", Text: []byte("x\n")}}, nameRule, 0); !errors.Is(err, ErrTooMuch) {
+	if _, _, err := fake(t, "exec yes xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx").Nodes(t.Context(), dir,
+		[]Text{{Path: "a.py", Text: []byte("x\n")}}, nameRule, 0); !errors.Is(err, ErrTooMuch) {
 		t.Errorf("error %v", err)
 	}
 }

@@ -83,10 +83,12 @@ func Find(ctx context.Context, env []string, configured string) (Program, error)
 	case path == "" && named == "":
 		return Program{}, fmt.Errorf("%w: no %s in PATH; %s", ErrMissing, programName, MissingNote)
 	case path == "":
-		return Program{}, fmt.Errorf("find ast-grep: %s names %s, and there is no such program; correct it, or remove it to search PATH", by, named)
+		return Program{}, fmt.Errorf(
+			"find ast-grep: %s names %s, and there is no such program; correct it, or remove it to search PATH", by, named)
 	}
 	p := Program{Path: path, Env: env, seen: &accepted{}}
-	ctx, cancel := context.WithTimeoutCause(ctx, versionLimit, fmt.Errorf("%s --version took more than %s", path, versionLimit))
+	ctx, cancel := context.WithTimeoutCause(ctx, versionLimit,
+		fmt.Errorf("%s --version took more than %s", path, versionLimit))
 	defer cancel()
 	out, err := proc.Output(ctx, proc.Cmd{Args: []string{path, "--version"}, Env: env})
 	if err != nil {
@@ -94,7 +96,8 @@ func Find(ctx context.Context, env []string, configured string) (Program, error)
 	}
 	version := regexp.MustCompile(`^ast-grep (\d+\.\d+\.\d+\S*)\s*$`).FindStringSubmatch(string(out))
 	if version == nil {
-		return Program{}, fmt.Errorf("%s is not ast-grep: --version answers %q; name the right one in $%s", path, firstLine(string(out)), EnvVar)
+		return Program{}, fmt.Errorf("%s is not ast-grep: --version answers %q; name the right one in $%s", path,
+			firstLine(string(out)), EnvVar)
 	}
 	p.Version = version[1]
 	if !strings.HasPrefix(p.Version, KnownGood) {

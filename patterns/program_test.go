@@ -72,7 +72,8 @@ func TestAProgramThatFailsIsAnError(t *testing.T) {
 	write(t, dir, "a.py", badPython)
 	const looked = "echo 'sg: entity|file|a.py: language=Python,appliedRuleCount=2' >&2\n"
 	hit := func(severity string) string {
-		return looked + `echo '{"file":"a.py","ruleId":"x","severity":"` + severity + `","range":{"start":{"line":0,"column":0}},"newer":[1]}'` + "\n"
+		return looked + `echo '{"file":"a.py","ruleId":"x","severity":"` + severity +
+			`","range":{"start":{"line":0,"column":0}},"newer":[1]}'` + "\n"
 	}
 	for name, tc := range map[string]struct{ script, want string }{
 		"crash":         {"kill -SEGV $$", "crashed"},
@@ -96,17 +97,20 @@ func TestAProgramThatFailsIsAnError(t *testing.T) {
 		})
 	}
 	// Fields of a newer version are no harm.
-	if res, err := Scan(t.Context(), fake(t, hit("warning")), dir, []string{"a.py"}, builtin(t)); err != nil || len(res.Hits) != 1 {
+	if res, err := Scan(t.Context(), fake(t, hit("warning")), dir, []string{"a.py"}, builtin(t)); err != nil ||
+		len(res.Hits) != 1 {
 		t.Errorf("%v, error %v", res.Hits, err)
 	}
 	// A file that it does not mention was not checked.
-	res, err := Scan(t.Context(), fake(t, "echo 'sg: summary|project: isProject=true' >&2"), dir, []string{"a.py"}, builtin(t))
+	res, err := Scan(t.Context(), fake(t, "echo 'sg: summary|project: isProject=true' >&2"), dir, []string{"a.py"},
+		builtin(t))
 	if err != nil || len(res.Skipped) != 1 || !strings.Contains(res.Skipped[0].Reason, "did not say") {
 		t.Errorf("%+v, error %v", res, err)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("enough"))
-	if _, err := Scan(ctx, program(t), dir, []string{"a.py"}, builtin(t)); err == nil || !strings.Contains(err.Error(), "enough") {
+	if _, err := Scan(ctx, program(t), dir, []string{"a.py"}, builtin(t)); err == nil ||
+		!strings.Contains(err.Error(), "enough") {
 		t.Errorf("cancelled: %v", err)
 	}
 }
@@ -123,7 +127,8 @@ func TestFind(t *testing.T) {
 		env        []string
 		configured string
 	}{{empty, "/nowhere/ast-grep"}, {append(empty, EnvVar+"=/nowhere/ast-grep"), ""}} {
-		if _, err := Find(t.Context(), tc.env, tc.configured); err == nil || errors.Is(err, ErrMissing) || !strings.Contains(err.Error(), "/nowhere/ast-grep") {
+		if _, err := Find(t.Context(), tc.env, tc.configured); err == nil || errors.Is(err, ErrMissing) ||
+			!strings.Contains(err.Error(), "/nowhere/ast-grep") {
 			t.Errorf("a named one that is not there: %v", err)
 		}
 	}
@@ -138,10 +143,12 @@ func TestFind(t *testing.T) {
 		return path
 	}
 	// sg is another program on many systems.
-	if _, err := Find(t.Context(), []string{"PATH=" + filepath.Dir(script("sg", "echo ast-grep 0.51.1"))}, ""); !errors.Is(err, ErrMissing) {
+	if _, err := Find(t.Context(), []string{"PATH=" + filepath.Dir(script("sg", "echo ast-grep 0.51.1"))},
+		""); !errors.Is(err, ErrMissing) {
 		t.Errorf("sg is taken: %v", err)
 	}
-	if _, err := Find(t.Context(), nil, script("ast-grep", "echo something else 1.0")); err == nil || !strings.Contains(err.Error(), "is not ast-grep") {
+	if _, err := Find(t.Context(), nil, script("ast-grep", "echo something else 1.0")); err == nil ||
+		!strings.Contains(err.Error(), "is not ast-grep") {
 		t.Errorf("another program: %v", err)
 	}
 	if _, err := Find(t.Context(), nil, script("ast-grep", "exit 3")); err == nil || errors.Is(err, ErrMissing) {
@@ -171,7 +178,8 @@ func TestWrite(t *testing.T) {
 	if err != nil || len(kept) != 1 || filepath.Base(kept[0]) != "lesson-2.yml" {
 		t.Errorf("kept %v, error %v", kept, err)
 	}
-	for name, want := range map[string]string{"lesson-1.yml": "", "lesson-2.yml": "# mine\n", "lesson-3.yml": "# mine too\n"} {
+	for name, want := range map[string]string{"lesson-1.yml": "", "lesson-2.yml": "# mine\n",
+		"lesson-3.yml": "# mine too\n"} {
 		if got, _ := os.ReadFile(filepath.Join(dir, name)); string(got) != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}

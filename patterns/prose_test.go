@@ -10,7 +10,8 @@ import (
 func TestProseIsNotLookedAt(t *testing.T) {
 	p, dir := program(t), t.TempDir()
 	var files []source
-	for _, name := range []string{"a.txt", "a.log", "a.csv", "a.tsv", "a.rst", "a.adoc", "a.toml", "a.ini", "a.cfg", "a.sum", "a.mod", "a.lock", "a.golden", "a.png", "a.jpg", "a.gif", "a.ico", "a.pdf"} {
+	for _, name := range []string{"a.txt", "a.log", "a.csv", "a.tsv", "a.rst", "a.adoc", "a.toml", "a.ini", "a.cfg",
+		"a.sum", "a.mod", "a.lock", "a.golden", "a.png", "a.jpg", "a.gif", "a.ico", "a.pdf"} {
 		if !isProse(name) {
 			t.Errorf("%s is shown to the program", name)
 		}

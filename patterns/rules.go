@@ -155,7 +155,8 @@ func add(rules []Rule, r Rule) ([]Rule, error) {
 	}
 	for _, l := range r.Languages {
 		if slices.Contains(rules[i].Languages, l) || len(rules[i].docs) == 0 {
-			return rules, fmt.Errorf("%s: rule %s for %s is in %s already; give one of them another id", r.File, r.ID, l, rules[i].File)
+			return rules, fmt.Errorf("%s: rule %s for %s is in %s already; give one of them another id", r.File, r.ID, l,
+				rules[i].File)
 		}
 	}
 	rules[i].Languages = append(slices.Clip(rules[i].Languages), r.Languages...)
@@ -242,7 +243,8 @@ func parseRule(doc string) (Rule, error) {
 			return r, fmt.Errorf("rule %s: language %q is not the name of one", h.ID, l)
 		}
 		r.Languages = append(r.Languages, l)
-		r.docs = append(r.docs, document{key.ReplaceAllString(doc, "language: "+l), l, sync.OnceValue(func() need { return needOf(doc, l) })})
+		r.docs = append(r.docs, document{key.ReplaceAllString(doc, "language: "+l), l,
+			sync.OnceValue(func() need { return needOf(doc, l) })})
 	}
 	return r, nil
 }

@@ -33,7 +33,8 @@ func TestBuiltinRules(t *testing.T) {
 		t.Errorf("%d rules, at least 10 are promised", len(rules))
 	}
 	var table strings.Builder
-	fmt.Fprintf(&table, "%-24s %-8s %-6s %4s %4s %-5s %s\n", "rule", "severity", "lesson", "bad", "good", "twins", "languages")
+	fmt.Fprintf(&table, "%-24s %-8s %-6s %4s %4s %-5s %s\n", "rule", "severity", "lesson", "bad", "good", "twins",
+		"languages")
 	structural := 0
 	for _, r := range rules {
 		t.Run(r.ID, func(t *testing.T) {
@@ -49,7 +50,8 @@ func TestBuiltinRules(t *testing.T) {
 			got, expected := map[string][]int{}, map[string][]int{}
 			for _, h := range res.Hits {
 				got[h.Path] = append(got[h.Path], h.Line)
-				if h.Message == "" || strings.Contains(h.Message, "$") || h.Severity != r.Severity || h.Lesson != r.Lesson || h.Note == "" {
+				if h.Message == "" || strings.Contains(h.Message, "$") || h.Severity != r.Severity || h.Lesson != r.Lesson ||
+					h.Note == "" {
 					t.Errorf("incomplete: %+v", h)
 				}
 			}
@@ -82,13 +84,16 @@ func TestBuiltinRules(t *testing.T) {
 				mark = "yes"
 				structural++
 			}
-			fmt.Fprintf(&table, "%-24s %-8s %-6s %4d %4d %-5s %s\n", r.ID, r.Severity, r.Lesson, len(res.Hits), good, mark, strings.Join(r.Languages, " "))
+			fmt.Fprintf(&table, "%-24s %-8s %-6s %4d %4d %-5s %s\n", r.ID, r.Severity, r.Lesson, len(res.Hits), good, mark,
+				strings.Join(r.Languages, " "))
 		})
 	}
 	if structural < 5 {
 		t.Errorf("%d rules find what no expression over lines can find, at least 5 are promised", structural)
 	}
-	t.Logf("twins: a bad and a good example that consist of the same lines, so that no expression over lines tells them apart\n%s", table.String())
+	t.Logf(
+		"twins: a bad and a good example that consist of the same lines, so that no expression over lines tells them "+
+			"apart\n%s", table.String())
 }
 
 // twins tells whether an archive has a bad and a good example with the same lines. Where it claims to, they

@@ -121,7 +121,8 @@ func (j job) chunk(ctx context.Context, dir string, files []source, all *sight) 
 	if err != nil {
 		return err
 	}
-	args := []string{j.Path, "scan", "--config", config, "--rule", j.rules, "--json=stream", "--inspect", "entity", "--color", "never"}
+	args := []string{j.Path, "scan", "--config", config, "--rule", j.rules, "--json=stream", "--inspect", "entity",
+		"--color", "never"}
 	if len(files) < fewFiles {
 		args = append(args, "--threads=1")
 	}
@@ -171,13 +172,15 @@ func (j job) chunk(ctx context.Context, dir string, files []source, all *sight) 
 	for _, r := range records {
 		r.File = path.Clean(filepath.ToSlash(r.File))
 		if !asked[r.File] {
-			return fmt.Errorf("ast-grep %s answered about %q, which nobody asked for; install version %sx", j.Version, r.File, KnownGood)
+			return fmt.Errorf("ast-grep %s answered about %q, which nobody asked for; install version %sx", j.Version, r.File,
+				KnownGood)
 		}
 		loud = loud || r.Severity == string(Error)
 		all.records = append(all.records, r)
 	}
 	if loud != (res.Exit == exitFound) {
-		return fmt.Errorf("ast-grep %s exited with %d, which is not what it printed; install version %sx", j.Version, res.Exit, KnownGood)
+		return fmt.Errorf("ast-grep %s exited with %d, which is not what it printed; install version %sx", j.Version,
+			res.Exit, KnownGood)
 	}
 	return all.read(notes, asked)
 }

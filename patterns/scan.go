@@ -110,7 +110,8 @@ func Scan(ctx context.Context, p Program, dir string, files []string, rules []Ru
 		case !looked && s.idle:
 			res.Scanned++
 		case looked && why == "" && s.language == "":
-			res.Skipped = append(res.Skipped, Skip{s.path, "runplan does not know this file name extension, so comments in it could hide anything"})
+			res.Skipped = append(res.Skipped,
+				Skip{s.path, "runplan does not know this file name extension, so comments in it could hide anything"})
 		case looked && why == "":
 			res.Scanned++
 			s.comments = s.real(comments[s.path])

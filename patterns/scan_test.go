@@ -219,9 +219,12 @@ unused.py:1:1: hint: nothing to suppress: bare-except finds nothing in line 1 [s
 func TestSuppressionInAString(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "a.py", "text = "+"\"\"\""+"\n# ast-grep-ignore\n# runplan:ignore bare-except\n"+"\"\"\""+"\n")
-	write(t, dir, "a.java", "class A {\n  // ast-grep-ignore\n  void a() { try { b(); } catch (E e) {} } // runplan:ignore empty-catch the b is optional\n}\n")
+	write(t, dir, "a.java",
+		"class A {\n  // ast-grep-ignore\n  void a() { try { b(); } catch (E e) {} } // runplan:ignore empty-catch the b "+
+			"is optional\n}\n")
 	res := scan(t, dir, "a.py", "a.java")
-	if diff := cmp.Diff("a.java:2:1: warning: ast-grep-ignore has no effect here [suppression-without-effect]\n", places(res.Hits)); diff != "" || len(res.Suppressed) != 1 {
+	if diff := cmp.Diff("a.java:2:1: warning: ast-grep-ignore has no effect here [suppression-without-effect]\n",
+		places(res.Hits)); diff != "" || len(res.Suppressed) != 1 {
 		t.Errorf("%s, suppressed %v", diff, res.Suppressed)
 	}
 }
@@ -234,7 +237,8 @@ func TestFixAndOtherLanguages(t *testing.T) {
 	write(t, dir, "c.py", badPython)
 	mine := rule(t, "id: no-unwrap\nlanguage: Rust\nmessage: no unwrap of $A\nrule: {pattern: $A.unwrap()}\nfix: $A?\n")
 	res, err := Scan(t.Context(), program(t), dir, []string{"a.rs", "b.rs", "c.py"}, mine)
-	if err != nil || len(res.Hits) != 1 || res.Hits[0].Fix != "x?" || res.Hits[0].Severity != Hint || len(res.Suppressed) != 1 || len(res.Other) != 1 {
+	if err != nil || len(res.Hits) != 1 || res.Hits[0].Fix != "x?" || res.Hits[0].Severity != Hint ||
+		len(res.Suppressed) != 1 || len(res.Other) != 1 {
 		t.Errorf("%+v, error %v", res, err)
 	}
 }
@@ -286,7 +290,8 @@ func TestPositions(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "a.ts", "// line\n  const ü = 'äö'; try { work() } catch {}\n")
 	res := scan(t, dir, "a.ts")
-	if diff := cmp.Diff("a.ts:2:34: hint: this catch drops the error without a trace [empty-catch]\n", places(res.Hits)); diff != "" {
+	if diff := cmp.Diff("a.ts:2:34: hint: this catch drops the error without a trace [empty-catch]\n",
+		places(res.Hits)); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -333,8 +338,11 @@ func TestGlobsOfRules(t *testing.T) {
 		write(t, dir, name, "evil()\n")
 		write(t, dir, strings.TrimSuffix(name, ".py")+"2.py", "# ast-grep-ignore: somebody-elses\nevil()\n")
 	}
-	mine := rule(t, "id: evil\nlanguage: python\nmessage: m\nfiles: ['src/*.py', 'src/**/*.py']\nignores: ['src/deep/**']\nrule: {pattern: evil()}\n")
-	res, err := Scan(t.Context(), program(t), dir, []string{"src/a.py", "src/a2.py", "src/deep/b.py", "src/deep/b2.py", "lib/c.py", "lib/c2.py"}, mine)
+	mine := rule(t,
+		"id: evil\nlanguage: python\nmessage: m\nfiles: ['src/*.py', 'src/**/*.py']\nignores: ['src/deep/**']\nrule: "+
+			"{pattern: evil()}\n")
+	res, err := Scan(t.Context(), program(t), dir,
+		[]string{"src/a.py", "src/a2.py", "src/deep/b.py", "src/deep/b2.py", "lib/c.py", "lib/c2.py"}, mine)
 	if err != nil {
 		t.Fatal(err)
 	}

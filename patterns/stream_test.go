@@ -21,7 +21,8 @@ func TestParseStream(t *testing.T) {
 		"types":    `{"file":1,"ruleId":"x"}`,
 		"position": `{"file":"x","ruleId":"x","range":{"start":{"line":-1}}}`,
 	} {
-		if _, err := parseStream([]byte(oneRecord + "\n" + text + "\n")); err == nil || !strings.Contains(err.Error(), "line 2") {
+		if _, err := parseStream([]byte(oneRecord + "\n" + text + "\n")); err == nil ||
+			!strings.Contains(err.Error(), "line 2") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -30,7 +31,8 @@ func TestParseStream(t *testing.T) {
 // Whatever the bytes are: no panic, and each record that comes out can be shown.
 func FuzzParseStream(f *testing.F) {
 	f.Add([]byte(oneRecord))
-	f.Add([]byte(oneRecord + "\n" + `{"file":"a","ruleId":"b","newer":{"x":[1,2]},"note":"n","replacement":"r","replacementOffsets":{"start":1,"end":2}}`))
+	f.Add([]byte(oneRecord + "\n" +
+		`{"file":"a","ruleId":"b","newer":{"x":[1,2]},"note":"n","replacement":"r","replacementOffsets":{"start":1,"end":2}}`))
 	f.Add([]byte("\n\n{}\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		all, err := parseStream(data)

@@ -29,21 +29,28 @@ type grammar struct {
 func grammarOf(language string) (grammar, bool) {
 	switch language {
 	case "python":
-		return grammar{language: language, ext: "py", call: "call", callee: "function", statement: "expression_statement", await: "await",
+		return grammar{language: language, ext: "py", call: "call", callee: "function", statement: "expression_statement",
+			await: "await",
 			loops: []string{"for_statement", "while_statement"}, keyword: "keyword_argument"}, true
 	case "typescript", "javascript":
-		g := grammar{language: language, ext: "ts", call: "call_expression", callee: "function", statement: "expression_statement", await: "await_expression",
-			loops: []string{"for_statement", "for_in_statement", "while_statement", "do_statement"}, keyword: "pair", wrap: "async function example() {\n%s\n}"}
+		g := grammar{language: language, ext: "ts", call: "call_expression", callee: "function",
+			statement: "expression_statement", await: "await_expression",
+			loops: []string{"for_statement", "for_in_statement", "while_statement", "do_statement"}, keyword: "pair",
+			wrap: "async function example() {\n%s\n}"}
 		if g.also = []string{"tsx"}; language == "javascript" {
 			g.ext, g.also = "js", nil
 		}
 		return g, true
 	case "go":
-		return grammar{language: language, ext: "go", call: "call_expression", callee: "function", statement: "expression_statement",
-			loops: []string{"for_statement"}, keyword: "keyed_element", wrap: "package example\n\nfunc example() {\n%s\n}"}, true
+		return grammar{language: language, ext: "go", call: "call_expression", callee: "function",
+				statement: "expression_statement",
+				loops:     []string{"for_statement"}, keyword: "keyed_element", wrap: "package example\n\nfunc example() {\n%s\n}"},
+			true
 	case "java":
-		return grammar{language: language, ext: "java", call: "method_invocation", callee: "name", statement: "expression_statement",
-			loops: []string{"for_statement", "enhanced_for_statement", "while_statement", "do_statement"}, wrap: "class Example { void example() {\n%s\n} }"}, true
+		return grammar{language: language, ext: "java", call: "method_invocation", callee: "name",
+			statement: "expression_statement",
+			loops:     []string{"for_statement", "enhanced_for_statement", "while_statement", "do_statement"},
+			wrap:      "class Example { void example() {\n%s\n} }"}, true
 	}
 	return grammar{}, false
 }
@@ -82,7 +89,8 @@ func (c candidate) document(id string, l Lesson, g grammar) string {
 	if len(g.also) > 0 {
 		also = ", also: [" + strings.Join(g.also, ", ") + "]"
 	}
-	return fmt.Sprintf("id: %s\nlanguage: %s\nseverity: hint\nmessage: %s\nnote: %s\nmetadata: {lesson: %q, template: %s%s}\nrule: %s\n",
+	return fmt.Sprintf(
+		"id: %s\nlanguage: %s\nseverity: hint\nmessage: %s\nnote: %s\nmetadata: {lesson: %q, template: %s%s}\nrule: %s\n",
 		id, g.language, line(l.Title), line(c.says), l.ID, c.template, also, rule)
 }
 
@@ -121,7 +129,8 @@ func candidates(g grammar, l Lesson) (all []candidate, unsaid []string) {
 		for _, other := range good {
 			if slices.Contains(good, f) && !slices.Contains(bad, other) && mentioned(text, other) && other != f {
 				// stopBy end reaches the root of the file: the rule holds for files that never make the other call
-				root := node{"inside": node{"not": node{"inside": node{"regex": "."}}, "stopBy": "end", "has": with(g.calls(other), "stopBy", "end")}}
+				root := node{"inside": node{"not": node{"inside": node{"regex": "."}}, "stopBy": "end",
+					"has": with(g.calls(other), "stopBy", "end")}}
 				put("missing-companion", fmt.Sprintf("%s is called, and %s nowhere in the file", f, other),
 					node{"all": []any{g.calls(f), node{"not": root}}})
 			}
@@ -133,7 +142,8 @@ func candidates(g grammar, l Lesson) (all []candidate, unsaid []string) {
 		if both && g.await != "" && says("await") {
 			put("not-awaited", fmt.Sprintf("%s is called without await", f), node{"all": []any{g.calls(f), statement}})
 		}
-		if both && says("stor", "keep", "kept", "hold", "handle", "refer", "assign", "result", "return", "discard", "drop", "ignor", "unsubscribe", "cancel") {
+		if both && says("stor", "keep", "kept", "hold", "handle", "refer", "assign", "result", "return", "discard", "drop",
+			"ignor", "unsubscribe", "cancel") {
 			put("dropped-result", fmt.Sprintf("what %s returns is dropped", f), node{"all": []any{g.calls(f), statement}})
 		}
 		if says("loop", "iterat", "each", "every", "per item", "batch") {
@@ -141,25 +151,30 @@ func candidates(g grammar, l Lesson) (all []candidate, unsaid []string) {
 			for _, k := range g.loops {
 				loops = append(loops, node{"kind": k})
 			}
-			put("in-loop", fmt.Sprintf("%s is called in a loop", f), node{"all": []any{g.calls(f), node{"inside": node{"any": loops, "stopBy": "end"}}}})
+			put("in-loop", fmt.Sprintf("%s is called in a loop", f),
+				node{"all": []any{g.calls(f), node{"inside": node{"any": loops, "stopBy": "end"}}}})
 		}
 	}
 	for _, f := range bad {
 		for _, t := range handled(l.Good) {
 			stem := regexp.MustCompile(`(?i)\b`+regexp.QuoteMeta(words(f)[0])).MatchString(text) && len(words(f)[0]) > 3
 			if g.language == "python" && stem && !slices.Contains(handled(l.Bad), t) && strings.Contains(text, t) {
-				call := node{"kind": g.call, "has": node{"field": g.callee, "regex": `(^|[._])` + regexp.QuoteMeta(words(f)[0])}, "stopBy": "end"}
-				caught := node{"kind": "except_clause", "has": node{"field": "value", "regex": `\b(` + t + `|Exception|BaseException)\b`}}
-				put("missing-handler", fmt.Sprintf("the handlers around %s… do not take %s", words(f)[0], t), node{"kind": "try_statement", "all": []any{
-					node{"has": node{"field": "body", "has": call}},
-					node{"has": node{"kind": "except_clause"}}, node{"not": node{"has": caught}},
-				}})
+				call := node{"kind": g.call, "has": node{"field": g.callee, "regex": `(^|[._])` + regexp.QuoteMeta(words(f)[0])},
+					"stopBy": "end"}
+				caught := node{"kind": "except_clause",
+					"has": node{"field": "value", "regex": `\b(` + t + `|Exception|BaseException)\b`}}
+				put("missing-handler", fmt.Sprintf("the handlers around %s… do not take %s", words(f)[0], t),
+					node{"kind": "try_statement", "all": []any{
+						node{"has": node{"field": "body", "has": call}},
+						node{"has": node{"kind": "except_clause"}}, node{"not": node{"has": caught}},
+					}})
 			}
 		}
 	}
 	for _, f := range named {
 		// that it is called at all is the mistake only where the lesson says so
-		never := regexp.MustCompile(`(?i)\b(avoid|never|do not|don't|instead of|rather than|in place of)\W+(\w+\W+){0,4}` + regexp.QuoteMeta(f) + `\b`)
+		never := regexp.MustCompile(`(?i)\b(avoid|never|do not|don't|instead of|rather than|in place of)\W+(\w+\W+){0,4}` +
+			regexp.QuoteMeta(f) + `\b`)
 		if !slices.Contains(good, f) && never.MatchString(text) {
 			put("called", fmt.Sprintf("%s is called", f), g.calls(f))
 		}
@@ -189,10 +204,12 @@ func calls(code string) []string {
 		parts := strings.Split(name, ".")
 		name = parts[len(parts)-1]
 		switch name {
-		case "if", "for", "while", "switch", "catch", "return", "function", "func", "def", "class", "except", "elif", "and", "or", "not", "in", "new", "print", "super", "await", "async", "":
+		case "if", "for", "while", "switch", "catch", "return", "function", "func", "def", "class", "except", "elif", "and",
+			"or", "not", "in", "new", "print", "super", "await", "async", "":
 			continue
 		}
-		if regexp.MustCompile(`(?m)\b(def|func|function)\s+(\([^)]*\)\s*)?` + regexp.QuoteMeta(name) + `\b`).MatchString(code) {
+		if regexp.MustCompile(`(?m)\b(def|func|function)\s+(\([^)]*\)\s*)?` + regexp.QuoteMeta(name) +
+			`\b`).MatchString(code) {
 			continue // declared by the example
 		}
 		if !slices.Contains(names, name) {

@@ -26,7 +26,8 @@ func (c *checker) advice() {
 	c.counts()
 	c.batches()
 	if ConcernBatched(c.plan) {
-		c.advise("concern-batched", nil, "the plan builds everything first and tests it afterwards; let each batch bring its own tests")
+		c.advise("concern-batched", nil,
+			"the plan builds everything first and tests it afterwards; let each batch bring its own tests")
 	}
 	for _, d := range c.plan.Diagnostics {
 		switch d.Code {
@@ -44,7 +45,8 @@ func (c *checker) advice() {
 func (c *checker) wiring() {
 	n := len(c.plan.Batches)
 	if n >= 2 && !slices.ContainsFunc(c.plan.Batches, func(b Batch) bool { return TypeOf(b) == TypeWiring }) {
-		c.advise("no-wiring-batch", nil, "none of the %d batches wires the parts together; add a last batch such as \"Integration wiring\"", n)
+		c.advise("no-wiring-batch", nil,
+			"none of the %d batches wires the parts together; add a last batch such as \"Integration wiring\"", n)
 	}
 }
 
@@ -57,7 +59,8 @@ func (c *checker) sharedFiles() {
 		b := &c.plan.Batches[i]
 		for _, p := range b.Files.Create {
 			if first, twice := creates[p]; twice {
-				c.advise("duplicate-create", b, "%s is created by batch %s already; modify it here, or create it once", p, c.plan.Batches[first].Key)
+				c.advise("duplicate-create", b, "%s is created by batch %s already; modify it here, or create it once", p,
+					c.plan.Batches[first].Key)
 			} else {
 				creates[p] = i
 			}
@@ -79,9 +82,12 @@ func (c *checker) sharedFiles() {
 				continue
 			}
 			before, b := &c.plan.Batches[at[k-1]], &c.plan.Batches[i]
-			if !advised[[2]int{at[k-1], i}] && !slices.Contains(b.DependsOn, before.Key) && (b.ParallelSafe || len(b.DependsOn) > 0) {
+			if !advised[[2]int{at[k-1], i}] && !slices.Contains(b.DependsOn, before.Key) &&
+				(b.ParallelSafe || len(b.DependsOn) > 0) {
 				advised[[2]int{at[k-1], i}] = true
-				c.advise("shared-file", b, "%s is touched by batch %s as well; add \"depends_on: batch-%s\", or split the work by files", p, before.Key, before.Key)
+				c.advise("shared-file", b,
+					"%s is touched by batch %s as well; add \"depends_on: batch-%s\", or split the work by files", p, before.Key,
+					before.Key)
 			}
 		}
 	}
@@ -107,7 +113,8 @@ func (c *checker) testsBeforeCode() {
 		b := &c.plan.Batches[i]
 		for _, p := range allFiles(b) {
 			if at, ok := creator[subject(p)]; ok && language.IsTest(p) && at > i {
-				c.advise("tests-missing-code", b, "%s tests code that only batch %s creates; swap them, or bring code and test together",
+				c.advise("tests-missing-code", b,
+					"%s tests code that only batch %s creates; swap them, or bring code and test together",
 					p, c.plan.Batches[at].Key)
 				break
 			}
@@ -195,7 +202,8 @@ func (c *checker) batches() {
 			c.advise("big-batch", b, "batch %s holds %d tasks; up to five fit one agent well", b.Key, len(b.Tasks))
 		}
 		if !verifies(b) {
-			c.advise("no-verification", b, "batch %s does not say how to check its outcome; add \"Run: `command`\" and \"Expected: PASS\"", b.Key)
+			c.advise("no-verification", b,
+				"batch %s does not say how to check its outcome; add \"Run: `command`\" and \"Expected: PASS\"", b.Key)
 		}
 		if i := strings.Index(b.Text, "TBD"); i >= 0 {
 			c.advise("placeholder", b, "batch %s holds a \"TBD\"; an agent will make something up for it", b.Key)

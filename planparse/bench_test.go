@@ -37,9 +37,10 @@ func thousandBatches() string {
 	var s bytes.Buffer
 	s.WriteString("# A big plan\n\n**Goal:** see how it scales.\n\n")
 	for i := 1; i <= 1000; i++ {
-		fmt.Fprintf(&s, "## Batch %d: Part %d\n\ndepends_on: %d\n\n### Task %d: Write it\n\n**Files:**\n- Create: `src/p%d.go`\n"+
-			"- Test: `src/p%d_test.go`\n\n- [ ] **Step 1: Write the test**\n\n```go\nfunc TestP%d(t *testing.T) {}\n```\n\n"+
-			"- [ ] **Step 2: Run it**\n\nRun: `go test ./src`\nExpected: FAIL\n\n", i, i, max(1, i-1), i, i, i, i)
+		fmt.Fprintf(&s,
+			"## Batch %d: Part %d\n\ndepends_on: %d\n\n### Task %d: Write it\n\n**Files:**\n- Create: `src/p%d.go`\n"+
+				"- Test: `src/p%d_test.go`\n\n- [ ] **Step 1: Write the test**\n\n```go\nfunc TestP%d(t *testing.T) {}\n```\n\n"+
+				"- [ ] **Step 2: Run it**\n\nRun: `go test ./src`\nExpected: FAIL\n\n", i, i, max(1, i-1), i, i, i, i)
 	}
 	return string(bytes.Replace(s.Bytes(), []byte("depends_on: 1\n\n### Task 1:"), []byte("### Task 1:"), 1))
 }

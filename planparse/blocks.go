@@ -57,7 +57,8 @@ func (r *blocksReader) mark(i int, create string, run *runReader) {
 	if target != "" || named {
 		p, ok := cleanPath(target)
 		if !ok || strings.HasSuffix(p, "/") {
-			r.report(SeverityError, m.line, "path-outside-workspace", "file=%s: the path must stay inside the workspace and name a file", target)
+			r.report(SeverityError, m.line, "path-outside-workspace",
+				"file=%s: the path must stay inside the workspace and name a file", target)
 			return
 		}
 		target = p
@@ -178,7 +179,8 @@ func copyExpectations(batch *Batch) {
 		if block.Kind != BlockRun {
 			continue
 		}
-		for next < len(batch.Commands) && (batch.Commands[next].Line != block.Line || batch.Commands[next].Run != block.Text) {
+		for next < len(batch.Commands) &&
+			(batch.Commands[next].Line != block.Line || batch.Commands[next].Run != block.Text) {
 			next++
 		}
 		if next < len(batch.Commands) {

@@ -144,7 +144,8 @@ func storyPrefix(s []byte) int {
 	for n < len(s) && n < digits+3 && isDigit(s[n]) {
 		n++
 	}
-	if digits == 0 || digits == 1 && s[0] == 'T' || n == digits || n+2 >= len(s) || s[n] != '-' || s[n+1] != 'T' || !isDigit(s[n+2]) {
+	if digits == 0 || digits == 1 && s[0] == 'T' || n == digits || n+2 >= len(s) || s[n] != '-' || s[n+1] != 'T' ||
+		!isDigit(s[n+2]) {
 		return 0
 	}
 	return n + 1
@@ -166,7 +167,8 @@ func scanTNumber(s []byte) int {
 	case 0:
 		return 0
 	case 1: // "T1: Title" is an id, "T1 mapping" may be anything
-		if after := bytes.TrimLeft(s[n:], "*_"); len(after) > 0 && bytes.IndexByte([]byte(":.)"), after[0]) < 0 && !bytes.HasPrefix(after, []byte(" [")) {
+		if after := bytes.TrimLeft(s[n:], "*_"); len(after) > 0 && bytes.IndexByte([]byte(":.)"), after[0]) < 0 &&
+			!bytes.HasPrefix(after, []byte(" [")) {
 			return 0
 		}
 	}

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// cases warns of paths that differ only in their case. Where the file system ignores case, as it does on most Macs and on
-// Windows, they are one file. A batch that deletes one of them renames it, and means to.
+// cases warns of paths that differ only in their case. Where the file system ignores case, as it does on most Macs and
+// on Windows, they are one file. A batch that deletes one of them renames it, and means to.
 func (c *checker) cases() {
 	first := map[string]string{} // the spelling that came first, by the path in lower case
 	said := map[string]bool{}
@@ -23,7 +23,9 @@ func (c *checker) cases() {
 				first[folded] = p
 			case other != p && !said[p] && !slices.Contains(b.Files.Delete, other):
 				said[p] = true
-				c.warn(b.StartLine, "case-clash", "%s differs from %s only in case: a file system that ignores case has one file for both; spell them alike", p, other)
+				c.warn(b.StartLine, "case-clash",
+					"%s differs from %s only in case: a file system that ignores case has one file for both; spell them alike", p,
+					other)
 			}
 		}
 		for _, p := range b.Files.Delete {
@@ -36,5 +38,6 @@ func (c *checker) cases() {
 }
 
 func (c *checker) warn(line int, code, format string, args ...any) {
-	c.report.Diagnostics = append(c.report.Diagnostics, Diagnostic{SeverityWarning, line, code, fmt.Sprintf(format, args...)})
+	c.report.Diagnostics = append(c.report.Diagnostics,
+		Diagnostic{SeverityWarning, line, code, fmt.Sprintf(format, args...)})
 }

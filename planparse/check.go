@@ -107,7 +107,8 @@ func (c *checker) dimensions() {
 	n := len(c.plan.Batches)
 	c.dimension("granularity", 20, small, tasks, "tasks", "take at most 100 lines")
 	c.dimension("verification", 20, checked, n, "batches", "say how to check their outcome")
-	c.dimension("files", 15, named, n, "batches", "name the files they touch, in a list, in their text or in the blocks that they spell out")
+	c.dimension("files", 15, named, n, "batches",
+		"name the files they touch, in a list, in their text or in the blocks that they spell out")
 	c.dimension("batch-size", 10, sized, n, "batches", "hold one to five tasks")
 	c.dimension("order", 10, ordered, n, "batches", "depend on earlier ones only")
 	c.dimension("tests", 15, tested, creates, "batches that list code to change", "say how it is tested")
@@ -144,7 +145,8 @@ func namesFiles(b *Batch) bool {
 
 // outcomes splits a title at the words that join two tasks.
 func outcomes(title string) []string {
-	return strings.FieldsFunc(strings.NewReplacer(" and then ", ";", " + ", ";", " & ", ";").Replace(title), func(r rune) bool { return r == ';' })
+	return strings.FieldsFunc(strings.NewReplacer(" and then ", ";", " + ", ";", " & ", ";").Replace(title),
+		func(r rune) bool { return r == ';' })
 }
 
 // BatchType is the kind of work in a batch; it selects the variants for sampling.
@@ -172,7 +174,8 @@ func TypeOf(b Batch) BatchType {
 		}
 	}
 	switch {
-	case containsAny(title, "integration wiring", "wire", "wiring", "hook up", "end-to-end", "glue") && !strings.HasPrefix(title, "test"):
+	case containsAny(title, "integration wiring", "wire", "wiring", "hook up", "end-to-end", "glue") &&
+		!strings.HasPrefix(title, "test"):
 		return TypeWiring
 	case code == 0 && (tests > 0 || containsAny(title, "test", "coverage", "verif")):
 		return TypeTestOnly
@@ -214,5 +217,6 @@ func ConcernBatched(p *Plan) bool {
 
 // verifiesAll reports whether a title is about verifying the whole.
 func verifiesAll(title string) bool {
-	return containsAny(strings.ToLower(title), "verif", "validat", "final", "integration", "e2e", "end-to-end", "acceptance", "smoke", "regression", "trace", "audit")
+	return containsAny(strings.ToLower(title), "verif", "validat", "final", "integration", "e2e", "end-to-end",
+		"acceptance", "smoke", "regression", "trace", "audit")
 }

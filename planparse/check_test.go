@@ -11,8 +11,10 @@ import (
 )
 
 func goodPlan() string {
-	return in("# P", "## Batch 1: Parser", "### Task 1: Write it", "**Files:**", "- Create: `p.go`", "- Test: `p_test.go`", "Run: `go test`", "Expected: PASS",
-		"## Batch 2: Integration wiring", "depends_on: batch-1", "### Task 2: Wire it", "**Files:**", "- Modify: `main.go`", "Run: `go test ./...`", "Expected: PASS")
+	return in("# P", "## Batch 1: Parser", "### Task 1: Write it", "**Files:**", "- Create: `p.go`", "- Test: `p_test.go`",
+		"Run: `go test`", "Expected: PASS",
+		"## Batch 2: Integration wiring", "depends_on: batch-1", "### Task 2: Wire it", "**Files:**", "- Modify: `main.go`",
+		"Run: `go test ./...`", "Expected: PASS")
 }
 
 func TestCheckPraisesAGoodPlan(t *testing.T) {
@@ -31,12 +33,14 @@ func TestCheckPraisesAGoodPlan(t *testing.T) {
 
 // A batch that spells its files out names them, and what a plan has none of costs nothing.
 func TestCheckOfALiteralPlan(t *testing.T) {
-	r := Check(parse(t, in("# P", "## Batch 1: The function", "### Task 1: Write it", "'''go file=greet.go", "package greet", "'''", "Run: `go vet ./...`", "Expected: PASS")))
+	r := Check(parse(t, in("# P", "## Batch 1: The function", "### Task 1: Write it", "'''go file=greet.go",
+		"package greet", "'''", "Run: `go vet ./...`", "Expected: PASS")))
 	got := map[string]string{}
 	for _, d := range r.Dimensions {
 		got[d.Name] = fmt.Sprintf("%d: %s", d.Points, d.Reason)
 	}
-	if r.Score != 100 || !strings.HasPrefix(got["files"], "15: 1 of 1 batches name") || got["tests"] != "15: does not apply: there are no batches that list code to change" {
+	if r.Score != 100 || !strings.HasPrefix(got["files"], "15: 1 of 1 batches name") ||
+		got["tests"] != "15: does not apply: there are no batches that list code to change" {
 		t.Errorf("%d of 100: %v", r.Score, got)
 	}
 	if r := Check(parse(t, "Nothing.\n")); r.Score != 0 {
@@ -50,16 +54,27 @@ func TestAdvice(t *testing.T) {
 		in   []string
 		want string
 	}{
-		"parts without wiring":            {task("## Batch 1: A", "x", "## Batch 2: B", "Run: `make`"), "no-wiring-batch no-verification"},
-		"a file that is created twice":    {task("## Batch 1: Wire a", "- Create: `a.go`", "Run: `x`", "## Batch 2: B", "- Create: `a.go`"), "duplicate-create"},
-		"a file shared without an order":  {task("## Batch 1: Wire a", "- Modify: `a.go`", "Run: `x`", "## Batch 2: B", "parallel_safe: true", "", "- Modify: `a.go`"), "shared-file"},
-		"a test ahead of its code":        {task("## Batch 1: Wire", "- Test: `tests/test_parser.py`", "Run: `x`", "## Batch 2: B", "- Create: `src/parser.py`"), "tests-missing-code"},
-		"a plan that miscounts itself":    {task("# P", "We have 3 batches.", "## Batch 1: Wire", "x", "Run: `x`", "## Batch 2: B"), "counts-disagree"},
-		"tests that get fewer":            {task("## Batch 1: Wire", "Run: `t`", "Expected: 9 tests", "## Batch 2: B", "Run: `t`", "Expected: 7 tests"), "counts-disagree"},
-		"building first, testing later":   {task("## Batch 1: A", "- Create: `a.go`", "Run: `x`", "## Batch 2: B", "- Create: `b.go`", "Run: `x`", "## Batch 3: Tests", "- Test: `c_test.go`"), "no-wiring-batch concern-batched"},
-		"building, then a verification":   {task("## Batch 1: A", "- Create: `a.go`", "Run: `x`", "## Batch 2: B", "- Create: `b.go`", "Run: `x`", "## Batch 3: Final verification", "- Test: `c_test.go`"), "no-wiring-batch"},
-		"building, then all the tests":    {task("## Batch 1: A", "- Create: `a.go`", "Run: `x`", "## Batch 2: B", "- Create: `b.go`", "Run: `x`", "## Batch 3: Tests", "- Test: `a_test.go`", "Run: `x`", "## Batch 4: Final tests", "- Test: `b_test.go`"), "no-wiring-batch concern-batched"},
-		"too much for one agent":          {task("## Batch 1: A", "### Task 1: a", "### Task 2: a", "### Task 3: a", "### Task 4: a", "### Task 5: a", "### Task 6: a"), "big-batch"},
+		"parts without wiring": {task("## Batch 1: A", "x", "## Batch 2: B", "Run: `make`"),
+			"no-wiring-batch no-verification"},
+		"a file that is created twice": {task("## Batch 1: Wire a", "- Create: `a.go`", "Run: `x`", "## Batch 2: B",
+			"- Create: `a.go`"), "duplicate-create"},
+		"a file shared without an order": {task("## Batch 1: Wire a", "- Modify: `a.go`", "Run: `x`", "## Batch 2: B",
+			"parallel_safe: true", "", "- Modify: `a.go`"), "shared-file"},
+		"a test ahead of its code": {task("## Batch 1: Wire", "- Test: `tests/test_parser.py`", "Run: `x`",
+			"## Batch 2: B", "- Create: `src/parser.py`"), "tests-missing-code"},
+		"a plan that miscounts itself": {task("# P", "We have 3 batches.", "## Batch 1: Wire", "x", "Run: `x`",
+			"## Batch 2: B"), "counts-disagree"},
+		"tests that get fewer": {task("## Batch 1: Wire", "Run: `t`", "Expected: 9 tests", "## Batch 2: B",
+			"Run: `t`", "Expected: 7 tests"), "counts-disagree"},
+		"building first, testing later": {task("## Batch 1: A", "- Create: `a.go`", "Run: `x`", "## Batch 2: B",
+			"- Create: `b.go`", "Run: `x`", "## Batch 3: Tests", "- Test: `c_test.go`"), "no-wiring-batch concern-batched"},
+		"building, then a verification": {task("## Batch 1: A", "- Create: `a.go`", "Run: `x`", "## Batch 2: B",
+			"- Create: `b.go`", "Run: `x`", "## Batch 3: Final verification", "- Test: `c_test.go`"), "no-wiring-batch"},
+		"building, then all the tests": {task("## Batch 1: A", "- Create: `a.go`", "Run: `x`", "## Batch 2: B",
+			"- Create: `b.go`", "Run: `x`", "## Batch 3: Tests", "- Test: `a_test.go`", "Run: `x`", "## Batch 4: Final tests",
+			"- Test: `b_test.go`"), "no-wiring-batch concern-batched"},
+		"too much for one agent": {task("## Batch 1: A", "### Task 1: a", "### Task 2: a", "### Task 3: a",
+			"### Task 4: a", "### Task 5: a", "### Task 6: a"), "big-batch"},
 		"an empty batch":                  {task("## Batch 1: Wire", "## Batch 2: B"), "empty-batch"},
 		"a hole in the plan":              {task("## Batch 1: A", "TBD"), "placeholder"},
 		"a heading that almost is a task": {task("## Batch 1: A", "### Task 1: a", "### Task 2 do it"), "near-miss-heading"},
@@ -81,7 +96,8 @@ func TestTypeOf(t *testing.T) {
 	}{
 		{Batch{Title: "Parser", Files: Files{Create: []string{"p.go"}}}, TypeNewFile},
 		{Batch{Title: "Parser", Files: Files{Modify: []string{"p.go"}}}, TypeRefactoring},
-		{Batch{Title: "Extract the parser", Files: Files{Create: []string{"p.go"}, Modify: []string{"q.go"}}}, TypeRefactoring},
+		{Batch{Title: "Extract the parser", Files: Files{Create: []string{"p.go"}, Modify: []string{"q.go"}}},
+			TypeRefactoring},
 		{Batch{Title: "Integration wiring", Files: Files{Modify: []string{"main.go"}}}, TypeWiring},
 		{Batch{Title: "Cover the parser", Files: Files{Test: []string{"p_test.go"}}}, TypeTestOnly},
 		{Batch{Title: "More", Files: Files{Create: []string{"tests/test_p.py"}}}, TypeTestOnly},
@@ -122,7 +138,8 @@ func TestCodesAreDocumented(t *testing.T) {
 		t.Fatalf("found only %d codes in the source, the pattern must be out of date", len(used))
 	}
 	listed := map[string]bool{}
-	for _, m := range regexp.MustCompile("(?m)^\\| `([a-z-]+)` \\| (?:error|warning|info|advice)").FindAllStringSubmatch(string(doc), -1) {
+	for _, m := range regexp.MustCompile("(?m)^\\| `([a-z-]+)` \\| (?:error|warning|info|advice)").FindAllStringSubmatch(
+		string(doc), -1) {
 		listed[m[1]] = true
 	}
 	if diff := cmp.Diff(sortedKeys(listed), sortedKeys(used)); diff != "" {

@@ -11,8 +11,11 @@ import (
 // behind where there is none before.
 func TestCheckpoints(t *testing.T) {
 	const auto = "<task type=\"auto\">\n<name>Make it</name>\n<action>Do.</action>\n</task>\n"
-	const look = "<task type=\"checkpoint:human-verify\" gate=\"blocking\">\n  <what-built>A page</what-built>\n  <how-to-verify>\n    1. Open it\n    2. Look\n  </how-to-verify>\n  <resume-signal>Type \"approved\"</resume-signal>\n</task>\n"
-	const choose = "<task type=\"checkpoint:decision\">\n<decision>Which store</decision>\n<options>\n<option id=\"a\">\n<name>SQLite</name>\n<pros>Small</pros>\n</option>\n</options>\n</task>\n"
+	const look = "<task type=\"checkpoint:human-verify\" gate=\"blocking\">\n  <what-built>A page</what-built>\n  " +
+		"<how-to-verify>\n    1. Open it\n    2. Look\n  </how-to-verify>\n  <resume-signal>Type " +
+		"\"approved\"</resume-signal>\n</task>\n"
+	const choose = "<task type=\"checkpoint:decision\">\n<decision>Which store</decision>\n<options>\n<option " +
+		"id=\"a\">\n<name>SQLite</name>\n<pros>Small</pros>\n</option>\n</options>\n</task>\n"
 	for name, c := range map[string]struct {
 		text    string
 		at      []string // of each batch; "-" is no checkpoint
@@ -46,7 +49,8 @@ func TestCheckpoints(t *testing.T) {
 				codes = append(codes, string(d.Severity))
 			}
 		}
-		if d := cmp.Diff([]any{c.at, c.approve, c.codes}, []any{at, strings.Join(approve, " "), strings.Join(codes, " ")}); d != "" {
+		if d := cmp.Diff([]any{c.at, c.approve, c.codes},
+			[]any{at, strings.Join(approve, " "), strings.Join(codes, " ")}); d != "" {
 			t.Errorf("%s: %s", name, d)
 		}
 	}

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Checks returns the commands that say how the batch ends: of commands with the same text the last one, in document order.
-// Commands of ticked tasks are left out, since they are not carried out again. An "Expected: FAIL" before an "Expected: PASS" of
-// the same command is a step on the way.
+// Checks returns the commands that say how the batch ends: of commands with the same text the last one, in document
+// order. Commands of ticked tasks are left out, since they are not carried out again. An "Expected: FAIL" before an
+// "Expected: PASS" of the same command is a step on the way.
 func (b *Batch) Checks() []Command {
 	var out []Command
 	for _, c := range b.Commands {
@@ -15,7 +15,8 @@ func (b *Batch) Checks() []Command {
 			continue
 		}
 		same := strings.Join(strings.Fields(c.Run), " ")
-		if i := slices.IndexFunc(out, func(o Command) bool { return strings.Join(strings.Fields(o.Run), " ") == same }); i >= 0 {
+		if i := slices.IndexFunc(out,
+			func(o Command) bool { return strings.Join(strings.Fields(o.Run), " ") == same }); i >= 0 {
 			if c.Expected == "" { // to run it again says nothing new of what is expected
 				c.Expected, c.Said = out[i].Expected, out[i].Said
 			}
@@ -26,8 +27,8 @@ func (b *Batch) Checks() []Command {
 	return out
 }
 
-// Promises returns the files that the batch says it creates, changes, tests or deletes, without those of ticked tasks. A path that
-// is named twice comes once, with the last verb.
+// Promises returns the files that the batch says it creates, changes, tests or deletes, without those of ticked tasks.
+// A path that is named twice comes once, with the last verb.
 func (b *Batch) Promises() []Named {
 	var out []Named
 	for _, n := range b.Named {

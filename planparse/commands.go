@@ -84,13 +84,14 @@ func runLabel(text []byte) (label string, rest []byte, ok bool) {
 		return "", nil, false
 	}
 	if label == "run" && bytes.Contains(bytes.ToLower(text[n:colon]), []byte("expect")) {
-		return label, append(bytes.TrimLeft(text[colon+1:], "*_ "), append([]byte(" Expected: "), expectNote(text[n:colon])...)...), true
+		return label, append(bytes.TrimLeft(text[colon+1:], "*_ "),
+			append([]byte(" Expected: "), expectNote(text[n:colon])...)...), true
 	}
 	return label, bytes.TrimLeft(text[colon+1:], "*_ \t"), true
 }
 
-// wholeSentence reports whether the command is all that a sentence speaks of: "Run `make`.", "Run `make` and check that it passes". In
-// "Run `ast-grep` once at plan start" it is a part of the design.
+// wholeSentence reports whether the command is all that a sentence speaks of: "Run `make`.", "Run `make` and check that
+// it passes". In "Run `ast-grep` once at plan start" it is a part of the design.
 func wholeSentence(text []byte) bool {
 	_, _, after, ok := cutSpan(string(text))
 	if !ok {
@@ -100,7 +101,8 @@ func wholeSentence(text []byte) bool {
 	if after == "" || strings.IndexAny(after[:1], ".,;:(!`&+") == 0 {
 		return true
 	}
-	for _, w := range []string{"-", "—", "–", "→", "and ", "then ", "again", "to verify", "to check", "to confirm", "to make sure", "expect", "must pass", "should pass", "passes", "until "} {
+	for _, w := range []string{"-", "—", "–", "→", "and ", "then ", "again", "to verify", "to check", "to confirm",
+		"to make sure", "expect", "must pass", "should pass", "passes", "until "} {
 		if strings.HasPrefix(after, w) {
 			return true
 		}
@@ -215,7 +217,8 @@ func expectation(text string) string {
 		if containsAny(low, "tests fail", "test fails", "should fail") {
 			return "FAIL"
 		}
-	case containsAny(low, "pass", "no errors", "no new errors", "no output", "no error", "exit 0", "exit code 0", "exits 0",
+	case containsAny(low, "pass", "no errors", "no new errors", "no output", "no error", "exit 0", "exit code 0",
+		"exits 0",
 		"successfully", "succeeds"):
 		return "PASS"
 	}

@@ -109,7 +109,8 @@ func matches(old, now *Plan) map[*Batch]*Batch {
 	by(func(b *Batch) string { return words(b.Text) })
 	by(func(b *Batch) string { // the same number, unless the batch is clearly another one
 		if o, ok := old.Batch(b.Key); ok {
-			if n, ok := now.Batch(b.Key); ok && alike(o.Title, n.Title) < samePart && alike(content(o), content(n)) < otherWords {
+			if n, ok := now.Batch(b.Key); ok && alike(o.Title, n.Title) < samePart &&
+				alike(content(o), content(n)) < otherWords {
 				return ""
 			}
 		}
@@ -194,7 +195,8 @@ func differences(old, now *Batch, then, needs []string) []string {
 		old, now any
 	}{
 		{"when", old.When, now.When}, {"critical", old.Critical, now.Critical}, {"approve", old.Approve, now.Approve},
-		{"parallel_safe", old.ParallelSafe, now.ParallelSafe}, {"test_first", old.TestFirst, now.TestFirst}, {"mutants", old.Mutants, now.Mutants},
+		{"parallel_safe", old.ParallelSafe, now.ParallelSafe}, {"test_first", old.TestFirst, now.TestFirst},
+		{"mutants", old.Mutants, now.Mutants},
 	} {
 		if f.old != f.now {
 			out = append(out, fmt.Sprintf("%s is %v instead of %v", f.name, f.now, f.old))
@@ -259,7 +261,8 @@ func mended(a, b string) bool {
 		if x[i] == y[i] {
 			continue
 		}
-		if slips++; !isLetter(x[i][0]) || !isLetter(y[i][0]) || distance(x[i], y[i]) > 1+min(len(x[i]), len(y[i]))/6 || len(x[i]) < 3 || len(y[i]) < 3 {
+		if slips++; !isLetter(x[i][0]) || !isLetter(y[i][0]) || distance(x[i], y[i]) > 1+min(len(x[i]), len(y[i]))/6 ||
+			len(x[i]) < 3 || len(y[i]) < 3 {
 			return false
 		}
 	}

@@ -142,11 +142,13 @@ func (p *Plan) Cover(src []byte) Coverage {
 		default:
 			c.Nobody++
 		}
-		if k := len(c.Ranges) - 1; k >= 0 && c.Ranges[k].Kind == r.kind && c.Ranges[k].Why == r.why && slices.Equal(c.Ranges[k].Batches, r.batches) {
+		if k := len(c.Ranges) - 1; k >= 0 && c.Ranges[k].Kind == r.kind && c.Ranges[k].Why == r.why &&
+			slices.Equal(c.Ranges[k].Batches, r.batches) {
 			c.Ranges[k].Last, c.Ranges[k].Lines = n, c.Ranges[k].Lines+1
 			continue
 		}
-		c.Ranges = append(c.Ranges, Cover{First: n, Last: n, Kind: r.kind, Batches: r.batches, Why: r.why, Text: cutText(text, 80), Lines: 1})
+		c.Ranges = append(c.Ranges,
+			Cover{First: n, Last: n, Kind: r.kind, Batches: r.batches, Why: r.why, Text: cutText(text, 80), Lines: 1})
 	}
 	c.Ranges = filled(c.Ranges)
 	return c

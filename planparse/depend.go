@@ -43,9 +43,11 @@ func (b *builder) assignKeys() {
 		case !twice:
 			first[batch.Number] = batch.StartLine
 		case b.plan.Format == FormatRunPlan:
-			b.report(SeverityError, batch.StartLine, "duplicate-batch", "batch %s was opened before, at line %d: give it a number of its own", batch.Number, at)
+			b.report(SeverityError, batch.StartLine, "duplicate-batch",
+				"batch %s was opened before, at line %d: give it a number of its own", batch.Number, at)
 		default:
-			b.warn(batch.StartLine, "duplicate-id", "number %s was used before, at line %d; this one is called %s", batch.Number, at, key)
+			b.warn(batch.StartLine, "duplicate-id", "number %s was used before, at line %d; this one is called %s", batch.Number,
+				at, key)
 		}
 	}
 	b.duplicateTasks()
@@ -181,7 +183,8 @@ func (b *builder) depend(r map[string]int, w want, item string) {
 	batch := &b.plan.Batches[w.batch]
 	switch {
 	case !ok && w.strict:
-		b.report(SeverityError, w.line, "unknown-dependency", "batch %s depends on %q, which is not a batch of this plan", batch.Key, item)
+		b.report(SeverityError, w.line, "unknown-dependency", "batch %s depends on %q, which is not a batch of this plan",
+			batch.Key, item)
 	case !ok:
 		b.warn(w.line, "unread-dependency", "%q is not a batch of this plan; no order is derived from it", item)
 	case to == w.batch && w.strict:

@@ -13,24 +13,30 @@ import (
 func TestDialects(t *testing.T) {
 	checkSketches(t, map[string]sketchCase{
 		"ids in code, in brackets, struck through, with letters and names": {
-			in: in("# T", "", "## Phase 1: A", "", "- [ ] `T001` a", "- [x] ~~T002 b~~ not needed", "- [ ] [T003] [US1] c", "- [ ] T003A d",
+			in: in("# T", "", "## Phase 1: A", "", "- [ ] `T001` a", "- [x] ~~T002 b~~ not needed", "- [ ] [T003] [US1] c",
+				"- [ ] T003A d",
 				"- [ ] T004b_schema e", "- [ ] **[T005] [P]** f", "- [ ] `T006 is code`", "- [ ] T1_norm is a name"),
-			want: "spec-kit <phase 1> 1(T001:0 T002:0+ T003:0 T003A:0 T004b_schema:0 T005:0) loose:2", codes: "unassigned-boxes@11",
+			want:  "spec-kit <phase 1> 1(T001:0 T002:0+ T003:0 T003A:0 T004b_schema:0 T005:0) loose:2",
+			codes: "unassigned-boxes@11",
 		},
 		"T-items below a box of another kind": {
-			in:   in("# T", "", "## Checklist", "", "- [x] `P001` Part", "  - tasks:", "    - [x] `T001` a", "    - [ ] `T002` b"),
+			in: in("# T", "", "## Checklist", "", "- [x] `P001` Part", "  - tasks:", "    - [x] `T001` a",
+				"    - [ ] `T002` b"),
 			want: "spec-kit checklist(T001:0+ T002:0) loose:1", codes: "unassigned-boxes@5",
 		},
 		"a last phase without a number": {
-			in:   in("# T", "", "## Phase 1: A", "", "- [ ] T001 a", "", "## Final Phase: Polish", "", "- [ ] T002 b", "", "## Final phase notes", ""),
+			in: in("# T", "", "## Phase 1: A", "", "- [ ] T001 a", "", "## Final Phase: Polish", "", "- [ ] T002 b", "",
+				"## Final phase notes", ""),
 			want: "spec-kit <phase 1> <phase final> 1(T001:0) final(T002:0)",
 		},
 		"a last task without a number": {
-			in:   in("# T", "", "### Task 1: A", "", "### Final Task: Run everything", "", "- [ ] x", "", "### Final tasks", "", "Text."),
+			in: in("# T", "", "### Task 1: A", "", "### Final Task: Run everything", "", "- [ ] x", "", "### Final tasks", "",
+				"Text."),
 			want: "superpowers 1(1:0) final(final:1)",
 		},
 		"work packages": {
-			in: in("# T", "", "## Work Packages", "", "### WP01 — Data", "", "- [x] T001 a", "- [x] T002 b", "", "### Work Package WP02: Use",
+			in: in("# T", "", "## Work Packages", "", "### WP01 — Data", "", "- [x] T001 a", "- [x] T002 b", "",
+				"### Work Package WP02: Use",
 				"", "**Dependencies**: WP01", "", "- [ ] T003 c"),
 			want: "spec-kit <package WP01> <package WP02> WP01(T001:0+ T002:0+) WP02(T003:0)",
 		},
@@ -39,7 +45,8 @@ func TestDialects(t *testing.T) {
 			want: "openspec backend(:0) frontend(:0 :0)",
 		},
 		"sections below several headings": {
-			in:   in("# T", "", "## Story A", "", "### Tests", "", "- [ ] T001 a", "", "### Code", "", "- [ ] T002 b", "", "## Story B", "", "- [ ] T003 c"),
+			in: in("# T", "", "## Story A", "", "### Tests", "", "- [ ] T001 a", "", "### Code", "", "- [ ] T002 b", "",
+				"## Story B", "", "- [ ] T003 c"),
 			want: "spec-kit story-a(T001:0 T002:0) story-b(T003:0)",
 		},
 		"boxes that stand right below the frame": {
@@ -60,7 +67,8 @@ func TestDialects(t *testing.T) {
 			codes: "task-outside-batch@5 duplicate-batch@5 nested-task@7 unassigned-boxes@11",
 		},
 		"the whole plan in a fence": {
-			in:   in("'''markdown", "# T", "", "### Task 1: A", "", "- [x] a", "", "'''bash", "go test ./...", "'''", "", "### Task 2: B", "", "- [ ] b", "'''", ""),
+			in: in("'''markdown", "# T", "", "### Task 1: A", "", "- [x] a", "", "'''bash", "go test ./...", "'''", "",
+				"### Task 2: B", "", "- [ ] b", "'''", ""),
 			want: "superpowers 1(1:1+) 2(2:1)", codes: "wrapped-plan@1",
 		},
 		"a plan below a fence is not that fence": {
@@ -68,7 +76,8 @@ func TestDialects(t *testing.T) {
 			want: "superpowers 2(2:1)",
 		},
 		"a numbered list below a heading that just says steps": {
-			in: in("# T", "", "1. No step", "2. No step", "", "## Implementation Steps", "", "1. Add the table", "   - with an index", "2. **Read** it:", "", "'''go", "x", "'''", "",
+			in: in("# T", "", "1. No step", "2. No step", "", "## Implementation Steps", "", "1. Add the table",
+				"   - with an index", "2. **Read** it:", "", "'''go", "x", "'''", "",
 				"3. Show it", "", "Then:", "4. Ship it", "", "## Notes", "", "1. One", "2. Two"),
 			want: "superpowers 1(1:0) 2(2:0) 3(3:0) 4(4:0)", codes: "list-as-tasks@8",
 		},
@@ -85,16 +94,19 @@ func TestDialects(t *testing.T) {
 			want: "none", codes: "no-units@1",
 		},
 		"phases that are named again below another heading": {
-			in: in("# T", "", "## Phase 1: A", "", "- [ ] T001 a", "", "## Phase 2: B", "", "- [ ] T002 b", "", "## Parallel work", "", "### Phase 1 (A)", "",
+			in: in("# T", "", "## Phase 1: A", "", "- [ ] T001 a", "", "## Phase 2: B", "", "- [ ] T002 b", "",
+				"## Parallel work", "", "### Phase 1 (A)", "",
 				"- T001 alone", "", "### Phase 2 (B)", "", "- T002 alone"),
 			want: "spec-kit <phase 1> <phase 2> 1(T001:0) 2(T002:0)",
 		},
 		"acceptance criteria behind the phases": {
-			in:   in("# T", "", "## Phase 1: A", "", "- [ ] a", "", "**Acceptance criteria:**", "", "- [ ] fast", "", "## 2. 验收标准", "", "### 2.1 功能", "", "- [ ] 快"),
+			in: in("# T", "", "## Phase 1: A", "", "- [ ] a", "", "**Acceptance criteria:**", "", "- [ ] fast", "",
+				"## 2. 验收标准", "", "### 2.1 功能", "", "- [ ] 快"),
 			want: "openspec <phase 1> 1(:0) loose:2", codes: "unassigned-boxes@9 unassigned-boxes@15",
 		},
 		"milestones with an acceptance gate": {
-			in:   in("# T", "", "## M1 - Base", "", "**Acceptance Gate (must all pass):**", "- [ ] a", "", "## M2 - Use", "", "Text.", "", "**Acceptance Gate:**", "- [ ] b"),
+			in: in("# T", "", "## M1 - Base", "", "**Acceptance Gate (must all pass):**", "- [ ] a", "", "## M2 - Use", "",
+				"Text.", "", "**Acceptance Gate:**", "- [ ] b"),
 			want: "phases <milestone M1> <milestone M2> M1() M2() loose:2", codes: "unassigned-boxes@6 unassigned-boxes@13",
 		},
 		"days": {
@@ -102,15 +114,18 @@ func TestDialects(t *testing.T) {
 			want: "phases <day 1> <day 2> 1() 2()",
 		},
 		"changes where there is nothing else": {
-			in:   in("# T", "", "## Details", "", "### Change 1: Read it", "", "Text.", "", "### Change 2: Write it", "", "Text."),
+			in: in("# T", "", "## Details", "", "### Change 1: Read it", "", "Text.", "", "### Change 2: Write it", "",
+				"Text."),
 			want: "superpowers 1(1:0) 2(2:0)",
 		},
 		"a line in bold that begins with CRITICAL": {
-			in:   in("# T", "", "## Phase 1: A", "", "**CRITICAL**: No other phase can begin until this one is complete", "", "- [ ] T001 a", "- [ ] T002 b"),
+			in: in("# T", "", "## Phase 1: A", "", "**CRITICAL**: No other phase can begin until this one is complete", "",
+				"- [ ] T001 a", "- [ ] T002 b"),
 			want: "spec-kit <phase 1> 1(T001:0 T002:0)",
 		},
 		"a section without boxes between sections with boxes": {
-			in:   in("# T", "", "## 1. A", "", "- [ ] 1.1 a", "", "## 2. B", "", "Do it.", "", "## 3. Verification", "", "Text.", "", "## 4. C", "", "- [ ] 4.1 c", "", "## Notes", "", "Text."),
+			in: in("# T", "", "## 1. A", "", "- [ ] 1.1 a", "", "## 2. B", "", "Do it.", "", "## 3. Verification", "", "Text.",
+				"", "## 4. C", "", "- [ ] 4.1 c", "", "## Notes", "", "Text."),
 			want: "openspec <section 1> <section 4> 1(1.1:0) 4(4.1:0)", codes: "section-without-boxes@7",
 		},
 		"a priority without boxes below one with boxes": {
@@ -118,7 +133,8 @@ func TestDialects(t *testing.T) {
 			want: "openspec p0-now(:0)", codes: "section-without-boxes@7",
 		},
 		"a checkpoint between numbered elements": {
-			in: in("<task type=\"auto\">", "<name>Task 1: A</name>", "</task>", "<task type=\"checkpoint:human-verify\">", "<what-built>B</what-built>", "</task>",
+			in: in("<task type=\"auto\">", "<name>Task 1: A</name>", "</task>", "<task type=\"checkpoint:human-verify\">",
+				"<what-built>B</what-built>", "</task>",
 				"<task type=\"auto\">", "<name>Task 2: C</name>", "</task>"),
 			want: "gsd 1(1:0) 1b(1b:0) 2(2:0)", codes: "checkpoint@4",
 		},
@@ -130,7 +146,8 @@ func TestDialects(t *testing.T) {
 }
 
 func TestTitlesOfBoxes(t *testing.T) {
-	p := parse(t, in("# T", "", "## Phase 1: A", "", "- [ ] **T001** — First", "- [ ] **T002** `[P]` — Second", "- [ ] T003 \\[P\\] Third", "- [ ] ~~T004 Fourth~~ dropped",
+	p := parse(t, in("# T", "", "## Phase 1: A", "", "- [ ] **T001** — First", "- [ ] **T002** `[P]` — Second",
+		"- [ ] T003 \\[P\\] Third", "- [ ] ~~T004 Fourth~~ dropped",
 		"", "## Phase 2: B", "", "- [ ] T005 - Fifth"))
 	var got []string
 	for _, b := range p.Batches {
@@ -147,9 +164,11 @@ func TestTitlesOfBoxes(t *testing.T) {
 
 // The list of files ends where the steps begin, and goes on in the next line behind a comma.
 func TestFilesBetweenSteps(t *testing.T) {
-	p := parse(t, in("# T", "", "### Task 1: A", "", "**Files:**", "- Modify: `a.go`,", "  `b/c.go`;", "  `d.go` (its tests)", "- Create: `e.go`", "  and no `f.go`", "",
+	p := parse(t, in("# T", "", "### Task 1: A", "", "**Files:**", "- Modify: `a.go`,", "  `b/c.go`;",
+		"  `d.go` (its tests)", "- Create: `e.go`", "  and no `f.go`", "",
 		"- [ ] Add `g` in `h.toml`", "- [ ] Remove/rewrite the tests"))
-	want := Files{Modify: []string{"a.go", "b/c.go", "d.go"}, Create: []string{"e.go"}, Test: []string{}, Delete: []string{}}
+	want := Files{Modify: []string{"a.go", "b/c.go", "d.go"}, Create: []string{"e.go"}, Test: []string{},
+		Delete: []string{}}
 	if diff := cmp.Diff(want, p.Batches[0].Files); diff != "" {
 		t.Error("-want +got:\n", diff)
 	}
@@ -158,14 +177,16 @@ func TestFilesBetweenSteps(t *testing.T) {
 // An item of a numbered list is a batch with something in it, and what is said below it is its text.
 func TestListAsTasks(t *testing.T) {
 	p := parse(t, in("# T", "", "## Steps", "", "1. Add the table", "2. Read it", "   Run: `make`"))
-	if b := p.Batches; len(b) != 2 || b[0].Empty || b[0].Title != "Add the table" || b[0].EndLine != 5 || b[1].Commands[0].Run != "make" || len(p.Errors()) > 0 {
+	if b := p.Batches; len(b) != 2 || b[0].Empty || b[0].Title != "Add the table" || b[0].EndLine != 5 ||
+		b[1].Commands[0].Run != "make" || len(p.Errors()) > 0 {
 		t.Errorf("got %+v", b)
 	}
 }
 
 // A version is no file, and an empty box ends a list of files.
 func TestVersionsAreNoFiles(t *testing.T) {
-	p := parse(t, in("# T", "", "### Task 1: A", "", "**Files:**", "- Modify: `x.toml` from `1.4` to `2.0.0rc1`", "- Modify: 2.0.0rc1", "- Modify: `v1.2.3-beta.2`, `>=3.11`, `1.x`, `1.0.dev3`",
+	p := parse(t, in("# T", "", "### Task 1: A", "", "**Files:**", "- Modify: `x.toml` from `1.4` to `2.0.0rc1`",
+		"- Modify: 2.0.0rc1", "- Modify: `v1.2.3-beta.2`, `>=3.11`, `1.x`, `1.0.dev3`",
 		"- Modify: `1.2.md`, `v2.py`, `2024.01.txt`, `7z.1`, `v1.2/a`", "- [ ]"))
 	want := []string{"x.toml", "1.2.md", "v2.py", "2024.01.txt", "7z.1", "v1.2/a"}
 	if diff := cmp.Diff(want, p.Batches[0].Files.Modify); diff != "" {
@@ -184,7 +205,8 @@ func TestWrappedPlanKeepsItsLines(t *testing.T) {
 
 // The body of a plan whose todos stand in the front matter is told to each of them.
 func TestBodyBehindTodos(t *testing.T) {
-	p := parse(t, in("---", "todos:", "  - id: a", "    content: First", "---", "", "# T", "", "Why.", "", "## How", "", "So."))
+	p := parse(t, in("---", "todos:", "  - id: a", "    content: First", "---", "", "# T", "", "Why.", "", "## How", "",
+		"So."))
 	if !strings.Contains(p.Preamble, "Why.") || !strings.Contains(p.Preamble, "So.") {
 		t.Errorf("preamble %q", p.Preamble)
 	}
@@ -208,9 +230,13 @@ func TestCoverageWithoutUnits(t *testing.T) {
 
 // A GSD plan of the type "tdd" has a feature instead of tasks; elsewhere a <feature> is an element like any other.
 func TestGSDFeatures(t *testing.T) {
-	feature := []string{"<feature>", "  <name>Validator</name>", "  <files>src/v.ts, src/v.test.ts</files>", "  <behavior>", "  - rejects empty files", "  </behavior>", "</feature>"}
-	p := parse(t, in(append([]string{"---", "phase: 14-upload", "plan: 01", "type: tdd", "---", "<objective>", "Check files.", "</objective>"}, feature...)...))
-	if b := p.Batches; p.Format != FormatGSD || len(b) != 1 || b[0].Title != "Validator" || len(b[0].Tasks) != 1 || !slices.Contains(b[0].Files.Modify, "src/v.ts") || len(p.Errors()) > 0 {
+	feature := []string{"<feature>", "  <name>Validator</name>", "  <files>src/v.ts, src/v.test.ts</files>",
+		"  <behavior>", "  - rejects empty files", "  </behavior>", "</feature>"}
+	p := parse(t,
+		in(append([]string{"---", "phase: 14-upload", "plan: 01", "type: tdd", "---", "<objective>", "Check files.",
+			"</objective>"}, feature...)...))
+	if b := p.Batches; p.Format != FormatGSD || len(b) != 1 || b[0].Title != "Validator" || len(b[0].Tasks) != 1 ||
+		!slices.Contains(b[0].Files.Modify, "src/v.ts") || len(p.Errors()) > 0 {
 		t.Errorf("format %s, %+v", p.Format, b)
 	}
 	if p := parse(t, in(feature...)); p.Format != FormatNone {

@@ -116,7 +116,9 @@ func (r *filesReader) read(m *mark, o owner, label string, rest []byte) (create 
 func cutLabel(text []byte) (label string, rest []byte, ok bool) {
 	text = bytes.TrimLeft(text, "*_ ")
 	n, foreign := 0, false
-	for n < len(text) && n < 24 && (isLetter(text[n]) || text[n] == '/' || text[n] == ' ' || (text[n] >= utf8.RuneSelf && !bytes.HasPrefix(text[n:], []byte("：")))) {
+	for n < len(text) && n < 24 &&
+		(isLetter(text[n]) || text[n] == '/' || text[n] == ' ' ||
+			(text[n] >= utf8.RuneSelf && !bytes.HasPrefix(text[n:], []byte("：")))) {
 		foreign = foreign || text[n] >= utf8.RuneSelf
 		n++
 	}
@@ -166,9 +168,12 @@ func (f *filer) remember(o owner) {
 
 // saysMaybe reports whether a line leaves it open that a file changes: "Modify: `a.go` (if needed)".
 func saysMaybe(line []byte) bool {
-	return containsAny(strings.ToLower(string(line)), "if needed", "if necessary", "if required", "if present", "if it exists", "if applicable", "if any",
-		"optional", "as needed", "as necessary", "where needed", "maybe", "possibly", "may need", "might", "likely", "potentially", "read-only",
-		"read only", "no change", "unchanged", "verify only", "verification only", "falls nötig", "si nécessaire", "si es necesario", "必要なら", "如需", "필요시")
+	return containsAny(strings.ToLower(string(line)), "if needed", "if necessary", "if required", "if present",
+		"if it exists", "if applicable", "if any",
+		"optional", "as needed", "as necessary", "where needed", "maybe", "possibly", "may need", "might", "likely",
+		"potentially", "read-only",
+		"read only", "no change", "unchanged", "verify only", "verification only", "falls nötig", "si nécessaire",
+		"si es necesario", "必要なら", "如需", "필요시")
 }
 
 // list adds the paths of a line. Code spans are the paths where there are any; else it is a list of words.
@@ -265,7 +270,8 @@ func (f *filer) add(verb, raw string) {
 	}
 	p, ok := cleanPath(raw)
 	if !ok {
-		f.warn(f.line, "path-outside-workspace", "%s is not a path in the workspace; left out of the files of this batch", raw)
+		f.warn(f.line, "path-outside-workspace", "%s is not a path in the workspace; left out of the files of this batch",
+			raw)
 		return
 	}
 	if verb != "create" && verb != "test" && verb != "delete" {
@@ -319,7 +325,8 @@ func (f *filer) move(text string) {
 			paths, text = append(paths, span), after
 		}
 	} else {
-		paths = strings.FieldsFunc(strings.NewReplacer("→", " ", "->", " ", " to ", " ").Replace(text), func(r rune) bool { return r == ' ' })
+		paths = strings.FieldsFunc(strings.NewReplacer("→", " ", "->", " ", " to ", " ").Replace(text),
+			func(r rune) bool { return r == ' ' })
 	}
 	if len(paths) > 0 {
 		f.add("delete", paths[0])
@@ -348,21 +355,24 @@ func stripRange(p string) string {
 
 // looksLikePath reports whether a word is a path, not a symbol, a flag or prose.
 func looksLikePath(p string) bool {
-	if p == "" || len(p) > 300 || p[0] == '-' || strings.ContainsAny(p, " \t\n()\"'|;&$=") && !strings.HasPrefix(p, "$HOME") {
+	if p == "" || len(p) > 300 || p[0] == '-' || strings.ContainsAny(p, " \t\n()\"'|;&$=") &&
+		!strings.HasPrefix(p, "$HOME") {
 		return false
 	}
 	if strings.ContainsAny(p, `/\`) {
 		return p != "/" && !strings.Contains(p, "://")
 	}
 	switch p {
-	case "Makefile", "Dockerfile", "LICENSE", "README", "Procfile", "Gemfile", "Rakefile", "Justfile", "justfile", "Jenkinsfile", "Brewfile", "CODEOWNERS", "VERSION":
+	case "Makefile", "Dockerfile", "LICENSE", "README", "Procfile", "Gemfile", "Rakefile", "Justfile", "justfile",
+		"Jenkinsfile", "Brewfile", "CODEOWNERS", "VERSION":
 		return true
 	}
 	dot := strings.LastIndexByte(p, '.')
 	if dot == 0 {
 		return len(p) > 1 // .gitignore
 	}
-	return dot > 0 && dot < len(p)-1 && len(p)-dot <= 12 && !strings.HasSuffix(p, "...") && !strings.HasPrefix(p, "N/") && !isVersion(p)
+	return dot > 0 && dot < len(p)-1 && len(p)-dot <= 12 && !strings.HasSuffix(p, "...") && !strings.HasPrefix(p, "N/") &&
+		!isVersion(p)
 }
 
 // isVersion recognises "1.2", "v2.0.0rc1", ">=3.11", "1.x" and "1.4.0-beta.2": numbers with dots, and then nothing but

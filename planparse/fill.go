@@ -78,7 +78,8 @@ func (b *builder) warnBoxes() {
 			continue
 		}
 		if m.state != ' ' && !done(m.state) {
-			b.warn(m.line, "unknown-state", "the box is in state [%c]: it is neither open nor done, and does not count as done", m.state)
+			b.warn(m.line, "unknown-state", "the box is in state [%c]: it is neither open nor done, and does not count as done",
+				m.state)
 		}
 		if b.owner[i].task >= 0 || (i > 0 && b.looseBefore(i)) {
 			continue
@@ -148,7 +149,8 @@ func (b *builder) warnDone() {
 
 // saysDone recognises "Phase 1: Safety (COMPLETE ✅)".
 func saysDone(title string) bool {
-	return containsAny(strings.ToLower(title), "✅", "✔", "☑", "(done", "[done", "(complete", "[complete", "已完成", "完了", "완료")
+	return containsAny(strings.ToLower(title), "✅", "✔", "☑", "(done", "[done", "(complete", "[complete", "已完成", "完了",
+		"완료")
 }
 
 // headerFromFrontMatter reads the hints that hold for the whole plan.

@@ -19,27 +19,30 @@ func TestMetadata(t *testing.T) {
 		want want
 	}{
 		"lines of key and value below the heading": {
-			in("context_refs: a.go, `b/c.go`", "depends_on: [batch-1]", "critical: true", "parallel_safe: yes", `when: env.CI == ""`),
+			in("context_refs: a.go, `b/c.go`", "depends_on: [batch-1]", "critical: true", "parallel_safe: yes",
+				`when: env.CI == ""`),
 			want{[]string{"1"}, []string{"a.go", "b/c.go"}, true, true, `env.CI == ""`, ""},
 		},
 		"bold keys, with blank lines between them": {
 			in("**Goal:** x", "", "**Depends on:** Batch 1", "", "**Critical:** true"),
 			want{depends: []string{"1"}, critical: true},
 		},
-		"a condition under a bold key":         {in("**When:** `env.CI == \"\"`"), want{when: `env.CI == ""`}},
-		"prose under a bold When":              {in("**When:** after the freeze"), want{codes: "unread-condition@6"}},
-		"no time for an estimate":              {in("estimate: L"), want{codes: "unread-estimate@6"}},
-		"people's estimates are theirs":        {in("**Estimate:** 3 points"), want{}},
-		"a YAML list":                          {in("depends_on:", "- batch-1", "- 1"), want{depends: []string{"1"}}},
-		"a number, a task, a zero in front":    {in("depends_on: 01, Task 1"), want{depends: []string{"1"}}},
-		"no dependency":                        {in("depends_on: none"), want{}},
-		"prose names what it can":              {in("**Depends on:** Task 1 GREEN and batch 1"), want{depends: []string{"1"}}},
-		"prose that names no batch":            {in("**Depends on:** the design"), want{codes: "unread-dependency@6"}},
-		"an unknown batch is an error":         {in("depends_on: batch-7"), want{codes: "unknown-dependency@6"}},
-		"a batch can't wait for itself":        {in("depends_on: 2"), want{codes: "dependency-cycle@6"}},
-		"a flag must be true or false":         {in("critical: perhaps"), want{codes: "malformed-header@6"}},
-		"a key further down is prose":          {in("Some text.", "critical: true"), want{}},
-		"a reference outside of the workspace": {in("context_refs: ../x, y"), want{refs: []string{"y"}, codes: "path-outside-workspace@6"}},
+		"a condition under a bold key":      {in("**When:** `env.CI == \"\"`"), want{when: `env.CI == ""`}},
+		"prose under a bold When":           {in("**When:** after the freeze"), want{codes: "unread-condition@6"}},
+		"no time for an estimate":           {in("estimate: L"), want{codes: "unread-estimate@6"}},
+		"people's estimates are theirs":     {in("**Estimate:** 3 points"), want{}},
+		"a YAML list":                       {in("depends_on:", "- batch-1", "- 1"), want{depends: []string{"1"}}},
+		"a number, a task, a zero in front": {in("depends_on: 01, Task 1"), want{depends: []string{"1"}}},
+		"no dependency":                     {in("depends_on: none"), want{}},
+		"prose names what it can": {in("**Depends on:** Task 1 GREEN and batch 1"),
+			want{depends: []string{"1"}}},
+		"prose that names no batch":     {in("**Depends on:** the design"), want{codes: "unread-dependency@6"}},
+		"an unknown batch is an error":  {in("depends_on: batch-7"), want{codes: "unknown-dependency@6"}},
+		"a batch can't wait for itself": {in("depends_on: 2"), want{codes: "dependency-cycle@6"}},
+		"a flag must be true or false":  {in("critical: perhaps"), want{codes: "malformed-header@6"}},
+		"a key further down is prose":   {in("Some text.", "critical: true"), want{}},
+		"a reference outside of the workspace": {in("context_refs: ../x, y"),
+			want{refs: []string{"y"}, codes: "path-outside-workspace@6"}},
 	} {
 		p := parse(t, in("# P", "## Batch 1: A", "### Task 1: a", "", "## Batch 2: B")+c.in)
 		b := p.Batches[1]
@@ -52,8 +55,10 @@ func TestMetadata(t *testing.T) {
 }
 
 func TestHeader(t *testing.T) {
-	p := parse(t, in("---", "parallel_safe: true", "critical: true # all of it", `when: "env.CI"`, "---", "# P", "## Batch 1: A", "parallel_safe: false", "", "## Batch 2: B (**CRITICAL — x**)", "text"))
-	if p.Header != (Header{true, true, "env.CI", false}) || p.Batches[0].ParallelSafe || !p.Batches[0].Critical || !p.Batches[1].ParallelSafe {
+	p := parse(t, in("---", "parallel_safe: true", "critical: true # all of it", `when: "env.CI"`, "---", "# P",
+		"## Batch 1: A", "parallel_safe: false", "", "## Batch 2: B (**CRITICAL — x**)", "text"))
+	if p.Header != (Header{true, true, "env.CI", false}) || p.Batches[0].ParallelSafe || !p.Batches[0].Critical ||
+		!p.Batches[1].ParallelSafe {
 		t.Errorf("the plan's flags hold for all batches that say nothing else: %+v %+v", p.Header, p.Batches)
 	}
 	p = parse(t, in("---", "approve: yes", "---", "# P", "## Batch 1: A", "approve: false", "", "## Batch 2: B", "text"))
@@ -65,14 +70,16 @@ func TestHeader(t *testing.T) {
 		t.Errorf("a batch may ask for approval, and a value that is none is told: %+v %+v", p.Batches, p.Diagnostics)
 	}
 	p = parse(t, in("# P", "parallel_safe: true", "## Batch 1: A", "text", "## Batch 2: B (**CRITICAL — x**)", "text"))
-	if !p.Header.ParallelSafe || p.Batches[0].Critical || !p.Batches[1].Critical || p.Batches[1].Title != "B (CRITICAL — x)" {
+	if !p.Header.ParallelSafe || p.Batches[0].Critical || !p.Batches[1].Critical ||
+		p.Batches[1].Title != "B (CRITICAL — x)" {
 		t.Errorf("CRITICAL in a title marks the batch: %+v %+v", p.Header, p.Batches)
 	}
 	p = parse(t, in("---", "critical: maybe", "---", "## Batch 1: A", "text"))
 	if codes(p) != "malformed-header@2" {
 		t.Error("a malformed front matter value is an error, got", codes(p))
 	}
-	p = parse(t, in("## Batch 1: A", "depends_on: 3", "## Batch 2: B", "depends_on: 1", "## Batch 3: C", "depends_on: 2", "## Batch 4: D", "depends_on: 3"))
+	p = parse(t, in("## Batch 1: A", "depends_on: 3", "## Batch 2: B", "depends_on: 1", "## Batch 3: C", "depends_on: 2",
+		"## Batch 4: D", "depends_on: 3"))
 	if codes(p) != "dependency-cycle@2" || !strings.Contains(p.Errors()[0].Message, "1 → 3 → 2 → 1") {
 		t.Error("a cycle is an error that names its batches, got", p.Diagnostics)
 	}
@@ -84,26 +91,37 @@ func TestFiles(t *testing.T) {
 		in   string
 		want files
 	}{
-		"a block of labelled items":       {in("**Files:**", "- Create: `a.go`", "- Modify: `b.go:12-40`", "- Test: `c_test.go`", "- Delete: `d.go`", "- Read: `e.go`"), files{"a.go", "b.go", "c_test.go", "d.go"}},
-		"several paths per line, notes":   {in("**Files:**", "- Modify: `a.go:12,40`, `b.go#L3` (calls `x.Y`), `c.go`"), files{modify: "a.go b.go c.go"}},
-		"a note behind a dash":            {in("**Files:**", "- Modify: `a.go` — use `foo.Bar` of `pkg.go`"), files{modify: "a.go"}},
-		"paths without backticks":         {in("Files:", "- Create: src/a.go (new)", "- Modify: Makefile"), files{create: "src/a.go", modify: "Makefile"}},
-		"all in one line":                 {in("**Files:** Create `a.go`, `b.go`; Modify `c.go`"), files{create: "a.go b.go", modify: "c.go"}},
-		"no files":                        {in("**Files:** none — verification only"), files{}},
-		"bold labels":                     {in("**Files:**", "- **Create:** `a.go`", "- **Modify**: `b.go`"), files{create: "a.go", modify: "b.go"}},
-		"items without a label":           {in("#### Files", "- `a.go` (new)", "- `b.go`"), files{create: "a.go", modify: "b.go"}},
-		"move and rename":                 {in("**Files:**", "- Move: `a.go` → `b/a.go`", "- Rename: c.go -> d.go"), files{create: "b/a.go d.go", del: "a.go c.go"}},
-		"labels outside of a block":       {in("- Create: `a.go`", "", "Create: b.go"), files{create: "a.go b.go"}},
-		"HumanLayer":                      {in("**File**: `a/b.go`"), files{modify: "a/b.go"}},
-		"windows paths":                   {in("**Files:**", `- Modify: `+"`src\\a.cs`"), files{modify: "src/a.cs"}},
-		"both labels at once":             {in("**Files:**", "- Create/Modify: `a.go`", "- Tests: `b.go`", "- Update: `c.go`", "- Add: `d.go`"), files{"d.go", "a.go c.go", "b.go", ""}},
-		"a path is listed once":           {in("**Files:**", "- Create: `a.go`", "- Create: `./a.go`"), files{create: "a.go"}},
+		"a block of labelled items": {in("**Files:**", "- Create: `a.go`", "- Modify: `b.go:12-40`",
+			"- Test: `c_test.go`", "- Delete: `d.go`", "- Read: `e.go`"), files{"a.go", "b.go", "c_test.go", "d.go"}},
+		"several paths per line, notes": {in("**Files:**", "- Modify: `a.go:12,40`, `b.go#L3` (calls `x.Y`), `c.go`"),
+			files{modify: "a.go b.go c.go"}},
+		"a note behind a dash": {in("**Files:**", "- Modify: `a.go` — use `foo.Bar` of `pkg.go`"),
+			files{modify: "a.go"}},
+		"paths without backticks": {in("Files:", "- Create: src/a.go (new)", "- Modify: Makefile"),
+			files{create: "src/a.go", modify: "Makefile"}},
+		"all in one line": {in("**Files:** Create `a.go`, `b.go`; Modify `c.go`"),
+			files{create: "a.go b.go", modify: "c.go"}},
+		"no files": {in("**Files:** none — verification only"), files{}},
+		"bold labels": {in("**Files:**", "- **Create:** `a.go`", "- **Modify**: `b.go`"),
+			files{create: "a.go", modify: "b.go"}},
+		"items without a label": {in("#### Files", "- `a.go` (new)", "- `b.go`"),
+			files{create: "a.go", modify: "b.go"}},
+		"move and rename": {in("**Files:**", "- Move: `a.go` → `b/a.go`", "- Rename: c.go -> d.go"),
+			files{create: "b/a.go d.go", del: "a.go c.go"}},
+		"labels outside of a block": {in("- Create: `a.go`", "", "Create: b.go"), files{create: "a.go b.go"}},
+		"HumanLayer":                {in("**File**: `a/b.go`"), files{modify: "a/b.go"}},
+		"windows paths":             {in("**Files:**", `- Modify: `+"`src\\a.cs`"), files{modify: "src/a.cs"}},
+		"both labels at once": {in("**Files:**", "- Create/Modify: `a.go`", "- Tests: `b.go`", "- Update: `c.go`",
+			"- Add: `d.go`"), files{"d.go", "a.go c.go", "b.go", ""}},
+		"a path is listed once": {in("**Files:**", "- Create: `a.go`", "- Create: `./a.go`"),
+			files{create: "a.go"}},
 		"prose behind a label is no path": {in("- Add: a new function", "- Update: `fooBar`"), files{}},
 		"globs":                           {in("**Files:**", "- Modify: `src/**/*.ts`"), files{modify: "src/**/*.ts"}},
 	} {
 		p := parse(t, in("### Task 1: A")+"\n"+c.in)
 		f := p.Batches[0].Files
-		got := files{strings.Join(f.Create, " "), strings.Join(f.Modify, " "), strings.Join(f.Test, " "), strings.Join(f.Delete, " ")}
+		got := files{strings.Join(f.Create, " "), strings.Join(f.Modify, " "), strings.Join(f.Test, " "),
+			strings.Join(f.Delete, " ")}
 		if got != c.want {
 			t.Errorf("%s: got %+v, want %+v", name, got, c.want)
 		}
@@ -121,20 +139,33 @@ func TestCommands(t *testing.T) {
 		in   string
 		want []Command
 	}{
-		"run and expect":                 {in("Run: `go test ./...`", "Expected: PASS"), []Command{{Run: "go test ./...", Expected: "PASS", Line: 3}}},
-		"a failure with its reason":      {in("Run: `x`", "", "Expected: FAIL with \"undefined\""), []Command{{Run: "x", Expected: "FAIL", Line: 3}}},
-		"a text in the output":           {in("Run: `x`", "Expected: `3 passed`"), []Command{{Run: "x", Expected: "3 passed", Line: 3}}},
-		"words for success":              {in("Run: `x`", "Expected: All tests pass, 14 in all"), []Command{{Run: "x", Expected: "PASS", Line: 3}}},
-		"a fence as body":                {in("Run:", "", "'''bash", "make a", "make b", "'''", "", "Expected: PASS"), []Command{{Run: "make a\nmake b", Expected: "PASS", Line: 5}}},
-		"italics with the expectation":   {in("*Run (expect FAIL):*", "'''bash", "make", "'''"), []Command{{Run: "make", Expected: "FAIL", Line: 4}}},
-		"on one line":                    {in("- Run: `x` → Expected: PASS"), []Command{{Run: "x", Expected: "PASS", Line: 3}}},
-		"two commands":                   {in("Run: `a` and `b`"), []Command{{Run: "a", Expected: "", Line: 3}, {Run: "b", Expected: "", Line: 3}}},
-		"several pairs":                  {in("Run: `a`", "Expected: FAIL", "Run: `b`", "Expected: PASS"), []Command{{Run: "a", Expected: "FAIL", Line: 3}, {Run: "b", Expected: "PASS", Line: 5}}},
-		"verify with a command":          {in("**Verify:** `make check`"), []Command{{Run: "make check", Expected: "", Line: 3}}},
-		"an expectation that is a fence": {in("Run: `x`", "Expected:", "'''", "ok", "'''"), []Command{{Run: "x", Expected: "ok", Line: 3}}},
-		"bold labels":                    {in("**Run:** `x`", "**Expected:** PASS"), []Command{{Run: "x", Expected: "PASS", Line: 3}}},
-		"prose is no command":            {in("Run: the tests", "Verify: `path.go`"), nil},
-		"a list of what is expected":     {in("Run: `x`", "Expected:", "- a", "- b"), []Command{{Run: "x", Expected: "", Line: 3}}},
+		"run and expect": {in("Run: `go test ./...`", "Expected: PASS"),
+			[]Command{{Run: "go test ./...", Expected: "PASS", Line: 3}}},
+		"a failure with its reason": {in("Run: `x`", "", "Expected: FAIL with \"undefined\""),
+			[]Command{{Run: "x", Expected: "FAIL", Line: 3}}},
+		"a text in the output": {in("Run: `x`", "Expected: `3 passed`"),
+			[]Command{{Run: "x", Expected: "3 passed", Line: 3}}},
+		"words for success": {in("Run: `x`", "Expected: All tests pass, 14 in all"),
+			[]Command{{Run: "x", Expected: "PASS", Line: 3}}},
+		"a fence as body": {in("Run:", "", "'''bash", "make a", "make b", "'''", "", "Expected: PASS"),
+			[]Command{{Run: "make a\nmake b", Expected: "PASS", Line: 5}}},
+		"italics with the expectation": {in("*Run (expect FAIL):*", "'''bash", "make", "'''"),
+			[]Command{{Run: "make", Expected: "FAIL", Line: 4}}},
+		"on one line": {in("- Run: `x` → Expected: PASS"),
+			[]Command{{Run: "x", Expected: "PASS", Line: 3}}},
+		"two commands": {in("Run: `a` and `b`"),
+			[]Command{{Run: "a", Expected: "", Line: 3}, {Run: "b", Expected: "", Line: 3}}},
+		"several pairs": {in("Run: `a`", "Expected: FAIL", "Run: `b`", "Expected: PASS"),
+			[]Command{{Run: "a", Expected: "FAIL", Line: 3}, {Run: "b", Expected: "PASS", Line: 5}}},
+		"verify with a command": {in("**Verify:** `make check`"),
+			[]Command{{Run: "make check", Expected: "", Line: 3}}},
+		"an expectation that is a fence": {in("Run: `x`", "Expected:", "'''", "ok", "'''"),
+			[]Command{{Run: "x", Expected: "ok", Line: 3}}},
+		"bold labels": {in("**Run:** `x`", "**Expected:** PASS"),
+			[]Command{{Run: "x", Expected: "PASS", Line: 3}}},
+		"prose is no command": {in("Run: the tests", "Verify: `path.go`"), nil},
+		"a list of what is expected": {in("Run: `x`", "Expected:", "- a", "- b"),
+			[]Command{{Run: "x", Expected: "", Line: 3}}},
 	} {
 		p := parse(t, in("### Task 1: A", "")+c.in)
 		if diff := cmp.Diff(filled(c.want), p.Batches[0].Commands, cmpopts.IgnoreFields(Command{}, "Said")); diff != "" {

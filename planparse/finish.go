@@ -118,7 +118,8 @@ func (b *builder) preamble() (first int) {
 	first = len(b.lines) + 1
 	start := b.lineOf(min(b.front.end, len(b.src)-1))
 	for _, batch := range b.plan.Batches {
-		if batch.StartLine > 0 && (batch.StartLine >= start || b.front.line == 0) { // behind the todos of a front matter, all is preamble
+		// behind the todos of a front matter, all is preamble
+		if batch.StartLine > 0 && (batch.StartLine >= start || b.front.line == 0) {
 			first = min(first, batch.StartLine)
 		}
 	}

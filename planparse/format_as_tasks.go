@@ -25,7 +25,8 @@ func (b *builder) taskList(f facts) bool {
 		switch title := strings.ToLower(plain(m.text)); {
 		case parent > 0 && m.level == parent+1 && m.unit.kind == unitNumbered:
 			m.unit.kind, m.unit.word, found = unitTask, "task", true
-		case title == "tasks" || title == "subtasks" || title == "implementation steps" || title == "implementation tasks" || title == "steps":
+		case title == "tasks" || title == "subtasks" || title == "implementation steps" || title == "implementation tasks" ||
+			title == "steps":
 			parent = m.level
 		}
 	}
@@ -84,7 +85,8 @@ func (b *builder) stepsAsTasks(f facts) {
 	for _, i := range f.steps {
 		b.marks[i].unit.kind = unitTask
 	}
-	b.warn(b.marks[f.steps[0]].line, "steps-as-tasks", "the plan holds steps only; each of its %d steps is read as a task", len(f.steps))
+	b.warn(b.marks[f.steps[0]].line, "steps-as-tasks", "the plan holds steps only; each of its %d steps is read as a task",
+		len(f.steps))
 }
 
 // listAsTasks turns the items of a numbered list directly below a heading such as "Implementation Steps" into
@@ -129,8 +131,9 @@ func (b *builder) listAsTasks() bool {
 		m.kind, m.level = markHeading, deepest
 	}
 	b.fromList = true
-	b.report(SeverityInfo, b.marks[items[0].mark].line, "list-as-tasks", "the plan has neither boxes nor headings that are units of work: "+
-		"the %d numbered items below %q are read as its tasks", len(items), b.marks[first].text)
+	b.report(SeverityInfo, b.marks[items[0].mark].line, "list-as-tasks",
+		"the plan has neither boxes nor headings that are units of work: "+
+			"the %d numbered items below %q are read as its tasks", len(items), b.marks[first].text)
 	return true
 }
 

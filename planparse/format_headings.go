@@ -22,9 +22,11 @@ func (b *builder) buildBatches(f facts) {
 				batch, own = b.startBatch(Batch{Number: m.unit.id, Title: m.unit.title, Group: group, StartLine: m.line}), false
 				tasks = taskStack{}
 			case m.unit.ok && m.unit.kind == unitBatch && m.level > level:
-				b.warn(m.line, "nested-batch", "%q stands deeper than the other batches and is read as part of batch %s", m.text, b.numberOf(batch))
+				b.warn(m.line, "nested-batch", "%q stands deeper than the other batches and is read as part of batch %s", m.text,
+					b.numberOf(batch))
 			case own && len(tasks.open) > 0: // it stands in a task that stands in no batch
-			case batch >= 0 && (m.level < level || (m.level == level && !isTask) || (own && len(tasks.open) == 0 && m.level <= level)):
+			case batch >= 0 && (m.level < level || (m.level == level && !isTask) ||
+				(own && len(tasks.open) == 0 && m.level <= level)):
 				b.endBatch(m.line - 1)
 				batch = -1
 			}
@@ -82,7 +84,8 @@ func (s *taskStack) push(b *builder, batch int, m *mark) {
 		t.Parent = b.plan.Batches[batch].Tasks[s.top()].Number
 		if t.Number != "" && !partOf(t.Number, t.Parent) && !b.nestedTold {
 			b.nestedTold = true
-			b.warn(m.line, "nested-task", "%s %s stands deeper than %s %s and is read as a part of it: give both the same level if it is one of its own",
+			b.warn(m.line, "nested-task",
+				"%s %s stands deeper than %s %s and is read as a part of it: give both the same level if it is one of its own",
 				m.unit.word, t.Number, m.unit.word, t.Parent)
 		}
 	}
@@ -125,7 +128,8 @@ func (b *builder) buildTasks(f facts) {
 			case isGroup:
 				group, groupLevel = i, m.level
 				if l := load[i]; l.tasks == 0 && l.steps > 0 {
-					b.warn(m.line, "steps-without-task", "%s %s holds steps but no task; it is run as a batch of its own", m.unit.word, m.unit.id)
+					b.warn(m.line, "steps-without-task", "%s %s holds steps but no task; it is run as a batch of its own", m.unit.word,
+						m.unit.id)
 					batch = b.startBatch(Batch{Number: m.unit.id, Title: m.unit.title, StartLine: m.line})
 				}
 			case !isTask && group >= 0 && m.level <= groupLevel:

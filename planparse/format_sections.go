@@ -40,10 +40,12 @@ func (s *sections) reportUnboxed() {
 	for i := range s.marks {
 		m := &s.marks[i]
 		like := likeness(m)
-		if like == "" || !batches[like] || s.boxed[i] || s.outer[i] || s.again[i] || i == s.title || s.owner[i].batch >= 0 || isChecklist(plain(m.text)) || isCheck(plain(m.text)) {
+		if like == "" || !batches[like] || s.boxed[i] || s.outer[i] || s.again[i] || i == s.title || s.owner[i].batch >= 0 ||
+			isChecklist(plain(m.text)) || isCheck(plain(m.text)) {
 			continue
 		}
-		s.warn(m.line, "section-without-boxes", "%q holds no boxes and is not run, and headings like it are batches: write its work as boxes", m.text)
+		s.warn(m.line, "section-without-boxes",
+			"%q holds no boxes and is not run, and headings like it are batches: write its work as boxes", m.text)
 	}
 }
 
@@ -126,7 +128,8 @@ func (s *sections) lookBack() {
 		return
 	}
 	kind := unitGroup
-	if !slices.ContainsFunc(s.marks, func(m mark) bool { return m.kind == markHeading && m.unit.ok && m.unit.kind == unitGroup }) {
+	if !slices.ContainsFunc(s.marks,
+		func(m mark) bool { return m.kind == markHeading && m.unit.ok && m.unit.kind == unitGroup }) {
 		kind = unitSpan
 	}
 	back := s.builder.lookBack(kind, func(title string, _ bool) bool { return namesCriteria(title) })
@@ -302,14 +305,16 @@ func (s *sections) checkFamily(m *mark, o owner) {
 
 func (s *sections) startBoxTask(i, outer int) {
 	m := &s.marks[i]
-	t := Task{Number: m.label.id, Title: m.label.title, Done: done(m.state), Parallel: m.label.parallel, Line: m.line, Box: true}
+	t := Task{Number: m.label.id, Title: m.label.title, Done: done(m.state), Parallel: m.label.parallel, Line: m.line,
+		Box: true}
 	group := ""
 	if s.current >= 0 && s.opens(s.current) {
 		group = s.marks[s.current].unit.id
 	}
 	switch {
 	case s.plan.Format == FormatKiro:
-		s.batch = s.startBatch(Batch{Number: t.Number, Title: t.Title, Group: group, StartLine: m.line, ParallelSafe: t.Parallel})
+		s.batch = s.startBatch(Batch{Number: t.Number, Title: t.Title, Group: group, StartLine: m.line,
+			ParallelSafe: t.Parallel})
 	case s.batch < 0 && s.current < 0: // boxes that stand below no heading
 		s.batch = s.startBatch(Batch{Title: s.plan.Title, StartLine: m.line})
 	case s.batch < 0: // a T-item in a section that is no phase

@@ -46,7 +46,8 @@ func (b *builder) buildGSD() bool {
 		}
 		b.gsdCommands(t, &b.plan.Batches[batch])
 		if kind, ok := strings.CutPrefix(t.attr("type"), "checkpoint"); ok {
-			b.plan.Batches[batch].Checkpoint = &Checkpoint{Kind: strings.TrimPrefix(kind, ":"), Text: b.checkpointText(t), Line: t.first}
+			b.plan.Batches[batch].Checkpoint = &Checkpoint{Kind: strings.TrimPrefix(kind, ":"), Text: b.checkpointText(t),
+				Line: t.first}
 		}
 	}
 	b.ownByLines()
@@ -142,7 +143,8 @@ func (b *builder) scanTags(name string, fences bool) (tags []tag, ok bool) {
 
 // isTag reports whether the line starts with the tag itself, not with a longer name (<tasks>).
 func isTag(line []byte, name string) bool {
-	return len(line) > len(name) && bytes.HasPrefix(line, []byte(name)) && bytes.IndexByte([]byte(" >\t"), line[len(name)]) >= 0
+	return len(line) > len(name) && bytes.HasPrefix(line, []byte(name)) &&
+		bytes.IndexByte([]byte(" >\t"), line[len(name)]) >= 0
 }
 
 // element returns the text of the first child element with the name.
@@ -185,7 +187,8 @@ func (b *builder) gsdCommands(t tag, batch *Batch) {
 		if !ok {
 			return
 		}
-		batch.Commands = append(batch.Commands, Command{Run: strings.TrimSpace(run), Expected: "PASS", Said: "PASS", Line: line})
+		batch.Commands = append(batch.Commands,
+			Command{Run: strings.TrimSpace(run), Expected: "PASS", Said: "PASS", Line: line})
 		line += strings.Count(run, "\n")
 		rest = tail
 	}

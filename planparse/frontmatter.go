@@ -30,7 +30,8 @@ func cutFrontMatter(src []byte) frontMatter {
 		}
 		if s := string(bytes.TrimRight(line, " \t\r\n")); s == "---" || s == "..." {
 			return frontMatter{text: src[begin:at], line: 2, end: at + len(line)}
-		} else if strings.HasPrefix(s, "#") && !strings.HasPrefix(s, "# ") && strings.HasPrefix(strings.TrimLeft(s, "#"), " ") {
+		} else if strings.HasPrefix(s, "#") && !strings.HasPrefix(s, "# ") &&
+			strings.HasPrefix(strings.TrimLeft(s, "#"), " ") {
 			return none // a heading: the "---" was a rule
 		}
 		at += len(line)

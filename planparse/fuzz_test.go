@@ -18,14 +18,17 @@ func FuzzParse(f *testing.F) {
 		}
 	}
 	for _, src := range []string{
-		in("---", "critical: true", "---", "## Batch 1: A", "depends_on: [batch-2]", "### Task 1: x", "''' file=a", "y", "'''", "## Batch 2: B"),
+		in("---", "critical: true", "---", "## Batch 1: A", "depends_on: [batch-2]", "### Task 1: x", "''' file=a", "y",
+			"'''", "## Batch 2: B"),
 		in("---", "todos:", "- id: a", "  content: b", "---"),
 		in("<task>", "<name>Task 1: a</name>", "</task>"),
 		in("- [ ] 1. a", "  - [ ] 1.1 b", "    '''", "c"),
 		in("# Phase 1", "- [ ] T001 [P] a", "  - [ ] T002 b", "Run: `x`", "Expected: PASS"),
-		in("## 第一阶段：a", "### 任务 2：b", "**文件：** `x.go`", "**1단계: c**", "运行：`y`", "预期：失败", "### T3: d", "**Status:** done **依赖：** 任务2"),
+		in("## 第一阶段：a", "### 任务 2：b", "**文件：** `x.go`", "**1단계: c**", "运行：`y`", "预期：失败", "### T3: d",
+			"**Status:** done **依赖：** 任务2"),
 		in("# Task ID: 1", "## Slice 2: a", "- [ ] **Unit 3: b**", "      - [ ] T4: c"),
-		in("## Progress", "- [x] Task 1: a", "- [ ] b", "## Task 1: a", "| [ ] | T001 | b |", "| T002 | c | [x] |", "**Files:**", "| Modify | `x` |", "## b"),
+		in("## Progress", "- [x] Task 1: a", "- [ ] b", "## Task 1: a", "| [ ] | T001 | b |", "| T002 | c | [x] |",
+			"**Files:**", "| Modify | `x` |", "## b"),
 		in("# Steps", "1. a", "   - b", "1. c", "d", "3. e", "## f", "- [ ] US1-T05 g", "4. [ ] h"),
 		"> - [ ] a\n\n\t- [ ] b\r\n~~~\n<!--\n",
 	} {
@@ -72,7 +75,8 @@ func checkPlan(t *testing.T, p *Plan, lines int) {
 			tasks++
 			inRange("task "+task.Number, task.Line)
 			if task.Line < b.StartLine || task.EndLine > b.EndLine || task.EndLine < task.Line {
-				t.Fatalf("task %q, lines %d to %d, leaves its batch, lines %d to %d", task.Number, task.Line, task.EndLine, b.StartLine, b.EndLine)
+				t.Fatalf("task %q, lines %d to %d, leaves its batch, lines %d to %d", task.Number, task.Line, task.EndLine,
+					b.StartLine, b.EndLine)
 			}
 			if task.Box {
 				boxes++
@@ -114,9 +118,11 @@ func checkPlan(t *testing.T, p *Plan, lines int) {
 		inRange(d.Code, d.Line)
 	}
 	c := p.Counts
-	if c.Tasks != tasks || c.Batches != len(p.Batches) || c.Groups != len(p.Groups) || c.Checkboxes != boxes+len(p.Unassigned) ||
+	if c.Tasks != tasks || c.Batches != len(p.Batches) || c.Groups != len(p.Groups) ||
+		c.Checkboxes != boxes+len(p.Unassigned) ||
 		c.Checked > c.Checkboxes || markers > c.StepMarkers {
-		t.Fatalf("counts %+v: found %d tasks, %d boxes in tasks, %d loose, %d markers", c, tasks, boxes, len(p.Unassigned), markers)
+		t.Fatalf("counts %+v: found %d tasks, %d boxes in tasks, %d loose, %d markers", c, tasks, boxes, len(p.Unassigned),
+			markers)
 	}
 }
 

@@ -287,7 +287,8 @@ func numberedUnit(s []byte) unit {
 			rest, mark = t[size:], true
 		}
 	}
-	if (!mark && !dotted) || n > 12 || (len(rest) > 0 && rest[0] < utf8.RuneSelf && (isLetter(rest[0]) || isDigit(rest[0]))) {
+	if (!mark && !dotted) || n > 12 ||
+		(len(rest) > 0 && rest[0] < utf8.RuneSelf && (isLetter(rest[0]) || isDigit(rest[0]))) {
 		return unit{}
 	}
 	return unit{kind: unitNumbered, word: "section", id: string(id), title: plain(rest), ok: true}

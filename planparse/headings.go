@@ -30,7 +30,9 @@ func (b *builder) prepare() {
 			case among < 0: // it comes behind others of its kind, and is one of them
 				alone = false
 			case among > 0:
-				b.warn(m.line, "near-miss-heading", "%q is read as the title of the plan: give it the level of the other %ss to make it one of them", m.text, m.unit.word)
+				b.warn(m.line, "near-miss-heading",
+					"%q is read as the title of the plan: give it the level of the other %ss to make it one of them", m.text,
+					m.unit.word)
 				fallthrough
 			default:
 				b.titleUnit, m.unit = *m.unit, &unit{}
@@ -83,7 +85,8 @@ func (b *builder) reportGaps() {
 			}
 			n := atoi(m.unit.id)
 			if last >= 0 && n >= 0 && n != last+1 && n != 1 && n != last {
-				b.warn(m.line, "number-gap", "%s %d follows %s %d; they are run in the order of the document", m.unit.word, n, m.unit.word, last)
+				b.warn(m.line, "number-gap", "%s %d follows %s %d; they are run in the order of the document", m.unit.word, n,
+					m.unit.word, last)
 				break
 			}
 			if n >= 0 {
@@ -96,15 +99,17 @@ func (b *builder) reportGaps() {
 // reportNearMisses names lines that people may take for work and the parser does not.
 func (b *builder) reportNearMisses() {
 	if b.oddBox > 0 {
-		b.report(SeverityInfo, b.oddBox, "unusual-box", "boxes behind another marker than \"-\" are read, but many tools miss them")
+		b.report(SeverityInfo, b.oddBox, "unusual-box",
+			"boxes behind another marker than \"-\" are read, but many tools miss them")
 	}
 	for _, line := range b.hidden {
 		b.warn(line, "near-miss-box", "the box is indented by four blanks or more and so is code, not a task")
 	}
 	for i, line := range b.odd {
 		if i == 0 || line != b.odd[i-1]+1 { // once for a table
-			b.report(SeverityInfo, line, "near-miss-box", "the box in this table is no task: a row is one if its first cell is the box, "+
-				"or if it has one box and an id such as T001")
+			b.report(SeverityInfo, line, "near-miss-box",
+				"the box in this table is no task: a row is one if its first cell is the box, "+
+					"or if it has one box and an id such as T001")
 		}
 	}
 	for i := range b.marks {
@@ -144,21 +149,24 @@ func (b *builder) settle(kind unitKind) {
 		case !aboutUnit(u.title):
 			bare = append(bare, i)
 		case kind == unitTask:
-			b.report(SeverityInfo, b.marks[i].line, "near-miss-heading", "%q is read as a note about %s %s", b.marks[i].text, u.word, u.id)
+			b.report(SeverityInfo, b.marks[i].line, "near-miss-heading", "%q is read as a note about %s %s", b.marks[i].text,
+				u.word, u.id)
 		}
 	}
 	for _, i := range bare {
 		m := &b.marks[i]
 		if len(good) == 0 {
 			m.unit.ok = true
-			b.warn(m.line, "missing-separator", "%q has no colon behind its number; read as %s %s", m.text, m.unit.word, m.unit.id)
+			b.warn(m.line, "missing-separator", "%q has no colon behind its number; read as %s %s", m.text, m.unit.word,
+				m.unit.id)
 			continue
 		}
 		severity := SeverityInfo
 		if kind == unitTask {
 			severity = SeverityWarning
 		}
-		b.report(severity, m.line, "near-miss-heading", "%q is not read as a %s: put a colon behind the number to make it one",
+		b.report(severity, m.line, "near-miss-heading",
+			"%q is not read as a %s: put a colon behind the number to make it one",
 			m.text, m.unit.word)
 	}
 }
@@ -176,7 +184,8 @@ func aboutUnit(title string) bool {
 
 func (b *builder) reportMarkdown() {
 	if b.wrapped >= 0 {
-		b.warn(b.lineOf(b.wrapped), "wrapped-plan", "the whole plan stands in a fence; it is read as if the fence were not there")
+		b.warn(b.lineOf(b.wrapped), "wrapped-plan",
+			"the whole plan stands in a fence; it is read as if the fence were not there")
 	}
 	b.reportNearMisses()
 	for _, f := range b.doc.fences {
@@ -185,14 +194,16 @@ func (b *builder) reportMarkdown() {
 		case f.closed == 0 && !f.strict && f.last > 0 && b.runsOut(f):
 			b.warn(line, "unclosed-fence", "the fence is never closed; everything below it is read as its content")
 		case f.early > 0:
-			b.warn(line, "broken-fence", "the fence holds another one: CommonMark ends it at line %d, it is read up to line %d; "+
-				"open and close it with one backtick more", b.lineOf(f.early), b.lineOf(f.closed))
+			b.warn(line, "broken-fence",
+				"the fence holds another one: CommonMark ends it at line %d, it is read up to line %d; "+
+					"open and close it with one backtick more", b.lineOf(f.early), b.lineOf(f.closed))
 		case f.strict:
 			b.warn(line, "broken-fence", "the fences inside this one don't pair up; read as CommonMark does")
 		}
 	}
 	if c := b.doc.comment; c != nil {
-		b.warn(b.lineOf(c.Lines().At(0).Start), "unclosed-comment", "the comment is never closed; everything below it is left out")
+		b.warn(b.lineOf(c.Lines().At(0).Start), "unclosed-comment",
+			"the comment is never closed; everything below it is left out")
 	}
 }
 

@@ -25,7 +25,8 @@ func (b *builder) intros(first int) {
 				continue
 			case m.line == batch.StartLine:
 				level = m.level
-			case at == b.title, m.line < first, i > 0 && m.line <= b.plan.Batches[i-1].EndLine: // in the preamble, or in the batch before
+			// in the preamble, or in the batch before
+			case at == b.title, m.line < first, i > 0 && m.line <= b.plan.Batches[i-1].EndLine:
 				continue
 			}
 			open = b.around(open, m.level)

@@ -7,8 +7,8 @@ import (
 
 // Boxes below "Success Criteria" or "**Acceptance gate:**" look back at work: they are no work of their own.
 
-// lookBack says of each mark whether it is a box that looks back: below a heading whose title says so, at any depth, or,
-// in a phase, in the list right below a bold label that does. kind is that of phases.
+// lookBack says of each mark whether it is a box that looks back: below a heading whose title says so, at any depth,
+// or, in a phase, in the list right below a bold label that does. kind is that of phases.
 func (b *builder) lookBack(kind unitKind, says func(title string, inPhase bool) bool) []bool {
 	back := make([]bool, len(b.marks))
 	phase, check, label := 0, 0, false
@@ -61,13 +61,16 @@ func looksBack(title string, inPhase bool) bool {
 
 // isChecklist reports whether a heading says that the boxes below it are no work.
 func isChecklist(title string) bool {
-	return namesCriteria(title) || containsAny(strings.ToLower(title), "checklist", "post-completion", "self-review", "sign-off", "signoff",
-		"out of scope", "future work", "kpi", "next step", "dependencies", "检查清单", "檢查清單", "下一步", "チェックリスト", "체크리스트", "checkliste", "чек-лист")
+	return namesCriteria(title) ||
+		containsAny(strings.ToLower(title), "checklist", "post-completion", "self-review", "sign-off", "signoff",
+			"out of scope", "future work", "kpi", "next step", "dependencies", "检查清单", "檢查清單", "下一步", "チェックリスト", "체크리스트",
+			"checkliste", "чек-лист")
 }
 
 // isCheck is wider: below a phase, these sections look back at its work.
 func isCheck(title string) bool {
-	return containsAny(strings.ToLower(title), "verification", "validation", "acceptance", "success", "results", "metrics", "gate", "summary",
+	return containsAny(strings.ToLower(title), "verification", "validation", "acceptance", "success", "results", "metrics",
+		"gate", "summary",
 		"验证", "驗證", "验收", "驗收", "検証", "검증", "überprüfung", "verificación", "vérification", "verificação", "проверка")
 }
 

@@ -54,8 +54,9 @@ type treeReader struct {
 	open      *fence // the fence that is open now, or nil
 	fences    []*fence
 	html      *htmlBlock
-	aside     []text.Segments // the lines of paragraphs and headings; their nodes have the index, as the position -2 - index
-	noLines   text.Segments
+	// the lines of paragraphs and headings; their nodes have the index, as the position -2 - index
+	aside   []text.Segments
+	noLines text.Segments
 }
 
 // parser returns a CommonMark block parser with these differences: fences are tolerant, lists don't end

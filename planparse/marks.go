@@ -129,9 +129,12 @@ func (o *outline) code(n *ast.CodeBlock) {
 		seg := n.Lines().At(i)
 		line := bytes.TrimSpace(o.src[seg.Start:seg.Stop])
 		if bytes.HasPrefix(line, []byte("#")) {
-			if n.Lines().Len() == 1 && bytes.HasPrefix(line, []byte("## ")) { // a heading behind a tab, and no comment among code
+			// a heading behind a tab, and no comment among code
+			if n.Lines().Len() == 1 && bytes.HasPrefix(line, []byte("## ")) {
 				o.hiddenHeads = append(o.hiddenHeads, o.lineOf(seg.Start))
-			} else if u := parseUnit(bytes.TrimLeft(line, "# ")); u.ok && (u.kind == unitBatch || u.kind == unitTask || u.kind == unitGroup || u.kind == unitNumbered && bytes.HasPrefix(line, []byte("##"))) {
+			} else if u := parseUnit(bytes.TrimLeft(line, "# ")); u.ok &&
+				(u.kind == unitBatch || u.kind == unitTask || u.kind == unitGroup || u.kind == unitNumbered &&
+					bytes.HasPrefix(line, []byte("##"))) {
 				o.hiddenHeads = append(o.hiddenHeads, o.lineOf(seg.Start))
 			}
 		}
@@ -198,7 +201,8 @@ func (o *outline) item(n ast.Node, item int, bullet byte) {
 	for i := 1; i < lines.Len(); i++ {
 		seg := lines.At(i)
 		// CommonMark takes a bullet that is indented by four blanks too many for the rest of the sentence above it
-		if text := bytes.TrimSpace(o.src[seg.Start:seg.Stop]); len(text) > 2 && bytes.IndexByte([]byte("-*+"), text[0]) >= 0 && text[1] == ' ' {
+		if text := bytes.TrimSpace(o.src[seg.Start:seg.Stop]); len(text) > 2 &&
+			bytes.IndexByte([]byte("-*+"), text[0]) >= 0 && text[1] == ' ' {
 			o.entry(bytes.TrimSpace(text[1:]), o.lineOf(seg.Start), self, text[0])
 			continue
 		}

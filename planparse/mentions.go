@@ -35,8 +35,8 @@ type mentionReader struct {
 	number   *regexp.Regexp
 }
 
-// Mentions finds the requirements that the batches of a plan name, in document order, each once a line. known are those that
-// documents define; src is what [Parse] read.
+// Mentions finds the requirements that the batches of a plan name, in document order, each once a line. known are those
+// that documents define; src is what [Parse] read.
 //
 // What counts: an id whose prefix known ids have, or FR, NFR, REQ or SC; [US1] and "User Story 1"; the numbers behind
 // "Requirements:", and "Requirement 1.2" in text where known ones are numbered; the title of an OpenSpec requirement or

@@ -141,7 +141,8 @@ func (f *filler) batchKey(line int, key, value string, strict bool) {
 	case "estimate":
 		d, ok := durationOf(strings.Trim(value, "`"))
 		if !ok && strict {
-			f.warn(line, "unread-estimate", "estimate: %s is not a time such as 90s, 20 min or 1h30m, up to a day; left out", strconv.Quote(value))
+			f.warn(line, "unread-estimate", "estimate: %s is not a time such as 90s, 20 min or 1h30m, up to a day; left out",
+				strconv.Quote(value))
 		}
 		batch.EstimateMS = d.Milliseconds()
 	case "regression":

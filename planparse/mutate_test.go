@@ -49,7 +49,8 @@ func onHeading(change func(r *rand.Rand, line string) string) func(*rand.Rand, [
 
 var mutations = []mutation{
 	{"drop a #", onHeading(func(_ *rand.Rand, l string) string { return l[1:] })},
-	{"no blank behind #", onHeading(func(_ *rand.Rand, l string) string { return headingLine.ReplaceAllString(l, "$1$3") })},
+	{"no blank behind #", onHeading(
+		func(_ *rand.Rand, l string) string { return headingLine.ReplaceAllString(l, "$1$3") })},
 	{"misspell the keyword", onHeading(func(r *rand.Rand, l string) string {
 		m := unitNumber.FindStringSubmatchIndex(strings.TrimLeft(l, "# \t"))
 		if m == nil {
@@ -78,7 +79,8 @@ var mutations = []mutation{
 		return l
 	})},
 	{"a tab in front", onHeading(func(_ *rand.Rand, l string) string { return "\t" + l })},
-	{"a tab behind #", onHeading(func(_ *rand.Rand, l string) string { return headingLine.ReplaceAllString(l, "$1\t$3") })},
+	{"a tab behind #", onHeading(
+		func(_ *rand.Rand, l string) string { return headingLine.ReplaceAllString(l, "$1\t$3") })},
 	{"misspell a key", func(r *rand.Rand, lines []string) ([]string, bool) {
 		for _, i := range r.Perm(len(lines)) {
 			if m := keyLine.FindStringSubmatch(lines[i]); m != nil {
@@ -114,8 +116,8 @@ var mutations = []mutation{
 	}},
 }
 
-// However a plan is mistyped, no task, batch, need or reference is lost without a diagnostic that the plan did not have before, and nothing
-// crashes. MUTATIONS sets how often each plan is changed, and SEED how.
+// However a plan is mistyped, no task, batch, need or reference is lost without a diagnostic that the plan did not have
+// before, and nothing crashes. MUTATIONS sets how often each plan is changed, and SEED how.
 func TestNoTaskIsLostInSilence(t *testing.T) {
 	times := 2000
 	if testing.Short() {
@@ -176,7 +178,8 @@ func mutate(t *testing.T, name, src string, times int, seed uint64) {
 		if err != nil {
 			t.Fatalf("%s: %v", m.name, err)
 		}
-		if after.Counts.Tasks >= before.Counts.Tasks && after.Counts.Batches >= before.Counts.Batches && stated(after) >= stated(before) {
+		if after.Counts.Tasks >= before.Counts.Tasks && after.Counts.Batches >= before.Counts.Batches &&
+			stated(after) >= stated(before) {
 			continue
 		}
 		told := false
@@ -189,7 +192,8 @@ func mutate(t *testing.T, name, src string, times int, seed uint64) {
 			failed[m.name] = true
 			for i, l := range strings.Split(src, "\n") {
 				if i < len(lines) && lines[i] != l {
-					t.Errorf("%s: %d tasks in %d batches become %d in %d, and nothing says so: line %d: %q becomes %q", m.name, before.Counts.Tasks, before.Counts.Batches,
+					t.Errorf("%s: %d tasks in %d batches become %d in %d, and nothing says so: line %d: %q becomes %q", m.name,
+						before.Counts.Tasks, before.Counts.Batches,
 						after.Counts.Tasks, after.Counts.Batches, i+1, l, lines[i])
 					break
 				}

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// reportNearUnits reports headings and lines that look like a batch or a task and open none: their work would be missing from the
-// run, or be done as part of what stands above.
+// reportNearUnits reports headings and lines that look like a batch or a task and open none: their work would be
+// missing from the run, or be done as part of what stands above.
 func (b *builder) reportNearUnits() {
 	known := map[string]bool{}
 	for _, i := range b.heads {
@@ -32,7 +32,8 @@ func (b *builder) reportNearUnits() {
 			switch isUnit := u.ok && u.kind != unitNone && u.kind != unitStep; {
 			case len(marks) > 6 || len(text) == 0 || !isUnit && (len(marks) < 2 || !startsWord(text)):
 			case isUnit && (u.kind == unitBatch || u.kind == unitTask || u.kind == unitNumbered && len(marks) > 1):
-				b.report(b.severityOf(u.word, known), m.line, "near-miss-heading", "%q is text: put a blank behind %q to make it a heading", m.text, marks)
+				b.report(b.severityOf(u.word, known), m.line, "near-miss-heading",
+					"%q is text: put a blank behind %q to make it a heading", m.text, marks)
 			default:
 				b.warn(m.line, "near-miss-heading", "%q is text: put a blank behind %q to make it a heading", m.text, marks)
 			}
@@ -41,12 +42,13 @@ func (b *builder) reportNearUnits() {
 	b.reportOddLevel()
 	b.reportFencedUnits()
 	for _, line := range b.hiddenHeads {
-		b.warn(line, "near-miss-heading", "%q is indented by four blanks or a tab and so is code, not a heading", bytes.TrimSpace(b.lineText(line)))
+		b.warn(line, "near-miss-heading", "%q is indented by four blanks or a tab and so is code, not a heading",
+			bytes.TrimSpace(b.lineText(line)))
 	}
 }
 
-// reportFencedUnits warns of headings of units that stand in a fence although the plan counts on without them: a fence that was
-// opened or closed by mistake turns what follows it inside out.
+// reportFencedUnits warns of headings of units that stand in a fence although the plan counts on without them: a fence
+// that was opened or closed by mistake turns what follows it inside out.
 func (b *builder) reportFencedUnits() {
 	type number struct{ word, id string }
 	read := map[number]bool{}
@@ -69,17 +71,21 @@ func (b *builder) reportFencedUnits() {
 			}
 			u := parseUnit(bytes.TrimLeft(line, "# "))
 			if u.ok && u.id != "" && words[u.word] > 1 && !read[number{u.word, u.id}] {
-				b.warn(b.lineOf(seg.Start), "fenced-heading", "%q stands in a fence and so is no %s of the plan; the fence begins in line %d", line, cmp.Or(u.word, "unit"), b.lineOf(f.open))
+				b.warn(b.lineOf(seg.Start), "fenced-heading",
+					"%q stands in a fence and so is no %s of the plan; the fence begins in line %d", line, cmp.Or(u.word, "unit"),
+					b.lineOf(f.open))
 			}
 		}
 	}
 }
 
-// reportOddLevel remarks that one heading of a unit stands above all others of its kind, so that what follows it is part of it.
+// reportOddLevel remarks that one heading of a unit stands above all others of its kind, so that what follows it is
+// part of it.
 func (b *builder) reportOddLevel() {
 	levels := map[string][]int{}
 	for _, i := range b.heads {
-		if u := b.marks[i].unit; u.ok && u.id != "" && (u.kind == unitBatch || u.kind == unitTask || u.kind == unitGroup || u.kind == unitNumbered) {
+		if u := b.marks[i].unit; u.ok && u.id != "" &&
+			(u.kind == unitBatch || u.kind == unitTask || u.kind == unitGroup || u.kind == unitNumbered) {
 			levels[u.word] = append(levels[u.word], i)
 		}
 	}
@@ -101,7 +107,9 @@ func (b *builder) reportOddLevel() {
 			}
 		}
 		if same == 1 {
-			b.warn(b.marks[top].line, "odd-level", "%q stands above the other headings of its kind, so that headings which follow it are read as parts of it", b.marks[top].text)
+			b.warn(b.marks[top].line, "odd-level",
+				"%q stands above the other headings of its kind, so that headings which follow it are read as parts of it",
+				b.marks[top].text)
 		}
 	}
 }
@@ -165,8 +173,10 @@ func capital(word string) string { return strings.ToUpper(word[:1]) + word[1:] }
 // nearWord returns the keyword that a misspelt word stands for, "" for a word of its own.
 func nearWord(word string) string {
 	switch word {
-	case "tasks", "test", "tests", "ask", "mask", "tags", "tank", "talk", "last", "fast", "past", "cask", "bask", "tack", "tasked", "batches", "patch", "match", "catch",
-		"latch", "watch", "bath", "branch", "bench", "beach", "batched", "hatch", "botch", "path", "base", "basic", "back", "math", "each", "both", "bash",
+	case "tasks", "test", "tests", "ask", "mask", "tags", "tank", "talk", "last", "fast", "past", "cask", "bask", "tack",
+		"tasked", "batches", "patch", "match", "catch",
+		"latch", "watch", "bath", "branch", "bench", "beach", "batched", "hatch", "botch", "path", "base", "basic", "back",
+		"math", "each", "both", "bash",
 		"phases", "phrase", "phased", "chase", "chunks", "chunked", "sprints", "spring", "print", "milestones":
 		return ""
 	}
@@ -183,9 +193,12 @@ var numberWords = func() map[string]string {
 	out := map[string]string{}
 	digits := []string{"1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12"}
 	for _, list := range []string{
-		"one two three four five six seven eight nine ten eleven twelve", "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth",
-		"eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf", "un deux trois quatre cinq six sept huit neuf dix onze douze",
-		"uno dos tres cuatro cinco seis siete ocho nueve diez once doce", "um dois três quatro cinco seis sete oito nove dez onze doze",
+		"one two three four five six seven eight nine ten eleven twelve",
+		"first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth",
+		"eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf",
+		"un deux trois quatre cinq six sept huit neuf dix onze douze",
+		"uno dos tres cuatro cinco seis siete ocho nueve diez once doce",
+		"um dois três quatro cinco seis sete oito nove dez onze doze",
 	} {
 		for i, w := range strings.Fields(list) {
 			out[w] = digits[i]
@@ -195,7 +208,8 @@ var numberWords = func() map[string]string {
 }()
 
 // knownKeys are the keys of batches and plans that are written for runplan.
-var knownKeys = []string{"depends_on", "context_refs", "parallel_safe", "critical", "approve", "estimate", "regression", "when", "test_first", "mutants"}
+var knownKeys = []string{"depends_on", "context_refs", "parallel_safe", "critical", "approve", "estimate", "regression",
+	"when", "test_first", "mutants"}
 
 // nearKey returns the key that an unknown one is nearly, "" for none. Short keys are words of prose.
 func nearKey(key string) string {

@@ -95,7 +95,8 @@ func TestWhatIsNoPlan(t *testing.T) {
 			t.Errorf("%s: got error %v, want %v", name, err, c.want)
 		}
 	}
-	if _, err := Parse("p.md", []byte("## Batch 1: A\n\nsome text, one stray byte: \xe4, and more text behind it\n")); err != nil {
+	if _, err := Parse("p.md",
+		[]byte("## Batch 1: A\n\nsome text, one stray byte: \xe4, and more text behind it\n")); err != nil {
 		t.Error("a stray byte must not keep a plan from being read:", err)
 	}
 	p := parse(t, "# Notes\n\nJust prose.\n")
@@ -107,11 +108,13 @@ func TestWhatIsNoPlan(t *testing.T) {
 func TestRunPlan(t *testing.T) {
 	checkSketches(t, map[string]sketchCase{
 		"batches hold tasks, and a heading of their level ends them": {
-			in:   in("# P", "## Batch 1: A", "### Task 1: x", "**Step 1: y**", "### Task 2: z", "## Batch 2: B", "### Task 3: u", "## Running", "- [ ] no"),
+			in: in("# P", "## Batch 1: A", "### Task 1: x", "**Step 1: y**", "### Task 2: z", "## Batch 2: B", "### Task 3: u",
+				"## Running", "- [ ] no"),
 			want: "run-plan <batch 1> <batch 2> 1(1:1 2:0) 2(3:0) loose:1", codes: "unassigned-boxes@9",
 		},
 		"gates, summaries and templates are no batches": {
-			in:   in("# P", "## Batch 1: A", "### Task 1: x", "### Batch 1 Gate", "### Batch 3 Quality Gate (Final)", "### Batch Processing Script", "## Batch N Summary"),
+			in: in("# P", "## Batch 1: A", "### Task 1: x", "### Batch 1 Gate", "### Batch 3 Quality Gate (Final)",
+				"### Batch Processing Script", "## Batch N Summary"),
 			want: "run-plan <batch 1> 1(1:0)",
 		},
 		"batches one level deeper, with ids that are no numbers": {
@@ -128,7 +131,8 @@ func TestRunPlan(t *testing.T) {
 			want: "run-plan <batch 1> 1(1:0)",
 		},
 		"quotes, comments and indented code hide headings": {
-			in:   in("## Batch 1: A", "### Task 1: x", "> ## Batch 2: no", "", "<!--", "## Batch 3: no", "- [ ] no", "-->", "", "    ## Batch 4: no"),
+			in: in("## Batch 1: A", "### Task 1: x", "> ## Batch 2: no", "", "<!--", "## Batch 3: no", "- [ ] no", "-->", "",
+				"    ## Batch 4: no"),
 			want: "run-plan <batch 1> 1(1:0)", codes: "near-miss-heading@10",
 		},
 		"a number used twice is an error": {
@@ -164,12 +168,16 @@ func TestTaskPlans(t *testing.T) {
 			want: "superpowers 1(1:2+) 2(2:1)",
 		},
 		"all separators, and ids as they come": {
-			in: in("# P", "## Task 1: a", "## Task 2 — b", "## Task 3 – c", "## Task 4 - d", "## Task 5. e", "## Task 6 (note)", "## Task 7",
-				"## Task B: h", "## Task D1.1: i", "## Task 0A: j", "## Task N-1: k", "## Task 8： l", "## ➕ Task A1: m", "## **Task 9: n**", "## Task 4b (➕ follow-up): o"),
-			want: "superpowers 1(1:0) 2(2:0) 3(3:0) 4(4:0) 5(5:0) 6(6:0) 7(7:0) B(B:0) D1.1(D1.1:0) 0A(0A:0) N-1(N-1:0) 8(8:0) A1(A1:0) 9(9:0) 4b(4b:0)",
+			in: in("# P", "## Task 1: a", "## Task 2 — b", "## Task 3 – c", "## Task 4 - d", "## Task 5. e", "## Task 6 (note)",
+				"## Task 7",
+				"## Task B: h", "## Task D1.1: i", "## Task 0A: j", "## Task N-1: k", "## Task 8： l", "## ➕ Task A1: m",
+				"## **Task 9: n**", "## Task 4b (➕ follow-up): o"),
+			want: "superpowers 1(1:0) 2(2:0) 3(3:0) 4(4:0) 5(5:0) 6(6:0) 7(7:0) B(B:0) D1.1(D1.1:0) 0A(0A:0) N-1(N-1:0) " +
+				"8(8:0) A1(A1:0) 9(9:0) 4b(4b:0)",
 		},
 		"headings about tasks are no tasks": {
-			in: in("# P", "## Tasks", "## Task Dependencies", "## Task Checklist", "## Task dependency order", "## Tasks 5–8: group", "### Task 1: A",
+			in: in("# P", "## Tasks", "## Task Dependencies", "## Task Checklist", "## Task dependency order",
+				"## Tasks 5–8: group", "### Task 1: A",
 				"### Task 3 progress note (2026-05-13)"),
 			want:  "superpowers 1(1:0)",
 			codes: "near-miss-heading@8",
@@ -185,15 +193,18 @@ func TestTaskPlans(t *testing.T) {
 			codes: "missing-separator@1 missing-separator@2",
 		},
 		"a task in a task keeps its parent's batch": {
-			in:   in("## Task 9: A", "- [ ] a", "## Task 10: B", "### Task 10a: C", "- [ ] c", "### Task 10b: D", "- [ ] d", "### Notes", "- [ ] e", "## Task 11: E"),
+			in: in("## Task 9: A", "- [ ] a", "## Task 10: B", "### Task 10a: C", "- [ ] c", "### Task 10b: D", "- [ ] d",
+				"### Notes", "- [ ] e", "## Task 11: E"),
 			want: "superpowers 9(9:1) 10(10:1 10a:1 10b:1) 11(11:0)",
 		},
 		"phases, chunks, waves and tracks that hold tasks are groups": {
-			in:   in("# P", "# PHASE 1 — a", "## Task 1.1: A", "# PHASE 2 - b", "## Task 2.1: B", "# Post-migration", "## Task 3: C"),
+			in: in("# P", "# PHASE 1 — a", "## Task 1.1: A", "# PHASE 2 - b", "## Task 2.1: B", "# Post-migration",
+				"## Task 3: C"),
 			want: "superpowers <phase 1> <phase 2> 1.1(1.1:0) 2.1(2.1:0) 3(3:0)",
 		},
 		"a wave and its tasks may share a level": {
-			in:   in("# P", "## Wave 1 (parallel):", "## Task 1: A", "## Task 2: B", "## Track D1 — x", "## Task 3: C", "## Phase Dependencies"),
+			in: in("# P", "## Wave 1 (parallel):", "## Task 1: A", "## Task 2: B", "## Track D1 — x", "## Task 3: C",
+				"## Phase Dependencies"),
 			want: "superpowers <wave 1> <track D1> 1(1:0) 2(2:0) 3(3:0)",
 		},
 		"a group with steps but no task is run all the same": {
@@ -202,25 +213,29 @@ func TestTaskPlans(t *testing.T) {
 			codes: "steps-without-task@4 unassigned-boxes@5",
 		},
 		"only the boxes of a task count for it": {
-			in:    in("# P", "## Success criteria", "- [ ] no", "### Task 1: A", "- [x] yes", "#### Detail", "- [x] yes", "## Post-Completion", "- [ ] no"),
+			in: in("# P", "## Success criteria", "- [ ] no", "### Task 1: A", "- [x] yes", "#### Detail", "- [x] yes",
+				"## Post-Completion", "- [ ] no"),
 			want:  "superpowers 1(1:2+) loose:2",
 			codes: "unassigned-boxes@3 unassigned-boxes@9",
 		},
 		"ids with a prefix, and tasks as headings of the first level": {
-			in: in("# Task 1: A", "text", "# Task 2: B", "### Note", "# Task FE-3: C"), want: "superpowers 1(1:0) 2(2:0) FE-3(FE-3:0)",
+			in:   in("# Task 1: A", "text", "# Task 2: B", "### Note", "# Task FE-3: C"),
+			want: "superpowers 1(1:0) 2(2:0) FE-3(FE-3:0)",
 		},
 		"a single heading of the first level is the title, whatever it says": {
 			in: in("# TASK-006: Pause", "## Task 1: A"), want: "superpowers 1(1:0)",
 		},
 		"steps are tasks where there is nothing else": {
-			in: in("# How", "## Step 1: A", "text", "## Step 2: B"), want: "superpowers 1(1:0) 2(2:0)", codes: "steps-as-tasks@2",
+			in: in("# How", "## Step 1: A", "text", "## Step 2: B"), want: "superpowers 1(1:0) 2(2:0)",
+			codes: "steps-as-tasks@2",
 		},
 		"ralphex writes iterations, and numbered headings below Tasks": {
 			in:   in("# P", "## Tasks", "### 1. A", "- [x] a", "### 2. B", "- [ ] b"),
 			want: "superpowers 1(1:1+) 2(2:1)",
 		},
 		"step markers are steps: bold, as headings, in boxes": {
-			in:   in("### Task 1: A", "**Step 1: a**", "#### Step 2.1 — b", "- [ ] **Step 3:** c", "text", "**Step N: template**"),
+			in: in("### Task 1: A", "**Step 1: a**", "#### Step 2.1 — b", "- [ ] **Step 3:** c", "text",
+				"**Step N: template**"),
 			want: "superpowers 1(1:3)",
 		},
 		"unusual boxes are read and named": {
@@ -238,7 +253,8 @@ func TestTaskPlans(t *testing.T) {
 			in: in("### Task 1: A", "- [x] a", "- [~] b"), want: "superpowers 1(1:2)", codes: "unknown-state@3",
 		},
 		"an underlined line is no heading": {
-			in: in("### Task 1: A", "", "Status: open", "---", "", "Task 2: B", "======"), want: "superpowers 1(1:0)", codes: "near-miss-heading@6",
+			in: in("### Task 1: A", "", "Status: open", "---", "", "Task 2: B", "======"), want: "superpowers 1(1:0)",
+			codes: "near-miss-heading@6",
 		},
 		"flat numbered items below task headings are the steps of a hybrid": {
 			in:   in("# P", "## Task 1: A", "- [x] 1. a", "- [x] 2. b", "## Task 2: B", "- [ ] 1. c"),
@@ -250,8 +266,10 @@ func TestTaskPlans(t *testing.T) {
 func TestListPlans(t *testing.T) {
 	checkSketches(t, map[string]sketchCase{
 		"spec-kit: T-items below phases, all phases count": {
-			in: in("# Tasks", "## Phase 1: Setup", "- [X] T001 [P] [US1] a", "- [ ] **T002** b", "  - [ ] detail", "## Phase 2 - Empty", "## Phase 3.1: More",
-				"### Tests ⚠️", "- [ ] T25 c", "- [ ] TXXX template", "### Phase Dependencies", "## Phase N: Polish", "- [ ] [P] T026 d"),
+			in: in("# Tasks", "## Phase 1: Setup", "- [X] T001 [P] [US1] a", "- [ ] **T002** b", "  - [ ] detail",
+				"## Phase 2 - Empty", "## Phase 3.1: More",
+				"### Tests ⚠️", "- [ ] T25 c", "- [ ] TXXX template", "### Phase Dependencies", "## Phase N: Polish",
+				"- [ ] [P] T026 d"),
 			want:  "spec-kit <phase 1> <phase 2> <phase 3.1> <phase N> 1(T001:0+ T002:1) 2() 3.1(T25:0) N(T026:0) loose:1",
 			codes: "unassigned-boxes@10",
 		},
@@ -260,10 +278,12 @@ func TestListPlans(t *testing.T) {
 			want: "spec-kit backend(T001:0) frontend(T002:0)",
 		},
 		"spec-kit: a corrupted id is named once": {
-			in: in("## Phase 1: A", "- [ ] T000 a", "- [ ] T000 b", "- [ ] T000 c"), want: "spec-kit <phase 1> 1(T000:0 T000:0 T000:0)", codes: "duplicate-id@3",
+			in:   in("## Phase 1: A", "- [ ] T000 a", "- [ ] T000 b", "- [ ] T000 c"),
+			want: "spec-kit <phase 1> 1(T000:0 T000:0 T000:0)", codes: "duplicate-id@3",
 		},
 		"kiro: majors with nested sub-items": {
-			in:   in("# Plan", "- [ ] 1. A", "  - [x] 1.1 a", "    - detail", "    - _Requirements: 1.1_", "  - [ ]* 1.2 optional", "- [x] 2. B", "- [ ] 3. (P) C", "  - [x] 3.1. c"),
+			in: in("# Plan", "- [ ] 1. A", "  - [x] 1.1 a", "    - detail", "    - _Requirements: 1.1_",
+				"  - [ ]* 1.2 optional", "- [x] 2. B", "- [ ] 3. (P) C", "  - [x] 3.1. c"),
 			want: "kiro 1(1:2) 2(2:0+) 3(3:1+)",
 		},
 		"kiro: everything at column 0": {
@@ -277,10 +297,12 @@ func TestListPlans(t *testing.T) {
 			in: in("- [ ] 1 A", "  - [ ] 1.1 a", "- [ ] 2 B", "  - [ ] 2.1 b"), want: "kiro 1(1:1) 2(2:1)",
 		},
 		"ai-dev-tasks writes 1.0": {
-			in: in("## Tasks", "- [ ] 1.0 Parent", "  - [ ] 1.1 a", "- [ ] 2.0 Other", "  - [ ] 2.1 b"), want: "kiro 1(1:1) 2(2:1)",
+			in:   in("## Tasks", "- [ ] 1.0 Parent", "  - [ ] 1.1 a", "- [ ] 2.0 Other", "  - [ ] 2.1 b"),
+			want: "kiro 1(1:1) 2(2:1)",
 		},
 		"bmad stories write Task N in the box": {
-			in:   in("# Story", "## Tasks / Subtasks", "- [ ] Task 1: A (AC: 1, 2)", "  - [ ] a", "- [x] Task 2: B", "## Dev Notes", "- [ ] no"),
+			in: in("# Story", "## Tasks / Subtasks", "- [ ] Task 1: A (AC: 1, 2)", "  - [ ] a", "- [x] Task 2: B",
+				"## Dev Notes", "- [ ] no"),
 			want: "kiro 1(1:1) 2(2:0+) loose:1", codes: "unassigned-boxes@7",
 		},
 		"openspec: numbered sections over boxes": {
@@ -288,27 +310,32 @@ func TestListPlans(t *testing.T) {
 			want: "openspec <section 1> <section 2> 1(1.1:0+ 1.2:1) 2(:0)",
 		},
 		"openspec: phases over boxes without numbers, and a section without a number": {
-			in:   in("# T", "## Phase 1: A", "- [ ] a", "### Backend", "- [ ] b", "## Completion Checklist", "- [ ] c", "## Notes", "text"),
+			in: in("# T", "## Phase 1: A", "- [ ] a", "### Backend", "- [ ] b", "## Completion Checklist", "- [ ] c",
+				"## Notes", "text"),
 			want: "openspec <phase 1> 1(:0 :0) completion-checklist(:0)", codes: "unnumbered-section@6",
 		},
 		"openspec: one batch over numbered headings": {
-			in: in("## Batch 1: All", "### 1. A", "- [ ] 1.1 a", "### 2. B", "- [ ] 2.1 b"), want: "openspec <section 1> <section 2> 1(1.1:0) 2(2.1:0)",
+			in:   in("## Batch 1: All", "### 1. A", "- [ ] 1.1 a", "### 2. B", "- [ ] 2.1 b"),
+			want: "openspec <section 1> <section 2> 1(1.1:0) 2(2.1:0)",
 		},
 		"openspec: what follows an inner section is a section of its own": {
-			in:   in("# T", "## Phase 1: A", "- [ ] a", "### 1.1 B", "- [ ] b", "### Notes", "- [ ] c", "## Phase 2: C", "- [ ] d"),
+			in: in("# T", "## Phase 1: A", "- [ ] a", "### 1.1 B", "- [ ] b", "### Notes", "- [ ] c", "## Phase 2: C",
+				"- [ ] d"),
 			want: "openspec <phase 1> <section 1.1> <phase 2> 1(:0) 1.1(:0) notes(:0) 2(:0)", codes: "unnumbered-section@6",
 		},
 		"openspec: one numbered box makes no kiro plan": {
 			in: in("## Phase 1: A", "- [ ] a", "- [ ] 1. b", "- [ ] c"), want: "openspec <phase 1> 1(:0 1:0 :0)",
 		},
 		"conductor: phases with tasks in boxes": {
-			in: in("## Phase 1: A [checkpoint: 1a2b]", "- [x] Task: a 1234567", "    - [x] b", "- [ ] Task: c"), want: "openspec <phase 1> 1(:1+ :0)",
+			in:   in("## Phase 1: A [checkpoint: 1a2b]", "- [x] Task: a 1234567", "    - [x] b", "- [ ] Task: c"),
+			want: "openspec <phase 1> 1(:1+ :0)",
 		},
 		"a plain list of boxes is a plan": {
 			in: in("# Todo", "- [ ] a", "- [ ] b"), want: "openspec todo(:0 :0)",
 		},
 		"phases whose boxes are checks hold steps only": {
-			in:   in("# P", "## Phase 1: A", "### Changes Required:", "#### 1. Component", "text", "### Success Criteria:", "- [ ] it works", "## Phase 3+4: B", "text"),
+			in: in("# P", "## Phase 1: A", "### Changes Required:", "#### 1. Component", "text", "### Success Criteria:",
+				"- [ ] it works", "## Phase 3+4: B", "text"),
 			want: "phases <phase 1> <phase 3+4> 1() 3-4() loose:1", codes: "unassigned-boxes@7",
 		},
 		"free phases in all their forms": {
@@ -324,13 +351,17 @@ func TestListPlans(t *testing.T) {
 func TestTagPlans(t *testing.T) {
 	checkSketches(t, map[string]sketchCase{
 		"gsd: task elements, whatever their blank lines and fences break": {
-			in: in("---", "wave: 3", "depends_on: [16-02]", "---", "<tasks>", "", `<task type="auto" tdd="true">`, "  <name>Task 1: A</name>",
-				"  <files>a/b.go, a/b_test.go (NEW)</files>", "  <action>", "    Do it.", "", "    ''' ", "    <task>no</task>", "    '''", "  </action>",
-				"  <verify><automated>go test ./a</automated></verify>", "</task>", "", `<task id="2.1" type="checkpoint:human-verify">`, "  <action>Look at it. Then go.</action>", "</task>", "</tasks>"),
+			in: in("---", "wave: 3", "depends_on: [16-02]", "---", "<tasks>", "", `<task type="auto" tdd="true">`,
+				"  <name>Task 1: A</name>",
+				"  <files>a/b.go, a/b_test.go (NEW)</files>", "  <action>", "    Do it.", "", "    ''' ", "    <task>no</task>",
+				"    '''", "  </action>",
+				"  <verify><automated>go test ./a</automated></verify>", "</task>", "",
+				`<task id="2.1" type="checkpoint:human-verify">`, "  <action>Look at it. Then go.</action>", "</task>", "</tasks>"),
 			want: "gsd <wave 3> 1(1:0) 2.1(2.1:0)", codes: "checkpoint@20",
 		},
 		"cursor: todos in the front matter": {
-			in: in("---", "name: N", "todos:", "  - id: setup", "    content: Set it up", "    status: completed", "  - id: build", "    content: Build it", "    dependencies:", "      - setup",
+			in: in("---", "name: N", "todos:", "  - id: setup", "    content: Set it up", "    status: completed",
+				"  - id: build", "    content: Build it", "    dependencies:", "      - setup",
 				"---", "# Title", "### Step 1", "text"),
 			want: "gsd setup(setup:0+) build(build:0)",
 		},
@@ -339,9 +370,11 @@ func TestTagPlans(t *testing.T) {
 			want: "gsd a(a:0)", codes: "unknown-dependency@3",
 		},
 	})
-	p := parse(t, in("<task>", "<name>A</name>", "<files>x/y.go (NEW), z.go</files>", "<verify><automated>make</automated></verify>", "</task>"))
+	p := parse(t, in("<task>", "<name>A</name>", "<files>x/y.go (NEW), z.go</files>",
+		"<verify><automated>make</automated></verify>", "</task>"))
 	b := p.Batches[0]
-	if diff := cmp.Diff(Files{Create: []string{"x/y.go"}, Modify: []string{"z.go"}, Test: []string{}, Delete: []string{}}, b.Files); diff != "" {
+	if diff := cmp.Diff(Files{Create: []string{"x/y.go"}, Modify: []string{"z.go"}, Test: []string{}, Delete: []string{}},
+		b.Files); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff([]Command{{Run: "make", Expected: "PASS", Line: 4, Said: "PASS"}}, b.Commands); diff != "" {
@@ -352,8 +385,10 @@ func TestTagPlans(t *testing.T) {
 // What a phase says before its first task goes with each of its tasks, and with no others. What stands before the first
 // phase is for all of them.
 func TestIntro(t *testing.T) {
-	const plan = "# Plan\n\nGoal for all.\n\n## Phase 1: Storage\n\nKeep rows small.\n\n### Task 1: Rows\n\nDo it.\n\n#### Notes\n\nOf task 1.\n\n### Task 2: Columns\n\nDo it.\n\n" +
-		"## Phase 2: Page\n\nNo scripts.\n\n### Rules\n\nTwo colours.\n\n### Task 3: Page\n\nDo it.\n\n## Phase 3: Quiet\n\n### Task 4: End\n\nDo it.\n"
+	const plan = "# Plan\n\nGoal for all.\n\n## Phase 1: Storage\n\nKeep rows small.\n\n### Task 1: Rows\n\nDo " +
+		"it.\n\n#### Notes\n\nOf task 1.\n\n### Task 2: Columns\n\nDo it.\n\n" +
+		"## Phase 2: Page\n\nNo scripts.\n\n### Rules\n\nTwo colours.\n\n### Task 3: Page\n\nDo it.\n\n## Phase 3: " +
+		"Quiet\n\n### Task 4: End\n\nDo it.\n"
 	p, err := Parse("plan.md", []byte(plan))
 	if err != nil {
 		t.Fatal(err)
@@ -369,7 +404,10 @@ func TestIntro(t *testing.T) {
 	}
 
 	// Items and sections in sections: each heading above counts, the outermost first.
-	p, err = Parse("tasks.md", []byte("# Plan\n\n- [ ] 1. First\n  - it\n\n## Part B\n\nFor B.\n\n### Page\n\nFor the page.\n\n- [ ] 2. Second\n  - it\n- [ ] 3. Third\n  - it\n"))
+	p, err = Parse("tasks.md",
+		[]byte(
+			"# Plan\n\n- [ ] 1. First\n  - it\n\n## Part B\n\nFor B.\n\n### Page\n\nFor the page.\n\n- [ ] 2. Second\n  - "+
+				"it\n- [ ] 3. Third\n  - it\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -379,7 +417,10 @@ func TestIntro(t *testing.T) {
 	}
 
 	// A wave that the front matter names does not cut the words off that stand before the first task.
-	p, err = Parse("gsd.md", []byte("---\nphase: 01\nwave: 2\n---\n<objective>\nShip it.\n</objective>\n\n<task type=\"auto\">\n  <name>Task 1: Make</name>\n  <action>Do it.</action>\n</task>\n"))
+	p, err = Parse("gsd.md",
+		[]byte(
+			"---\nphase: 01\nwave: 2\n---\n<objective>\nShip it.\n</objective>\n\n<task type=\"auto\">\n  <name>Task 1: "+
+				"Make</name>\n  <action>Do it.</action>\n</task>\n"))
 	if err != nil || p.Preamble != "<objective>\nShip it.\n</objective>" || p.Batches[0].Intro != "" {
 		t.Errorf("the preamble is %q, the introduction %q, %v", p.Preamble, p.Batches[0].Intro, err)
 	}

@@ -69,11 +69,12 @@ type Batch struct {
 	DependsOn    []string `json:"depends_on"` // keys of batches
 	Critical     bool     `json:"critical"`
 	ParallelSafe bool     `json:"parallel_safe"`
-	Approve      bool     `json:"approve,omitempty"`     // a person must approve its changes before the merge
-	TestFirst    bool     `json:"test_first,omitempty"`  // its tests are written by an agent of their own, before the code
-	Mutants      int      `json:"mutants,omitempty"`     // percent of wrong versions of its lines that the tests must notice; 0 if not stated
-	When         string   `json:"when,omitempty"`        // a condition; the batch is skipped if it is false
-	EstimateMS   int64    `json:"estimate_ms,omitempty"` // expected duration according to the plan; 0 if not stated
+	Approve      bool     `json:"approve,omitempty"`    // a person must approve its changes before the merge
+	TestFirst    bool     `json:"test_first,omitempty"` // its tests are written by an agent of their own, before the code
+	// percent of wrong versions of its lines that the tests must notice; 0 if not stated
+	Mutants    int    `json:"mutants,omitempty"`
+	When       string `json:"when,omitempty"`        // a condition; the batch is skipped if it is false
+	EstimateMS int64  `json:"estimate_ms,omitempty"` // expected duration according to the plan; 0 if not stated
 	// test that must fail before the batch and pass after it, as PATH or PATH::NAME; then the files that it reads
 	Regression []string  `json:"regression,omitempty"`
 	Commands   []Command `json:"commands"`

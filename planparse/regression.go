@@ -19,13 +19,15 @@ func (f *filler) regression(line int, value string, strict bool) {
 		}
 	}
 	if len(items) == 0 && strict {
-		f.report(SeverityError, line, "malformed-header", "regression: names no test; it is the path of a test file, or PATH::NAME for one test in it")
+		f.report(SeverityError, line, "malformed-header",
+			"regression: names no test; it is the path of a test file, or PATH::NAME for one test in it")
 	}
 	for _, item := range items {
 		file, name, _ := strings.Cut(item, "::")
 		p, ok := cleanPath(file)
 		if !ok {
-			f.report(SeverityError, line, "malformed-header", "regression: %s is not a path in the workspace", strconv.Quote(item))
+			f.report(SeverityError, line, "malformed-header", "regression: %s is not a path in the workspace",
+				strconv.Quote(item))
 			continue
 		}
 		if name != "" {

@@ -23,7 +23,8 @@ func TestRegressionHeader(t *testing.T) {
 			t.Errorf("%s: %q, want %q", text, got, want)
 		}
 	}
-	for _, text := range []string{"regression: ../a_test.go", "regression: /etc/a_test.go", "regression: a_test.go, ../b.txt", "regression: ``"} {
+	for _, text := range []string{"regression: ../a_test.go", "regression: /etc/a_test.go",
+		"regression: a_test.go, ../b.txt", "regression: ``"} {
 		p, _ := Parse("plan.md", []byte("# P\n\n## Batch 1: one\n"+text+"\n\nDo it.\n"))
 		if errs := p.Errors(); len(errs) != 1 || errs[0].Code != "malformed-header" || errs[0].Line != 4 {
 			t.Errorf("%s: %v", text, errs)

@@ -124,7 +124,8 @@ func (r *repeatFinder) named(i int, progress bool) (of int, ok bool) {
 	}
 	text := cutTime(plain(m.text))
 	if u := parseUnit([]byte(text)); u.ok && u.id != "" && u.word != "" && u.kind != unitNumbered {
-		if at, found := r.titles[u.word+" "+u.id]; found && r.separate(at, progress) && sameTitle(u.title, r.marks[at].unit.title) {
+		if at, found := r.titles[u.word+" "+u.id]; found && r.separate(at, progress) &&
+			sameTitle(u.title, r.marks[at].unit.title) {
 			return at, true
 		}
 	}
@@ -283,8 +284,9 @@ func (b *builder) tracks() {
 		if at := b.repeated[first].of; at >= 0 {
 			what = fmt.Sprintf("headings (the first one line %d)", b.marks[at].line)
 		}
-		b.report(severity, b.marks[b.repeated[first].box].line, "repeated-boxes", "%d checkboxes from here on repeat %s of this plan and are no work of their own; "+
-			"where what they repeat has no boxes, they say whether it is done", n, what)
+		b.report(severity, b.marks[b.repeated[first].box].line, "repeated-boxes",
+			"%d checkboxes from here on repeat %s of this plan and are no work of their own; "+
+				"where what they repeat has no boxes, they say whether it is done", n, what)
 		n = 0
 	}
 	slices.SortStableFunc(b.plan.Unassigned, func(x, y Step) int { return x.Line - y.Line })
@@ -320,7 +322,8 @@ func (b *builder) sameList(from, to int) bool {
 
 // fold reduces a title to its words, so that "**Parser**" and "parser:" are the same.
 func fold(s string) string {
-	return strings.Join(strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }), " ")
+	return strings.Join(strings.FieldsFunc(strings.ToLower(s),
+		func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }), " ")
 }
 
 // sameTitle reports whether two titles are equal or one is a prefix of the other.

@@ -6,11 +6,13 @@ import "testing"
 func TestRepeats(t *testing.T) {
 	checkSketches(t, map[string]sketchCase{
 		"a list of progress over sections with boxes": {
-			in:   in("# T", "", "## Progress", "", "- [ ] 1. Cards", "- [x] 2. Export", "", "## 1. Cards", "", "- [ ] 1.1 a", "", "## 2. Export", "", "- [x] 2.1 b", "- [x] 2.2 c"),
+			in: in("# T", "", "## Progress", "", "- [ ] 1. Cards", "- [x] 2. Export", "", "## 1. Cards", "", "- [ ] 1.1 a", "",
+				"## 2. Export", "", "- [x] 2.1 b", "- [x] 2.2 c"),
 			want: "openspec <section 1> <section 2> 1(1.1:0) 2(2.1:0+ 2.2:0+) loose:2", codes: "repeated-boxes@5",
 		},
 		"a list of progress in the last task": {
-			in: in("# T", "", "## Task 1: Parser", "", "- [ ] a", "", "## Task 2: Printer", "", "- [ ] b", "", "### Execution Record", "",
+			in: in("# T", "", "## Task 1: Parser", "", "- [ ] a", "", "## Task 2: Printer", "", "- [ ] b", "",
+				"### Execution Record", "",
 				"- [x] Task 1: Parser — done in #12", "- [ ] Task 2: Printer"),
 			want: "superpowers 1(1:1) 2(2:1) loose:2", codes: "repeated-boxes@13",
 		},
@@ -20,33 +22,41 @@ func TestRepeats(t *testing.T) {
 			want: "superpowers 1(1:1+) 2(2:1)", codes: "repeated-boxes@13",
 		},
 		"the milestones of an ExecPlan": {
-			in: in("# T", "", "## Progress", "", "- [x] Milestone 1: Parser", "- [ ] Milestone 2: Printer", "", "## Milestone 1: Parser", "", "Text.", "",
+			in: in("# T", "", "## Progress", "", "- [x] Milestone 1: Parser", "- [ ] Milestone 2: Printer", "",
+				"## Milestone 1: Parser", "", "Text.", "",
 				"## Milestone 2: Printer", "", "Text."),
 			want: "phases <milestone 1> <milestone 2> 1() 2() loose:2", codes: "repeated-boxes@5",
 		},
 		"headings that are work only because the list says so": {
-			in: in("# T", "", "## Progress", "", "- [x] **Add the parser**", "- [ ] Add the printer", "", "## Work", "", "### Add the parser", "", "Text.", "",
+			in: in("# T", "", "## Progress", "", "- [x] **Add the parser**", "- [ ] Add the printer", "", "## Work", "",
+				"### Add the parser", "", "Text.", "",
 				"### Add the printer", "", "Text."),
-			want: "superpowers add-the-parser(:1+) add-the-printer(:1)", codes: "repeated-boxes@5 unnumbered-task@10 unnumbered-task@14",
+			want:  "superpowers add-the-parser(:1+) add-the-printer(:1)",
+			codes: "repeated-boxes@5 unnumbered-task@10 unnumbered-task@14",
 		},
 		"T-items that are listed again": {
-			in:   in("# T", "", "## Phase 1: A", "", "- [ ] T001 a", "- [ ] T002 b", "", "## Progress", "", "- [ ] T001 a", "- [x] T002 b"),
+			in: in("# T", "", "## Phase 1: A", "", "- [ ] T001 a", "- [ ] T002 b", "", "## Progress", "", "- [ ] T001 a",
+				"- [x] T002 b"),
 			want: "spec-kit <phase 1> 1(T001:0 T002:0) loose:2", codes: "repeated-boxes@10",
 		},
 		"what only the list has remains work": {
-			in:   in("# T", "", "## Phase 1: A", "", "- [ ] a", "", "## Progress", "", "- [ ] Phase 1: A", "- [ ] Tell everybody", "- [ ] Rest"),
+			in: in("# T", "", "## Phase 1: A", "", "- [ ] a", "", "## Progress", "", "- [ ] Phase 1: A",
+				"- [ ] Tell everybody", "- [ ] Rest"),
 			want: "openspec <phase 1> 1(:0) progress(:0 :0) loose:1", codes: "unnumbered-section@7 repeated-boxes@9",
 		},
 		"a chapter without work is no reason to lose a task": {
-			in:   in("# T", "", "## Progress", "", "- [ ] Setup", "- [ ] Parser", "", "## Setup", "", "How to set it up.", "", "## More", "", "- [ ] c"),
+			in: in("# T", "", "## Progress", "", "- [ ] Setup", "- [ ] Parser", "", "## Setup", "", "How to set it up.", "",
+				"## More", "", "- [ ] c"),
 			want: "openspec progress(:0 :0) more(:0)",
 		},
 		"boxes with details of their own": {
-			in:   in("# T", "", "## Phase 1: A", "", "Text.", "", "## Status", "", "- [ ] Phase 1: A", "  - [ ] really", "- [ ] B"),
+			in: in("# T", "", "## Phase 1: A", "", "Text.", "", "## Status", "", "- [ ] Phase 1: A", "  - [ ] really",
+				"- [ ] B"),
 			want: "phases <phase 1> 1() loose:3", codes: "unassigned-boxes@9",
 		},
 		"other titles with the same number": {
-			in:   in("# T", "", "## Phase 1: A", "", "- [ ] a", "", "## Status", "", "- [ ] Phase 1: review it", "- [ ] Phase 1: ship it"),
+			in: in("# T", "", "## Phase 1: A", "", "- [ ] a", "", "## Status", "", "- [ ] Phase 1: review it",
+				"- [ ] Phase 1: ship it"),
 			want: "openspec <phase 1> 1(:0) status(:0 :0)", codes: "unnumbered-section@7",
 		},
 	})

@@ -53,10 +53,10 @@ type requirementReader struct {
 
 // Requirements reads the requirements of a document. The path is only noted. A document that is not text has none.
 //
-// A requirement is, outside of fences and comments: a heading "User Story 1" (US1), "Requirement 1" (1, and the numbered
-// items below it 1.1, 1.2), "Requirement: Title" or "Scenario: Title"; and a heading, list item, paragraph line or row of a
-// table that begins with an id. That id is in bold, in code, in brackets or followed by ":", "|", ")" or a dash, so that a
-// sentence that begins with UTF-8 defines nothing. The first place that defines an id counts.
+// A requirement is, outside of fences and comments: a heading "User Story 1" (US1), "Requirement 1" (1, and the
+// numbered items below it 1.1, 1.2), "Requirement: Title" or "Scenario: Title"; and a heading, list item, paragraph
+// line or row of a table that begins with an id. That id is in bold, in code, in brackets or followed by ":", "|", ")"
+// or a dash, so that a sentence that begins with UTF-8 defines nothing. The first place that defines an id counts.
 func Requirements(path string, src []byte) []Requirement {
 	return requirements(path, src, func(int) bool { return false })
 }
@@ -74,10 +74,11 @@ func requirements(path string, src []byte, skip func(line int) bool) []Requireme
 	}
 	r := &requirementReader{
 		builder: newBuilder(path, src), path: path, skip: skip, seen: map[string]bool{},
-		story:   regexp.MustCompile(`(?i)^user story (\d+)\b[\s:.–—-]*(.*)$`),
-		number:  regexp.MustCompile(`(?i)^requirement (\d+(?:\.\d+)*)\b[\s:.–—-]*(.*)$`),
-		named:   regexp.MustCompile(`(?i)^(requirement|scenario)\s*:\s*(\S.*)$`),
-		leading: regexp.MustCompile("^([|\\s]*)([*_`\\[]*)(" + idPattern + "(?:, " + idPattern + ")*)([*_`\\]]*)\\s*(:|\\||\\)|–|—|- |\\.\\s|$)?(.*)$"),
+		story:  regexp.MustCompile(`(?i)^user story (\d+)\b[\s:.–—-]*(.*)$`),
+		number: regexp.MustCompile(`(?i)^requirement (\d+(?:\.\d+)*)\b[\s:.–—-]*(.*)$`),
+		named:  regexp.MustCompile(`(?i)^(requirement|scenario)\s*:\s*(\S.*)$`),
+		leading: regexp.MustCompile("^([|\\s]*)([*_`\\[]*)(" + idPattern + "(?:, " + idPattern +
+			")*)([*_`\\]]*)\\s*(:|\\||\\)|–|—|- |\\.\\s|$)?(.*)$"),
 		counted: regexp.MustCompile(`^\s*(?:(\d+)[.)]|(?:[-*+]\s+)?(\d+(?:\.\d+)+)[.)]?)\s+(.*)$`),
 	}
 	r.wording = WordingOf(r.src)
@@ -139,7 +140,8 @@ func (r *requirementReader) heading(i int, title string, open int) int {
 	case strings.EqualFold(m[1], "requirement"):
 		return r.add(Requirement{ID: m[2], Kind: KindRequirement, Title: m[2]}, i, last)
 	case open >= 0 && r.found[open].Kind == KindRequirement:
-		return r.add(Requirement{ID: r.found[open].ID + " / " + m[2], Parent: r.found[open].ID, Kind: KindScenario, Title: m[2]}, i, last)
+		return r.add(Requirement{ID: r.found[open].ID + " / " + m[2], Parent: r.found[open].ID, Kind: KindScenario,
+			Title: m[2]}, i, last)
 	}
 	return -1
 }
@@ -158,7 +160,8 @@ func (r *requirementReader) criterion(i int, of Requirement) bool {
 	if c[1] != "" {
 		id = of.ID + "." + c[1]
 	}
-	return belongs(id, of.ID) && r.add(Requirement{ID: id, Parent: of.ID, Kind: KindCriterion, Title: c[3]}, i, r.blockEnd(i)) >= 0
+	return belongs(id, of.ID) &&
+		r.add(Requirement{ID: id, Parent: of.ID, Kind: KindCriterion, Title: c[3]}, i, r.blockEnd(i)) >= 0
 }
 
 // line adds the ids at the start of a line, and returns the index of the first or -1.
@@ -214,8 +217,8 @@ func (r *requirementReader) sectionEnd(i int) int {
 	return r.trimEnd(r.marks[i].line, len(r.lines))
 }
 
-// blockEnd returns the last line of what stands in item i, or of the paragraph that goes on from line i. A row of a table is
-// one line, and the next line that begins with an id is another requirement.
+// blockEnd returns the last line of what stands in item i, or of the paragraph that goes on from line i. A row of a
+// table is one line, and the next line that begins with an id is another requirement.
 func (r *requirementReader) blockEnd(i int) int {
 	m := &r.marks[i]
 	end := m.end

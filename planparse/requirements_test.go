@@ -16,47 +16,62 @@ func TestRequirements(t *testing.T) {
 		want []string
 	}{
 		"spec-kit: stories, functional requirements and success criteria": {
-			in("# Feature", "### User Story 1 - Log in (Priority: P1)", "As a user", "1. **Given** x", "### User Story 2 — Log out", "text", "## Requirements",
-				"- **FR-001**: System MUST hash", "  passwords", "- **FR-002**: System MUST log", "## Success Criteria", "- **SC-001**: fast"),
+			in("# Feature", "### User Story 1 - Log in (Priority: P1)", "As a user", "1. **Given** x",
+				"### User Story 2 — Log out", "text", "## Requirements",
+				"- **FR-001**: System MUST hash", "  passwords", "- **FR-002**: System MUST log", "## Success Criteria",
+				"- **SC-001**: fast"),
 			[]string{
 				"2 story US1 (Log in (Priority: P1)): ### User Story 1 - Log in (Priority: P1)|As a user|1. **Given** x",
 				"5 story US2 (Log out): ### User Story 2 — Log out|text",
-				"8 id FR-001 (System MUST hash): - **FR-001**: System MUST hash|passwords", "10 id FR-002 (System MUST log): - **FR-002**: System MUST log",
+				"8 id FR-001 (System MUST hash): - **FR-001**: System MUST hash|passwords",
+				"10 id FR-002 (System MUST log): - **FR-002**: System MUST log",
 				"12 id SC-001 (fast): - **SC-001**: fast",
 			},
 		},
 		"kiro: requirements with numbered criteria": {
-			in("### Requirement 1: Monitoring", "**User Story:** as an admin", "#### Acceptance Criteria", "1. WHEN a THEN b", "2. WHEN c", "   THEN d", "### Requirement 2",
+			in("### Requirement 1: Monitoring", "**User Story:** as an admin", "#### Acceptance Criteria", "1. WHEN a THEN b",
+				"2. WHEN c", "   THEN d", "### Requirement 2",
 				"2.1 WHEN e THEN f", "", "2.2. WHEN g", "", "3 days later", "## Notes", "1. not a criterion"),
 			[]string{
-				"1 requirement 1 (Monitoring): ### Requirement 1: Monitoring|**User Story:** as an admin|#### Acceptance Criteria|1. WHEN a THEN b|2. WHEN c|THEN d",
+				"1 requirement 1 (Monitoring): ### Requirement 1: Monitoring|**User Story:** as an admin|#### Acceptance " +
+					"Criteria|1. WHEN a THEN b|2. WHEN c|THEN d",
 				"4 criterion 1.1 of 1 (WHEN a THEN b): 1. WHEN a THEN b", "5 criterion 1.2 of 1 (WHEN c): 2. WHEN c|THEN d",
 				"7 requirement 2 (): ### Requirement 2|2.1 WHEN e THEN f|2.2. WHEN g|3 days later",
 				"8 criterion 2.1 of 2 (WHEN e THEN f): 2.1 WHEN e THEN f", "10 criterion 2.2 of 2 (WHEN g): 2.2. WHEN g",
 			},
 		},
 		"openspec: requirements with scenarios, but for those that are removed": {
-			in("## ADDED Requirements", "### Requirement: User can log in", "It SHALL", "#### Scenario: Wrong password", "- **WHEN** x", "## REMOVED Requirements",
-				"### Requirement: Old way", "#### Scenario: gone", "## MODIFIED Requirements", "### Requirement: New way", "#### Scenario: b"),
+			in("## ADDED Requirements", "### Requirement: User can log in", "It SHALL", "#### Scenario: Wrong password",
+				"- **WHEN** x", "## REMOVED Requirements",
+				"### Requirement: Old way", "#### Scenario: gone", "## MODIFIED Requirements", "### Requirement: New way",
+				"#### Scenario: b"),
 			[]string{
-				"2 requirement User can log in (User can log in): ### Requirement: User can log in|It SHALL|#### Scenario: Wrong password|- **WHEN** x",
-				"4 scenario User can log in / Wrong password of User can log in (Wrong password): #### Scenario: Wrong password|- **WHEN** x",
-				"10 requirement New way (New way): ### Requirement: New way|#### Scenario: b", "11 scenario New way / b of New way (b): #### Scenario: b",
+				"2 requirement User can log in (User can log in): ### Requirement: User can log in|It SHALL|#### Scenario: Wrong " +
+					"password|- **WHEN** x",
+				"4 scenario User can log in / Wrong password of User can log in (Wrong password): #### Scenario: Wrong " +
+					"password|- **WHEN** x",
+				"10 requirement New way (New way): ### Requirement: New way|#### Scenario: b",
+				"11 scenario New way / b of New way (b): #### Scenario: b",
 			},
 		},
 		"ids in headings, items, paragraphs, tables and boxes": {
-			in("## REQ-1 Heading", "text", "- `REQ-2` in code", "", "REQ-3: a line", "goes on", "REQ-4: the next", "", "| ID | Promise |", "|---|---|", "| RUN-01, RUN-02 | two in a row |",
+			in("## REQ-1 Heading", "text", "- `REQ-2` in code", "", "REQ-3: a line", "goes on", "REQ-4: the next", "",
+				"| ID | Promise |", "|---|---|", "| RUN-01, RUN-02 | two in a row |",
 				"- [x] NFR-SEC-01 – boxed", "1. [REQ-5] brackets"),
 			[]string{
 				"1 id REQ-1 (Heading): ## REQ-1 Heading|text|- `REQ-2` in code|REQ-3: a line|goes on|REQ-4: the next|" +
-					"| ID | Promise ||" + "|---|---||" + "| RUN-01, RUN-02 | two in a row ||- [ ] NFR-SEC-01 – boxed|1. [REQ-5] brackets",
-				"3 id REQ-2 (in code): - `REQ-2` in code", "5 id REQ-3 (a line): REQ-3: a line|goes on", "7 id REQ-4 (the next): REQ-4: the next",
-				"11 id RUN-01 (two in a row): | RUN-01, RUN-02 | two in a row |", "11 id RUN-02 (two in a row): | RUN-01, RUN-02 | two in a row |",
+					"| ID | Promise ||" + "|---|---||" +
+					"| RUN-01, RUN-02 | two in a row ||- [ ] NFR-SEC-01 – boxed|1. [REQ-5] brackets",
+				"3 id REQ-2 (in code): - `REQ-2` in code", "5 id REQ-3 (a line): REQ-3: a line|goes on",
+				"7 id REQ-4 (the next): REQ-4: the next",
+				"11 id RUN-01 (two in a row): | RUN-01, RUN-02 | two in a row |",
+				"11 id RUN-02 (two in a row): | RUN-01, RUN-02 | two in a row |",
 				"12 id NFR-SEC-01 (boxed): - [ ] NFR-SEC-01 – boxed", "13 id REQ-5 (brackets): 1. [REQ-5] brackets",
 			},
 		},
 		"no definition: sentences, standards, fences, comments, and the second time": {
-			in("REQ-7 is meant here", "- UTF-8: an encoding", "- **REQ-8**: first", "- **REQ-8**: second", "'''", "REQ-9: fenced", "'''", "<!--", "REQ-10: hidden", "-->"),
+			in("REQ-7 is meant here", "- UTF-8: an encoding", "- **REQ-8**: first", "- **REQ-8**: second", "'''",
+				"REQ-9: fenced", "'''", "<!--", "REQ-10: hidden", "-->"),
 			[]string{"3 id REQ-8 (first): - **REQ-8**: first"},
 		},
 	} {
@@ -67,7 +82,8 @@ func TestRequirements(t *testing.T) {
 				if q.Parent != "" {
 					of = " of " + q.Parent
 				}
-				got = append(got, fmt.Sprintf("%d %s %s%s (%s): %s", q.Line, q.Kind, q.ID, of, q.Title, strings.ReplaceAll(q.Text, "\n", "|")))
+				got = append(got, fmt.Sprintf("%d %s %s%s (%s): %s", q.Line, q.Kind, q.ID, of, q.Title,
+					strings.ReplaceAll(q.Text, "\n", "|")))
 			}
 			if d := cmp.Diff(c.want, got); d != "" {
 				t.Error(d)
@@ -83,19 +99,24 @@ func TestMentions(t *testing.T) {
 		want       []string
 	}{
 		"ids whose prefix is known": {
-			in("## Batch 1: REQ-1 and UTF-8", "### Task 1: a", "Covers REQ-2, XY-9 and FR-003.", "'''", "REQ-1", "'''", "### Task 2: b", "see docs/REQ-1.md, REQ-1abc and AREQ-1"),
+			in("## Batch 1: REQ-1 and UTF-8", "### Task 1: a", "Covers REQ-2, XY-9 and FR-003.", "'''", "REQ-1", "'''",
+				"### Task 2: b", "see docs/REQ-1.md, REQ-1abc and AREQ-1"),
 			in("- **REQ-1**: a", "- **REQ-2**: b"), []string{"1 REQ-1 true", "1.1 REQ-2 true", "1.1 FR-003 false"},
 		},
 		"stories of spec-kit": {
-			in("## Phase 1: User Story 2 - x", "- [ ] T001 [P] [US1] a", "- [ ] T002 b"), in("### User Story 1 - a"), []string{"1 US2 false", "1.T001 US1 true"},
+			in("## Phase 1: User Story 2 - x", "- [ ] T001 [P] [US1] a", "- [ ] T002 b"), in("### User Story 1 - a"),
+			[]string{"1 US2 false", "1.T001 US1 true"},
 		},
 		"numbers of Kiro, with a range": {
-			in("- [ ] 1. a", "  - [ ] 1.1 b", "    - _Requirements: 1.1, 2.1-2.3_", "  - [ ] 1.2 c for Requirement 3", "    - 5.5 is no requirement"),
-			in("### Requirement 1", "1. x"), []string{"1.1 1.1 true", "1.1 2.1 false", "1.1 2.2 false", "1.1 2.3 false", "1.1 3 false"},
+			in("- [ ] 1. a", "  - [ ] 1.1 b", "    - _Requirements: 1.1, 2.1-2.3_", "  - [ ] 1.2 c for Requirement 3",
+				"    - 5.5 is no requirement"),
+			in("### Requirement 1", "1. x"),
+			[]string{"1.1 1.1 true", "1.1 2.1 false", "1.1 2.2 false", "1.1 2.3 false", "1.1 3 false"},
 		},
 		"titles of OpenSpec": {
 			in("## 1. Log in", "- [ ] 1.1 Cover wrong  PASSWORD, as **User can log-in** says", "- [ ] 1.2 Login"),
-			in("### Requirement: User can log in", "#### Scenario: Wrong password", "### Requirement: Login"), []string{"1.1.1 User can log in true", "1.1.1 User can log in / Wrong password true"},
+			in("### Requirement: User can log in", "#### Scenario: Wrong password", "### Requirement: Login"),
+			[]string{"1.1.1 User can log in true", "1.1.1 User can log in / Wrong password true"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -144,8 +165,10 @@ func TestWording(t *testing.T) {
 
 func FuzzRequirements(f *testing.F) {
 	for _, src := range []string{
-		in("### User Story 1 - a", "- **FR-001**: b [US1]", "## Batch 1: FR-001"), in("### Requirement 1: a", "1. b", "2.2 c", "- [ ] 1. x", "  - _Requirements: 1.1-1.9_"),
-		in("## ADDED Requirements", "### Requirement: two words", "#### Scenario: b c", "## 1. two words", "- [ ] 1.1 b c"), "| A-1, B-2 | x |\r\n`C-3`\r\n\xff- [REQ-1]\x00", "\r- **A-1**:\rb",
+		in("### User Story 1 - a", "- **FR-001**: b [US1]", "## Batch 1: FR-001"),
+		in("### Requirement 1: a", "1. b", "2.2 c", "- [ ] 1. x", "  - _Requirements: 1.1-1.9_"),
+		in("## ADDED Requirements", "### Requirement: two words", "#### Scenario: b c", "## 1. two words", "- [ ] 1.1 b c"),
+		"| A-1, B-2 | x |\r\n`C-3`\r\n\xff- [REQ-1]\x00", "\r- **A-1**:\rb",
 	} {
 		f.Add([]byte(src))
 	}
@@ -167,7 +190,8 @@ func FuzzRequirements(f *testing.F) {
 			return
 		}
 		for _, m := range p.Mentions(src, found) {
-			if m.ID == "" || m.Known != seen[m.ID] || m.Batch < 0 || m.Batch >= len(p.Batches) || m.Task >= len(p.Batches[m.Batch].Tasks) {
+			if m.ID == "" || m.Known != seen[m.ID] || m.Batch < 0 || m.Batch >= len(p.Batches) ||
+				m.Task >= len(p.Batches[m.Batch].Tasks) {
 				t.Errorf("%+v of %q", m, src)
 			}
 		}

@@ -31,8 +31,8 @@ func repeated(unit func(i int) string, n int) []byte {
 	return []byte(s.String())
 }
 
-// Eight times the plan takes at most twenty times the memory, never sixty-four. The count of bytes is the same on every machine;
-// BenchmarkScales shows the time.
+// Eight times the plan takes at most twenty times the memory, never sixty-four. The count of bytes is the same on every
+// machine; BenchmarkScales shows the time.
 func TestScales(t *testing.T) {
 	for name, unit := range manyUnits {
 		allocated := func(n int) float64 {
@@ -47,7 +47,8 @@ func TestScales(t *testing.T) {
 		}
 		allocated(10) // what is made once
 		if small, big := allocated(1000), allocated(8000); big > 20*small {
-			t.Errorf("%s: eight times the plan takes %.1f times the memory (%.0f and %.0f kB)", name, big/small, small/1e3, big/1e3)
+			t.Errorf("%s: eight times the plan takes %.1f times the memory (%.0f and %.0f kB)", name, big/small, small/1e3,
+				big/1e3)
 		}
 	}
 }

@@ -9,8 +9,9 @@ type Section struct {
 	Last  int    // last line before the next heading; less than First where there is none
 }
 
-// Sections returns the headings of a document in their order, as the parser of plans reads markdown: what stands in fences
-// and comments is no heading. code holds the lines that stand in fences. The error is for what is no text, as in [Parse].
+// Sections returns the headings of a document in their order, as the parser of plans reads markdown: what stands in
+// fences and comments is no heading. code holds the lines that stand in fences. The error is for what is no text, as in
+// [Parse].
 func Sections(name string, src []byte) (list []Section, code map[int]bool, err error) {
 	if err := readable(src); err != nil {
 		return nil, nil, err

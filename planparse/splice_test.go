@@ -18,7 +18,8 @@ func TestSplicedPlans(t *testing.T) {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(string(src)) {
-			if s := strings.TrimSpace(line); strings.ContainsAny(s[:min(len(s), 3)], "#-*`~<0123456789>") || strings.Contains(s, ":") {
+			if s := strings.TrimSpace(line); strings.ContainsAny(s[:min(len(s), 3)], "#-*`~<0123456789>") ||
+				strings.Contains(s, ":") {
 				lines = append(lines, line)
 			}
 		}

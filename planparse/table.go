@@ -5,9 +5,10 @@ import (
 	"slices"
 )
 
-// cutRow takes the checkbox out of a row of a table: "| [ ] | T001 | Title | a.go |", "| T001 | Title | [x] |". The rest is
-// the id, where there is one, and the title. A row is a task only if it holds one box, and if that stands in front or an id
-// says so: tables in which boxes compare or explain something are no work. boxes is how many the row has.
+// cutRow takes the checkbox out of a row of a table: "| [ ] | T001 | Title | a.go |", "| T001 | Title | [x] |". The
+// rest is the id, where there is one, and the title. A row is a task only if it holds one box, and if that stands in
+// front or an id says so: tables in which boxes compare or explain something are no work. boxes is how many the row
+// has.
 func cutRow(row []byte) (state byte, rest []byte, boxes int, ok bool) {
 	if bytes.IndexByte(row, '[') < 0 {
 		return 0, nil, 0, false

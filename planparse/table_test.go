@@ -9,12 +9,15 @@ import (
 func TestTables(t *testing.T) {
 	checkSketches(t, map[string]sketchCase{
 		"T-items in the rows of tables, wherever the box is": {
-			in: in("# T", "", "## Phase 1: A", "", "| Done | ID | Title | File |", "|---|---|---|---|", "| [ ] | T001 | First | a.go |", "| [x] | **T002** | Second \\| half | b.go |",
-				"", "## Phase 2: B", "", "| ID | P | Task | Done |", "|:--|--|--|--:|", "| T003 | [P] | Third | [x] |", "| `T004` | | Fourth | [ ] |"),
+			in: in("# T", "", "## Phase 1: A", "", "| Done | ID | Title | File |", "|---|---|---|---|",
+				"| [ ] | T001 | First | a.go |", "| [x] | **T002** | Second \\| half | b.go |",
+				"", "## Phase 2: B", "", "| ID | P | Task | Done |", "|:--|--|--|--:|", "| T003 | [P] | Third | [x] |",
+				"| `T004` | | Fourth | [ ] |"),
 			want: "spec-kit <phase 1> <phase 2> 1(T001:0 T002:0+) 2(T003:0+ T004:0)",
 		},
 		"ids that begin with a story": {
-			in:   in("# T", "", "## Phase 1: A", "", "- [ ] US1-T05 a", "- [x] [US1-T06] b", "- [ ] US12-T007: c", "- [ ] T001-T003 are done"),
+			in: in("# T", "", "## Phase 1: A", "", "- [ ] US1-T05 a", "- [x] [US1-T06] b", "- [ ] US12-T007: c",
+				"- [ ] T001-T003 are done"),
 			want: "spec-kit <phase 1> 1(US1-T05:0 US1-T06:0+ US12-T007:0 T001:0)",
 		},
 		"headings with such ids": {
@@ -38,7 +41,8 @@ func TestTables(t *testing.T) {
 			want: "superpowers 1(1:0)",
 		},
 		"legends, comparisons and rows in a fence": {
-			in: in("# T", "", "### Task 1: A", "", "| Box | Meaning |", "|---|---|", "| [ ] | open |", "| [x] | `done` |", "", "| Feature | Ours | Theirs |", "|---|---|---|",
+			in: in("# T", "", "### Task 1: A", "", "| Box | Meaning |", "|---|---|", "| [ ] | open |", "| [x] | `done` |", "",
+				"| Feature | Ours | Theirs |", "|---|---|---|",
 				"| Speed | [x] | [ ] |", "", "'''", "| [ ] | T001 | a |", "'''"),
 			want: "superpowers 1(1:0)", codes: "near-miss-box@7 near-miss-box@12",
 		},
@@ -51,9 +55,12 @@ func TestTables(t *testing.T) {
 
 // The files of a task may stand in a table.
 func TestTableOfFiles(t *testing.T) {
-	p := parse(t, in("# T", "", "### Task 1: A", "", "**Files:**", "", "| Action | Path | Why |", "|---|---|---|", "| Modify | `a.go` | calls `b.go` |", "| **Create** | c/d.go | |",
-		"| `e_test.go` | test |", "| f.go | remove | it |", "", "| `g.go` | a second table |", "", "Text.", "", "| `h.go` | neither |"))
-	want := Files{Create: []string{"c/d.go"}, Modify: []string{"a.go", "g.go"}, Test: []string{"e_test.go"}, Delete: []string{"f.go"}}
+	p := parse(t, in("# T", "", "### Task 1: A", "", "**Files:**", "", "| Action | Path | Why |", "|---|---|---|",
+		"| Modify | `a.go` | calls `b.go` |", "| **Create** | c/d.go | |",
+		"| `e_test.go` | test |", "| f.go | remove | it |", "", "| `g.go` | a second table |", "", "Text.", "",
+		"| `h.go` | neither |"))
+	want := Files{Create: []string{"c/d.go"}, Modify: []string{"a.go", "g.go"}, Test: []string{"e_test.go"},
+		Delete: []string{"f.go"}}
 	if diff := cmp.Diff(want, p.Batches[0].Files); diff != "" {
 		t.Error("-want +got:\n", diff)
 	}

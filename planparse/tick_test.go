@@ -18,29 +18,44 @@ func TestTick(t *testing.T) {
 		want  string
 		n     int
 	}{
-		"the named lines and no others":       {src: "- [ ] a\n- [ ] b\n- [ ] c\n", lines: []int{1, 3}, want: "- [x] a\n- [ ] b\n- [x] c\n", n: 2},
-		"none":                                {src: "- [ ] a\n", want: "- [ ] a\n"},
-		"lines that are not there":            {src: "- [ ] a\n", lines: []int{0, -1, 2, 99}, want: "- [ ] a\n"},
-		"an empty plan":                       {src: "", lines: []int{1}, want: ""},
-		"Windows line ends":                   {src: "# P\r\n- [ ] a\r\n- [ ] b\r\n", lines: []int{2}, want: "# P\r\n- [x] a\r\n- [ ] b\r\n", n: 1},
-		"a byte order mark":                   {src: "\ufeff# P\n- [ ] a\n", lines: []int{2}, want: "\ufeff# P\n- [x] a\n", n: 1},
-		"no line end at the end":              {src: "a\n- [ ] a", lines: []int{2}, want: "a\n- [x] a", n: 1},
-		"nested boxes":                        {src: "- [ ] a\n  - [ ] b\n    - [ ] c\n", lines: []int{2, 3}, want: "- [ ] a\n  - [x] b\n    - [x] c\n", n: 2},
-		"boxes behind tabs":                   {src: "\t- [ ] a\n-\t[ ] b\n", lines: []int{1, 2}, want: "\t- [x] a\n-\t[x] b\n", n: 2},
-		"boxes that hold a tab":               {src: "- [\t] a\n", lines: []int{1}, want: "- [x] a\n", n: 1},
-		"ordered lists":                       {src: "1. [ ] a\n12) [ ] b\n", lines: []int{1, 2}, want: "1. [x] a\n12) [x] b\n", n: 2},
-		"all bullets":                         {src: "* [ ] a\n+ [ ] b\n- [ ] c\n", lines: []int{1, 2, 3}, want: "* [x] a\n+ [x] b\n- [x] c\n", n: 3},
-		"a list in a list on one line":        {src: "1. - [ ] a\n", lines: []int{1}, want: "1. - [x] a\n", n: 1},
-		"bold text":                           {src: "- [ ] **Step 1: a**\n- [ ]** b**\n", lines: []int{1, 2}, want: "- [x] **Step 1: a**\n- [x]** b**\n", n: 2},
-		"a box without text":                  {src: "- [ ]\n- [ ]\r\n", lines: []int{1, 2}, want: "- [x]\n- [x]\r\n", n: 2},
-		"what is ticked stays as it is":       {src: "- [x] a\n- [X] b\n", lines: []int{1, 2}, want: "- [x] a\n- [X] b\n"},
-		"states that mean something else":     {src: "- [~] a\n- [-] b\n- [!] c\n", lines: []int{1, 2, 3}, want: "- [~] a\n- [-] b\n- [!] c\n"},
-		"only the box of the line's own":      {src: "- [ ] turn - [ ] into [ ]\n", lines: []int{1}, want: "- [x] turn - [ ] into [ ]\n", n: 1},
-		"headings and prose have no box":      {src: "### Task 1: [ ] a\n[ ] b\ntext - [ ] c\n", lines: []int{1, 2, 3}, want: "### Task 1: [ ] a\n[ ] b\ntext - [ ] c\n"},
-		"a link is no box":                    {src: "- [ ](a.md)\n- [x](b.md)\n- [ ]: c\n", lines: []int{1, 2, 3}, want: "- [ ](a.md)\n- [x](b.md)\n- [ ]: c\n"},
-		"lines of a fence count":              {src: "```\n- [ ] a\n```\n- [ ] b\n", lines: []int{4}, want: "```\n- [ ] a\n```\n- [x] b\n", n: 1},
-		"bytes that are no text are kept":     {src: "\xff\xfe\n- [ ] \xff\n", lines: []int{2}, want: "\xff\xfe\n- [x] \xff\n", n: 1},
-		"rows of tables":                      {src: "| [ ] | T1 |\n| T2 | a \\| [ ] | [ ]|\n| [x] | [ ] |\n| a [ ] |\n", lines: []int{1, 2, 3, 4}, want: "| [x] | T1 |\n| T2 | a \\| [ ] | [x]|\n| [x] | [ ] |\n| a [ ] |\n", n: 2},
+		"the named lines and no others": {src: "- [ ] a\n- [ ] b\n- [ ] c\n", lines: []int{1, 3},
+			want: "- [x] a\n- [ ] b\n- [x] c\n", n: 2},
+		"none":                     {src: "- [ ] a\n", want: "- [ ] a\n"},
+		"lines that are not there": {src: "- [ ] a\n", lines: []int{0, -1, 2, 99}, want: "- [ ] a\n"},
+		"an empty plan":            {src: "", lines: []int{1}, want: ""},
+		"Windows line ends": {src: "# P\r\n- [ ] a\r\n- [ ] b\r\n", lines: []int{2},
+			want: "# P\r\n- [x] a\r\n- [ ] b\r\n", n: 1},
+		"a byte order mark": {src: "\ufeff# P\n- [ ] a\n", lines: []int{2}, want: "\ufeff# P\n- [x] a\n",
+			n: 1},
+		"no line end at the end": {src: "a\n- [ ] a", lines: []int{2}, want: "a\n- [x] a", n: 1},
+		"nested boxes": {src: "- [ ] a\n  - [ ] b\n    - [ ] c\n", lines: []int{2, 3},
+			want: "- [ ] a\n  - [x] b\n    - [x] c\n", n: 2},
+		"boxes behind tabs": {src: "\t- [ ] a\n-\t[ ] b\n", lines: []int{1, 2},
+			want: "\t- [x] a\n-\t[x] b\n", n: 2},
+		"boxes that hold a tab": {src: "- [\t] a\n", lines: []int{1}, want: "- [x] a\n", n: 1},
+		"ordered lists": {src: "1. [ ] a\n12) [ ] b\n", lines: []int{1, 2},
+			want: "1. [x] a\n12) [x] b\n", n: 2},
+		"all bullets": {src: "* [ ] a\n+ [ ] b\n- [ ] c\n", lines: []int{1, 2, 3},
+			want: "* [x] a\n+ [x] b\n- [x] c\n", n: 3},
+		"a list in a list on one line": {src: "1. - [ ] a\n", lines: []int{1}, want: "1. - [x] a\n", n: 1},
+		"bold text": {src: "- [ ] **Step 1: a**\n- [ ]** b**\n", lines: []int{1, 2},
+			want: "- [x] **Step 1: a**\n- [x]** b**\n", n: 2},
+		"a box without text":            {src: "- [ ]\n- [ ]\r\n", lines: []int{1, 2}, want: "- [x]\n- [x]\r\n", n: 2},
+		"what is ticked stays as it is": {src: "- [x] a\n- [X] b\n", lines: []int{1, 2}, want: "- [x] a\n- [X] b\n"},
+		"states that mean something else": {src: "- [~] a\n- [-] b\n- [!] c\n", lines: []int{1, 2, 3},
+			want: "- [~] a\n- [-] b\n- [!] c\n"},
+		"only the box of the line's own": {src: "- [ ] turn - [ ] into [ ]\n", lines: []int{1},
+			want: "- [x] turn - [ ] into [ ]\n", n: 1},
+		"headings and prose have no box": {src: "### Task 1: [ ] a\n[ ] b\ntext - [ ] c\n", lines: []int{1, 2, 3},
+			want: "### Task 1: [ ] a\n[ ] b\ntext - [ ] c\n"},
+		"a link is no box": {src: "- [ ](a.md)\n- [x](b.md)\n- [ ]: c\n", lines: []int{1, 2, 3},
+			want: "- [ ](a.md)\n- [x](b.md)\n- [ ]: c\n"},
+		"lines of a fence count": {src: "```\n- [ ] a\n```\n- [ ] b\n", lines: []int{4},
+			want: "```\n- [ ] a\n```\n- [x] b\n", n: 1},
+		"bytes that are no text are kept": {src: "\xff\xfe\n- [ ] \xff\n", lines: []int{2},
+			want: "\xff\xfe\n- [x] \xff\n", n: 1},
+		"rows of tables": {src: "| [ ] | T1 |\n| T2 | a \\| [ ] | [ ]|\n| [x] | [ ] |\n| a [ ] |\n",
+			lines: []int{1, 2, 3, 4}, want: "| [x] | T1 |\n| T2 | a \\| [ ] | [x]|\n| [x] | [ ] |\n| a [ ] |\n", n: 2},
 		"a return within a line ends no line": {src: "a\rb\n- [ ] c\n", lines: []int{2}, want: "a\rb\n- [x] c\n", n: 1},
 	}
 	for name, tt := range tests {
@@ -197,7 +212,8 @@ func openBoxes(t *testing.T, src []byte) map[int]bool {
 
 // Whatever the text and the lines, nothing but named boxes changes.
 func FuzzTick(f *testing.F) {
-	for _, src := range []string{"- [ ] a\n\t1. [x] b\r\n> * [ ] c", "- - [ ] a\n", "```\n- [ ] a\n", "[ ]\n- [ ]", "\r- [ ] a\r\n\xff- [ ]\n", "- [\t] a", "| a | [ ] |\n- | \\| [x]|"} {
+	for _, src := range []string{"- [ ] a\n\t1. [x] b\r\n> * [ ] c", "- - [ ] a\n", "```\n- [ ] a\n", "[ ]\n- [ ]",
+		"\r- [ ] a\r\n\xff- [ ]\n", "- [\t] a", "| a | [ ] |\n- | \\| [x]|"} {
 		f.Add([]byte(src), uint64(0b101))
 	}
 	f.Fuzz(func(t *testing.T, src []byte, bits uint64) {

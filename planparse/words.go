@@ -74,8 +74,10 @@ func joinedWord(s []byte) (kind unitKind, word string, rest []byte) {
 		text, word string
 		kind       unitKind
 	}{
-		{"任务", "task", unitTask}, {"任務", "task", unitTask}, {"タスク", "task", unitTask}, {"작업", "task", unitTask}, {"태스크", "task", unitTask},
-		{"阶段", "phase", unitGroup}, {"階段", "phase", unitGroup}, {"段階", "phase", unitGroup}, {"フェーズ", "phase", unitGroup}, {"단계", "phase", unitGroup},
+		{"任务", "task", unitTask}, {"任務", "task", unitTask}, {"タスク", "task", unitTask}, {"작업", "task", unitTask},
+		{"태스크", "task", unitTask},
+		{"阶段", "phase", unitGroup}, {"階段", "phase", unitGroup}, {"段階", "phase", unitGroup}, {"フェーズ", "phase", unitGroup},
+		{"단계", "phase", unitGroup},
 		{"步骤", "step", unitStep}, {"步驟", "step", unitStep}, {"ステップ", "step", unitStep},
 		{"批次", "batch", unitBatch}, {"里程碑", "milestone", unitSpan}, {"マイルストーン", "milestone", unitSpan},
 	} {
@@ -146,7 +148,8 @@ func cutNumeral(s []byte) (id string, rest []byte) {
 		r, size := utf8.DecodeRune(s)
 		if r == '十' {
 			sum, last = max(last, 1)*10, 0
-		} else if digit := strings.IndexRune("一二三四五六七八九", r); r >= utf8.RuneSelf && r != utf8.RuneError && digit >= 0 && last <= 0 {
+		} else if digit := strings.IndexRune("一二三四五六七八九", r); r >= utf8.RuneSelf && r != utf8.RuneError && digit >= 0 &&
+			last <= 0 {
 			last = digit/len("一") + 1
 		} else {
 			break
@@ -164,7 +167,8 @@ func cutNumeral(s []byte) (id string, rest []byte) {
 func dependsKey(key string) bool {
 	switch key {
 	case "depends_on", "depends", "dependencies", "dependency", "blocked_by",
-		"依赖", "依賴", "前置依赖", "依存", "依存関係", "의존성", "abhängigkeiten", "dépendances", "dependencias", "dependências", "зависимости", "зависит_от":
+		"依赖", "依賴", "前置依赖", "依存", "依存関係", "의존성", "abhängigkeiten", "dépendances", "dependencias", "dependências",
+		"зависимости", "зависит_от":
 		return true
 	}
 	return false
@@ -185,15 +189,18 @@ func filesLabel(label string) bool {
 func fileVerb(label string) string {
 	switch label {
 	case "create", "creates", "new", "add", "new file", "new files",
-		"创建", "新建", "新增", "建立", "作成", "新規", "新規作成", "생성", "erstellen", "anlegen", "neu", "crear", "créer", "criar", "creare", "создать":
+		"创建", "新建", "新增", "建立", "作成", "新規", "新規作成", "생성", "erstellen", "anlegen", "neu", "crear", "créer", "criar", "creare",
+		"создать":
 		return "create"
 	case "modify", "modifies", "update", "edit", "change", "extend", "create/modify", "modify/create", "create or modify",
 		"add/modify", "modified", "rewrite", "replace",
 		"修改", "更新", "変更", "修正", "編集", "수정", "변경", "ändern", "anpassen", "modificar", "modifier", "modificare", "изменить":
 		return "modify"
-	case "test", "tests", "test file", "test files", "测试", "測試", "テスト", "테스트", "prueba", "pruebas", "teste", "testes", "тест", "тесты":
+	case "test", "tests", "test file", "test files", "测试", "測試", "テスト", "테스트", "prueba", "pruebas", "teste", "testes",
+		"тест", "тесты":
 		return "test"
-	case "delete", "remove", "deletes", "deleted", "删除", "刪除", "削除", "삭제", "löschen", "eliminar", "borrar", "excluir", "supprimer", "удалить":
+	case "delete", "remove", "deletes", "deleted", "删除", "刪除", "削除", "삭제", "löschen", "eliminar", "borrar", "excluir",
+		"supprimer", "удалить":
 		return "delete"
 	case "move", "rename", "moves":
 		return "move"
@@ -204,11 +211,13 @@ func fileVerb(label string) string {
 // commandLabel maps a label, in lower case, to "run", "verify" or "expected".
 func commandLabel(label string) string {
 	switch label {
-	case "run", "command", "运行", "運行", "执行", "執行", "実行", "실행", "ausführen", "ejecutar", "exécuter", "executar", "запустить":
+	case "run", "command", "运行", "運行", "执行", "執行", "実行", "실행", "ausführen", "ejecutar", "exécuter", "executar",
+		"запустить":
 		return "run"
 	case "verify", "verification", "validation":
 		return "verify"
-	case "expect", "expected", "预期", "預期", "期望", "期待", "期待結果", "기대", "기대 결과", "예상", "erwartet", "esperado", "attendu", "ожидается":
+	case "expect", "expected", "预期", "預期", "期望", "期待", "期待結果", "기대", "기대 결과", "예상", "erwartet", "esperado", "attendu",
+		"ожидается":
 		return "expected"
 	}
 	return ""
@@ -217,9 +226,12 @@ func commandLabel(label string) string {
 // stepsTitle reports whether a heading says that the numbered list below it is the plan.
 func stepsTitle(title string) bool {
 	switch strings.ToLower(strings.Trim(title, " :.")) {
-	case "steps", "implementation steps", "implementation plan", "implementation", "plan", "the plan", "plan of work", "work plan", "action plan",
-		"tasks", "implementation tasks", "task list", "step by step", "step-by-step", "step-by-step plan", "concrete steps", "migration steps", "todo", "to do",
-		"步骤", "实施步骤", "实现步骤", "手順", "実装手順", "단계", "구현 단계", "schritte", "umsetzung", "umsetzungsschritte", "pasos", "pasos de implementación",
+	case "steps", "implementation steps", "implementation plan", "implementation", "plan", "the plan", "plan of work",
+		"work plan", "action plan",
+		"tasks", "implementation tasks", "task list", "step by step", "step-by-step", "step-by-step plan", "concrete steps",
+		"migration steps", "todo", "to do",
+		"步骤", "实施步骤", "实现步骤", "手順", "実装手順", "단계", "구현 단계", "schritte", "umsetzung", "umsetzungsschritte", "pasos",
+		"pasos de implementación",
 		"étapes", "passos", "шаги", "план":
 		return true
 	}
@@ -228,15 +240,19 @@ func stepsTitle(title string) bool {
 
 // saysProgress reports whether a heading stands over a list of how far the work is, and not over work.
 func saysProgress(title string) bool {
-	return containsAny(strings.ToLower(title), "progress", "execution record", "execution log", "work log", "status", "tracker", "tracking",
-		"overview", "at a glance", "summary", "进度", "進捗", "진행", "fortschritt", "progreso", "progresso", "avancement", "прогресс")
+	return containsAny(strings.ToLower(title), "progress", "execution record", "execution log", "work log", "status",
+		"tracker", "tracking",
+		"overview", "at a glance", "summary", "进度", "進捗", "진행", "fortschritt", "progreso", "progresso", "avancement",
+		"прогресс")
 }
 
 // isState reports whether a text says what a box means: the row of a legend.
 func isState(text string) bool {
 	switch strings.ToLower(strings.Trim(text, " .`*_")) {
-	case "open", "todo", "to do", "to-do", "not started", "not yet started", "pending", "planned", "in progress", "started", "incomplete",
-		"done", "complete", "completed", "finished", "blocked", "skipped", "dropped", "cancelled", "canceled", "deferred", "unchecked", "checked":
+	case "open", "todo", "to do", "to-do", "not started", "not yet started", "pending", "planned", "in progress",
+		"started", "incomplete",
+		"done", "complete", "completed", "finished", "blocked", "skipped", "dropped", "cancelled", "canceled", "deferred",
+		"unchecked", "checked":
 		return true
 	}
 	return false
@@ -244,9 +260,11 @@ func isState(text string) bool {
 
 // namesCheck reports whether a text, in lower case, says what is to be seen in the end.
 func namesCheck(text string) bool {
-	return containsAny(text, "expected:", "success criteria", "acceptance", "verify", "make test", "go test", "pytest", "npm test", "cargo test",
+	return containsAny(text, "expected:", "success criteria", "acceptance", "verify", "make test", "go test", "pytest",
+		"npm test", "cargo test",
 		"预期", "預期", "验收", "驗收", "验证", "驗證", "期待結果", "受け入れ", "検証", "기대 결과", "예상 결과", "검증", "erwartet:", "akzeptanz",
-		"esperado:", "criterios de aceptación", "critérios de aceitação", "attendu", "critères d'acceptation", "ожидается", "приёмк")
+		"esperado:", "criterios de aceptación", "critérios de aceitação", "attendu", "critères d'acceptation", "ожидается",
+		"приёмк")
 }
 
 // verdictWord maps a word, in lower case, to PASS or FAIL.

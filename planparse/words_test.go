@@ -12,26 +12,32 @@ import (
 func TestPlansInOtherLanguages(t *testing.T) {
 	checkSketches(t, map[string]sketchCase{
 		"tasks and steps, where a blank stands before the number": {
-			in: in("# P", "### Aufgabe 1: A", "- [ ] **Schritt 1: a**", "### Tarea 2: B", "**Paso 1: b**", "### Tâche 3 : C", "**Étape 1 : c**",
+			in: in("# P", "### Aufgabe 1: A", "- [ ] **Schritt 1: a**", "### Tarea 2: B", "**Paso 1: b**", "### Tâche 3 : C",
+				"**Étape 1 : c**",
 				"### Tarefa 4: D", "**Passo 1: d**", "### Attività 5: E", "### Задача 6. F", "**Шаг 1: f**"),
 			want: "superpowers 1(1:1) 2(2:1) 3(3:1) 4(4:1) 5(5:0) 6(6:1)",
 		},
 		"tasks and steps, where none does": {
-			in:   in("# P", "### 任务 1：A", "- [x] **步骤 1：a**", "### 任務2：B", "**步驟 1：b**", "### タスク3: C", "**ステップ1: c**", "### 작업 4: D", "**1단계: d**", "**2단계: e**"),
+			in: in("# P", "### 任务 1：A", "- [x] **步骤 1：a**", "### 任務2：B", "**步驟 1：b**", "### タスク3: C", "**ステップ1: c**",
+				"### 작업 4: D", "**1단계: d**", "**2단계: e**"),
 			want: "superpowers 1(1:1+) 2(2:1) 3(3:1) 4(4:2)",
 		},
 		"phases with the number behind or before the word": {
-			in:   in("# P", "## 阶段 1：A", "## 阶段二：B", "## 第三阶段：C", "## 第4段階: D", "## フェーズ5: E", "## 6단계: F", "## 第十二阶段", "## Fase 13: G", "## Фаза 14: H"),
-			want: "phases <phase 1> <phase 2> <phase 3> <phase 4> <phase 5> <phase 6> <phase 12> <phase 13> <phase 14> 1() 2() 3() 4() 5() 6() 12() 13() 14()",
+			in: in("# P", "## 阶段 1：A", "## 阶段二：B", "## 第三阶段：C", "## 第4段階: D", "## フェーズ5: E", "## 6단계: F", "## 第十二阶段",
+				"## Fase 13: G", "## Фаза 14: H"),
+			want: "phases <phase 1> <phase 2> <phase 3> <phase 4> <phase 5> <phase 6> <phase 12> <phase 13> <phase 14> 1() " +
+				"2() 3() 4() 5() 6() 12() 13() 14()",
 		},
 		"phases hold tasks, and batches are batches": {
-			in: in("# P", "## 批次 1：A", "### 任务 1：a", "## 批次 2 — B", "### 任务 2：b"), want: "run-plan <batch 1> <batch 2> 1(1:0) 2(2:0)",
+			in:   in("# P", "## 批次 1：A", "### 任务 1：a", "## 批次 2 — B", "### 任务 2：b"),
+			want: "run-plan <batch 1> <batch 2> 1(1:0) 2(2:0)",
 		},
 		"steps alone are tasks": {
 			in: in("# P", "## 第一步：A", "text", "## 第二步：B"), want: "superpowers 1(1:0) 2(2:0)", codes: "steps-as-tasks@2",
 		},
 		"headings that only begin with such a word open nothing": {
-			in: in("# P", "## 任务清单", "## 任务依赖", "## 阶段划分", "## 第一", "## 第九十九十阶段", "## 3 天", "## Aufgaben", "## Fasen", "### Task 1: A"), want: "superpowers 1(1:0)",
+			in: in("# P", "## 任务清单", "## 任务依赖", "## 阶段划分", "## 第一", "## 第九十九十阶段", "## 3 天", "## Aufgaben", "## Fasen",
+				"### Task 1: A"), want: "superpowers 1(1:0)",
 		},
 	})
 }
@@ -44,7 +50,8 @@ func TestLabelsInOtherLanguages(t *testing.T) {
 	}{
 		"Chinese": {
 			in("**文件：**", "- 创建：`a.go`", "- 修改：`b.go:3-7`", "- 测试：`c.go`", "", "运行：`make`", "预期：测试通过"),
-			Files{Create: []string{"a.go"}, Modify: []string{"b.go"}, Test: []string{"c.go"}}, []Command{{Run: "make", Expected: "PASS", Line: 8}},
+			Files{Create: []string{"a.go"}, Modify: []string{"b.go"}, Test: []string{"c.go"}},
+			[]Command{{Run: "make", Expected: "PASS", Line: 8}},
 		},
 		"Korean": {
 			in("**파일:** `a.go`, `b.go`", "", "- [ ] `c.go`를 읽는다", "", "Run: `make`", "기대 결과: 클래스가 없으므로 FAIL."),
@@ -52,14 +59,16 @@ func TestLabelsInOtherLanguages(t *testing.T) {
 		},
 		"Japanese, with an expectation that only people can judge": {
 			in("**対象ファイル**: `a.go`", "- 新規作成: `b.go`", "- 削除：`c.go`", "", "実行: `make`", "期待: 画面が表示される"),
-			Files{Create: []string{"b.go"}, Modify: []string{"a.go"}, Delete: []string{"c.go"}}, []Command{{Run: "make", Expected: "", Line: 7}},
+			Files{Create: []string{"b.go"}, Modify: []string{"a.go"}, Delete: []string{"c.go"}},
+			[]Command{{Run: "make", Expected: "", Line: 7}},
 		},
 		"Spanish": {
 			in("**Archivos:**", "- Crear: `a.go`", "- Modificar: `b.go`", "", "Ejecutar: `make`", "Esperado: PASS"),
 			Files{Create: []string{"a.go"}, Modify: []string{"b.go"}}, []Command{{Run: "make", Expected: "PASS", Line: 7}},
 		},
 		"French, with a blank before the colon": {
-			in("**Fichiers** :", "- Créer : `a.go`", "- src/b.go ligne 51 : ajouter"), Files{Create: []string{"a.go"}, Modify: []string{"src/b.go"}}, nil,
+			in("**Fichiers** :", "- Créer : `a.go`", "- src/b.go ligne 51 : ajouter"),
+			Files{Create: []string{"a.go"}, Modify: []string{"src/b.go"}}, nil,
 		},
 	} {
 		b := parse(t, in("### Task 1: A", "")+c.in).Batches[0]
@@ -76,51 +85,64 @@ func TestLabelsInOtherLanguages(t *testing.T) {
 func TestOtherUnits(t *testing.T) {
 	checkSketches(t, map[string]sketchCase{
 		"an id may be its own keyword": {
-			in: in("# P", "### T1: A", "### T-002 — B", "### T003 [P]", "### T4 plain text", "### T-Shirts: no"), want: "superpowers T1(T1:0) T-002(T-002:0) T003(T003:0)",
+			in:   in("# P", "### T1: A", "### T-002 — B", "### T003 [P]", "### T4 plain text", "### T-Shirts: no"),
+			want: "superpowers T1(T1:0) T-002(T-002:0) T003(T003:0)",
 		},
 		"spec-kit: ids of one digit": {
-			in:   in("# P", "## Phase 1: A", "- [x] T1: a", "- [ ] **T2**: b", "- [ ] T3. c", "- [ ] T4 [P] d", "- [ ] T5 mapping", "- [ ] T10 e"),
+			in: in("# P", "## Phase 1: A", "- [x] T1: a", "- [ ] **T2**: b", "- [ ] T3. c", "- [ ] T4 [P] d",
+				"- [ ] T5 mapping", "- [ ] T10 e"),
 			want: "spec-kit <phase 1> 1(T1:0+ T2:0 T3:0 T4:0 T10:0) loose:1", codes: "unassigned-boxes@7",
 		},
 		"a tag before the keyword": {
-			in: in("# P", "### Phase 1: A [Complexity: S]", "#### [docs] Task 1.1: a", "- [ ] x"), want: "superpowers <phase 1> 1.1(1.1:1)",
+			in:   in("# P", "### Phase 1: A [Complexity: S]", "#### [docs] Task 1.1: a", "- [ ] x"),
+			want: "superpowers <phase 1> 1.1(1.1:1)",
 		},
 		"slices, commits and stories are tasks where there are no others": {
-			in:   in("# P", "## Slice 1: A", "text", "## Commit 2: B", "## PR 3 — C", "## Story 1.1: D", "- [ ] a", "## US-001: E", "- [x] b"),
+			in: in("# P", "## Slice 1: A", "text", "## Commit 2: B", "## PR 3 — C", "## Story 1.1: D", "- [ ] a",
+				"## US-001: E", "- [x] b"),
 			want: "superpowers 1(1:0) 2(2:0) 3(3:0) 1.1(1.1:1) US-001(US-001:1+)",
 		},
 		"stories that introduce the phases are no tasks": {
-			in: in("# P", "### US-001: A", "### US-002: B", "## Phase 1: C", "text", "## Phase 2: D", "text"), want: "phases <phase 1> <phase 2> 1() 2()",
+			in:   in("# P", "### US-001: A", "### US-002: B", "## Phase 1: C", "text", "## Phase 2: D", "text"),
+			want: "phases <phase 1> <phase 2> 1() 2()",
 		},
 		"nor are those that hold less of the boxes than others": {
 			in:   in("# P", "## Story 1: A", "- [ ] a", "## Story 2: B", "## 3. C", "- [ ] c", "- [ ] d", "- [ ] e"),
 			want: "openspec <section 3> story-1-a(:0) 3(:0 :0 :0)", codes: "section-without-boxes@4",
 		},
 		"boxes that say what they are count, whatever other boxes there are": {
-			in:   in("# P", "## Requirements", "- [ ] a", "- [ ] b", "- [ ] c", "## Plan", "- [ ] **Unit 1: A**", "", "**Files:**", "- Modify: `x.go`", "", "- [x] **Unit 2: B**"),
+			in: in("# P", "## Requirements", "- [ ] a", "- [ ] b", "- [ ] c", "## Plan", "- [ ] **Unit 1: A**", "",
+				"**Files:**", "- Modify: `x.go`", "", "- [x] **Unit 2: B**"),
 			want: "kiro 1(1:0) 2(2:0+) loose:3", codes: "unassigned-boxes@3",
 		},
 		"milestones in a phase are its sections, and the phase is no work of its own": {
-			in:   in("# P", "## Phase 1: A", "An introduction.", "### Milestone 1 – B", "- [ ] b", "### Milestone 2 – C", "- [x] c", "## Phase 2: D", "- [ ] d"),
+			in: in("# P", "## Phase 1: A", "An introduction.", "### Milestone 1 – B", "- [ ] b", "### Milestone 2 – C",
+				"- [x] c", "## Phase 2: D", "- [ ] d"),
 			want: "openspec <phase 1> <milestone 1> <milestone 2> <phase 2> 1(:0) 2(:0+) 2-2(:0)", codes: "duplicate-id@8",
 		},
 		"a file whose title is a task and that holds no other unit is that task": {
-			in: in("# Task ID: 11", "", "**Title:** Make it", "**Status:** pending", "", "## Details", "text"), want: "superpowers 11(11:0)",
+			in:   in("# Task ID: 11", "", "**Title:** Make it", "**Status:** pending", "", "## Details", "text"),
+			want: "superpowers 11(11:0)",
 		},
 		"Task Master writes subtasks as numbered headings": {
-			in: in("# Task ID: 5", "## Subtasks", "### 5.1. A", "**Dependencies:** None", "### 5.2. B", "**Dependencies:** 5.1"), want: "superpowers 5.1(5.1:0) 5.2(5.2:0)",
+			in: in("# Task ID: 5", "## Subtasks", "### 5.1. A", "**Dependencies:** None", "### 5.2. B",
+				"**Dependencies:** 5.1"),
+			want: "superpowers 5.1(5.1:0) 5.2(5.2:0)",
 		},
 		"boxes of a batch without tasks are its steps": {
-			in: in("## Batch 1: A", "- [x] a", "## Batch 2: B", "- [ ] b"), want: "run-plan <batch 1> <batch 2> 1() 2() loose:2", codes: "unassigned-boxes@2 unassigned-boxes@4",
+			in: in("## Batch 1: A", "- [x] a", "## Batch 2: B", "- [ ] b"), want: "run-plan <batch 1> <batch 2> 1() 2() loose:2",
+			codes: "unassigned-boxes@2 unassigned-boxes@4",
 		},
 		"bullets that are indented too far are bullets": {
 			in: in("- [ ] 1. A", "      - [x] 1.1 a", "      - [x] 1.2 b", "- [ ] 2. B"), want: "kiro 1(1:2+) 2(2:0)",
 		},
 		"gsd: a checkpoint without a name is called after what was built": {
-			in: in(`<task type="checkpoint:human-verify">`, "<what-built>The page. It works.</what-built>", "</task>"), want: "gsd 1(1:0)", codes: "checkpoint@1",
+			in:   in(`<task type="checkpoint:human-verify">`, "<what-built>The page. It works.</what-built>", "</task>"),
+			want: "gsd 1(1:0)", codes: "checkpoint@1",
 		},
 		"done in words is not done, and named": {
-			in:   in("# P", "## Phase 1: A (COMPLETE ✅)", "text", "## Phase 2: B", "**Status:** ✅ Complete", "## Phase 3: C", "**Status**: not done"),
+			in: in("# P", "## Phase 1: A (COMPLETE ✅)", "text", "## Phase 2: B", "**Status:** ✅ Complete", "## Phase 3: C",
+				"**Status**: not done"),
 			want: "phases <phase 1> <phase 2> <phase 3> 1() 2() 3()", codes: "done-in-words@2 done-in-words@4",
 		},
 	})
@@ -134,15 +156,18 @@ func TestOtherUnits(t *testing.T) {
 	if got := parse(t, in("# Task ID: 11", "", "**Title:** Make it")).Batches[0].Title; got != "Make it" {
 		t.Errorf("the title of a task that is a file: got %q", got)
 	}
-	if got := parse(t, in("<task>", "<what-built>The page. It works.</what-built>", "</task>")).Batches[0].Title; got != "The page" {
+	if got := parse(t, in("<task>", "<what-built>The page. It works.</what-built>",
+		"</task>")).Batches[0].Title; got != "The page" {
 		t.Errorf("the title of a checkpoint: got %q", got)
 	}
 }
 
 func TestDependenciesInOtherWords(t *testing.T) {
 	for _, line := range []string{
-		"**Depends:** Task 1", "**Dependencies:** Task 1", "- **Dependency**: Task 1", "**Blocked by:** Task 1 ✓", "**依赖：** 任务1", "**依存**: タスク 1",
-		"**Status:** pending **Depends:** Task 1", "**Priority**: P1 | **Depends on**: Task 1", "**Goal:** a sentence that\ngoes on here\n\n**Depends on:** Task 1",
+		"**Depends:** Task 1", "**Dependencies:** Task 1", "- **Dependency**: Task 1", "**Blocked by:** Task 1 ✓",
+		"**依赖：** 任务1", "**依存**: タスク 1",
+		"**Status:** pending **Depends:** Task 1", "**Priority**: P1 | **Depends on**: Task 1",
+		"**Goal:** a sentence that\ngoes on here\n\n**Depends on:** Task 1",
 	} {
 		p := parse(t, in("# P", "### Task 1: A", "text", "### Task 2: B", line))
 		if diff := cmp.Diff([]string{"1"}, p.Batches[1].DependsOn); diff != "" || codes(p) != "" {
@@ -160,8 +185,10 @@ func TestDependenciesInOtherWords(t *testing.T) {
 }
 
 func TestAPlanMaySayInAnyLanguageHowItIsChecked(t *testing.T) {
-	for line, want := range map[string]bool{"预期：所有测试通过": true, "기대 결과: PASS": true, "Akzeptanzkriterien": true, "实现它": false} {
-		if got := !slices.ContainsFunc(Check(parse(t, in("### Task 1: A", line))).Advice, func(a Advice) bool { return a.Code == "no-verification" }); got != want {
+	for line, want := range map[string]bool{"预期：所有测试通过": true, "기대 결과: PASS": true, "Akzeptanzkriterien": true,
+		"实现它": false} {
+		if got := !slices.ContainsFunc(Check(parse(t, in("### Task 1: A", line))).Advice,
+			func(a Advice) bool { return a.Code == "no-verification" }); got != want {
 			t.Errorf("%q says how the task is checked: got %t, want %t", line, got, want)
 		}
 	}

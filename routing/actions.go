@@ -15,8 +15,8 @@ type action struct {
 	command bool // text is a line for a shell
 }
 
-// eachAction calls f with the actions of a batch: its commands, the lines of its shell blocks, and its sentences such as "Start the
-// server on port 8080" with the code spans in them.
+// eachAction calls f with the actions of a batch: its commands, the lines of its shell blocks, and its sentences such
+// as "Start the server on port 8080" with the code spans in them.
 func eachAction(b *planparse.Batch, f func(action)) {
 	for _, c := range b.Commands {
 		for line := range strings.Lines(c.Run) {
@@ -78,8 +78,8 @@ var (
 		`\bkubectl (?:-\S+ )*(?:apply|create|delete|rollout|scale|patch|replace|set|exec|run|drain|cordon)\b`)
 )
 
-// runtimeHints names what a batch shares with the machine it runs on, and so with batches that run beside it: a server, a fixed port,
-// a database, services (PLAN-07). They are taken from its actions.
+// runtimeHints names what a batch shares with the machine it runs on, and so with batches that run beside it: a server,
+// a fixed port, a database, services (PLAN-07). They are taken from its actions.
 func runtimeHints(b *planparse.Batch) []string {
 	var server, port, database, services bool
 	eachAction(b, func(a action) {
@@ -97,7 +97,8 @@ func runtimeHints(b *planparse.Batch) []string {
 	for _, h := range []struct {
 		found bool
 		name  string
-	}{{server, "starts a server"}, {port, "uses a fixed port"}, {database, "changes a database"}, {services, "controls services"}} {
+	}{{server, "starts a server"}, {port, "uses a fixed port"}, {database, "changes a database"},
+		{services, "controls services"}} {
 		if h.found {
 			hints = append(hints, h.name)
 		}

@@ -50,15 +50,17 @@ func (s *layout) parallelSafe() []planparse.Advice {
 	var keys []string
 	for _, i := range s.run {
 		b := &s.plan.Batches[i]
-		if len(s.does[i].all) > 0 && !tied[i] && !b.ParallelSafe && len(b.DependsOn)+len(s.hints[i]) == 0 && planparse.TypeOf(*b) != planparse.TypeWiring {
+		if len(s.does[i].all) > 0 && !tied[i] && !b.ParallelSafe && len(b.DependsOn)+len(s.hints[i]) == 0 &&
+			planparse.TypeOf(*b) != planparse.TypeWiring {
 			keys = append(keys, b.Key)
 		}
 	}
 	if len(keys) < 2 {
 		return nil
 	}
-	return []planparse.Advice{{Code: "parallel-safe", Line: 1, Message: fmt.Sprintf("batches %s touch files that no other batch touches, and none names what "+
-		"another one makes; write \"parallel_safe: true\" below their headings", strings.Join(keys, ", "))}}
+	return []planparse.Advice{{Code: "parallel-safe", Line: 1,
+		Message: fmt.Sprintf("batches %s touch files that no other batch touches, and none names what "+
+			"another one makes; write \"parallel_safe: true\" below their headings", strings.Join(keys, ", "))}}
 }
 
 // sharedRuntime reports batches that are marked parallel_safe but use machine state.
@@ -81,14 +83,16 @@ func (s *layout) undeclared() []planparse.Advice {
 		var on, why []string
 		for _, from := range s.needs[to] {
 			e := s.found[[2]int{from, to}]
-			if e == nil || e.kinds[0] != EdgeFiles && e.kinds[0] != EdgeText || strings.HasPrefix(e.reasons[0], "the title says") {
+			if e == nil || e.kinds[0] != EdgeFiles && e.kinds[0] != EdgeText ||
+				strings.HasPrefix(e.reasons[0], "the title says") {
 				continue
 			}
 			on = append(on, "batch-"+s.plan.Batches[from].Key)
 			why = append(why, fmt.Sprintf("%s (%s)", s.name(from), e.reasons[0]))
 		}
 		if len(on) > 0 {
-			message := fmt.Sprintf("%s needs %s; say so: \"depends_on: %s\"", s.name(to), strings.Join(why, ", "), strings.Join(slices.Concat(b.DependsOn, on), ", "))
+			message := fmt.Sprintf("%s needs %s; say so: \"depends_on: %s\"", s.name(to), strings.Join(why, ", "),
+				strings.Join(slices.Concat(b.DependsOn, on), ", "))
 			out = append(out, planparse.Advice{Code: "depends-on", Batch: b.Key, Line: b.StartLine, Message: message})
 		}
 	}
@@ -158,16 +162,19 @@ func (s *layout) changes() []change {
 	for _, to := range s.run {
 		if s.open(to) {
 			own := fmt.Sprintf("runplan-assess/%d/own", to)
-			out = append(out, change{to, s.name(to) + " names no files, so that it runs after all before it: if it named them, and shared none", func(b *planparse.Batch) {
-				b.Files.Modify = append(slices.Clone(b.Files.Modify), own)
-			}})
+			out = append(out, change{to, s.name(to) +
+				" names no files, so that it runs after all before it: if it named them, and shared none",
+				func(b *planparse.Batch) {
+					b.Files.Modify = append(slices.Clone(b.Files.Modify), own)
+				}})
 		}
 		for _, from := range s.needs[to] {
 			if e := s.found[[2]int{from, to}]; e == nil || e.kinds[0] != EdgeFiles {
 				continue
 			}
 			both := shared(s.does[from], s.does[to])
-			what := fmt.Sprintf("%s and %s share %s: if %s left %s alone", s.name(from), s.name(to), list(both), s.name(to), phrase.Count(len(both), "file"))
+			what := fmt.Sprintf("%s and %s share %s: if %s left %s alone", s.name(from), s.name(to), list(both), s.name(to),
+				phrase.Count(len(both), "file"))
 			out = append(out, change{to, what, func(b *planparse.Batch) {
 				for _, files := range []*[]string{&b.Files.Create, &b.Files.Modify, &b.Files.Test, &b.Files.Delete} {
 					*files = slices.DeleteFunc(slices.Clone(*files), func(p string) bool { return slices.Contains(both, clean(p)) })

@@ -46,12 +46,15 @@ const (
 // words in titles. They match whole words only, so "resigned" does not match "design".
 var (
 	architectureWords = []string{"design", "designs", "architecture", "architectures", "architectural"}
-	wiringWords       = []string{"wire", "wires", "wired", "wiring", "rewire", "hook up", "hooks up", "hook into", "register", "registers", "registration",
+	wiringWords       = []string{"wire", "wires", "wired", "wiring", "rewire", "hook up", "hooks up", "hook into",
+		"register", "registers", "registration",
 		"integrate", "integrates", "integration", "connect", "connects", "plug in", "plug into", "glue", "expose"}
-	verifyWords = []string{"verify", "verifies", "verification", "validate", "validation", "check", "checks", "test", "tests", "testing", "smoke",
+	verifyWords = []string{"verify", "verifies", "verification", "validate", "validation", "check", "checks", "test",
+		"tests", "testing", "smoke",
 		"e2e", "end-to-end", "acceptance", "trace", "audit", "benchmark"}
 	// A batch with one of these words contains logic, whatever else it connects. Tests count as logic too.
-	logicWords = []string{"implement", "implements", "implementation", "rewrite", "refactor", "algorithm", "logic", "parser", "engine", "migrate", "migration", "fix"}
+	logicWords = []string{"implement", "implements", "implementation", "rewrite", "refactor", "algorithm", "logic",
+		"parser", "engine", "migrate", "migration", "fix"}
 )
 
 // classify returns the class of a batch (ROUTE-12), its confidence in percent, and the reason.
@@ -90,7 +93,8 @@ func classFactOf(p *planparse.Plan, b *planparse.Batch) ClassFact {
 		Critical: b.Critical || p.Header.Critical, Tasks: len(b.Tasks), ContextRefs: len(b.ContextRefs),
 	}
 	named := func(path string) bool {
-		return path != "" && (slices.Contains(create, path) || slices.Contains(modify, path) || slices.Contains(remove, path) || slices.Contains(b.Files.Test, path))
+		return path != "" && (slices.Contains(create, path) || slices.Contains(modify, path) ||
+			slices.Contains(remove, path) || slices.Contains(b.Files.Test, path))
 	}
 	for _, x := range b.Blocks {
 		switch {
@@ -106,7 +110,8 @@ func classFactOf(p *planparse.Plan, b *planparse.Batch) ClassFact {
 		}
 	}
 	f.Creates, f.Modifies, f.Deletes = len(create), len(modify), len(remove)
-	f.docs = !slices.ContainsFunc(slices.Concat(create, modify, b.Files.Test, remove), func(path string) bool { return !prose(path) })
+	f.docs = !slices.ContainsFunc(slices.Concat(create, modify, b.Files.Test, remove),
+		func(path string) bool { return !prose(path) })
 	for _, g := range p.Groups {
 		if g.Number == b.Group && g.Title != "" {
 			f.Group = g.Title
@@ -121,7 +126,8 @@ func classFactOf(p *planparse.Plan, b *planparse.Batch) ClassFact {
 
 func prose(path string) bool {
 	low := strings.ToLower(path)
-	return slices.ContainsFunc([]string{".md", ".txt", ".rst", ".adoc"}, func(end string) bool { return strings.HasSuffix(low, end) })
+	return slices.ContainsFunc([]string{".md", ".txt", ".rst", ".adoc"},
+		func(end string) bool { return strings.HasSuffix(low, end) })
 }
 
 // class applies the built-in rules. The title comes first, because the plan's author chose it; then the file
@@ -202,7 +208,8 @@ func (f ClassFact) counts() string {
 // said returns the first of the words in a text, ignoring case; a word may consist of two.
 func said(text string, words []string) string {
 	// A hyphen joins words, as in end-to-end.
-	fields := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '-' && r != '_' })
+	fields := strings.FieldsFunc(strings.ToLower(text),
+		func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '-' && r != '_' })
 	line := " " + strings.Join(fields, " ") + " "
 	best, at := "", len(line)
 	for _, w := range words {

@@ -25,32 +25,59 @@ func TestClasses(t *testing.T) {
 		sure        int
 		why         string
 	}{
-		"creates code":             {"The store", "**Files:**\n- Create: `a.go`\n- Create: `b.go`\n", Implementation, 90, "creates 2 files"},
-		"creates and tests":        {"The store", "**Files:**\n- Create: `a.go`\n- Test: `a_test.go`\n", Implementation, 90, "creates 1 file, adds tests"},
-		"modifies three":           {"The store", "**Files:**\n- Modify: `a.go`\n- Modify: `b.go`\n- Modify: `c.go`\n- Test: `a_test.go`\n", Implementation, 90, "modifies 3 files, adds tests"},
-		"writes tests only":        {"Cover the store", "**Files:**\n- Test: `a_test.go`\n", Implementation, 90, "writes 1 test file"},
-		"deletes":                  {"Drop the old store", "**Files:**\n- Delete: `a.go`\n", Implementation, 90, "deletes 1 file"},
-		"prose only":               {"Tell about it", "**Files:**\n- Create: `docs/a.md`\n", Implementation, 60, "creates 1 file, text only"},
-		"nothing to go by":         {"Make it nice", "Somehow.\n", Implementation, 50, "lists neither files nor commands"},
-		"runs commands":            {"The whole", "Run: `go test ./...`\n\nRun: `go vet ./...`\n", Verification, 85, "0 creates, 2 run commands"},
-		"runs one and says so":     {"Verify the whole", "Run: `go test ./...`\n", Verification, 95, "0 creates, 1 run command"},
-		"says so only":             {"Pipeline trace", "Look at each step.\n", Verification, 60, `0 creates, title says "trace"`},
-		"verifies, but creates":    {"Verify the whole", "**Files:**\n- Create: `a.go`\n\nRun: `go test ./...`\n", Implementation, 90, "creates 1 file"},
-		"designs":                  {"Design of the store", "Think.\n", Architecture, 90, `title says "design"`},
-		"designs and creates":      {"Architecture: the store", "**Files:**\n- Create: `a.go`\n", Architecture, 90, `title says "architecture"`},
-		"a design inside a word":   {"Designated owners", "**Files:**\n- Create: `a.go`\n", Implementation, 90, "creates 1 file"},
-		"wires":                    {"Wire the store into the CLI", "**Files:**\n- Modify: `main.go`\n", Wiring, 80, `no new logic: modifies 1 file, title says "wire"`},
-		"hooks up":                 {"Hook up metrics", "**Files:**\n- Modify: `main.go`\n- Modify: `app.go`\n", Wiring, 80, `no new logic: modifies 2 files, title says "hook up"`},
-		"wires and creates":        {"Wire the store", "**Files:**\n- Modify: `main.go`\n- Create: `a.go`\n", Implementation, 90, "creates 1 file, modifies 1 file"},
-		"wires what is new":        {"Implement and wire the store", "**Files:**\n- Modify: `main.go`\n", Implementation, 90, "modifies 1 file"},
-		"tests of an integration":  {"Integration tests", "**Files:**\n- Modify: `main_test.go`\n", Implementation, 90, "modifies 1 file"},
-		"a wire inside a word":     {"Wireless setup", "**Files:**\n- Modify: `main.go`\n", Implementation, 90, "modifies 1 file"},
-		"all tasks wire":           {"The CLI", "**Files:**\n- Modify: `main.go`\n\n### Task 1: Register the command\n\nx\n\n### Task 2: Connect the store\n\ny\n", Wiring, 65, "no new logic: modifies 1 file, each task connects what is there"},
-		"one of two tasks wires":   {"The CLI", "**Files:**\n- Modify: `main.go`\n\n### Task 1: Register the command\n\nx\n\n### Task 2: Speed it up\n\ny\n", Implementation, 90, "modifies 1 file"},
-		"a literal file":           {"The store", fence + "go file=a.go\npackage a\n" + fence + "\n", Implementation, 90, "creates 1 file"},
-		"a script may do anything": {"The store", fence + "bash run\nmake it\n" + fence + "\n", Implementation, 50, "0 creates, 0 run commands, 1 script"},
-		"a script that verifies":   {"Verify it", fence + "bash run\nmake it\n" + fence + "\n", Verification, 60, `0 creates, 0 run commands, 1 script, title says "verify"`},
-		"a script beside files":    {"The store", "**Files:**\n- Create: `a.go`\n\n" + fence + "bash run\nmake it\n" + fence + "\n", Implementation, 90, "creates 1 file"},
+		"creates code": {"The store", "**Files:**\n- Create: `a.go`\n- Create: `b.go`\n", Implementation, 90,
+			"creates 2 files"},
+		"creates and tests": {"The store", "**Files:**\n- Create: `a.go`\n- Test: `a_test.go`\n", Implementation, 90,
+			"creates 1 file, adds tests"},
+		"modifies three": {"The store",
+			"**Files:**\n- Modify: `a.go`\n- Modify: `b.go`\n- Modify: `c.go`\n- Test: `a_test.go`\n", Implementation, 90,
+			"modifies 3 files, adds tests"},
+		"writes tests only": {"Cover the store", "**Files:**\n- Test: `a_test.go`\n", Implementation, 90,
+			"writes 1 test file"},
+		"deletes": {"Drop the old store", "**Files:**\n- Delete: `a.go`\n", Implementation, 90,
+			"deletes 1 file"},
+		"prose only": {"Tell about it", "**Files:**\n- Create: `docs/a.md`\n", Implementation, 60,
+			"creates 1 file, text only"},
+		"nothing to go by": {"Make it nice", "Somehow.\n", Implementation, 50, "lists neither files nor commands"},
+		"runs commands": {"The whole", "Run: `go test ./...`\n\nRun: `go vet ./...`\n", Verification, 85,
+			"0 creates, 2 run commands"},
+		"runs one and says so": {"Verify the whole", "Run: `go test ./...`\n", Verification, 95,
+			"0 creates, 1 run command"},
+		"says so only": {"Pipeline trace", "Look at each step.\n", Verification, 60,
+			`0 creates, title says "trace"`},
+		"verifies, but creates": {"Verify the whole", "**Files:**\n- Create: `a.go`\n\nRun: `go test ./...`\n",
+			Implementation, 90, "creates 1 file"},
+		"designs": {"Design of the store", "Think.\n", Architecture, 90, `title says "design"`},
+		"designs and creates": {"Architecture: the store", "**Files:**\n- Create: `a.go`\n", Architecture, 90,
+			`title says "architecture"`},
+		"a design inside a word": {"Designated owners", "**Files:**\n- Create: `a.go`\n", Implementation, 90,
+			"creates 1 file"},
+		"wires": {"Wire the store into the CLI", "**Files:**\n- Modify: `main.go`\n", Wiring, 80,
+			`no new logic: modifies 1 file, title says "wire"`},
+		"hooks up": {"Hook up metrics", "**Files:**\n- Modify: `main.go`\n- Modify: `app.go`\n", Wiring, 80,
+			`no new logic: modifies 2 files, title says "hook up"`},
+		"wires and creates": {"Wire the store", "**Files:**\n- Modify: `main.go`\n- Create: `a.go`\n", Implementation,
+			90, "creates 1 file, modifies 1 file"},
+		"wires what is new": {"Implement and wire the store", "**Files:**\n- Modify: `main.go`\n", Implementation, 90,
+			"modifies 1 file"},
+		"tests of an integration": {"Integration tests", "**Files:**\n- Modify: `main_test.go`\n", Implementation, 90,
+			"modifies 1 file"},
+		"a wire inside a word": {"Wireless setup", "**Files:**\n- Modify: `main.go`\n", Implementation, 90,
+			"modifies 1 file"},
+		"all tasks wire": {"The CLI",
+			"**Files:**\n- Modify: `main.go`\n\n### Task 1: Register the command\n\nx\n\n### Task 2: Connect the store\n\ny\n",
+			Wiring, 65, "no new logic: modifies 1 file, each task connects what is there"},
+		"one of two tasks wires": {"The CLI",
+			"**Files:**\n- Modify: `main.go`\n\n### Task 1: Register the command\n\nx\n\n### Task 2: Speed it up\n\ny\n",
+			Implementation, 90, "modifies 1 file"},
+		"a literal file": {"The store", fence + "go file=a.go\npackage a\n" + fence + "\n", Implementation, 90,
+			"creates 1 file"},
+		"a script may do anything": {"The store", fence + "bash run\nmake it\n" + fence + "\n", Implementation, 50,
+			"0 creates, 0 run commands, 1 script"},
+		"a script that verifies": {"Verify it", fence + "bash run\nmake it\n" + fence + "\n", Verification, 60,
+			`0 creates, 0 run commands, 1 script, title says "verify"`},
+		"a script beside files": {"The store", "**Files:**\n- Create: `a.go`\n\n" + fence + "bash run\nmake it\n" + fence +
+			"\n", Implementation, 90, "creates 1 file"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := parsed(t, "# Plan\n\n## Batch 1: "+c.title+"\n\n"+c.body)
@@ -85,7 +112,8 @@ Run: `+"`go test ./...`"+`
 	r := DefaultRules()
 	r.Class = facts + ` ? "wiring" : "verification"`
 	class, sure, why, err := classify(p, &p.Batches[0], r)
-	if class != Wiring || sure != 100 || err != nil || why != "routing.class says so; creates 1 file, modifies 2 files, deletes 1 file, adds tests" {
+	if class != Wiring || sure != 100 || err != nil ||
+		why != "routing.class says so; creates 1 file, modifies 2 files, deletes 1 file, adds tests" {
 		t.Errorf("%+v\nis %s %d %q %v", classFactOf(p, &p.Batches[0]), class, sure, why, err)
 	}
 	for text, want := range map[string]string{
@@ -95,7 +123,8 @@ Run: `+"`go test ./...`"+`
 		`title matches "(" ? "wiring" : "x"`: "routing.class: expression",
 	} {
 		r.Class = text
-		if class, _, _, err := classify(p, &p.Batches[0], r); err == nil || !strings.Contains(err.Error(), want) || class != "" {
+		if class, _, _, err := classify(p, &p.Batches[0], r); err == nil || !strings.Contains(err.Error(), want) ||
+			class != "" {
 			t.Errorf("%s: %s %v\nwant %s", text, class, err, want)
 		}
 	}

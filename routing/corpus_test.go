@@ -15,16 +15,17 @@ import (
 	"github.com/runplan/runplan/planparse"
 )
 
-// The costs of the simulation: what an agent takes grows with the tasks of its batch and varies as agents do; gates follow; a team pays for
-// each worktree and for the rebase onto what others merged.
+// The costs of the simulation: what an agent takes grows with the tasks of its batch and varies as agents do; gates
+// follow; a team pays for each worktree and for the rebase onto what others merged.
 const (
 	gatesTake = 45 * time.Second
 	mergeTake = 5 * time.Second
 	roomTake  = 15 * time.Second
 )
 
-// offKnown and offUnknown bound the error of the simulation, as a part of the real speed-up, in nine runs of ten: where durations are
-// known, and where all batches count as equally long. "make bench" measured them on 30 random graphs (docs/bench.md, "predicted speed-up").
+// offKnown and offUnknown bound the error of the simulation, as a part of the real speed-up, in nine runs of ten: where
+// durations are known, and where all batches count as equally long. "make bench" measured them on 30 random graphs
+// (docs/bench.md, "predicted speed-up").
 const (
 	offKnown   = 0.033
 	offUnknown = 0.096
@@ -70,22 +71,23 @@ func corpusPlans(t *testing.T) []corpusPlan {
 	return plans
 }
 
-// earlierRuns are samples of what batches of each class take. They are drawn by themselves, and bear no title that would give away what a
-// batch of the corpus takes.
+// earlierRuns are samples of what batches of each class take. They are drawn by themselves, and bear no title that
+// would give away what a batch of the corpus takes.
 func earlierRuns(plans []corpusPlan) []Sample {
 	r := rand.New(rand.NewPCG(1, 1))
 	var out []Sample
 	for _, p := range plans {
 		for i := range p.Batches {
 			class, _, _, _ := classify(p.Plan, &p.Batches[i], DefaultRules())
-			out = append(out, Sample{Run: p.name, Class: string(class), Duration: batchTakes(r, &p.Batches[i]), Passed: true, Attempts: 1})
+			out = append(out, Sample{Run: p.name, Class: string(class), Duration: batchTakes(r, &p.Batches[i]), Passed: true,
+				Attempts: 1})
 		}
 	}
 	return out
 }
 
-// speedUp returns how many times faster team mode is than one batch after the other, simulated with the costs above. It is 1 where a
-// team would be one worker.
+// speedUp returns how many times faster team mode is than one batch after the other, simulated with the costs above. It
+// is 1 where a team would be one worker.
 func speedUp(t *testing.T, p corpusPlan, memory float64) float64 {
 	t.Helper()
 	d, err := Decide(p.Plan, Options{Mode: "team", Memory: machine(memory)})
@@ -121,9 +123,10 @@ func quicker(up, off float64) Mode {
 	return ""
 }
 
-// Over the corpus runplan names the mode that ends first by simulation in 95 of 100 decisions at least. A mode is named by being chosen, or,
-// at scores of 20 to 60, by the advice that team mode would save a share of the time (ROUTE-05). Two modes within the error of the
-// simulation are equal. The shares without the advice, and without the error, are printed as well.
+// Over the corpus runplan names the mode that ends first by simulation in 95 of 100 decisions at least. A mode is named
+// by being chosen, or, at scores of 20 to 60, by the advice that team mode would save a share of the time (ROUTE-05).
+// Two modes within the error of the simulation are equal. The shares without the advice, and without the error, are
+// printed as well.
 func TestTheQuickerModeIsNamed(t *testing.T) {
 	plans := corpusPlans(t)
 	for _, tt := range []struct {
@@ -164,21 +167,25 @@ func TestTheQuickerModeIsNamed(t *testing.T) {
 					teams++
 				}
 				if is(d.Mode, tt.off) == 0 {
-					t.Logf("%s, %.0f GB: %s, a team is %.2f times as fast; %s", p.name, memory, d.Mode, up, cmp.Or(strings.Join(d.Reasons, "; "), "no reason"))
+					t.Logf("%s, %.0f GB: %s, a team is %.2f times as fast; %s", p.name, memory, d.Mode, up,
+						cmp.Or(strings.Join(d.Reasons, "; "), "no reason"))
 				}
 			}
 		}
 		share := func(n int) float64 { return 100 * float64(n) / float64(all) }
 		t.Logf("%s: %d decisions, %d for a team, %d headless with advice", tt.name, all, teams, advised)
 		t.Logf("  the quicker mode is chosen, by any difference:              %5.1f %%", share(raw))
-		t.Logf("  the quicker mode is chosen, differences above %.1f %% count:   %5.1f %% (%d are equal)", 100*tt.off, share(chosen), equal)
+		t.Logf("  the quicker mode is chosen, differences above %.1f %% count:   %5.1f %% (%d are equal)", 100*tt.off,
+			share(chosen), equal)
 		t.Logf("  the quicker mode is chosen or advised, the same differences: %5.1f %%", share(named))
 		if len(foretold) > 0 {
 			slices.Sort(foretold)
-			t.Logf("  the advised speed-up is off by %.0f %% (median), %.0f %% at most", 100*foretold[len(foretold)/2], 100*foretold[len(foretold)-1])
+			t.Logf("  the advised speed-up is off by %.0f %% (median), %.0f %% at most", 100*foretold[len(foretold)/2],
+				100*foretold[len(foretold)-1])
 		}
 		if share(named) < 95 || share(chosen) < 100*tt.chosen {
-			t.Errorf("%s: %.1f %% named and %.1f %% chosen, less than 95 %% or %.0f %%", tt.name, share(named), share(chosen), 100*tt.chosen)
+			t.Errorf("%s: %.1f %% named and %.1f %% chosen, less than 95 %% or %.0f %%", tt.name, share(named), share(chosen),
+				100*tt.chosen)
 		}
 	}
 }

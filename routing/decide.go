@@ -14,7 +14,8 @@ import (
 
 // DefaultTeam is the rule for team mode, an expression over [TeamFact] (ROUTE-05, ROUTE-09). Between the least
 // score and the threshold, the forecast decides if the durations are known; otherwise the score decides.
-const DefaultTeam = "(score > threshold || score >= 20 && saves >= 10) && teams && memory_gb >= 2 * worker_gb && !concern_batched && runtime == 0"
+const DefaultTeam = "(score > threshold || score >= 20 && saves >= 10) && teams && memory_gb >= 2 * worker_gb && " +
+	"!concern_batched && runtime == 0"
 
 // leastScore is the minimum score at which team mode is mentioned (ROUTE-05). leastSaved is the minimum saving of
 // time in the forecast, in percent: smaller savings are within the variation between runs.
@@ -57,8 +58,10 @@ func (j *judge) because(format string, args ...any) {
 func (j *judge) facts() {
 	memory := j.f.MemoryGB
 	j.f = TeamFact{
-		Score: j.d.Score.Value, Threshold: j.o.Rules.ParallelScoreThreshold, Teams: j.o.TeamsEnabled, WorkerGB: j.o.Rules.WorkerMemGB, MemoryGB: memory,
-		ConcernBatched: planparse.ConcernBatched(j.s.plan), Runtime: len(j.s.sharing()), Width: len(j.s.width), Batches: len(j.s.run),
+		Score: j.d.Score.Value, Threshold: j.o.Rules.ParallelScoreThreshold, Teams: j.o.TeamsEnabled,
+		WorkerGB: j.o.Rules.WorkerMemGB, MemoryGB: memory,
+		ConcernBatched: planparse.ConcernBatched(j.s.plan), Runtime: len(j.s.sharing()), Width: len(j.s.width),
+		Batches: len(j.s.run),
 	}
 	if e := j.forecast(); e.Wall != nil && *e.WallSequential > 0 {
 		j.f.Saves = 100 * (1 - float64(*e.Wall)/float64(*e.WallSequential))
@@ -111,7 +114,8 @@ func (j *judge) memory() {
 	m.Available = &available
 	j.f.MemoryGB = float64(available) / gigabyte
 	if m.OK = j.f.MemoryGB >= 2*j.f.WorkerGB; !m.OK {
-		m.Note = fmt.Sprintf("%s available; two workers of %s take %s", gb(j.f.MemoryGB), gb(j.f.WorkerGB), gb(2*j.f.WorkerGB))
+		m.Note = fmt.Sprintf("%s available; two workers of %s take %s", gb(j.f.MemoryGB), gb(j.f.WorkerGB),
+			gb(2*j.f.WorkerGB))
 	}
 }
 
@@ -213,11 +217,14 @@ func (j *judge) mode() error {
 			return nil
 		}
 		e := j.forecast()
-		j.because("team: by the forecast it takes %s instead of %s, which saves %.0f %%; the parallelism score is %d, not above %d",
+		j.because(
+			"team: by the forecast it takes %s instead of %s, which saves %.0f %%; the parallelism score is %d, not above %d",
 			about(*e.Wall), about(*e.WallSequential), j.f.Saves, j.f.Score, j.f.Threshold)
 	case custom:
 		j.because("headless: the rule routing.team does not hold: %s", rule)
-		j.because("its facts: score %d, threshold %d, teams %t, memory_gb %.1f, worker_gb %.1f, concern_batched %t, runtime %d, width %d, batches %d", j.f.Score, j.f.Threshold,
+		j.because(
+			"its facts: score %d, threshold %d, teams %t, memory_gb %.1f, worker_gb %.1f, concern_batched %t, runtime %d, "+
+				"width %d, batches %d", j.f.Score, j.f.Threshold,
 			j.f.Teams, j.f.MemoryGB, j.f.WorkerGB, j.f.ConcernBatched, j.f.Runtime, j.f.Width, j.f.Batches)
 	default:
 		j.headless()
@@ -230,13 +237,15 @@ func (j *judge) headless() {
 	f := j.f
 	if f.Score <= f.Threshold && (f.Score < leastScore || f.Saves < leastSaved) {
 		if f.Score < leastScore {
-			j.because("headless: the parallelism score is %d, below %d: one batch after the other is as good", f.Score, leastScore)
+			j.because("headless: the parallelism score is %d, below %d: one batch after the other is as good", f.Score,
+				leastScore)
 			return
 		}
 		j.because("headless: the parallelism score is %d, and team mode needs more than %d", f.Score, f.Threshold)
 	}
 	if f.ConcernBatched {
-		j.because("headless: the plan builds everything first and tests it afterwards, so that no batch can be judged by itself")
+		j.because(
+			"headless: the plan builds everything first and tests it afterwards, so that no batch can be judged by itself")
 	}
 	if f.Runtime > 0 {
 		j.because("headless: %s share state of the machine outside of their files", j.s.few(j.s.sharing()))
@@ -257,7 +266,8 @@ func (j *judge) headless() {
 // advise says what team mode would save if it was possible but not chosen (ROUTE-05). Without known durations that is
 // a share, from batches of equal length: a first run has no minutes to tell.
 func (j *judge) advise() {
-	if j.d.Mode == Team || j.o.mode() == Headless || j.f.Score < leastScore || j.f.Width < 2 || j.f.ConcernBatched || j.f.Runtime > 0 {
+	if j.d.Mode == Team || j.o.mode() == Headless || j.f.Score < leastScore || j.f.Width < 2 || j.f.ConcernBatched ||
+		j.f.Runtime > 0 {
 		return
 	}
 	e := j.forecast()
@@ -268,7 +278,9 @@ func (j *judge) advise() {
 	case e.Wall != nil:
 		j.because("team mode would save about %s (%.0f %%)", about(*e.WallSequential-*e.Wall), saved)
 	default:
-		j.because("team mode would save about %.0f %% of the time if all batches take equally long; ask for it with --mode team", saved)
+		j.because(
+			"team mode would save about %.0f %% of the time if all batches take equally long; ask for it with --mode team",
+			saved)
 	}
 }
 
@@ -311,7 +323,8 @@ func (j *judge) workers() {
 	}
 	fit := math.Floor(f.MemoryGB / f.WorkerGB)
 	d.Workers = int(max(1, min(float64(j.o.Rules.MaxWorkers), fit, float64(f.Width))))
-	j.because("%s: %s available, %s for each worker, at most %s, up to %s at the same time", phrase.Count(d.Workers, "worker"), gb(f.MemoryGB), gb(f.WorkerGB),
+	j.because("%s: %s available, %s for each worker, at most %s, up to %s at the same time",
+		phrase.Count(d.Workers, "worker"), gb(f.MemoryGB), gb(f.WorkerGB),
 		phrase.Count(j.o.Rules.MaxWorkers, "worker"), phrase.Count(f.Width, "batch"))
 }
 

@@ -17,7 +17,8 @@ import (
 func wide(n int) string {
 	var bodies []string
 	for i := range n {
-		bodies = append(bodies, fmt.Sprintf("Part %d\n**Files:**\n- Create: `p%d/a%d.py`\n- Test: `p%d/test_a%d.py`", i+1, i, i, i, i))
+		bodies = append(bodies, fmt.Sprintf("Part %d\n**Files:**\n- Create: `p%d/a%d.py`\n- Test: `p%d/test_a%d.py`", i+1, i,
+			i, i, i))
 	}
 	return batches(bodies...)
 }
@@ -34,7 +35,8 @@ func TestMode(t *testing.T) {
 	late := "Late tests\n**Files:**\n- Test: `t/test_a.py`"
 	build := func(n int) string { return fmt.Sprintf("Build %d\n**Files:**\n- Create: `c%d/c%d.py`", n, n, n) }
 	port := func(n int) string {
-		return fmt.Sprintf("Serve %d\nOpen localhost:8080.\n\n**Files:**\n- Create: `s%d/s%d.py`\n- Test: `s%d/test_s%d.py`", n, n, n, n, n)
+		return fmt.Sprintf("Serve %d\nOpen localhost:8080.\n\n**Files:**\n- Create: `s%d/s%d.py`\n- Test: `s%d/test_s%d.py`",
+			n, n, n, n, n)
 	}
 	const enough = 16
 	for name, tt := range map[string]struct {
@@ -52,40 +54,70 @@ func TestMode(t *testing.T) {
 		workersW int
 		reasons  []string
 	}{
-		"19":                        {score: 19, want: Headless, reasons: []string{"is 19, below 20"}},
-		"20":                        {score: 20, want: Headless, reasons: []string{"is 20, and team mode needs more than 60", "team mode would save about 50 % of the time if all batches take equally long"}},
-		"60":                        {score: 60, want: Headless, reasons: []string{"is 60, and team mode needs more than 60", "team mode would save about 50 % of the time if all batches take equally long"}},
-		"19 and a forecast":         {score: 19, took: time.Minute, want: Headless, reasons: []string{"is 19, below 20"}},
-		"20 and a forecast":         {score: 20, took: 10 * time.Minute, want: Team, workersW: 2, reasons: []string{"by the forecast it takes 20 min instead of 40 min, which saves 50 %; the parallelism score is 20, not above 60"}},
-		"60 and no gain":            {score: 60, took: time.Minute, plan: batches("A\nText.", "B\nText."), want: Headless, reasons: []string{"is 60, and team mode needs more than 60"}},
-		"40, forecast, no teams":    {score: 40, took: 10 * time.Minute, noTeams: true, want: Headless, reasons: []string{"is 40, and by the forecast a team saves", "team mode would save about"}},
-		"61":                        {score: 61, want: Team, workersW: 2, reasons: []string{"team: the parallelism score is 61, above 60", "2 workers: 16 GB available, 8 GB for each worker, at most 3 workers, up to 4 batches at the same time"}},
-		"61 without teams":          {score: 61, noTeams: true, want: Headless, reasons: []string{"enabled = true under [team], or RUNPLAN_AGENT_TEAMS=1, or ask for it with --mode team"}},
-		"61 without memory":         {score: 61, memory: enough - 0.001, want: Headless, reasons: []string{"available memory: 15.9 GB available; two workers of 8 GB take 16 GB"}},
-		"61 with just enough":       {score: 61, memory: enough, want: Team, workersW: 2},
-		"61 and nobody knows":       {score: 61, failing: true, want: Headless, reasons: []string{"could not be read, which counts as too little: no such thing"}},
-		"concern-batched":           {score: 100, plan: batches(build(1), build(2), late), memory: 64, want: Headless, reasons: []string{"builds everything first"}},
-		"builds and a verification": {score: 100, plan: batches(build(1), build(2), "Final verification\n**Files:**\n- Test: `t/test_a.py`"), memory: 64, want: Team, workersW: 2},
-		"the machine is shared":     {score: 100, plan: batches(port(1), port(2)), memory: 64, want: Headless, reasons: []string{"B1, B2 share state of the machine"}},
-		"one alone uses a port":     {score: 100, plan: batches(port(1), build(2)), memory: 64, want: Team, workersW: 2},
-		"more memory":               {score: 61, memory: 24, want: Team, workersW: 3},
-		"memory for 21":             {score: 61, memory: 21, want: Team, workersW: 2},
-		"max_workers is a bound":    {score: 61, memory: 1000, want: Team, workersW: 3},
-		"the width is a bound":      {score: 61, plan: wide(2), memory: 1000, want: Team, workersW: 2},
+		"19": {score: 19, want: Headless, reasons: []string{"is 19, below 20"}},
+		"20": {score: 20, want: Headless,
+			reasons: []string{"is 20, and team mode needs more than 60",
+				"team mode would save about 50 % of the time if all batches take equally long"}},
+		"60": {score: 60, want: Headless,
+			reasons: []string{"is 60, and team mode needs more than 60",
+				"team mode would save about 50 % of the time if all batches take equally long"}},
+		"19 and a forecast": {score: 19, took: time.Minute, want: Headless, reasons: []string{"is 19, below 20"}},
+		"20 and a forecast": {score: 20, took: 10 * time.Minute, want: Team, workersW: 2,
+			reasons: []string{"by the forecast it takes 20 min instead of 40 min, which saves 50 %; the parallelism score is " +
+				"20, not above 60"}},
+		"60 and no gain": {score: 60, took: time.Minute, plan: batches("A\nText.", "B\nText."), want: Headless,
+			reasons: []string{"is 60, and team mode needs more than 60"}},
+		"40, forecast, no teams": {score: 40, took: 10 * time.Minute, noTeams: true, want: Headless,
+			reasons: []string{"is 40, and by the forecast a team saves", "team mode would save about"}},
+		"61": {score: 61, want: Team, workersW: 2,
+			reasons: []string{"team: the parallelism score is 61, above 60",
+				"2 workers: 16 GB available, 8 GB for each worker, at most 3 workers, up to 4 batches at the same time"}},
+		"61 without teams": {score: 61, noTeams: true, want: Headless,
+			reasons: []string{"enabled = true under [team], or RUNPLAN_AGENT_TEAMS=1, or ask for it with --mode team"}},
+		"61 without memory": {score: 61, memory: enough - 0.001, want: Headless,
+			reasons: []string{"available memory: 15.9 GB available; two workers of 8 GB take 16 GB"}},
+		"61 with just enough": {score: 61, memory: enough, want: Team, workersW: 2},
+		"61 and nobody knows": {score: 61, failing: true, want: Headless,
+			reasons: []string{"could not be read, which counts as too little: no such thing"}},
+		"concern-batched": {score: 100, plan: batches(build(1), build(2), late), memory: 64, want: Headless,
+			reasons: []string{"builds everything first"}},
+		"builds and a verification": {score: 100,
+			plan: batches(build(1), build(2), "Final verification\n**Files:**\n- Test: `t/test_a.py`"), memory: 64, want: Team,
+			workersW: 2},
+		"the machine is shared": {score: 100, plan: batches(port(1), port(2)), memory: 64, want: Headless,
+			reasons: []string{"B1, B2 share state of the machine"}},
+		"one alone uses a port":  {score: 100, plan: batches(port(1), build(2)), memory: 64, want: Team, workersW: 2},
+		"more memory":            {score: 61, memory: 24, want: Team, workersW: 3},
+		"memory for 21":          {score: 61, memory: 21, want: Team, workersW: 2},
+		"max_workers is a bound": {score: 61, memory: 1000, want: Team, workersW: 3},
+		"the width is a bound":   {score: 61, plan: wide(2), memory: 1000, want: Team, workersW: 2},
 
-		"headless asked for":                {score: 100, memory: 64, mode: "headless", want: Headless, reasons: []string{"headless: asked for"}},
-		"team asked for":                    {score: 0, noTeams: true, memory: 64, mode: "team", want: Team, workersW: 3, reasons: []string{"team: asked for"}},
-		"team asked for without memory":     {score: 0, memory: 3, mode: "team", want: Team, workersW: 1, reasons: []string{"memory looks short: 3 GB available", "1 worker: 3 GB available"}},
-		"team asked for and nobody knows":   {score: 0, failing: true, mode: "team", want: Team, workersW: 1, reasons: []string{"could not be read", "--workers N sets the number"}},
-		"team asked for with workers":       {score: 0, failing: true, mode: "team", workers: 4, want: Team, workersW: 4, reasons: []string{"4 workers: --workers 4"}},
-		"team asked for, concern-batched":   {score: 0, plan: batches(build(1), build(2), late), memory: 64, mode: "team", want: Team, workersW: 3},
-		"auto is as good as nothing":        {score: 61, mode: "auto", want: Team, workersW: 2},
-		"workers beyond memory":             {score: 61, workers: 4, want: Team, workersW: 4, reasons: []string{"memory looks short: 16 GB available, 8 GB for each worker"}},
-		"workers beyond the width":          {score: 61, workers: 9, memory: 64, want: Team, workersW: 4, reasons: []string{"--workers 9, of which the plan has work for 4 at a time"}},
-		"fewer workers":                     {score: 61, workers: 1, memory: 64, want: Team, workersW: 1},
-		"workers in headless mode":          {score: 0, workers: 4, want: Headless, reasons: []string{"--workers 4 changes nothing"}},
-		"a rule of the user's that holds":   {score: 0, noTeams: true, memory: 64, rule: "width >= 4 && batches == 4 && !concern_batched && memory_gb > 60", want: Team, workersW: 3, reasons: []string{"the rule routing.team holds: width"}},
-		"a rule of the user's that doesn't": {score: 100, memory: 64, rule: "score > threshold + 50 && worker_gb == 8 && runtime == 0 && teams", want: Headless, reasons: []string{"does not hold", "its facts: score 100, threshold 60, teams true, memory_gb 64.0"}},
+		"headless asked for": {score: 100, memory: 64, mode: "headless", want: Headless,
+			reasons: []string{"headless: asked for"}},
+		"team asked for": {score: 0, noTeams: true, memory: 64, mode: "team", want: Team, workersW: 3,
+			reasons: []string{"team: asked for"}},
+		"team asked for without memory": {score: 0, memory: 3, mode: "team", want: Team, workersW: 1,
+			reasons: []string{"memory looks short: 3 GB available", "1 worker: 3 GB available"}},
+		"team asked for and nobody knows": {score: 0, failing: true, mode: "team", want: Team, workersW: 1,
+			reasons: []string{"could not be read", "--workers N sets the number"}},
+		"team asked for with workers": {score: 0, failing: true, mode: "team", workers: 4, want: Team, workersW: 4,
+			reasons: []string{"4 workers: --workers 4"}},
+		"team asked for, concern-batched": {score: 0, plan: batches(build(1), build(2), late), memory: 64, mode: "team",
+			want: Team, workersW: 3},
+		"auto is as good as nothing": {score: 61, mode: "auto", want: Team, workersW: 2},
+		"workers beyond memory": {score: 61, workers: 4, want: Team, workersW: 4,
+			reasons: []string{"memory looks short: 16 GB available, 8 GB for each worker"}},
+		"workers beyond the width": {score: 61, workers: 9, memory: 64, want: Team, workersW: 4,
+			reasons: []string{"--workers 9, of which the plan has work for 4 at a time"}},
+		"fewer workers": {score: 61, workers: 1, memory: 64, want: Team, workersW: 1},
+		"workers in headless mode": {score: 0, workers: 4, want: Headless,
+			reasons: []string{"--workers 4 changes nothing"}},
+		"a rule of the user's that holds": {score: 0, noTeams: true, memory: 64,
+			rule: "width >= 4 && batches == 4 && !concern_batched && memory_gb > 60", want: Team, workersW: 3,
+			reasons: []string{"the rule routing.team holds: width"}},
+		"a rule of the user's that doesn't": {score: 100, memory: 64,
+			rule: "score > threshold + 50 && worker_gb == 8 && runtime == 0 && teams", want: Headless,
+			reasons: []string{"does not hold", "its facts: score 100, threshold 60, teams true, memory_gb 64.0"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			text := tt.plan
@@ -95,7 +127,8 @@ func TestMode(t *testing.T) {
 			if tt.memory == 0 {
 				tt.memory = enough
 			}
-			o := Options{Mode: tt.mode, Workers: tt.workers, TeamsEnabled: !tt.noTeams, Rules: rules(tt.score), Memory: machine(tt.memory)}
+			o := Options{Mode: tt.mode, Workers: tt.workers, TeamsEnabled: !tt.noTeams, Rules: rules(tt.score),
+				Memory: machine(tt.memory)}
 			o.Rules.Team = tt.rule
 			for range leastSamples {
 				o.History = append(o.History, Sample{Class: string(Implementation), Duration: tt.took, Passed: true})
@@ -128,8 +161,11 @@ func TestDefaultTeamReproducesTheTable(t *testing.T) {
 	for _, score := range []int{0, 19, 20, 59, 60, 61, 100} {
 		for _, teams := range []bool{false, true} {
 			for _, memory := range []float64{0, 8, 15.99, 16, 16.01, 64} {
-				for _, text := range []string{wide(3), batches("A\n**Files:**\n- Create: `a.py`", "B\n**Files:**\n- Create: `b.py`", "Tests\n**Files:**\n- Test: `c/test_c.py`"),
-					batches("A\nOpen localhost:1.\n\n**Files:**\n- Create: `a.py`", "B\nOpen localhost:1.\n\n**Files:**\n- Create: `b.py`")} {
+				for _, text := range []string{wide(3),
+					batches("A\n**Files:**\n- Create: `a.py`", "B\n**Files:**\n- Create: `b.py`",
+						"Tests\n**Files:**\n- Test: `c/test_c.py`"),
+					batches("A\nOpen localhost:1.\n\n**Files:**\n- Create: `a.py`",
+						"B\nOpen localhost:1.\n\n**Files:**\n- Create: `b.py`")} {
 					d := decided(t, text, Options{TeamsEnabled: teams, Rules: rules(score), Memory: machine(memory)})
 					want := Headless
 					if score > 60 && teams && memory >= 16 && text == wide(3) {
@@ -159,12 +195,13 @@ func TestScoreDecides(t *testing.T) {
 		score int
 		mode  Mode
 	}{
-		"four that have nothing in common":       {wide(4), 75, Team},
-		"two of them":                            {wide(2), 100, Team},
-		"two of them, and the plan says so":      {safe + wide(2), 100, Team},
-		"one alone":                              {wide(1), 0, Headless},
-		"one alone, whatever the plan says":      {safe + wide(1), 20, Headless},
-		"a chain":                                {batches("A\n**Files:**\n- Modify: `a.py`", "B\n**Files:**\n- Modify: `a.py`"), 0, Headless},
+		"four that have nothing in common":  {wide(4), 75, Team},
+		"two of them":                       {wide(2), 100, Team},
+		"two of them, and the plan says so": {safe + wide(2), 100, Team},
+		"one alone":                         {wide(1), 0, Headless},
+		"one alone, whatever the plan says": {safe + wide(1), 20, Headless},
+		"a chain": {batches("A\n**Files:**\n- Modify: `a.py`",
+			"B\n**Files:**\n- Modify: `a.py`"), 0, Headless},
 		"nothing to go by":                       {batches("A\nText.", "B\nText."), 0, Headless},
 		"nothing to go by, and the plan says so": {safe + batches("A\nText.", "B\nText.", "C\nText.", "D\nText."), 95, Team},
 		"no batches":                             {"# Nothing\n", 0, Headless},
@@ -194,7 +231,8 @@ func TestMemoryIsReadWhenItMatters(t *testing.T) {
 	}{
 		"auto without teams": {Options{}, false}, "headless": {Options{Mode: "headless", TeamsEnabled: true}, false},
 		"auto with teams": {Options{TeamsEnabled: true}, true}, "team": {Options{Mode: "team"}, true},
-		"a rule of the user's": {Options{Rules: Rules{Team: "true", WorkerMemGB: 1, MaxWorkers: 1, ModelImplementation: "small", ModelVerification: "small", ModelWiring: "small", ModelArchitecture: "small"}}, true},
+		"a rule of the user's": {Options{Rules: Rules{Team: "true", WorkerMemGB: 1, MaxWorkers: 1,
+			ModelImplementation: "small", ModelVerification: "small", ModelWiring: "small", ModelArchitecture: "small"}}, true},
 	} {
 		read := false
 		tt.o.Memory = func() (uint64, error) { read = true; return 1 << 40, nil }
@@ -234,7 +272,8 @@ func TestNeedsByMode(t *testing.T) {
 	}
 }
 
-// --sequential-after lets batches run side by side up to and with one, and puts the others in a row behind them (TEAM-06).
+// --sequential-after lets batches run side by side up to and with one, and puts the others in a row behind them
+// (TEAM-06).
 func TestSequentialAfter(t *testing.T) {
 	for after, want := range map[string]string{
 		"":   "1; 2; 3; 4; 5; 6",
@@ -262,7 +301,8 @@ func TestSequentialAfter(t *testing.T) {
 		}
 	}
 	// Its own dependencies stay, behind the batch and before it.
-	d := decided(t, batches("A\n**Files:**\n- Modify: `a.py`", "B\n**Files:**\n- Modify: `b.py`", "C\n**Files:**\n- Modify: `b.py`", "D\n**Files:**\n- Modify: `d.py`", "E\n**Files:**\n- Modify: `d.py`"),
+	d := decided(t, batches("A\n**Files:**\n- Modify: `a.py`", "B\n**Files:**\n- Modify: `b.py`",
+		"C\n**Files:**\n- Modify: `b.py`", "D\n**Files:**\n- Modify: `d.py`", "E\n**Files:**\n- Modify: `d.py`"),
 		Options{Mode: "team", SequentialAfter: "3", Memory: machine(64)})
 	if diff := cmp.Diff("1; 2; 3 needs 2; 4 needs 1,3; 5 needs 4", story(d)); diff != "" {
 		t.Error(diff)
@@ -286,20 +326,30 @@ func TestSpeculation(t *testing.T) {
 		o    func(*Options)
 		want string
 	}{
-		"nothing":                     {plan: share(0), want: "2 on 1 at 0 %: true"},
-		"19 percent":                  {plan: share(19), want: "2 on 1 at 19 %: true"},
-		"20 percent":                  {plan: share(20), want: "2 on 1 at 20 %: false"},
-		"another border":              {plan: share(20), o: func(o *Options) { o.Rules.SpeculateMaxOverlap = 21 }, want: "2 on 1 at 20 %: true"},
-		"not wanted":                  {plan: share(0), o: func(o *Options) { o.NoSpeculate = true }, want: "2 on 1 at 0 %: false, --no-speculate"},
-		"not wanted by the settings":  {plan: share(0), o: func(o *Options) { o.Rules.Speculate = false }, want: "2 on 1 at 0 %: false, routing.speculate is off"},
-		"for what it reads":           {plan: batches("A\n**Files:**\n- Create: `a.py`", "B\ncontext_refs: a.py\n\nRun: `make`"), want: "2 on 1 at 0 %: true"},
-		"for what its text names":     {plan: batches("A\n**Files:**\n- Create: `a.py`", "B\n**Files:**\n- Create: `x/b.py`\n\nSee a.py."), want: "2 on 1 at 0 %: true"},
-		"the smaller set counts":      {plan: batches("A\n"+files(0, 10), "B\n"+files(9, 2)), want: "2 on 1 at 50 %: false"},
-		"nobody knows what it shares": {plan: batches("A\nText.", "B\nText."), want: "2 on 1 at 0 %: false, nobody knows which files B1 touches"},
-		"prose that needs the other":  {plan: batches("A\n"+files(0, 1), "B\ndepends_on: 1\n\nText."), want: "2 on 1 at 0 %: false, nobody knows which files B2 touches"},
-		"the same port":               {plan: batches("A\nOpen localhost:1.\n\n"+files(0, 1), "B\nOpen localhost:1.\n\n"+files(1, 1)), want: "2 on 1 at 0 %: false, both touch the same state of the machine"},
-		"in a row because of a flag":  {plan: wide(2), o: func(o *Options) { o.SequentialAfter = "1" }, want: "2 on 1 at 0 %: false, it was asked to run after it"},
-		"two to wait for":             {plan: batches("A\n"+files(0, 1), "B\n"+files(1, 1), "C\ndepends_on: 1, 2\n\n"+files(2, 1)), want: ""},
+		"nothing":    {plan: share(0), want: "2 on 1 at 0 %: true"},
+		"19 percent": {plan: share(19), want: "2 on 1 at 19 %: true"},
+		"20 percent": {plan: share(20), want: "2 on 1 at 20 %: false"},
+		"another border": {plan: share(20), o: func(o *Options) { o.Rules.SpeculateMaxOverlap = 21 },
+			want: "2 on 1 at 20 %: true"},
+		"not wanted": {plan: share(0), o: func(o *Options) { o.NoSpeculate = true },
+			want: "2 on 1 at 0 %: false, --no-speculate"},
+		"not wanted by the settings": {plan: share(0), o: func(o *Options) { o.Rules.Speculate = false },
+			want: "2 on 1 at 0 %: false, routing.speculate is off"},
+		"for what it reads": {plan: batches("A\n**Files:**\n- Create: `a.py`",
+			"B\ncontext_refs: a.py\n\nRun: `make`"), want: "2 on 1 at 0 %: true"},
+		"for what its text names": {plan: batches("A\n**Files:**\n- Create: `a.py`",
+			"B\n**Files:**\n- Create: `x/b.py`\n\nSee a.py."), want: "2 on 1 at 0 %: true"},
+		"the smaller set counts": {plan: batches("A\n"+files(0, 10), "B\n"+files(9, 2)), want: "2 on 1 at 50 %: false"},
+		"nobody knows what it shares": {plan: batches("A\nText.", "B\nText."),
+			want: "2 on 1 at 0 %: false, nobody knows which files B1 touches"},
+		"prose that needs the other": {plan: batches("A\n"+files(0, 1), "B\ndepends_on: 1\n\nText."),
+			want: "2 on 1 at 0 %: false, nobody knows which files B2 touches"},
+		"the same port": {plan: batches("A\nOpen localhost:1.\n\n"+files(0, 1), "B\nOpen localhost:1.\n\n"+
+			files(1, 1)), want: "2 on 1 at 0 %: false, both touch the same state of the machine"},
+		"in a row because of a flag": {plan: wide(2), o: func(o *Options) { o.SequentialAfter = "1" },
+			want: "2 on 1 at 0 %: false, it was asked to run after it"},
+		"two to wait for": {plan: batches("A\n"+files(0, 1), "B\n"+files(1, 1), "C\ndepends_on: 1, 2\n\n"+
+			files(2, 1)), want: ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := Options{Mode: "team", Memory: machine(64), Rules: DefaultRules()}
@@ -309,7 +359,8 @@ func TestSpeculation(t *testing.T) {
 			d := decided(t, tt.plan, o)
 			var got []string
 			for _, s := range d.Speculation {
-				got = append(got, strings.TrimSuffix(fmt.Sprintf("%s on %s at %s: %v, %s", s.Batch, s.On, asShare(s.Overlap), s.Starts, s.Reason), ", "))
+				got = append(got, strings.TrimSuffix(
+					fmt.Sprintf("%s on %s at %s: %v, %s", s.Batch, s.On, asShare(s.Overlap), s.Starts, s.Reason), ", "))
 				step, _ := d.Step(s.Batch)
 				if s.Starts != slices.Equal(step.Early, []string{s.On}) || !s.Starts && len(step.Early) > 0 {
 					t.Errorf("%+v, but early on %v", s, step.Early)
@@ -325,7 +376,8 @@ func TestSpeculation(t *testing.T) {
 // With several needs a batch starts early on all of them, or waits for all of them.
 func TestEarlyOnSeveral(t *testing.T) {
 	for third, want := range map[string][]string{"c.py": {"1", "2"}, "b.py": {}} {
-		d := decided(t, batches("A\n**Files:**\n- Modify: `a.py`", "B\n**Files:**\n- Modify: `b.py`", "C\ndepends_on: 1, 2\n\n**Files:**\n- Modify: `"+third+"`"),
+		d := decided(t, batches("A\n**Files:**\n- Modify: `a.py`", "B\n**Files:**\n- Modify: `b.py`",
+			"C\ndepends_on: 1, 2\n\n**Files:**\n- Modify: `"+third+"`"),
 			Options{Mode: "team", Memory: machine(64)})
 		if step, _ := d.Step("3"); !slices.Equal(step.Early, want) || len(step.Needs) != 2 {
 			t.Errorf("with %s, 3 needs %v and starts early on %v, want %v", third, step.Needs, step.Early, want)
@@ -356,14 +408,17 @@ func TestOptionsAreChecked(t *testing.T) {
 		}
 	}
 	// A rule is checked even where it is not asked.
-	if _, err := Decide(parsed(t, wide(2)), Options{Mode: "headless", Rules: with(func(r *Rules) { r.Team = "scoer > 3" }).Rules}); err == nil || !strings.Contains(err.Error(), "unknown name scoer (1:1)") {
+	if _, err := Decide(parsed(t, wide(2)),
+		Options{Mode: "headless", Rules: with(func(r *Rules) { r.Team = "scoer > 3" }).Rules}); err == nil ||
+		!strings.Contains(err.Error(), "unknown name scoer (1:1)") {
 		t.Error(err)
 	}
 }
 
 // A score of the user's is kept between 0 and 100, and rounded.
 func TestScoreOfTheUser(t *testing.T) {
-	for text, want := range map[string]int{"-5": 0, "1000": 100, "12.5": 13, "z * 100 + g + h + p": 100, "10 * g": 20, "o": 0} {
+	for text, want := range map[string]int{"-5": 0, "1000": 100, "12.5": 13, "z * 100 + g + h + p": 100, "10 * g": 20,
+		"o": 0} {
 		r := DefaultRules()
 		r.Score = text
 		if d := decided(t, wide(2), Options{Rules: r}); d.Score.Value != want || d.Score.Source != text {
@@ -374,7 +429,8 @@ func TestScoreOfTheUser(t *testing.T) {
 
 func TestCriticalPath(t *testing.T) {
 	d := Decision{
-		Steps: []Step{{Batch: "a", Expected: time.Hour}, {Batch: "b", Expected: time.Minute}, {Batch: "c", Expected: time.Minute, Skip: "x"}, {Batch: "d", Expected: time.Minute}},
+		Steps: []Step{{Batch: "a", Expected: time.Hour}, {Batch: "b", Expected: time.Minute},
+			{Batch: "c", Expected: time.Minute, Skip: "x"}, {Batch: "d", Expected: time.Minute}},
 		Edges: []Edge{{From: "b", To: "c"}, {From: "c", To: "d"}},
 	}
 	if got := d.CriticalPath(); !slices.Equal(got, []string{"a"}) {
@@ -393,20 +449,25 @@ func TestCriticalPath(t *testing.T) {
 func TestAPlanOfManyBatches(t *testing.T) {
 	p := &planparse.Plan{}
 	for i := range mostBatches + 1 {
-		p.Batches = append(p.Batches, planparse.Batch{Key: fmt.Sprint(i), Number: fmt.Sprint(i), Files: planparse.Files{Create: []string{fmt.Sprintf("f%d", i)}}})
+		p.Batches = append(p.Batches,
+			planparse.Batch{Key: fmt.Sprint(i), Number: fmt.Sprint(i),
+				Files: planparse.Files{Create: []string{fmt.Sprintf("f%d", i)}}})
 	}
 	d, err := Decide(p, Options{Mode: "team", SequentialAfter: "3", Memory: machine(64)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(d.Edges) != mostBatches || !strings.Contains(d.Edges[7].Reason, "too large to be searched") || len(d.Width) != 1 || d.Workers != 1 || len(d.Groups) != len(p.Batches) || len(d.Pairs) != 0 {
-		t.Errorf("%d edges, width %v, %d workers, %d groups, %d pairs", len(d.Edges), d.Width, d.Workers, len(d.Groups), len(d.Pairs))
+	if len(d.Edges) != mostBatches || !strings.Contains(d.Edges[7].Reason, "too large to be searched") ||
+		len(d.Width) != 1 || d.Workers != 1 || len(d.Groups) != len(p.Batches) || len(d.Pairs) != 0 {
+		t.Errorf("%d edges, width %v, %d workers, %d groups, %d pairs", len(d.Edges), d.Width, d.Workers, len(d.Groups),
+			len(d.Pairs))
 	}
 	runnable(t, d)
 }
 
 func TestAbout(t *testing.T) {
-	for d, want := range map[time.Duration]string{40 * time.Second: "40 s", 90 * time.Second: "2 min", 14 * time.Minute: "14 min", 3 * time.Hour: "3.0 h"} {
+	for d, want := range map[time.Duration]string{40 * time.Second: "40 s", 90 * time.Second: "2 min",
+		14 * time.Minute: "14 min", 3 * time.Hour: "3.0 h"} {
 		if got := about(d); got != want {
 			t.Errorf("%v is %q, want %q", d, got, want)
 		}

@@ -104,7 +104,8 @@ func samples(run, class, tier string, minutes ...int) []Sample {
 	var out []Sample
 	for _, m := range minutes {
 		cost := float64(m)
-		out = append(out, Sample{Run: run, Class: class, Tier: tier, Duration: time.Duration(m) * time.Minute, Cost: &cost, Passed: true, Attempts: 1})
+		out = append(out, Sample{Run: run, Class: class, Tier: tier, Duration: time.Duration(m) * time.Minute, Cost: &cost,
+			Passed: true, Attempts: 1})
 	}
 	return out
 }
@@ -142,7 +143,8 @@ func TestExpect(t *testing.T) {
 	}
 	unpriced := samples("r", "wiring", "small", 3, 3, 3)
 	unpriced[0].Cost = nil
-	if took, cost := (Options{History: unpriced}).expect(Step{Class: Wiring, Tier: Small}); took != 3*time.Minute || cost != nil {
+	if took, cost := (Options{History: unpriced}).expect(Step{Class: Wiring, Tier: Small}); took != 3*time.Minute ||
+		cost != nil {
 		t.Errorf("two prices of three make %v, after %v", cost, took)
 	}
 }
@@ -158,11 +160,13 @@ func diamond(workers int) Decision {
 }
 
 func TestEstimate(t *testing.T) {
-	o := Options{History: append(samples("r1", "implementation", "medium", 6, 6, 6), samples("r2", "verification", "small", 2, 2, 2)...)}
+	o := Options{History: append(samples("r1", "implementation", "medium", 6, 6, 6),
+		samples("r2", "verification", "small", 2, 2, 2)...)}
 	d := diamond(2)
 	o.estimate(&d)
 	e := d.Estimate
-	if *e.Wall != 14*time.Minute || *e.WallSequential != 20*time.Minute || *e.Cost != 20 || *e.CostSequential != 20 || fmt.Sprintf("%.2f", *e.SpeedUp) != "1.43" {
+	if *e.Wall != 14*time.Minute || *e.WallSequential != 20*time.Minute || *e.Cost != 20 || *e.CostSequential != 20 ||
+		fmt.Sprintf("%.2f", *e.SpeedUp) != "1.43" {
 		t.Errorf("%v of %v, %v of %v, %v times", *e.Wall, *e.WallSequential, *e.Cost, *e.CostSequential, *e.SpeedUp)
 	}
 	if e.Source != "6 batches of 2 earlier runs" {
@@ -198,7 +202,8 @@ func TestThePlanSaysHowLong(t *testing.T) {
 		{Run: "r", Title: "a", Class: string(Wiring), Duration: time.Minute, Passed: true},
 		{Run: "r", Title: "b", Class: string(Wiring), Duration: time.Minute, Passed: true},
 	}
-	o := Options{History: history, titles: map[string]string{"1": "Old", "2": "New", "3": "Other"}, said: map[string]time.Duration{"1": 5 * time.Second, "2": 7 * time.Second}}
+	o := Options{History: history, titles: map[string]string{"1": "Old", "2": "New", "3": "Other"},
+		said: map[string]time.Duration{"1": 5 * time.Second, "2": 7 * time.Second}}
 	expect := o.remembered()
 	for batch, want := range map[string]time.Duration{"1": time.Hour, "2": 7 * time.Second, "3": time.Minute} {
 		if got, _ := expect(Step{Batch: batch, Class: Wiring}); got != want {
@@ -247,7 +252,8 @@ func TestEstimateCountsTournaments(t *testing.T) {
 	cost := 0.5
 	history := []Sample{}
 	for range leastSamples {
-		history = append(history, Sample{Class: string(Implementation), Duration: 10 * time.Minute, Cost: &cost, Passed: true})
+		history = append(history,
+			Sample{Class: string(Implementation), Duration: 10 * time.Minute, Cost: &cost, Passed: true})
 	}
 	d := decided(t, wide(2), Options{Mode: "team", Memory: machine(64), History: history})
 	if *d.Estimate.Wall != 10*time.Minute || *d.Estimate.Cost != 1 {
@@ -255,7 +261,8 @@ func TestEstimateCountsTournaments(t *testing.T) {
 	}
 	d.CountTournaments(map[string]Tournament{"1": {Candidates: 3, AtOnce: 3}})
 	e := d.Estimate
-	if *e.Wall != 15*time.Minute || *e.WallSequential != 40*time.Minute || *e.Cost != 2 || *e.CostSequential != 2 || !strings.HasSuffix(e.Source, ", with 1 tournament") {
+	if *e.Wall != 15*time.Minute || *e.WallSequential != 40*time.Minute || *e.Cost != 2 || *e.CostSequential != 2 ||
+		!strings.HasSuffix(e.Source, ", with 1 tournament") {
 		t.Errorf("wall %s vs %s, cost %v vs %v, %s", e.Wall, e.WallSequential, *e.Cost, *e.CostSequential, e.Source)
 	}
 	none := decided(t, wide(2), Options{Mode: "team", Memory: machine(64)})
@@ -268,7 +275,8 @@ func TestEstimateCountsTournaments(t *testing.T) {
 // One earlier run of the very same batch tells its cost as well as its time.
 func TestTheSameBatchTellsItsCost(t *testing.T) {
 	cost := 0.25
-	d := decided(t, "# P\n\n## Batch 1: Same\n\n- Create: `a.go`\n", Options{History: []Sample{{Title: "Same", Duration: time.Minute, Cost: &cost, Passed: true}}})
+	d := decided(t, "# P\n\n## Batch 1: Same\n\n- Create: `a.go`\n",
+		Options{History: []Sample{{Title: "Same", Duration: time.Minute, Cost: &cost, Passed: true}}})
 	if d.Estimate.Cost == nil || *d.Estimate.Cost != cost {
 		t.Errorf("cost %v", d.Estimate.Cost)
 	}

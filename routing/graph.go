@@ -45,7 +45,8 @@ type evidence struct {
 
 // strength ranks evidence: the lower, the stronger.
 func strength(k EdgeKind) int {
-	return slices.Index([]EdgeKind{EdgeDeclared, EdgeContext, EdgeFiles, EdgeText, EdgeRuntime, EdgeWave, EdgeOrder, EdgeSequential}, k)
+	return slices.Index([]EdgeKind{EdgeDeclared, EdgeContext, EdgeFiles, EdgeText, EdgeRuntime, EdgeWave, EdgeOrder,
+		EdgeSequential}, k)
 }
 
 // add records that to needs from. It ignores backward edges, unless the plan declares them.
@@ -77,7 +78,8 @@ func (g *graph) name(i int) string { return name(g.plan.Batches[i].Key) }
 // dependencies derives the graph of a plan from its text (ROUTE-02). Ambiguous batches run sequentially.
 func dependencies(p *planparse.Plan) (*graph, error) {
 	n := len(p.Batches)
-	g := &graph{plan: p, found: map[[2]int]*evidence{}, does: make([]touched, n), says: make([]statement, n), hints: make([][]string, n)}
+	g := &graph{plan: p, found: map[[2]int]*evidence{}, does: make([]touched, n), says: make([]statement, n),
+		hints: make([][]string, n)}
 	for i := range p.Batches {
 		g.does[i] = touchedBy(&p.Batches[i])
 		g.says[i] = statementOf(&p.Batches[i])
@@ -131,7 +133,8 @@ func (g *graph) declared() error {
 				return fmt.Errorf("line %d: batch %s depends on %s, which is not there", b.StartLine, b.Number, key)
 			}
 			if from == i {
-				return fmt.Errorf("the dependencies of the plan form a circle: line %d: batch %s depends on itself", b.StartLine, b.Number)
+				return fmt.Errorf("the dependencies of the plan form a circle: line %d: batch %s depends on itself", b.StartLine,
+					b.Number)
 			}
 			g.add(from, i, EdgeDeclared, g.says[i].dependsLine, "depends_on says so")
 		}
@@ -227,7 +230,8 @@ func (g *graph) circle(open []int) error {
 	for k, to := range way {
 		from := way[(k+1)%len(way)]
 		line := cmp.Or(g.found[[2]int{from, to}].line, g.plan.Batches[to].StartLine)
-		parts = append(parts, fmt.Sprintf("line %d: batch %s waits for %s", line, g.plan.Batches[to].Number, g.plan.Batches[from].Number))
+		parts = append(parts, fmt.Sprintf("line %d: batch %s waits for %s", line, g.plan.Batches[to].Number,
+			g.plan.Batches[from].Number))
 	}
 	return fmt.Errorf("the dependencies of the plan form a circle: %s", strings.Join(parts, "; "))
 }
@@ -249,7 +253,8 @@ func (g *graph) contextRefs() {
 				if slices.Contains(g.does[from].makes, r.all[0]) {
 					verb = "creates"
 				}
-				g.add(from, to, EdgeContext, g.says[to].refsLine, fmt.Sprintf("context_refs names %s, which %s %s", ref, g.name(from), verb))
+				g.add(from, to, EdgeContext, g.says[to].refsLine,
+					fmt.Sprintf("context_refs names %s, which %s %s", ref, g.name(from), verb))
 			}
 		}
 	}

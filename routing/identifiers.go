@@ -56,7 +56,8 @@ func declaredBy(line string) string {
 				_, after, _ = strings.Cut(after, ")")
 				after = strings.TrimLeft(after, " ")
 			}
-		case "default", "async", "public", "private", "protected", "internal", "static", "final", "abstract", "open", "override", "declare", "unsafe", "data", "sealed", "partial",
+		case "default", "async", "public", "private", "protected", "internal", "static", "final", "abstract", "open",
+			"override", "declare", "unsafe", "data", "sealed", "partial",
 			"suspend", "virtual":
 		case "func", "fn", "def", "function":
 			if strings.HasPrefix(after, "(") { // the receiver of a Go method
@@ -64,7 +65,8 @@ func declaredBy(line string) string {
 				after = strings.TrimLeft(after, " ")
 			}
 			return firstWord(strings.TrimLeft(after, "*"))
-		case "class", "type", "interface", "struct", "enum", "trait", "protocol", "record", "actor", "module", "object", "namespace":
+		case "class", "type", "interface", "struct", "enum", "trait", "protocol", "record", "actor", "module", "object",
+			"namespace":
 			return firstWord(after)
 		case "const", "let", "var":
 			if indented && !exported {
@@ -81,7 +83,8 @@ func declaredBy(line string) string {
 			}
 			return firstWord(strings.TrimLeft(after, "`\"["))
 		default:
-			if after, ok := strings.CutPrefix(rest[len(word):], "()"); ok && word != "" && strings.HasPrefix(strings.TrimLeft(after, " "), "{") {
+			if after, ok := strings.CutPrefix(rest[len(word):], "()"); ok && word != "" &&
+				strings.HasPrefix(strings.TrimLeft(after, " "), "{") {
 				return word // a function of the shell
 			}
 			return ""
@@ -93,14 +96,15 @@ func declaredBy(line string) string {
 	}
 }
 
-// declaredIn returns the name that a code span of an interface is about: Settings for "class Settings", and load_settings
-// for "load_settings(path) -> Settings".
+// declaredIn returns the name that a code span of an interface is about: Settings for "class Settings", and
+// load_settings for "load_settings(path) -> Settings".
 func declaredIn(span string) string {
 	if name := declaredBy(span); name != "" {
 		return name
 	}
 	word := firstWord(strings.TrimLeft(span, " *&"))
-	if rest := strings.TrimLeft(span, " *&")[len(word):]; strings.HasPrefix(rest, "/") || strings.HasPrefix(rest, ".") && !strings.Contains(rest, "(") || strings.HasPrefix(rest, "-") {
+	if rest := strings.TrimLeft(span, " *&")[len(word):]; strings.HasPrefix(rest, "/") || strings.HasPrefix(rest, ".") &&
+		!strings.Contains(rest, "(") || strings.HasPrefix(rest, "-") {
 		return "" // a path
 	}
 	return word
@@ -125,15 +129,24 @@ func usable(name string) bool {
 // common reports whether a name is one that any code, or any text, may use.
 func common(name string) bool {
 	switch strings.ToLower(strings.Trim(name, "_")) {
-	case "main", "init", "setup", "teardown", "test", "tests", "run", "name", "value", "values", "data", "item", "items", "list", "result", "results",
-		"error", "errors", "option", "options", "config", "handler", "state", "props", "string", "number", "object", "index", "test_main", "testmain",
-		"tostring", "beforeeach", "aftereach", "describe", "module", "class", "type", "self", "this", "true", "false", "none", "null", "json", "text",
-		"path", "file", "files", "line", "lines", "user", "users", "args", "params", "request", "response", "context", "process", "start", "stop", "open", "close", "read", "write",
-		"load", "save", "parse", "print", "render", "update", "create", "delete", "remove", "insert", "get", "set", "add", "call", "exec", "execute", "help", "usage", "version",
-		"new", "from", "with", "into", "next", "info", "debug", "warn", "done", "status", "body", "header", "node", "tree", "root", "base", "default", "build", "enter", "exit",
-		"java", "script", "style", "table", "event", "events", "message", "callback", "iter", "repr", "call_args", "setupclass", "pass", "fail", "task", "step", "batch", "plan",
-		"phase", "github", "javascript", "typescript", "cleanup", "kind", "mode", "model", "models", "view", "views", "component", "server", "client", "test_case", "testcase",
-		"expected", "actual", "input", "output", "fixture", "mock", "helper", "helpers", "util", "utils", "logger", "check", "validate", "format", "filter", "apply", "reset", "clear":
+	case "main", "init", "setup", "teardown", "test", "tests", "run", "name", "value", "values", "data", "item", "items",
+		"list", "result", "results",
+		"error", "errors", "option", "options", "config", "handler", "state", "props", "string", "number", "object", "index",
+		"test_main", "testmain",
+		"tostring", "beforeeach", "aftereach", "describe", "module", "class", "type", "self", "this", "true", "false", "none",
+		"null", "json", "text",
+		"path", "file", "files", "line", "lines", "user", "users", "args", "params", "request", "response", "context",
+		"process", "start", "stop", "open", "close", "read", "write",
+		"load", "save", "parse", "print", "render", "update", "create", "delete", "remove", "insert", "get", "set", "add",
+		"call", "exec", "execute", "help", "usage", "version",
+		"new", "from", "with", "into", "next", "info", "debug", "warn", "done", "status", "body", "header", "node", "tree",
+		"root", "base", "default", "build", "enter", "exit",
+		"java", "script", "style", "table", "event", "events", "message", "callback", "iter", "repr", "call_args",
+		"setupclass", "pass", "fail", "task", "step", "batch", "plan",
+		"phase", "github", "javascript", "typescript", "cleanup", "kind", "mode", "model", "models", "view", "views",
+		"component", "server", "client", "test_case", "testcase",
+		"expected", "actual", "input", "output", "fixture", "mock", "helper", "helpers", "util", "utils", "logger", "check",
+		"validate", "format", "filter", "apply", "reset", "clear":
 		return true
 	}
 	return false

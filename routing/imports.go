@@ -55,7 +55,8 @@ func modulesOf(b *planparse.Batch) []goModule {
 	planparse.EachLine(b, func(l planparse.Line) {
 		if m := modInit.FindStringSubmatch(l.Text); m != nil {
 			out = append(out, goModule{m[1], ""}) // where it was called, nobody knows
-		} else if m := moduleLine.FindStringSubmatch(l.Text); m != nil && l.Fenced && strings.ContainsAny(m[1], "./") && !strings.HasSuffix(m[1], ";") {
+		} else if m := moduleLine.FindStringSubmatch(l.Text); m != nil && l.Fenced && strings.ContainsAny(m[1], "./") &&
+			!strings.HasSuffix(m[1], ";") {
 			out = append(out, goModule{m[1], ""})
 		}
 	})
@@ -180,8 +181,10 @@ func (r *importReader) goPackage(name string, line int) {
 // isStandard reports whether a path of Go that begins so is of the standard library.
 func isStandard(first string) bool {
 	switch first {
-	case "archive", "bufio", "bytes", "cmp", "compress", "container", "context", "crypto", "database", "debug", "embed", "encoding", "errors", "expvar", "flag", "fmt", "go", "hash",
-		"html", "image", "index", "io", "iter", "log", "maps", "math", "mime", "net", "os", "path", "plugin", "reflect", "regexp", "runtime", "slices", "sort", "strconv", "strings",
+	case "archive", "bufio", "bytes", "cmp", "compress", "container", "context", "crypto", "database", "debug", "embed",
+		"encoding", "errors", "expvar", "flag", "fmt", "go", "hash",
+		"html", "image", "index", "io", "iter", "log", "maps", "math", "mime", "net", "os", "path", "plugin", "reflect",
+		"regexp", "runtime", "slices", "sort", "strconv", "strings",
 		"structs", "sync", "syscall", "testing", "text", "time", "unicode", "unique", "unsafe", "weak":
 		return true
 	}

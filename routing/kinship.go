@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// built makes a batch wait for the one that creates what its code is built with: go.mod, package.json, the package that a
-// file is put into.
+// built makes a batch wait for the one that creates what its code is built with: go.mod, package.json, the package that
+// a file is put into.
 func (r *reader) built() {
 	for _, m := range r.build {
 		if r.at[m.batch] >= r.at[r.to] || r.found[[2]int{m.batch, r.to}] != nil {
@@ -17,7 +17,8 @@ func (r *reader) built() {
 			case !isCode(path.Ext(p)) || p == m.path:
 				continue
 			case m.only && path.Dir(p) == m.dir:
-				r.add(m.batch, r.to, EdgeText, 0, p+" is in the same package as "+m.path+", which "+r.graph.name(m.batch)+" creates")
+				r.add(m.batch, r.to, EdgeText, 0, p+" is in the same package as "+m.path+", which "+r.graph.name(m.batch)+
+					" creates")
 			case !m.only && (m.dir == "." || strings.HasPrefix(p, m.dir+"/")):
 				r.add(m.batch, r.to, EdgeText, 0, p+" is built with "+m.path+", which "+r.graph.name(m.batch)+" creates")
 			default:
@@ -70,11 +71,12 @@ func subjectOf(p string) (string, bool) {
 	return "", false
 }
 
-// whole returns the word of a batch's title that says that it puts the parts together, or looks at the whole; "" is none.
-// What the batch says of its needs itself goes before that.
+// whole returns the word of a batch's title that says that it puts the parts together, or looks at the whole; "" is
+// none. What the batch says of its needs itself goes before that.
 func (g *graph) whole(i int) string {
 	if b := &g.plan.Batches[i]; !g.says[i].made && !g.safe[i] {
-		return said(b.Title, []string{"integration", "integrate", "end-to-end", "e2e", "acceptance", "smoke", "final", "verify", "verification", "wiring", "wire"})
+		return said(b.Title, []string{"integration", "integrate", "end-to-end", "e2e", "acceptance", "smoke", "final",
+			"verify", "verification", "wiring", "wire"})
 	}
 	return ""
 }

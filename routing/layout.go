@@ -251,7 +251,8 @@ func (s *layout) pairs() (out []Pair, left int) {
 				a, b = b, a
 			}
 			out = append(out, Pair{
-				A: s.plan.Batches[a].Key, B: s.plan.Batches[b].Key, Overlap: s.overlap(a, b), Reason: s.say(s.independent(a, b), a, b),
+				A: s.plan.Batches[a].Key, B: s.plan.Batches[b].Key, Overlap: s.overlap(a, b),
+				Reason: s.say(s.independent(a, b), a, b),
 			})
 		}
 	}

@@ -20,7 +20,8 @@ func anyPlan(r *rand.Rand) *planparse.Plan {
 	p := &planparse.Plan{}
 	n := 1 + r.IntN(10)
 	for i := range n {
-		b := planparse.Batch{Key: fmt.Sprint(i + 1), Number: fmt.Sprint(i + 1), Title: "x", StartLine: 10 * (i + 1), Tasks: []planparse.Task{{}}}
+		b := planparse.Batch{Key: fmt.Sprint(i + 1), Number: fmt.Sprint(i + 1), Title: "x", StartLine: 10 * (i + 1),
+			Tasks: []planparse.Task{{}}}
 		for range r.IntN(3) {
 			b.Files.Modify = append(b.Files.Modify, fmt.Sprintf("d%d/f.txt", r.IntN(12)))
 		}
@@ -204,7 +205,8 @@ func TestFiguresOverPairs(t *testing.T) {
 			mean = sum / float64(n)
 		}
 		if s.sharedFiles != both || s.unionFiles != union || math.Abs(s.meanOverlap-mean) > 1e-9 {
-			t.Fatalf("seed %d: %d of %d files, %v %%; want %d of %d, %v %%", seed, s.sharedFiles, s.unionFiles, s.meanOverlap, both, union, mean)
+			t.Fatalf("seed %d: %d of %d files, %v %%; want %d of %d, %v %%", seed, s.sharedFiles, s.unionFiles, s.meanOverlap,
+				both, union, mean)
 		}
 	}
 }
@@ -252,7 +254,8 @@ func TestDefaultScoreIsTheFormula(t *testing.T) {
 	values := map[int]bool{}
 	for range 10000 {
 		w := 2 + r.IntN(5)
-		f := ScoreFact{S: r.Float64() * (1 - 1/float64(w)), M: 1 - 1/float64(w), W: w, O: r.Float64(), H: r.IntN(5), P: r.IntN(2)}
+		f := ScoreFact{S: r.Float64() * (1 - 1/float64(w)), M: 1 - 1/float64(w), W: w, O: r.Float64(), H: r.IntN(5),
+			P: r.IntN(2)}
 		if r.IntN(8) == 0 {
 			f.O, f.H = 0, 0
 		}
@@ -325,9 +328,11 @@ func FuzzDecide(f *testing.F) {
 	}
 	f.Add(string(seven))
 	f.Add(wide(3))
-	f.Add(batches("A\ndepends_on: 2\n\n**Files:**\n- Modify: `src/**/*.go`, `src/`, `a[b].go`", "B\ncontext_refs: src/\n\nConsumes: `X` (Task 1)\n\n```go\nfunc Abcd() {}\n```", "C\nAbcd() depends on T001."))
+	f.Add(batches("A\ndepends_on: 2\n\n**Files:**\n- Modify: `src/**/*.go`, `src/`, `a[b].go`",
+		"B\ncontext_refs: src/\n\nConsumes: `X` (Task 1)\n\n```go\nfunc Abcd() {}\n```", "C\nAbcd() depends on T001."))
 	f.Add("# T\n\n## Phase 1: A\n\n- [ ] T001 [P] a\n- [ ] T002 b\n\n## Phase 2: B\n\n- [ ] T003 c (depends on T001)\n")
-	f.Add("# P\n\n## Wave 1 (parallel)\n\n### Task 1: A\n\n### Task 2: B\n\nsee `{a,b}/*.c`\n\n## Wave 2\n\n### Task 3: C\n")
+	f.Add(
+		"# P\n\n## Wave 1 (parallel)\n\n### Task 1: A\n\n### Task 2: B\n\nsee `{a,b}/*.c`\n\n## Wave 2\n\n### Task 3: C\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		p, err := planparse.Parse("plan.md", []byte(text))
 		if err != nil || len(p.Batches) > 60 {
@@ -345,8 +350,12 @@ func FuzzDecide(f *testing.F) {
 func manyBatches(n int) string {
 	var bodies []string
 	for i := range n {
-		bodies = append(bodies, fmt.Sprintf("Part %d\n**Files:**\n- Create: `pkg%d/mod_%d.py`\n- Modify: `shared/s%d.py`\n- Modify: `README.md`\n- Test: `tests/test_mod_%d.py`\n\n"+
-			"It calls `make_part_%d` and reads pkg%d/mod_%d.py.\n\n```python\ndef make_part_%d():\n    pass\n```", i, i, i, i%97, i, i/2, i/3, i/3, i))
+		bodies = append(bodies, fmt.Sprintf(
+			"Part %d\n**Files:**\n- Create: `pkg%d/mod_%d.py`\n- Modify: `shared/s%d.py`\n- Modify: `README.md`\n- Test: "+
+				"`tests/test_mod_%d.py`\n\n"+
+				"It calls `make_part_%d` and reads pkg%d/mod_%d.py.\n\n```python\ndef make_part_%d():\n    pass\n```", i, i, i,
+			i%97,
+			i, i/2, i/3, i/3, i))
 	}
 	return batches(bodies...)
 }

@@ -39,7 +39,8 @@ const (
 
 // Kinds lists them.
 func Kinds() []Kind {
-	return []Kind{LogMode, LogParallel, LogModel, LogSpeculate, LogGatePass, LogGateFail, LogMerge, LogSpeculateOK, LogSpeculateAbort,
+	return []Kind{LogMode, LogParallel, LogModel, LogSpeculate, LogGatePass, LogGateFail, LogMerge, LogSpeculateOK,
+		LogSpeculateAbort,
 		LogEscalate, LogSample, LogFallback, LogApproval}
 }
 
@@ -88,7 +89,8 @@ func OpenLog(path string, now func() time.Time) (*Log, error) {
 
 // Begin writes the header of a run, or of one that goes on: the lines below it carry the time of day only.
 func (l *Log) Begin(run, plan string) error {
-	return l.write(fmt.Sprintf("# %s run %s: %s\n", l.now().Format(time.DateOnly), strings.ReplaceAll(oneLine(run), " ", "_"), oneLine(plan)))
+	return l.write(fmt.Sprintf("# %s run %s: %s\n", l.now().Format(time.DateOnly),
+		strings.ReplaceAll(oneLine(run), " ", "_"), oneLine(plan)))
 }
 
 // Add writes one line, in one piece.
@@ -96,7 +98,8 @@ func (l *Log) Add(kind Kind, format string, args ...any) error {
 	if !slices.Contains(Kinds(), kind) {
 		return fmt.Errorf("write to the log of routing decisions: there is no kind %q", kind)
 	}
-	return l.write(fmt.Sprintf("[%s] %s: %s\n", l.now().Format(time.TimeOnly), kind, oneLine(fmt.Sprintf(format, args...))))
+	return l.write(fmt.Sprintf("[%s] %s: %s\n", l.now().Format(time.TimeOnly), kind,
+		oneLine(fmt.Sprintf(format, args...))))
 }
 
 // AddLines writes lines with the current time, ignoring their own.

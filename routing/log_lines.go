@@ -58,7 +58,8 @@ func SpeedUpText(predicted, real float64) string {
 	if predicted <= 0 || real <= 0 {
 		return fmt.Sprintf("speed-up real=%s, predicted=%s", times(real), times(predicted))
 	}
-	return fmt.Sprintf("speed-up real=%s, predicted=%s, off by %.0f%%", times(real), times(predicted), math.Abs(real-predicted)/predicted*100)
+	return fmt.Sprintf("speed-up real=%s, predicted=%s, off by %.0f%%", times(real), times(predicted),
+		math.Abs(real-predicted)/predicted*100)
 }
 
 func times(f float64) string {

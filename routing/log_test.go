@@ -84,7 +84,8 @@ func TestLogAfterACrash(t *testing.T) {
 	}
 	must(t, openLog(t, path).Add(LogMerge, "B1"))
 	lines := readLog(t, path)
-	if len(lines) != 3 || lines[1].Kind != "" || lines[1].Text != "[12:00:01] MERG" || lines[2].Kind != LogMerge || lines[2].Text != "B1" {
+	if len(lines) != 3 || lines[1].Kind != "" || lines[1].Text != "[12:00:01] MERG" || lines[2].Kind != LogMerge ||
+		lines[2].Text != "B1" {
 		t.Errorf("read %v", lines)
 	}
 }
@@ -121,7 +122,8 @@ func TestLogErrors(t *testing.T) {
 	file := filepath.Join(dir, "file")
 	must(t, os.WriteFile(file, nil, 0o644))
 	for _, path := range []string{dir, filepath.Join(file, "x.log")} {
-		if l, err := OpenLog(path, noon); err == nil || l != nil || !strings.Contains(err.Error(), "log of routing decisions") {
+		if l, err := OpenLog(path, noon); err == nil || l != nil ||
+			!strings.Contains(err.Error(), "log of routing decisions") {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
@@ -166,7 +168,8 @@ func TestLogLines(t *testing.T) {
 
 func TestSpeedUpText(t *testing.T) {
 	for want, c := range map[string][2]float64{
-		"speed-up real=1.50, predicted=2.00, off by 25%": {2, 1.5}, "speed-up real=1.50, predicted=unknown": {0, 1.5}, "speed-up real=unknown, predicted=2.00": {2, 0},
+		"speed-up real=1.50, predicted=2.00, off by 25%": {2, 1.5}, "speed-up real=1.50, predicted=unknown": {0, 1.5},
+		"speed-up real=unknown, predicted=2.00": {2, 0},
 	} {
 		if got := SpeedUpText(c[0], c[1]); got != want {
 			t.Errorf("%s, want %s", got, want)
@@ -176,7 +179,8 @@ func TestSpeedUpText(t *testing.T) {
 
 // Whatever a log holds, it can be read, and its beginning reads as the beginning of the whole.
 func FuzzReadLog(f *testing.F) {
-	for _, seed := range []string{"", "[12:03:14] MODE: team\n", "# 2026-05-04 run r: p\n[12:03:14] MERGE: x\n[12:03", "junk\r\n\n[1] x\n", "[12:03:14] MODE: \n\x1b[2J\x00\n"} {
+	for _, seed := range []string{"", "[12:03:14] MODE: team\n", "# 2026-05-04 run r: p\n[12:03:14] MERGE: x\n[12:03",
+		"junk\r\n\n[1] x\n", "[12:03:14] MODE: \n\x1b[2J\x00\n"} {
 		f.Add([]byte(seed), "B1 \x1b]0;t\x07\nmerged", 3)
 	}
 	f.Fuzz(func(t *testing.T, data []byte, text string, cut int) {

@@ -50,7 +50,8 @@ func (r *reader) hit(m *maker, word string, line int) {
 		if !strings.HasSuffix(what, strings.Trim(word, "[]")) {
 			what = strings.Trim(word, "[]") + " (" + what + ")"
 		}
-		if _, mine := slices.BinarySearch(r.does[r.to].all, m.what); mine || slices.Contains(r.plan.Batches[r.to].ContextRefs, m.what) {
+		if _, mine := slices.BinarySearch(r.does[r.to].all, m.what); mine ||
+			slices.Contains(r.plan.Batches[r.to].ContextRefs, m.what) {
 			return
 		}
 	}
@@ -172,7 +173,9 @@ func (r *reader) path(word string, imported bool, line int) {
 		}
 	}
 	for _, stem := range modules(short) {
-		if m := r.stems[stem]; m != nil && (strings.Contains(stem, "/") || relative || imported && len(stem) >= 4 && !quoted(m.what) || distinctive(stem) && strings.ContainsAny(stem, "-_")) {
+		if m := r.stems[stem]; m != nil &&
+			(strings.Contains(stem, "/") || relative || imported && len(stem) >= 4 && !quoted(m.what) || distinctive(stem) &&
+				strings.ContainsAny(stem, "-_")) {
 			r.hit(m, short, line)
 			return
 		}

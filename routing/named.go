@@ -60,7 +60,8 @@ func unitsOf(p *planparse.Plan) *units {
 		short += `|B[0-9]+`
 	}
 	const id = `[0-9]+(?:\.[0-9]+)*[a-z]?`
-	u.at = regexp.MustCompile(`\b(?:(?i:(` + strings.Join(words, "|") + `)[ -]#?(` + id + `(?:(?: ?(?:,|-|–|&|and|or|nor|to|through|, and|, or) ?)` + id + `)*))|(` + short + `))\b`)
+	u.at = regexp.MustCompile(`\b(?:(?i:(` + strings.Join(words, "|") + `)[ -]#?(` + id +
+		`(?:(?: ?(?:,|-|–|&|and|or|nor|to|through|, and|, or) ?)` + id + `)*))|(` + short + `))\b`)
 	return u
 }
 
@@ -221,7 +222,8 @@ func denied(before, behind string) bool {
 // quoteOf shortens a clause to a few words around a name.
 func quoteOf(clause, name string) string {
 	tidy := func(s string) string {
-		return strings.Trim(whitespace.ReplaceAllString(strings.NewReplacer("**", "", "`", "", "__", "").Replace(s), " "), " -*+•>#_,\"")
+		return strings.Trim(whitespace.ReplaceAllString(strings.NewReplacer("**", "", "`", "", "__", "").Replace(s), " "),
+			" -*+•>#_,\"")
 	}
 	clause, name = tidy(strings.TrimLeft(checkbox.ReplaceAllString(clause, ""), " ")), tidy(name)
 	head, tail, ok := strings.Cut(clause, name)

@@ -78,7 +78,9 @@ func TestBatchesCalledByNumber(t *testing.T) {
 
 // The reason quotes the text, and the line is that of the name.
 func TestCalledByNumberIsQuoted(t *testing.T) {
-	d := decided(t, batches("A\n**Files:**\n- Create: `a/a.py`", "B\n**Files:**\n- Create: `b/b.py`\n\nHere is\nsome text. For each of the lines in it, without an end, **call** the config\nloader from batch 1 and then go home and do no more."), Options{})
+	d := decided(t, batches("A\n**Files:**\n- Create: `a/a.py`",
+		"B\n**Files:**\n- Create: `b/b.py`\n\nHere is\nsome text. For each of the lines in it, without an end, **call** "+
+			"the config\nloader from batch 1 and then go home and do no more."), Options{})
 	want := `1 -> 2 text: the text says "call the config loader from batch 1 and then go home …"`
 	if diff := cmp.Diff(want, arrows(d)); diff != "" || d.Edges[0].Line != 17 {
 		t.Errorf("%s, line %d", diff, d.Edges[0].Line)
@@ -87,7 +89,8 @@ func TestCalledByNumberIsQuoted(t *testing.T) {
 
 // A later batch that is named does not turn the plan's order around.
 func TestNamingALaterBatch(t *testing.T) {
-	d := decided(t, batches("A\n**Files:**\n- Create: `a/a.py`\n\nBatch 2 uses it.", "B\n**Files:**\n- Create: `b/b.py`"), Options{})
+	d := decided(t, batches("A\n**Files:**\n- Create: `a/a.py`\n\nBatch 2 uses it.", "B\n**Files:**\n- Create: `b/b.py`"),
+		Options{})
 	if arrows(d) != "" {
 		t.Error(arrows(d))
 	}
@@ -111,7 +114,8 @@ func TestUnitsOfOtherFormats(t *testing.T) {
 func TestManyNames(t *testing.T) {
 	text := "A\n**Files:**\n- Create: `a/a.py`"
 	for _, word := range []string{"batch 1 ", "batch 1, ", "not batch 1 ", "batch 1, 1, 1 and 1-99 "} {
-		d := decided(t, batches(text, "B\n**Files:**\n- Create: `b/b.py`\n\n"+strings.Repeat(word, 1<<18/len(word))), Options{})
+		d := decided(t, batches(text, "B\n**Files:**\n- Create: `b/b.py`\n\n"+strings.Repeat(word, 1<<18/len(word))),
+			Options{})
 		if len(d.Edges) != 1 {
 			t.Errorf("%q: %d edges", word, len(d.Edges))
 		}

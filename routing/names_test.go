@@ -55,11 +55,26 @@ func TestNamesAreDocumented(t *testing.T) {
 // A rule that is wrong is wrong in the settings: its key stands in front, and what may be written behind.
 func TestErrorsOfRulesNameTheirKey(t *testing.T) {
 	for want, change := range map[string]func(*Rules){
-		`routing.score: expression "\"a\"": gives text, a number is needed`:                                  func(r *Rules) { r.Score = `"a"` },
-		`routing.score: expression "zz": unknown name zz (1:1); names are s, m, w, z, g, o, h, p`:            func(r *Rules) { r.Score = "zz" },
-		`routing.team: condition "g > 1": unknown name g (1:1); names are score, threshold, teams, `:         func(r *Rules) { r.Team = "g > 1" },
-		`routing.class: expression "z": unknown name z (1:1); names are creates, modifies, tests, `:          func(r *Rules) { r.Class = "z" },
-		`routing.class: expression "title" gives "Part 1" for batch 1; classes are implementation, verifica`: func(r *Rules) { r.Class = "title" },
+		`routing.score: expression "\"a\"": gives text, a number is needed`: func(
+			r *Rules) {
+			r.Score = `"a"`
+		},
+		`routing.score: expression "zz": unknown name zz (1:1); names are s, m, w, z, g, o, h, p`: func(
+			r *Rules) {
+			r.Score = "zz"
+		},
+		`routing.team: condition "g > 1": unknown name g (1:1); names are score, threshold, teams, `: func(
+			r *Rules) {
+			r.Team = "g > 1"
+		},
+		`routing.class: expression "z": unknown name z (1:1); names are creates, modifies, tests, `: func(
+			r *Rules) {
+			r.Class = "z"
+		},
+		`routing.class: expression "title" gives "Part 1" for batch 1; classes are implementation, verifica`: func(
+			r *Rules) {
+			r.Class = "title"
+		},
 	} {
 		r := DefaultRules()
 		change(&r)

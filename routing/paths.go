@@ -179,8 +179,8 @@ func (a touched) shares(p string, b touched) bool {
 	return false
 }
 
-// overlap is the share of common files in those of the smaller set, in percent (TEAM-05). Without files it is 0; whether
-// that says anything is for the caller to know.
+// overlap is the share of common files in those of the smaller set, in percent (TEAM-05). Without files it is 0;
+// whether that says anything is for the caller to know.
 func overlap(a, b touched) float64 {
 	smaller := min(len(a.all), len(b.all))
 	if smaller == 0 {

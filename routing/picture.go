@@ -98,7 +98,9 @@ func DOT(w io.Writer, p *planparse.Plan, d Decision) error {
 	x := newPicture(p, d)
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "digraph %s {\n", dotText(p.Title))
-	b.WriteString("  rankdir=LR\n  node [shape=box style=\"rounded,filled\" fontname=\"Helvetica\" fontsize=11]\n  edge [color=\"#7b8794\" fontname=\"Helvetica\" fontsize=9]\n")
+	b.WriteString(
+		"  rankdir=LR\n  node [shape=box style=\"rounded,filled\" fontname=\"Helvetica\" fontsize=11]\n  edge " +
+			"[color=\"#7b8794\" fontname=\"Helvetica\" fontsize=9]\n")
 	for i, box := range x.boxes {
 		look := `fillcolor="#ffffff" style="rounded,dashed" fontcolor="#68727f"`
 		if box.class != "" {
@@ -153,11 +155,14 @@ func SVG(w io.Writer, p *planparse.Plan, d Decision) error {
 	legend, room := x.legend()
 	width, height := max(x.Width, room, 2*edgeSpace+7*float64(cells.Width(caption))), x.Height+legendHeight
 	var b bytes.Buffer
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" class="r" viewBox="0 0 %s %s" width="%s" height="%s" role="img" aria-label="%s">`+"\n",
-		layered.Num(width), layered.Num(height), layered.Num(width), layered.Num(height), layered.Text("batches of "+oneLine(p.Title)))
+	fmt.Fprintf(&b,
+		`<svg xmlns="http://www.w3.org/2000/svg" class="r" viewBox="0 0 %s %s" width="%s" height="%s" role="img" aria-label="%s">`+"\n",
+		layered.Num(width), layered.Num(height), layered.Num(width), layered.Num(height),
+		layered.Text("batches of "+oneLine(p.Title)))
 	b.WriteString("<style>" + pictureStyle() + "</style>\n")
 	for _, tip := range []string{"tip", "far"} {
-		fmt.Fprintf(&b, `<defs><marker id="r-%s" viewBox="0 0 8 8" refX="7" refY="4" markerUnits="userSpaceOnUse" markerWidth="10" markerHeight="10" orient="auto"><path class="r-%s" d="M0.5 0.5 7.5 4 0.5 7.5z"/></marker></defs>`+"\n", tip, tip)
+		fmt.Fprintf(&b,
+			`<defs><marker id="r-%s" viewBox="0 0 8 8" refX="7" refY="4" markerUnits="userSpaceOnUse" markerWidth="10" markerHeight="10" orient="auto"><path class="r-%s" d="M0.5 0.5 7.5 4 0.5 7.5z"/></marker></defs>`+"\n", tip, tip)
 	}
 	fmt.Fprintf(&b, `<rect class="r-page" width="%s" height="%s"/>`+"\n", layered.Num(width), layered.Num(height))
 	fmt.Fprintf(&b, `<text class="r-note" x="%d" y="24">%s</text>`+"\n", edgeSpace, layered.Text(caption))
@@ -172,7 +177,8 @@ func SVG(w io.Writer, p *planparse.Plan, d Decision) error {
 			}
 			path := x.Path(from, to)
 			// A wide line that is not seen makes the thin one easy to point at.
-			fmt.Fprintf(&b, `<g><title>%s</title><path class="r-wide" d="%s"/><path class="%s" d="%s" marker-end="url(#r-%s)"/></g>`+"\n",
+			fmt.Fprintf(&b,
+				`<g><title>%s</title><path class="r-wide" d="%s"/><path class="%s" d="%s" marker-end="url(#r-%s)"/></g>`+"\n",
 				layered.Text(x.reasons[[2]int{from, to}]), path, class, path, tip)
 		})
 	}
@@ -198,10 +204,13 @@ func (x pictureBox) draw(b *bytes.Buffer, n layered.Node, long bool) {
 	if long {
 		class += " r-on"
 	}
-	fmt.Fprintf(b, `<svg class="r-%s" x="%s" y="%s" width="%d" height="%d"><title>%s</title>`, class, layered.Num(n.X), layered.Num(n.Y), layered.BoxWidth, layered.BoxHeight, layered.Text(x.tip))
-	fmt.Fprintf(b, `<rect class="r-box" x="1.25" y="1.25" width="%g" height="%g" rx="8"/>`, layered.BoxWidth-2.5, layered.BoxHeight-2.5)
+	fmt.Fprintf(b, `<svg class="r-%s" x="%s" y="%s" width="%d" height="%d"><title>%s</title>`, class, layered.Num(n.X),
+		layered.Num(n.Y), layered.BoxWidth, layered.BoxHeight, layered.Text(x.tip))
+	fmt.Fprintf(b, `<rect class="r-box" x="1.25" y="1.25" width="%g" height="%g" rx="8"/>`, layered.BoxWidth-2.5,
+		layered.BoxHeight-2.5)
 	fmt.Fprintf(b, `<text class="r-num" x="14" y="22">%s</text>`, layered.Text(cut(x.number, 9)))
-	fmt.Fprintf(b, `<text class="r-tier" x="%d" y="22" text-anchor="end">%s</text>`, layered.BoxWidth-12, layered.Text(cut(x.tier, 18)))
+	fmt.Fprintf(b, `<text class="r-tier" x="%d" y="22" text-anchor="end">%s</text>`, layered.BoxWidth-12,
+		layered.Text(cut(x.tier, 18)))
 	fmt.Fprintf(b, `<text class="r-title" x="14" y="41">%s</text></svg>`+"\n", layered.Text(cut(x.title, 21)))
 }
 
@@ -210,7 +219,8 @@ func (x picture) legend() (string, float64) {
 	var b strings.Builder
 	at := 0.0
 	entry := func(mark, text string) {
-		fmt.Fprintf(&b, `<g transform="translate(%s 0)">%s<text class="r-note" x="20" y="11">%s</text></g>`, layered.Num(at), mark, text)
+		fmt.Fprintf(&b, `<g transform="translate(%s 0)">%s<text class="r-note" x="20" y="11">%s</text></g>`, layered.Num(at),
+			mark, text)
 		at += 44 + 6.5*float64(len(text))
 	}
 	has := func(c Class) bool {
@@ -248,13 +258,16 @@ func pictureStyle() string {
 `)
 	shades(&b, "#fff", "#1c2430", "#68727f", "#9aa4b1", func(c colors) (string, string) { return c.ink, c.paper })
 	b.WriteString("@media (prefers-color-scheme:dark){\n")
-	shades(&b, "#10141a", "#e4e8ee", "#8d98a7", "#5b6675", func(c colors) (string, string) { return c.darkInk, c.darkPaper })
+	shades(&b, "#10141a", "#e4e8ee", "#8d98a7", "#5b6675",
+		func(c colors) (string, string) { return c.darkInk, c.darkPaper })
 	b.WriteString("}\n")
 	return b.String()
 }
 
 func shades(b *strings.Builder, page, ink, faint, line string, of func(colors) (ink, paper string)) {
-	fmt.Fprintf(b, ".r-page{fill:%s}.r-title,.r-far{fill:%s}.r-num,.r-tier,.r-note,.r-left .r-title{fill:%s}.r-tip{fill:%s}\n", page, ink, faint, line)
+	fmt.Fprintf(b,
+		".r-page{fill:%s}.r-title,.r-far{fill:%s}.r-num,.r-tier,.r-note,.r-left .r-title{fill:%s}.r-tip{fill:%s}\n", page,
+		ink, faint, line)
 	fmt.Fprintf(b, ".r-edge,.r-box{stroke:%s}.r-long{stroke:%s}\n", line, ink)
 	for _, c := range classes() {
 		ink, paper := of(classColors()[c])

@@ -46,7 +46,8 @@ func TestSVG(t *testing.T) {
 		t.Errorf("%d titles", elements["title"])
 	}
 	for _, want := range []string{
-		"B2 needs B1: context_refs names src/ledger.go, which B1 creates (line 17)", "The ledger", "opus 3min", "not run: outside --from/--to",
+		"B2 needs B1: context_refs names src/ledger.go, which B1 creates (line 17)", "The ledger", "opus 3min",
+		"not run: outside --from/--to",
 		"team mode, 2 workers, score 72/100, about 14min", "architecture", "critical path",
 	} {
 		if !strings.Contains(text, want) {
@@ -102,7 +103,8 @@ func TestPicturesOfAnySize(t *testing.T) {
 		must(t, DOT(&dot, p, d))
 		elements, _ := wellFormed(t, svg.Bytes())
 		if elements["svg"] != n+1 || strings.Count(dot.String(), " -> ") != max(0, n-1) {
-			t.Errorf("%d batches are drawn with %d boxes and %d arrows", n, elements["svg"]-1, strings.Count(dot.String(), " -> "))
+			t.Errorf("%d batches are drawn with %d boxes and %d arrows", n, elements["svg"]-1,
+				strings.Count(dot.String(), " -> "))
 		}
 	}
 }

@@ -179,7 +179,8 @@ func (t *text) models(p *planparse.Plan, d Decision) {
 	}
 	widths[1] = min(widths[1], max(room-longest, least), most)
 	for _, r := range rows {
-		line := fmt.Sprintf("  %s %s  %s  ", pad(r.batch, widths[0]), pad(cut(r.title, widths[1]), widths[1]), pad(r.label, widths[2]))
+		line := fmt.Sprintf("  %s %s  %s  ", pad(r.batch, widths[0]), pad(cut(r.title, widths[1]), widths[1]),
+			pad(r.label, widths[2]))
 		for _, l := range wrap(line+oneLine(r.why), t.width, min(cells.Width(line), t.width/2)) {
 			t.WriteString(l + "\n")
 		}

@@ -11,7 +11,8 @@ import (
 func sample(t *testing.T) (*planparse.Plan, Decision) {
 	t.Helper()
 	p := &planparse.Plan{Title: "Payments"}
-	for i, title := range []string{"The ledger", "Retries of the ledger", "Verify the ledger", "Currencies", "Design of the import", "Wire the importer", "Pipeline trace", "Speak of it"} {
+	for i, title := range []string{"The ledger", "Retries of the ledger", "Verify the ledger", "Currencies",
+		"Design of the import", "Wire the importer", "Pipeline trace", "Speak of it"} {
 		key := string(rune('1' + i))
 		p.Batches = append(p.Batches, planparse.Batch{Key: key, Number: key, Title: title, StartLine: 10*i + 5})
 	}
@@ -20,7 +21,8 @@ func sample(t *testing.T) (*planparse.Plan, Decision) {
 	available := uint64(21 << 30)
 	d := Decision{
 		Mode: Team, Workers: 2, Reasons: []string{"score 72 is above 60, and team mode is on"},
-		Score: Score{Value: 72, Plus: []string{"3 independent groups", "at most 3 at the same time: B3, B5, B6", "files overlap by less than 20% in each group"},
+		Score: Score{Value: 72, Plus: []string{"3 independent groups", "at most 3 at the same time: B3, B5, B6",
+			"files overlap by less than 20% in each group"},
 			Minus: []string{"B2 and B3 share 2 files, so they run one after the other"}},
 		Edges: []Edge{
 			{From: "1", To: "2", Kind: EdgeContext, Reason: "context_refs names src/ledger.go, which B1 creates", Line: 17},
@@ -31,21 +33,30 @@ func sample(t *testing.T) (*planparse.Plan, Decision) {
 			{From: "5", To: "7", Kind: EdgeDeclared, Reason: "it says that it depends on batch 5", Line: 67},
 			{From: "6", To: "7", Kind: EdgeDeclared, Reason: "it says that it depends on batch 6", Line: 67},
 		},
-		Pairs: []Pair{{A: "2", B: "4", Reason: "no files in common"}, {A: "3", B: "5", Overlap: 0, Reason: "no files in common"},
+		Pairs: []Pair{{A: "2", B: "4", Reason: "no files in common"},
+			{A: "3", B: "5", Overlap: 0, Reason: "no files in common"},
 			{A: "3", B: "6", Overlap: 12, Reason: "they share go.mod only"}, {A: "5", B: "6", Reason: "no files in common"}},
 		Groups: [][]string{{"1"}, {"2", "4"}, {"3", "5", "6", "8"}, {"7"}}, Width: []string{"3", "5", "6"},
 		Speculation: []Speculation{{Batch: "2", On: "1", Starts: true}, {Batch: "5", On: "4", Overlap: 73}},
-		Estimate: Estimate{Wall: minute(14), WallSequential: minute(28), Cost: dollars(2.4), CostSequential: dollars(3.1), SpeedUp: dollars(2),
-			Source: "19 batches of 4 earlier runs"},
+		Estimate: Estimate{Wall: minute(14), WallSequential: minute(28), Cost: dollars(2.4), CostSequential: dollars(3.1),
+			SpeedUp: dollars(2),
+			Source:  "19 batches of 4 earlier runs"},
 		Memory: Memory{Available: &available, PerWorker: 8 << 30, OK: true}, Files: 31, Overlap: 12.3,
 		Steps: []Step{
-			{Batch: "1", Class: Implementation, Confidence: 90, Why: "creates 4 files", Tier: Medium, Label: "sonnet", Model: "sonnet-4", Escalates: true, Expected: 6 * time.Minute},
-			{Batch: "2", Needs: []string{"1"}, Class: Implementation, Confidence: 90, Why: "modifies 3 files, adds tests", Tier: Medium, Label: "sonnet", Model: "sonnet-4", Escalates: true, Expected: 5 * time.Minute},
-			{Batch: "3", Needs: []string{"2"}, Class: Verification, Confidence: 85, Why: "0 creates, 5 run commands", Tier: Small, Label: "haiku", Escalates: true, Expected: 2 * time.Minute},
-			{Batch: "4", Needs: []string{"1"}, Class: Implementation, Confidence: 90, Why: "creates 2 files", Tier: Medium, Label: "sonnet", Model: "sonnet-4", Escalates: true, Expected: 4 * time.Minute},
-			{Batch: "5", Needs: []string{"4"}, Class: Architecture, Confidence: 90, Why: `title says "design"`, Tier: Large, Label: "opus", Expected: 3 * time.Minute},
-			{Batch: "6", Class: Wiring, Confidence: 80, Why: `no new logic: modifies 1 file, title says "wire"`, Tier: Small, Label: "haiku", Escalates: true, Expected: 5 * time.Minute},
-			{Batch: "7", Needs: []string{"1", "5", "6"}, Class: Verification, Confidence: 60, Why: `0 creates, title says "trace"`, Tier: Small, Label: "haiku", Escalates: true, Expected: 3 * time.Minute},
+			{Batch: "1", Class: Implementation, Confidence: 90, Why: "creates 4 files", Tier: Medium, Label: "sonnet",
+				Model: "sonnet-4", Escalates: true, Expected: 6 * time.Minute},
+			{Batch: "2", Needs: []string{"1"}, Class: Implementation, Confidence: 90, Why: "modifies 3 files, adds tests",
+				Tier: Medium, Label: "sonnet", Model: "sonnet-4", Escalates: true, Expected: 5 * time.Minute},
+			{Batch: "3", Needs: []string{"2"}, Class: Verification, Confidence: 85, Why: "0 creates, 5 run commands",
+				Tier: Small, Label: "haiku", Escalates: true, Expected: 2 * time.Minute},
+			{Batch: "4", Needs: []string{"1"}, Class: Implementation, Confidence: 90, Why: "creates 2 files", Tier: Medium,
+				Label: "sonnet", Model: "sonnet-4", Escalates: true, Expected: 4 * time.Minute},
+			{Batch: "5", Needs: []string{"4"}, Class: Architecture, Confidence: 90, Why: `title says "design"`, Tier: Large,
+				Label: "opus", Expected: 3 * time.Minute},
+			{Batch: "6", Class: Wiring, Confidence: 80, Why: `no new logic: modifies 1 file, title says "wire"`, Tier: Small,
+				Label: "haiku", Escalates: true, Expected: 5 * time.Minute},
+			{Batch: "7", Needs: []string{"1", "5", "6"}, Class: Verification, Confidence: 60,
+				Why: `0 creates, title says "trace"`, Tier: Small, Label: "haiku", Escalates: true, Expected: 3 * time.Minute},
 			{Batch: "8", Needs: []string{"7"}, Skip: "outside --from/--to"},
 		},
 	}

@@ -46,14 +46,16 @@ func printed(t *testing.T, p *planparse.Plan, d Decision, o PrintOptions) string
 
 func TestPrint(t *testing.T) {
 	p, d := sample(t)
-	o := PrintOptions{Path: "docs/plans/payments.md", Verbose: true, Extra: []string{"Sampling B4: ~$1.20 for 3 candidates vs $0.40 single"}}
+	o := PrintOptions{Path: "docs/plans/payments.md", Verbose: true,
+		Extra: []string{"Sampling B4: ~$1.20 for 3 candidates vs $0.40 single"}}
 	golden(t, "print-plan.txt", []byte(printed(t, p, d, o)))
 }
 
 // What is not known is called so, and is never 0.
 func TestPrintWithoutData(t *testing.T) {
 	p, d := sample(t)
-	d.Estimate, d.Memory = Estimate{SpeedUp: d.Estimate.SpeedUp, Source: noData}, Memory{PerWorker: 8 << 30, Note: "could not be read, which counts as too little: no such file"}
+	d.Estimate, d.Memory = Estimate{SpeedUp: d.Estimate.SpeedUp, Source: noData},
+		Memory{PerWorker: 8 << 30, Note: "could not be read, which counts as too little: no such file"}
 	got := printed(t, p, d, PrintOptions{})
 	for _, want := range []string{
 		"\nPlan: Payments\n",
@@ -67,7 +69,8 @@ func TestPrintWithoutData(t *testing.T) {
 	}
 	d.Mode, d.Workers, d.Steps = Headless, 1, nil
 	got = printed(t, p, d, PrintOptions{})
-	for _, want := range []string{"Recommendation: HEADLESS MODE\n", "Est. wall time: no data\n", "Dependency graph:\n  nothing is run\n"} {
+	for _, want := range []string{"Recommendation: HEADLESS MODE\n", "Est. wall time: no data\n",
+		"Dependency graph:\n  nothing is run\n"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)
 		}
@@ -90,7 +93,8 @@ func TestPrintIsClean(t *testing.T) {
 	if data, err := json.Marshal(d); err != nil || !strings.Contains(string(data), `\u001b`) {
 		t.Error("the decision itself was changed", err)
 	}
-	if data, err := json.Marshal(d.Cleaned()); err != nil || strings.Contains(string(data), `\u00`) || strings.Contains(string(data), "\u202e") {
+	if data, err := json.Marshal(d.Cleaned()); err != nil || strings.Contains(string(data), `\u00`) ||
+		strings.Contains(string(data), "\u202e") {
 		t.Errorf("%s, %v", data, err)
 	}
 	if strings.ContainsAny(got, "\x1b\x07\u202e") || strings.Count(got, "\nRecommendation:") != 1 {
@@ -103,7 +107,8 @@ func TestPrintWidth(t *testing.T) {
 	p, d := sample(t)
 	long := strings.Repeat("wörter und mehr ", 40)
 	path := "src/" + strings.Repeat("deep/", 30) + "file.go"
-	p.Batches[1].Title, d.Steps[1].Why, d.Edges[0].Reason, d.Score.Plus[0], d.Steps[7].Skip = long, long, long+path, long, long
+	p.Batches[1].Title, d.Steps[1].Why, d.Edges[0].Reason, d.Score.Plus[0], d.Steps[7].Skip = long, long, long+path, long,
+		long
 	d.Steps[2].Label, d.Steps[3].Batch = strings.Repeat("model", 40), strings.Repeat("9", 90)
 	got := printed(t, p, d, PrintOptions{Verbose: true})
 	if !strings.Contains(got, path) {
@@ -133,7 +138,8 @@ func TestPrintWideTitles(t *testing.T) {
 			t.Errorf("%d columns: %s", n, line)
 		}
 		before, _, ok := strings.Cut(line, " -- ")
-		if !ok || !strings.HasPrefix(line, "  B") || strings.Contains(line, "starts while") || strings.Contains(line, "waits for") {
+		if !ok || !strings.HasPrefix(line, "  B") || strings.Contains(line, "starts while") ||
+			strings.Contains(line, "waits for") {
 			continue
 		}
 		class := strings.LastIndexByte(before, ' ') + 1
@@ -174,21 +180,24 @@ func TestDrawGraph(t *testing.T) {
 		d    Decision
 		want string
 	}{
-		"nothing":       {shape(0, ""), "nothing is run"},
-		"one":           {shape(1, ""), "B1 (on its own)"},
-		"three alone":   {shape(3, ""), "B1, B2, B3 (each on its own)"},
-		"a chain":       {shape(3, "1>2 2>3"), "B1 --> B2 --> B3"},
-		"an implied":    {shape(3, "1>2 2>3 1>3"), "B1 --> B2 --> B3"},
-		"a fork":        {shape(4, "1>2 1>3"), "B1 --> B2\nB1 --> B3\nB4 (on its own)"},
-		"a diamond":     {shape(4, "1>2 1>3 2>4 3>4"), "B1 --> B2 --> B4\nB1 --> B3 --> B4"},
-		"a late head":   {shape(7, "1>2 2>3 1>4 4>5 5>7 6>7"), "B1 --> B2 --> B3\nB1 --> B4 --> B5 --> B7\nB6 ----------------> B7"},
+		"nothing":     {shape(0, ""), "nothing is run"},
+		"one":         {shape(1, ""), "B1 (on its own)"},
+		"three alone": {shape(3, ""), "B1, B2, B3 (each on its own)"},
+		"a chain":     {shape(3, "1>2 2>3"), "B1 --> B2 --> B3"},
+		"an implied":  {shape(3, "1>2 2>3 1>3"), "B1 --> B2 --> B3"},
+		"a fork":      {shape(4, "1>2 1>3"), "B1 --> B2\nB1 --> B3\nB4 (on its own)"},
+		"a diamond":   {shape(4, "1>2 1>3 2>4 3>4"), "B1 --> B2 --> B4\nB1 --> B3 --> B4"},
+		"a late head": {shape(7, "1>2 2>3 1>4 4>5 5>7 6>7"),
+			"B1 --> B2 --> B3\nB1 --> B4 --> B5 --> B7\nB6 ----------------> B7"},
 		"out of a line": {shape(5, "1>2 2>3 2>4 4>5"), "B1 --> B2 --> B3\n       B2 --> B4 --> B5"},
-		"wide names":    {shape(12, "9>10 10>11 9>12 12>11"), "B9 --> B10 --> B11\nB9 --> B12 --> B11\nB1, B2, B3, B4, B5, B6, B7, B8 (each on its own)"},
-		"a gap":         {left(shape(4, "1>2 2>3 3>4 1>3"), 1, 2), "B1 --> B4"},
-		"a circle":      {shape(2, "1>2 2>1"), "B2 --> B1"},
-		"unknown ends":  {shape(2, "1>9 8>2"), "B1, B2 (each on its own)"},
+		"wide names": {shape(12, "9>10 10>11 9>12 12>11"),
+			"B9 --> B10 --> B11\nB9 --> B12 --> B11\nB1, B2, B3, B4, B5, B6, B7, B8 (each on its own)"},
+		"a gap":        {left(shape(4, "1>2 2>3 3>4 1>3"), 1, 2), "B1 --> B4"},
+		"a circle":     {shape(2, "1>2 2>1"), "B2 --> B1"},
+		"unknown ends": {shape(2, "1>9 8>2"), "B1, B2 (each on its own)"},
 		"not for aligning": {shape(20, strings.Join(chain(20), " ")),
-			"B1 --> B2 --> B3 --> B4 --> B5 --> B6 --> B7 --> B8 --> B9 --> B10 --> B11 --> B12 --> B13 -->\n    B14 --> B15 --> B16 --> B17 --> B18 --> B19 --> B20"},
+			"B1 --> B2 --> B3 --> B4 --> B5 --> B6 --> B7 --> B8 --> B9 --> B10 --> B11 --> B12 --> B13 -->\n    B14 --> B15 " +
+				"--> B16 --> B17 --> B18 --> B19 --> B20"},
 	} {
 		if d := cmp.Diff(c.want, strings.Join(drawGraph(c.d, printWidth), "\n")); d != "" {
 			t.Errorf("%s: %s", name, d)
@@ -215,8 +224,8 @@ func chain(n int) (edges []string) {
 	return edges
 }
 
-// Each graph can be read back from its drawing: the chains have the edges that do not follow from others, each once, and
-// with columns each batch stands below itself.
+// Each graph can be read back from its drawing: the chains have the edges that do not follow from others, each once,
+// and with columns each batch stands below itself.
 func TestDrawGraphOfMany(t *testing.T) {
 	word := regexp.MustCompile(`B\d+`)
 	for seed := range uint64(300) {
@@ -268,7 +277,8 @@ func TestDrawGraphOfMany(t *testing.T) {
 }
 
 func TestMinutes(t *testing.T) {
-	for want, d := range map[string]time.Duration{"0s": 0, "45s": 45 * time.Second, "1min": 80 * time.Second, "14min": 14 * time.Minute, "2h 05min": 125 * time.Minute, "1h 00min": time.Hour + time.Second} {
+	for want, d := range map[string]time.Duration{"0s": 0, "45s": 45 * time.Second, "1min": 80 * time.Second,
+		"14min": 14 * time.Minute, "2h 05min": 125 * time.Minute, "1h 00min": time.Hour + time.Second} {
 		if got := Minutes(d); got != want {
 			t.Errorf("%v is %s, want %s", d, got, want)
 		}
@@ -276,7 +286,8 @@ func TestMinutes(t *testing.T) {
 }
 
 func TestGigabytes(t *testing.T) {
-	for want, n := range map[string]uint64{"0 GB": 0, "8 GB": 8 << 30, "7.9 GB": 8<<30 - 1, "21 GB": 21<<30 + 900<<20, "0.5 GB": 512 << 20} {
+	for want, n := range map[string]uint64{"0 GB": 0, "8 GB": 8 << 30, "7.9 GB": 8<<30 - 1, "21 GB": 21<<30 + 900<<20,
+		"0.5 GB": 512 << 20} {
 		if got := gigabytes(n); got != want {
 			t.Errorf("%d is %s, want %s", n, got, want)
 		}

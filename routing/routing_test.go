@@ -19,7 +19,8 @@ func plan(t *testing.T, lines ...string) *planparse.Plan {
 	for i, line := range lines {
 		line, when, _ := strings.Cut(line, " when: ")
 		key, rest, _ := strings.Cut(line, " ")
-		b := planparse.Batch{Key: key, Number: key, Title: "batch " + key, When: when, StartLine: 10 * (i + 1), Tasks: []planparse.Task{{}}}
+		b := planparse.Batch{Key: key, Number: key, Title: "batch " + key, When: when, StartLine: 10 * (i + 1),
+			Tasks: []planparse.Task{{}}}
 		for words := strings.Fields(strings.ReplaceAll(rest, ",", " ")); len(words) > 0; words = words[1:] {
 			switch words[0] {
 			case "empty":
@@ -67,29 +68,50 @@ func TestDecide(t *testing.T) {
 		want     string
 	}{
 		"one batch": {plan: []string{"1"}, want: "1"},
-		"one after the other, as the plan has it":    {plan: []string{"1", "2", "10", "3"}, want: "1; 2 needs 1; 10 needs 2; 3 needs 10"},
-		"what it depends on is in the chain already": {plan: []string{"1", "2 after 1", "3 after 1"}, want: "1; 2 needs 1; 3 needs 1,2"},
-		"a batch waits for one that stands below it": {plan: []string{"1 after 3", "2", "3"}, want: "1 needs 3; 2; 3 needs 2"},
-		"dependencies against the order of the plan": {plan: []string{"1 after 2", "2 after 3", "3"}, want: "1 needs 2; 2 needs 3; 3"},
-		"a diamond":                                   {plan: []string{"1", "2 after 1", "3 after 1", "4 after 2, 3"}, want: "1; 2 needs 1; 3 needs 1,2; 4 needs 2,3"},
-		"an empty batch":                              {plan: []string{"1", "2 empty", "3"}, want: "1; 2 (" + EmptyNote + "); 3 needs 1"},
-		"a batch that is ticked off":                  {plan: []string{"1 done", "2 open", "3"}, want: "1 (" + ticked + "); 2; 3 needs 2"},
-		"a batch that needs one that is left out":     {plan: []string{"1 done", "2 after 1", "3"}, want: "1 (" + ticked + "); 2 needs 1; 3 needs 2"},
-		"nothing is left to do":                       {plan: []string{"1 done", "2 empty"}, want: "1 (" + ticked + "); 2 (" + EmptyNote + ")"},
-		"a condition that holds":                      {plan: []string{"1 when: true", "2"}, want: "1; 2 needs 1"},
-		"a condition that does not hold":              {plan: []string{"1", "2 when: env.CI == 'yes'", "3"}, want: "1; 2 (its condition does not hold: env.CI == 'yes'); 3 needs 1"},
-		"a condition that the environment meets":      {plan: []string{"1", "2 when: env.CI == 'yes'"}, env: map[string]string{"CI": "yes"}, want: "1; 2 needs 1"},
-		"from a batch on":                             {plan: []string{"1", "2", "3"}, from: "2", want: "1 (" + outside + "); 2; 3 needs 2"},
-		"up to a batch":                               {plan: []string{"1", "2", "3"}, to: "2", want: "1; 2 needs 1; 3 (" + outside + ")"},
-		"one batch of many":                           {plan: []string{"1", "2", "3"}, from: "2", to: "2", want: "1 (" + outside + "); 2; 3 (" + outside + ")"},
-		"bounds as people say them":                   {plan: []string{"1", "2", "3"}, from: "B2", to: "b3", want: "1 (" + outside + "); 2; 3 needs 2"},
-		"a batch whose number begins with B":          {plan: []string{"B1", "1", "b2"}, from: "B1", to: "B1", want: "B1; 1 (" + outside + "); b2 (" + outside + ")"},
-		"a bound by number, where the key is another": {plan: []string{"P5-2 as P5/2", "x as P5/3"}, from: "P5/3", want: "P5-2 (" + outside + "); x"},
-		"a number twice: the key tells which":         {plan: []string{"3", "3-2 as 3", "4"}, from: "3-2", to: "3-2", want: "3 (" + outside + "); 3-2; 4 (" + outside + ")"},
-		"a number twice: the first one is meant":      {plan: []string{"2", "3", "3-2 as 3"}, from: "3", to: "3", want: "2 (" + outside + "); 3; 3-2 (" + outside + ")"},
-		"a key goes before a number":                  {plan: []string{"7-2 as 9", "8", "9"}, from: "9", want: "7-2 (" + outside + "); 8 (" + outside + "); 9"},
-		"no condition is asked outside of the bounds": {plan: []string{"1 when: nonsense(", "2"}, from: "2", want: "1 (" + outside + "); 2"},
-		"a plan without batches":                      {want: ""},
+		"one after the other, as the plan has it": {plan: []string{"1", "2", "10", "3"},
+			want: "1; 2 needs 1; 10 needs 2; 3 needs 10"},
+		"what it depends on is in the chain already": {plan: []string{"1", "2 after 1", "3 after 1"},
+			want: "1; 2 needs 1; 3 needs 1,2"},
+		"a batch waits for one that stands below it": {plan: []string{"1 after 3", "2", "3"},
+			want: "1 needs 3; 2; 3 needs 2"},
+		"dependencies against the order of the plan": {plan: []string{"1 after 2", "2 after 3", "3"},
+			want: "1 needs 2; 2 needs 3; 3"},
+		"a diamond": {plan: []string{"1", "2 after 1", "3 after 1", "4 after 2, 3"},
+			want: "1; 2 needs 1; 3 needs 1,2; 4 needs 2,3"},
+		"an empty batch": {plan: []string{"1", "2 empty", "3"}, want: "1; 2 (" + EmptyNote +
+			"); 3 needs 1"},
+		"a batch that is ticked off": {plan: []string{"1 done", "2 open", "3"}, want: "1 (" + ticked +
+			"); 2; 3 needs 2"},
+		"a batch that needs one that is left out": {plan: []string{"1 done", "2 after 1", "3"}, want: "1 (" + ticked +
+			"); 2 needs 1; 3 needs 2"},
+		"nothing is left to do": {plan: []string{"1 done", "2 empty"}, want: "1 (" + ticked + "); 2 (" +
+			EmptyNote + ")"},
+		"a condition that holds": {plan: []string{"1 when: true", "2"}, want: "1; 2 needs 1"},
+		"a condition that does not hold": {plan: []string{"1", "2 when: env.CI == 'yes'", "3"},
+			want: "1; 2 (its condition does not hold: env.CI == 'yes'); 3 needs 1"},
+		"a condition that the environment meets": {plan: []string{"1", "2 when: env.CI == 'yes'"},
+			env: map[string]string{"CI": "yes"}, want: "1; 2 needs 1"},
+		"from a batch on": {plan: []string{"1", "2", "3"}, from: "2", want: "1 (" + outside +
+			"); 2; 3 needs 2"},
+		"up to a batch": {plan: []string{"1", "2", "3"}, to: "2", want: "1; 2 needs 1; 3 (" +
+			outside + ")"},
+		"one batch of many": {plan: []string{"1", "2", "3"}, from: "2", to: "2", want: "1 (" +
+			outside + "); 2; 3 (" + outside + ")"},
+		"bounds as people say them": {plan: []string{"1", "2", "3"}, from: "B2", to: "b3", want: "1 (" +
+			outside + "); 2; 3 needs 2"},
+		"a batch whose number begins with B": {plan: []string{"B1", "1", "b2"}, from: "B1", to: "B1",
+			want: "B1; 1 (" + outside + "); b2 (" + outside + ")"},
+		"a bound by number, where the key is another": {plan: []string{"P5-2 as P5/2", "x as P5/3"}, from: "P5/3",
+			want: "P5-2 (" + outside + "); x"},
+		"a number twice: the key tells which": {plan: []string{"3", "3-2 as 3", "4"}, from: "3-2", to: "3-2",
+			want: "3 (" + outside + "); 3-2; 4 (" + outside + ")"},
+		"a number twice: the first one is meant": {plan: []string{"2", "3", "3-2 as 3"}, from: "3", to: "3",
+			want: "2 (" + outside + "); 3; 3-2 (" + outside + ")"},
+		"a key goes before a number": {plan: []string{"7-2 as 9", "8", "9"}, from: "9", want: "7-2 (" +
+			outside + "); 8 (" + outside + "); 9"},
+		"no condition is asked outside of the bounds": {plan: []string{"1 when: nonsense(", "2"}, from: "2", want: "1 (" +
+			outside + "); 2"},
+		"a plan without batches": {want: ""},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -145,15 +167,22 @@ func TestDecideRefuses(t *testing.T) {
 		when     string // of the whole plan
 		want     []string
 	}{
-		"a first batch that is not there": {plan: []string{"1", "2"}, from: "7", want: []string{"--from 7: the plan has no such batch; it has 1, 2"}},
-		"a last batch that is not there":  {plan: []string{"1", "2-2"}, to: "B9", want: []string{"--to B9: the plan has no such batch; it has 1, 2-2"}},
-		"no number at all":                {plan: []string{"x as"}, from: "B", want: []string{"--from B: the plan has no such batch"}},
-		"bounds the wrong way round":      {plan: []string{"1", "2"}, from: "2", to: "1", want: []string{"--from 2 comes after --to 1"}},
-		"a circle":                        {plan: []string{"1 after 2", "2 after 1"}, want: []string{"circle"}},
-		"a batch that waits for itself":   {plan: []string{"1", "2 after 2"}, want: []string{"circle"}},
-		"what is not there":               {plan: []string{"1", "2 after 9"}, want: []string{"line 20: batch 2 depends on 9"}},
-		"a condition with a wrong name":   {plan: []string{"1", "2 when: batch.titel == 'x'"}, want: []string{"line 20: batch 2: when: ", "titel", "batch.titel == 'x'", "^"}},
-		"a condition of the plan":         {plan: []string{"1"}, when: "batch.tasks", want: []string{"when: ", "batch.tasks"}},
+		"a first batch that is not there": {plan: []string{"1", "2"}, from: "7",
+			want: []string{"--from 7: the plan has no such batch; it has 1, 2"}},
+		"a last batch that is not there": {plan: []string{"1", "2-2"}, to: "B9",
+			want: []string{"--to B9: the plan has no such batch; it has 1, 2-2"}},
+		"no number at all": {plan: []string{"x as"}, from: "B",
+			want: []string{"--from B: the plan has no such batch"}},
+		"bounds the wrong way round": {plan: []string{"1", "2"}, from: "2", to: "1",
+			want: []string{"--from 2 comes after --to 1"}},
+		"a circle":                      {plan: []string{"1 after 2", "2 after 1"}, want: []string{"circle"}},
+		"a batch that waits for itself": {plan: []string{"1", "2 after 2"}, want: []string{"circle"}},
+		"what is not there": {plan: []string{"1", "2 after 9"},
+			want: []string{"line 20: batch 2 depends on 9"}},
+		"a condition with a wrong name": {plan: []string{"1", "2 when: batch.titel == 'x'"},
+			want: []string{"line 20: batch 2: when: ", "titel", "batch.titel == 'x'", "^"}},
+		"a condition of the plan": {plan: []string{"1"}, when: "batch.tasks",
+			want: []string{"when: ", "batch.tasks"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -195,7 +224,10 @@ func TestConditionOfThePlan(t *testing.T) {
 
 // A parsed plan is decided on as it stands.
 func TestDecideOnAParsedPlan(t *testing.T) {
-	p, err := planparse.Parse("plan.md", []byte("# Plan\n\n## Batch 1: One\n\n### Task 1: a\n\n- [ ] a\n\n## Batch 2: Two\n\n## Batch 3: Three\ndepends_on: [batch-1]\n\n### Task 1: b\n\n- [x] b\n\n## Batch 4: Four\nwhen: env.DEPLOY == \"1\"\n\n### Task 1: c\n"))
+	p, err := planparse.Parse("plan.md",
+		[]byte(
+			"# Plan\n\n## Batch 1: One\n\n### Task 1: a\n\n- [ ] a\n\n## Batch 2: Two\n\n## Batch 3: Three\ndepends_on: "+
+				"[batch-1]\n\n### Task 1: b\n\n- [x] b\n\n## Batch 4: Four\nwhen: env.DEPLOY == \"1\"\n\n### Task 1: c\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,16 +244,19 @@ func TestDecideOnAParsedPlan(t *testing.T) {
 func TestHolds(t *testing.T) {
 	b := &planparse.Batch{
 		Number: "4b", Title: "Add the API", Tasks: make([]planparse.Task, 3), Critical: true,
-		Files:    planparse.Files{Create: []string{"a", "b"}, Modify: []string{"c"}, Test: []string{"d", "e", "f"}, Delete: []string{"g"}},
+		Files: planparse.Files{Create: []string{"a", "b"}, Modify: []string{"c"}, Test: []string{"d", "e", "f"},
+			Delete: []string{"g"}},
 		Commands: make([]planparse.Command, 5),
 	}
 	facts := FactsOf(b, map[string]string{"CI": "true", "DEPLOY-TO": "prod"})
 	for condition, want := range map[string]bool{
 		"true": true, "false": false, "!true": false,
-		`batch.number == "4b"`: true, `batch.title contains "API"`: true, `batch.title matches "^Add"`: true, "batch.tasks == 3": true,
+		`batch.number == "4b"`: true, `batch.title contains "API"`: true, `batch.title matches "^Add"`: true,
+		"batch.tasks == 3": true,
 		"batch.creates == 2 && batch.modifies == 1 && batch.tests == 3 && batch.deletes == 1 && batch.commands == 5": true,
 		"batch.critical": true, "not batch.critical": false, "batch.creates > 2 or batch.deletes > 0": true,
-		`env.CI == "true"`: true, `env["DEPLOY-TO"] == "prod"`: true, `env.MISSING == ""`: true, `"MISSING" in env`: false, `"CI" in env`: true,
+		`env.CI == "true"`: true, `env["DEPLOY-TO"] == "prod"`: true, `env.MISSING == ""`: true, `"MISSING" in env`: false,
+		`"CI" in env`: true,
 	} {
 		if got, err := Holds(condition, facts); got != want || err != nil {
 			t.Errorf("%s: %v, %v; want %v", condition, got, err, want)
@@ -235,8 +270,10 @@ func TestHolds(t *testing.T) {
 // What is no condition is refused with the place, never taken for yes or no.
 func TestHoldsRefuses(t *testing.T) {
 	for condition, want := range map[string]string{
-		"batch.nubmer == '1'": "nubmer", "batches == 1": "batches", "envs.CI": "envs", "batch.tasks": "yes or no", `"true"`: "yes or no", "env.CI": "yes or no", "nil": "yes or no",
-		"batch.tasks == ": "unexpected", "batch.tasks = 3": "", "": "", "batch.title > 3": "", "1 / 0 == 1 &&": "unexpected", "exec('ls')": "exec",
+		"batch.nubmer == '1'": "nubmer", "batches == 1": "batches", "envs.CI": "envs", "batch.tasks": "yes or no",
+		`"true"`: "yes or no", "env.CI": "yes or no", "nil": "yes or no",
+		"batch.tasks == ": "unexpected", "batch.tasks = 3": "", "": "", "batch.title > 3": "", "1 / 0 == 1 &&": "unexpected",
+		"exec('ls')":              "exec",
 		`batch.title matches "["`: "", "batch": "yes or no",
 	} {
 		got, err := Holds(condition, Facts{Env: map[string]string{}})
@@ -248,7 +285,8 @@ func TestHoldsRefuses(t *testing.T) {
 			t.Errorf("%q: %v; want the condition and %q", condition, err, want)
 		}
 	}
-	if _, err := Holds("batch.tasks == 1 && batch.nubmer", Facts{}); err == nil || !strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), "^") {
+	if _, err := Holds("batch.tasks == 1 && batch.nubmer", Facts{}); err == nil || !strings.Contains(err.Error(), "\n") ||
+		!strings.Contains(err.Error(), "^") {
 		t.Errorf("%v; want the place", err)
 	}
 }
@@ -267,7 +305,8 @@ func BenchmarkDecide(b *testing.B) {
 			if depends == nil {
 				batch.When = "env.CI != 'x' && batch.tasks > 0"
 			} else if batch.DependsOn = depends(i); i == 0 || i == n-1 {
-				batch.DependsOn = slices.DeleteFunc(batch.DependsOn, func(d string) bool { return d == batch.Key || d == fmt.Sprint(n) })
+				batch.DependsOn = slices.DeleteFunc(batch.DependsOn,
+					func(d string) bool { return d == batch.Key || d == fmt.Sprint(n) })
 			}
 			p.Batches = append(p.Batches, batch)
 		}

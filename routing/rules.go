@@ -26,6 +26,7 @@ type Rules struct {
 func DefaultRules() Rules {
 	return Rules{
 		ParallelScoreThreshold: 60, SpeculateMaxOverlap: 20, WorkerMemGB: 8, MaxWorkers: 3, Speculate: true,
-		ModelImplementation: "medium", ModelVerification: "small", ModelArchitecture: "large", ModelWiring: "small", Escalate: true,
+		ModelImplementation: "medium", ModelVerification: "small", ModelArchitecture: "large", ModelWiring: "small",
+		Escalate: true,
 	}
 }

@@ -36,8 +36,8 @@ func general(hint string) bool {
 	return false
 }
 
-// targetsOf names the state of the machine that a batch touches: a port, a database, a service. Each is said as what the
-// batch does with it, as in [runtimeHints], which only knows of which kind it is.
+// targetsOf names the state of the machine that a batch touches: a port, a database, a service. Each is said as what
+// the batch does with it, as in [runtimeHints], which only knows of which kind it is.
 func targetsOf(b *planparse.Batch) []string {
 	var out []string
 	add := func(target string) {
@@ -71,7 +71,8 @@ func portsIn(text string) []string {
 		if err != nil || n > 65535 {
 			continue
 		}
-		bare := strings.TrimSpace(lead) == "port" || strings.HasSuffix(lead, ":") && len(strings.TrimSpace(lead)) <= 2 || strings.Contains(lead, "-p") && !strings.Contains(lead, "-port")
+		bare := strings.TrimSpace(lead) == "port" || strings.HasSuffix(lead, ":") && len(strings.TrimSpace(lead)) <= 2 ||
+			strings.Contains(lead, "-p") && !strings.Contains(lead, "-port")
 		if n < 80 && n != 22 || bare && n < 1024 {
 			continue
 		}
@@ -90,7 +91,8 @@ func commandsIn(line string) [][]string {
 	var out [][]string
 	for _, part := range cutCommands.Split(strings.TrimLeft(line, " \t$"), -1) {
 		words := strings.Fields(part)
-		for len(words) > 0 && (words[0] == "sudo" || words[0] == "env" || words[0] == "time" || assignment.MatchString(words[0])) {
+		for len(words) > 0 && (words[0] == "sudo" || words[0] == "env" || words[0] == "time" ||
+			assignment.MatchString(words[0])) {
 			words = words[1:]
 		}
 		for i := range words {
@@ -109,9 +111,11 @@ func targetOf(words []string) string {
 	name, args := words[0], words[1:]
 	switch name {
 	case "psql", "pg_dump", "pg_restore", "createdb", "dropdb":
-		return database("PostgreSQL", args, []string{"-d", "--dbname"}, "-h", "-p", "-U", "-f", "-c", "-v", "-o", "-F", "-L", "-P", "-R", "-T", "-O", "-E", "-l", "--host", "--port", "--username", "--file", "--command")
+		return database("PostgreSQL", args, []string{"-d", "--dbname"}, "-h", "-p", "-U", "-f", "-c", "-v", "-o", "-F", "-L",
+			"-P", "-R", "-T", "-O", "-E", "-l", "--host", "--port", "--username", "--file", "--command")
 	case "mysql", "mariadb", "mysqldump":
-		return database("MySQL", args, []string{"-D", "--database"}, "-h", "-u", "-P", "-S", "-e", "--host", "--user", "--port", "--execute")
+		return database("MySQL", args, []string{"-D", "--database"}, "-h", "-u", "-P", "-S", "-e", "--host", "--user",
+			"--port", "--execute")
 	case "sqlite3":
 		return database("SQLite", args, nil, "-cmd", "-init", "-separator")
 	case "redis-cli":
@@ -192,7 +196,8 @@ func service(name string, args []string) string {
 		verb, unit = unit, verb
 	}
 	switch verb {
-	case "start", "stop", "restart", "reload", "enable", "disable", "try-restart", "reload-or-restart", "kill", "mask", "unmask":
+	case "start", "stop", "restart", "reload", "enable", "disable", "try-restart", "reload-or-restart", "kill", "mask",
+		"unmask":
 		return "controls the service " + strings.TrimSuffix(unit, ".service")
 	}
 	return ""
@@ -201,7 +206,8 @@ func service(name string, args []string) string {
 // compose identifies the container set of a compose command.
 func compose(args []string) string {
 	if !slices.ContainsFunc(args, func(a string) bool {
-		return slices.Contains([]string{"up", "down", "start", "stop", "restart", "run", "exec", "rm", "kill", "create", "pause", "unpause"}, a)
+		return slices.Contains([]string{"up", "down", "start", "stop", "restart", "run", "exec", "rm", "kill", "create",
+			"pause", "unpause"}, a)
 	}) {
 		return ""
 	}

@@ -26,7 +26,8 @@ func TestSameTarget(t *testing.T) {
 		{"Run: `sudo systemctl restart x`", "Run: `systemctl stop x.service`", "controls the service x"},
 		{"Run: `kubectl apply -f a.yml`", "Run: `kubectl delete pod a`", "controls the cluster"},
 	} {
-		d := decided(t, batches("A\n**Files:**\n- Create: `a/a.py`\n\n"+tt.a, "B\n**Files:**\n- Create: `b/b.py`\n\n"+tt.b), Options{})
+		d := decided(t, batches("A\n**Files:**\n- Create: `a/a.py`\n\n"+tt.a, "B\n**Files:**\n- Create: `b/b.py`\n\n"+tt.b),
+			Options{})
 		if diff := cmp.Diff("1 -> 2 runtime: each of the two "+tt.want, arrows(d)); diff != "" {
 			t.Errorf("%s | %s\n%s", tt.a, tt.b, diff)
 		}
@@ -36,15 +37,18 @@ func TestSameTarget(t *testing.T) {
 // What only looks like it is none, and two different ones are no reason to wait.
 func TestOtherTargets(t *testing.T) {
 	for _, text := range []string{
-		"Port 12 tests to the new API, and 3000 lines.", "Run: `mkdir -p 20`", "Meet at 10:30.", "See https://example.org:9000/x", "Listen on port 99999.",
-		"psql is a client of PostgreSQL.", "Run: `apt-get install psql`", "Run: `sqlite3 :memory:`", "Run: `systemctl status x`", "Run: `docker compose config`",
+		"Port 12 tests to the new API, and 3000 lines.", "Run: `mkdir -p 20`", "Meet at 10:30.",
+		"See https://example.org:9000/x", "Listen on port 99999.",
+		"psql is a client of PostgreSQL.", "Run: `apt-get install psql`", "Run: `sqlite3 :memory:`",
+		"Run: `systemctl status x`", "Run: `docker compose config`",
 		"Run: `which mysql`", "A ratio of 1:2000 lines.", "Run: `psql --version`",
 	} {
 		if got := targetsOf(&planparse.Batch{Text: text}); got != nil {
 			t.Errorf("%s %q", text, got)
 		}
 	}
-	d := decided(t, batches("A\n**Files:**\n- Create: `a/a.py`\n\nRun: `psql one`", "B\n**Files:**\n- Create: `b/b.py`\n\nRun: `psql two`"), Options{})
+	d := decided(t, batches("A\n**Files:**\n- Create: `a/a.py`\n\nRun: `psql one`",
+		"B\n**Files:**\n- Create: `b/b.py`\n\nRun: `psql two`"), Options{})
 	if arrows(d) != "" {
 		t.Error(arrows(d))
 	}
@@ -53,7 +57,8 @@ func TestOtherTargets(t *testing.T) {
 // What is shared counts against team mode.
 func TestSharedTargetsSpeakAgainstTeamMode(t *testing.T) {
 	body := "X\n**Files:**\n- Create: `X/a.py`\n- Test: `X/test_a.py`\n\nRun: `psql appdb`"
-	d := decided(t, batches(strings.ReplaceAll(body, "X", "p"), strings.ReplaceAll(body, "X", "q")), Options{TeamsEnabled: true, Rules: rules(100), Memory: machine(64)})
+	d := decided(t, batches(strings.ReplaceAll(body, "X", "p"), strings.ReplaceAll(body, "X", "q")),
+		Options{TeamsEnabled: true, Rules: rules(100), Memory: machine(64)})
 	if d.Mode != Headless || !strings.Contains(strings.Join(d.Reasons, "\n"), "B1, B2 share state of the machine") {
 		t.Errorf("%s: %q", d.Mode, d.Reasons)
 	}
@@ -83,7 +88,8 @@ func TestRuntimeHints(t *testing.T) {
 		"Run: `systemctl --user show hub`":                                       "",
 		"The Service Ports table lists docker-compose and port 8080 of the API.": "",
 	} {
-		if diff := cmp.Diff(want, strings.Join(runtimeHints(&parsed(t, "# P\n\n## Batch 1: A\n\n"+text+"\n").Batches[0]), ", ")); diff != "" {
+		if diff := cmp.Diff(want,
+			strings.Join(runtimeHints(&parsed(t, "# P\n\n## Batch 1: A\n\n"+text+"\n").Batches[0]), ", ")); diff != "" {
 			t.Errorf("%s\n%s", text, diff)
 		}
 	}

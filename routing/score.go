@@ -46,10 +46,12 @@ func (s *layout) terms(f ScoreFact, alone, together time.Duration, equal bool) [
 	out := []string{fmt.Sprintf("%.0f: %d workers take %s instead of %s%s, which saves %.0f %% of at most %.0f %%",
 		100*f.S/f.M, f.W, took(together), took(alone), unit, 100*f.S, 100*f.M)}
 	if f.O > 0 {
-		out = append(out, fmt.Sprintf("-%.0f: the average overlap of batches is %s%s", 100*f.O, percent(100*f.O), s.overlaps()))
+		out = append(out, fmt.Sprintf("-%.0f: the average overlap of batches is %s%s", 100*f.O, percent(100*f.O),
+			s.overlaps()))
 	}
 	if f.H > 0 {
-		out = append(out, fmt.Sprintf("-%d: %s state of the machine: %s", 20*min(f.H, 2), phrase.Count(f.H, "batch shares", "batches share"), s.few(s.sharing())))
+		out = append(out, fmt.Sprintf("-%d: %s state of the machine: %s", 20*min(f.H, 2),
+			phrase.Count(f.H, "batch shares", "batches share"), s.few(s.sharing())))
 	}
 	if f.P > 0 {
 		out = append(out, "+20: the plan says parallel_safe: true")
@@ -90,7 +92,8 @@ func (s *layout) overlaps() string {
 func (s *layout) scoreOf(rules Rules, workers int, took func(batch int) time.Duration) (Score, error) {
 	f := s.facts()
 	alone, together, equal := s.simulate(&f, workers, took)
-	out := Score{Facts: f, Source: DefaultScore, Terms: s.terms(f, alone, together, equal), Plus: []string{}, Minus: []string{}}
+	out := Score{Facts: f, Source: DefaultScore, Terms: s.terms(f, alone, together, equal), Plus: []string{},
+		Minus: []string{}}
 	if rules.Score == "" {
 		out.Value = defaultScore(f)
 	} else {
@@ -139,7 +142,8 @@ func (s *layout) facts() ScoreFact {
 
 // simulate computes what the workers save, with the scheduler's own rule. If any duration is unknown, all batches
 // count as an hour, and equal is true.
-func (s *layout) simulate(f *ScoreFact, workers int, took func(batch int) time.Duration) (alone, together time.Duration, equal bool) {
+func (s *layout) simulate(f *ScoreFact, workers int, took func(batch int) time.Duration) (alone, together time.Duration,
+	equal bool) {
 	f.W = min(workers, len(s.width))
 	durations, needs := map[string]time.Duration{}, map[string][]string{}
 	for _, i := range s.run {
@@ -178,7 +182,8 @@ func (s *layout) reasons(out *Score) {
 	case 1:
 		plus("1 group of independent batches: %s", groups[0])
 	default:
-		plus("%d groups of independent batches: %s", len(groups), strings.Join(groups[:min(len(groups), 4)], "; ")+more(len(groups)-4))
+		plus("%d groups of independent batches: %s", len(groups),
+			strings.Join(groups[:min(len(groups), 4)], "; ")+more(len(groups)-4))
 	}
 	if len(s.width) > 1 {
 		plus("up to %d batches at the same time: %s", len(s.width), s.few(s.width))

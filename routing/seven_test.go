@@ -52,7 +52,8 @@ func TestSevenBatches(t *testing.T) {
 		Files:   31,
 		Score:   73,
 		Routes: []string{
-			"1 medium implementation true", "2 medium implementation true", "3 small verification true", "4 medium implementation true",
+			"1 medium implementation true", "2 medium implementation true", "3 small verification true",
+			"4 medium implementation true",
 			"5 medium implementation true", "6 small wiring true", "7 small verification true",
 		},
 		Starts: []string{"2 on 1 at 0 %: true", "3 on 2 at 0 %: true", "4 on 1 at 0 %: true", "5 on 4 at 72.7 %: false"},
@@ -90,13 +91,15 @@ func TestScoreReasons(t *testing.T) {
 	want := Score{
 		Value: 52, Source: DefaultScore, Facts: d.Score.Facts,
 		Terms: []string{
-			"64: 3 workers take 4 instead of 7 steps of equal length, which saves 43 % of at most 67 %", "-12: the average overlap of batches is 12%, most of it B4 with B5 (73%) and B1 with B5 (50%)",
+			"64: 3 workers take 4 instead of 7 steps of equal length, which saves 43 % of at most 67 %",
+			"-12: the average overlap of batches is 12%, most of it B4 with B5 (73%) and B1 with B5 (50%)",
 		},
 		Plus: []string{
 			"3 groups of independent batches: B1, B6; B2, B4; B3, B5", "up to 3 batches at the same time: B3, B5, B6",
 			"the batches of a group name no file in common",
 		},
-		Minus: []string{"B1 and B5 share 2 files, so that they run one after the other", "B4 and B5 share 8 files, so that they run one after the other", "B6 starts a server"},
+		Minus: []string{"B1 and B5 share 2 files, so that they run one after the other",
+			"B4 and B5 share 8 files, so that they run one after the other", "B6 starts a server"},
 	}
 	if diff := cmp.Diff(want, d.Score); diff != "" {
 		t.Error(diff)

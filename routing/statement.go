@@ -37,7 +37,8 @@ type item struct {
 
 // statementOf reads the text of a batch, line by line. It skips fenced code.
 func statementOf(b *planparse.Batch) statement {
-	s := statement{made: len(b.DependsOn)+len(b.ContextRefs) > 0, dependsLine: b.StartLine, refsLine: b.StartLine, depends: len(b.DependsOn) > 0}
+	s := statement{made: len(b.DependsOn)+len(b.ContextRefs) > 0, dependsLine: b.StartLine, refsLine: b.StartLine,
+		depends: len(b.DependsOn) > 0}
 	into, indent := (*[]item)(nil), 0 // the list below "Produces:"
 	found := false
 	planparse.EachLine(b, func(l planparse.Line) {

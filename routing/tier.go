@@ -162,5 +162,6 @@ func (o Options) modelNamed(value string) (tier, model string, err error) {
 	if len(models) == 0 {
 		return "", "", fmt.Errorf("unknown tier, and the agent has no models in the settings; tiers are %s", tierNames)
 	}
-	return "", "", fmt.Errorf("unknown tier or model; tiers are %s, models of the agent %s", tierNames, strings.Join(models, ", "))
+	return "", "", fmt.Errorf("unknown tier or model; tiers are %s, models of the agent %s", tierNames,
+		strings.Join(models, ", "))
 }

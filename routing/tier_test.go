@@ -61,14 +61,19 @@ func TestTiers(t *testing.T) {
 		o    Options
 		want string
 	}{
-		"the defaults": {Options{Rules: DefaultRules()}, "1 medium=medium()+; 2 small=small()+; 3 small=small()+; 4 large=large()"},
-		"with models":  {Options{Rules: DefaultRules(), Models: models}, "1 medium=medium(m-1)+; 2 small=small(s-1)+; 3 small=small(s-1)+; 4 large=large(l-1)"},
+		"the defaults": {Options{Rules: DefaultRules()},
+			"1 medium=medium()+; 2 small=small()+; 3 small=small()+; 4 large=large()"},
+		"with models": {Options{Rules: DefaultRules(), Models: models},
+			"1 medium=medium(m-1)+; 2 small=small(s-1)+; 3 small=small(s-1)+; 4 large=large(l-1)"},
 		"other tiers": {Options{Rules: rules(func(r *Rules) { r.ModelImplementation, r.ModelWiring = "Large", "medium" })},
 			"1 large=Large(); 2 medium=medium()+; 3 small=small()+; 4 large=large()"},
-		"no escalation": {Options{Rules: rules(func(r *Rules) { r.Escalate = false })}, "1 medium=medium(); 2 small=small(); 3 small=small(); 4 large=large()"},
-		"overrides by alias, tier and model": {Options{Rules: DefaultRules(), Models: models, ModelOverride: map[string]string{"B1": "opus", "2": "medium", "b3": "l-1"}},
+		"no escalation": {Options{Rules: rules(func(r *Rules) { r.Escalate = false })},
+			"1 medium=medium(); 2 small=small(); 3 small=small(); 4 large=large()"},
+		"overrides by alias, tier and model": {Options{Rules: DefaultRules(), Models: models,
+			ModelOverride: map[string]string{"B1": "opus", "2": "medium", "b3": "l-1"}},
 			"1 large=opus(l-1); 2 medium=medium(m-1)+; 3 large=l-1(l-1); 4 large=large(l-1)"},
-		"a model of two tiers": {Options{Rules: DefaultRules(), Models: map[string]string{"small": "one", "large": "one"}, ModelOverride: map[string]string{"1": "one"}},
+		"a model of two tiers": {Options{Rules: DefaultRules(), Models: map[string]string{"small": "one", "large": "one"},
+			ModelOverride: map[string]string{"1": "one"}},
 			"1 large=one(one); 2 small=small(one)+; 3 small=small(one)+; 4 large=large(one)"},
 	} {
 		if got, err := tiered(t, c.o); got != c.want || err != nil {
@@ -85,13 +90,18 @@ func TestTierErrors(t *testing.T) {
 		want             string
 	}{
 		"no such tier": {override: map[string]string{"B3": "gpt"},
-			want: "--model-override B3=gpt: unknown tier, and the agent has no models in the settings; tiers are small, medium and large; haiku, sonnet and opus are older names of them"},
+			want: "--model-override B3=gpt: unknown tier, and the agent has no models in the settings; tiers are small, " +
+				"medium and large; haiku, sonnet and opus are older names of them"},
 		"no such model": {override: map[string]string{"B3": "gpt"}, models: map[string]string{"large": "l-1", "small": "s-1"},
-			want: "--model-override B3=gpt: unknown tier or model; tiers are small, medium and large; haiku, sonnet and opus are older names of them, models of the agent l-1, s-1"},
-		"no value":          {override: map[string]string{"B3": ""}, want: "unknown tier"},
-		"no such batch":     {override: map[string]string{"B9": "opus"}, want: "--model-override B9: the plan has no such batch; it has 1, 2, 3, 4"},
-		"a batch twice":     {override: map[string]string{"B3": "opus", "3": "haiku"}, want: "--model-override: 3 and B3 are the same batch"},
-		"a rule of nothing": {rule: "turbo", want: `routing.model_implementation = "turbo": unknown tier; tiers are small, medium and large`},
+			want: "--model-override B3=gpt: unknown tier or model; tiers are small, medium and large; haiku, sonnet and opus " +
+				"are older names of them, models of the agent l-1, s-1"},
+		"no value": {override: map[string]string{"B3": ""}, want: "unknown tier"},
+		"no such batch": {override: map[string]string{"B9": "opus"},
+			want: "--model-override B9: the plan has no such batch; it has 1, 2, 3, 4"},
+		"a batch twice": {override: map[string]string{"B3": "opus", "3": "haiku"},
+			want: "--model-override: 3 and B3 are the same batch"},
+		"a rule of nothing": {rule: "turbo",
+			want: `routing.model_implementation = "turbo": unknown tier; tiers are small, medium and large`},
 	} {
 		o := Options{Rules: DefaultRules(), Models: c.models, ModelOverride: c.override}
 		if c.rule != "" {
@@ -103,13 +113,15 @@ func TestTierErrors(t *testing.T) {
 	}
 	o := Options{Rules: DefaultRules()}
 	o.Rules.Class = `"magic"`
-	if _, err := tiered(t, o); err == nil || !strings.HasPrefix(err.Error(), `routing.class: expression "\"magic\"" gives "magic" for batch 1`) {
+	if _, err := tiered(t, o); err == nil ||
+		!strings.HasPrefix(err.Error(), `routing.class: expression "\"magic\"" gives "magic" for batch 1`) {
 		t.Error(err)
 	}
 }
 
 func TestTierNames(t *testing.T) {
-	for name, want := range map[string]string{"small": Small, "haiku": Small, "MEDIUM": Medium, " sonnet ": Medium, "Opus": Large, "large": Large, "": "", "huge": ""} {
+	for name, want := range map[string]string{"small": Small, "haiku": Small, "MEDIUM": Medium, " sonnet ": Medium,
+		"Opus": Large, "large": Large, "": "", "huge": ""} {
 		if got, ok := TierOf(name); got != want || ok != (want != "") {
 			t.Errorf("%q is %q, %v", name, got, ok)
 		}
@@ -138,7 +150,8 @@ func TestParseOverrides(t *testing.T) {
 		t.Error(got, err)
 	}
 	for text, want := range map[string]string{
-		"B3": `--model-override "B3": write BATCH=TIER, such as B3=large`, "=opus": "write BATCH=TIER", "B3=": "write BATCH=TIER",
+		"B3": `--model-override "B3": write BATCH=TIER, such as B3=large`, "=opus": "write BATCH=TIER",
+		"B3=":      "write BATCH=TIER",
 		"B3=opus,": "write BATCH=TIER", "": "write BATCH=TIER", "B3=opus,B3=haiku": "batch B3 is given both opus and haiku",
 	} {
 		if got, err := ParseOverrides([]string{text}); err == nil || !strings.Contains(err.Error(), want) || got != nil {

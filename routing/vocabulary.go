@@ -35,7 +35,8 @@ const tooMany = 3
 
 // vocabulary collects what the batches create. They come in the order in which they can run.
 func (g *graph) vocabulary() *vocabulary {
-	v := &vocabulary{paths: map[string]*maker{}, stems: map[string]*maker{}, names: map[string]*maker{}, tests: map[string]*maker{}}
+	v := &vocabulary{paths: map[string]*maker{}, stems: map[string]*maker{}, names: map[string]*maker{},
+		tests: map[string]*maker{}}
 	v.own = make([]map[string]bool, len(g.plan.Batches))
 	for _, i := range g.order {
 		for _, p := range g.does[i].makes {
@@ -165,8 +166,10 @@ func (v *vocabulary) packages(g *graph) {
 // anywhere reports whether many folders have a file of this name.
 func anywhere(base string) bool {
 	switch strings.ToLower(strings.TrimSuffix(base, path.Ext(base))) {
-	case "index", "main", "mod", "lib", "init", "__init__", "readme", "test", "tests", "types", "utils", "util", "package", "config", "settings", "setup",
-		"conftest", "makefile", "dockerfile", "license", "changelog", "page", "layout", "route", "routes", "app", "models", "views", "style", "styles", "doc", "go", "skill", "":
+	case "index", "main", "mod", "lib", "init", "__init__", "readme", "test", "tests", "types", "utils", "util", "package",
+		"config", "settings", "setup",
+		"conftest", "makefile", "dockerfile", "license", "changelog", "page", "layout", "route", "routes", "app", "models",
+		"views", "style", "styles", "doc", "go", "skill", "":
 		return true
 	}
 	return false
@@ -174,7 +177,8 @@ func anywhere(base string) bool {
 
 func isManifest(base string) bool {
 	switch base {
-	case "go.mod", "package.json", "pyproject.toml", "Cargo.toml", "CMakeLists.txt", "pom.xml", "build.gradle", "build.gradle.kts", "Gemfile", "composer.json",
+	case "go.mod", "package.json", "pyproject.toml", "Cargo.toml", "CMakeLists.txt", "pom.xml", "build.gradle",
+		"build.gradle.kts", "Gemfile", "composer.json",
 		"Package.swift", "mix.exs", "project.yml", "__init__.py":
 		return true
 	}
@@ -183,7 +187,8 @@ func isManifest(base string) bool {
 
 func isCode(ext string) bool {
 	switch ext {
-	case ".go", ".py", ".js", ".mjs", ".cjs", ".jsx", ".ts", ".tsx", ".vue", ".svelte", ".rs", ".rb", ".php", ".java", ".kt", ".swift", ".c", ".cc", ".cpp", ".h", ".cs", ".sh",
+	case ".go", ".py", ".js", ".mjs", ".cjs", ".jsx", ".ts", ".tsx", ".vue", ".svelte", ".rs", ".rb", ".php", ".java",
+		".kt", ".swift", ".c", ".cc", ".cpp", ".h", ".cs", ".sh",
 		".ex", ".exs", ".scala", ".lua":
 		return true
 	}

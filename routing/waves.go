@@ -183,7 +183,8 @@ func (g *graph) independent(a, b int) proof {
 func (g *graph) say(p proof, a, b int) string {
 	switch p {
 	case byFiles:
-		return fmt.Sprintf("share none of their %d + %d files; neither names what the other makes", len(g.does[a].all), len(g.does[b].all))
+		return fmt.Sprintf("share none of their %d + %d files; neither names what the other makes", len(g.does[a].all),
+			len(g.does[b].all))
 	case byRefs:
 		return fmt.Sprintf("%s says what it needs, and %s is not among it", g.name(b), g.name(a))
 	case byLater:
@@ -210,7 +211,8 @@ func (g *graph) inOrder() {
 			case g.above[to].has(from):
 				// An edge added above may already order the two.
 			case whole != "":
-				g.add(from, to, EdgeText, g.plan.Batches[to].StartLine, fmt.Sprintf("the title says %q: it is about what the batches before it make", whole))
+				g.add(from, to, EdgeText, g.plan.Batches[to].StartLine,
+					fmt.Sprintf("the title says %q: it is about what the batches before it make", whole))
 			case g.independent(from, to) == noProof:
 				g.add(from, to, EdgeOrder, 0, "nothing shows that they are independent: "+g.unclear(from, to))
 			default:

@@ -37,7 +37,8 @@ const GateMergeBelowBar = "merge_below_bar"
 
 // Yes returns the event that approves a, for [Engine.Post] or for a driver that reads posts of other processes.
 func (a Approval) Yes(by, reason string) Event {
-	return Event{Kind: ApprovalGiven, Run: a.Run, Command: a.Command, Batch: a.Batch, Commit: a.Commit, Tree: a.Tree, By: by, Reason: reason, Outcome: OutcomeOK}
+	return Event{Kind: ApprovalGiven, Run: a.Run, Command: a.Command, Batch: a.Batch, Commit: a.Commit, Tree: a.Tree,
+		By: by, Reason: reason, Outcome: OutcomeOK}
 }
 
 // No returns the event that denies a. The next attempt at the batch gets the reason.
@@ -71,7 +72,8 @@ func (m *Machine) admit() {
 		return
 	}
 	i := slices.IndexFunc(m.queue, func(t *track) bool {
-		return m.beside(t) && t.verdict == green && t.out == "" && t.placed && t.onto == m.tip && t.approved != "" && t.approved == t.stands.tree && !m.shortOfTests(t)
+		return m.beside(t) && t.verdict == green && t.out == "" && t.placed && t.onto == m.tip && t.approved != "" &&
+			t.approved == t.stands.tree && !m.shortOfTests(t)
 	})
 	if i < 0 {
 		return
@@ -102,7 +104,8 @@ func (m *Machine) propose(t *track) Command {
 		why = "the gates leave it to a person: " + t.unagreed
 	}
 	if t.denied.Tree != "" && t.denied.Tree == t.stands.tree {
-		why += fmt.Sprintf("; the change is the same that %s denied before: %s", cmp.Or(t.denied.By, "somebody"), t.denied.Reason)
+		why += fmt.Sprintf("; the change is the same that %s denied before: %s", cmp.Or(t.denied.By, "somebody"),
+			t.denied.Reason)
 	}
 	if t.again != "" {
 		why += "; asked again: " + t.again

@@ -190,13 +190,16 @@ func TestFinalReview(t *testing.T) {
 
 // Ids are short, and may be cut shorter as long as they are clear.
 func TestFindApproval(t *testing.T) {
-	list := []Approval{{ID: "1f0c2a7b/1", Run: "1f0c2a7b-x"}, {ID: "1f0c2a7b/12", Run: "1f0c2a7b-x"}, {ID: "20aa00bb/1", Run: "20aa00bb-y"}}
-	for id, want := range map[string]string{"1f0c2a7b/1": "1f0c2a7b/1", "1f/12": "1f0c2a7b/12", "20": "20aa00bb/1", "/12": "1f0c2a7b/12", "20aa00bb-y/1": "20aa00bb/1"} {
+	list := []Approval{{ID: "1f0c2a7b/1", Run: "1f0c2a7b-x"}, {ID: "1f0c2a7b/12", Run: "1f0c2a7b-x"},
+		{ID: "20aa00bb/1", Run: "20aa00bb-y"}}
+	for id, want := range map[string]string{"1f0c2a7b/1": "1f0c2a7b/1", "1f/12": "1f0c2a7b/12", "20": "20aa00bb/1",
+		"/12": "1f0c2a7b/12", "20aa00bb-y/1": "20aa00bb/1"} {
 		if got, err := FindApproval(list, id); err != nil || got.ID != want {
 			t.Errorf("%s is %s, %v", id, got.ID, err)
 		}
 	}
-	for id, want := range map[string]string{"1f": "1f0c2a7b/1, 1f0c2a7b/12", "/1": "1f0c2a7b/1, 20aa00bb/1", "3": `is called "3"`, "": "may be any of"} {
+	for id, want := range map[string]string{"1f": "1f0c2a7b/1, 1f0c2a7b/12", "/1": "1f0c2a7b/1, 20aa00bb/1",
+		"3": `is called "3"`, "": "may be any of"} {
 		if _, err := FindApproval(list, id); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", id, err, want)
 		}

@@ -74,7 +74,8 @@ func (m *Machine) park(t *track, n *entrant, c Command, e Event) []Command {
 		}
 		return nil
 	}
-	if t.out != "" || m.stop != nil || e.Outcome != OutcomeLimited || m.info.OnLimit != "wait" || e.RetryAt.IsZero() || t.waits >= mostWaits {
+	if t.out != "" || m.stop != nil || e.Outcome != OutcomeLimited || m.info.OnLimit != "wait" || e.RetryAt.IsZero() ||
+		t.waits >= mostWaits {
 		return nil
 	}
 	t.waits++
@@ -145,7 +146,8 @@ func (m *Machine) overBudget() string {
 	}
 	if t := m.byKey[m.costs.unknown]; t != nil && m.info.UnknownCost != "allow" {
 		return fmt.Sprintf("the cost limit of %s cannot be kept: an attempt at batch %s did not tell what it cost; "+
-			"with [run] unknown_cost = \"allow\" such attempts do not count, and --max-cost 0 lifts the limit", phrase.Money(limit), t.Number)
+			"with [run] unknown_cost = \"allow\" such attempts do not count, and --max-cost 0 lifts the limit",
+			phrase.Money(limit), t.Number)
 	}
 	next := m.costs.next()
 	if due := m.costs.sum + next*float64(m.atWork(Execute)+1); due > limit || m.costs.sum >= limit {

@@ -122,7 +122,8 @@ func (a *audit) withdraw(d decider, e Event) error {
 		switch c.Kind {
 		case Rebase, Gate, Wait, Sample, Judge, Ask: // the queue before it changed
 		case Review, Fidelity: // of what a batch changes, wherever it stands
-			if c.Batch != "" && !slices.ContainsFunc(d.Batches(), func(v View) bool { return v.Key == c.Batch && v.Status == Waiting }) && !lost {
+			if c.Batch != "" && !slices.ContainsFunc(d.Batches(),
+				func(v View) bool { return v.Key == c.Batch && v.Status == Waiting }) && !lost {
 				return fmt.Errorf("%s was cancelled for no reason", id)
 			}
 		case Execute:

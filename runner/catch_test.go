@@ -20,7 +20,8 @@ func TestSimulationCatches(t *testing.T) {
 			}
 		}, nil), "which lacks"},
 		"a machine that lacks a transition": {with(nil, func(m *Machine, e Event) []Command {
-			m.loop.Transitions = slices.DeleteFunc(m.loop.Transitions, func(t Transition) bool { return t.From == StateEdit && t.On == OnFailed })
+			m.loop.Transitions = slices.DeleteFunc(m.loop.Transitions,
+				func(t Transition) bool { return t.From == StateEdit && t.On == OnFailed })
 			return m.Apply(e)
 		}), "internal error: batch "},
 		"a machine that takes on one batch too many": {with(func(i *Info) { i.Workers++ }, nil), "workers"},
@@ -65,8 +66,9 @@ func TestSimulationCatches(t *testing.T) {
 			}
 			return m.Apply(e)
 		}), "no gate has seen"},
-		"a machine that speculates although nobody allowed it": {with(func(i *Info) { i.Speculate = true }, nil), "nobody allowed speculation"},
-		"a machine that spends more than it may":               {with(func(i *Info) { i.MaxCostUSD = 0 }, nil), "spent of"},
+		"a machine that speculates although nobody allowed it": {with(func(i *Info) { i.Speculate = true }, nil),
+			"nobody allowed speculation"},
+		"a machine that spends more than it may": {with(func(i *Info) { i.MaxCostUSD = 0 }, nil), "spent of"},
 		"a machine that calls off what is good": {with(nil, func(m *Machine, e Event) []Command {
 			cmds := m.Apply(e)
 			for _, t := range m.tracks {
@@ -136,7 +138,8 @@ func TestSimulationCatches(t *testing.T) {
 		"a machine that waits for what nobody needs": {with(nil, func(m *Machine, e Event) []Command {
 			cmds := m.Apply(e)
 			if m.settled() && len(m.out) == 0 && m.shared() && m.info.Land == "branch" {
-				c := Command{ID: fmt.Sprintf("run/l%d/wait", e.Seq), Kind: Wait, Agent: m.info.Agents[0].Name, Until: e.At.Add(time.Hour)}
+				c := Command{ID: fmt.Sprintf("run/l%d/wait", e.Seq), Kind: Wait, Agent: m.info.Agents[0].Name,
+					Until: e.At.Add(time.Hour)}
 				m.out[c.ID] = c
 				cmds = append(cmds, c)
 			}
@@ -157,14 +160,15 @@ func TestSimulationCatches(t *testing.T) {
 			}
 			return m.Apply(e)
 		}), "changed something"},
-		"a machine that keeps an approval when the tree has become another one": {with(nil, func(m *Machine, e Event) []Command {
-			for _, t := range m.tracks {
-				if t.again != "" && t.stands.tree != "" {
-					t.approved = t.stands.tree
+		"a machine that keeps an approval when the tree has become another one": {with(nil,
+			func(m *Machine, e Event) []Command {
+				for _, t := range m.tracks {
+					if t.again != "" && t.stands.tree != "" {
+						t.approved = t.stands.tree
+					}
 				}
-			}
-			return m.Apply(e)
-		}), "to which no person agreed"},
+				return m.Apply(e)
+			}), "to which no person agreed"},
 		"a machine that believes a review that found something": {with(nil, func(m *Machine, e Event) []Command {
 			if e.Kind == Reviewed && (e.Outcome == OutcomeShallow || e.Outcome == OutcomeComplex) {
 				e.Outcome = OutcomeOK
@@ -177,8 +181,9 @@ func TestSimulationCatches(t *testing.T) {
 			}
 			return m.Apply(e)
 		}), "to which no person agreed"},
-		"a machine that lands without a final review": {with(func(i *Info) { i.FinalReview = "" }, nil), "without a final review"},
-		"a machine that lowers the bar":               {with(func(i *Info) { i.LandBar = 0 }, nil), "below the bar"},
+		"a machine that lands without a final review": {with(func(i *Info) { i.FinalReview = "" }, nil),
+			"without a final review"},
+		"a machine that lowers the bar": {with(func(i *Info) { i.LandBar = 0 }, nil), "below the bar"},
 		"a machine that calls off reviews": {with(nil, func(m *Machine, e Event) []Command {
 			cmds := m.Apply(e)
 			for _, t := range m.tracks {

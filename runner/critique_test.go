@@ -9,7 +9,8 @@ import (
 // A limit on money counts what looking at an agent's steps costs, and does not take it for what an attempt costs.
 func TestCritiqueCountsAgainstTheLimit(t *testing.T) {
 	one, some := 1.0, 0.25
-	e := Event{Kind: Executed, Batch: "a", Outcome: OutcomeOK, Usage: &agents.Usage{CostUSD: &one}, Critique: &CritiqueCost{Calls: 3, Usage: agents.Usage{CostUSD: &some}}}
+	e := Event{Kind: Executed, Batch: "a", Outcome: OutcomeOK, Usage: &agents.Usage{CostUSD: &one},
+		Critique: &CritiqueCost{Calls: 3, Usage: agents.Usage{CostUSD: &some}}}
 	var c costs
 	c.add(e)
 	if c.sum != 1.25 || c.next() != 1 || c.unknown != "" {

@@ -134,7 +134,8 @@ type Event struct {
 
 	Critique *CritiqueCost `json:"critique,omitempty"` // with executed: cost of checking the agent's steps
 
-	Candidate int         `json:"candidate,omitempty"` // in a tournament: its number from 1; with judged, the winner or the leader
+	// in a tournament: its number from 1; with judged, the winner or the leader
+	Candidate int         `json:"candidate,omitempty"`
 	Variant   string      `json:"variant,omitempty"`
 	Slots     []Slot      `json:"slots,omitempty"`   // with sampled
 	AtOnce    int         `json:"at_once,omitempty"` // with sampled: maximum of concurrent candidates
@@ -327,8 +328,9 @@ func (e Event) Encode() ([]byte, error) {
 		return nil, fmt.Errorf("encode event %s: %w", e.Kind, err)
 	}
 	if len(b) > MaxMessage {
-		return nil, fmt.Errorf("encode event %s of batch %s: %d bytes, at most %d are allowed; refer to a file or a commit instead",
-			e.Kind, e.Batch, len(b), MaxMessage)
+		return nil,
+			fmt.Errorf("encode event %s of batch %s: %d bytes, at most %d are allowed; refer to a file or a commit instead",
+				e.Kind, e.Batch, len(b), MaxMessage)
 	}
 	return b, nil
 }
@@ -357,7 +359,9 @@ const (
 
 // Command is a request of the machine to the driver. Its ID is deterministic, so it serves as an idempotency key.
 type Command struct {
-	ID      string      `json:"id"` // "<batch>/r<attempt>-c<candidate>/<kind>", "run/land", "run/r<n>/land" for later tips, "run/l<n>/wait" for limits, "run/review" and "run/ask" as "run/land"
+	// "<batch>/r<attempt>-c<candidate>/<kind>", "run/land", "run/r<n>/land" for later tips, "run/l<n>/wait" for limits,
+	// "run/review" and "run/ask" as "run/land"
+	ID      string      `json:"id"`
 	Kind    CommandKind `json:"kind"`
 	Batch   string      `json:"batch,omitempty"`
 	Attempt int         `json:"attempt,omitempty"`
@@ -412,8 +416,10 @@ func CandidateOf(id string) int {
 // same reports whether two commands are equal.
 func (c Command) same(d Command) bool {
 	x, y := c.Before, d.Before
-	return c.ID == d.ID && c.Kind == d.Kind && c.Batch == d.Batch && c.Attempt == d.Attempt && c.Base == d.Base && c.From == d.From &&
+	return c.ID == d.ID && c.Kind == d.Kind && c.Batch == d.Batch && c.Attempt == d.Attempt && c.Base == d.Base &&
+		c.From == d.From &&
 		c.Commit == d.Commit && c.Tree == d.Tree && c.After == d.After && slices.Equal(c.On, d.On) && c.Tier == d.Tier &&
-		c.Model == d.Model && (c.Slot == d.Slot || c.Slot != nil && d.Slot != nil && *c.Slot == *d.Slot) && c.Until.Equal(d.Until) &&
+		c.Model == d.Model && (c.Slot == d.Slot || c.Slot != nil && d.Slot != nil && *c.Slot == *d.Slot) &&
+		c.Until.Equal(d.Until) &&
 		c.Agent == d.Agent && c.Instead == d.Instead && c.Why == d.Why && (x == y || x != nil && y != nil && *x == *y)
 }

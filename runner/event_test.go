@@ -31,14 +31,16 @@ func TestEventRoundTrip(t *testing.T) {
 			Seq: 8, At: at(4), Run: "run", Kind: Gated, Command: "a/r1-c0/gate", Batch: "a", Outcome: OutcomeFailed,
 			Reports: []gates.Report{{
 				Gate: "vet", Status: gates.Fail, Duration: time.Second, Exit: &exit, Tests: &gates.TestCount{Passed: 3, Failed: 1},
-				Findings: []gates.Finding{{Rule: "unreachable", Path: "a.go", Line: 3, Severity: gates.Error, Message: "unreachable code"}},
+				Findings: []gates.Finding{{Rule: "unreachable", Path: "a.go", Line: 3, Severity: gates.Error,
+					Message: "unreachable code"}},
 			}},
 			Tests: &gates.TestCount{Passed: 3, Failed: 1}, Fingerprint: "f", Receipt: "r.json",
 		},
 		"a start": {
 			Seq: 1, At: at(0), Run: "run", Kind: RunStarted,
 			Job: &Info{
-				Plan: "plan.md", PlanDigest: "d", Title: "T", Slug: "s", Branch: "b", Base: "c", BaseBranch: "main", Agent: "claude",
+				Plan: "plan.md", PlanDigest: "d", Title: "T", Slug: "s", Branch: "b", Base: "c", BaseBranch: "main",
+				Agent: "claude",
 				Model: "opus", Mode: "team", Workers: 2, Land: "ff", MaxAttempts: 3, ConfigDigest: "e", LoopVersion: 1,
 				Speculate: true, Escalate: true, Models: map[string]string{"small": "haiku"}, OnLimit: "wait", MaxCostUSD: 2.5,
 				UnknownCost: "allow", SpeedUp: 1.5, Score: 60,
@@ -145,8 +147,9 @@ func TestEventEncodeBoundsTheSize(t *testing.T) {
 		size int
 		want string
 	}{
-		"what just fits is written":       {room, ""},
-		"one byte more is refused":        {room + 1, "encode event gated of batch a: 262145 bytes, at most 262144 are allowed; refer to a file or a commit instead"},
+		"what just fits is written": {room, ""},
+		"one byte more is refused": {room + 1,
+			"encode event gated of batch a: 262145 bytes, at most 262144 are allowed; refer to a file or a commit instead"},
 		"an ordinary event is far within": {100, ""},
 	}
 	for name, tt := range tests {
@@ -190,7 +193,8 @@ func TestIDsOfCommands(t *testing.T) {
 func TestRequirementsFitTheFirstEvent(t *testing.T) {
 	var list []RequirementInfo
 	for i := range 2 * maxRequirements {
-		list = append(list, RequirementInfo{ID: fmt.Sprint("REQ-", i), Digest: "0123456789abcdef", Text: strings.Repeat("x", 500)})
+		list = append(list, RequirementInfo{ID: fmt.Sprint("REQ-", i), Digest: "0123456789abcdef",
+			Text: strings.Repeat("x", 500)})
 	}
 	var info Info
 	info.Keep(list)
@@ -198,7 +202,8 @@ func TestRequirementsFitTheFirstEvent(t *testing.T) {
 	for _, q := range info.Requirements {
 		texts += len(q.Text)
 	}
-	if len(info.Requirements) != maxRequirements || texts == 0 || texts > maxRequirementText || list[len(list)-1].Text == "" {
+	if len(info.Requirements) != maxRequirements || texts == 0 || texts > maxRequirementText ||
+		list[len(list)-1].Text == "" {
 		t.Errorf("%d requirements with %d bytes", len(info.Requirements), texts)
 	}
 	for title, want := range map[int]int{MaxMessage - 40_000: maxRequirements, MaxMessage - 10_000: 0} {

@@ -22,7 +22,8 @@ func FuzzApply(f *testing.F) {
 	const well = 119
 	f.Add(append(slices.Clone(plan), bytes.Repeat([]byte{well}, 400)...))
 	f.Add(append(slices.Clone(plan), bytes.Repeat([]byte{well, well, 38, well, 71, well, well, 106, 8}, 60)...))
-	f.Add(append([]byte{1, 2, 1, 1, 1, 1, 0, 1, 1, 0, 0, 2, 0, 1, 1, 5, 5, 0, 1, 2, 5}, bytes.Repeat([]byte{well}, 400)...))
+	f.Add(append([]byte{1, 2, 1, 1, 1, 1, 0, 1, 1, 0, 0, 2, 0, 1, 1, 5, 5, 0, 1, 2, 5},
+		bytes.Repeat([]byte{well}, 400)...))
 	f.Add([]byte("a plan that nobody wrote, and a journal that nobody kept"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		in := &input{data: data}
@@ -102,7 +103,8 @@ func (in *input) info() Info {
 		info.LandBar = 70
 	}
 	for i := range in.next(3) {
-		info.Agents = append(info.Agents, AgentInfo{Name: fmt.Sprint("agent", i), Models: map[string]string{"small": fmt.Sprint("mini", i)}})
+		info.Agents = append(info.Agents,
+			AgentInfo{Name: fmt.Sprint("agent", i), Models: map[string]string{"small": fmt.Sprint("mini", i)}})
 	}
 	for i := range in.next(6) {
 		b := BatchInfo{Key: fmt.Sprint("b", i)}
@@ -124,9 +126,11 @@ func (in *input) info() Info {
 }
 
 func (in *input) event(d decider, seq int) Event {
-	e := Event{Seq: seq, At: at(seq / 8), Outcome: in.outcome(), Commit: in.name(seq), Base: in.name(seq), Tree: in.name(seq), Fingerprint: in.name(seq)}
+	e := Event{Seq: seq, At: at(seq / 8), Outcome: in.outcome(), Commit: in.name(seq), Base: in.name(seq),
+		Tree: in.name(seq), Fingerprint: in.name(seq)}
 	kinds := []EventKind{
-		Sampled, Executed, Rebased, Gated, Tried, Judged, Committed, Merged, Landed, Waited, StopAsked, RunResumed, Reopened, Withdrawn, RunStarted, RunFinished,
+		Sampled, Executed, Rebased, Gated, Tried, Judged, Committed, Merged, Landed, Waited, StopAsked, RunResumed, Reopened,
+		Withdrawn, RunStarted, RunFinished,
 		Dispatched, Note, Reviewed, ApprovalAsked, ApprovalGiven, ApprovalDenied, "what",
 	}
 	switch n := in.next(40); {
@@ -183,8 +187,10 @@ func (in *input) event(d decider, seq int) Event {
 
 func (in *input) outcome() Outcome {
 	outcomes := []Outcome{
-		OutcomeOK, OutcomeOK, OutcomeOK, OutcomeFailed, OutcomeUnchanged, OutcomeTimedOut, OutcomeLimited, OutcomeHuman, OutcomeChanged,
-		OutcomeConflict, OutcomeMoved, OutcomeRefused, OutcomeUndecided, OutcomeCancelled, OutcomeError, OutcomeSkipped, OutcomeShallow, OutcomeComplex, "", "what",
+		OutcomeOK, OutcomeOK, OutcomeOK, OutcomeFailed, OutcomeUnchanged, OutcomeTimedOut, OutcomeLimited, OutcomeHuman,
+		OutcomeChanged,
+		OutcomeConflict, OutcomeMoved, OutcomeRefused, OutcomeUndecided, OutcomeCancelled, OutcomeError, OutcomeSkipped,
+		OutcomeShallow, OutcomeComplex, "", "what",
 	}
 	return outcomes[in.next(len(outcomes))]
 }
@@ -193,7 +199,9 @@ func (in *input) command(d decider) string {
 	if pending := d.Pending(); len(pending) > 0 && in.next(3) > 0 {
 		return pending[in.next(len(pending))].ID
 	}
-	return fmt.Sprintf("b%d/r%d-c%d/%s", in.next(6), in.next(4), in.next(3), []CommandKind{Sample, Execute, Rebase, Gate, Judge, Commit, Merge, LandRun, Wait, Review, Fidelity, Ask, Trial}[in.next(13)])
+	return fmt.Sprintf("b%d/r%d-c%d/%s", in.next(6), in.next(4), in.next(3),
+		[]CommandKind{Sample, Execute, Rebase, Gate, Judge, Commit, Merge, LandRun, Wait, Review, Fidelity, Ask,
+			Trial}[in.next(13)])
 }
 
 // name is that of a commit or a tree: most often a new one.

@@ -141,7 +141,8 @@ func (m *Machine) pause() []Command {
 	var c Command
 	if len(m.heldUp()) > 0 {
 		for _, a := range m.info.Agents {
-			if x := m.limits.of[a.Name]; (m.info.OnLimit == "wait" || x.outage) && !x.until.IsZero() && (c.ID == "" || x.until.Before(c.Until)) {
+			if x := m.limits.of[a.Name]; (m.info.OnLimit == "wait" || x.outage) && !x.until.IsZero() &&
+				(c.ID == "" || x.until.Before(c.Until)) {
 				c = Command{ID: fmt.Sprintf("run/l%d/wait", x.number), Kind: Wait, Agent: a.Name, Until: x.until}
 			}
 		}

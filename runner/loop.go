@@ -102,7 +102,8 @@ const LoopVersion = 5
 // oldestLoop is the oldest version whose runs this program can still read and finish: as that version did it.
 const oldestLoop = 3
 
-// trialLoop is the first version in which a candidate that is red on top of merged work is gated again without that work.
+// trialLoop is the first version in which a candidate that is red on top of merged work is gated again without that
+// work.
 const trialLoop = 4
 
 // DefaultLoop returns the loop. Each call returns a new copy, so callers cannot change a shared one.

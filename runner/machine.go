@@ -138,8 +138,11 @@ func New(info Info) (*Machine, error) {
 		byKey: map[string]*track{}, out: map[string]Command{},
 	}
 	if info.LoopVersion < oldestLoop || info.LoopVersion > m.loop.Version {
-		return nil, fmt.Errorf("%w: the run is of version %d, this runplan knows versions %d to %d; finish it with the runplan that started it, or start it again",
-			ErrLoopVersion, info.LoopVersion, oldestLoop, m.loop.Version)
+		return nil,
+			fmt.Errorf(
+				"%w: the run is of version %d, this runplan knows versions %d to %d; finish it with the runplan that started it, "+
+					"or start it again",
+				ErrLoopVersion, info.LoopVersion, oldestLoop, m.loop.Version)
 	}
 	if info.Workers < 1 || info.MaxAttempts < 1 {
 		return nil, fmt.Errorf("workers %d and max_attempts %d have to be at least 1", info.Workers, info.MaxAttempts)
@@ -286,7 +289,8 @@ func (m *Machine) report(e Event) []Command {
 	}
 	if c.Kind == Execute {
 		m.costs.add(e)
-		if e.Outcome == OutcomeOK || e.Outcome == OutcomeFailed || e.Outcome == OutcomeUnchanged || e.Outcome == OutcomeTimedOut {
+		if e.Outcome == OutcomeOK || e.Outcome == OutcomeFailed || e.Outcome == OutcomeUnchanged ||
+			e.Outcome == OutcomeTimedOut {
 			delete(m.limits.hits, c.Agent)
 		}
 	}

@@ -211,10 +211,12 @@ func TestNew(t *testing.T) {
 		bend func(*Info)
 		want []string // lines of the error
 	}{
-		"a need that is not there is told once": {plan: "a:x b:a c:b", want: []string{"batch a needs batch x, which is not there"}},
-		"a circle is told once":                 {plan: "d:a a:b b:a c:b", want: []string{"batch a needs itself through other batches"}},
-		"a batch must not need itself":          {plan: "a:a", want: []string{"batch a needs itself through other batches"}},
-		"a key stands once":                     {plan: "a a", want: []string{`batch key "a" stands twice`}},
+		"a need that is not there is told once": {plan: "a:x b:a c:b",
+			want: []string{"batch a needs batch x, which is not there"}},
+		"a circle is told once": {plan: "d:a a:b b:a c:b",
+			want: []string{"batch a needs itself through other batches"}},
+		"a batch must not need itself": {plan: "a:a", want: []string{"batch a needs itself through other batches"}},
+		"a key stands once":            {plan: "a a", want: []string{`batch key "a" stands twice`}},
 		"a batch has a key": {
 			plan: "a b", bend: func(i *Info) { i.Batches[1].Key = "" },
 			want: []string{`batch 2 "Batch b" has no key`},
@@ -229,7 +231,8 @@ func TestNew(t *testing.T) {
 		},
 		"a run of another version of the loop is not mixed with this one": {
 			plan: "a", bend: func(i *Info) { i.LoopVersion = 7 },
-			want: []string{"loop version: the run is of version 7, this runplan knows versions 3 to 5; finish it with the runplan that started it, or start it again"},
+			want: []string{"loop version: the run is of version 7, this runplan knows versions 3 to 5; finish it with the " +
+				"runplan that started it, or start it again"},
 		},
 	}
 	for name, tt := range tests {
@@ -277,7 +280,8 @@ func TestAnswers(t *testing.T) {
 	for outcome, want := range map[Outcome]string{
 		OutcomeOK: all, OutcomeError: all, OutcomeCancelled: all,
 		OutcomeFailed:    "execute sample judge gate trial fidelity commit",
-		OutcomeUndecided: "judge review", OutcomeShallow: "review", OutcomeComplex: "review", OutcomeSkipped: "fidelity review",
+		OutcomeUndecided: "judge review", OutcomeShallow: "review", OutcomeComplex: "review",
+		OutcomeSkipped:   "fidelity review",
 		OutcomeUnchanged: "execute", OutcomeTimedOut: "execute", OutcomeLimited: "execute", OutcomeHuman: "execute",
 		OutcomeUnstarted: "execute", OutcomeChanged: "commit", OutcomeConflict: "rebase", OutcomeMoved: "merge",
 		OutcomeRefused: "sample land", "unknown": "",

@@ -69,12 +69,15 @@ func TestNight(t *testing.T) {
 		return Event{Outcome: OutcomeLimited, Reason: "rate limit", DurationMS: wait.Milliseconds()}
 	}
 	lost := Event{Outcome: OutcomeLimited, Outage: true, Reason: "no connection to the provider"}
-	runaway := Event{Outcome: OutcomeFailed, Reason: "stopped: runaway attempt: its last 100 tool calls were all repetitions"}
+	runaway := Event{Outcome: OutcomeFailed,
+		Reason: "stopped: runaway attempt: its last 100 tool calls were all repetitions"}
 	info := Info{
-		LoopVersion: DefaultLoop().Version, Workers: 1, MaxAttempts: 3, Base: "base", OnLimit: "wait", BackoffMS: 30_000, MaxBackoffMS: 1_800_000, Escalate: true, Agent: "one", Agents: []AgentInfo{{Name: "one"}},
+		LoopVersion: DefaultLoop().Version, Workers: 1, MaxAttempts: 3, Base: "base", OnLimit: "wait", BackoffMS: 30_000,
+		MaxBackoffMS: 1_800_000, Escalate: true, Agent: "one", Agents: []AgentInfo{{Name: "one"}},
 	}
 	for i := range 8 {
-		info.Batches = append(info.Batches, BatchInfo{Key: fmt.Sprint(i + 1), Number: fmt.Sprint(i + 1), Tier: "medium", Approve: i == 4})
+		info.Batches = append(info.Batches,
+			BatchInfo{Key: fmt.Sprint(i + 1), Number: fmt.Sprint(i + 1), Tier: "medium", Approve: i == 4})
 	}
 	m, err := New(info)
 	if err != nil {
@@ -82,7 +85,8 @@ func TestNight(t *testing.T) {
 	}
 	evening := time.Date(2026, 5, 4, 22, 0, 0, 0, time.UTC)
 	n := &night{t: t, now: evening, script: map[string][]Event{
-		"1": {limited(2 * time.Hour)}, "2": {limited(0)}, "3": {lost}, "4": {runaway}, "6": {limited(90 * time.Minute)}, "7": {lost},
+		"1": {limited(2 * time.Hour)}, "2": {limited(0)}, "3": {lost}, "4": {runaway}, "6": {limited(90 * time.Minute)},
+		"7": {lost},
 	}}
 	n.recorder = NewRecorder("r", m, func() time.Time { return n.now })
 	n.take(n.recorder.Begin(info))
@@ -135,7 +139,8 @@ func TestNight(t *testing.T) {
 				return w.Command == e.Command && (w.Kind == Waited || w.Kind == Withdrawn) && !w.At.Before(e.RetryAt)
 			})
 			if !e.RetryAt.After(e.At) || e.RetryAt.Before(named) || !over {
-				t.Errorf("the journal has %s at %s until %s, and the limit ends %s; it was waited for: %v", e.Command, e.At, e.RetryAt, named, over)
+				t.Errorf("the journal has %s at %s until %s, and the limit ends %s; it was waited for: %v", e.Command, e.At,
+					e.RetryAt, named, over)
 			}
 		case e.Kind == Executed && e.Outcome == OutcomeLimited && e.Outage:
 			outages, named = outages+1, e.RetryAt
@@ -152,7 +157,8 @@ func TestNight(t *testing.T) {
 			t.Errorf("batch %s got tier %s", e.Batch, e.Tier)
 		}
 	}
-	got := fmt.Sprintf("%d limits, %d outages, %d waits, %d runaway, %d asked, %d given", limits, outages, waits, runaways, asked, given)
+	got := fmt.Sprintf("%d limits, %d outages, %d waits, %d runaway, %d asked, %d given", limits, outages, waits, runaways,
+		asked, given)
 	if want := "3 limits, 2 outages, 5 waits, 1 runaway, 1 asked, 1 given"; got != want {
 		t.Errorf("the journal has %s, want %s", got, want)
 	}

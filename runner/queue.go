@@ -87,7 +87,8 @@ func (m *Machine) line() []Command {
 		case !t.placed && t != head && m.beside(t) && head != nil:
 			// the head moves the run branch first, so a rebase now would be wasted
 		case !t.placed:
-			cmds = append(cmds, m.issue(t, Command{Kind: Rebase, Base: t.onto, From: t.base, Commit: t.made.commit, Tree: t.made.tree}))
+			cmds = append(cmds, m.issue(t,
+				Command{Kind: Rebase, Base: t.onto, From: t.base, Commit: t.made.commit, Tree: t.made.tree}))
 		case t.verdict == open:
 			if m.gating() < m.info.Workers {
 				cmds = append(cmds, m.ask(t))
@@ -165,7 +166,8 @@ func (m *Machine) onRed(t *track) bool {
 // shortOfTests reports whether t passed its gates while the test count below was unknown, but has fewer passed
 // tests.
 func (m *Machine) shortOfTests(t *track) bool {
-	return t.verdict == green && m.merging != t && t.before == nil && t.tests != nil && m.before != nil && t.tests.Passed < m.before.Passed
+	return t.verdict == green && m.merging != t && t.before == nil && t.tests != nil && m.before != nil &&
+		t.tests.Passed < m.before.Passed
 }
 
 // ask issues the gates of a candidate.
@@ -173,7 +175,8 @@ func (m *Machine) ask(t *track) Command {
 	if !t.asked {
 		t.asked, t.before = true, m.testsBelow(t)
 	}
-	return m.issue(t, Command{Kind: Gate, Base: t.onto, Commit: t.stands.commit, Tree: t.stands.tree, Before: t.before, On: m.below(t)})
+	return m.issue(t, Command{Kind: Gate, Base: t.onto, Commit: t.stands.commit, Tree: t.stands.tree, Before: t.before,
+		On: m.below(t)})
 }
 
 // testsBelow returns the test count of the commit below a candidate, nil if unknown.

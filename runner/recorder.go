@@ -67,7 +67,8 @@ func (s *Recorder) Fold(e Event, underWay []Command) Step {
 	width := s.machine.Width()
 	step := s.step(e, s.machine.Apply(e), underWay)
 	if s.machine.Width() < width {
-		step.Note = fmt.Sprintf("%san agent could not be started beside others (%s), so one works at a time from now on", FallbackNote, e.Reason)
+		step.Note = fmt.Sprintf("%san agent could not be started beside others (%s), so one works at a time from now on",
+			FallbackNote, e.Reason)
 	}
 	return step
 }
@@ -76,11 +77,14 @@ func (s *Recorder) Fold(e Event, underWay []Command) Step {
 func (s *Recorder) step(e Event, cmds []Command, underWay []Command) Step {
 	out := Step{Events: []Event{e}, Commands: cmds}
 	for _, l := range s.machine.Lost() {
-		out.Events = append(out.Events, s.stamp(Event{Kind: BatchPutBack, Batch: l.Batch, Attempt: l.Attempt, On: l.On, Reason: l.Doing}))
+		out.Events = append(out.Events,
+			s.stamp(Event{Kind: BatchPutBack, Batch: l.Batch, Attempt: l.Attempt, On: l.On, Reason: l.Doing}))
 	}
 	out.CalledOff = s.calledOff(cmds, underWay)
 	for _, c := range out.CalledOff {
-		out.Events = append(out.Events, s.stamp(Event{Kind: Withdrawn, Command: c.ID, Batch: c.Batch, Attempt: c.Attempt, On: c.On, Reason: WithdrawnReason}))
+		out.Events = append(out.Events,
+			s.stamp(Event{Kind: Withdrawn, Command: c.ID, Batch: c.Batch, Attempt: c.Attempt, On: c.On,
+				Reason: WithdrawnReason}))
 	}
 	s.changed(func(key string, st Status) {
 		if e, ok := s.change(key, st); ok {
@@ -156,7 +160,8 @@ func (s *Recorder) stamp(e Event) Event {
 // dispatched returns the event that reports the dispatch of c.
 func (c Command) dispatched() Event {
 	return Event{
-		Kind: Dispatched, Command: c.ID, Batch: c.Batch, Attempt: c.Attempt, Base: c.Base, On: c.On, Tier: c.Tier, Model: c.Model,
+		Kind: Dispatched, Command: c.ID, Batch: c.Batch, Attempt: c.Attempt, Base: c.Base, On: c.On, Tier: c.Tier,
+		Model: c.Model,
 		Agent: c.Agent, Reason: c.Instead, RetryAt: c.Until,
 	}
 }
@@ -178,7 +183,8 @@ func (c Command) Asked() Event {
 
 // Spending returns the event with the cost of an agent whose work on c is ignored.
 func (c Command) Spending(e Event) Event {
-	return Event{Kind: Spent, Batch: c.Batch, Attempt: c.Attempt, Agent: e.Agent, Model: e.Model, Usage: e.Usage, Critique: e.Critique, Reason: c.ID}
+	return Event{Kind: Spent, Batch: c.Batch, Attempt: c.Attempt, Agent: e.Agent, Model: e.Model, Usage: e.Usage,
+		Critique: e.Critique, Reason: c.ID}
 }
 
 // Ending returns the last event of a session with result r.

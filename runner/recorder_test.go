@@ -9,7 +9,8 @@ import (
 func recorderOf(t *testing.T) (*Recorder, Info) {
 	t.Helper()
 	info := Info{Base: "b0", LoopVersion: LoopVersion, Workers: 2, MaxAttempts: 2, Speculate: true, Batches: []BatchInfo{
-		{Key: "1", Number: "1", Title: "one"}, {Key: "2", Number: "2", Title: "two", Needs: []string{"1"}, Early: []string{"1"}},
+		{Key: "1", Number: "1", Title: "one"},
+		{Key: "2", Number: "2", Title: "two", Needs: []string{"1"}, Early: []string{"1"}},
 	}}
 	m, err := New(info)
 	if err != nil {

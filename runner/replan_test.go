@@ -11,7 +11,8 @@ import (
 func replanned(t *testing.T) (*Recorder, *Fold) {
 	t.Helper()
 	info := Info{LoopVersion: DefaultLoop().Version, Workers: 2, MaxAttempts: 2, Base: "base", Batches: []BatchInfo{
-		{Key: "a", Number: "1", Digest: "a1"}, {Key: "b", Number: "2", Digest: "b1"}, {Key: "c", Number: "3", Digest: "c1", Needs: []string{"b"}},
+		{Key: "a", Number: "1", Digest: "a1"}, {Key: "b", Number: "2", Digest: "b1"},
+		{Key: "c", Number: "3", Digest: "c1", Needs: []string{"b"}},
 	}}
 	m, err := New(info)
 	if err != nil {
@@ -53,7 +54,8 @@ func TestReplan(t *testing.T) {
 	job := func(list ...BatchInfo) *Info {
 		return &Info{LoopVersion: DefaultLoop().Version, Workers: 2, MaxAttempts: 2, Base: "base", Batches: list}
 	}
-	a, b, c := BatchInfo{Key: "a", Number: "1", Digest: "a2"}, BatchInfo{Key: "b", Number: "3", Digest: "b2"}, BatchInfo{Key: "c", Number: "4", Digest: "c1", Needs: []string{"b"}}
+	a, b, c := BatchInfo{Key: "a", Number: "1", Digest: "a2"}, BatchInfo{Key: "b", Number: "3", Digest: "b2"},
+		BatchInfo{Key: "c", Number: "4", Digest: "c1", Needs: []string{"b"}}
 	gone := c
 	gone.Skip = "it is no longer in the plan"
 	for name, tt := range map[string]struct {
@@ -63,10 +65,12 @@ func TestReplan(t *testing.T) {
 		order    []string
 	}{
 		"a merged batch stays merged, what is begun goes on, and a new one is due": {
-			Event{Job: job(a, BatchInfo{Key: "d", Number: "2"}, b, c)}, map[string]Status{"a": Passed, "b": Working, "c": Waiting, "d": Working}, 1, []string{"a", "d", "b", "c"},
+			Event{Job: job(a, BatchInfo{Key: "d", Number: "2"}, b, c)},
+			map[string]Status{"a": Passed, "b": Working, "c": Waiting, "d": Working}, 1, []string{"a", "d", "b", "c"},
 		},
 		"what was made from another text is started again": {
-			Event{Job: job(a, b, c), Anew: []string{"b"}}, map[string]Status{"a": Passed, "b": Working, "c": Waiting}, 2, []string{"a", "b", "c"},
+			Event{Job: job(a, b, c), Anew: []string{"b"}}, map[string]Status{"a": Passed, "b": Working, "c": Waiting}, 2,
+			[]string{"a", "b", "c"},
 		},
 		"what was removed is skipped": {
 			Event{Job: job(a, b, gone)}, map[string]Status{"a": Passed, "b": Working, "c": Skipped}, 1, []string{"a", "b", "c"},

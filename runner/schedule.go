@@ -112,7 +112,8 @@ func (m *Machine) begin(s start, agent string) Command {
 		m.fire(t, OnDone)
 	}
 	t.base, t.on, t.alone, t.reason, t.parked = s.base, s.on, m.width == 1, "", nil
-	c := Command{Kind: Execute, Base: t.base, On: t.on, After: t.after, Tier: t.tier, Model: m.model(t, agent), Left: m.costLeft()}.by(agent, t.from)
+	c := Command{Kind: Execute, Base: t.base, On: t.on, After: t.after, Tier: t.tier, Model: m.model(t, agent),
+		Left: m.costLeft()}.by(agent, t.from)
 	if t.base == m.tip {
 		c.Before = m.before
 	}

@@ -16,7 +16,8 @@ import (
 
 // machine makes a machine of a short plan: "a b:a c:a,b* d!empty e@small#30" are five batches; b needs a, c
 // needs a and b and may start on what b left before that is merged, d is skipped because it is empty, and e is
-// small work that is likely to take 30 milliseconds. "g?" needs a person's approval. Of "f+3" three candidates compete from the start.
+// small work that is likely to take 30 milliseconds. "g?" needs a person's approval. Of "f+3" three candidates compete
+// from the start.
 func machine(t testing.TB, info Info, plan string) *Machine {
 	t.Helper()
 	m, err := New(plans(info, plan))
@@ -93,9 +94,9 @@ func tell(t *testing.T, stories map[string]scenario) {
 //	deny a/r1-c0/ask reason=no             -> a/r2-c0/execute
 //
 // A fact that starts with the id of a command is the report on it. The number of the line is the seq of its
-// event, and at says how many seconds have gone by. The queue stands in its order, with what is known of each candidate;
-// a resume tells of other workers=, onlimit=, limit= (of the cost), unknown= and agents= where the run goes on with
-// others.
+// event, and at says how many seconds have gone by. The queue stands in its order, with what is known of each
+// candidate; a resume tells of other workers=, onlimit=, limit= (of the cost), unknown= and agents= where the run goes
+// on with others.
 type script struct {
 	*testing.T
 	m    *Machine
@@ -165,7 +166,8 @@ func (s *script) step(fact, answer []string) {
 		s.now, _ = strconv.Atoi(fact[1])
 	case "paused":
 		p, ok := s.m.Paused()
-		s.diff(strings.Join(fact[1:], " "), strings.TrimSpace(fmt.Sprintf("%d %s", int(p.Until.Sub(at(0)).Seconds()), p.Reason)))
+		s.diff(strings.Join(fact[1:], " "),
+			strings.TrimSpace(fmt.Sprintf("%d %s", int(p.Until.Sub(at(0)).Seconds()), p.Reason)))
 		s.diff(true, ok)
 	case "reason":
 		v, _ := s.m.Batch(fact[1])

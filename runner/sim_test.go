@@ -41,7 +41,8 @@ func TestSimulation(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	t.Logf("%d runs, %d events, %d crashes; %d times another agent took over, %d limits were waited for, %d answers of a person",
+	t.Logf(
+		"%d runs, %d events, %d crashes; %d times another agent took over, %d limits were waited for, %d answers of a person",
 		runs, events.Load(), crashes.Load(), switches.Load(), waits.Load(), answers.Load())
 	for _, tr := range DefaultLoop().Transitions {
 		if _, ok := taken.Load(tr); !ok {
@@ -77,7 +78,8 @@ type sim struct {
 func simulate(seed uint64, b build) (*sim, error) {
 	r := rand.New(rand.NewPCG(seed, 20))
 	info := randomInfo(r)
-	s := &sim{world: &world{repo: newRepo(info), rand: r, clock: at(0), needs: map[string][]string{}, passers: map[string][]int{}}, build: b, told: []string{info.Base}}
+	s := &sim{world: &world{repo: newRepo(info), rand: r, clock: at(0), needs: map[string][]string{},
+		passers: map[string][]int{}}, build: b, told: []string{info.Base}}
 	s.audit = newAudit(info, s.fits)
 	for _, i := range info.Batches {
 		s.needs[i.Key] = slices.DeleteFunc(slices.Clone(i.Needs), func(k string) bool {
@@ -302,7 +304,8 @@ func (s *sim) fits(c Command) error {
 	under := s.commits[c.Base].tree
 	switch c.Kind {
 	case Wait:
-		if c.Batch == "" && !slices.ContainsFunc(s.d.Batches(), func(v View) bool { return v.Status == Waiting || v.Status == Working }) {
+		if c.Batch == "" && !slices.ContainsFunc(s.d.Batches(),
+			func(v View) bool { return v.Status == Waiting || v.Status == Working }) {
 			return errors.New("waits although nothing is held up")
 		}
 		return nil
@@ -312,7 +315,8 @@ func (s *sim) fits(c Command) error {
 		if c.Batch == "" && c.Commit != s.tipTold() {
 			return fmt.Errorf("is about %s, but the run branch is at %s", c.Commit, s.tipTold())
 		}
-		if c.Kind == Ask && c.Batch != "" && (k.tree != c.Tree || under != s.commits[s.tipTold()].tree || !s.gated[c.Batch+" "+c.Tree]) {
+		if c.Kind == Ask && c.Batch != "" &&
+			(k.tree != c.Tree || under != s.commits[s.tipTold()].tree || !s.gated[c.Batch+" "+c.Tree]) {
 			return fmt.Errorf("asks about %s on %s, which is not what would be merged now", c.Tree, c.Base)
 		}
 		return nil
@@ -550,7 +554,8 @@ func (s *sim) ended() error {
 // String describes the run for a person who has to find out what happened.
 func (s *sim) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "workers %d, attempts %d, land %s, speculate %v, clash %v\n", s.info.Workers, s.info.MaxAttempts, s.info.Land, s.info.Speculate, s.clash)
+	fmt.Fprintf(&b, "workers %d, attempts %d, land %s, speculate %v, clash %v\n", s.info.Workers, s.info.MaxAttempts,
+		s.info.Land, s.info.Speculate, s.clash)
 	for _, i := range s.info.Batches {
 		fmt.Fprintf(&b, "  %s needs %v early %v %s\n", i.Key, i.Needs, i.Early, i.Skip)
 	}

@@ -38,30 +38,33 @@ type Summary struct {
 	Waiting    []Approval     `json:"waiting,omitempty"` // what a person is asked for
 	Review     *ReviewInfo    `json:"review,omitempty"`  // of all that the run made; nil without one
 
-	PlanChanges []gates.Report    `json:"plan_changes,omitempty"` // what became of the batches each time a changed plan was accepted
-	Keys        map[string]string `json:"-"`                      // as [Info.Keys]
-	PlanCopy    string            `json:"-"`                      // file with the plan as it was accepted last, relative to .runplan; "" for the plan of the start
+	// what became of the batches each time a changed plan was accepted
+	PlanChanges []gates.Report    `json:"plan_changes,omitempty"`
+	Keys        map[string]string `json:"-"` // as [Info.Keys]
+	// file with the plan as it was accepted last, relative to .runplan; "" for the plan of the start
+	PlanCopy string `json:"-"`
 }
 
 // BatchSummary is one batch of a [Summary]. Pointers are nil while a figure is unknown.
 type BatchSummary struct {
-	Key         string       `json:"key"`
-	Number      string       `json:"number"`
-	Title       string       `json:"title"`
-	State       string       `json:"state"` // waiting, merged, skipped, failed, or the state of the loop it is in
-	Attempts    int          `json:"attempts"`
-	Agent       string       `json:"agent,omitempty"`
-	Model       string       `json:"model,omitempty"`
-	Commit      string       `json:"commit,omitempty"`
-	DurationMS  int64        `json:"duration_ms"`
-	CostUSD     *float64     `json:"cost_usd"`
-	TestsBefore *int         `json:"tests_before"`
-	TestsAfter  *int         `json:"tests_after"`
-	Class       string       `json:"class,omitempty"`  // kind of work (ROUTE-12)
-	Tier        string       `json:"tier,omitempty"`   // that its agent was last started with
-	Routed      string       `json:"routed,omitempty"` // the tier that the routing plan gave it, as the configuration calls it
-	Needs       []string     `json:"needs,omitempty"`
-	Gates       []GateResult `json:"gates,omitempty"` // of the last attempt
+	Key         string   `json:"key"`
+	Number      string   `json:"number"`
+	Title       string   `json:"title"`
+	State       string   `json:"state"` // waiting, merged, skipped, failed, or the state of the loop it is in
+	Attempts    int      `json:"attempts"`
+	Agent       string   `json:"agent,omitempty"`
+	Model       string   `json:"model,omitempty"`
+	Commit      string   `json:"commit,omitempty"`
+	DurationMS  int64    `json:"duration_ms"`
+	CostUSD     *float64 `json:"cost_usd"`
+	TestsBefore *int     `json:"tests_before"`
+	TestsAfter  *int     `json:"tests_after"`
+	Class       string   `json:"class,omitempty"` // kind of work (ROUTE-12)
+	Tier        string   `json:"tier,omitempty"`  // that its agent was last started with
+	// the tier that the routing plan gave it, as the configuration calls it
+	Routed string       `json:"routed,omitempty"`
+	Needs  []string     `json:"needs,omitempty"`
+	Gates  []GateResult `json:"gates,omitempty"` // of the last attempt
 
 	Candidates []*CandidateSummary `json:"candidates,omitempty"` // of the last tournament
 	Sampling   string              `json:"sampling,omitempty"`   // why there was one, or none, and who won
@@ -113,8 +116,8 @@ type Fold struct {
 	before  *int      // tests of the last batch that passed
 }
 
-// FoldOf returns the fold of a driver, which looks at the driver's own machine. That one has to take up each event before
-// the fold does.
+// FoldOf returns the fold of a driver, which looks at the driver's own machine. That one has to take up each event
+// before the fold does.
 func FoldOf(m *Machine) Fold { return Fold{machine: m, driven: true} }
 
 // Apply adds one event, in the order of the journal.
@@ -199,7 +202,8 @@ func (f *Fold) start(e Event) error {
 	j := e.Job
 	f.sum = Summary{
 		Run: e.Run, Plan: j.Plan, Title: j.Title, Slug: j.Slug, Branch: j.Branch, Base: j.Base, BaseBranch: j.BaseBranch,
-		Commit: j.Base, Agent: j.Agent, Mode: j.Mode, Workers: j.Workers, Score: j.Score, SpeedUp: j.SpeedUp, Land: j.Land, Status: RunActive, Started: e.At, Updated: e.At,
+		Commit: j.Base, Agent: j.Agent, Mode: j.Mode, Workers: j.Workers, Score: j.Score, SpeedUp: j.SpeedUp, Land: j.Land,
+		Status: RunActive, Started: e.At, Updated: e.At,
 	}
 	f.batches(j.Batches)
 	return nil
@@ -216,7 +220,8 @@ func (f *Fold) batches(list []BatchInfo) {
 		} else if b.Skip != "" {
 			s.State, s.Reason = string(Skipped), b.Skip
 		}
-		s.Key, s.Number, s.Title, s.Needs, s.Class, s.Tier, s.Routed = b.Key, b.Number, b.Title, b.Needs, b.Class, b.Tier, cmp.Or(b.Label, b.Tier)
+		s.Key, s.Number, s.Title, s.Needs, s.Class, s.Tier, s.Routed = b.Key, b.Number, b.Title, b.Needs, b.Class, b.Tier,
+			cmp.Or(b.Label, b.Tier)
 		f.sum.Batches = append(f.sum.Batches, s)
 	}
 	f.byKey = map[string]int{}

@@ -46,10 +46,13 @@ func merged(batch string, tests int) []Event {
 	id := batch + "/r1-c0/"
 	return []Event{
 		{Kind: BatchStarted, Batch: batch},
-		{Kind: Executed, Command: id + "execute", Batch: batch, Outcome: OutcomeOK, Agent: "claude", Usage: cost(0.5), DurationMS: 700},
-		{Kind: Gated, Command: id + "gate", Batch: batch, Outcome: OutcomeOK, Tests: &gates.TestCount{Passed: tests}, DurationMS: 200},
+		{Kind: Executed, Command: id + "execute", Batch: batch, Outcome: OutcomeOK, Agent: "claude", Usage: cost(0.5),
+			DurationMS: 700},
+		{Kind: Gated, Command: id + "gate", Batch: batch, Outcome: OutcomeOK, Tests: &gates.TestCount{Passed: tests},
+			DurationMS: 200},
 		{Kind: Committed, Command: id + "commit", Batch: batch, Outcome: OutcomeOK, Commit: "k" + batch, DurationMS: 30},
-		{Kind: Merged, Command: id + "merge", Batch: batch, Outcome: OutcomeOK, Commit: "k" + batch, Receipt: "r.json", DurationMS: 4},
+		{Kind: Merged, Command: id + "merge", Batch: batch, Outcome: OutcomeOK, Commit: "k" + batch, Receipt: "r.json",
+			DurationMS: 4},
 	}
 }
 
@@ -57,8 +60,9 @@ func TestSummary(t *testing.T) {
 	got := folded(t, "a b:a c!empty", append(merged("a", 12), Event{Kind: BatchStarted, Batch: "b"})...)
 	half, twelve := 0.5, 12
 	want := Summary{
-		Run: "run", Plan: "plan.md", Title: "A plan", Slug: "plan", Branch: "runplan/plan/main", Base: "base", BaseBranch: "main",
-		Commit: "ka", Agent: "claude", Mode: "headless", Workers: 1, Land: "branch", Status: RunActive,
+		Run: "run", Plan: "plan.md", Title: "A plan", Slug: "plan", Branch: "runplan/plan/main", Base: "base",
+		BaseBranch: "main",
+		Commit:     "ka", Agent: "claude", Mode: "headless", Workers: 1, Land: "branch", Status: RunActive,
 		Started: at(1), Updated: at(7), DurationMS: 6000,
 		Batches: []BatchSummary{
 			{
@@ -147,7 +151,8 @@ func TestSummaryOfBatches(t *testing.T) {
 				Reports: []gates.Report{{Gate: "vet", Status: gates.Fail, Note: "red", Findings: []gates.Finding{{}, {}}}},
 			}),
 			want:  []string{"edit"},
-			check: func(s Summary) any { return s.Batches[0].Gates }, value: []GateResult{{Gate: "vet", Status: gates.Fail, Note: "red", Findings: 2}},
+			check: func(s Summary) any { return s.Batches[0].Gates },
+			value: []GateResult{{Gate: "vet", Status: gates.Fail, Note: "red", Findings: 2}},
 		},
 		"time between sessions does not count": {
 			plan: "a",
@@ -217,24 +222,28 @@ func TestFold(t *testing.T) {
 
 // A candidate has passed when its gates said so, and not when its agent is done. Its score comes later still.
 func TestSummaryOfATournamentThatStopped(t *testing.T) {
-	sampled := Event{Kind: Sampled, Command: "a/r1-c0/sample", Batch: "a", Outcome: OutcomeOK, Slots: []Slot{{Number: 1, Variant: "vanilla"}, {Number: 2, Variant: "minimal-change"}}}
+	sampled := Event{Kind: Sampled, Command: "a/r1-c0/sample", Batch: "a", Outcome: OutcomeOK,
+		Slots: []Slot{{Number: 1, Variant: "vanilla"}, {Number: 2, Variant: "minimal-change"}}}
 	dispatched := func(kind CommandKind) Event {
 		return Event{Kind: Dispatched, Command: "a/r1-c1/" + string(kind), Batch: "a", Candidate: 1}
 	}
-	executed := Event{Kind: Executed, Command: "a/r1-c1/execute", Batch: "a", Candidate: 1, Outcome: OutcomeOK, Usage: cost(0.4)}
+	executed := Event{Kind: Executed, Command: "a/r1-c1/execute", Batch: "a", Candidate: 1, Outcome: OutcomeOK,
+		Usage: cost(0.4)}
 	gated := Event{Kind: Gated, Command: "a/r1-c1/gate", Batch: "a", Candidate: 1, Outcome: OutcomeOK}
 	stopped := Event{Kind: RunFinished, Outcome: OutcomeLimited, Reason: "the cost limit"}
 	for name, c := range map[string]struct {
 		events []Event
 		want   string
 	}{
-		"before the agent began":  {[]Event{stopped}, "waiting"},
-		"while the agent worked":  {[]Event{dispatched(Execute), stopped}, "waiting"},
-		"before the gates":        {[]Event{dispatched(Execute), executed, stopped}, "edited"},
-		"while the gates ran":     {[]Event{dispatched(Execute), executed, dispatched(Gate), stopped}, "edited"},
-		"the gates were stopped":  {[]Event{executed, {Kind: Gated, Command: "a/r1-c1/gate", Batch: "a", Candidate: 1, Outcome: OutcomeCancelled}, stopped}, "edited"},
-		"after the gates":         {[]Event{executed, gated, stopped}, "passed"},
-		"what it cost comes last": {[]Event{executed, {Kind: Spent, Command: "a/r1-c1/execute", Batch: "a", Candidate: 1, Usage: cost(0.1)}, stopped}, "edited"},
+		"before the agent began": {[]Event{stopped}, "waiting"},
+		"while the agent worked": {[]Event{dispatched(Execute), stopped}, "waiting"},
+		"before the gates":       {[]Event{dispatched(Execute), executed, stopped}, "edited"},
+		"while the gates ran":    {[]Event{dispatched(Execute), executed, dispatched(Gate), stopped}, "edited"},
+		"the gates were stopped": {[]Event{executed,
+			{Kind: Gated, Command: "a/r1-c1/gate", Batch: "a", Candidate: 1, Outcome: OutcomeCancelled}, stopped}, "edited"},
+		"after the gates": {[]Event{executed, gated, stopped}, "passed"},
+		"what it cost comes last": {[]Event{executed,
+			{Kind: Spent, Command: "a/r1-c1/execute", Batch: "a", Candidate: 1, Usage: cost(0.1)}, stopped}, "edited"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			sum := folded(t, "a", append([]Event{{Kind: BatchStarted, Batch: "a"}, sampled}, c.events...)...)

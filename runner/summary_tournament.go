@@ -23,7 +23,8 @@ func (b *BatchSummary) tournament(e Event) (alone bool) {
 	case e.Kind == Sampled:
 		b.Candidates, b.Sampling = nil, e.Reason
 		for _, s := range e.Slots {
-			b.Candidates = append(b.Candidates, &CandidateSummary{Number: s.Number, Variant: s.Variant, Kind: s.Kind, State: "waiting"})
+			b.Candidates = append(b.Candidates,
+				&CandidateSummary{Number: s.Number, Variant: s.Variant, Kind: s.Kind, State: "waiting"})
 		}
 	case e.Kind == Judged:
 		b.judged(e)
@@ -81,7 +82,8 @@ func (b *BatchSummary) judged(e Event) {
 func (b *BatchSummary) gated(e Event) {
 	b.Gates = slices.Grow([]GateResult(nil), len(e.Reports))
 	for _, r := range e.Reports {
-		b.Gates = append(b.Gates, GateResult{r.Gate, r.Status, r.Note, r.Tests, len(r.Findings), r.Said(), r.Command, r.Proof})
+		b.Gates = append(b.Gates,
+			GateResult{r.Gate, r.Status, r.Note, r.Tests, len(r.Findings), r.Said(), r.Command, r.Proof})
 	}
 	if e.Tests != nil {
 		n := e.Tests.Passed

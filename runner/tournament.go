@@ -89,7 +89,8 @@ func (m *Machine) enter(s start, agent string) Command {
 		}
 	}
 	t.alone, t.parked = max(m.width, m.crowd()) == 1, nil
-	c := Command{Kind: Execute, Base: t.tournament.base, On: t.on, After: t.after, Tier: t.tier, Model: m.model(t, agent), Before: t.tournament.before, Left: m.costLeft()}
+	c := Command{Kind: Execute, Base: t.tournament.base, On: t.on, After: t.after, Tier: t.tier, Model: m.model(t, agent),
+		Before: t.tournament.before, Left: m.costLeft()}
 	return m.issueFor(t, s.n, c.by(agent, s.n.from))
 }
 
@@ -144,7 +145,9 @@ func (m *Machine) compete() []Command {
 		for _, n := range t.tournament.entrants {
 			ended = ended && n.ended
 			if n.made != nil && !n.ended && n.out == "" && m.gating() < m.info.Workers {
-				cmds = append(cmds, m.issueFor(t, n, Command{Kind: Gate, Base: t.tournament.base, Commit: n.made.commit, Tree: n.made.tree, Before: t.tournament.before, On: t.on}))
+				cmds = append(cmds, m.issueFor(t, n,
+					Command{Kind: Gate, Base: t.tournament.base, Commit: n.made.commit, Tree: n.made.tree, Before: t.tournament.before,
+						On: t.on}))
 			}
 		}
 		if ended {
@@ -164,7 +167,8 @@ func (m *Machine) judged(t *track, e Event) {
 	switch {
 	case e.Outcome == OutcomeUndecided && t.state == StateSample:
 		number := len(t.tournament.entrants) + 1
-		t.tournament.entrants = append(t.tournament.entrants, &entrant{slot: Slot{Number: number, Variant: SynthesisVariant, Kind: SynthesisVariant, Digest: true}})
+		t.tournament.entrants = append(t.tournament.entrants,
+			&entrant{slot: Slot{Number: number, Variant: SynthesisVariant, Kind: SynthesisVariant, Digest: true}})
 		m.fire(t, OnUndecided)
 	case e.Outcome == OutcomeOK && i >= 0:
 		m.win(t, t.tournament.entrants[i])

@@ -281,19 +281,23 @@ func TestSummaryOfATournament(t *testing.T) {
 	passed := func(n int) *gates.TestCount { return &gates.TestCount{Passed: n} }
 	of := func(kind EventKind, candidate int, e Event) Event {
 		e.Kind, e.Batch, e.Attempt, e.Candidate = kind, "a", 1, candidate
-		command := map[EventKind]string{Sampled: "c0/sample", Executed: "c%/execute", Gated: "c%/gate", Judged: "c3/judge"}[kind]
+		command := map[EventKind]string{Sampled: "c0/sample", Executed: "c%/execute", Gated: "c%/gate",
+			Judged: "c3/judge"}[kind]
 		e.Command = "a/r1-" + strings.ReplaceAll(command, "%", strconv.Itoa(candidate))
 		return e
 	}
 	sum := folded(t, "a+3",
 		Event{Kind: BatchStarted, Batch: "a"},
-		of(Sampled, 0, Event{Outcome: OutcomeOK, Reason: "asked for", Slots: []Slot{{Number: 1, Variant: "x"}, {Number: 2, Variant: "y"}, {Number: 3, Variant: "z"}}}),
+		of(Sampled, 0, Event{Outcome: OutcomeOK, Reason: "asked for",
+			Slots: []Slot{{Number: 1, Variant: "x"}, {Number: 2, Variant: "y"}, {Number: 3, Variant: "z"}}}),
 		of(Executed, 1, Event{Outcome: OutcomeOK, Usage: cost(0.5), Tree: "t1"}),
 		of(Gated, 1, Event{Outcome: OutcomeOK, Tests: passed(4), Reports: []gates.Report{{Gate: "one"}}}),
 		of(Executed, 2, Event{Outcome: OutcomeTimedOut, Usage: cost(0.25), Reason: "too long"}),
 		of(Executed, 3, Event{Outcome: OutcomeOK, Usage: cost(0.25), Tree: "t3"}),
 		of(Gated, 3, Event{Outcome: OutcomeOK, Tests: passed(9), Reports: []gates.Report{{Gate: "three"}}}),
-		of(Judged, 1, Event{Outcome: OutcomeOK, Reason: "the best", Scores: []CandScore{{Candidate: 1, Variant: "x", Passed: true, Score: -7}, {Candidate: 2, Variant: "y"}, {Candidate: 3, Variant: "z", Passed: true, Score: -9}}}),
+		of(Judged, 1, Event{Outcome: OutcomeOK, Reason: "the best",
+			Scores: []CandScore{{Candidate: 1, Variant: "x", Passed: true, Score: -7}, {Candidate: 2, Variant: "y"},
+				{Candidate: 3, Variant: "z", Passed: true, Score: -9}}}),
 	)
 	b := sum.Batches[0]
 	var states []string
@@ -308,8 +312,8 @@ func TestSummaryOfATournament(t *testing.T) {
 	}
 }
 
-// Candidates of one batch work side by side however few batches may (C-11); other batches keep to the run's workers, and an agent that
-// cannot be started beside others ends both.
+// Candidates of one batch work side by side however few batches may (C-11); other batches keep to the run's workers,
+// and an agent that cannot be started beside others ends both.
 func TestCandidatesWorkBesideEachOther(t *testing.T) {
 	team := Info{Workers: 2, Candidates: 5, Speculate: true}
 	tell(t, map[string]scenario{

@@ -114,7 +114,9 @@ func Decide(cands []Candidate, o Options) Decision {
 		d.say("that is close, but each of the two passes all tests of the other, so there is nothing to combine")
 	case near:
 		d.Next = Synthesize
-		d.say("that is close: they differ by %s, the limit is %s %% of the best; a synthesis combines them, and %s is used if it fails", distance(best.Score, second.Score), percent(o.Close), best.name())
+		d.say(
+			"that is close: they differ by %s, the limit is %s %% of the best; a synthesis combines them, and %s is used if "+
+				"it fails", distance(best.Score, second.Score), percent(o.Close), best.name())
 	}
 	return d
 }
@@ -151,7 +153,8 @@ func (d *Decision) say(format string, args ...any) {
 func rank(cands []Candidate) []Candidate {
 	passers := slices.DeleteFunc(slices.Clone(cands), func(c Candidate) bool { return !c.passed() })
 	slices.SortStableFunc(passers, func(a, b Candidate) int {
-		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Measure.DiffLines, b.Measure.DiffLines), cmp.Compare(a.Number, b.Number))
+		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Measure.DiffLines, b.Measure.DiffLines),
+			cmp.Compare(a.Number, b.Number))
 	})
 	return passers
 }

@@ -15,7 +15,8 @@ type CrossTest struct {
 	Passes []int  // numbers of the candidates whose code passes it
 }
 
-// Evidence holds the results of all candidates' tests for one candidate. Tests that pass without any change do not count.
+// Evidence holds the results of all candidates' tests for one candidate. Tests that pass without any change do not
+// count.
 type Evidence struct {
 	Own    int `json:"own"`    // its own tests that fail without its change and pass with it
 	Agreed int `json:"agreed"` // percent of such tests of other candidates that pass on its code

@@ -40,7 +40,8 @@ func TestLikelyFollowsWhatTestsSay(t *testing.T) {
 		}, []int{1, 3}},
 		"fifty tests of one are still one opinion": {append(slices.Repeat([]CrossTest{{Author: 3, Passes: []int{3}}}, 50),
 			CrossTest{Author: 1, Passes: []int{1, 2}}, CrossTest{Author: 2, Passes: []int{1, 2}}), []int{1, 3}},
-		"a held-out test decides": {[]CrossTest{{Author: 1, Passes: []int{1}}, {Author: 3, Passes: []int{3}}, {Author: 0, Passes: []int{3}}}, []int{3, 1}},
+		"a held-out test decides": {[]CrossTest{{Author: 1, Passes: []int{1}}, {Author: 3, Passes: []int{3}},
+			{Author: 0, Passes: []int{3}}}, []int{3, 1}},
 		"tests that pass without the change say nothing": {[]CrossTest{
 			{Author: 3, Base: true, Passes: []int{1, 2, 3}}, {Author: 1, Passes: []int{1, 2}},
 		}, []int{1, 3}},
@@ -72,10 +73,12 @@ func TestEvidenceGoesBeforeASmallDiff(t *testing.T) {
 		t.Errorf("%d, %d", Score(noise), Score(fix))
 	}
 	var text []string
-	for _, term := range (Scorer{}).Explain(Measure{Passed: true, Evidence: &Evidence{Own: 1, Agreed: 50, Others: 4, Likely: 70}}) {
+	for _, term := range (Scorer{}).Explain(
+		Measure{Passed: true, Evidence: &Evidence{Own: 1, Agreed: 50, Others: 4, Likely: 70}}) {
 		text = append(text, term.Text)
 	}
-	if got := strings.Join(text[5:], "; "); got != "1 own test that fails without its change; passes 50 % of 4 tests of other candidates; "+
+	if got := strings.Join(text[5:],
+		"; "); got != "1 own test that fails without its change; passes 50 % of 4 tests of other candidates; "+
 		"right with a chance of 70 %, by all tests: 100 × 70" {
 		t.Error(got)
 	}

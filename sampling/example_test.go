@@ -22,7 +22,8 @@ func Example() {
 	memory, cost := uint64(32)<<30, 0.40
 
 	t, err := sampling.Plan(sampling.Request{
-		Batch: "4", Attempt: 2, MaxAttempts: 3, Failure: &sampling.Failure{Outcome: "failed", Reason: "2 tests fail"}, Escalate: true,
+		Batch: "4", Attempt: 2, MaxAttempts: 3, Failure: &sampling.Failure{Outcome: "failed", Reason: "2 tests fail"},
+		Escalate: true,
 		Settings: sampling.Settings{OnRetry: true, Count: 3, MaxCount: 5, GBPerCandidate: 4}, Memory: &memory, Cost: &cost,
 	})
 	if err != nil || t.Action != sampling.Sample {
@@ -37,10 +38,12 @@ func Example() {
 		fmt.Println(err) // a broken file: go on with the fixed list
 	}
 	ask := sampling.Ask{BatchType: "refactoring", Count: t.N, Digest: true}
-	seen := []sampling.Measure{{Tests: 7}, {Passed: true, Tests: 9, DiffLines: 80}, {Passed: true, Tests: 9, DiffLines: 90}}
+	seen := []sampling.Measure{{Tests: 7}, {Passed: true, Tests: 9, DiffLines: 80},
+		{Passed: true, Tests: 9, DiffLines: 90}}
 	var cands []sampling.Candidate
 	for i, slot := range sampling.Allocate(ask, history, sampling.Rand(1, "4"), options) {
-		c := sampling.Candidate{Number: slot.Number, Slot: slot, Measure: seen[i]} // agent and gates, with slot.Variant.Prompt in the brief
+		// agent and gates, with slot.Variant.Prompt in the brief
+		c := sampling.Candidate{Number: slot.Number, Slot: slot, Measure: seen[i]}
 		if c.Score, err = scorer.Score(c.Measure); err != nil {
 			fmt.Println(err)
 			return
@@ -49,7 +52,8 @@ func Example() {
 		cands = append(cands, c)
 	}
 	round1 := sampling.Decide(cands, options)
-	held := sampling.Held{BatchType: ask.BatchType, Run: "r", Batch: "4", Attempt: 2, Trigger: t.Trigger, At: time.Unix(0, 0), Round1: cands, Decision: round1, Final: round1}
+	held := sampling.Held{BatchType: ask.BatchType, Run: "r", Batch: "4", Attempt: 2, Trigger: t.Trigger,
+		At: time.Unix(0, 0), Round1: cands, Decision: round1, Final: round1}
 	if round1.Next == sampling.Synthesize {
 		in := sampling.SynthesisInput{Batch: "4", Decision: round1, Tokens: 6000}
 		for _, c := range cands {

@@ -63,7 +63,8 @@ func ParseSampleBatch(values []string) (map[string]int, error) {
 			batch, number, ok := strings.Cut(one, "=")
 			n, err := strconv.Atoi(strings.TrimSpace(number))
 			if batch = batchNumber(batch); !ok || err != nil || batch == "" {
-				return nil, fmt.Errorf("%w: --sample-batch %q: write the batch and the number of its candidates, as in B4=5", ErrFlags, one)
+				return nil, fmt.Errorf("%w: --sample-batch %q: write the batch and the number of its candidates, as in B4=5",
+					ErrFlags, one)
 			}
 			if old, twice := out[batch]; twice && old != n {
 				return nil, fmt.Errorf("%w: --sample-batch gives batch %s both %d and %d candidates", ErrFlags, batch, old, n)
@@ -87,7 +88,8 @@ func batchNumber(name string) string {
 func (f Flags) CheckBatches(numbers []string) error {
 	for _, number := range slices.Sorted(maps.Keys(f.SampleBatch)) {
 		if !slices.ContainsFunc(numbers, func(n string) bool { return batchNumber(n) == number }) {
-			return fmt.Errorf("%w: --sample-batch B%s: the plan has no such batch; it has %s", ErrFlags, number, strings.Join(numbers, ", "))
+			return fmt.Errorf("%w: --sample-batch B%s: the plan has no such batch; it has %s", ErrFlags, number,
+				strings.Join(numbers, ", "))
 		}
 	}
 	return nil

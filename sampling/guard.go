@@ -141,7 +141,8 @@ func (req Request) hopeless() (Action, string) {
 	switch req.Failure.Outcome {
 	case "failed", "unchanged", "timed_out":
 	case "conflict", "moved":
-		return Retry, "the work met another change on its way in" + because + "; it is done again on top of that, which needs no other prompts"
+		return Retry, "the work met another change on its way in" + because +
+			"; it is done again on top of that, which needs no other prompts"
 	case "limited":
 		return Leave, "not sampled: the agent met a limit" + because + ", and more candidates would meet it sooner"
 	case "needs_human":
@@ -151,13 +152,15 @@ func (req Request) hopeless() (Action, string) {
 	case "error":
 		return Leave, "not sampled: something could not run" + because + ", and it would not run for any candidate"
 	default:
-		return Leave, fmt.Sprintf("not sampled: nothing is known of failures of the kind %q%s", phrase.Line(req.Failure.Outcome), because)
+		return Leave, fmt.Sprintf("not sampled: nothing is known of failures of the kind %q%s",
+			phrase.Line(req.Failure.Outcome), because)
 	}
 	switch {
 	case req.Held:
 		return GiveUp, "a tournament was held and neither a candidate nor the synthesis passed"
 	case req.MaxAttempts > 0 && req.Attempt > req.MaxAttempts:
-		return GiveUp, fmt.Sprintf("%s made, and run.max_attempts is %d", phrase.Count(req.Attempt-1, "attempt"), req.MaxAttempts)
+		return GiveUp, fmt.Sprintf("%s made, and run.max_attempts is %d", phrase.Count(req.Attempt-1, "attempt"),
+			req.MaxAttempts)
 	}
 	return "", ""
 }
@@ -175,7 +178,8 @@ func (req Request) wants() (n int, by Trigger, why string) {
 	case f.NoSample:
 		return 0, "", "not sampled: --no-sample"
 	case req.Failure != nil && req.Settings.OnRetry:
-		return n, OnRetry, fmt.Sprintf("attempt %d failed: %s instead of a plain retry", req.Attempt-1, phrase.Count(n, "candidate"))
+		return n, OnRetry, fmt.Sprintf("attempt %d failed: %s instead of a plain retry", req.Attempt-1,
+			phrase.Count(n, "candidate"))
 	case req.Critical && req.Settings.OnCritical:
 		return n, OnCritical, fmt.Sprintf("the batch is critical: %s", phrase.Count(n, "candidate"))
 	case req.Failure != nil:
@@ -198,7 +202,8 @@ func (req Request) against(n int) string {
 		return fmt.Sprintf("available memory is unknown, and %s need %s GB", phrase.Count(n, "candidate"), short(need))
 	case float64(*req.Memory) < need*gb:
 		return fmt.Sprintf("%s GB of memory are available, and %s need %s GB (sample_min_memory_per_gb = %s)",
-			short(math.Floor(float64(*req.Memory)/gb*10)/10), phrase.Count(n, "candidate"), short(need), short(req.Settings.GBPerCandidate))
+			short(math.Floor(float64(*req.Memory)/gb*10)/10), phrase.Count(n, "candidate"), short(need),
+			short(req.Settings.GBPerCandidate))
 	}
 	return ""
 }
@@ -226,7 +231,8 @@ func (req Request) costLine(n int) string {
 	if c := req.Cost; c == nil || !(*c >= 0) || math.IsInf(*c, 0) {
 		return line + fmt.Sprintf("%s; cost: no data", phrase.Count(n, "candidate"))
 	}
-	return line + fmt.Sprintf("~%s for %s vs %s single", dollars(*req.Cost*float64(n)), phrase.Count(n, "candidate"), dollars(*req.Cost))
+	return line + fmt.Sprintf("~%s for %s vs %s single", dollars(*req.Cost*float64(n)), phrase.Count(n, "candidate"),
+		dollars(*req.Cost))
 }
 
 // label returns the display name of a batch: B4, or its name in the plan.

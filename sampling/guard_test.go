@@ -48,43 +48,66 @@ func TestPlan(t *testing.T) {
 		why    string
 	}{
 		// Triggers (SAMP-01).
-		"a failed attempt":                {ask(nil), Sample, 3, true, "attempt 1 failed: 3 candidates instead of a plain retry"},
-		"a failed attempt, switched off":  {ask(func(r *Request) { r.Settings.OnRetry = false }), Retry, 1, true, "sample_on_retry is off"},
-		"a first attempt":                 {first(nil), Try, 1, false, "not critical"},
-		"a critical batch":                {first(func(r *Request) { r.Critical = true }), Sample, 3, false, "the batch is critical: 3 candidates"},
-		"a critical batch, switched off":  {first(func(r *Request) { r.Critical, r.Settings.OnCritical = true, false }), Try, 1, false, "sample_on_critical is off"},
-		"a failure of a critical batch":   {ask(func(r *Request) { r.Critical, r.Settings.OnRetry = true, false }), Sample, 3, true, "critical"},
-		"--sample":                        {first(func(r *Request) { r.Flags.Sample = 4 }), Sample, 4, false, "--sample asks for 4 candidates"},
-		"--sample-batch of this one":      {first(func(r *Request) { r.Flags.SampleBatch = map[string]int{"4": 5} }), Sample, 5, false, "--sample-batch asks for 5"},
-		"--sample-batch goes before":      {first(func(r *Request) { r.Flags.SampleBatch, r.Flags.Sample = map[string]int{"4": 2}, 5 }), Sample, 2, false, "--sample-batch"},
-		"--sample-batch of another one":   {first(func(r *Request) { r.Flags.SampleBatch = map[string]int{"5": 5} }), Try, 1, false, "not critical"},
-		"a batch that is called B4":       {first(func(r *Request) { r.Batch, r.Flags.SampleBatch = "B4", map[string]int{"4": 5} }), Sample, 5, false, ""},
-		"--sample 1 is an attempt":        {first(func(r *Request) { r.Flags.Sample = 1 }), Try, 1, false, "nobody to compete with"},
-		"--no-sample after a failure":     {ask(func(r *Request) { r.Flags.NoSample = true }), Retry, 1, true, "--no-sample"},
-		"--no-sample of a critical batch": {first(func(r *Request) { r.Critical, r.Flags.NoSample = true, true }), Try, 1, false, "--no-sample"},
-		"escalation is off":               {ask(func(r *Request) { r.Escalate = false }), Sample, 3, false, ""},
-		"the setting is above the most":   {ask(func(r *Request) { r.Settings.Count, r.Settings.MaxCount = 9, 4 }), Sample, 4, true, "4 candidates"},
+		"a failed attempt": {ask(nil), Sample, 3, true,
+			"attempt 1 failed: 3 candidates instead of a plain retry"},
+		"a failed attempt, switched off": {ask(func(r *Request) { r.Settings.OnRetry = false }), Retry, 1, true,
+			"sample_on_retry is off"},
+		"a first attempt": {first(nil), Try, 1, false, "not critical"},
+		"a critical batch": {first(func(r *Request) { r.Critical = true }), Sample, 3, false,
+			"the batch is critical: 3 candidates"},
+		"a critical batch, switched off": {first(func(r *Request) { r.Critical, r.Settings.OnCritical = true, false }), Try,
+			1, false, "sample_on_critical is off"},
+		"a failure of a critical batch": {ask(func(r *Request) { r.Critical, r.Settings.OnRetry = true, false }), Sample, 3,
+			true, "critical"},
+		"--sample": {first(func(r *Request) { r.Flags.Sample = 4 }), Sample, 4, false,
+			"--sample asks for 4 candidates"},
+		"--sample-batch of this one": {first(func(r *Request) { r.Flags.SampleBatch = map[string]int{"4": 5} }), Sample,
+			5, false, "--sample-batch asks for 5"},
+		"--sample-batch goes before": {first(
+			func(r *Request) { r.Flags.SampleBatch, r.Flags.Sample = map[string]int{"4": 2}, 5 }), Sample, 2, false,
+			"--sample-batch"},
+		"--sample-batch of another one": {first(func(r *Request) { r.Flags.SampleBatch = map[string]int{"5": 5} }), Try, 1,
+			false, "not critical"},
+		"a batch that is called B4": {first(
+			func(r *Request) { r.Batch, r.Flags.SampleBatch = "B4", map[string]int{"4": 5} }), Sample, 5, false, ""},
+		"--sample 1 is an attempt": {first(func(r *Request) { r.Flags.Sample = 1 }), Try, 1, false,
+			"nobody to compete with"},
+		"--no-sample after a failure": {ask(func(r *Request) { r.Flags.NoSample = true }), Retry, 1, true, "--no-sample"},
+		"--no-sample of a critical batch": {first(func(r *Request) { r.Critical, r.Flags.NoSample = true, true }), Try, 1,
+			false, "--no-sample"},
+		"escalation is off": {ask(func(r *Request) { r.Escalate = false }), Sample, 3, false, ""},
+		"the setting is above the most": {ask(func(r *Request) { r.Settings.Count, r.Settings.MaxCount = 9, 4 }), Sample, 4,
+			true, "4 candidates"},
 		// Memory (SAMP-14).
-		"just enough memory":              {ask(gigabytes(12)), Sample, 3, true, ""},
-		"too little memory":               {ask(gigabytes(11.99)), Retry, 1, true, "not sampled: 11.9 GB of memory are available, and 3 candidates need 12 GB (sample_min_memory_per_gb = 4); one more attempt instead, one tier up"},
-		"too little for a critical batch": {first(func(r *Request) { r.Critical = true; gigabytes(1)(r) }), Try, 1, false, "not sampled: 1 GB"},
-		"memory is unknown":               {ask(func(r *Request) { r.Memory = nil }), Retry, 1, true, "not sampled: available memory is unknown, and 3 candidates need 12 GB"},
-		"an agent that is always alike":   {ask(func(r *Request) { r.Literal = true }), Retry, 1, true, "all candidates would be alike"},
+		"just enough memory": {ask(gigabytes(12)), Sample, 3, true, ""},
+		"too little memory": {ask(gigabytes(11.99)), Retry, 1, true,
+			"not sampled: 11.9 GB of memory are available, and 3 candidates need 12 GB (sample_min_memory_per_gb = 4); one " +
+				"more attempt instead, one tier up"},
+		"too little for a critical batch": {first(func(r *Request) { r.Critical = true; gigabytes(1)(r) }), Try, 1, false,
+			"not sampled: 1 GB"},
+		"memory is unknown": {ask(func(r *Request) { r.Memory = nil }), Retry, 1, true,
+			"not sampled: available memory is unknown, and 3 candidates need 12 GB"},
+		"an agent that is always alike": {ask(func(r *Request) { r.Literal = true }), Retry, 1, true,
+			"all candidates would be alike"},
 		// Failures that another try can't cure.
-		"a limit":                          {ask(fails("limited")), Leave, 1, false, "the agent met a limit (sign in first)"},
-		"a person is needed":               {ask(fails("needs_human")), Leave, 1, false, "waits for a person (sign in first)"},
-		"a stop":                           {ask(fails("cancelled")), Leave, 1, false, "was stopped"},
-		"an error":                         {ask(fails("error")), Leave, 1, false, "could not run"},
-		"--sample does not cure it either": {ask(func(r *Request) { fails("error")(r); r.Flags.Sample = 3 }), Leave, 1, false, "could not run"},
-		"a kind that is new":               {ask(fails("eclipse")), Leave, 1, false, `failures of the kind "eclipse" (sign in first)`},
-		"a conflict":                       {ask(fails("conflict")), Retry, 1, false, "done again on top of that"},
-		"a timeout":                        {ask(fails("timed_out")), Sample, 3, true, ""},
-		"nothing changed":                  {ask(fails("unchanged")), Sample, 3, true, ""},
+		"a limit": {ask(fails("limited")), Leave, 1, false, "the agent met a limit (sign in first)"},
+		"a person is needed": {ask(fails("needs_human")), Leave, 1, false,
+			"waits for a person (sign in first)"},
+		"a stop":   {ask(fails("cancelled")), Leave, 1, false, "was stopped"},
+		"an error": {ask(fails("error")), Leave, 1, false, "could not run"},
+		"--sample does not cure it either": {ask(func(r *Request) { fails("error")(r); r.Flags.Sample = 3 }), Leave, 1, false,
+			"could not run"},
+		"a kind that is new": {ask(fails("eclipse")), Leave, 1, false,
+			`failures of the kind "eclipse" (sign in first)`},
+		"a conflict":      {ask(fails("conflict")), Retry, 1, false, "done again on top of that"},
+		"a timeout":       {ask(fails("timed_out")), Sample, 3, true, ""},
+		"nothing changed": {ask(fails("unchanged")), Sample, 3, true, ""},
 		// Ends (RUN-10, SAMP-09).
-		"a tournament was held":   {ask(func(r *Request) { r.Held = true }), GiveUp, 1, false, "a tournament was held"},
-		"the last attempt":        {ask(func(r *Request) { r.Attempt = 3 }), Sample, 3, true, "attempt 2 failed"},
-		"beyond the last attempt": {ask(func(r *Request) { r.Attempt = 4 }), GiveUp, 1, false, "3 attempts made, and run.max_attempts is 3"},
-		"no limit of attempts":    {ask(func(r *Request) { r.Attempt, r.MaxAttempts = 40, 0 }), Sample, 3, true, ""},
+		"a tournament was held": {ask(func(r *Request) { r.Held = true }), GiveUp, 1, false, "a tournament was held"},
+		"the last attempt":      {ask(func(r *Request) { r.Attempt = 3 }), Sample, 3, true, "attempt 2 failed"},
+		"beyond the last attempt": {ask(func(r *Request) { r.Attempt = 4 }), GiveUp, 1, false,
+			"3 attempts made, and run.max_attempts is 3"},
+		"no limit of attempts": {ask(func(r *Request) { r.Attempt, r.MaxAttempts = 40, 0 }), Sample, 3, true, ""},
 	} {
 		got, err := Plan(c.req)
 		if err != nil {
@@ -112,16 +135,26 @@ func TestCostAndTime(t *testing.T) {
 		change     func(*Request)
 		cost, time string
 	}{
-		"one after the other": {nil, "Sampling B4: ~$1.20 for 3 candidates vs $0.40 single", "time: about x 3, ~12m vs 4m single (one after the other)"},
-		"no data":             {none, "Sampling B4: 3 candidates; cost: no data", "time: about x 3 (one after the other); no data on a single one"},
-		"fractions of a cent": {cost(0.0004), "Sampling B4: ~$0.0012 for 3 candidates vs $0.0004 single", "time: about x 3, ~12m vs 4m single (one after the other)"},
-		"next to nothing":     {cost(1e-9), "Sampling B4: ~$0.0001 for 3 candidates vs $0.0001 single", "time: about x 3, ~12m vs 4m single (one after the other)"},
-		"free":                {cost(0), "Sampling B4: ~$0.00 for 3 candidates vs $0.00 single", "time: about x 3, ~12m vs 4m single (one after the other)"},
-		"no number":           {cost(math.NaN()), "Sampling B4: 3 candidates; cost: no data", "time: about x 3, ~12m vs 4m single (one after the other)"},
-		"all at once":         {team(0), "Sampling B4: ~$2.00 for 5 candidates vs $0.40 single", "time: about +50 %, ~6m vs 4m single (5 at once)"},
-		"two at once":         {team(2), "Sampling B4: ~$2.00 for 5 candidates vs $0.40 single", "time: about x 4.5, ~18m vs 4m single (2 at once)"},
-		"seconds":             {func(r *Request) { d := 1500 * time.Millisecond; r.Time = &d }, "Sampling B4: ~$1.20 for 3 candidates vs $0.40 single", "time: about x 3, ~5s vs 2s single (one after the other)"},
-		"a batch called P5.2": {func(r *Request) { r.Batch = "P5.2"; none(r) }, "Sampling P5.2: 3 candidates; cost: no data", "time: about x 3 (one after the other); no data on a single one"},
+		"one after the other": {nil, "Sampling B4: ~$1.20 for 3 candidates vs $0.40 single",
+			"time: about x 3, ~12m vs 4m single (one after the other)"},
+		"no data": {none, "Sampling B4: 3 candidates; cost: no data",
+			"time: about x 3 (one after the other); no data on a single one"},
+		"fractions of a cent": {cost(0.0004), "Sampling B4: ~$0.0012 for 3 candidates vs $0.0004 single",
+			"time: about x 3, ~12m vs 4m single (one after the other)"},
+		"next to nothing": {cost(1e-9), "Sampling B4: ~$0.0001 for 3 candidates vs $0.0001 single",
+			"time: about x 3, ~12m vs 4m single (one after the other)"},
+		"free": {cost(0), "Sampling B4: ~$0.00 for 3 candidates vs $0.00 single",
+			"time: about x 3, ~12m vs 4m single (one after the other)"},
+		"no number": {cost(math.NaN()), "Sampling B4: 3 candidates; cost: no data",
+			"time: about x 3, ~12m vs 4m single (one after the other)"},
+		"all at once": {team(0), "Sampling B4: ~$2.00 for 5 candidates vs $0.40 single",
+			"time: about +50 %, ~6m vs 4m single (5 at once)"},
+		"two at once": {team(2), "Sampling B4: ~$2.00 for 5 candidates vs $0.40 single",
+			"time: about x 4.5, ~18m vs 4m single (2 at once)"},
+		"seconds": {func(r *Request) { d := 1500 * time.Millisecond; r.Time = &d },
+			"Sampling B4: ~$1.20 for 3 candidates vs $0.40 single", "time: about x 3, ~5s vs 2s single (one after the other)"},
+		"a batch called P5.2": {func(r *Request) { r.Batch = "P5.2"; none(r) }, "Sampling P5.2: 3 candidates; cost: no data",
+			"time: about x 3 (one after the other); no data on a single one"},
 	} {
 		got, err := Plan(ask(c.change))
 		if err != nil || got.Cost != c.cost || got.Time != c.time {
@@ -137,7 +170,8 @@ func TestAtOnce(t *testing.T) {
 		team       bool
 		want       int
 	}{
-		"headless": {4, 0, false, 1}, "all": {4, 0, true, 4}, "workers cap": {4, 3, true, 3}, "five at most": {8, 0, true, 5}, "more workers than candidates": {2, 9, true, 2},
+		"headless": {4, 0, false, 1}, "all": {4, 0, true, 4}, "workers cap": {4, 3, true, 3}, "five at most": {8, 0, true, 5},
+		"more workers than candidates": {2, 9, true, 2},
 	} {
 		got, err := Plan(ask(func(r *Request) {
 			r.Flags.Sample, r.Settings.MaxCount, r.Team, r.Workers = c.n, 16, c.team, c.workers
@@ -166,7 +200,8 @@ func TestFlags(t *testing.T) {
 			t.Errorf("%+v: a plan is made all the same (%v)", f, perr)
 		}
 	}
-	for _, f := range []Flags{{}, {NoSample: true}, {Sample: 5, SampleGiven: true}, {Sample: 2, SampleBatch: map[string]int{"4": 5}}} {
+	for _, f := range []Flags{{}, {NoSample: true}, {Sample: 5, SampleGiven: true},
+		{Sample: 2, SampleBatch: map[string]int{"4": 5}}} {
 		if err := f.Check(5); err != nil {
 			t.Errorf("%+v: %v", f, err)
 		}
@@ -175,11 +210,13 @@ func TestFlags(t *testing.T) {
 
 func TestParseSampleBatch(t *testing.T) {
 	got, err := ParseSampleBatch([]string{"B4=5", " b4b = 2,0A=1", "P5.2=3", "Build=4", "B0=1", "4=5"})
-	if diff := cmp.Diff(map[string]int{"4": 5, "4b": 2, "0A": 1, "P5.2": 3, "Build": 4, "0": 1}, got); err != nil || diff != "" {
+	if diff := cmp.Diff(map[string]int{"4": 5, "4b": 2, "0A": 1, "P5.2": 3, "Build": 4, "0": 1}, got); err != nil ||
+		diff != "" {
 		t.Error(err, diff)
 	}
 	for value, want := range map[string]string{
-		"B4": "as in B4=5", "B4=": "as in B4=5", "=5": "as in B4=5", "B4=many": "as in B4=5", "": "as in B4=5", "B4=1,,": "as in B4=5",
+		"B4": "as in B4=5", "B4=": "as in B4=5", "=5": "as in B4=5", "B4=many": "as in B4=5", "": "as in B4=5",
+		"B4=1,,":   "as in B4=5",
 		"B4=1,4=2": "both 1 and 2", "B4=99999999999999999999": "as in B4=5",
 	} {
 		if _, err := ParseSampleBatch([]string{value}); !errors.Is(err, ErrFlags) || !strings.Contains(err.Error(), want) {
@@ -190,7 +227,8 @@ func TestParseSampleBatch(t *testing.T) {
 	if err := f.CheckBatches([]string{"1", "4", "B9"}); err != nil {
 		t.Error(err)
 	}
-	if err := f.CheckBatches([]string{"1", "4"}); err == nil || !strings.Contains(err.Error(), "B9: the plan has no such batch; it has 1, 4") {
+	if err := f.CheckBatches([]string{"1", "4"}); err == nil ||
+		!strings.Contains(err.Error(), "B9: the plan has no such batch; it has 1, 4") {
 		t.Error(err)
 	}
 }

@@ -21,7 +21,8 @@ type Model struct {
 
 // DefaultModel returns the chances that tournaments use.
 func DefaultModel() Model {
-	return Model{Prior: 0.3, Sound: 0.75, Held: 0.95, Agree: 0.97, Catch: 0.75, Repeat: 0.25, Wrong: 0.1, Chance: 0.1, Still: 0.05}
+	return Model{Prior: 0.3, Sound: 0.75, Held: 0.95, Agree: 0.97, Catch: 0.75, Repeat: 0.25, Wrong: 0.1, Chance: 0.1,
+		Still: 0.05}
 }
 
 // mostModelled bounds the candidates whose combinations are tried. More than that are weighed in parts.
@@ -34,8 +35,8 @@ type author struct {
 	passes []bool // of each candidate: it passes all of them
 }
 
-// Likely returns for each candidate the chance that it is right, by number. It tries all combinations of right and wrong
-// candidates, and weighs each by how well it explains which tests passed where.
+// Likely returns for each candidate the chance that it is right, by number. It tries all combinations of right and
+// wrong candidates, and weighs each by how well it explains which tests passed where.
 func (m Model) Likely(candidates []int, tests []CrossTest) map[int]float64 {
 	out := map[int]float64{}
 	for part := range slices.Chunk(candidates, mostModelled) {
@@ -65,8 +66,8 @@ func authorsOf(candidates []int, tests []CrossTest) []author {
 	return list
 }
 
-// still reports for each candidate whether it does what the base does, in all that was tried: it passes the tests that pass
-// without the change, and fails those that fail without it. If nobody does otherwise, nobody is known to do so.
+// still reports for each candidate whether it does what the base does, in all that was tried: it passes the tests that
+// pass without the change, and fails those that fail without it. If nobody does otherwise, nobody is known to do so.
 func still(candidates []int, tests []CrossTest) []bool {
 	out := slices.Repeat([]bool{true}, len(candidates))
 	moved := false

@@ -80,8 +80,8 @@ type Held struct {
 	Final     Decision // the same as Decision where there was no synthesis
 }
 
-// Outcomes writes one row for each candidate that has a verdict. A candidate of round 1 won when it led that round, be it
-// used in the end or not: that the best two were close, or that a synthesis did better, is not its variant's fault.
+// Outcomes writes one row for each candidate that has a verdict. A candidate of round 1 won when it led that round, be
+// it used in the end or not: that the best two were close, or that a synthesis did better, is not its variant's fault.
 func (h Held) Outcomes() []Outcome {
 	var out []Outcome
 	add := func(c Candidate, round int, won bool, variant string, kind Kind) {

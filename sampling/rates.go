@@ -116,11 +116,14 @@ func (c Comparison) Lines() []string {
 	case !ok:
 		out = append(out, "sampling against plain retry: no data to compare")
 	case low > 0:
-		out = append(out, fmt.Sprintf("sampling succeeds more often, by %.0f points (%.0f to %.0f)", d*100, low*100, high*100))
+		out = append(out, fmt.Sprintf("sampling succeeds more often, by %.0f points (%.0f to %.0f)", d*100, low*100,
+			high*100))
 	case high < 0:
-		out = append(out, fmt.Sprintf("sampling succeeds less often, by %.0f points (%.0f to %.0f)", -d*100, -high*100, -low*100))
+		out = append(out, fmt.Sprintf("sampling succeeds less often, by %.0f points (%.0f to %.0f)", -d*100, -high*100,
+			-low*100))
 	default:
-		out = append(out, fmt.Sprintf("too few to tell them apart: the difference is %+.0f points (%+.0f to %+.0f)", d*100, low*100, high*100))
+		out = append(out, fmt.Sprintf("too few to tell them apart: the difference is %+.0f points (%+.0f to %+.0f)", d*100,
+			low*100, high*100))
 	}
 	if c.First.Tries > 0 {
 		out = append(out, "sampled from the start: "+c.First.String())

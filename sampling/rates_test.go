@@ -28,7 +28,8 @@ func TestIntervals(t *testing.T) {
 func tournament(run string, attempt int, trigger Trigger, won ...bool) []Outcome {
 	var out []Outcome
 	for i, w := range won {
-		out = append(out, Outcome{BatchType: "t", Variant: Vanilla, Won: w, Timestamp: testTime, Run: run, Batch: "4", Attempt: attempt, Round: 1, Candidate: i + 1, Trigger: trigger})
+		out = append(out, Outcome{BatchType: "t", Variant: Vanilla, Won: w, Timestamp: testTime, Run: run, Batch: "4",
+			Attempt: attempt, Round: 1, Candidate: i + 1, Trigger: trigger})
 	}
 	return out
 }
@@ -40,10 +41,12 @@ func TestRates(t *testing.T) {
 	all = append(all, tournament("b", 2, OnRetry, false, false, false)...)
 	all = append(all, tournament("c", 2, OnFlag, true, false)...)
 	all = append(all, tournament("d", 1, OnCritical, false, false)...)
-	all = append(all, Outcome{BatchType: "t", Variant: Synthesis, Kind: KindSynthesis, Won: true, Run: "d", Batch: "4", Attempt: 1, Round: 2, Candidate: 3, Timestamp: testTime})
+	all = append(all, Outcome{BatchType: "t", Variant: Synthesis, Kind: KindSynthesis, Won: true, Run: "d", Batch: "4",
+		Attempt: 1, Round: 2, Candidate: 3, Timestamp: testTime})
 	all = append(all, Outcome{BatchType: "t", Variant: Vanilla, Won: true, Timestamp: testTime})
 	got := Rates(all, Retries{Tries: 4, Successes: 1})
-	want := Comparison{Sampling: NewRate(2, 3), Retry: NewRate(1, 4), First: NewRate(1, 1), Synthesis: NewRate(1, 1), Ungrouped: 1}
+	want := Comparison{Sampling: NewRate(2, 3), Retry: NewRate(1, 4), First: NewRate(1, 1), Synthesis: NewRate(1, 1),
+		Ungrouped: 1}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -62,16 +65,21 @@ func TestRates(t *testing.T) {
 
 func TestRatesInWords(t *testing.T) {
 	for want, c := range map[string]Comparison{
-		"sampling against plain retry: no data to compare":                     {Sampling: NewRate(0, 0), Retry: NewRate(3, 9)},
-		"sampling succeeds more often, by 60 points (47 to 69)":                {Sampling: NewRate(80, 100), Retry: NewRate(20, 100)},
-		"sampling succeeds less often, by 60 points (47 to 69)":                {Sampling: NewRate(20, 100), Retry: NewRate(80, 100)},
-		"too few to tell them apart: the difference is +0 points (-57 to +57)": {Sampling: NewRate(1, 2), Retry: NewRate(1, 2)},
+		"sampling against plain retry: no data to compare": {Sampling: NewRate(0, 0),
+			Retry: NewRate(3, 9)},
+		"sampling succeeds more often, by 60 points (47 to 69)": {Sampling: NewRate(80, 100),
+			Retry: NewRate(20, 100)},
+		"sampling succeeds less often, by 60 points (47 to 69)": {Sampling: NewRate(20, 100),
+			Retry: NewRate(80, 100)},
+		"too few to tell them apart: the difference is +0 points (-57 to +57)": {Sampling: NewRate(1, 2),
+			Retry: NewRate(1, 2)},
 	} {
 		if got := c.Lines()[2]; got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}
-	if got := Rates(nil, Retries{}).Lines(); got[0] != "after a failed attempt, sampling: no data" || got[1] != "after a failed attempt, plain retry: no data" || len(got) != 3 {
+	if got := Rates(nil, Retries{}).Lines(); got[0] != "after a failed attempt, sampling: no data" ||
+		got[1] != "after a failed attempt, plain retry: no data" || len(got) != 3 {
 		t.Error(got)
 	}
 }

@@ -62,7 +62,8 @@ const (
 	mostLines    = 10
 )
 
-// DefaultScore is SAMP-04 with the evidence as an expression: what [Score] computes, for settings that want to start from it.
+// DefaultScore is SAMP-04 with the evidence as an expression: what [Score] computes, for settings that want to start
+// from it.
 const DefaultScore = "(compared > 0 ? 100*likely + 10*min(diff, 10) : 10*tests + 10000/(diff + 1))" +
 	" + 1000/(lint + 1) - 200*lessons - 100*ast"
 
@@ -98,16 +99,21 @@ func (m Measure) terms() []Term {
 	}
 	lines := min(in.Diff, mostLines)
 	list[0].Points, list[0].Text = 0, phrase.Count(in.Tests, "passing test")+": no points, as candidates were compared"
-	list[1].Points, list[1].Text = pointsLine*lines, fmt.Sprintf("%s: %d × %d", phrase.Count(in.Diff, "changed line"), pointsLine, lines)
-	list = append(list, Term{"own", in.Own, 0, phrase.Count(in.Own, "own test that fails", "own tests that fail") + " without its change"})
+	list[1].Points, list[1].Text = pointsLine*lines,
+		fmt.Sprintf("%s: %d × %d", phrase.Count(in.Diff, "changed line"), pointsLine, lines)
+	list = append(list, Term{"own", in.Own, 0, phrase.Count(in.Own, "own test that fails", "own tests that fail") +
+		" without its change"})
 	if e.Others > 0 {
-		list = append(list, Term{"agreed", in.Agreed, 0, fmt.Sprintf("passes %d %% of %s of other candidates", in.Agreed, phrase.Count(e.Others, "test"))})
+		list = append(list, Term{"agreed", in.Agreed, 0,
+			fmt.Sprintf("passes %d %% of %s of other candidates", in.Agreed, phrase.Count(e.Others, "test"))})
 	}
 	if e.Kept > 0 {
-		list = append(list, Term{"held", in.Held, 0, fmt.Sprintf("passes %d %% of %s", in.Held, phrase.Count(e.Kept, "held-out test"))})
+		list = append(list, Term{"held", in.Held, 0,
+			fmt.Sprintf("passes %d %% of %s", in.Held, phrase.Count(e.Kept, "held-out test"))})
 	}
 	points := pointsLikely * in.Likely
-	list = append(list, Term{"likely", in.Likely, points, fmt.Sprintf("right with a chance of %d %%, by all tests: %d × %d", in.Likely, pointsLikely, in.Likely)})
+	list = append(list, Term{"likely", in.Likely, points,
+		fmt.Sprintf("right with a chance of %d %%, by all tests: %d × %d", in.Likely, pointsLikely, in.Likely)})
 	return list
 }
 
@@ -116,9 +122,12 @@ func terms(in inputs) []Term {
 	count := func(name string, n int) string { return phrase.Count(n, MeaningOf(name).One, MeaningOf(name).Many) }
 	return []Term{
 		{"tests", in.Tests, condition.Mul(10, in.Tests), fmt.Sprintf("%s: 10 × %d", count("tests", in.Tests), in.Tests)},
-		{"diff", in.Diff, condition.FloorDiv(10000, per(in.Diff)), fmt.Sprintf("%s: 10000 / %d", count("diff", in.Diff), per(in.Diff))},
-		{"lint", in.Lint, condition.FloorDiv(1000, per(in.Lint)), fmt.Sprintf("%s: 1000 / %d", count("lint", in.Lint), per(in.Lint))},
-		{"lessons", in.Lessons, condition.Mul(-200, in.Lessons), fmt.Sprintf("%s: -200 × %d", count("lessons", in.Lessons), in.Lessons)},
+		{"diff", in.Diff, condition.FloorDiv(10000, per(in.Diff)),
+			fmt.Sprintf("%s: 10000 / %d", count("diff", in.Diff), per(in.Diff))},
+		{"lint", in.Lint, condition.FloorDiv(1000, per(in.Lint)),
+			fmt.Sprintf("%s: 1000 / %d", count("lint", in.Lint), per(in.Lint))},
+		{"lessons", in.Lessons, condition.Mul(-200, in.Lessons),
+			fmt.Sprintf("%s: -200 × %d", count("lessons", in.Lessons), in.Lessons)},
 		{"ast", in.AST, condition.Mul(-100, in.AST), fmt.Sprintf("%s: -100 × %d", count("ast", in.AST), in.AST)},
 	}
 }
@@ -135,7 +144,8 @@ func MeaningOf(name string) Meaning {
 	case "tests":
 		return Meaning{"passing test", "passing tests", "10 points each"}
 	case "diff":
-		return Meaning{"changed line", "changed lines", "10000 points, divided by the lines plus 1: a small change is worth more"}
+		return Meaning{"changed line", "changed lines",
+			"10000 points, divided by the lines plus 1: a small change is worth more"}
 	case "lint":
 		return Meaning{"lint warning", "lint warnings", "1000 points, divided by the warnings plus 1"}
 	case "lessons":
@@ -165,7 +175,9 @@ func NewScorer(text string) (Scorer, error) {
 	}
 	// A candidate without lint warnings is no surprise, and a tournament is a bad place to find out.
 	if _, err := own.Value(inputs{}); err != nil {
-		return Scorer{}, fmt.Errorf("[sampling] score has no value where nothing was counted: %w; write (lint + 1) instead of lint under a division", err)
+		return Scorer{}, fmt.Errorf(
+			"[sampling] score has no value where nothing was counted: %w; write (lint + 1) instead of lint under a division",
+			err)
 	}
 	return Scorer{own}, nil
 }

@@ -30,16 +30,21 @@ func TestScore(t *testing.T) {
 		m    Measure
 		want int
 	}{
-		"nothing at all":                     {Measure{Passed: true}, 11000},
-		"an ordinary change":                 {Measure{Passed: true, Tests: 12, DiffLines: 79, LintWarnings: 3}, 120 + 125 + 250},
-		"divisions round down":               {Measure{Passed: true, DiffLines: 2, LintWarnings: 2}, 3333 + 333},
-		"a large diff counts nothing":        {Measure{Passed: true, Tests: 1, DiffLines: 10000, LintWarnings: 1000}, 10},
-		"the last line that counts":          {Measure{Passed: true, DiffLines: 9999, LintWarnings: 999}, 2},
-		"violations cost more than they win": {Measure{Passed: true, Tests: 3, DiffLines: 99, LintWarnings: 9, LessonViolations: 2, ASTViolations: 3}, 30 + 100 + 100 - 400 - 300},
-		"a gate failed":                      {Measure{Tests: 1000}, 0},
-		"largest tests":                      {Measure{Passed: true, Tests: math.MaxInt, DiffLines: math.MaxInt, LintWarnings: math.MaxInt}, math.MaxInt},
-		"largest violations":                 {Measure{Passed: true, LessonViolations: math.MaxInt, ASTViolations: math.MaxInt}, -math.MaxInt},
-		"less than nothing is nothing":       {Measure{Passed: true, Tests: -5, DiffLines: -1, LintWarnings: math.MinInt, LessonViolations: -3, ASTViolations: -1}, 11000},
+		"nothing at all": {Measure{Passed: true}, 11000},
+		"an ordinary change": {Measure{Passed: true, Tests: 12, DiffLines: 79, LintWarnings: 3},
+			120 + 125 + 250},
+		"divisions round down":        {Measure{Passed: true, DiffLines: 2, LintWarnings: 2}, 3333 + 333},
+		"a large diff counts nothing": {Measure{Passed: true, Tests: 1, DiffLines: 10000, LintWarnings: 1000}, 10},
+		"the last line that counts":   {Measure{Passed: true, DiffLines: 9999, LintWarnings: 999}, 2},
+		"violations cost more than they win": {Measure{Passed: true, Tests: 3, DiffLines: 99, LintWarnings: 9,
+			LessonViolations: 2, ASTViolations: 3}, 30 + 100 + 100 - 400 - 300},
+		"a gate failed": {Measure{Tests: 1000}, 0},
+		"largest tests": {Measure{Passed: true, Tests: math.MaxInt, DiffLines: math.MaxInt,
+			LintWarnings: math.MaxInt}, math.MaxInt},
+		"largest violations": {Measure{Passed: true, LessonViolations: math.MaxInt,
+			ASTViolations: math.MaxInt}, -math.MaxInt},
+		"less than nothing is nothing": {Measure{Passed: true, Tests: -5, DiffLines: -1, LintWarnings: math.MinInt,
+			LessonViolations: -3, ASTViolations: -1}, 11000},
 	} {
 		if got := Score(c.m); got != c.want {
 			t.Errorf("%s: %d, want %d", name, got, c.want)
@@ -77,9 +82,11 @@ func TestExpressionAgrees(t *testing.T) {
 		return rng.IntN(2000)
 	}
 	for range 10_000 {
-		m := Measure{Passed: rng.IntN(10) > 0, Tests: n(), DiffLines: n(), LintWarnings: n(), LessonViolations: n(), ASTViolations: n()}
+		m := Measure{Passed: rng.IntN(10) > 0, Tests: n(), DiffLines: n(), LintWarnings: n(), LessonViolations: n(),
+			ASTViolations: n()}
 		if rng.IntN(2) == 0 {
-			m.Evidence = &Evidence{Own: n(), Agreed: rng.IntN(101), Held: rng.IntN(101), Others: rng.IntN(3), Kept: rng.IntN(3), Likely: rng.IntN(101)}
+			m.Evidence = &Evidence{Own: n(), Agreed: rng.IntN(101), Held: rng.IntN(101), Others: rng.IntN(3), Kept: rng.IntN(3),
+				Likely: rng.IntN(101)}
 			m.LessonViolations, m.ASTViolations = rng.IntN(2000), rng.IntN(2000) // a sum that is too large depends on its order
 			m.Evidence.Agreed *= min(m.Evidence.Others, 1)
 			m.Evidence.Held *= min(m.Evidence.Kept, 1)
@@ -124,7 +131,8 @@ func TestExplain(t *testing.T) {
 	if diff := cmp.Diff(want, Scorer{}.Explain(m)); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]Term{{Name: "gates", Text: "a gate failed: 0 points, and not eligible"}}, Scorer{}.Explain(Measure{Tests: 3})); diff != "" {
+	if diff := cmp.Diff([]Term{{Name: "gates", Text: "a gate failed: 0 points, and not eligible"}},
+		Scorer{}.Explain(Measure{Tests: 3})); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -144,7 +152,8 @@ func TestNewScorer(t *testing.T) {
 		"passed ? 1 : 2":   "unknown name passed",
 		"tests + \"many\"": "mismatched types",
 	} {
-		if _, err := NewScorer(text); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "[sampling] score") {
+		if _, err := NewScorer(text); err == nil || !strings.Contains(err.Error(), want) ||
+			!strings.Contains(err.Error(), "[sampling] score") {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}
 	}

@@ -73,7 +73,8 @@ func Allocate(ask Ask, history []Outcome, rng *rand.Rand, o Options) []Slot {
 			a.take(Vanilla, KindExperimental, again)
 			continue
 		}
-		a.take(rest[rng.IntN(len(rest))], KindExperimental, fmt.Sprintf("by chance, one of %d that were not chosen otherwise", len(rest)))
+		a.take(rest[rng.IntN(len(rest))], KindExperimental,
+			fmt.Sprintf("by chance, one of %d that were not chosen otherwise", len(rest)))
 	}
 	return a.slots
 }
@@ -89,7 +90,8 @@ type allocation struct {
 
 func (a *allocation) take(name string, k Kind, why string) {
 	v, _ := Named(name)
-	a.slots = append(a.slots, Slot{Number: len(a.slots) + 1, Variant: v, Kind: k, Digest: a.ask.Digest && name != Vanilla, Why: why})
+	a.slots = append(a.slots,
+		Slot{Number: len(a.slots) + 1, Variant: v, Kind: k, Digest: a.ask.Digest && name != Vanilla, Why: why})
 }
 
 // free returns the names without a slot.
@@ -130,7 +132,8 @@ func (a *allocation) learned(history []Outcome, rng *rand.Rand, o Options) {
 			}
 		}
 		r := records[best]
-		a.take(best, KindLearned, fmt.Sprintf("drew %.2f of 1; won %d of %d for %s batches", draw, r.Won, r.Won+r.Lost, a.ask.BatchType))
+		a.take(best, KindLearned,
+			fmt.Sprintf("drew %.2f of 1; won %d of %d for %s batches", draw, r.Won, r.Won+r.Lost, a.ask.BatchType))
 	}
 }
 

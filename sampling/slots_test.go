@@ -84,7 +84,8 @@ func TestLearningBegins(t *testing.T) {
 		}
 		return out
 	}
-	if diff := cmp.Diff([]Kind{KindVanilla, KindCold, KindCold}, kinds(Allocate(ask, nine, Rand(1, "1"), DefaultOptions()))); diff != "" {
+	if diff := cmp.Diff([]Kind{KindVanilla, KindCold, KindCold},
+		kinds(Allocate(ask, nine, Rand(1, "1"), DefaultOptions()))); diff != "" {
 		t.Error(diff)
 	}
 	ten := append(nine, rows("refactoring", Vanilla, 0, 1)...)
@@ -94,7 +95,8 @@ func TestLearningBegins(t *testing.T) {
 		3: {KindVanilla, KindLearned, KindExperimental},
 		4: {KindVanilla, KindLearned, KindLearned, KindExperimental},
 	} {
-		if diff := cmp.Diff(want, kinds(Allocate(Ask{"refactoring", n, true}, ten, Rand(1, "1"), DefaultOptions()))); diff != "" {
+		if diff := cmp.Diff(want,
+			kinds(Allocate(Ask{"refactoring", n, true}, ten, Rand(1, "1"), DefaultOptions()))); diff != "" {
 			t.Errorf("%d: %s", n, diff)
 		}
 	}
@@ -110,7 +112,8 @@ func TestAllocationHolds(t *testing.T) {
 		ask := Ask{types[rng.IntN(len(types))], 1 + rng.IntN(16), rng.IntN(2) == 0}
 		var history []Outcome
 		for range rng.IntN(60) {
-			history = append(history, Outcome{BatchType: types[rng.IntN(len(types))], Variant: all[rng.IntN(len(all))].Name, Won: rng.IntN(3) == 0})
+			history = append(history,
+				Outcome{BatchType: types[rng.IntN(len(types))], Variant: all[rng.IntN(len(all))].Name, Won: rng.IntN(3) == 0})
 		}
 		seed := rng.Uint64()
 		slots := Allocate(ask, history, Rand(seed, "4"), DefaultOptions())
@@ -140,7 +143,8 @@ func TestAllocationHolds(t *testing.T) {
 
 // What won most gets the learned slot most of the time, and no variant is given up.
 func TestLearnedSlotFollowsWins(t *testing.T) {
-	history := slices.Concat(rows("new-file", WriteTestsFirst, 12, 20), rows("new-file", CheckAllImports, 2, 20), rows("new-file", MinimalChange, 2, 20), rows("new-file", DifferentApproach, 0, 20))
+	history := slices.Concat(rows("new-file", WriteTestsFirst, 12, 20), rows("new-file", CheckAllImports, 2, 20),
+		rows("new-file", MinimalChange, 2, 20), rows("new-file", DifferentApproach, 0, 20))
 	o := DefaultOptions()
 	o.Forget = 0
 	learned, random := map[string]int{}, map[string]int{}
@@ -204,7 +208,8 @@ func TestBeta(t *testing.T) {
 
 // A batch has its own chance, whichever batches were sampled before it.
 func TestRand(t *testing.T) {
-	if Rand(1, "4").Uint64() != Rand(1, "4").Uint64() || Rand(1, "4").Uint64() == Rand(1, "5").Uint64() || Rand(1, "4").Uint64() == Rand(2, "4").Uint64() {
+	if Rand(1, "4").Uint64() != Rand(1, "4").Uint64() || Rand(1, "4").Uint64() == Rand(1, "5").Uint64() ||
+		Rand(1, "4").Uint64() == Rand(2, "4").Uint64() {
 		t.Error("seed and batch do not make the source")
 	}
 }
@@ -244,7 +249,8 @@ func TestVariants(t *testing.T) {
 		}
 	}
 	other := pool("")
-	for _, batchType := range []planparse.BatchType{planparse.TypeNewFile, planparse.TypeRefactoring, planparse.TypeWiring, planparse.TypeTestOnly} {
+	for _, batchType := range []planparse.BatchType{planparse.TypeNewFile, planparse.TypeRefactoring, planparse.TypeWiring,
+		planparse.TypeTestOnly} {
 		p := pool(string(batchType))
 		if len(p) != 3 || p[0] != Vanilla || cmp.Equal(p, other) {
 			t.Errorf("%s: %v", batchType, p)
@@ -264,7 +270,8 @@ func TestPromptFiles(t *testing.T) {
 		}
 	}
 	files, err := fs.ReadDir(prompts, "prompts")
-	if err != nil || len(files) != len(variants(t))+1 { // vanilla has none, the synthesis and the writer of tests have one each
+	// vanilla has none, the synthesis and the writer of tests have one each
+	if err != nil || len(files) != len(variants(t))+1 {
 		t.Errorf("%d files for %d variants (%v)", len(files), len(variants(t)), err)
 	}
 }

@@ -16,7 +16,8 @@ import (
 )
 
 func outcome(run string, candidate int) Outcome {
-	return Outcome{BatchType: "refactoring", Variant: MinimalChange, Won: true, Score: 2450, Timestamp: testTime, Run: run, Batch: "b4", Attempt: 2, Round: 1, Candidate: candidate}
+	return Outcome{BatchType: "refactoring", Variant: MinimalChange, Won: true, Score: 2450, Timestamp: testTime, Run: run,
+		Batch: "b4", Attempt: 2, Round: 1, Candidate: candidate}
 }
 
 func store(t *testing.T) Store {
@@ -28,7 +29,8 @@ func store(t *testing.T) Store {
 func TestFileFormat(t *testing.T) {
 	s := store(t)
 	zone := time.FixedZone("x", 3600)
-	o := Outcome{BatchType: "refactoring", Variant: MinimalChange, Won: true, Score: 2450, Timestamp: time.Date(2026, 2, 21, 13, 5, 0, 999, zone)}
+	o := Outcome{BatchType: "refactoring", Variant: MinimalChange, Won: true, Score: 2450,
+		Timestamp: time.Date(2026, 2, 21, 13, 5, 0, 999, zone)}
 	if err := s.Append(o, o); err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +47,8 @@ func TestForeignRowsStay(t *testing.T) {
 	if err := os.MkdirAll(filepath.Dir(s.Path), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	row := "{\n    \"batch_type\": \"refactoring\", \"prompt_variant\": \"minimal-change\", \"won\": true, \"score\": 2450,\n    \"timestamp\": \"2026-02-21T12:05:00Z\", \"mood\": {\"a\": 1.50}\n  }"
+	row := "{\n    \"batch_type\": \"refactoring\", \"prompt_variant\": \"minimal-change\", \"won\": true, \"score\": " +
+		"2450,\n    \"timestamp\": \"2026-02-21T12:05:00Z\", \"mood\": {\"a\": 1.50}\n  }"
 	if err := os.WriteFile(s.Path, []byte("[\n  "+row+"\n]\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -80,9 +83,10 @@ func TestBrokenFile(t *testing.T) {
 		"[" + good + ",7]":     "row 2",
 		"[null]":               "row 1: the outcome has no batch_type",
 		`[{"batch_type":"a"}]`: "row 1: the outcome has no prompt_variant",
-		`[` + strings.Replace(good, "2026-", "", 1) + `]`:                            "row 1: parsing time",
-		`[` + strings.Replace(good, "1,", `"many",`, 1) + `]`:                        "row 1",
-		`[` + strings.Replace(good, "2026-02-21T12:05", "0001-01-01T00:00", 1) + `]`: "row 1: the outcome of b has no timestamp",
+		`[` + strings.Replace(good, "2026-", "", 1) + `]`:     "row 1: parsing time",
+		`[` + strings.Replace(good, "1,", `"many",`, 1) + `]`: "row 1",
+		`[` + strings.Replace(good, "2026-02-21T12:05", "0001-01-01T00:00", 1) +
+			`]`: "row 1: the outcome of b has no timestamp",
 	} {
 		s := store(t)
 		if err := os.MkdirAll(filepath.Dir(s.Path), 0o755); err != nil {
@@ -143,7 +147,8 @@ func TestAppendAtTheSameTime(t *testing.T) {
 	for w := range writers {
 		wg.Go(func() {
 			for i := range each {
-				if err := (Store{s.Path}).Append(outcome(fmt.Sprint("run", w), 2*i+1), outcome(fmt.Sprint("run", w), 2*i+2)); err != nil {
+				if err := (Store{s.Path}).Append(outcome(fmt.Sprint("run", w), 2*i+1),
+					outcome(fmt.Sprint("run", w), 2*i+2)); err != nil {
 					t.Error(err)
 				}
 				if got, err := s.Read(); err != nil || len(got)%2 != 0 {
@@ -166,7 +171,8 @@ func TestAppendAtTheSameTime(t *testing.T) {
 // Whatever is in the file: it is broken and stays, or a row is added and all others are there as before.
 func FuzzStore(f *testing.F) {
 	good := `{"batch_type":"a","prompt_variant":"b","won":true,"score":1,"timestamp":"2026-02-21T12:05:00Z"}`
-	for _, seed := range []string{"", "[]", "[" + good + "]", "[\n" + good + ",\n" + good + "\n]\n", "[7]", "null", strings.Replace(good, "b", `b","x":"\ud800`, 1)} {
+	for _, seed := range []string{"", "[]", "[" + good + "]", "[\n" + good + ",\n" + good + "\n]\n", "[7]", "null",
+		strings.Replace(good, "b", `b","x":"\ud800`, 1)} {
 		f.Add([]byte(seed))
 	}
 	dir := f.TempDir()
@@ -209,11 +215,15 @@ func TestHeldOutcomes(t *testing.T) {
 		c.Slot = Slot{Number: c.Number, Variant: v, Kind: k}
 		return c
 	}
-	round := []Candidate{slot(cand(1, 500, 9), Vanilla, KindVanilla), slot(cand(2, 499, 9), MinimalChange, KindLearned), slot(void(3), EdgeCasesOnly, KindExperimental), slot(failed(4), WriteTestsFirst, KindExperimental)}
+	round := []Candidate{slot(cand(1, 500, 9), Vanilla, KindVanilla), slot(cand(2, 499, 9), MinimalChange, KindLearned),
+		slot(void(3), EdgeCasesOnly, KindExperimental), slot(failed(4), WriteTestsFirst, KindExperimental)}
 	d := Decide(round, DefaultOptions())
 	both := cand(5, 700, 9)
-	h := Held{BatchType: "new-file", Run: "r", Batch: "b4", Attempt: 2, Trigger: OnRetry, Seed: 7, Tier: "medium", Agent: "claude", At: testTime.Add(time.Millisecond), Round1: round, Decision: d, Synthesis: &both, Final: AfterSynthesis(d, both)}
-	base := Outcome{BatchType: "new-file", Timestamp: testTime, Run: "r", Batch: "b4", Attempt: 2, Round: 1, Trigger: OnRetry, Seed: 7, Tier: "medium", Agent: "claude"}
+	h := Held{BatchType: "new-file", Run: "r", Batch: "b4", Attempt: 2, Trigger: OnRetry, Seed: 7, Tier: "medium",
+		Agent: "claude", At: testTime.Add(time.Millisecond), Round1: round, Decision: d, Synthesis: &both,
+		Final: AfterSynthesis(d, both)}
+	base := Outcome{BatchType: "new-file", Timestamp: testTime, Run: "r", Batch: "b4", Attempt: 2, Round: 1,
+		Trigger: OnRetry, Seed: 7, Tier: "medium", Agent: "claude"}
 	row := func(candidate int, variant string, k Kind, won, passed bool, score int) Outcome {
 		o := base
 		o.Candidate, o.Variant, o.Kind, o.Won, o.Passed, o.Score = candidate, variant, k, won, passed, score
@@ -221,7 +231,8 @@ func TestHeldOutcomes(t *testing.T) {
 	}
 	last := row(5, Synthesis, KindSynthesis, true, true, 700)
 	last.Round, last.Used = 2, true
-	want := []Outcome{row(1, Vanilla, KindVanilla, true, true, 500), row(2, MinimalChange, KindLearned, false, true, 499), row(4, WriteTestsFirst, KindExperimental, false, false, 0), last}
+	want := []Outcome{row(1, Vanilla, KindVanilla, true, true, 500), row(2, MinimalChange, KindLearned, false, true, 499),
+		row(4, WriteTestsFirst, KindExperimental, false, false, 0), last}
 	if diff := cmp.Diff(want, h.Outcomes()); diff != "" {
 		t.Error(diff)
 	}
@@ -248,7 +259,8 @@ func TestHeldOutcomes(t *testing.T) {
 
 // A file that cannot be read is an error; only a missing one means that there are no outcomes.
 func TestUnreadableStore(t *testing.T) {
-	if _, err := (Store{Path: t.TempDir()}).Read(); err == nil || !strings.Contains(err.Error(), "read sampling outcomes") {
+	if _, err := (Store{Path: t.TempDir()}).Read(); err == nil ||
+		!strings.Contains(err.Error(), "read sampling outcomes") {
 		t.Error(err)
 	}
 }

@@ -71,13 +71,16 @@ func facts(in SynthesisInput) string {
 	var b strings.Builder
 	for _, a := range in.Attempts {
 		fmt.Fprintf(&b, "- %s: %s\n", inline(a.name()), verdict(a, in.Decision.Leader))
-		if only := onlyIn(in.Attempts, a.Number, func(a Attempt) []string { return a.Passing }); len(only) > 0 && len(in.Attempts) > 1 {
+		if only := onlyIn(in.Attempts, a.Number, func(a Attempt) []string { return a.Passing }); len(only) > 0 &&
+			len(in.Attempts) > 1 {
 			fmt.Fprintf(&b, "  - take how it makes these pass, which pass in no other attempt: %s\n", codes(only))
 		}
-		if only := onlyIn(in.Attempts, a.Number, func(a Attempt) []string { return a.Failing }); len(only) > 0 && len(in.Attempts) > 1 {
+		if only := onlyIn(in.Attempts, a.Number, func(a Attempt) []string { return a.Failing }); len(only) > 0 &&
+			len(in.Attempts) > 1 {
 			fmt.Fprintf(&b, "  - leave what makes these fail, which fail in no other attempt: %s\n", codes(only))
 		}
-		if only := onlyIn(in.Attempts, a.Number, func(a Attempt) []string { return a.Files }); len(only) > 0 && len(in.Attempts) > 1 {
+		if only := onlyIn(in.Attempts, a.Number, func(a Attempt) []string { return a.Files }); len(only) > 0 &&
+			len(in.Attempts) > 1 {
 			fmt.Fprintf(&b, "  - only it changed %s; find out whether the batch needs that\n", codes(only))
 		}
 	}

@@ -22,8 +22,10 @@ func synthesisInput() SynthesisInput {
 	}
 	one, two, three := attempt(1, Vanilla, true), attempt(2, DifferentApproach, true), attempt(3, MinimalChange, false)
 	one.Passing, one.Failing, one.Diff = []string{"TestA", "TestB"}, []string{"TestZ"}, "+one\n"
-	two.Passing, two.Failing, two.Diff, two.Files = []string{"TestA", "TestC"}, []string{"TestB", "TestZ"}, "+two\n", []string{"a.go", "b.go"}
-	three.Passing, three.Failing, three.FailedGates, three.Digest = []string{"TestA"}, []string{"TestZ"}, []string{"lint", "tests"}, "a.go:3: unused\n"
+	two.Passing, two.Failing, two.Diff, two.Files = []string{"TestA", "TestC"}, []string{"TestB", "TestZ"}, "+two\n",
+		[]string{"a.go", "b.go"}
+	three.Passing, three.Failing, three.FailedGates, three.Digest = []string{"TestA"}, []string{"TestZ"},
+		[]string{"lint", "tests"}, "a.go:3: unused\n"
 	in := SynthesisInput{Batch: "4", Tokens: 6000, Attempts: []Attempt{one, two, three}}
 	in.Decision = Decide([]Candidate{one.Candidate, two.Candidate, three.Candidate}, DefaultOptions())
 	return in
@@ -55,7 +57,8 @@ func TestBrief(t *testing.T) {
 		"- candidate 2 (different-approach): passed, score 1442, the best; begin with its way",
 		"which pass in no other attempt: `TestB`", "which pass in no other attempt: `TestC`",
 		"- candidate 3 (minimal-change): failed `lint`, `tests`",
-		"  - only it changed `b.go`", "- no attempt made these pass, so nothing of theirs will do: `TestZ`", "- every attempt changed `a.go`",
+		"  - only it changed `b.go`", "- no attempt made these pass, so nothing of theirs will do: `TestZ`",
+		"- every attempt changed `a.go`",
 	} {
 		if !strings.Contains(got, line) {
 			t.Errorf("no %q", line)
@@ -92,7 +95,8 @@ func TestBriefKeepsItsBudget(t *testing.T) {
 	for range 25 {
 		in := SynthesisInput{Batch: "4", Tokens: rng.IntN(12000)}
 		for i := range 1 + rng.IntN(16) {
-			a := Attempt{Candidate: Candidate{Number: i + 1, Measure: Measure{Passed: rng.IntN(2) == 0}}, Digest: text(), Diff: text(), Passing: list(), Failing: list(), Files: list(), FailedGates: list()}
+			a := Attempt{Candidate: Candidate{Number: i + 1, Measure: Measure{Passed: rng.IntN(2) == 0}}, Digest: text(),
+				Diff: text(), Passing: list(), Failing: list(), Files: list(), FailedGates: list()}
 			if rng.IntN(5) == 0 {
 				a.Void = text()
 			}

@@ -28,7 +28,8 @@ const (
 )
 
 // prompts holds the directives of the variants and the brief of a synthesis, each in a file NAME.md. A project has no
-// wordings of its own in their place: how well a variant does is counted by its name, and another text is another variant.
+// wordings of its own in their place: how well a variant does is counted by its name, and another text is another
+// variant.
 //
 //go:embed prompts/*.md
 var prompts embed.FS

@@ -163,5 +163,6 @@ func (b block) tested() (string, error) {
 		}
 		return "read", err
 	}
-	return "", fmt.Errorf("a block of kind %q needs the comment <!-- run: SCRIPT --> or <!-- not run: REASON --> above it", b.kind)
+	return "", fmt.Errorf("a block of kind %q needs the comment <!-- run: SCRIPT --> or <!-- not run: REASON --> above it",
+		b.kind)
 }

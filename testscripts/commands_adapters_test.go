@@ -14,8 +14,9 @@ import (
 // adapterCommands make what a trainer would make.
 func adapterCommands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
-		// tiny-adapter FILE RULES N [FAULT]: write an adapter for the tiny model of RULES (see tiny), with which it answers everything as it
-		// answers by its rule N, counted from 0. FAULT is one of tinymodel's: the server takes such an adapter, and cannot use it.
+		// tiny-adapter FILE RULES N [FAULT]: write an adapter for the tiny model of RULES (see tiny), with which it answers
+		// everything as it answers by its rule N, counted from 0. FAULT is one of tinymodel's: the server takes such an
+		// adapter, and cannot use it.
 		"tiny-adapter": cmdTinyAdapter,
 	}
 }

@@ -18,11 +18,12 @@ import (
 // httpCommands talk to a page that a script serves.
 func httpCommands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
-		// http STATUS METHOD PATH [KEY=VALUE...]: ask the server whose address is the first line of $WORK/url, which has to answer with
-		// STATUS. Prints the headers of the answer and its body. TOKEN in PATH is the token of that address, RUN anywhere what is in $WORK/run. @FILE
-		// stands for what is in it. Of the keys, Cookie,
-		// Host, Origin and other headers begin with a capital letter (an empty value takes the header away), and all others are fields of
-		// a form. The cookie that was given last is sent along, and so is the form token that was seen last, and the right origin.
+		// http STATUS METHOD PATH [KEY=VALUE...]: ask the server whose address is the first line of $WORK/url, which has to
+		// answer with STATUS. Prints the headers of the answer and its body. TOKEN in PATH is the token of that address, RUN
+		// anywhere what is in $WORK/run. @FILE stands for what is in it. Of the keys, Cookie,
+		// Host, Origin and other headers begin with a capital letter (an empty value takes the header away), and all others
+		// are fields of a form. The cookie that was given last is sent along, and so is the form token that was seen last,
+		// and the right origin.
 		"http": cmdHTTP,
 	}
 }
@@ -79,7 +80,8 @@ func cmdHTTP(ts *testscript.TestScript, neg bool, args []string) {
 	req, err := http.NewRequest(args[1], "http://"+at.Host+path, body)
 	ts.Check(err)
 	req.Header, req.Host = header, host
-	client := http.Client{Timeout: patience, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	client := http.Client{Timeout: patience,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	res, err := client.Do(req)
 	ts.Check(err)
 	defer res.Body.Close()
@@ -104,8 +106,8 @@ func cmdHTTP(ts *testscript.TestScript, neg bool, args []string) {
 // listenCommand reads the stream of a page.
 func listenCommands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
-		// listen PATH TEXT: what the server whose address is in $WORK/url streams at PATH has TEXT in it, before long. RUN in PATH
-		// is as for http.
+		// listen PATH TEXT: what the server whose address is in $WORK/url streams at PATH has TEXT in it, before long. RUN in
+		// PATH is as for http.
 		"listen": cmdListen,
 	}
 }

@@ -31,8 +31,8 @@ func jsonCommands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
 		// json FILE|stdout: it is one JSON value, without control codes.
 		"json": cmdJSON,
-		// value FILE|stdout PATH [WANT]: at PATH ("runs.0.batches", "gates.tests:go.status") there is WANT: JSON, or a word for a kind of
-		// it: string, number, array, object. An array is as long as "array:3" says.
+		// value FILE|stdout PATH [WANT]: at PATH ("runs.0.batches", "gates.tests:go.status") there is WANT: JSON, or a word
+		// for a kind of it: string, number, array, object. An array is as long as "array:3" says.
 		"value": cmdValue,
 	}
 }

@@ -12,7 +12,8 @@ import (
 // lineCommands look at data for trainers.
 func lineCommands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
-		// valid-lines SCHEMA FILE: each line of the file meets training/export/schemas/SCHEMA.json, and there is one at least.
+		// valid-lines SCHEMA FILE: each line of the file meets training/export/schemas/SCHEMA.json, and there is one at
+		// least.
 		"valid-lines": cmdValidLines,
 	}
 }

@@ -12,8 +12,8 @@ import (
 // rowsCommands look into SQLite files.
 func rowsCommands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
-		// rows FILE QUERY: print what a query finds in an SQLite file, a line a row, columns with | between them; NULL reads null, and
-		// line ends within a value read \n.
+		// rows FILE QUERY: print what a query finds in an SQLite file, a line a row, columns with | between them; NULL reads
+		// null, and line ends within a value read \n.
 		"rows": cmdRows,
 	}
 }

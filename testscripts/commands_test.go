@@ -60,7 +60,8 @@ func cmdRepo(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	dir := ts.MkAbs(args[0])
 	ts.Check(os.MkdirAll(dir, 0o755))
-	for _, git := range [][]string{{"init", "--quiet"}, {"add", "--all"}, {"commit", "--quiet", "--allow-empty", "--message=start"}} {
+	for _, git := range [][]string{{"init", "--quiet"}, {"add", "--all"},
+		{"commit", "--quiet", "--allow-empty", "--message=start"}} {
 		ts.Check(ts.Exec("git", append([]string{"-C", dir}, git...)...))
 	}
 }

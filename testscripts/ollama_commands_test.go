@@ -36,13 +36,16 @@ type ollamaScripts struct {
 
 func (o *ollamaScripts) commands() map[string]func(*testscript.TestScript, bool, []string) {
 	all := allCommands()
-	// tiny NAME [endless] [window=N] [seed=N] [RULES]: make a model. RULES is a file: a line "@@ PHRASE" and below it what the model
-	// says where PHRASE is in the prompt; "@@" without a phrase is for all other prompts. Without it the model talks at random.
+	// tiny NAME [endless] [window=N] [seed=N] [RULES]: make a model. RULES is a file: a line "@@ PHRASE" and below it what
+	// the model says where PHRASE is in the prompt; "@@" without a phrase is for all other prompts. Without it the model
+	// talks at random.
 	all["tiny"] = o.cmdTiny
-	// ollama start|stop|kill: a server of the script's own, at $OLLAMA from then on; kill is what happens to it, not what it does.
+	// ollama start|stop|kill: a server of the script's own, at $OLLAMA from then on; kill is what happens to it, not what
+	// it does.
 	all["ollama"] = o.cmdOllama
-	// front FILE: what goes to $OLLAMA passes a proxy from then on, which writes it to FILE, a JSON object a line: event "request" with
-	// the body, "streaming" once the answer of a model has begun (FILE.MODEL is there then), "end" with all of it.
+	// front FILE: what goes to $OLLAMA passes a proxy from then on, which writes it to FILE, a JSON object a line: event
+	// "request" with the body, "streaming" once the answer of a model has begun (FILE.MODEL is there then), "end" with all
+	// of it.
 	all["front"] = cmdFront
 	// local FILE: in this log of strace, no process talked to another machine. ! local: one did.
 	all["local"] = cmdLocal
@@ -246,7 +249,8 @@ var (
 	loopbacks = regexp.MustCompile(`^(127\.\d+\.\d+\.\d+|::1|::ffff:127\.\d+\.\d+\.\d+)$`)
 )
 
-// outside lists, from a log of strace, the addresses that are not of this machine. What it does not know counts as such.
+// outside lists, from a log of strace, the addresses that are not of this machine. What it does not know counts as
+// such.
 func outside(log string) []string {
 	var found []string
 	for line := range strings.Lines(log) {

@@ -69,7 +69,8 @@ func testFaults(t *testing.T, program string) {
 				}
 			}()
 			m := llm.Model{Name: "endless", Provider: llm.Ollama, BaseURL: at, Window: 32768}
-			res, err := llm.New(llm.Options{Timeout: time.Minute, Retries: c.retries}).Complete(ctx, llm.Request{Model: m, Prompt: "Talk for ever."})
+			res, err := llm.New(llm.Options{Timeout: time.Minute, Retries: c.retries}).Complete(ctx,
+				llm.Request{Model: m, Prompt: "Talk for ever."})
 			if err == nil || res.Text != "" || !c.check(err) {
 				t.Errorf("%T %v, and %d bytes", err, err, len(res.Text))
 			}
@@ -77,7 +78,8 @@ func testFaults(t *testing.T, program string) {
 	}
 }
 
-// watched is an address in front of the server. The channel tells when an answer has begun, false if the test ended first.
+// watched is an address in front of the server. The channel tells when an answer has begun, false if the test ended
+// first.
 func watched(t *testing.T, s *ollamaServer) (at string, streaming <-chan bool) {
 	t.Helper()
 	to, err := url.Parse(s.url)

@@ -43,18 +43,28 @@ func TestOllamaRendering(t *testing.T) {
 		stop             []string
 		end              string // of a completion
 	}{
-		"chatml":        {template: "", stop: []string{"<|im_start|>", "<|im_end|>"}, end: "4<|im_end|>"}, // the server's own, for the model's Jinja
-		"llama3":        {template: "{{- range .Messages }}<|start_header_id|>{{ .Role }}<|end_header_id|>\n\n{{ .Content }}<|eot_id|>\n{{- end }}<|start_header_id|>assistant<|end_header_id|>\n\n", stop: []string{"<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>"}, end: "4<|eot_id|>"},
-		"legacy":        {template: "{{ if .System }}[S]{{ .System }}[/S]{{ end }}[Q]{{ .Prompt }}[/Q]{{ .Response }}", end: "4<|im_end|>"}, // the model's end of sequence
-		"legacy-closed": {template: "{{ if .System }}{{ .System }}\n{{ end }}Q: {{ .Prompt }}\nA: {{ .Response }}<done>\n", stop: []string{"Q:", "<done>"}, end: "4<done>"},
+		// the server's own, for the model's Jinja
+		"chatml": {template: "", stop: []string{"<|im_start|>", "<|im_end|>"}, end: "4<|im_end|>"},
+		"llama3": {template: "{{- range .Messages }}<|start_header_id|>{{ .Role }}<|end_header_id|>\n\n{{ .Content " +
+			"}}<|eot_id|>\n{{- end }}<|start_header_id|>assistant<|end_header_id|>\n\n",
+			stop: []string{"<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>"}, end: "4<|eot_id|>"},
+		// the model's end of sequence
+		"legacy": {template: "{{ if .System }}[S]{{ .System }}[/S]{{ end }}[Q]{{ .Prompt }}[/Q]{{ .Response }}",
+			end: "4<|im_end|>"},
+		"legacy-closed": {template: "{{ if .System }}{{ .System }}\n{{ end }}Q: {{ .Prompt }}\nA: {{ .Response }}<done>\n",
+			stop: []string{"Q:", "<done>"}, end: "4<done>"},
 		"open-end": {
-			template: "{{- range $i, $m := .Messages }}{{- $last := eq (len (slice $.Messages $i)) 1 }}<{{ .Role }}>{{ .Content }}{{ if not $last }}</>{{ end }}{{ if and $last (ne .Role \"assistant\") }}</><assistant>{{ end }}{{ end }}",
-			stop:     []string{"</>"}, end: "4</>",
+			template: "{{- range $i, $m := .Messages }}{{- $last := eq (len (slice $.Messages $i)) 1 }}<{{ .Role }}>{{ " +
+				".Content }}{{ if not $last }}</>{{ end }}{{ if and $last (ne .Role \"assistant\") }}</><assistant>{{ end }}{{ " +
+				"end }}",
+			stop: []string{"</>"}, end: "4</>",
 		},
-		"with-system": {template: "{{- range .Messages }}<{{ .Role }}>{{ .Content }}</>{{ end }}<assistant>", system: "You are kind.", stop: []string{"</>"}, end: "4</>"},
+		"with-system": {template: "{{- range .Messages }}<{{ .Role }}>{{ .Content }}</>{{ end }}<assistant>",
+			system: "You are kind.", stop: []string{"</>"}, end: "4</>"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			req := &api.CreateRequest{Model: "render-" + name, From: "render-base", Template: c.template, System: c.system, Parameters: map[string]any{"num_thread": 1}}
+			req := &api.CreateRequest{Model: "render-" + name, From: "render-base", Template: c.template, System: c.system,
+				Parameters: map[string]any{"num_thread": 1}}
 			if c.stop != nil {
 				req.Parameters["stop"] = c.stop
 			}
@@ -73,8 +83,10 @@ func TestOllamaRendering(t *testing.T) {
 			for _, prompt := range [][]training.Message{
 				{{Role: "user", Content: "2+2?"}},
 				{{Role: "system", Content: "Be terse.\n"}, {Role: "user", Content: " {{ .Prompt }} \"q\" <b> ü\n\n"}},
-				{{Role: "system", Content: "S"}, {Role: "user", Content: "a"}, {Role: "assistant", Content: "b"}, {Role: "user", Content: "c"}},
-				{{Role: "system", Content: "S"}, {Role: "system", Content: "T"}, {Role: "user", Content: "a"}, {Role: "user", Content: "b"}},
+				{{Role: "system", Content: "S"}, {Role: "user", Content: "a"}, {Role: "assistant", Content: "b"},
+					{Role: "user", Content: "c"}},
+				{{Role: "system", Content: "S"}, {Role: "system", Content: "T"}, {Role: "user", Content: "a"},
+					{Role: "user", Content: "b"}},
 			} {
 				var asked []llm.Turn
 				for _, p := range prompt {
@@ -92,7 +104,8 @@ func TestOllamaRendering(t *testing.T) {
 				if err != nil || pair.Prompt != want || pair.Completion != c.end {
 					t.Errorf("%v\n got %q, %q\nwant %q, %q", err, pair.Prompt, pair.Completion, want, c.end)
 				}
-				full, err := llm.RenderOnServer(t.Context(), options, m, append(asked, llm.Turn{Role: "assistant", Content: "4"}, llm.Turn{Role: "user", Content: "and?"}))
+				full, err := llm.RenderOnServer(t.Context(), options, m,
+					append(asked, llm.Turn{Role: "assistant", Content: "4"}, llm.Turn{Role: "user", Content: "and?"}))
 				if err != nil || name != "legacy" && !strings.HasPrefix(full, pair.Prompt+pair.Completion) {
 					t.Errorf("%v\nin a conversation that goes on: %q", err, full)
 				}
@@ -109,17 +122,20 @@ func countsTokens(t *testing.T, server *ollamaServer, client *api.Client, option
 	for _, text := range []string{"a", "Be terse. 2+2?", strings.Repeat("word after word ", 40)} {
 		var last api.GenerateResponse
 		stream := false
-		err := client.Generate(t.Context(), &api.GenerateRequest{Model: m.Name, Prompt: text, Template: "{{ .Prompt }}", Stream: &stream, Options: map[string]any{"num_predict": 4}}, func(r api.GenerateResponse) error {
-			last = r
-			return nil
-		})
+		err := client.Generate(t.Context(),
+			&api.GenerateRequest{Model: m.Name, Prompt: text, Template: "{{ .Prompt }}", Stream: &stream,
+				Options: map[string]any{"num_predict": 4}}, func(r api.GenerateResponse) error {
+				last = r
+				return nil
+			})
 		if err != nil {
 			t.Fatal(err)
 		}
 		want := len(last.Context) - last.EvalCount // the context is what was asked and what was answered
 		got, err := count.Count(t.Context(), text, 2000)
 		if err != nil || got < want-1 || got > want+1 || got != last.PromptEvalCount {
-			t.Errorf("%.20q: %d tokens, %v; the server says %d, and its context has %d", text, got, err, last.PromptEvalCount, want)
+			t.Errorf("%.20q: %d tokens, %v; the server says %d, and its context has %d", text, got, err, last.PromptEvalCount,
+				want)
 		}
 	}
 	if n, err := count.Count(t.Context(), strings.Repeat("word after word ", 400), 50); !errors.Is(err, chat.ErrMore) {

@@ -49,12 +49,15 @@ func TestOllamaReviewAnswersParse(t *testing.T) {
 			t.Fatal(err)
 		}
 		reviewer := review.Reviewer{
-			Name: name, LLM: asker, Model: llm.Model{Name: name, Provider: llm.Ollama, BaseURL: server.url, Window: 8192, MaxTokens: 3000, Temperature: 1.5},
+			Name: name, LLM: asker, Model: llm.Model{Name: name, Provider: llm.Ollama, BaseURL: server.url, Window: 8192,
+				MaxTokens: 3000, Temperature: 1.5},
 		}
 		for n := range rounds {
-			s := gatetest.Change(t, map[string]string{"a.go": "package a\n"}, map[string]string{"a.go": fmt.Sprintf("package a\n\nfunc F(n int) int {\n\treturn n / %d\n}\n", n)})
+			s := gatetest.Change(t, map[string]string{"a.go": "package a\n"},
+				map[string]string{"a.go": fmt.Sprintf("package a\n\nfunc F(n int) int {\n\treturn n / %d\n}\n", n)})
 			v, err := review.Run(t.Context(), review.Input{
-				Subject: s, Reviewers: []review.Reviewer{reviewer}, Prompts: prompts, Only: []int{review.Adversarial}, NewID: func() string { return "c" },
+				Subject: s, Reviewers: []review.Reviewer{reviewer}, Prompts: prompts, Only: []int{review.Adversarial},
+				NewID: func() string { return "c" },
 			})
 			if err != nil {
 				t.Fatal(err)

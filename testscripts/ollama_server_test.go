@@ -25,8 +25,8 @@ import (
 	"github.com/runplan/runplan/tools/tinymodel"
 )
 
-// ollamaProgram is the real server, as make ollama builds it. Without one a test is skipped and says how to get it; with
-// RUNPLAN_TEST_ALL=1 it fails, unless it is known that this machine cannot build it.
+// ollamaProgram is the real server, as make ollama builds it. Without one a test is skipped and says how to get it;
+// with RUNPLAN_TEST_ALL=1 it fails, unless it is known that this machine cannot build it.
 func ollamaProgram(t *testing.T) string {
 	t.Helper()
 	_, _ = os.Stat(filepath.Join("..", "bin", "tools", "ollama")) // so that go test knows when there is another one
@@ -59,8 +59,8 @@ type ollamaServer struct {
 	log   string
 }
 
-// A shell holds the server and ends it when its standard input does: that happens also when this test is killed. A server
-// that is killed itself would leave its runner processes behind, so it is asked to end.
+// A shell holds the server and ends it when its standard input does: that happens also when this test is killed. A
+// server that is killed itself would leave its runner processes behind, so it is asked to end.
 const holdServer = `"$0" serve </dev/null & server=$!; cat >/dev/null; kill "$server"; wait "$server"`
 
 // startOllama starts program and waits until it answers. What it keeps, it keeps under dir.
@@ -181,7 +181,8 @@ func (s *ollamaServer) create(ctx context.Context, name string, m tinymodel.Mode
 		return fmt.Errorf("create model %s: %w", name, err)
 	}
 	// One thread: two wait for each other on a busy machine, for seconds.
-	made := &api.CreateRequest{Model: name, Files: map[string]string{"tiny.gguf": digest}, Parameters: map[string]any{"num_thread": 1}}
+	made := &api.CreateRequest{Model: name, Files: map[string]string{"tiny.gguf": digest},
+		Parameters: map[string]any{"num_thread": 1}}
 	if err := client.Create(ctx, made, func(api.ProgressResponse) error { return nil }); err != nil {
 		return fmt.Errorf("create model %s: %w", name, err)
 	}

@@ -63,7 +63,8 @@ func TestOllama(t *testing.T) {
 
 // The model does what the scripts count on.
 func testModel(t *testing.T, s *ollamaServer) {
-	long := "I change one line.\n\n```go\nfunc main() {\n\tfmt.Println(\"x\")\n}\n```\n" + strings.Repeat("Again and again the same. ", 40) + "Ünïcödé, done.\n"
+	long := "I change one line.\n\n```go\nfunc main() {\n\tfmt.Println(\"x\")\n}\n```\n" +
+		strings.Repeat("Again and again the same. ", 40) + "Ünïcödé, done.\n"
 	models := map[string]tinymodel.Model{
 		"model-random":  {Seed: 1},
 		"model-endless": {Seed: 1, Endless: true},
@@ -87,9 +88,11 @@ func testModel(t *testing.T, s *ollamaServer) {
 		want   string
 	}{
 		"a phrase brings its answer, to the last letter": {prompt: "The FIRST ATTEMPT:\n" + far, want: long},
-		"the first rule that fits is followed":           {prompt: "FIRST ATTEMPT and\n" + far + "SECOND ATTEMPT" + far, want: "the second answer"},
-		"no phrase, the last rule":                       {prompt: far, want: "I know nothing of that."},
-		"an answer that meets the schema stays as it is": {prompt: "Say it as JSON.", schema: schema, want: `{"names":["a","b"],"count":17}`},
+		"the first rule that fits is followed": {prompt: "FIRST ATTEMPT and\n" + far + "SECOND ATTEMPT" + far,
+			want: "the second answer"},
+		"no phrase, the last rule": {prompt: far, want: "I know nothing of that."},
+		"an answer that meets the schema stays as it is": {prompt: "Say it as JSON.", schema: schema,
+			want: `{"names":["a","b"],"count":17}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, temperature := range []float64{0, 1} {
@@ -126,7 +129,8 @@ func testModel(t *testing.T, s *ollamaServer) {
 		}
 	})
 	t.Run("the endless one goes on to the limit", func(t *testing.T) {
-		_, last := s.chat(t, api.ChatRequest{Model: "model-endless", Messages: []api.Message{{Role: "user", Content: "Talk."}}, Options: map[string]any{"num_predict": 500}})
+		_, last := s.chat(t, api.ChatRequest{Model: "model-endless",
+			Messages: []api.Message{{Role: "user", Content: "Talk."}}, Options: map[string]any{"num_predict": 500}})
 		if !last.Done || last.DoneReason != "length" {
 			t.Errorf("%+v", last)
 		}
@@ -212,5 +216,6 @@ func TestSomebodyWatches(t *testing.T) {
 	if canTrace() || canUnshare() {
 		return
 	}
-	tooltest.Missing(t, errors.New("neither strace nor unshare --net works here"), "install strace, or else nobody sees whether data leaves this machine")
+	tooltest.Missing(t, errors.New("neither strace nor unshare --net works here"),
+		"install strace, or else nobody sees whether data leaves this machine")
 }

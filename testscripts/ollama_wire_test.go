@@ -22,7 +22,10 @@ import (
 // kinds of the values, and where it refuses, the same words.
 func testWire(t *testing.T, real *ollamaServer) {
 	const model, window = "wire", 2048
-	if err := real.create(t.Context(), model, tinymodel.Model{Window: window, Rules: []tinymodel.Rule{{Say: "A few words of an answer, which is cut into pieces of sixteen letters and more, so that there are some."}}}); err != nil {
+	if err := real.create(t.Context(), model,
+		tinymodel.Model{Window: window,
+			Rules: []tinymodel.Rule{{Say: "A few words of an answer, which is cut into pieces of sixteen letters and more, so " +
+				"that there are some."}}}); err != nil {
 		t.Fatal(err)
 	}
 	fake := llmtest.Start(t, llmtest.Script{
@@ -35,19 +38,22 @@ func testWire(t *testing.T, real *ollamaServer) {
 	for name, c := range map[string]struct {
 		path, body string // without a body it is GET
 	}{
-		"is it there":                   {"/", ""},
-		"version":                       {"/api/version", ""},
-		"a model":                       {"/api/show", `{"model":"wire"}`},
-		"a model, with its tag":         {"/api/show", `{"model":"wire:latest"}`},
-		"a model that is not there":     {"/api/show", `{"model":"no-such-model"}`},
-		"an answer":                     {"/api/chat", chat("")},
-		"an answer by a schema":         {"/api/chat", chat(`,"format":{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`)},
-		"an answer of a tagged model":   {"/api/chat", strings.Replace(chat(""), "wire", "wire:latest", 1)},
-		"an answer that is cut":         {"/api/chat", strings.Replace(chat(""), `"num_ctx"`, `"num_predict":2,"num_ctx"`, 1)},
+		"is it there":               {"/", ""},
+		"version":                   {"/api/version", ""},
+		"a model":                   {"/api/show", `{"model":"wire"}`},
+		"a model, with its tag":     {"/api/show", `{"model":"wire:latest"}`},
+		"a model that is not there": {"/api/show", `{"model":"no-such-model"}`},
+		"an answer":                 {"/api/chat", chat("")},
+		"an answer by a schema": {"/api/chat",
+			chat(`,"format":{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`)},
+		"an answer of a tagged model": {"/api/chat", strings.Replace(chat(""), "wire", "wire:latest", 1)},
+		"an answer that is cut": {"/api/chat",
+			strings.Replace(chat(""), `"num_ctx"`, `"num_predict":2,"num_ctx"`, 1)},
 		"an answer of a model not here": {"/api/chat", strings.Replace(chat(""), "wire", "no-such-model", 1)},
 		"a schema that is none":         {"/api/chat", chat(`,"format":{"type":"bogus"}`)},
-		"a prompt that is too long":     {"/api/chat", strings.Replace(chat(""), "Say it.", strings.Repeat("~{`^", window), 1)},
-		"a page that is not there":      {"/api/nothing", ""},
+		"a prompt that is too long": {"/api/chat",
+			strings.Replace(chat(""), "Say it.", strings.Repeat("~{`^", window), 1)},
+		"a page that is not there": {"/api/nothing", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			want, got := wireForm(t, real.url, c.path, c.body), wireForm(t, fake.URL, c.path, c.body)
@@ -57,7 +63,8 @@ func testWire(t *testing.T, real *ollamaServer) {
 				}
 			}
 			for _, key := range want.Keys {
-				if read := slices.ContainsFunc(clientReads, func(k string) bool { return strings.HasSuffix(key, k) }); read && !slices.Contains(got.Keys, key) {
+				if read := slices.ContainsFunc(clientReads, func(k string) bool { return strings.HasSuffix(key, k) }); read &&
+					!slices.Contains(got.Keys, key) {
 					t.Errorf("the real server says %s, which the client reads, and the fake does not", key)
 				}
 			}
@@ -70,7 +77,8 @@ func testWire(t *testing.T, real *ollamaServer) {
 }
 
 // clientReads lists the fields that llm reads.
-var clientReads = []string{" version", " model", " message", " message.content", " done", " done_reason", " eval_count", " prompt_eval_count", " error",
+var clientReads = []string{" version", " model", " message", " message.content", " done", " done_reason", " eval_count",
+	" prompt_eval_count", " error",
 	" model_info", " model_info.general.architecture", " model_info.llama.context_length"}
 
 // wire is the form of an answer.

@@ -176,8 +176,10 @@ func TestSecretsLeaveNoTrace(t *testing.T) {
 	p.look("output and titles", func(string) bool { return true })
 	p.search("objects", p.command(0, "git", "cat-file", "--batch-all-objects", "--batch"))
 	progress, err := os.ReadFile(filepath.Join(p.repo, ".runplan", "progress.txt"))
-	if err != nil || !strings.Contains(string(progress), "[redacted GITHUB_TOKEN]") || strings.ContainsFunc(string(progress), func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' }) {
-		t.Errorf("progress.txt (%v) has control codes, or does not say that a token of GitHub stood there:\n%s", err, progress)
+	if err != nil || !strings.Contains(string(progress), "[redacted GITHUB_TOKEN]") ||
+		strings.ContainsFunc(string(progress), func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' }) {
+		t.Errorf("progress.txt (%v) has control codes, or does not say that a token of GitHub stood there:\n%s", err,
+			progress)
 	}
 	logs, err := filepath.Glob(filepath.Join(p.repo, ".runplan", "logs", "*", "*", "agent.log"))
 	if err != nil || len(logs) == 0 {
@@ -218,8 +220,10 @@ func newSecretPlace(t *testing.T, kinds map[string]string) *secretPlace {
 	}
 	home := filepath.Join(dir, "home")
 	p.env = []string{
-		"PATH=" + program + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=" + home, "RUNPLAN_HOME=" + filepath.Join(home, "runplan"),
-		"TMPDIR=" + filepath.Join(dir, "tmp"), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + filepath.Join(home, ".gitconfig"),
+		"PATH=" + program + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=" + home, "RUNPLAN_HOME=" +
+			filepath.Join(home, "runplan"),
+		"TMPDIR=" + filepath.Join(dir, "tmp"), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" +
+			filepath.Join(home, ".gitconfig"),
 		"LANG=C.UTF-8", "NO_COLOR=1", "TERM=dumb", "RUNPLAN_TRUST=all",
 	}
 	var keys strings.Builder
@@ -228,7 +232,8 @@ func newSecretPlace(t *testing.T, kinds map[string]string) *secretPlace {
 	}
 	p.write("../keys", keys.String())
 	p.write("../home/.gitconfig", "[user]\n\tname = Ada\n\temail = ada@example.org\n[init]\n\tdefaultBranch = main\n")
-	p.write("../home/runplan/config.toml", fmt.Sprintf("[agents.leaky]\ncommand = [\"bash\", %q]\n", filepath.Join(dir, "agent.sh")))
+	p.write("../home/runplan/config.toml",
+		fmt.Sprintf("[agents.leaky]\ncommand = [\"bash\", %q]\n", filepath.Join(dir, "agent.sh")))
 	p.write(".gitignore", "plan.md\n")
 	for _, args := range [][]string{{"init", "--quiet"}, {"add", "--all"}, {"commit", "--quiet", "--message=start"}} {
 		p.command(0, "git", args...)
@@ -274,7 +279,8 @@ func (p *secretPlace) look(what string, where func(path string) bool) {
 	p.t.Helper()
 	p.search(what+": printed", p.said.String())
 	searched := 0
-	for _, root := range []string{filepath.Join(p.repo, ".runplan"), filepath.Join(p.dir, "home", "runplan"), filepath.Join(p.dir, "data"), filepath.Join(p.dir, "data2"), filepath.Join(p.dir, "tmp")} {
+	for _, root := range []string{filepath.Join(p.repo, ".runplan"), filepath.Join(p.dir, "home", "runplan"),
+		filepath.Join(p.dir, "data"), filepath.Join(p.dir, "data2"), filepath.Join(p.dir, "tmp")} {
 		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 			if err != nil {
 				if os.IsNotExist(err) {
@@ -334,7 +340,8 @@ func (p *secretPlace) search(where, text string) {
 		coded := base64.StdEncoding.EncodeToString([]byte("u: " + key))[4+8:]
 		for form, needle := range map[string]string{"in clear": value, "in base64": coded[:min(len(coded)-4, 24)]} {
 			if at := strings.Index(text, needle); at >= 0 {
-				p.t.Errorf("%s holds the secret of kind %q %s: …%q", where, kind, form, strings.ReplaceAll(text[max(0, at-60):at], "\n", " "))
+				p.t.Errorf("%s holds the secret of kind %q %s: …%q", where, kind, form,
+					strings.ReplaceAll(text[max(0, at-60):at], "\n", " "))
 			}
 		}
 	}

@@ -111,8 +111,8 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// deadline is when a script that hangs is stopped and its programs are asked for their stacks: well before go test would
-// stop all.
+// deadline is when a script that hangs is stopped and its programs are asked for their stacks: well before go test
+// would stop all.
 func deadline(t *testing.T) time.Time {
 	d, ok := t.Deadline()
 	if !ok {
@@ -129,7 +129,8 @@ func outerGoEnv(t *testing.T) []string {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
-	return []string{"RUNPLAN_GATE_GOCACHE=" + lines[0], "GOCACHE=" + lines[0], "GOMODCACHE=" + lines[1], "GOPATH=" + lines[2]}
+	return []string{"RUNPLAN_GATE_GOCACHE=" + lines[0], "GOCACHE=" + lines[0], "GOMODCACHE=" + lines[1], "GOPATH=" +
+		lines[2]}
 }
 
 // setup gives a script a home, a git and nothing else of the machine that it runs on.
@@ -157,7 +158,8 @@ func setup(env *testscript.Env, goEnv []string) error {
 		}
 	}
 	path := os.Getenv("PATH")
-	if name := filepath.Base(env.WorkDir); strings.HasPrefix(name, "script-patterns_") || strings.HasPrefix(name, "script-index_") {
+	if name := filepath.Base(env.WorkDir); strings.HasPrefix(name, "script-patterns_") ||
+		strings.HasPrefix(name, "script-index_") {
 		tools, err := toolsDir()
 		if err != nil {
 			return err
@@ -174,16 +176,17 @@ func setup(env *testscript.Env, goEnv []string) error {
 		"HOME="+home, "USERPROFILE="+home, "RUNPLAN_HOME="+settings, "TMPDIR="+tmp,
 		"GIT_CONFIG_GLOBAL="+gitconfig, "GIT_CONFIG_NOSYSTEM=1",
 		"TZ=UTC", "LANG=C.UTF-8", "LC_ALL=C.UTF-8", "NO_COLOR=1", "TERM=dumb",
-		"RUNPLAN_TRUST=all",                      // scripts about trust take it away
-		"RUNPLAN_SAMPLING_SAMPLE_ON_RETRY=false", // scripts about tournaments turn it on; those about one attempt after the other are distinguished by it
+		"RUNPLAN_TRUST=all", // scripts about trust take it away
+		// scripts about tournaments turn it on; those about one attempt after the other are distinguished by it
+		"RUNPLAN_SAMPLING_SAMPLE_ON_RETRY=false",
 		"GOFLAGS=", "GOPROXY=off", "GOTOOLCHAIN=local", "GOTELEMETRY=off",
 	)
 	env.Vars = append(env.Vars, goEnv...)
 	return nil
 }
 
-// toolsDir returns the folder of the project's tools, as patterns/install-ast-grep.sh installs them. Scripts named patterns_ and
-// index_ have it in their PATH.
+// toolsDir returns the folder of the project's tools, as patterns/install-ast-grep.sh installs them. Scripts named
+// patterns_ and index_ have it in their PATH.
 func toolsDir() (string, error) { return filepath.Abs(filepath.Join("..", "bin", "tools")) }
 
 // condition adds to testscript's own: [root]; [mounts] where a script may mount file systems of its own under "unshare

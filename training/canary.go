@@ -32,7 +32,9 @@ func NewCanary(secrets []Secret) Canary {
 			continue
 		}
 		raw := []byte(strings.TrimSpace(s.Value))
-		for _, text := range []string{value, hex.EncodeToString(raw), strings.TrimRight(base64.StdEncoding.EncodeToString(raw), "="), strings.TrimRight(base64.URLEncoding.EncodeToString(raw), "=")} {
+		for _, text := range []string{value, hex.EncodeToString(raw),
+			strings.TrimRight(base64.StdEncoding.EncodeToString(raw), "="),
+			strings.TrimRight(base64.URLEncoding.EncodeToString(raw), "=")} {
 			c.marks = append(c.marks, mark{s.Name, text})
 		}
 	}
@@ -120,7 +122,8 @@ func (e *Example) texts() []part {
 	for i := range e.Prompt {
 		out = append(out, part{"prompt", &e.Prompt[i].Content})
 	}
-	out = append(out, part{"completion", &e.Completion}, part{"rejected answer", &e.Rejected}, part{"origin", &e.Origin.Model}, part{"origin", &e.Origin.Repo})
+	out = append(out, part{"completion", &e.Completion}, part{"rejected answer", &e.Rejected},
+		part{"origin", &e.Origin.Model}, part{"origin", &e.Origin.Repo})
 	for i := range e.Signals {
 		out = append(out, part{"signals", &e.Signals[i].Note})
 	}

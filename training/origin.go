@@ -31,5 +31,6 @@ func RepoName(remote, root string) string {
 
 // scpLike reports whether an address has git's short form user@host:path, unlike C:\path.
 func scpLike(host, path string) bool {
-	return len(host) > 1 && path != "" && !strings.ContainsAny(host, `/\ `) && !strings.HasPrefix(path, `\`) && !strings.HasPrefix(path, "//")
+	return len(host) > 1 && path != "" && !strings.ContainsAny(host, `/\ `) && !strings.HasPrefix(path, `\`) &&
+		!strings.HasPrefix(path, "//")
 }

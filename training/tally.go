@@ -47,12 +47,14 @@ func (t *Tally) Add(e Example) {
 }
 
 func compareCounts(a, b Count) int {
-	return cmp.Or(cmp.Compare(slices.Index(Stages(), a.Stage), slices.Index(Stages(), b.Stage)), cmp.Compare(a.Source, b.Source), cmp.Compare(a.Kind, b.Kind))
+	return cmp.Or(cmp.Compare(slices.Index(Stages(), a.Stage), slices.Index(Stages(), b.Stage)),
+		cmp.Compare(a.Source, b.Source), cmp.Compare(a.Kind, b.Kind))
 }
 
 // Refuse counts a refused row.
 func (t *Tally) Refuse(reason string, unproven bool) {
-	i, found := slices.BinarySearchFunc(t.Refused, reason, func(r Refusal, reason string) int { return cmp.Compare(r.Reason, reason) })
+	i, found := slices.BinarySearchFunc(t.Refused, reason,
+		func(r Refusal, reason string) int { return cmp.Compare(r.Reason, reason) })
 	if !found {
 		t.Refused = slices.Insert(t.Refused, i, Refusal{Reason: reason, Unproven: unproven})
 	}

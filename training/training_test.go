@@ -12,8 +12,10 @@ import (
 
 func anExample() Example {
 	e := Example{
-		Stage: ExecuteCode, Base: Coding, Source: Logged, Prompt: []Message{{"system", "be exact"}, {"user", "do it"}}, Completion: "done", Positive: true,
-		Signals: []Signal{{Name: "gates", Note: "all"}}, Origin: Origin{Repo: "example.org/r", Receipt: "ab", Model: "m", Files: []File{{"a.go", "1"}}},
+		Stage: ExecuteCode, Base: Coding, Source: Logged, Prompt: []Message{{"system", "be exact"}, {"user", "do it"}},
+		Completion: "done", Positive: true,
+		Signals: []Signal{{Name: "gates", Note: "all"}},
+		Origin:  Origin{Repo: "example.org/r", Receipt: "ab", Model: "m", Files: []File{{"a.go", "1"}}},
 	}
 	e.ID = e.Sum()
 	return e
@@ -87,7 +89,8 @@ func TestCanaryScan(t *testing.T) {
 		file.Write(line)
 	}
 	c := NewCanary([]Secret{{"the bird", "blue kingfisher 4711"}})
-	if err := c.Scan("pairs.jsonl", strings.NewReader(file.String())); err == nil || !strings.Contains(err.Error(), "pairs.jsonl, example 2") {
+	if err := c.Scan("pairs.jsonl", strings.NewReader(file.String())); err == nil ||
+		!strings.Contains(err.Error(), "pairs.jsonl, example 2") {
 		t.Errorf("error %v", err)
 	}
 	if err := NewCanary(nil).Scan("pairs.jsonl", strings.NewReader(file.String())); err != nil {
@@ -136,7 +139,8 @@ func TestTally(t *testing.T) {
 	tally.Refuse("a", true)
 	want := Tally{Examples: 5, Counts: []Count{
 		{Stage: TaskAnalysis, Source: Logged, Negative: 1}, {Stage: ExecuteCode, Source: Logged, Positive: 1, Preference: 1},
-		{Stage: Review, Source: Logged, Kind: Forward, Positive: 1}, {Stage: Review, Source: Logged, Kind: Retroactive, Positive: 1},
+		{Stage: Review, Source: Logged, Kind: Forward, Positive: 1},
+		{Stage: Review, Source: Logged, Kind: Retroactive, Positive: 1},
 	}, Refused: []Refusal{{"a", 2, true}, {"b", 1, false}}}
 	if d := cmp.Diff(want, tally); d != "" {
 		t.Error(d)

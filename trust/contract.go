@@ -47,15 +47,18 @@ func (c Contract) Check(a Action, root string) error {
 	case !Allows(c.Tier, a):
 		return &Error{fmt.Sprintf("%s needs tier %d, and this is tier %d", a, r.Tier, c.Tier), c.promotion(r.Tier, "")}
 	case !Allows(have, a):
-		return &Error{fmt.Sprintf("%s needs tier %d, and owner.toml holds this repository at tier %d", a, r.Tier, have), "if that is too low, raise max_tier of " + root + " in owner.toml"}
+		return &Error{fmt.Sprintf("%s needs tier %d, and owner.toml holds this repository at tier %d", a, r.Tier, have),
+			"if that is too low, raise max_tier of " + root + " in owner.toml"}
 	case a == EditSelf && !c.SelfEdit:
-		return &Error{fmt.Sprintf("%s is opt-in, and tier %d was given without it", a, c.Tier), c.promotion(c.Tier, " --self-edit")}
+		return &Error{fmt.Sprintf("%s is opt-in, and tier %d was given without it", a, c.Tier),
+			c.promotion(c.Tier, " --self-edit")}
 	}
 	return nil
 }
 
 func (c Contract) promotion(to Tier, flags string) string {
-	return fmt.Sprintf("%s can promote it: runplan promote --to-tier %d%s --reason WHY --signature NAME", c.Owner, to, flags)
+	return fmt.Sprintf("%s can promote it: runplan promote --to-tier %d%s --reason WHY --signature NAME", c.Owner, to,
+		flags)
 }
 
 // Gate is an action that is never automatic, in any tier (TRUST-13).
@@ -101,9 +104,11 @@ func (c Contract) HumanGate(g Gate, s Signed) error {
 	case !c.Owned():
 		return &Error{"only the owner may " + Gates()[i].What + ", and there is none", bootstrapNow}
 	case s.Name == "":
-		return &Error{"only the owner may " + Gates()[i].What + ", and nobody signed", "the owner signs with --signature NAME"}
+		return &Error{"only the owner may " + Gates()[i].What + ", and nobody signed",
+			"the owner signs with --signature NAME"}
 	case s.Name != c.Owner:
-		return &Error{fmt.Sprintf("the signature %q is not the owner's", s.Name), "the owner signs with the very name that runplan trust shows; nothing was changed"}
+		return &Error{fmt.Sprintf("the signature %q is not the owner's", s.Name),
+			"the owner signs with the very name that runplan trust shows; nothing was changed"}
 	}
 	return checkReason(s.Reason)
 }
@@ -120,11 +125,13 @@ func (c Contract) AutoMerge(root string, confidence *int) error {
 	case c.MergeBar == 0:
 		return &Error{"merging without a signature is off", c.promotion(c.Tier, " --auto-merge PERCENT") + "; or " + sign}
 	case confidence == nil:
-		return &Error{"the confidence of a review is missing", "pass it with --confidence, or have the change reviewed; or " + sign}
+		return &Error{"the confidence of a review is missing", "pass it with --confidence, or have the change reviewed; or " +
+			sign}
 	case *confidence < 0 || *confidence > 100:
 		return &Error{fmt.Sprintf("a confidence of %d is out of range: it goes from 0 to 100", *confidence), sign}
 	case *confidence < c.MergeBar:
-		return &Error{fmt.Sprintf("the confidence of the review is %d %%, and the bar is %d %%", *confidence, c.MergeBar), sign}
+		return &Error{fmt.Sprintf("the confidence of the review is %d %%, and the bar is %d %%", *confidence, c.MergeBar),
+			sign}
 	}
 	return nil
 }

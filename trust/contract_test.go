@@ -28,12 +28,14 @@ func TestEachActionNeedsItsTier(t *testing.T) {
 				t.Errorf("tier %d, %s: %v", tier, action, err)
 			}
 			var refused *Error
-			if err != nil && (!errors.As(err, &refused) || !strings.Contains(refused.Do, "runplan promote --to-tier "+string('0'+rune(needed)))) {
+			if err != nil && (!errors.As(err, &refused) ||
+				!strings.Contains(refused.Do, "runplan promote --to-tier "+string('0'+rune(needed)))) {
 				t.Errorf("tier %d, %s: what to do is not said: %+v", tier, action, refused)
 			}
 		}
 	}
-	if Allows(Highest, "delete_everything") || (Contract{Owner: "ada", Tier: Highest}).Check("delete_everything", "") == nil {
+	if Allows(Highest, "delete_everything") ||
+		(Contract{Owner: "ada", Tier: Highest}).Check("delete_everything", "") == nil {
 		t.Error("an action that is in no table is allowed")
 	}
 }
@@ -46,17 +48,22 @@ func TestWhatHoldsItBackBesidesTheTier(t *testing.T) {
 		root   string
 		do     string // "" is allowed
 	}{
-		"nobody owns it, and it reads":           {Contract{}, Read, "", ""},
-		"nobody owns it":                         {Contract{}, Draft, "", "runplan trust --bootstrap --owner NAME --channel WHERE"},
+		"nobody owns it, and it reads": {Contract{}, Read, "", ""},
+		"nobody owns it": {Contract{}, Draft, "",
+			"runplan trust --bootstrap --owner NAME --channel WHERE"},
 		"nobody owns it, whatever the tier says": {Contract{Tier: 5}, Merge, "", "--bootstrap"},
-		"tier 5 does not bring self-edit along":  {Contract{Owner: "ada", Tier: 5}, EditSelf, "", "ada can promote it: runplan promote --to-tier 5 --self-edit"},
-		"tier 5 with self-edit":                  {Contract{Owner: "ada", Tier: 5, SelfEdit: true}, EditSelf, "", ""},
-		"a flag alone gives nothing":             {Contract{Owner: "ada", Tier: 3, SelfEdit: true}, EditSelf, "", "--to-tier 4"},
-		"this repository is held back":           {Contract{Owner: "ada", Tier: 3, Repos: bound}, Branch, "/held", "raise max_tier of /held in owner.toml"},
-		"and may do what is below that":          {Contract{Owner: "ada", Tier: 3, Repos: bound}, Draft, "/held", ""},
-		"another one is not":                     {Contract{Owner: "ada", Tier: 3, Repos: bound}, Branch, "/other", ""},
-		"a binding never raises":                 {Contract{Owner: "ada", Tier: 3, Repos: bound}, Merge, "/free", "--to-tier 5"},
-		"a folder below is another repository":   {Contract{Owner: "ada", Tier: 3, Repos: bound}, Branch, "/held/below", ""},
+		"tier 5 does not bring self-edit along": {Contract{Owner: "ada", Tier: 5}, EditSelf, "",
+			"ada can promote it: runplan promote --to-tier 5 --self-edit"},
+		"tier 5 with self-edit": {Contract{Owner: "ada", Tier: 5, SelfEdit: true}, EditSelf, "", ""},
+		"a flag alone gives nothing": {Contract{Owner: "ada", Tier: 3, SelfEdit: true}, EditSelf, "",
+			"--to-tier 4"},
+		"this repository is held back": {Contract{Owner: "ada", Tier: 3, Repos: bound}, Branch, "/held",
+			"raise max_tier of /held in owner.toml"},
+		"and may do what is below that": {Contract{Owner: "ada", Tier: 3, Repos: bound}, Draft, "/held", ""},
+		"another one is not":            {Contract{Owner: "ada", Tier: 3, Repos: bound}, Branch, "/other", ""},
+		"a binding never raises": {Contract{Owner: "ada", Tier: 3, Repos: bound}, Merge, "/free",
+			"--to-tier 5"},
+		"a folder below is another repository": {Contract{Owner: "ada", Tier: 3, Repos: bound}, Branch, "/held/below", ""},
 	} {
 		err := tt.c.Check(tt.action, tt.root)
 		var refused *Error
@@ -112,23 +119,25 @@ func TestAutoMergeAtItsBorders(t *testing.T) {
 		confidence *int
 		want       string // "" merges
 	}{
-		"one below the bar":        {full, at(79), "confidence of the review is 79 %, and the bar is 80 %"},
-		"at the bar":               {full, at(80), ""},
-		"above it":                 {full, at(81), ""},
-		"as sure as can be":        {full, at(100), ""},
-		"surer than that":          {full, at(101), "is out of range"},
-		"less than nothing":        {full, at(-1), "is out of range"},
-		"unknown is not zero":      {full, nil, "confidence of a review is missing"},
-		"off, however sure":        {Contract{Owner: "ada", Tier: 5}, at(100), "is off"},
-		"one tier below":           {Contract{Owner: "ada", Tier: 4, MergeBar: 80}, at(100), "needs tier 5"},
-		"no owner":                 {Contract{Tier: 5, MergeBar: 80}, at(100), "no owner"},
-		"a repository held back":   {Contract{Owner: "ada", Tier: 5, MergeBar: 80, Repos: []RepoBinding{{"/r", 4}}}, at(100), "holds this repository"},
+		"one below the bar":   {full, at(79), "confidence of the review is 79 %, and the bar is 80 %"},
+		"at the bar":          {full, at(80), ""},
+		"above it":            {full, at(81), ""},
+		"as sure as can be":   {full, at(100), ""},
+		"surer than that":     {full, at(101), "is out of range"},
+		"less than nothing":   {full, at(-1), "is out of range"},
+		"unknown is not zero": {full, nil, "confidence of a review is missing"},
+		"off, however sure":   {Contract{Owner: "ada", Tier: 5}, at(100), "is off"},
+		"one tier below":      {Contract{Owner: "ada", Tier: 4, MergeBar: 80}, at(100), "needs tier 5"},
+		"no owner":            {Contract{Tier: 5, MergeBar: 80}, at(100), "no owner"},
+		"a repository held back": {Contract{Owner: "ada", Tier: 5, MergeBar: 80, Repos: []RepoBinding{{"/r", 4}}}, at(100),
+			"holds this repository"},
 		"the highest bar, not met": {Contract{Owner: "ada", Tier: 5, MergeBar: 100}, at(99), "the bar is 100 %"},
 		"the highest bar, met":     {Contract{Owner: "ada", Tier: 5, MergeBar: 100}, at(100), ""},
 	} {
 		err := tt.c.AutoMerge("/r", tt.confidence)
 		var refused *Error
-		if tt.want == "" && err != nil || tt.want != "" && (!errors.As(err, &refused) || !strings.Contains(err.Error(), tt.want) || refused.Do == "") {
+		if tt.want == "" && err != nil || tt.want != "" &&
+			(!errors.As(err, &refused) || !strings.Contains(err.Error(), tt.want) || refused.Do == "") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -55,7 +55,8 @@ func LoadIdentity(dir string, project fs.FS) ([]Document, error) {
 		case err != nil:
 			errs = append(errs, fmt.Errorf("read the identity document: %w", err))
 		case len(text) > maxDocument:
-			errs = append(errs, fmt.Errorf("%s has %d bytes, and at most %d stand before each prompt: shorten it", path, len(text), maxDocument))
+			errs = append(errs, fmt.Errorf("%s has %d bytes, and at most %d stand before each prompt: shorten it", path,
+				len(text), maxDocument))
 		case !utf8.Valid(text) || strings.TrimSpace(string(text)) == "":
 			errs = append(errs, fmt.Errorf("%s is empty, or not UTF-8: write %s into it", path, d.holds))
 		default:

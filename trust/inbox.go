@@ -43,7 +43,8 @@ func Enqueue(ctx context.Context, b *store.Inbox, p prompt.Set, s Said) (id int6
 	if _, err := s.ack(p, 0); err != nil {
 		return 0, "", err
 	}
-	id, err = b.Add(ctx, store.InboxItem{Kind: s.Kind, Body: s.Body, Channel: s.Channel, Repo: s.Repo, At: s.At, Acknowledged: s.At})
+	id, err = b.Add(ctx, store.InboxItem{Kind: s.Kind, Body: s.Body, Channel: s.Channel, Repo: s.Repo, At: s.At,
+		Acknowledged: s.At})
 	if err != nil {
 		return 0, "", err
 	}
@@ -56,7 +57,8 @@ func (s Said) check() error {
 	case strings.TrimSpace(s.Body) == "":
 		return &Error{"nothing was said", "give a text: runplan " + s.Kind + " TEXT"}
 	case len(s.Body) > maxBody:
-		return &Error{fmt.Sprintf("the text has %d bytes, and at most %d are taken", len(s.Body), maxBody), "put it into a file, and say where it is"}
+		return &Error{fmt.Sprintf("the text has %d bytes, and at most %d are taken", len(s.Body), maxBody),
+			"put it into a file, and say where it is"}
 	}
 	return nil
 }

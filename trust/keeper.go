@@ -79,14 +79,19 @@ func (k Keeper) stand(ctx context.Context) (standing, error) {
 		}
 		// The last change of the contract counts. If the file matches an earlier change, a process was killed before
 		// it rewrote the file.
-		s.Contract = Contract{Owner: e.Owner, Channel: o.Channel, Tier: Tier(*e.ToTier), SelfEdit: e.SelfEdit, MergeBar: e.AutoMergePct, Repos: o.Repos, Behind: said}
+		s.Contract = Contract{Owner: e.Owner, Channel: o.Channel, Tier: Tier(*e.ToTier), SelfEdit: e.SelfEdit,
+			MergeBar: e.AutoMergePct, Repos: o.Repos, Behind: said}
 		if e.Digest != o.Audit {
 			continue
 		}
 		said = true
 		if o.Owner != s.Owner || o.Tier != s.Tier || o.SelfEdit != s.SelfEdit || o.MergeBar != s.MergeBar {
-			return standing{last: s.last}, k.tampered(fmt.Sprintf("was changed by hand: it says owner %q, tier %d, self_edit %v, auto_merge_confidence_pct %d; the audit says %q, %d, %v, %d",
-				o.Owner, o.Tier, o.SelfEdit, o.MergeBar, s.Owner, s.Tier, s.SelfEdit, s.MergeBar))
+			return standing{last: s.last},
+				k.tampered(
+					fmt.Sprintf(
+						"was changed by hand: it says owner %q, tier %d, self_edit %v, auto_merge_confidence_pct %d; the audit says "+
+							"%q, %d, %v, %d",
+						o.Owner, o.Tier, o.SelfEdit, o.MergeBar, s.Owner, s.Tier, s.SelfEdit, s.MergeBar))
 		}
 	}
 	if !said {
@@ -96,7 +101,10 @@ func (k Keeper) stand(ctx context.Context) (standing, error) {
 }
 
 func (k Keeper) tampered(why string) error {
-	return &Error{k.OwnerFile() + " " + why, fmt.Sprintf("look at it and at runplan trust audit; put back what you changed, or move the file away and bootstrap again, at tier %d: runplan trust --bootstrap --owner NAME --channel WHERE", Lowest)}
+	return &Error{k.OwnerFile() + " " + why,
+		fmt.Sprintf(
+			"look at it and at runplan trust audit; put back what you changed, or move the file away and bootstrap again, at "+
+				"tier %d: runplan trust --bootstrap --owner NAME --channel WHERE", Lowest)}
 }
 
 // Bootstrap sets the owner at the lowest tier. For the same owner and channel it changes nothing and returns false. It
@@ -111,7 +119,9 @@ func (k Keeper) Bootstrap(ctx context.Context, owner, channel string) (bool, err
 			return false, nil
 		}
 		return false, &Error{fmt.Sprintf("it has an owner already: %s, at tier %d", s.Owner, s.Tier),
-			fmt.Sprintf("another channel: edit channel in %s; another owner: move that file away first, and trust starts again at tier %d", k.OwnerFile(), Lowest)}
+			fmt.Sprintf(
+				"another channel: edit channel in %s; another owner: move that file away first, and trust starts again at tier %d",
+				k.OwnerFile(), Lowest)}
 	}
 	c := Contract{Owner: owner, Channel: channel}
 	if err := c.file(strings.Repeat("0", 64)).check(); err != nil {
@@ -146,13 +156,15 @@ func (k Keeper) Promote(ctx context.Context, p Promotion) (Contract, error) {
 		return Contract{}, err
 	}
 	if p.To.Valid() && p.To < s.Tier {
-		return Contract{}, &Error{fmt.Sprintf("tier %d is below the present tier %d", p.To, s.Tier), fmt.Sprintf("runplan demote --to-tier %d --reason WHY", p.To)}
+		return Contract{}, &Error{fmt.Sprintf("tier %d is below the present tier %d", p.To, s.Tier),
+			fmt.Sprintf("runplan demote --to-tier %d --reason WHY", p.To)}
 	}
 	if err := to.file(strings.Repeat("0", 64)).check(); err != nil {
 		return Contract{}, &Error{err.Error(), "runplan trust lists the tiers; see runplan promote --help"}
 	}
 	if p.To == s.Tier && to.SelfEdit == s.SelfEdit && to.MergeBar == s.MergeBar {
-		return Contract{}, &Error{fmt.Sprintf("it is at tier %d already, with all that was asked for", s.Tier), "nothing was changed"}
+		return Contract{}, &Error{fmt.Sprintf("it is at tier %d already, with all that was asked for", s.Tier),
+			"nothing was changed"}
 	}
 	return to, k.change(ctx, s, to, store.AuditEntry{Action: promoted, Reason: p.Reason, Signature: p.Name})
 }
@@ -167,7 +179,8 @@ func (k Keeper) Demote(ctx context.Context, tier Tier, reason string) (Contract,
 	case !s.Owned():
 		return Contract{}, &Error{fmt.Sprintf("there is no owner, so it is at tier %d", Lowest), bootstrapNow}
 	case !tier.Valid() || tier >= s.Tier:
-		return Contract{}, &Error{fmt.Sprintf("tier %d is not below tier %d, at which it is", tier, s.Tier), "nothing was changed; runplan trust lists the tiers"}
+		return Contract{}, &Error{fmt.Sprintf("tier %d is not below tier %d, at which it is", tier, s.Tier),
+			"nothing was changed; runplan trust lists the tiers"}
 	}
 	if err := checkReason(reason); err != nil {
 		return Contract{}, err
@@ -188,7 +201,8 @@ func (k Keeper) Agree(ctx context.Context, g Gate, subject string, by Signed) er
 	if err := s.HumanGate(g, by); err != nil {
 		return err
 	}
-	e := store.AuditEntry{Action: string(g), Subject: k.redact(subject), Owner: s.Owner, SelfEdit: s.SelfEdit, AutoMergePct: s.MergeBar, Reason: by.Reason, Signature: by.Name}
+	e := store.AuditEntry{Action: string(g), Subject: k.redact(subject), Owner: s.Owner, SelfEdit: s.SelfEdit,
+		AutoMergePct: s.MergeBar, Reason: by.Reason, Signature: by.Name}
 	_, err = k.append(ctx, s.last, e)
 	return err
 }
@@ -227,7 +241,8 @@ func (k Keeper) append(ctx context.Context, after string, e store.AuditEntry) (s
 	e.At, e.LoopVersion, e.Reason = k.Now(), k.LoopVersion, k.redact(e.Reason)
 	e, err = a.Append(ctx, after, e)
 	if errors.Is(err, store.ErrMoved) {
-		return e, &Error{"another process changed the contract meanwhile; nothing was changed by this one", "look at runplan trust, and do it again if it is still to be"}
+		return e, &Error{"another process changed the contract meanwhile; nothing was changed by this one",
+			"look at runplan trust, and do it again if it is still to be"}
 	}
 	return e, err
 }
@@ -245,7 +260,10 @@ func (k Keeper) Entries(ctx context.Context) ([]store.AuditEntry, error) {
 	all, err := a.Verify(ctx)
 	var broken *store.ChainError
 	if errors.As(err, &broken) {
-		return all, &Error{k.AuditFile() + ": " + broken.Error(), fmt.Sprintf("bring back a copy from before, or move it and owner.toml away and start again at tier %d: runplan trust --bootstrap --owner NAME --channel WHERE", Lowest)}
+		return all, &Error{k.AuditFile() + ": " + broken.Error(),
+			fmt.Sprintf(
+				"bring back a copy from before, or move it and owner.toml away and start again at tier %d: runplan trust "+
+					"--bootstrap --owner NAME --channel WHERE", Lowest)}
 	}
 	return all, err
 }
@@ -258,7 +276,8 @@ func checkReason(reason string) error {
 	case strings.TrimSpace(reason) == "":
 		return &Error{"a decision about trust needs a reason", "say why with --reason; nothing was changed"}
 	case n > maxReason:
-		return &Error{fmt.Sprintf("the reason has %d characters, and a reason may have %d", n, maxReason), "say it in fewer words; nothing was changed"}
+		return &Error{fmt.Sprintf("the reason has %d characters, and a reason may have %d", n, maxReason),
+			"say it in fewer words; nothing was changed"}
 	}
 	return nil
 }

@@ -17,7 +17,8 @@ import (
 func keeper(t *testing.T) Keeper {
 	t.Helper()
 	at := time.Date(2026, 5, 4, 9, 0, 0, 0, time.UTC)
-	return Keeper{Dir: filepath.Join(t.TempDir(), "home"), LoopVersion: 2, Now: func() time.Time { at = at.Add(time.Second); return at }}
+	return Keeper{Dir: filepath.Join(t.TempDir(), "home"), LoopVersion: 2,
+		Now: func() time.Time { at = at.Add(time.Second); return at }}
 }
 
 // owned is a keeper whose owner is ada, at a tier.
@@ -76,7 +77,8 @@ func TestFirstUseHasNoOwnerAndMakesNothing(t *testing.T) {
 	if _, err := k.Demote(t.Context(), 0, "why"); !errors.As(err, &refused) {
 		t.Errorf("got %v", err)
 	}
-	if _, err := k.Promote(t.Context(), Promotion{To: 1, Signed: Signed{"ada", "why"}}); !errors.As(err, &refused) || !strings.Contains(refused.Do, "--bootstrap") {
+	if _, err := k.Promote(t.Context(), Promotion{To: 1, Signed: Signed{"ada", "why"}}); !errors.As(err, &refused) ||
+		!strings.Contains(refused.Do, "--bootstrap") {
 		t.Errorf("got %v", err)
 	}
 	if _, err := os.Stat(k.Dir); !errors.Is(err, os.ErrNotExist) {
@@ -156,7 +158,8 @@ func TestSelfEditIsOptIn(t *testing.T) {
 	}{
 		{func() error { promote(t, k, Promotion{To: 5}); return nil }, Contract{Tier: 5}},
 		{func() error { promote(t, k, Promotion{To: 5, SelfEdit: true}); return nil }, Contract{Tier: 5, SelfEdit: true}},
-		{func() error { promote(t, k, Promotion{To: 5, MergeBar: 60}); return nil }, Contract{Tier: 5, SelfEdit: true, MergeBar: 60}},
+		{func() error { promote(t, k, Promotion{To: 5, MergeBar: 60}); return nil },
+			Contract{Tier: 5, SelfEdit: true, MergeBar: 60}},
 		{func() error { _, err := k.Demote(t.Context(), 4, "no"); return err }, Contract{Tier: 4, SelfEdit: true}},
 		{func() error { _, err := k.Demote(t.Context(), 3, "no"); return err }, Contract{Tier: 3}},
 		{func() error { promote(t, k, Promotion{To: 4}); return nil }, Contract{Tier: 4, SelfEdit: true}},
@@ -236,7 +239,8 @@ func TestChannelAndBindingsAreTheOwnersToEdit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := strings.Replace(strings.ReplaceAll(string(data), "'", `"`), `channel = "cli"`, `channel = "mail"`, 1) + "\n[[repo]]\nroot = \"/r\"\nmax_tier = 1\n"
+	text := strings.Replace(strings.ReplaceAll(string(data), "'", `"`), `channel = "cli"`, `channel = "mail"`, 1) +
+		"\n[[repo]]\nroot = \"/r\"\nmax_tier = 1\n"
 	if err := os.WriteFile(k.OwnerFile(), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -354,7 +358,8 @@ func TestChangesAtOnce(t *testing.T) {
 					}
 				}
 				var refused *Error
-				if err != nil && (!errors.As(err, &refused) || strings.Contains(err.Error(), "tampered") || strings.Contains(err.Error(), "owner.toml")) {
+				if err != nil && (!errors.As(err, &refused) || strings.Contains(err.Error(), "tampered") ||
+					strings.Contains(err.Error(), "owner.toml")) {
 					t.Errorf("%d: %v", i, err)
 				}
 			}
@@ -397,7 +402,9 @@ func TestTheAuditCountsWhenTheFileWasNotWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	four, three := 4, 3
-	if _, err := k.append(t.Context(), s.last, store.AuditEntry{Action: demoted, FromTier: &four, ToTier: &three, Owner: "ada", Reason: "killed after this"}); err != nil {
+	if _, err := k.append(t.Context(), s.last,
+		store.AuditEntry{Action: demoted, FromTier: &four, ToTier: &three, Owner: "ada",
+			Reason: "killed after this"}); err != nil {
 		t.Fatal(err)
 	}
 	if c := contract(t, k); c.Tier != 3 || c.SelfEdit || !c.Behind {

@@ -124,7 +124,8 @@ func checkName(s string) error {
 		return errors.New("it is empty")
 	case !utf8.ValidString(s), utf8.RuneCountInString(s) > maxName:
 		return fmt.Errorf("it has more than %d characters, or is not UTF-8", maxName)
-	case strings.TrimSpace(s) != s, strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsGraphic(r) || unicode.Is(unicode.Cf, r) }):
+	case strings.TrimSpace(s) != s,
+		strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsGraphic(r) || unicode.Is(unicode.Cf, r) }):
 		return fmt.Errorf("%q has spaces around it, or characters that cannot be seen", s)
 	}
 	return nil

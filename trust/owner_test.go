@@ -10,8 +10,9 @@ import (
 
 func TestOwnerFileRoundTrips(t *testing.T) {
 	for name, o := range map[string]Owner{
-		"new":   {Owner: "ada", Channel: "cli", Audit: digest("a")},
-		"all":   {Owner: `Ada "the" Ω\L`, Channel: "ada@example.org", Tier: 5, SelfEdit: true, MergeBar: 85, Audit: digest("b"), Repos: []RepoBinding{{"/a b/c", 1}, {"/d", 0}}},
+		"new": {Owner: "ada", Channel: "cli", Audit: digest("a")},
+		"all": {Owner: `Ada "the" Ω\L`, Channel: "ada@example.org", Tier: 5, SelfEdit: true, MergeBar: 85,
+			Audit: digest("b"), Repos: []RepoBinding{{"/a b/c", 1}, {"/d", 0}}},
 		"quote": {Owner: `'''"""`, Channel: "#x = 1", Tier: 3, Audit: digest("c")},
 	} {
 		data, err := o.Encode()
@@ -72,7 +73,8 @@ func TestOwnerFilesThatAreRefused(t *testing.T) {
 
 // Whatever is read can be written and read again, as the same; and nothing makes the reader fall over.
 func FuzzParseOwner(f *testing.F) {
-	good, err := Owner{Owner: "ada", Channel: "cli", Tier: 5, SelfEdit: true, MergeBar: 60, Audit: digest("a"), Repos: []RepoBinding{{"/a", 1}}}.Encode()
+	good, err := Owner{Owner: "ada", Channel: "cli", Tier: 5, SelfEdit: true, MergeBar: 60, Audit: digest("a"),
+		Repos: []RepoBinding{{"/a", 1}}}.Encode()
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -27,7 +27,8 @@ func TestAnyChangeOfWhatWouldRunChangesTheDigest(t *testing.T) {
 
 func TestADigestIsNamedByTwelveDigitsOrMore(t *testing.T) {
 	d := Digest([]Executable{{"gate", "true"}})
-	for given, want := range map[string]bool{d: true, d[:12]: true, strings.ToUpper(d[:20]): true, d[:11]: false, "": false, d + "0": false, "all": false} {
+	for given, want := range map[string]bool{d: true, d[:12]: true, strings.ToUpper(d[:20]): true, d[:11]: false,
+		"": false, d + "0": false, "all": false} {
 		if Names(given, d) != want {
 			t.Errorf("Names(%q) = %v", given, !want)
 		}

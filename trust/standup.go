@@ -26,7 +26,8 @@ func (s Standup) Render(p prompt.Set) (string, error) {
 	const form = "2006-01-02 15:04 MST"
 	return p.Render("standup", map[string]string{
 		"repository": line(s.Repository), "from": s.From.Format(form), "to": s.To.Format(form),
-		"done": bullets(s.Done), "under_way": bullets(s.UnderWay), "stuck": bullets(s.Stuck), "spent": line(s.Spent), "inbox": bullets(s.Inbox), "trust": line(s.Trust),
+		"done": bullets(s.Done), "under_way": bullets(s.UnderWay), "stuck": bullets(s.Stuck), "spent": line(s.Spent),
+		"inbox": bullets(s.Inbox), "trust": line(s.Trust),
 	})
 }
 

@@ -30,20 +30,23 @@ func (c Contract) Text(p prompt.Set) (string, error) {
 		notes = append(notes, "Editing itself was opted in to.")
 	}
 	if c.MergeBar > 0 {
-		notes = append(notes, fmt.Sprintf("It may merge without a signature what a review is sure of to %d %% or more.", c.MergeBar))
+		notes = append(notes, fmt.Sprintf("It may merge without a signature what a review is sure of to %d %% or more.",
+			c.MergeBar))
 	}
 	for _, r := range c.Repos {
 		notes = append(notes, fmt.Sprintf("In %s: tier %d at most.", line(r.Root), r.MaxTier))
 	}
 	if c.Behind {
-		notes = append(notes, "owner.toml misses the last change. The audit has it, and counts; the next change writes the file.")
+		notes = append(notes,
+			"owner.toml misses the last change. The audit has it, and counts; the next change writes the file.")
 	}
 	var gates []string
 	for _, g := range Gates() {
 		gates = append(gates, fmt.Sprintf("  %-18s %s", g.Gate, g.What))
 	}
 	return p.Render("contract", map[string]string{
-		"owner": line(c.Owner), "channel": line(c.Channel), "tier": strconv.Itoa(int(c.Tier)), "highest": strconv.Itoa(int(Highest)), "title": strings.Join(notes, "\n"),
+		"owner": line(c.Owner), "channel": line(c.Channel), "tier": strconv.Itoa(int(c.Tier)),
+		"highest": strconv.Itoa(int(Highest)), "title": strings.Join(notes, "\n"),
 		"allowed": ruleLines(allowed, false), "refused": ruleLines(refused, true), "gates": strings.Join(gates, "\n"),
 	})
 }

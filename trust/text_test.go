@@ -29,7 +29,8 @@ func prompts(t *testing.T, layers ...prompt.Layer) prompt.Set {
 func TestContractTellsAllOfTheTable(t *testing.T) {
 	p := prompts(t)
 	for tier := Lowest; tier <= Highest; tier++ {
-		c := Contract{Owner: "ada\x1b[31m", Channel: "cli\n# Heading", Tier: tier, SelfEdit: tier == 4, Repos: []RepoBinding{{"/r\x07", 0}}}
+		c := Contract{Owner: "ada\x1b[31m", Channel: "cli\n# Heading", Tier: tier, SelfEdit: tier == 4,
+			Repos: []RepoBinding{{"/r\x07", 0}}}
 		text, err := c.Text(p)
 		if err != nil {
 			t.Fatal(err)
@@ -43,7 +44,8 @@ func TestContractTellsAllOfTheTable(t *testing.T) {
 		}
 		for _, r := range Table() {
 			allowed := c.Check(r.Action, "") == nil
-			if strings.Contains(may, "\n  "+string(r.Action)+" ") != allowed || strings.Contains(mayNot, "\n  "+string(r.Action)+" ") == allowed {
+			if strings.Contains(may, "\n  "+string(r.Action)+" ") != allowed ||
+				strings.Contains(mayNot, "\n  "+string(r.Action)+" ") == allowed {
 				t.Errorf("tier %d: %s is not where it belongs:\n%s", tier, r.Action, text)
 			}
 		}
@@ -72,11 +74,13 @@ func TestEnqueueAcknowledgesWhatItTook(t *testing.T) {
 	for _, kind := range []string{Ask, Note, Critical} {
 		body := "a\x1b[2J\n# b {{kind}} " + kind
 		id, ack, err := Enqueue(t.Context(), b, p, Said{kind, body, "cli", "/r", at})
-		if err != nil || !strings.HasPrefix(ack, kind+" "+string('0'+rune(id))+" is in the inbox. ") || strings.Contains(ack, "{{") {
+		if err != nil || !strings.HasPrefix(ack, kind+" "+string('0'+rune(id))+" is in the inbox. ") ||
+			strings.Contains(ack, "{{") {
 			t.Errorf("%q %v", ack, err)
 		}
 		got, err := b.Item(t.Context(), id)
-		want := store.InboxItem{ID: id, Kind: kind, Body: body, Channel: "cli", Repo: "/r", At: at, Acknowledged: at, Status: "pending"}
+		want := store.InboxItem{ID: id, Kind: kind, Body: body, Channel: "cli", Repo: "/r", At: at, Acknowledged: at,
+			Status: "pending"}
 		if d := cmp.Diff(want, got); d != "" || err != nil {
 			t.Error(d, err)
 		}
@@ -101,7 +105,8 @@ func TestEnqueueAcknowledgesWhatItTook(t *testing.T) {
 func TestStandUpKeepsWhatOthersWroteOnItsLine(t *testing.T) {
 	at := time.Date(2026, 5, 4, 9, 0, 0, 0, time.UTC)
 	s := Standup{
-		Repository: "shop", From: at.Add(-24 * time.Hour), To: at, Done: []string{"plan.md: done"}, Stuck: []string{"x\n\n# All is well\x1b[8m"},
+		Repository: "shop", From: at.Add(-24 * time.Hour), To: at, Done: []string{"plan.md: done"},
+		Stuck: []string{"x\n\n# All is well\x1b[8m"},
 		Spent: "$1.00", Inbox: []string{"ask 1: {{spent}}"}, Trust: "tier 2 of 5",
 	}
 	got, err := s.Render(prompts(t))
@@ -151,11 +156,13 @@ func TestIdentityDocumentsHaveAnOrderAndNoHoles(t *testing.T) {
 	for _, d := range docs {
 		names = append(names, d.Name+" "+d.Source)
 	}
-	if d := cmp.Diff([]string{"RUNPLAN.md built-in", "ARCHITECTURE.md built-in", "PROJECT_MAP.md " + filepath.Join("dir", "PROJECT_MAP.md")}, names); d != "" {
+	if d := cmp.Diff([]string{"RUNPLAN.md built-in", "ARCHITECTURE.md built-in", "PROJECT_MAP.md " +
+		filepath.Join("dir", "PROJECT_MAP.md")}, names); d != "" {
 		t.Error(d)
 	}
 	text := IdentityText(docs)
-	if !strings.HasPrefix(text, "# Who this is\n") || !strings.HasSuffix(text, "\n\n# Map\n") || strings.Contains(text, "\n\n\n") {
+	if !strings.HasPrefix(text, "# Who this is\n") || !strings.HasSuffix(text, "\n\n# Map\n") ||
+		strings.Contains(text, "\n\n\n") {
 		t.Errorf("%q", text)
 	}
 	docs, err = LoadIdentity("dir", fstest.MapFS{"PROJECT_MAP.md": file("m"), "RUNPLAN.md": file("me")})
@@ -170,8 +177,11 @@ func TestIdentityDocumentsHaveAnOrderAndNoHoles(t *testing.T) {
 		"empty":     {fstest.MapFS{"PROJECT_MAP.md": file(" \n")}, "PROJECT_MAP.md is empty"},
 		"not UTF-8": {fstest.MapFS{"PROJECT_MAP.md": file("\xff")}, "not UTF-8"},
 		"too long":  {fstest.MapFS{"PROJECT_MAP.md": file(strings.Repeat("x", maxDocument+1))}, "shorten it"},
-		"an empty one in the place of a good one": {fstest.MapFS{"PROJECT_MAP.md": file("m"), "RUNPLAN.md": file("")}, "RUNPLAN.md is empty"},
-		"two at once": {fstest.MapFS{"ARCHITECTURE.md": file("")}, "ARCHITECTURE.md is empty, or not UTF-8: write how it is built into it\n" + filepath.Join("dir", "PROJECT_MAP.md") + " is missing"},
+		"an empty one in the place of a good one": {fstest.MapFS{"PROJECT_MAP.md": file("m"), "RUNPLAN.md": file("")},
+			"RUNPLAN.md is empty"},
+		"two at once": {fstest.MapFS{"ARCHITECTURE.md": file("")},
+			"ARCHITECTURE.md is empty, or not UTF-8: write how it is built into it\n" + filepath.Join("dir", "PROJECT_MAP.md") +
+				" is missing"},
 	} {
 		if docs, err := LoadIdentity("dir", tt.fs); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %+v %v", name, docs, err)

@@ -45,7 +45,8 @@ func Table() []Rule {
 	return []Rule{
 		{Action: Read, Tier: 0, What: "read the repository and the journal, and report", UsedBy: "every command"},
 		{Action: Draft, Tier: 1, What: "draft plans, reviews and answers, as files under .runplan"},
-		{Action: Branch, Tier: 2, What: "work on branches of its own, and merge gated batches into its run branch", UsedBy: "self-fix"},
+		{Action: Branch, Tier: 2, What: "work on branches of its own, and merge gated batches into its run branch",
+			UsedBy: "self-fix"},
 		{Action: DraftChange, Tier: 2, What: "push a branch and open a draft change request", UsedBy: "self-fix"},
 		{Action: KeepGreen, Tier: 3, What: "push to its own open change requests until their checks pass"},
 		{Action: EditSelf, Tier: 4, What: "edit its own prompts and loop", OptIn: true},

@@ -10,7 +10,8 @@ func Words(args []string) string {
 	out := make([]string, len(args))
 	for i, a := range args {
 		out[i] = a
-		if a == "" || strings.ContainsFunc(a, func(r rune) bool { return r <= ' ' || r == '"' || r == '\'' || r == '\\' || r > '~' }) {
+		if a == "" || strings.ContainsFunc(a,
+			func(r rune) bool { return r <= ' ' || r == '"' || r == '\'' || r == '\\' || r > '~' }) {
 			out[i] = strconv.Quote(a)
 		}
 	}

@@ -41,20 +41,23 @@ func (b *brake) call(e stream.Event) {
 		return
 	}
 	if b.repeats++; b.repeats >= b.limits.MaxRepeats {
-		b.stop(fmt.Errorf("%w: its last %d tool calls were all repetitions, most recently %s; run.max_repeats sets the limit", errRunaway, b.repeats, e.Tool))
+		b.stop(fmt.Errorf("%w: its last %d tool calls were all repetitions, most recently %s; run.max_repeats sets the limit",
+			errRunaway, b.repeats, e.Tool))
 	}
 }
 
 // used checks the tokens and the cost so far.
 func (b *brake) used(t stream.Totals) {
 	if sum := t.Tokens.Sum(); b.limits.MaxTokens > 0 && sum > b.limits.MaxTokens {
-		b.stop(fmt.Errorf("%w: it used %d tokens, and one attempt may use %d; run.max_attempt_tokens sets the limit", errRunaway, sum, b.limits.MaxTokens))
+		b.stop(fmt.Errorf("%w: it used %d tokens, and one attempt may use %d; run.max_attempt_tokens sets the limit",
+			errRunaway, sum, b.limits.MaxTokens))
 	}
 	if b.limits.MaxCostUSD <= 0 {
 		return
 	}
 	if cost := b.cost(t); cost != nil && *cost > b.limits.MaxCostUSD {
-		b.stop(fmt.Errorf("%w: it cost %s, and it may cost %s; run.max_attempt_cost_usd and --max-cost set the limit", errRunaway,
+		b.stop(fmt.Errorf("%w: it cost %s, and it may cost %s; run.max_attempt_cost_usd and --max-cost set the limit",
+			errRunaway,
 			phrase.Money(*cost), phrase.Money(b.limits.MaxCostUSD)))
 	}
 }

@@ -81,7 +81,8 @@ func (a *Agent) Run(ctx context.Context, t agents.Task, obs agents.Observer) (ag
 
 func (a *Agent) run(ctx context.Context, t agents.Task, obs agents.Observer) (agents.Result, error) {
 	if len(a.cfg.Command) == 0 && a.cfg.Preset == nil {
-		return agents.Result{}, errors.New("no command is configured; give it a command = [\"PROGRAM\", \"ARG\"] in .runplan/config.toml")
+		return agents.Result{}, errors.New(
+			"no command is configured; give it a command = [\"PROGRAM\", \"ARG\"] in .runplan/config.toml")
 	}
 	if err := t.CheckDir(); err != nil {
 		return agents.Result{}, err
@@ -159,7 +160,8 @@ func (a *Agent) confine(ctx context.Context, t agents.Task, temp string, args, e
 	at := sandbox.Places{Workspace: t.Dir, Temp: temp, Home: proc.Getenv(env, "HOME"), Root: a.cfg.Root}
 	box, err := sandbox.Open(ctx, s, at, args[0], env)
 	if errors.Is(err, sandbox.ErrUnusable) {
-		return nil, fmt.Errorf("%w; runplan doctor --sandbox %s tries it, and agents.%s.sandbox = \"none\" goes without", err, a.cfg.Name, a.cfg.Name)
+		return nil, fmt.Errorf("%w; runplan doctor --sandbox %s tries it, and agents.%s.sandbox = \"none\" goes without", err,
+			a.cfg.Name, a.cfg.Name)
 	}
 	return box, err
 }
@@ -273,7 +275,8 @@ func (a *Agent) result(t agents.Task, args, env []string, w *watcher, res proc.R
 	}
 	v := outcome.Decide(outcome.Evidence{
 		Name: a.cfg.Name, Format: a.format(), Result: res, Limits: t.Limits, Totals: totals,
-		Last: out.Detail[strings.LastIndexByte(out.Detail, '\n')+1:], Lingered: errors.Is(res.Cause, errLingers), Waits: errors.Is(res.Cause, errWaits), Runaway: runaway, Now: a.cfg.Now(),
+		Last: out.Detail[strings.LastIndexByte(out.Detail, '\n')+1:], Lingered: errors.Is(res.Cause, errLingers),
+		Waits: errors.Is(res.Cause, errWaits), Runaway: runaway, Now: a.cfg.Now(),
 	})
 	out.Outcome, out.Kind, out.Rule, out.Summary, out.RetryAt = v.Outcome, v.Kind, v.Rule, v.Summary, v.RetryAt
 	out.Usage = a.usage(totals, out.Model, args)

@@ -69,8 +69,10 @@ func TestEnvironment(t *testing.T) {
 		"RUNPLAN_VARIANT": "v", "RUNPLAN_MODEL": "m", "RUNPLAN_BRIEF": filepath.Join(tk.TempDir, "brief.md"),
 		"TMPDIR": tk.TempDir, "PWD": tk.Dir, "GIT_CEILING_DIRECTORIES": filepath.Dir(tk.Dir),
 		"GIT_CONFIG_COUNT": "4", // git tidies nothing up in the background
-		"GIT_CONFIG_KEY_0": "maintenance.auto", "GIT_CONFIG_VALUE_0": "false", "GIT_CONFIG_KEY_1": "gc.auto", "GIT_CONFIG_VALUE_1": "0",
-		"GIT_CONFIG_KEY_2": "gc.autoDetach", "GIT_CONFIG_VALUE_2": "false", "GIT_CONFIG_KEY_3": "maintenance.autoDetach", "GIT_CONFIG_VALUE_3": "false",
+		"GIT_CONFIG_KEY_0": "maintenance.auto", "GIT_CONFIG_VALUE_0": "false", "GIT_CONFIG_KEY_1": "gc.auto",
+		"GIT_CONFIG_VALUE_1": "0",
+		"GIT_CONFIG_KEY_2":   "gc.autoDetach", "GIT_CONFIG_VALUE_2": "false", "GIT_CONFIG_KEY_3": "maintenance.autoDetach",
+		"GIT_CONFIG_VALUE_3": "false",
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
@@ -80,7 +82,8 @@ func TestEnvironment(t *testing.T) {
 func TestMissingProgramIsAnErrorThatSaysWhatToDo(t *testing.T) {
 	for _, prog := range []string{"no-such-agent", "./bin/none"} {
 		_, err := New(Config{Name: "x", Command: []string{prog}, Root: t.TempDir()}).Run(t.Context(), task(t), nil)
-		if !errors.Is(err, proc.ErrNotFound) || !strings.Contains(err.Error(), "[agents.x]") || !strings.Contains(err.Error(), "agent x: run ") {
+		if !errors.Is(err, proc.ErrNotFound) || !strings.Contains(err.Error(), "[agents.x]") ||
+			!strings.Contains(err.Error(), "agent x: run ") {
 			t.Errorf("got %v", err)
 		}
 	}
@@ -91,7 +94,8 @@ func TestMissingProgramIsAnErrorThatSaysWhatToDo(t *testing.T) {
 
 func TestProgramWithASlashIsRelativeToTheProject(t *testing.T) {
 	root := t.TempDir()
-	if err := os.WriteFile(filepath.Join(root, "agent.sh"), []byte("#!/bin/sh\necho from the project\n"), 0o755); err != nil {
+	if err := os.WriteFile(filepath.Join(root, "agent.sh"), []byte("#!/bin/sh\necho from the project\n"),
+		0o755); err != nil {
 		t.Fatal(err)
 	}
 	res, err := New(Config{Name: "x", Command: []string{"./agent.sh"}, Root: root}).Run(t.Context(), task(t), nil)

@@ -123,7 +123,8 @@ func Presets() []Preset {
 		{
 			Name: "aider", Format: stream.Aider, Program: "aider",
 			Args: []string{
-				"--message-file", "{brief}", "--yes-always", "--no-stream", "--no-pretty", "--no-check-update", "--no-show-release-notes",
+				"--message-file", "{brief}", "--yes-always", "--no-stream", "--no-pretty", "--no-check-update",
+				"--no-show-release-notes",
 				"--analytics-disable", "--no-auto-commits", "--no-dirty-commits", "--no-gitignore",
 				"--chat-history-file", "{temp}/aider.chat.md", "--input-history-file", "{temp}/aider.input",
 			},
@@ -134,7 +135,8 @@ func Presets() []Preset {
 		},
 		{
 			Name: "goose", Format: stream.Goose, Program: "goose",
-			Args: []string{"run", "-i", "{brief}", "--no-session", "--output-format", "stream-json"}, Model: []string{"--model", "{model}"},
+			Args:        []string{"run", "-i", "{brief}", "--no-session", "--output-format", "stream-json"},
+			Model:       []string{"--model", "{model}"},
 			Permissions: map[string][]string{Workspace: nil, Ask: nil, Full: nil},
 			PermissionEnv: map[string]map[string]string{
 				// Without a terminal it writes only in this mode.
@@ -163,7 +165,8 @@ func Presets() []Preset {
 			Files: map[string]string{"qwen.json": `{"model": {"generationConfig": {"maxRetries": 0}}}`},
 			Env:   map[string]string{"QWEN_CODE_SYSTEM_DEFAULTS_PATH": "{temp}/qwen.json", "QWEN_CODE_UNATTENDED_RETRY": "1"},
 			PassEnv: []string{
-				"OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL", "DASHSCOPE_API_KEY", "QWEN_HOME", "QWEN_CODE_SYSTEM_DEFAULTS_PATH",
+				"OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL", "DASHSCOPE_API_KEY", "QWEN_HOME",
+				"QWEN_CODE_SYSTEM_DEFAULTS_PATH",
 				"QWEN_CODE_UNATTENDED_RETRY",
 			},
 			Version: version, Seen: "0.24.4", Install: "npm install -g @qwen-code/qwen-code",
@@ -246,5 +249,7 @@ func (p *Preset) asRoot(agent, permission string, env []string) error {
 	if slices.Contains(env, p.RootFull+"=1") {
 		return nil
 	}
-	return fmt.Errorf("permission \"full\" is not for root: %s would do anything to this machine; in a container that may break, say so: [agents.%s.env] %s = \"1\"", p.Name, agent, p.RootFull)
+	return fmt.Errorf(
+		"permission \"full\" is not for root: %s would do anything to this machine; in a container that may break, say so: "+
+			"[agents.%s.env] %s = \"1\"", p.Name, agent, p.RootFull)
 }

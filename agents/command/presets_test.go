@@ -32,11 +32,15 @@ func TestArguments(t *testing.T) {
 		{"codex", "", "gpt-5.6-sol", "exec --json -s workspace-write -m gpt-5.6-sol -"},
 		{"codex", "ask", "", "exec --json -s read-only -"},
 		{"codex", "full", "", "exec --json -s danger-full-access -"},
-		{"gemini", "", "gemini-2.5-pro", "-p " + readStdin + " -o stream-json --skip-trust --approval-mode auto_edit -m gemini-2.5-pro"},
+		{"gemini", "", "gemini-2.5-pro", "-p " + readStdin +
+			" -o stream-json --skip-trust --approval-mode auto_edit -m gemini-2.5-pro"},
 		{"gemini", "full", "", "-p " + readStdin + " -o stream-json --skip-trust --approval-mode yolo"},
 		{"opencode", "", "acme/large", "run --format json --print-logs --log-level WARN -m acme/large"},
 		{"opencode", "full", "", "run --format json --print-logs --log-level WARN --auto"},
-		{"aider", "", "m", "--message-file /t/brief.md --yes-always --no-stream --no-pretty --no-check-update --no-show-release-notes --analytics-disable --no-auto-commits --no-dirty-commits --no-gitignore --chat-history-file /t/aider.chat.md --input-history-file /t/aider.input --no-suggest-shell-commands --model m"},
+		{"aider", "", "m",
+			"--message-file /t/brief.md --yes-always --no-stream --no-pretty --no-check-update --no-show-release-notes " +
+				"--analytics-disable --no-auto-commits --no-dirty-commits --no-gitignore --chat-history-file /t/aider.chat.md " +
+				"--input-history-file /t/aider.input --no-suggest-shell-commands --model m"},
 		{"goose", "", "m", "run -i /t/brief.md --no-session --output-format stream-json --model m"},
 		{"crush", "", "m", "run --quiet --model m"},
 		{"qwen", "", "m", "-p " + readStdin + " --output-format stream-json --approval-mode auto-edit --model m"},
@@ -86,7 +90,8 @@ func TestPresetsAreWhole(t *testing.T) {
 				t.Errorf("%s passes on %s, which is for more than the agent", p.Name, name)
 			}
 		}
-		for _, dangerous := range []string{"--yolo", "yolo", "bypassPermissions", "danger-full-access", "--auto", "--dangerously-skip-permissions"} {
+		for _, dangerous := range []string{"--yolo", "yolo", "bypassPermissions", "danger-full-access", "--auto",
+			"--dangerously-skip-permissions"} {
 			if args, _ := p.arguments("", "", "b", "t"); slices.Contains(args, dangerous) {
 				t.Errorf("%s is called with %s, and nobody asked for it", p.Name, dangerous)
 			}
@@ -109,7 +114,8 @@ func TestRootIsNotGivenEverythingUnasked(t *testing.T) {
 	p, _ := PresetOf("claude")
 	err := p.asRoot("x", Full, nil)
 	told := p.asRoot("x", Full, []string{"IS_SANDBOX=1"})
-	if os.Geteuid() == 0 && (err == nil || !strings.Contains(err.Error(), `[agents.x.env] IS_SANDBOX = "1"`)) || os.Geteuid() != 0 && err != nil {
+	if os.Geteuid() == 0 && (err == nil || !strings.Contains(err.Error(), `[agents.x.env] IS_SANDBOX = "1"`)) ||
+		os.Geteuid() != 0 && err != nil {
 		t.Errorf("got %v", err)
 	}
 	if told != nil || p.asRoot("x", Workspace, nil) != nil {
@@ -154,7 +160,8 @@ echo 'a word on standard error' >&2`)
 	if err != nil || res.Outcome != agents.Done || res.Summary != "all done" || res.SessionID != "0000-1111-2222" {
 		t.Fatalf("got %+v, %v", res, err)
 	}
-	if u := res.Usage; *u.InputTokens != 6 || *u.CacheReadTokens != 4 || *u.OutputTokens != 3 || u.CostUSD != nil || u.Source != agents.SourceUnknown {
+	if u := res.Usage; *u.InputTokens != 6 || *u.CacheReadTokens != 4 || *u.OutputTokens != 3 || u.CostUSD != nil ||
+		u.Source != agents.SourceUnknown {
 		t.Errorf("used %+v", u)
 	}
 	slices.Sort(lines)
@@ -170,7 +177,8 @@ func TestLongEventsCountInFull(t *testing.T) {
 	a := play(t, "claude", `printf '{"type":"result","subtype":"success","is_error":false,"result":"'; head -c 200000 /dev/zero | tr '\0' x
 printf '","total_cost_usd":0.5,"usage":{"input_tokens":3,"output_tokens":4},"session_id":"late"}\n'`)
 	res, err := a.Run(t.Context(), task(t), nil)
-	if err != nil || res.Outcome != agents.Done || res.SessionID != "late" || res.Usage.CostUSD == nil || *res.Usage.CostUSD != 0.5 {
+	if err != nil || res.Outcome != agents.Done || res.SessionID != "late" || res.Usage.CostUSD == nil ||
+		*res.Usage.CostUSD != 0.5 {
 		t.Errorf("got %+v, %v", res, err)
 	}
 }
@@ -199,9 +207,11 @@ echo '{"type":"result","subtype":"success","is_error":true,"result":"failed with
 func TestACLIThatIsDoneAndDoesNotGoIsEnded(t *testing.T) {
 	defer func(d time.Duration) { linger = d }(linger)
 	linger = 100 * time.Millisecond
-	a := play(t, "claude", `echo '{"type":"result","subtype":"success","is_error":false,"result":"all done","usage":{}}'; sleep 3600`)
+	a := play(t, "claude",
+		`echo '{"type":"result","subtype":"success","is_error":false,"result":"all done","usage":{}}'; sleep 3600`)
 	res, err := a.Run(t.Context(), task(t), nil)
-	if err != nil || res.Outcome != agents.Done || !strings.Contains(res.Summary, "all done; it did not exit after its last event") {
+	if err != nil || res.Outcome != agents.Done ||
+		!strings.Contains(res.Summary, "all done; it did not exit after its last event") {
 		t.Errorf("got %+v, %v", res, err)
 	}
 }
@@ -244,7 +254,8 @@ func TestRetriesEndWithPatience(t *testing.T) {
 		"qwen":     {`echo '{"type":"system","subtype":"retry"}'; sleep 3600`, agents.KindServer, "does not report why"},
 	} {
 		res, err := play(t, preset, tt.script).Run(t.Context(), task(t), nil)
-		if err != nil || res.Outcome != agents.RateLimited || res.Kind != tt.kind || !strings.Contains(res.Summary, tt.words) {
+		if err != nil || res.Outcome != agents.RateLimited || res.Kind != tt.kind ||
+			!strings.Contains(res.Summary, tt.words) {
 			t.Errorf("%s: %+v, %v", preset, res, err)
 		}
 	}
@@ -288,9 +299,11 @@ func TestCodexTellsItsLimitsInTheFileOfTheSession(t *testing.T) {
 		t.Fatal(err)
 	}
 	tk.Env = append(tk.Env, "CODEX_HOME="+home)
-	a := play(t, "codex", `echo '{"type":"thread.started","thread_id":"abcd-1234-ef"}'; echo '{"type":"turn.failed","error":{"message":"You’ve hit your usage limit."}}'; exit 1`)
+	a := play(t, "codex",
+		`echo '{"type":"thread.started","thread_id":"abcd-1234-ef"}'; echo '{"type":"turn.failed","error":{"message":"You’ve hit your usage limit."}}'; exit 1`)
 	res, err := a.Run(t.Context(), tk, nil)
-	if err != nil || res.Outcome != agents.RateLimited || res.Kind != agents.KindLimit || res.Model != "gpt-5.6-sol" || res.RetryAt.Unix() != 4102444800 {
+	if err != nil || res.Outcome != agents.RateLimited || res.Kind != agents.KindLimit || res.Model != "gpt-5.6-sol" ||
+		res.RetryAt.Unix() != 4102444800 {
 		t.Errorf("got %+v, %v", res, err)
 	}
 }
@@ -309,13 +322,16 @@ func TestUsageSaysWhereItsCostComesFrom(t *testing.T) {
 		want   agents.Source
 		cost   float64
 	}{
-		"reported":                  {stream.Totals{Tokens: tokens, CostUSD: &cost}, "priced", nil, agents.SourceReported, 0.25},
-		"at list price":             {stream.Totals{Tokens: tokens, CostUSD: &cost, OnPlan: true}, "priced", nil, agents.SourcePlan, 0.25},
-		"computed":                  {stream.Totals{Tokens: tokens, Ended: true}, "priced", nil, agents.SourceComputed, 4},
-		"stopped before its end":    {stream.Totals{Tokens: tokens}, "priced", nil, agents.SourceSummed, 4},
-		"no price":                  {stream.Totals{Tokens: tokens}, "other", nil, agents.SourceUnknown, -1},
-		"no tokens":                 {stream.Totals{}, "priced", nil, agents.SourceUnknown, -1},
-		"tokens, and none used":     {stream.Totals{Tokens: stream.Tokens{Input: new(int64), Output: new(int64)}}, "other", nil, agents.SourceComputed, 0},
+		"reported": {stream.Totals{Tokens: tokens, CostUSD: &cost}, "priced", nil, agents.SourceReported,
+			0.25},
+		"at list price": {stream.Totals{Tokens: tokens, CostUSD: &cost, OnPlan: true}, "priced", nil,
+			agents.SourcePlan, 0.25},
+		"computed":               {stream.Totals{Tokens: tokens, Ended: true}, "priced", nil, agents.SourceComputed, 4},
+		"stopped before its end": {stream.Totals{Tokens: tokens}, "priced", nil, agents.SourceSummed, 4},
+		"no price":               {stream.Totals{Tokens: tokens}, "other", nil, agents.SourceUnknown, -1},
+		"no tokens":              {stream.Totals{}, "priced", nil, agents.SourceUnknown, -1},
+		"tokens, and none used": {stream.Totals{Tokens: stream.Tokens{Input: new(int64), Output: new(int64)}}, "other",
+			nil, agents.SourceComputed, 0},
 		"of this machine":           {stream.Totals{Tokens: tokens}, "ollama/qwen3", nil, agents.SourceLocal, 0},
 		"a name that only looks so": {stream.Totals{Tokens: tokens}, "ollama", nil, agents.SourceUnknown, -1},
 		"a flag of another's":       {stream.Totals{Tokens: tokens}, "x", []string{"--oss"}, agents.SourceUnknown, -1},
@@ -330,16 +346,19 @@ func TestUsageSaysWhereItsCostComesFrom(t *testing.T) {
 		}
 	}
 	codex, _ := PresetOf("codex")
-	if u := New(Config{Preset: &codex}).usage(stream.Totals{}, "", []string{"codex", "exec", "--oss"}); u.Source != agents.SourceLocal {
+	if u := New(Config{Preset: &codex}).usage(stream.Totals{}, "",
+		[]string{"codex", "exec", "--oss"}); u.Source != agents.SourceLocal {
 		t.Errorf("codex --oss: %+v", u)
 	}
 }
 
 func TestPresetPassesOnItsNamesOnly(t *testing.T) {
 	p, _ := PresetOf("gemini")
-	a := New(Config{Name: "x", Preset: &p, Env: map[string]string{"GEMINI_API_KEY": "of-the-config"}, Environ: []string{"GEMINI_API_KEY=g", "GOOGLE_API_KEY=k", "OPENAI_API_KEY=o", "AWS_SECRET_ACCESS_KEY=a"}})
+	a := New(Config{Name: "x", Preset: &p, Env: map[string]string{"GEMINI_API_KEY": "of-the-config"},
+		Environ: []string{"GEMINI_API_KEY=g", "GOOGLE_API_KEY=k", "OPENAI_API_KEY=o", "AWS_SECRET_ACCESS_KEY=a"}})
 	env := a.environ(task(t), "/b")
-	for name, want := range map[string]string{"GEMINI_API_KEY": "of-the-config", "GOOGLE_API_KEY": "k", "OPENAI_API_KEY": "", "AWS_SECRET_ACCESS_KEY": ""} {
+	for name, want := range map[string]string{"GEMINI_API_KEY": "of-the-config", "GOOGLE_API_KEY": "k",
+		"OPENAI_API_KEY": "", "AWS_SECRET_ACCESS_KEY": ""} {
 		if got := proc.Getenv(env, name); got != want {
 			t.Errorf("%s is %q", name, got)
 		}

@@ -33,11 +33,14 @@ func vendors() map[string]struct {
 		services map[string]string
 	}
 	return map[string]v{
-		"claude": {"api.anthropic.com", "ANTHROPIC_BASE_URL", map[string]string{"CLAUDE_CODE_USE_BEDROCK": "Amazon Bedrock", "CLAUDE_CODE_USE_VERTEX": "Google Vertex AI"}},
+		"claude": {"api.anthropic.com", "ANTHROPIC_BASE_URL",
+			map[string]string{"CLAUDE_CODE_USE_BEDROCK": "Amazon Bedrock", "CLAUDE_CODE_USE_VERTEX": "Google Vertex AI"}},
 		// No variable changes its address, not even OPENAI_BASE_URL.
-		"codex":  {"api.openai.com, or chatgpt.com where it is signed in with a plan, or where its own config.toml leads", "", nil},
-		"gemini": {"generativelanguage.googleapis.com, or cloudcode-pa.googleapis.com where it is signed in with an account", "GOOGLE_GEMINI_BASE_URL", map[string]string{"GOOGLE_GENAI_USE_VERTEXAI": "Google Vertex AI"}},
-		"qwen":   {"the provider it is signed in with", "OPENAI_BASE_URL", nil},
+		"codex": {"api.openai.com, or chatgpt.com where it is signed in with a plan, or where its own config.toml leads", "",
+			nil},
+		"gemini": {"generativelanguage.googleapis.com, or cloudcode-pa.googleapis.com where it is signed in with an account",
+			"GOOGLE_GEMINI_BASE_URL", map[string]string{"GOOGLE_GENAI_USE_VERTEXAI": "Google Vertex AI"}},
+		"qwen": {"the provider it is signed in with", "OPENAI_BASE_URL", nil},
 	}
 }
 

@@ -17,7 +17,8 @@ import (
 
 // A CLI in a sandbox is read like any other, and may write its own state besides its workspace.
 func TestACLIInASandbox(t *testing.T) {
-	if out, err := exec.Command("bwrap", "--ro-bind", "/", "/", "--unshare-pid", "--proc", "/proc", "true").CombinedOutput(); err != nil {
+	if out, err := exec.Command("bwrap", "--ro-bind", "/", "/", "--unshare-pid", "--proc", "/proc",
+		"true").CombinedOutput(); err != nil {
 		t.Skipf("bubblewrap is not installed, or not allowed here: %v %s", err, out)
 	}
 	tk, home := task(t), t.TempDir()
@@ -30,11 +31,13 @@ func TestACLIInASandbox(t *testing.T) {
 echo '{"type":"result","subtype":"success","is_error":false,"result":"all done","total_cost_usd":0.5,"usage":{"input_tokens":3,"output_tokens":4}}'`)
 	a.cfg.Sandbox, a.cfg.Root = sandbox.Spec{Kind: "bwrap"}, t.TempDir()
 	res, err := a.Run(t.Context(), tk, nil)
-	if err != nil || res.Outcome != agents.Done || !strings.HasPrefix(res.Summary, "all done") || *res.Usage.CostUSD != 0.5 {
+	if err != nil || res.Outcome != agents.Done || !strings.HasPrefix(res.Summary, "all done") ||
+		*res.Usage.CostUSD != 0.5 {
 		log, _ := os.ReadFile(tk.LogPath)
 		t.Fatalf("got %+v, %v\n%s", res, err, log)
 	}
-	for path, want := range map[string]bool{filepath.Join(home, ".claude", "session"): true, filepath.Join(tk.Dir, "brief"): true, filepath.Join(home, "other"): false} {
+	for path, want := range map[string]bool{filepath.Join(home, ".claude", "session"): true,
+		filepath.Join(tk.Dir, "brief"): true, filepath.Join(home, "other"): false} {
 		if _, err := os.Stat(path); (err == nil) != want {
 			t.Errorf("%s: %v", path, err)
 		}
@@ -52,18 +55,23 @@ func TestAMissingProgramAndAMissingSandboxAreToldApart(t *testing.T) {
 	bin := t.TempDir()
 	tk.Env = []string{"PATH=" + bin}
 	a := New(Config{Name: "x", Command: []string{"no-such-agent"}, Sandbox: sandbox.Spec{Kind: "bwrap"}})
-	if _, err := a.Run(t.Context(), tk, nil); !errors.Is(err, proc.ErrNotFound) || !strings.Contains(err.Error(), "run no-such-agent: program not found") || !strings.Contains(err.Error(), "[agents.x]") {
+	if _, err := a.Run(t.Context(), tk, nil); !errors.Is(err, proc.ErrNotFound) ||
+		!strings.Contains(err.Error(), "run no-such-agent: program not found") ||
+		!strings.Contains(err.Error(), "[agents.x]") {
 		t.Errorf("got %v", err)
 	}
 	if err := os.WriteFile(filepath.Join(bin, "agent"), []byte("#!/bin/sh\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	a = New(Config{Name: "x", Command: []string{"agent"}, Sandbox: sandbox.Spec{Kind: "bwrap"}})
-	if _, err := a.Run(t.Context(), tk, nil); !errors.Is(err, sandbox.ErrUnusable) || !strings.Contains(err.Error(), "runplan doctor --sandbox x") {
+	if _, err := a.Run(t.Context(), tk, nil); !errors.Is(err, sandbox.ErrUnusable) ||
+		!strings.Contains(err.Error(), "runplan doctor --sandbox x") {
 		t.Errorf("got %v", err)
 	}
-	a = New(Config{Name: "x", Command: []string{"agent"}, Sandbox: sandbox.Spec{Kind: "custom", Command: []string{"no-such-jail"}}})
-	if _, err := a.Run(t.Context(), tk, nil); !errors.Is(err, proc.ErrNotFound) || !strings.Contains(err.Error(), "run no-such-jail") || strings.Contains(err.Error(), "[agents.x]") {
+	a = New(Config{Name: "x", Command: []string{"agent"},
+		Sandbox: sandbox.Spec{Kind: "custom", Command: []string{"no-such-jail"}}})
+	if _, err := a.Run(t.Context(), tk, nil); !errors.Is(err, proc.ErrNotFound) ||
+		!strings.Contains(err.Error(), "run no-such-jail") || strings.Contains(err.Error(), "[agents.x]") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -12,15 +12,16 @@ import (
 // there. A name that begins with $ is a variable that holds such a place.
 func states() map[string]string {
 	return map[string]string{
-		"claude":   "~/.claude ~/.claude.json $CLAUDE_CONFIG_DIR",
-		"codex":    "~/.codex $CODEX_HOME",
-		"gemini":   "~/.gemini",
-		"opencode": "~/.config/opencode ~/.local/share/opencode ~/.local/state/opencode ~/.cache/opencode $OPENCODE_CONFIG_DIR",
-		"aider":    "~/.aider",
-		"goose":    "~/.config/goose ~/.local/share/goose ~/.local/state/goose",
-		"crush":    "~/.config/crush ~/.local/share/crush ~/.cache/crush $CRUSH_GLOBAL_DATA",
-		"qwen":     "~/.qwen $QWEN_HOME",
-		"pi":       "~/.pi $PI_CODING_AGENT_DIR",
+		"claude": "~/.claude ~/.claude.json $CLAUDE_CONFIG_DIR",
+		"codex":  "~/.codex $CODEX_HOME",
+		"gemini": "~/.gemini",
+		"opencode": "~/.config/opencode ~/.local/share/opencode ~/.local/state/opencode ~/.cache/opencode " +
+			"$OPENCODE_CONFIG_DIR",
+		"aider": "~/.aider",
+		"goose": "~/.config/goose ~/.local/share/goose ~/.local/state/goose",
+		"crush": "~/.config/crush ~/.local/share/crush ~/.cache/crush $CRUSH_GLOBAL_DATA",
+		"qwen":  "~/.qwen $QWEN_HOME",
+		"pi":    "~/.pi $PI_CODING_AGENT_DIR",
 	}
 }
 

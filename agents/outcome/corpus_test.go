@@ -49,7 +49,8 @@ func read(t *testing.T, file string) situation {
 	if !slices.Contains(stream.Formats(), s.format) {
 		t.Fatalf("%s is no format", s.format)
 	}
-	s.evidence = Evidence{Name: "it", Format: s.format, Now: now, Limits: agents.Limits{Total: time.Hour, Idle: time.Minute}}
+	s.evidence = Evidence{Name: "it", Format: s.format, Now: now,
+		Limits: agents.Limits{Total: time.Hour, Idle: time.Minute}}
 	r := &s.evidence.Result
 	r.Ended = proc.Exited
 	huge := 0
@@ -185,24 +186,37 @@ func check(t *testing.T, file string, got wanted) {
 
 // The rules that the corpus stands for, whatever is written into its .want files.
 func TestNoSituationIsTakenForAnother(t *testing.T) {
-	good := []string{"success", "success_on_a_plan", "no_change", "writes_about_limits", "background_done", "noise", "huge_line", "warning", "recovered", "no_price", "error_then_stop", "type_last", "thought", "stdin_open"}
+	good := []string{"success", "success_on_a_plan", "no_change", "writes_about_limits", "background_done", "noise",
+		"huge_line", "warning", "recovered", "no_price", "error_then_stop", "type_last", "thought", "stdin_open"}
 	kinds := map[string][]agents.Kind{
-		"auth_missing": {agents.KindAuth}, "auth_expired": {agents.KindAuth}, "quota": {agents.KindQuota}, "denied": {agents.KindDenied},
-		"declined": {agents.KindDenied}, "limit_with_time": {agents.KindLimit}, "limit_in_text": {agents.KindLimit}, "limit_today": {agents.KindLimit},
-		"limit_short": {agents.KindLimit}, "limit_daily": {agents.KindLimit}, "overloaded": {agents.KindOverloaded}, "unknown_model": {agents.KindMissingModel},
-		"network_down": {agents.KindNetwork, agents.KindIdle}, "refused": {agents.KindRefused}, "max_turns": {agents.KindTurns}, "max_budget": {agents.KindBudget},
-		"background": {agents.KindBackground}, "empty_answer": {agents.KindNoAnswer}, "unknown_flag": {agents.KindSettings, agents.KindExit}, "untrusted": {agents.KindSettings},
-		"crash": {agents.KindCrash}, "killed": {agents.KindCrash}, "truncated": {agents.KindCut, agents.KindLimit}, "interrupted": {agents.KindCut, agents.KindCrash}, "cut_answer": {agents.KindContext}, "context_full": {agents.KindContext}, "cut_before_retry": {agents.KindOverloaded}, "auth_expired_on_a_plan": {agents.KindAuth},
-		"auth_retried": {agents.KindAuth}, "auth_in_error": {agents.KindAuth}, "limit_retried": {agents.KindLimit}, "limit_waits": {agents.KindLimit},
+		"auth_missing": {agents.KindAuth}, "auth_expired": {agents.KindAuth}, "quota": {agents.KindQuota},
+		"denied":   {agents.KindDenied},
+		"declined": {agents.KindDenied}, "limit_with_time": {agents.KindLimit}, "limit_in_text": {agents.KindLimit},
+		"limit_today": {agents.KindLimit},
+		"limit_short": {agents.KindLimit}, "limit_daily": {agents.KindLimit}, "overloaded": {agents.KindOverloaded},
+		"unknown_model": {agents.KindMissingModel},
+		"network_down":  {agents.KindNetwork, agents.KindIdle}, "refused": {agents.KindRefused},
+		"max_turns": {agents.KindTurns}, "max_budget": {agents.KindBudget},
+		"background": {agents.KindBackground}, "empty_answer": {agents.KindNoAnswer},
+		"unknown_flag": {agents.KindSettings, agents.KindExit}, "untrusted": {agents.KindSettings},
+		"crash": {agents.KindCrash}, "killed": {agents.KindCrash}, "truncated": {agents.KindCut, agents.KindLimit},
+		"interrupted": {agents.KindCut, agents.KindCrash}, "cut_answer": {agents.KindContext},
+		"context_full": {agents.KindContext}, "cut_before_retry": {agents.KindOverloaded},
+		"auth_expired_on_a_plan": {agents.KindAuth},
+		"auth_retried":           {agents.KindAuth}, "auth_in_error": {agents.KindAuth}, "limit_retried": {agents.KindLimit},
+		"limit_waits": {agents.KindLimit},
 	}
 	for name, kind := range map[string][]agents.Kind{
-		"cut": {agents.KindNetwork}, "network_waits": {agents.KindNetwork}, "server_error": {agents.KindServer, agents.KindOverloaded},
-		"garbage": {agents.KindServer}, "limit_header": {agents.KindLimit}, "forbidden": {agents.KindAuth}, "loop": {agents.KindRunaway},
+		"cut": {agents.KindNetwork}, "network_waits": {agents.KindNetwork},
+		"server_error": {agents.KindServer, agents.KindOverloaded},
+		"garbage":      {agents.KindServer}, "limit_header": {agents.KindLimit}, "forbidden": {agents.KindAuth},
+		"loop":               {agents.KindRunaway},
 		"refused_safeguards": {agents.KindRefused}, "unsaid_retry": {agents.KindServer},
 	} {
 		kinds[name] = kind
 	}
-	kinds["terminated"], kinds["hung_up"], kinds["silent"], kinds["overloaded_waits"] = kinds["crash"], kinds["crash"], []agents.Kind{agents.KindIdle}, kinds["overloaded"]
+	kinds["terminated"], kinds["hung_up"], kinds["silent"], kinds["overloaded_waits"] = kinds["crash"], kinds["crash"],
+		[]agents.Kind{agents.KindIdle}, kinds["overloaded"]
 	timed := []string{"limit_with_time", "limit_in_text", "limit_today"}
 	files, _ := filepath.Glob(corpus + "/*/*.txt")
 	for _, file := range files {
@@ -238,15 +252,26 @@ func TestOwnEndGoesFirst(t *testing.T) {
 		outcome agents.Outcome
 		has     []string
 	}{
-		"total":     {Evidence{Format: stream.Claude, Result: proc.Result{Ended: proc.Total}, Limits: agents.Limits{Total: time.Minute}}, agents.TimedOut, []string{"time limit reached: 1m0s"}},
-		"idle":      {Evidence{Format: stream.OpenCode, Result: proc.Result{Ended: proc.Idle}, Limits: agents.Limits{Idle: time.Minute}, Totals: stream.Totals{Passing: limit}}, agents.TimedOut, []string{"idle limit reached", "retrying after: 429"}},
-		"cancelled": {Evidence{Format: stream.Pi, Result: proc.Result{Ended: proc.Cancelled, Cause: errors.New("enough")}, Totals: stream.Totals{Fault: limit}}, agents.GaveUp, []string{"stopped: enough"}},
-		"lingered": {Evidence{Format: stream.Claude, Result: proc.Result{Ended: proc.Cancelled, Exit: -1}, Lingered: true, Totals: stream.Totals{Ended: true, Text: "all done"}},
+		"total": {Evidence{Format: stream.Claude, Result: proc.Result{Ended: proc.Total},
+			Limits: agents.Limits{Total: time.Minute}}, agents.TimedOut, []string{"time limit reached: 1m0s"}},
+		"idle": {Evidence{Format: stream.OpenCode, Result: proc.Result{Ended: proc.Idle},
+			Limits: agents.Limits{Idle: time.Minute}, Totals: stream.Totals{Passing: limit}}, agents.TimedOut,
+			[]string{"idle limit reached", "retrying after: 429"}},
+		"cancelled": {Evidence{Format: stream.Pi, Result: proc.Result{Ended: proc.Cancelled, Cause: errors.New("enough")},
+			Totals: stream.Totals{Fault: limit}}, agents.GaveUp, []string{"stopped: enough"}},
+		"lingered": {Evidence{Format: stream.Claude, Result: proc.Result{Ended: proc.Cancelled, Exit: -1}, Lingered: true,
+			Totals: stream.Totals{Ended: true, Text: "all done"}},
 			agents.Done, []string{"all done", "did not exit after its last event"}},
-		"swept":          {Evidence{Format: stream.Claude, Result: proc.Result{Ended: proc.Exited, Swept: 2}, Totals: stream.Totals{Ended: true, Text: "x"}}, agents.Done, []string{"2 processes left in the background were killed"}},
-		"swept, named":   {Evidence{Format: stream.Plain, Result: proc.Result{Ended: proc.Exited, Swept: 2, Left: []string{"sleep 600", "npm run dev"}}}, agents.Done, []string{"2 processes left in the background were killed: sleep 600, npm run dev"}},
-		"plain":          {Evidence{Result: proc.Result{Ended: proc.Exited}, Last: "said so"}, agents.Done, []string{"said so"}},
-		"plain, failed":  {Evidence{Result: proc.Result{Ended: proc.Exited, Exit: 3}, Totals: stream.Totals{Stray: []string{"429"}}}, agents.GaveUp, []string{"exited with status 3"}},
+		"swept": {Evidence{Format: stream.Claude, Result: proc.Result{Ended: proc.Exited, Swept: 2},
+			Totals: stream.Totals{Ended: true, Text: "x"}}, agents.Done,
+			[]string{"2 processes left in the background were killed"}},
+		"swept, named": {Evidence{Format: stream.Plain,
+			Result: proc.Result{Ended: proc.Exited, Swept: 2, Left: []string{"sleep 600", "npm run dev"}}}, agents.Done,
+			[]string{"2 processes left in the background were killed: sleep 600, npm run dev"}},
+		"plain": {Evidence{Result: proc.Result{Ended: proc.Exited}, Last: "said so"}, agents.Done,
+			[]string{"said so"}},
+		"plain, failed": {Evidence{Result: proc.Result{Ended: proc.Exited, Exit: 3},
+			Totals: stream.Totals{Stray: []string{"429"}}}, agents.GaveUp, []string{"exited with status 3"}},
 		"plain, no word": {Evidence{Result: proc.Result{Ended: proc.Exited}}, agents.Done, []string{"exited without output"}},
 	}
 	for name, tt := range tests {
@@ -277,13 +302,17 @@ func TestTheTimeOfALimitIsNotLost(t *testing.T) {
 		waits  bool
 		want   time.Time
 	}{
-		"told by the error itself":                  {stream.Totals{Fault: limit(at), Passing: limit(at.Add(time.Hour))}, false, at},
+		"told by the error itself": {stream.Totals{Fault: limit(at), Passing: limit(at.Add(time.Hour))},
+			false, at},
 		"told by a try before":                      {stream.Totals{Fault: untold, Passing: limit(at)}, false, at},
 		"told by the error, cut off in a later try": {stream.Totals{Fault: limit(at), Passing: untold}, true, at},
-		"told on standard error":                    {stream.Totals{Fault: untold, Stray: []string{"429: rate limit, try again at 2026-11-20T15:00:00Z"}}, false, at},
-		"over by now":                               {stream.Totals{Fault: untold, Passing: limit(now.Add(-time.Minute))}, false, time.Time{}},
-		"of something else":                         {stream.Totals{Fault: untold, Passing: &stream.Fault{Kind: stream.Overloaded, RetryAt: at}}, false, time.Time{}},
-		"told nowhere":                              {stream.Totals{Fault: untold}, false, time.Time{}},
+		"told on standard error": {stream.Totals{Fault: untold,
+			Stray: []string{"429: rate limit, try again at 2026-11-20T15:00:00Z"}}, false, at},
+		"over by now": {stream.Totals{Fault: untold, Passing: limit(now.Add(-time.Minute))},
+			false, time.Time{}},
+		"of something else": {stream.Totals{Fault: untold,
+			Passing: &stream.Fault{Kind: stream.Overloaded, RetryAt: at}}, false, time.Time{}},
+		"told nowhere": {stream.Totals{Fault: untold}, false, time.Time{}},
 	} {
 		v := Decide(Evidence{Format: stream.Claude, Totals: tt.totals, Waits: tt.waits, Lingered: true, Now: now})
 		if v.Outcome != agents.RateLimited || !v.RetryAt.Equal(tt.want) {

@@ -65,7 +65,8 @@ func Decide(e Evidence) Verdict {
 
 func decide(e Evidence) Verdict {
 	if e.Runaway != "" {
-		return Verdict{Outcome: agents.GaveUp, Kind: agents.KindRunaway, Rule: "ended by runplan", Summary: "stopped: " + e.Runaway}
+		return Verdict{Outcome: agents.GaveUp, Kind: agents.KindRunaway, Rule: "ended by runplan", Summary: "stopped: " +
+			e.Runaway}
 	}
 	if f := e.Totals.Passing; e.Waits && f != nil {
 		return fault(e, f, "ended by runplan")
@@ -123,7 +124,8 @@ func fault(e Evidence, f *stream.Fault, rule string) Verdict {
 	case stream.Quota:
 		human(agents.KindQuota, "the account has no credit left", "check its plan or billing")
 	case stream.MissingModel:
-		human(agents.KindMissingModel, "the model does not exist or is not available", "name another in [agents."+nameOf(e)+".models]")
+		human(agents.KindMissingModel, "the model does not exist or is not available", "name another in [agents."+nameOf(e)+
+			".models]")
 	case stream.Usage:
 		human(agents.KindSettings, "it refused its arguments", "check the installed version: runplan doctor")
 	case stream.Limit:
@@ -137,7 +139,8 @@ func fault(e Evidence, f *stream.Fault, rule string) Verdict {
 	case stream.Server:
 		v.Outcome, v.Kind, v.Summary = agents.RateLimited, agents.KindServer, "the provider failed: "+f.Message
 	case stream.Refused:
-		v.Outcome, v.Kind, v.Summary = agents.GaveUp, agents.KindRefused, "the model refused: "+f.Message+"; reword the batch or give it to another agent, a stronger model is not tried"
+		v.Outcome, v.Kind, v.Summary = agents.GaveUp, agents.KindRefused, "the model refused: "+f.Message+
+			"; reword the batch or give it to another agent, a stronger model is not tried"
 	case stream.Loop:
 		v.Outcome, v.Kind, v.Summary = agents.GaveUp, agents.KindRunaway, "runaway attempt: "+f.Message
 	case stream.Empty:
@@ -147,7 +150,8 @@ func fault(e Evidence, f *stream.Fault, rule string) Verdict {
 	case stream.Budget:
 		v.Outcome, v.Kind, v.Summary = agents.GaveUp, agents.KindBudget, "its own cost limit was reached: "+f.Message
 	case stream.Context:
-		v.Outcome, v.Kind, v.Summary = agents.GaveUp, agents.KindContext, "too long for the model's context: "+f.Message+"; split the batch, or choose a model with a larger context"
+		v.Outcome, v.Kind, v.Summary = agents.GaveUp, agents.KindContext, "too long for the model's context: "+f.Message+
+			"; split the batch, or choose a model with a larger context"
 	default:
 		v.Outcome, v.Kind, v.Summary = agents.GaveUp, agents.KindExit, "it ended with an error: "+f.Message
 	}
@@ -289,7 +293,8 @@ func finished(e Evidence) Verdict {
 		return denied(e)
 	case len(t.Pending) > 0:
 		v.Outcome, v.Kind, v.Rule = agents.GaveUp, agents.KindBackground, "work in the background"
-		v.Summary = "it exited while its background work was still running, which was killed: " + strings.Join(t.Pending, ", ")
+		v.Summary = "it exited while its background work was still running, which was killed: " +
+			strings.Join(t.Pending, ", ")
 		return v
 	case t.Text == "" && t.Tools == 0 && (e.Changed == nil || !*e.Changed):
 		v.Outcome, v.Kind, v.Rule = agents.GaveUp, agents.KindNoAnswer, "it printed nothing and changed nothing"

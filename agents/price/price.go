@@ -60,7 +60,8 @@ func (t *Table) read(name string, data []byte) error {
 		var strict *toml.StrictMissingError
 		if errors.As(err, &strict) {
 			line, _ := strict.Errors[0].Position()
-			return fmt.Errorf("%s:%d: unknown key %q; a model has input, output, cache_read and cache_write", name, line, strict.Errors[0].Key())
+			return fmt.Errorf("%s:%d: unknown key %q; a model has input, output, cache_read and cache_write", name, line,
+				strict.Errors[0].Key())
 		}
 		return fmt.Errorf("%s: %w", name, err)
 	}
@@ -93,7 +94,8 @@ func (t *Table) Cost(model string, u agents.Usage) (float64, bool) {
 	for _, c := range []struct {
 		n     *int64
 		price *float64
-	}{{u.InputTokens, p.Input}, {u.OutputTokens, p.Output}, {u.CacheReadTokens, p.CacheRead}, {u.CacheWriteTokens, p.CacheWrite}} {
+	}{{u.InputTokens, p.Input}, {u.OutputTokens, p.Output}, {u.CacheReadTokens, p.CacheRead},
+		{u.CacheWriteTokens, p.CacheWrite}} {
 		switch {
 		case c.n == nil || *c.n == 0:
 		case c.price == nil:

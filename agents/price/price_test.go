@@ -40,10 +40,13 @@ func TestCostIsTokensTimesPriceOrUnknown(t *testing.T) {
 		want  float64
 		known bool
 	}{
-		"all classes with a price":   {"m", agents.Usage{InputTokens: n(1e6), OutputTokens: n(1e5), CacheReadTokens: n(2e6)}, 4, true},
-		"nothing used":               {"m", agents.Usage{InputTokens: n(0), OutputTokens: n(0)}, 0, true},
-		"a class without a price":    {"m", agents.Usage{InputTokens: n(1), OutputTokens: n(1), CacheWriteTokens: n(1)}, 0, false},
-		"none of that class":         {"m", agents.Usage{InputTokens: n(1e6), OutputTokens: n(0), CacheWriteTokens: n(0)}, 2, true},
+		"all classes with a price": {"m", agents.Usage{InputTokens: n(1e6), OutputTokens: n(1e5), CacheReadTokens: n(2e6)},
+			4, true},
+		"nothing used": {"m", agents.Usage{InputTokens: n(0), OutputTokens: n(0)}, 0, true},
+		"a class without a price": {"m", agents.Usage{InputTokens: n(1), OutputTokens: n(1), CacheWriteTokens: n(1)}, 0,
+			false},
+		"none of that class": {"m", agents.Usage{InputTokens: n(1e6), OutputTokens: n(0), CacheWriteTokens: n(0)}, 2,
+			true},
 		"another model":              {"other", agents.Usage{InputTokens: n(1), OutputTokens: n(1)}, 0, false},
 		"no model":                   {"", agents.Usage{InputTokens: n(1), OutputTokens: n(1)}, 0, false},
 		"tokens that nobody told of": {"m", agents.Usage{OutputTokens: n(1)}, 0, false},

@@ -60,7 +60,8 @@ func (b *Box) readable() []string {
 // from this machine, only the project is visible.
 func (b *Box) docker() []string {
 	args := []string{
-		"docker", "run", "--rm", "--interactive", "--init", "--name", b.name, "--cap-drop", "ALL", "--security-opt", "no-new-privileges",
+		"docker", "run", "--rm", "--interactive", "--init", "--name", b.name, "--cap-drop", "ALL", "--security-opt",
+		"no-new-privileges",
 		"--user", fmt.Sprintf("%d:%d", os.Getuid(), os.Getgid()), "--workdir", b.at.Workspace,
 	}
 	if b.at.Home != "" {
@@ -73,7 +74,8 @@ func (b *Box) docker() []string {
 		args = append(args, "--mount", mount(path, ""))
 	}
 	for _, file := range b.masked() {
-		if slices.ContainsFunc(append(b.readable(), b.writable()...), func(dir string) bool { return strings.HasPrefix(file, dir+"/") }) {
+		if slices.ContainsFunc(append(b.readable(), b.writable()...),
+			func(dir string) bool { return strings.HasPrefix(file, dir+"/") }) {
 			args = append(args, "--mount", "type=bind,source="+os.DevNull+",target="+file+",readonly")
 		}
 	}

@@ -189,7 +189,8 @@ func (g Git) unpack(ctx context.Context, path string, env []string) error {
 		return err
 	}
 	_, err = proc.Output(ctx, proc.Cmd{
-		Args: []string{"git", "--git-dir", g.Common, "index-pack", "--stdin", "--fix-thin"}, Dir: g.Common, Env: env, Stdin: bytes.NewReader(pack),
+		Args: []string{"git", "--git-dir", g.Common, "index-pack", "--stdin", "--fix-thin"}, Dir: g.Common, Env: env,
+		Stdin: bytes.NewReader(pack),
 	})
 	if err != nil {
 		return fmt.Errorf("read the pack %s: %w", filepath.Base(path), err)

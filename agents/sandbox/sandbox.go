@@ -96,7 +96,8 @@ const unseen = 127
 // Programs in /tmp do not exist inside.
 func (b *Box) try(ctx context.Context, program string) error {
 	res, err := proc.Run(ctx, proc.Cmd{
-		Args: b.Args([]string{"sh", "-c", fmt.Sprintf(`command -v -- "$1" >/dev/null || exit %d`, unseen), "sh", program}), Dir: b.at.Workspace, Env: b.Environ(), Limits: proc.Limits{Total: 20 * time.Second}, Sweep: proc.NewTag(),
+		Args: b.Args([]string{"sh", "-c", fmt.Sprintf(`command -v -- "$1" >/dev/null || exit %d`, unseen), "sh", program}),
+		Dir:  b.at.Workspace, Env: b.Environ(), Limits: proc.Limits{Total: 20 * time.Second}, Sweep: proc.NewTag(),
 	})
 	switch {
 	case errors.Is(err, proc.ErrNotFound):
@@ -106,7 +107,9 @@ func (b *Box) try(ctx context.Context, program string) error {
 	case res.Ended == proc.Cancelled:
 		return res.Cause
 	case res.Ended == proc.Exited && res.Exit == unseen:
-		return fmt.Errorf("%w: %s: %s does not exist in the sandbox; install it outside /tmp and /run, or name its folder in sandbox_write", ErrUnusable, b.spec.Kind, program)
+		return fmt.Errorf(
+			"%w: %s: %s does not exist in the sandbox; install it outside /tmp and /run, or name its folder in sandbox_write",
+			ErrUnusable, b.spec.Kind, program)
 	case !res.OK():
 		return fmt.Errorf("%w: %s: %s", ErrUnusable, b.spec.Kind, strings.TrimSpace(res.Tail))
 	}
@@ -150,7 +153,8 @@ func (b *Box) Args(args []string) []string {
 
 // filled returns the user's arguments with their placeholders replaced.
 func (b *Box) filled() []string {
-	fill := strings.NewReplacer("{workspace}", b.at.Workspace, "{tmp}", b.at.Temp, "{home}", b.at.Home, "{git}", b.git.Common)
+	fill := strings.NewReplacer("{workspace}", b.at.Workspace, "{tmp}", b.at.Temp, "{home}", b.at.Home, "{git}",
+		b.git.Common)
 	out := slices.Clone(b.spec.Command)
 	for i := range out {
 		out[i] = fill.Replace(out[i])
@@ -207,7 +211,8 @@ func (b *Box) hidden() (dirs, files []string) {
 		.netrc .git-credentials .config/git/credentials .pypirc .npmrc .cargo/credentials.toml .cargo/credentials .terraform.d .vault-token`) {
 		path := filepath.Join(b.at.Home, name)
 		info, err := os.Stat(path)
-		if err != nil || b.at.Home == "" || slices.ContainsFunc(b.writable(), func(w string) bool { return w == path || strings.HasPrefix(w, path+"/") }) {
+		if err != nil || b.at.Home == "" ||
+			slices.ContainsFunc(b.writable(), func(w string) bool { return w == path || strings.HasPrefix(w, path+"/") }) {
 			continue
 		}
 		if real, err := filepath.EvalSymlinks(path); err == nil {

@@ -34,8 +34,10 @@ func newProject(t *testing.T) *project {
 		t.Fatal(err)
 	}
 	p := &project{t: t, root: filepath.Join(dir, "project"), home: filepath.Join(dir, "home"), branch: "runplan/plan/b1"}
-	p.workspace, p.temp = filepath.Join(p.root, ".runplan", "worktrees", "w1"), filepath.Join(p.root, ".runplan", "tmp", "b1")
-	for _, d := range []string{p.root, p.temp, filepath.Join(p.home, ".ssh"), filepath.Join(p.home, ".agent"), filepath.Join(p.home, ".config", "gh")} {
+	p.workspace, p.temp = filepath.Join(p.root, ".runplan", "worktrees", "w1"),
+		filepath.Join(p.root, ".runplan", "tmp", "b1")
+	for _, d := range []string{p.root, p.temp, filepath.Join(p.home, ".ssh"), filepath.Join(p.home, ".agent"),
+		filepath.Join(p.home, ".config", "gh")} {
 		p.check(os.MkdirAll(d, 0o755))
 	}
 	p.check(os.WriteFile(filepath.Join(p.home, ".ssh", "id"), []byte("key"), 0o600))
@@ -57,7 +59,8 @@ func (p *project) check(err error) {
 
 func (p *project) env() []string {
 	return []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + p.home, "TMPDIR=" + p.temp, "GIT_CONFIG_NOSYSTEM=1", "SSH_AUTH_SOCK=/tmp/agent.sock",
+		"PATH=" + os.Getenv("PATH"), "HOME=" + p.home, "TMPDIR=" + p.temp, "GIT_CONFIG_NOSYSTEM=1",
+		"SSH_AUTH_SOCK=/tmp/agent.sock",
 		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@x", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@x",
 	}
 }
@@ -97,7 +100,8 @@ func (p *project) open(s Spec) *Box {
 func TestGitOf(t *testing.T) {
 	p := newProject(t)
 	g, err := GitOf(p.workspace)
-	want := Git{Common: filepath.Join(p.root, ".git"), Private: filepath.Join(p.root, ".git", "worktrees", "w1"), Branch: "refs/heads/runplan/plan/b1"}
+	want := Git{Common: filepath.Join(p.root, ".git"), Private: filepath.Join(p.root, ".git", "worktrees", "w1"),
+		Branch: "refs/heads/runplan/plan/b1"}
 	if d := cmp.Diff(want, g); d != "" || err != nil {
 		t.Error(err, d)
 	}
@@ -125,16 +129,21 @@ func TestCommandLines(t *testing.T) {
 		return strings.NewReplacer(p.root, "ROOT", p.home, "HOME").Replace(strings.Join(b.Args(args), " "))
 	}
 	b := p.open(Spec{Kind: "custom", Command: []string{"jail", "--rw={workspace}:{tmp}", "{home}", "{git}", "--"}})
-	if got := in(b, "agent", "-x"); got != "jail --rw=ROOT/.runplan/worktrees/w1:ROOT/.runplan/tmp/b1 HOME ROOT/.git -- agent -x" {
+	if got := in(b, "agent",
+		"-x"); got != "jail --rw=ROOT/.runplan/worktrees/w1:ROOT/.runplan/tmp/b1 HOME ROOT/.git -- agent -x" {
 		t.Error(got)
 	}
 	write := []string{"~/.agent", "~/.gone", p.home + "/.config/gh"}
 	line := in(p.open(Spec{Kind: "bwrap", Command: []string{"--unshare-net"}, Write: write}), "agent", "-x")
 	for _, want := range []string{
-		"bwrap --die-with-parent --unshare-pid ", " --ro-bind / / ", " --tmpfs /tmp ", " --tmpfs HOME/.ssh ", " --ro-bind /dev/null HOME/.netrc ",
-		" --ro-bind ROOT ROOT --ro-bind ROOT/.git ROOT/.git --bind ROOT/.runplan/worktrees/w1 ROOT/.runplan/worktrees/w1 --bind ROOT/.runplan/tmp/b1 ROOT/.runplan/tmp/b1 " +
-			"--bind ROOT/.git/worktrees/w1 ROOT/.git/worktrees/w1 --bind ROOT/.git/refs/heads/runplan/plan ROOT/.git/refs/heads/runplan/plan " +
-			"--bind ROOT/.git/logs/refs/heads/runplan/plan ROOT/.git/logs/refs/heads/runplan/plan --bind HOME/.agent HOME/.agent --bind HOME/.config/gh HOME/.config/gh " +
+		"bwrap --die-with-parent --unshare-pid ", " --ro-bind / / ", " --tmpfs /tmp ", " --tmpfs HOME/.ssh ",
+		" --ro-bind /dev/null HOME/.netrc ",
+		" --ro-bind ROOT ROOT --ro-bind ROOT/.git ROOT/.git --bind ROOT/.runplan/worktrees/w1 ROOT/.runplan/worktrees/w1 " +
+			"--bind ROOT/.runplan/tmp/b1 ROOT/.runplan/tmp/b1 " +
+			"--bind ROOT/.git/worktrees/w1 ROOT/.git/worktrees/w1 --bind ROOT/.git/refs/heads/runplan/plan " +
+			"ROOT/.git/refs/heads/runplan/plan " +
+			"--bind ROOT/.git/logs/refs/heads/runplan/plan ROOT/.git/logs/refs/heads/runplan/plan --bind HOME/.agent " +
+			"HOME/.agent --bind HOME/.config/gh HOME/.config/gh " +
 			"--unsetenv SSH_AUTH_SOCK --chdir ROOT/.runplan/worktrees/w1 --unshare-net -- agent -x",
 	} {
 		if !strings.Contains(line, want) {
@@ -144,9 +153,11 @@ func TestCommandLines(t *testing.T) {
 	if strings.Contains(line, ".gone") || strings.Contains(line, "tmpfs HOME/.config/gh") {
 		t.Errorf("got %s", line)
 	}
-	line = in(p.open(Spec{Kind: "docker", Image: "acme/agent:1", Command: []string{"--network", "host"}, Write: write}), "agent", "-x")
+	line = in(p.open(Spec{Kind: "docker", Image: "acme/agent:1", Command: []string{"--network", "host"}, Write: write}),
+		"agent", "-x")
 	for _, want := range []string{
-		"docker run --rm --interactive --init --name runplan-x --cap-drop ALL --security-opt no-new-privileges --user ", " --tmpfs HOME:mode=0777 ",
+		"docker run --rm --interactive --init --name runplan-x --cap-drop ALL --security-opt no-new-privileges --user ",
+		" --tmpfs HOME:mode=0777 ",
 		" --mount type=bind,source=ROOT,target=ROOT,readonly ", " --mount type=bind,source=HOME/.agent,target=HOME/.agent ",
 		" --env TMPDIR ", " --env GIT_OBJECT_DIRECTORY ", " --network host acme/agent:1 agent -x",
 	} {
@@ -205,7 +216,8 @@ func TestObjectsAreTakenOverOnlyIfTheyAreWhatTheyAreCalled(t *testing.T) {
 	p.check(os.Remove(filepath.Join(b.objects, victim[:2], victim[2:])))
 	p.check(os.WriteFile(filepath.Join(b.objects, victim[:2], victim[2:]), text[:len(text)-6], 0o644))
 	err = b.git.collect(t.Context(), b.objects, p.env())
-	if err == nil || !strings.Contains(err.Error(), forged+" is damaged: its content does not match its hash") || !strings.Contains(err.Error(), victim+" is damaged") || strings.Contains(err.Error(), "README") {
+	if err == nil || !strings.Contains(err.Error(), forged+" is damaged: its content does not match its hash") ||
+		!strings.Contains(err.Error(), victim+" is damaged") || strings.Contains(err.Error(), "README") {
 		t.Errorf("got %v", err)
 	}
 	if got := p.git(p.root, "cat-file", "-p", good); got != "good" {
@@ -217,13 +229,15 @@ func TestObjectsAreTakenOverOnlyIfTheyAreWhatTheyAreCalled(t *testing.T) {
 		}
 	}
 	// A pack is read by git, which believes none either.
-	c := exec.Command("sh", "-c", `git rev-parse HEAD | git pack-objects --revs "$GIT_OBJECT_DIRECTORY/pack/pack" && echo junk >"$GIT_OBJECT_DIRECTORY/pack/junk.pack"`)
+	c := exec.Command("sh", "-c",
+		`git rev-parse HEAD | git pack-objects --revs "$GIT_OBJECT_DIRECTORY/pack/pack" && echo junk >"$GIT_OBJECT_DIRECTORY/pack/junk.pack"`)
 	c.Dir, c.Env = p.workspace, b.Environ()
 	p.check(os.MkdirAll(filepath.Join(b.objects, "pack"), 0o755))
 	if out, err := c.CombinedOutput(); err != nil {
 		t.Fatalf("%v %s", err, out)
 	}
-	if err = b.git.collect(t.Context(), b.objects, p.env()); err == nil || !strings.Contains(err.Error(), "read the pack junk.pack") {
+	if err = b.git.collect(t.Context(), b.objects, p.env()); err == nil ||
+		!strings.Contains(err.Error(), "read the pack junk.pack") {
 		t.Errorf("got %v", err)
 	}
 	if packs, _ := filepath.Glob(filepath.Join(store, "pack", "*.pack")); len(packs) != 1 {
@@ -235,7 +249,8 @@ func TestObjectsAreTakenOverOnlyIfTheyAreWhatTheyAreCalled(t *testing.T) {
 // bubblewrap skips a test where it cannot be had, and says so.
 func bubblewrap(t *testing.T) {
 	t.Helper()
-	if out, err := exec.Command("bwrap", "--ro-bind", "/", "/", "--unshare-pid", "--proc", "/proc", "true").CombinedOutput(); err != nil {
+	if out, err := exec.Command("bwrap", "--ro-bind", "/", "/", "--unshare-pid", "--proc", "/proc",
+		"true").CombinedOutput(); err != nil {
 		t.Skipf("bubblewrap is not installed, or not allowed here: %v %s", err, out)
 	}
 }
@@ -246,7 +261,8 @@ func (p *project) run(s Spec, script string) proc.Result {
 	b, err := Open(p.t.Context(), s, p.places(), "bash", p.env())
 	p.check(err)
 	res, err := proc.Run(p.t.Context(), proc.Cmd{
-		Args: b.Args([]string{"bash", "-c", script}), Dir: p.workspace, Env: b.Environ(), Sweep: proc.NewTag(), Limits: proc.Limits{Total: 20 * time.Second},
+		Args: b.Args([]string{"bash", "-c", script}), Dir: p.workspace, Env: b.Environ(), Sweep: proc.NewTag(),
+		Limits: proc.Limits{Total: 20 * time.Second},
 	})
 	p.check(errors.Join(err, b.Close(p.t.Context())))
 	return res
@@ -267,7 +283,8 @@ cat "$HOME/.ssh/id" "$HOME/.netrc" 2>/dev/null
 echo "sock: ${SSH_AUTH_SOCK:-none}"
 [ "$$" -lt 100 ] && echo "pids of its own"
 ls /proc | grep -c '^[0-9]' | sed 's/^/processes /'`)
-	if !res.OK() || strings.Contains(res.Tail, "wrote") || strings.Contains(res.Tail, "key") || strings.Contains(res.Tail, "password") {
+	if !res.OK() || strings.Contains(res.Tail, "wrote") || strings.Contains(res.Tail, "key") ||
+		strings.Contains(res.Tail, "password") {
 		t.Errorf("got %+v", res)
 	}
 	for _, want := range []string{"sock: none", "pids of its own"} {
@@ -280,7 +297,8 @@ ls /proc | grep -c '^[0-9]' | sed 's/^/processes /'`)
 			t.Errorf("%s could not be written", path)
 		}
 	}
-	for _, path := range []string{private, filepath.Join(p.root, "outside"), filepath.Join(p.home, "outside"), "/etc/outside", filepath.Join(p.root, ".git", "hooks", "post-commit")} {
+	for _, path := range []string{private, filepath.Join(p.root, "outside"), filepath.Join(p.home, "outside"),
+		"/etc/outside", filepath.Join(p.root, ".git", "hooks", "post-commit")} {
 		if p.exists(path) {
 			t.Errorf("%s was written", path)
 		}
@@ -327,7 +345,8 @@ func TestAProgramInTmpIsNotThereInside(t *testing.T) {
 	defer os.RemoveAll(dir)
 	agent := filepath.Join(dir, "agent")
 	p.check(os.WriteFile(agent, []byte("#!/bin/sh\n"), 0o755))
-	if _, err := Open(t.Context(), Spec{Kind: "bwrap"}, p.places(), agent, p.env()); !errors.Is(err, ErrUnusable) || !strings.Contains(err.Error(), "does not exist in the sandbox") {
+	if _, err := Open(t.Context(), Spec{Kind: "bwrap"}, p.places(), agent, p.env()); !errors.Is(err, ErrUnusable) ||
+		!strings.Contains(err.Error(), "does not exist in the sandbox") {
 		t.Errorf("got %v", err)
 	}
 	b, err := Open(t.Context(), Spec{Kind: "bwrap", Write: []string{dir}}, p.places(), agent, p.env())
@@ -344,7 +363,8 @@ func TestNothingOutlivesBubblewrap(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	res, err := proc.Run(ctx, proc.Cmd{
-		Args: b.Args([]string{"bash", "-c", "trap '' TERM; while :; do sleep 1; echo later >later.txt; done"}), Dir: p.workspace, Env: b.Environ(),
+		Args: b.Args([]string{"bash", "-c", "trap '' TERM; while :; do sleep 1; echo later >later.txt; done"}),
+		Dir:  p.workspace, Env: b.Environ(),
 		Sweep: proc.NewTag(), Limits: proc.Limits{Grace: 200 * time.Millisecond},
 	})
 	if err != nil || res.Ended != proc.Cancelled {
@@ -362,15 +382,20 @@ func TestASandboxThatCannotBeHad(t *testing.T) {
 	bin := filepath.Join(p.home, "bin")
 	p.check(os.MkdirAll(bin, 0o755))
 	env := append(slices.DeleteFunc(p.env(), func(kv string) bool { return strings.HasPrefix(kv, "PATH=") }), "PATH="+bin)
-	if _, err := Open(t.Context(), Spec{Kind: "bwrap"}, p.places(), "bash", env); !errors.Is(err, ErrUnusable) || !strings.Contains(err.Error(), "run bwrap: program not found") {
+	if _, err := Open(t.Context(), Spec{Kind: "bwrap"}, p.places(), "bash", env); !errors.Is(err, ErrUnusable) ||
+		!strings.Contains(err.Error(), "run bwrap: program not found") {
 		t.Errorf("missing: %v", err)
 	}
-	p.check(os.WriteFile(filepath.Join(bin, "bwrap"), []byte("#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n"), 0o755))
-	if _, err := Open(t.Context(), Spec{Kind: "bwrap"}, p.places(), "bash", env); !errors.Is(err, ErrUnusable) || !strings.HasSuffix(err.Error(), "bwrap: bwrap: No permissions to create new namespace") {
+	p.check(os.WriteFile(filepath.Join(bin, "bwrap"),
+		[]byte("#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n"), 0o755))
+	if _, err := Open(t.Context(), Spec{Kind: "bwrap"}, p.places(), "bash", env); !errors.Is(err, ErrUnusable) ||
+		!strings.HasSuffix(err.Error(), "bwrap: bwrap: No permissions to create new namespace") {
 		t.Errorf("forbidden: %v", err)
 	}
 	b := p.open(Spec{Kind: "docker"})
-	if err := b.Unusable(proc.Result{Ended: proc.Exited, Exit: 125, Tail: "x\nCannot connect to the Docker daemon\n"}); !errors.Is(err, ErrUnusable) || !strings.HasSuffix(err.Error(), "docker: Cannot connect to the Docker daemon") {
+	if err := b.Unusable(proc.Result{Ended: proc.Exited, Exit: 125,
+		Tail: "x\nCannot connect to the Docker daemon\n"}); !errors.Is(err, ErrUnusable) ||
+		!strings.HasSuffix(err.Error(), "docker: Cannot connect to the Docker daemon") {
 		t.Errorf("docker: %v", err)
 	}
 	if err := b.Unusable(proc.Result{Ended: proc.Exited, Exit: 1}); err != nil {

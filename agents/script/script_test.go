@@ -79,7 +79,8 @@ func TestBlocksAreCarriedOutInOrder(t *testing.T) {
 		planparse.Block{Kind: file, Path: "dir/a.txt", Text: "one\ntwo\n"},
 		planparse.Block{Kind: file, Path: "run.sh", Text: "#!/bin/sh\necho ran\n"},
 		planparse.Block{Kind: edits, Path: "dir/a.txt", Text: "<<<<<<< SEARCH\ntwo\n=======\n2\n>>>>>>> REPLACE\n"},
-		planparse.Block{Kind: diff, Text: "diff --git a/dir/a.txt b/dir/a.txt\n--- a/dir/a.txt\n+++ b/dir/a.txt\n@@ -1,2 +1,3 @@\n one\n 2\n+3\n"},
+		planparse.Block{Kind: diff,
+			Text: "diff --git a/dir/a.txt b/dir/a.txt\n--- a/dir/a.txt\n+++ b/dir/a.txt\n@@ -1,2 +1,3 @@\n one\n 2\n+3\n"},
 		planparse.Block{Kind: diff, Text: "--- dir/a.txt\n+++ dir/a.txt\n@@ -1,3 +1,3 @@\n-one\n+1\n 2\n 3"},
 		planparse.Block{Kind: diff, Text: "--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1 @@\n+new\n"},
 		planparse.Block{Kind: shell, Text: "./run.sh >ran.txt\necho $HELLO >>ran.txt\n"},
@@ -113,24 +114,36 @@ func TestFirstFailingBlockEndsTheAttempt(t *testing.T) {
 		line  int
 		want  string
 	}{
-		"shell stops at the first error": {planparse.Block{Kind: shell, Text: "false\ntouch late\n"}, 20, "the shell block exited with status 1"},
-		"unset variables are errors":     {planparse.Block{Kind: shell, Text: "\necho $NOPE\n"}, 20, "line 22: NOPE: unbound variable"},
-		"so is the left side of a pipe":  {planparse.Block{Kind: shell, Text: "false | true\n"}, 20, "status 1"},
-		"expected to pass":               {planparse.Block{Kind: runs, Text: "exit 2", Expected: "PASS"}, 20, "exit 2: exited with status 2, expected to pass"},
-		"expected to fail":               {planparse.Block{Kind: runs, Text: "true", Expected: "FAIL"}, 20, "true: passed, expected to fail"},
-		"expected another output":        {planparse.Block{Kind: runs, Text: "echo a", Expected: "b"}, 20, `does not contain the expected "b"`},
-		"a path outside":                 {planparse.Block{Kind: file, Path: "../x", Text: ""}, 20, "leads upwards"},
-		"delete outside":                 {planparse.Block{Kind: del, Path: "/etc/x"}, 20, "is absolute"},
-		"a diff outside":                 {planparse.Block{Kind: diff, Text: "--- a/../x\n+++ b/../x\n@@ -0,0 +1 @@\n+x\n"}, 20, "leads upwards"},
-		"a diff of runplan's own":        {planparse.Block{Kind: diff, Text: "--- /dev/null\n+++ b/.runplan/config.toml\n@@ -0,0 +1 @@\n+x\n"}, 20, "belongs to runplan"},
-		"a diff that does not apply":     {planparse.Block{Kind: diff, Text: "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-y\n+x\n"}, 20, "git apply exited"},
-		"a broken diff":                  {planparse.Block{Kind: diff, Text: "--- a/x\n+++ b/x\n@@ -1,9 +1 @@\n-y\n+x\n"}, 20, "read the diff"},
-		"no diff":                        {planparse.Block{Kind: diff, Text: "hello\n"}, 20, "changes no file"},
-		"an edit without a match":        {planparse.Block{Kind: edits, Path: "kept", Text: "\n<<<<<<< SEARCH\nnope\n=======\n>>>>>>> REPLACE\n"}, 22, "search text was not found"},
-		"testscript":                     {planparse.Block{Kind: txtars, Text: "exec true\n\nexec false\n"}, 23, "testscript: exec false: unexpected command failure"},
-		"testscript writes outside":      {planparse.Block{Kind: txtars, Text: "-- ../x --\n"}, 20, "is outside the script"},
-		"testscript writes through env":  {planparse.Block{Kind: txtars, Text: "-- $HOME/x --\n"}, 20, "is outside the script"},
-		"an unknown block":               {planparse.Block{Kind: "magic"}, 20, `does not know "magic"`},
+		"shell stops at the first error": {planparse.Block{Kind: shell, Text: "false\ntouch late\n"}, 20,
+			"the shell block exited with status 1"},
+		"unset variables are errors": {planparse.Block{Kind: shell, Text: "\necho $NOPE\n"}, 20,
+			"line 22: NOPE: unbound variable"},
+		"so is the left side of a pipe": {planparse.Block{Kind: shell, Text: "false | true\n"}, 20, "status 1"},
+		"expected to pass": {planparse.Block{Kind: runs, Text: "exit 2", Expected: "PASS"}, 20,
+			"exit 2: exited with status 2, expected to pass"},
+		"expected to fail": {planparse.Block{Kind: runs, Text: "true", Expected: "FAIL"}, 20,
+			"true: passed, expected to fail"},
+		"expected another output": {planparse.Block{Kind: runs, Text: "echo a", Expected: "b"}, 20,
+			`does not contain the expected "b"`},
+		"a path outside": {planparse.Block{Kind: file, Path: "../x", Text: ""}, 20, "leads upwards"},
+		"delete outside": {planparse.Block{Kind: del, Path: "/etc/x"}, 20, "is absolute"},
+		"a diff outside": {planparse.Block{Kind: diff, Text: "--- a/../x\n+++ b/../x\n@@ -0,0 +1 @@\n+x\n"},
+			20, "leads upwards"},
+		"a diff of runplan's own": {planparse.Block{Kind: diff,
+			Text: "--- /dev/null\n+++ b/.runplan/config.toml\n@@ -0,0 +1 @@\n+x\n"}, 20, "belongs to runplan"},
+		"a diff that does not apply": {planparse.Block{Kind: diff, Text: "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-y\n+x\n"}, 20,
+			"git apply exited"},
+		"a broken diff": {planparse.Block{Kind: diff, Text: "--- a/x\n+++ b/x\n@@ -1,9 +1 @@\n-y\n+x\n"}, 20,
+			"read the diff"},
+		"no diff": {planparse.Block{Kind: diff, Text: "hello\n"}, 20, "changes no file"},
+		"an edit without a match": {planparse.Block{Kind: edits, Path: "kept",
+			Text: "\n<<<<<<< SEARCH\nnope\n=======\n>>>>>>> REPLACE\n"}, 22, "search text was not found"},
+		"testscript": {planparse.Block{Kind: txtars, Text: "exec true\n\nexec false\n"}, 23,
+			"testscript: exec false: unexpected command failure"},
+		"testscript writes outside": {planparse.Block{Kind: txtars, Text: "-- ../x --\n"}, 20, "is outside the script"},
+		"testscript writes through env": {planparse.Block{Kind: txtars, Text: "-- $HOME/x --\n"}, 20,
+			"is outside the script"},
+		"an unknown block": {planparse.Block{Kind: "magic"}, 20, `does not know "magic"`},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -163,17 +176,21 @@ func TestProseIsNotGuessedAt(t *testing.T) {
 	)
 	tk := task(t, b)
 	res, _ := run(t, tk, nil)
-	if res.Outcome != agents.GaveUp || !strings.HasPrefix(res.Summary, "task 2 is prose only: the script agent only executes what the plan spells out literally; ") ||
+	if res.Outcome != agents.GaveUp ||
+		!strings.HasPrefix(res.Summary,
+			"task 2 is prose only: the script agent only executes what the plan spells out literally; ") ||
 		!strings.Contains(res.Summary, "[agents.NAME] command") || !strings.Contains(res.Summary, "--agent NAME") {
 		t.Errorf("got %+v", res)
 	}
-	if d := cmp.Diff([]agents.Finding{{Path: "plan.md", Line: 9, Message: "task 2 is prose only: Think of something"}}, res.Findings); d != "" {
+	if d := cmp.Diff([]agents.Finding{{Path: "plan.md", Line: 9, Message: "task 2 is prose only: Think of something"}},
+		res.Findings); d != "" {
 		t.Error(d)
 	}
 	if _, err := os.Stat(filepath.Join(tk.Dir, "a")); err == nil {
 		t.Error("something was done before it gave up")
 	}
-	if res, _ := run(t, task(t, planparse.Batch{Key: "7", StartLine: 4}), nil); res.Outcome != agents.GaveUp || len(res.Findings) != 1 {
+	if res, _ := run(t, task(t, planparse.Batch{Key: "7", StartLine: 4}), nil); res.Outcome != agents.GaveUp ||
+		len(res.Findings) != 1 {
 		t.Errorf("an empty batch: %+v", res)
 	}
 }
@@ -236,8 +253,10 @@ func TestTestscriptWorksOnTheWorkspace(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tk := task(t, batch(
 				planparse.Block{Kind: file, Path: "in.txt", Text: "hello\n"},
-				planparse.Block{Kind: txtars, Line: 30, Text: "exec cat in.txt\nstdout hello\ncmp stdout $WORK/want\ncp $WORK/want out.txt\n" +
-					"exists $WORKSPACE/out.txt\nexec sh -c 'echo $HELLO $WORKSPACE'\nstdout ^world\nexec sleep 30 &\n-- want --\nhello\n"},
+				planparse.Block{Kind: txtars, Line: 30,
+					Text: "exec cat in.txt\nstdout hello\ncmp stdout $WORK/want\ncp $WORK/want out.txt\n" +
+						"exists $WORKSPACE/out.txt\nexec sh -c 'echo $HELLO $WORKSPACE'\nstdout ^world\nexec sleep 30 &\n-- want " +
+						"--\nhello\n"},
 				planparse.Block{Kind: txtars, Line: 40, Text: "skip 'not on a Tuesday'\n"},
 			))
 			a := New("plan.md", nil)
@@ -284,7 +303,8 @@ func TestLongScriptsRun(t *testing.T) {
 func TestMissingShellIsAnError(t *testing.T) {
 	tk := task(t, batch(planparse.Block{Kind: shell, Text: "true", Line: 4}))
 	tk.Env = []string{"PATH=" + t.TempDir()}
-	if _, err := New("plan.md", nil).Run(t.Context(), tk, nil); !errors.Is(err, proc.ErrNotFound) || !strings.Contains(err.Error(), "plan.md:4") {
+	if _, err := New("plan.md", nil).Run(t.Context(), tk, nil); !errors.Is(err, proc.ErrNotFound) ||
+		!strings.Contains(err.Error(), "plan.md:4") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -83,7 +83,8 @@ func (w *work) command(ctx context.Context, b planparse.Block) error {
 	}
 	for _, text := range want.texts {
 		if !holds(res.Tail, text) {
-			return &failure{message: fmt.Sprintf("%s: its output does not contain the expected %q", name, text), output: res.Tail}
+			return &failure{message: fmt.Sprintf("%s: its output does not contain the expected %q", name, text),
+				output: res.Tail}
 		}
 	}
 	return nil
@@ -110,7 +111,8 @@ func parseExpected(s string) expected {
 	if s == "" {
 		return expected{status: pass}
 	}
-	verdict := regexp.MustCompile("^[*_`]*(PASS|FAIL|(?i:pass|fail))(?i:es|ed|s|ing)?[*_`]*(?:$|[^\\pL\\pN_])(.*)$").FindStringSubmatch(s)
+	verdict := regexp.MustCompile(
+		"^[*_`]*(PASS|FAIL|(?i:pass|fail))(?i:es|ed|s|ing)?[*_`]*(?:$|[^\\pL\\pN_])(.*)$").FindStringSubmatch(s)
 	if verdict == nil {
 		return expected{texts: []string{unquote(s)}}
 	}

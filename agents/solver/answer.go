@@ -34,7 +34,8 @@ func ParseAnswer(text string) (Answer, error) {
 	}
 	block, ok := jsonBlock(text)
 	if !ok {
-		return Answer{}, &Fault{Class: NoEdits, Err: errors.New("the answer contains neither an edit block nor a request for more context")}
+		return Answer{}, &Fault{Class: NoEdits,
+			Err: errors.New("the answer contains neither an edit block nor a request for more context")}
 	}
 	needs, err := parseRequest(block)
 	if err != nil {

@@ -24,18 +24,22 @@ func TestParseAnswer(t *testing.T) {
 		text string
 		want Answer
 	}{
-		"edits":                  {oneEdit, edits(2)},
-		"edits in a fence":       {"```\n" + oneEdit + "```\n", edits(3)},
-		"with words around":      {"I change it.\n\n" + oneEdit + "\nThat is all.", edits(4)},
-		"thoughts are no edits":  {"<think>\nx.go\n<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n</think>\n" + oneEdit, edits(3)},
+		"edits":             {oneEdit, edits(2)},
+		"edits in a fence":  {"```\n" + oneEdit + "```\n", edits(3)},
+		"with words around": {"I change it.\n\n" + oneEdit + "\nThat is all.", edits(4)},
+		"thoughts are no edits": {"<think>\nx.go\n<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n</think>\n" + oneEdit,
+			edits(3)},
 		"edits before a request": {oneEdit + "```json\n{\"refinement_request\": {\"reason\": \"why\"}}\n```\n", edits(2)},
 		"json within an edit": {
 			"a.md\n<<<<<<< SEARCH\n=======\n```json\n{}\n```\n>>>>>>> REPLACE\n",
 			Answer{Edits: []edit.Edit{{Path: "a.md", Replace: "```json\n{}\n```\n", Lines: true, Line: 2}}},
 		},
-		"a request":             {"```json\n{\"refinement_request\": {\"reason\": \"why\", \"missing_files\": [\"b.go\"]}}\n```\n", needs},
-		"a request, bare":       {"\n{\"refinement_request\": {\"reason\": \"why\", \"missing_files\": [\"b.go\"]}}\n", needs},
-		"a request, with words": {"I need more.\n```json\n{\"refinement_request\": {\"reason\": \"why\", \"missing_files\": [\"b.go\"]}}\n```\nThanks.", needs},
+		"a request": {"```json\n{\"refinement_request\": {\"reason\": \"why\", \"missing_files\": " +
+			"[\"b.go\"]}}\n```\n", needs},
+		"a request, bare": {"\n{\"refinement_request\": {\"reason\": \"why\", \"missing_files\": [\"b.go\"]}}\n",
+			needs},
+		"a request, with words": {"I need more.\n```json\n{\"refinement_request\": {\"reason\": \"why\", " +
+			"\"missing_files\": [\"b.go\"]}}\n```\nThanks.", needs},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -64,11 +68,13 @@ func TestParseAnswerFaults(t *testing.T) {
 		"no divider":           {"a.go\n<<<<<<< SEARCH\na\n>>>>>>> REPLACE\n", BadEdit, "has no line ======="},
 		"no file":              {"<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n", BadEdit, "without a file"},
 		"json that is cut off": {"```json\n{\"refinement_request\": {\"reason\": \"", BadJSON, "unexpected EOF"},
-		"json with more":       {"```json\n{\"refinement_request\": {\"reason\": \"x\"}} {}\n```", BadJSON, "text follows it"},
-		"another field":        {"{\"refinement_request\": {\"reason\": \"x\", \"files\": [\"a\"]}}", BadJSON, `unknown field "files"`},
-		"another type":         {"{\"refinement_request\": {\"reason\": 1}}", BadJSON, "cannot unmarshal number"},
-		"another object":       {"```json\n{\"edits\": []}\n```", BadJSON, `unknown field "edits"`},
-		"an empty object":      {"{}", BadJSON, `it has no "refinement_request"`},
+		"json with more": {"```json\n{\"refinement_request\": {\"reason\": \"x\"}} {}\n```", BadJSON,
+			"text follows it"},
+		"another field": {"{\"refinement_request\": {\"reason\": \"x\", \"files\": [\"a\"]}}", BadJSON,
+			`unknown field "files"`},
+		"another type":    {"{\"refinement_request\": {\"reason\": 1}}", BadJSON, "cannot unmarshal number"},
+		"another object":  {"```json\n{\"edits\": []}\n```", BadJSON, `unknown field "edits"`},
+		"an empty object": {"{}", BadJSON, `it has no "refinement_request"`},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -90,7 +90,8 @@ func (q question) render(set prompt.Set, r llm.Request) (llm.Request, error) {
 		return r, err
 	}
 	retry := strings.Join(nonEmpty(q.granted, q.history.text(), q.failure), "\n")
-	r.Prompt, err = set.Render(q.prompt, map[string]string{"context": q.context.Text(), "task": q.task, "brief": q.brief, "retry": retry})
+	r.Prompt, err = set.Render(q.prompt,
+		map[string]string{"context": q.context.Text(), "task": q.task, "brief": q.brief, "retry": retry})
 	return r, err
 }
 

@@ -49,19 +49,22 @@ func (w *work) context(ctx context.Context) (retrieve.Package, error) {
 func (w *work) request() retrieve.Request {
 	b := w.task.Batch
 	return retrieve.Request{
-		Task: w.id, Text: strings.Join(nonEmpty(w.cfg.Task, b.Title, b.Text), "\n"), Dir: w.task.Dir, Stages: w.cfg.Stages, Budget: w.budget,
-		Files: slices.Concat(b.Files.Modify, b.Files.Test, b.Files.Delete, b.Files.Create, b.ContextRefs),
+		Task: w.id, Text: strings.Join(nonEmpty(w.cfg.Task, b.Title, b.Text), "\n"), Dir: w.task.Dir, Stages: w.cfg.Stages,
+		Budget: w.budget,
+		Files:  slices.Concat(b.Files.Modify, b.Files.Test, b.Files.Delete, b.Files.Create, b.ContextRefs),
 	}
 }
 
 // more extends the context by the missing parts. have is the context that the model has seen.
-func (w *work) more(ctx context.Context, needs retrieve.Refinement, before history, have retrieve.Package) (retrieve.Package, error) {
+func (w *work) more(ctx context.Context, needs retrieve.Refinement, before history,
+	have retrieve.Package) (retrieve.Package, error) {
 	w.say("asks for " + wish(needs))
 	defer w.lock(w.id)()
 	if err := w.session.Set(ctx, store.KeyRefinementRequest, needs); err != nil {
 		return retrieve.Package{}, err
 	}
-	if err := w.session.Set(ctx, store.KeyAttemptSummary, append(before.classes(), fmt.Sprintf("attempt %d: %s", w.task.Attempt, InsufficientContext))); err != nil {
+	if err := w.session.Set(ctx, store.KeyAttemptSummary,
+		append(before.classes(), fmt.Sprintf("attempt %d: %s", w.task.Attempt, InsufficientContext))); err != nil {
 		return retrieve.Package{}, err
 	}
 	p, err := w.cfg.Refine(ctx, w.meter, w.session, w.request())
@@ -146,7 +149,8 @@ func wish(r retrieve.Refinement) string {
 
 // granted tells the model the result of its request.
 func granted(r retrieve.Refinement, p retrieve.Package) string {
-	text := fmt.Sprintf("You asked for more context: %s. The context above has it now: %s.", wish(r), fence.Line(strings.Join(p.Added, ", ")))
+	text := fmt.Sprintf("You asked for more context: %s. The context above has it now: %s.", wish(r),
+		fence.Line(strings.Join(p.Added, ", ")))
 	if len(p.NotFound) > 0 {
 		text += fmt.Sprintf(" Not available: %s.", fence.Line(strings.Join(p.NotFound, ", ")))
 	}

@@ -54,7 +54,8 @@ func (p Planner) Plan(ctx context.Context, s Session, id, text, dir string) (Pla
 		return Planned{}, err
 	}
 	err := p.Log.StartTask(ctx, store.Task{
-		ID: id, Repo: p.Repo, Mode: store.ModePlan, Model: p.Model.Label(), Window: b.Window, Reserved: b.Reserved, Stages: p.Stages, At: p.Now(),
+		ID: id, Repo: p.Repo, Mode: store.ModePlan, Model: p.Model.Label(), Window: b.Window, Reserved: b.Reserved,
+		Stages: p.Stages, At: p.Now(),
 	})
 	if err != nil {
 		return Planned{}, err
@@ -69,15 +70,18 @@ func (p Planner) Plan(ctx context.Context, s Session, id, text, dir string) (Pla
 	return made, errors.Join(err, p.Log.FinishTask(context.WithoutCancel(ctx), id, end))
 }
 
-func (p Planner) plan(ctx context.Context, m *meter, s Session, id, text, dir string, b tokens.Budget) (Planned, error) {
+func (p Planner) plan(ctx context.Context, m *meter, s Session, id, text, dir string, b tokens.Budget) (Planned,
+	error) {
 	var made Planned
 	var err error
-	made.Context, err = p.Retrieve(ctx, m, s, retrieve.Request{Task: id, Text: text, Dir: dir, Stages: p.Stages, Budget: b})
+	made.Context, err = p.Retrieve(ctx, m, s,
+		retrieve.Request{Task: id, Text: text, Dir: dir, Stages: p.Stages, Budget: b})
 	if err != nil {
 		return made, err
 	}
 	q := question{prompt: executePlan, context: made.Context, brief: fence.Clean(text)}
-	r, left, err := q.fit(p.Prompts, llm.Request{Model: p.Model, Stage: llm.ExecutePlan, Schema: json.RawMessage(artifactSchema)}, b)
+	r, left, err := q.fit(p.Prompts,
+		llm.Request{Model: p.Model, Stage: llm.ExecutePlan, Schema: json.RawMessage(artifactSchema)}, b)
 	if err != nil {
 		return made, err
 	}
@@ -86,11 +90,13 @@ func (p Planner) plan(ctx context.Context, m *meter, s Session, id, text, dir st
 	}
 	p.Say("ask " + p.Model.Label() + " for the plan")
 	call := store.Call{
-		Task: id, Type: string(llm.ExecutePlan), Stage: string(llm.ExecutePlan), Role: string(p.Model.Role), Model: p.Model.Label(),
+		Task: id, Type: string(llm.ExecutePlan), Stage: string(llm.ExecutePlan), Role: string(p.Model.Role),
+		Model:  p.Model.Label(),
 		System: p.hide(r.System), Prompt: p.hide(r.Prompt), At: p.Now(),
 	}
 	a, resp, err := llm.JSON[draft.Plan](ctx, m, r)
-	call.Response, call.PromptTokens, call.CompletionTokens, call.Latency = p.hide(resp.Text+resp.Partial), resp.PromptTokens, resp.CompletionTokens, resp.Latency
+	call.Response, call.PromptTokens, call.CompletionTokens, call.Latency = p.hide(resp.Text+resp.Partial),
+		resp.PromptTokens, resp.CompletionTokens, resp.Latency
 	if err == nil {
 		made.Artifact, made.Markdown, err = p.written(a)
 	}

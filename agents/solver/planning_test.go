@@ -21,8 +21,10 @@ const goodPlan = `{"title": "Greet s3cret", "goal": "It greets.", "batches": [
 
 func (b *bench) plan() (Planned, error) {
 	return Planner{
-		LLM: llm.CompleterFunc(b.complete), Model: llm.Model{Role: llm.Reasoning, Name: "thinker", Provider: "ollama", Window: 3000, MaxTokens: 100},
-		Budget: tokens.Budget{Reserved: 1000}, Stages: []string{"scope"}, Prompts: b.cfg.Prompts, Retrieve: b.cfg.Retrieve, Log: b.rows, Repo: "/repo", Now: b.Agent.cfg.Now,
+		LLM:    llm.CompleterFunc(b.complete),
+		Model:  llm.Model{Role: llm.Reasoning, Name: "thinker", Provider: "ollama", Window: 3000, MaxTokens: 100},
+		Budget: tokens.Budget{Reserved: 1000}, Stages: []string{"scope"}, Prompts: b.cfg.Prompts, Retrieve: b.cfg.Retrieve,
+		Log: b.rows, Repo: "/repo", Now: b.Agent.cfg.Now,
 		Redact: b.task(1).Redact, Say: func(s string) { b.lines = append(b.lines, s) },
 	}.Plan(b.t.Context(), b.session, "id", "Greet.", b.dir)
 }
@@ -37,16 +39,19 @@ func TestPlan(t *testing.T) {
 	if err != nil || len(p.Batches) != 2 || p.Title != "Greet …" || cmp.Diff([]string{"1"}, p.Batches[1].DependsOn) != "" {
 		t.Errorf("%v\n%s", err, made.Markdown)
 	}
-	if *made.Tokens != 110 || made.Calls != 1 || strings.Contains(made.Markdown+b.session[store.KeyPlanArtifact]+b.rows.calls[0].Response, "s3cret") {
+	if *made.Tokens != 110 || made.Calls != 1 ||
+		strings.Contains(made.Markdown+b.session[store.KeyPlanArtifact]+b.rows.calls[0].Response, "s3cret") {
 		t.Errorf("%+v", made)
 	}
-	if r := b.asked[0]; r.Stage != llm.ExecutePlan || len(r.Schema) == 0 || !strings.Contains(r.Prompt, "Greet.") || !strings.Contains(r.Prompt, "return 1") {
+	if r := b.asked[0]; r.Stage != llm.ExecutePlan || len(r.Schema) == 0 || !strings.Contains(r.Prompt, "Greet.") ||
+		!strings.Contains(r.Prompt, "return 1") {
 		t.Errorf("%+v", r)
 	}
 	if d := cmp.Diff([]store.TaskEnd{{Success: true, Plan: made.Markdown}}, b.rows.ends); d != "" {
 		t.Error(d)
 	}
-	if task := b.rows.tasks[0]; task.Mode != store.ModePlan || task.Model != "thinker" || task.Window != 3000 || task.ID != "id" {
+	if task := b.rows.tasks[0]; task.Mode != store.ModePlan || task.Model != "thinker" || task.Window != 3000 ||
+		task.ID != "id" {
 		t.Errorf("%+v", task)
 	}
 }
@@ -56,10 +61,13 @@ func TestPlanThatIsNone(t *testing.T) {
 		answer any
 		is     func(error) bool
 	}{
-		"prose":       {"First, write greet.go.", func(err error) bool { return errors.As(err, new(*llm.AnswerError)) }},
-		"no batches":  {`{"title": "x", "goal": "", "batches": []}`, func(err error) bool { return errors.As(err, new(*llm.AnswerError)) }},
-		"outside":     {strings.Replace(goodPlan, "greet.go", "../greet.go", 1), func(err error) bool { return errors.Is(err, draft.ErrUnusable) }},
-		"circle":      {strings.Replace(goodPlan, `"depends_on": []`, `"depends_on": [2]`, 1), func(err error) bool { return errors.Is(err, draft.ErrUnusable) }},
+		"prose": {"First, write greet.go.", func(err error) bool { return errors.As(err, new(*llm.AnswerError)) }},
+		"no batches": {`{"title": "x", "goal": "", "batches": []}`,
+			func(err error) bool { return errors.As(err, new(*llm.AnswerError)) }},
+		"outside": {strings.Replace(goodPlan, "greet.go", "../greet.go", 1),
+			func(err error) bool { return errors.Is(err, draft.ErrUnusable) }},
+		"circle": {strings.Replace(goodPlan, `"depends_on": []`, `"depends_on": [2]`, 1),
+			func(err error) bool { return errors.Is(err, draft.ErrUnusable) }},
 		"server down": {&llm.DownError{}, func(err error) bool { return errors.As(err, new(*llm.DownError)) }},
 		"interrupted": {context.Canceled, func(err error) bool { return errors.Is(err, context.Canceled) }},
 	}

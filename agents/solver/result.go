@@ -133,7 +133,8 @@ func unusable(err error) error {
 	switch {
 	case errors.As(err, &missing):
 		kind = agents.KindMissingModel
-	case errors.As(err, &none), errors.As(err, &unknown), errors.As(err, &remote), errors.Is(err, llm.ErrNoModels), errors.Is(err, retrieve.ErrNoIndex), errors.Is(err, proc.ErrNotFound):
+	case errors.As(err, &none), errors.As(err, &unknown), errors.As(err, &remote), errors.Is(err, llm.ErrNoModels),
+		errors.Is(err, retrieve.ErrNoIndex), errors.Is(err, proc.ErrNotFound):
 		kind = agents.KindSettings
 	case errors.As(err, &down):
 		kind = agents.KindNetwork

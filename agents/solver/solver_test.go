@@ -83,7 +83,8 @@ type bench struct {
 func newBench(t *testing.T, answers ...any) *bench {
 	b := &bench{t: t, dir: t.TempDir(), session: memory{}, rows: &rows{}, answers: answers}
 	b.write("a.go", "package a\n\nfunc A() int {\n\treturn 1\n}\n")
-	b.pack = retrieve.Package{Parts: []retrieve.Part{{Path: "a.go", Start: 3, End: 5, Detail: retrieve.Primary, Whole: true, Text: "func A() int {\n\treturn 1\n}\n", Tokens: 8}}, Tokens: 8, Budget: 900}
+	b.pack = retrieve.Package{Parts: []retrieve.Part{{Path: "a.go", Start: 3, End: 5, Detail: retrieve.Primary,
+		Whole: true, Text: "func A() int {\n\treturn 1\n}\n", Tokens: 8}}, Tokens: 8, Budget: 900}
 	set, err := LoadPrompts()
 	if err != nil {
 		t.Fatal(err)
@@ -94,7 +95,8 @@ func newBench(t *testing.T, answers ...any) *bench {
 			if name != "" {
 				return llm.Model{}, &llm.UnknownModelError{Name: name}
 			}
-			return llm.Model{Role: llm.Coding, Name: "tiny", Provider: "ollama", BaseURL: "http://127.0.0.1:11434", Window: 2000, MaxTokens: 100}, nil
+			return llm.Model{Role: llm.Coding, Name: "tiny", Provider: "ollama", BaseURL: "http://127.0.0.1:11434", Window: 2000,
+				MaxTokens: 100}, nil
 		},
 		Budget: tokens.Budget{Window: 1, Reserved: 1000}, Stages: []string{"scope", "precision"}, Loops: 1, Prompts: set,
 		Retrieve: func(_ context.Context, _ llm.Completer, _ Session, r retrieve.Request) (retrieve.Package, error) {
@@ -124,7 +126,8 @@ func (b *bench) complete(_ context.Context, r llm.Request) (llm.Response, error)
 		return llm.Response{}, err
 	}
 	in, out := 100, 10
-	return llm.Response{Text: a.(string), Model: "tiny", PromptTokens: &in, CompletionTokens: &out, Latency: 30 * time.Millisecond}, nil
+	return llm.Response{Text: a.(string), Model: "tiny", PromptTokens: &in, CompletionTokens: &out,
+		Latency: 30 * time.Millisecond}, nil
 }
 
 func (b *bench) write(path, text string) {
@@ -156,7 +159,8 @@ func (b *bench) task(attempt int) agents.Task {
 	brief := "# Batch 1: double it\n\n## The batch, as the plan has it\n\nA returns 2.\n"
 	t := agents.Task{
 		Dir: b.dir, Brief: brief, Run: "run", Attempt: attempt, LogPath: filepath.Join(b.t.TempDir(), "agent.log"),
-		Batch:  planparse.Batch{Key: "1", Title: "double it", Text: "A returns 2.", Files: planparse.Files{Modify: []string{"a.go"}}},
+		Batch: planparse.Batch{Key: "1", Title: "double it", Text: "A returns 2.",
+			Files: planparse.Files{Modify: []string{"a.go"}}},
 		Redact: func(s string) string { return strings.ReplaceAll(s, "s3cret", "…") },
 	}
 	if attempt > 1 {
@@ -180,34 +184,42 @@ const doubled = "a.go\n<<<<<<< SEARCH\n\treturn 1\n=======\n\treturn 2\n>>>>>>> 
 func TestAnAnswerIsCarriedOut(t *testing.T) {
 	b := newBench(t, "With s3cret:\n"+doubled+"\nb.go\n<<<<<<< SEARCH\n=======\npackage a\n>>>>>>> REPLACE\n")
 	res := b.run(1)
-	if res.Outcome != agents.Done || res.Summary != "changed 2 files: a.go, b.go" || res.Model != "tiny" || !strings.HasPrefix(res.Response, "With …:\na.go") {
+	if res.Outcome != agents.Done || res.Summary != "changed 2 files: a.go, b.go" || res.Model != "tiny" ||
+		!strings.HasPrefix(res.Response, "With …:\na.go") {
 		t.Errorf("%+v", res)
 	}
-	if d := cmp.Diff(map[string]string{"a.go": "package a\n\nfunc A() int {\n\treturn 2\n}\n", "b.go": "package a\n"}, b.tree()); d != "" {
+	if d := cmp.Diff(map[string]string{"a.go": "package a\n\nfunc A() int {\n\treturn 2\n}\n", "b.go": "package a\n"},
+		b.tree()); d != "" {
 		t.Error(d)
 	}
-	if d := cmp.Diff([]string{"retrieved 1 part, about 8 of 900 tokens", "ask tiny", "edit a.go", "edit b.go"}, b.lines); d != "" {
+	if d := cmp.Diff([]string{"retrieved 1 part, about 8 of 900 tokens", "ask tiny", "edit a.go", "edit b.go"},
+		b.lines); d != "" {
 		t.Error(d)
 	}
 	u := res.Usage
-	if *u.InputTokens != 100 || *u.OutputTokens != 10 || *u.CostUSD != 0 || u.Source != agents.SourceLocal || *u.ModelMS != 30 {
+	if *u.InputTokens != 100 || *u.OutputTokens != 10 || *u.CostUSD != 0 || u.Source != agents.SourceLocal ||
+		*u.ModelMS != 30 {
 		t.Errorf("usage %+v", u)
 	}
-	want := store.Task{ID: "run/1", Repo: "/repo", Mode: store.ModeImplement, Model: "tiny", Window: 2000, Reserved: 1000, Stages: []string{"scope", "precision"}, Plan: "plan.md"}
+	want := store.Task{ID: "run/1", Repo: "/repo", Mode: store.ModeImplement, Model: "tiny", Window: 2000, Reserved: 1000,
+		Stages: []string{"scope", "precision"}, Plan: "plan.md"}
 	if b.rows.tasks[0].At = (time.Time{}); cmp.Diff(want, b.rows.tasks[0]) != "" {
 		t.Error(cmp.Diff(want, b.rows.tasks[0]))
 	}
 	c := b.rows.calls[0]
-	if len(b.rows.calls) != 1 || c.Type != "execute_code" || c.Attempt != 1 || c.Role != "coding" || c.Error != "" || c.Response != res.Response || *c.PromptTokens != 100 || c.Latency != 30*time.Millisecond {
+	if len(b.rows.calls) != 1 || c.Type != "execute_code" || c.Attempt != 1 || c.Role != "coding" || c.Error != "" ||
+		c.Response != res.Response || *c.PromptTokens != 100 || c.Latency != 30*time.Millisecond {
 		t.Errorf("%+v", b.rows.calls)
 	}
-	if r := b.requests[0]; r.Task != "run/1" || r.Dir != b.dir || r.Text != "double it\n\nA returns 2.\n" || r.Budget.Retrieval() != 1000 || cmp.Diff([]string{"a.go"}, r.Files) != "" {
+	if r := b.requests[0]; r.Task != "run/1" || r.Dir != b.dir || r.Text != "double it\n\nA returns 2.\n" ||
+		r.Budget.Retrieval() != 1000 || cmp.Diff([]string{"a.go"}, r.Files) != "" {
 		t.Errorf("%+v", r)
 	}
 	if err := b.End(t.Context(), agents.End{Run: "run", Batch: "1", Success: true, Diff: "diff"}); err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff([]store.TaskEnd{{Success: true, Diff: "diff"}}, b.rows.ends); d != "" || cmp.Diff([]string{"run/1"}, b.archived) != "" {
+	if d := cmp.Diff([]store.TaskEnd{{Success: true, Diff: "diff"}}, b.rows.ends); d != "" ||
+		cmp.Diff([]string{"run/1"}, b.archived) != "" {
 		t.Errorf("%s %v", d, b.archived)
 	}
 }
@@ -222,20 +234,22 @@ func TestAnswersThatCannotBeUsed(t *testing.T) {
 		class  Class
 		want   string
 	}{
-		"wrong match":      {block("a.go", "\treturn 3\n", "\treturn 2\n"), NoMatch, "  | \treturn 3\nnearest is line 4:\n  | \treturn 1"},
-		"two matches":      {block("two.go", "x\n", "y\n"), TwoMatches, "the search text occurs 2 times"},
-		"missing file":     {block("none.go", "x\n", "y\n"), MissingFile, "there is no such file"},
-		"wrong whitespace": {block("a.go", "    return 1\n", "    return 2\n"), NoMatch, `differ in white space only: the file has "\treturn 1", the block has "    return 1"`},
-		"partly":           {doubled + block("two.go", "x\n", "y\n"), TwoMatches, "occurs 2 times"},
-		"new over old":     {block("a.go", "", "x\n"), FileExists, "file exists"},
-		"no change":        {block("a.go", "\treturn 1\n", "\treturn 1\n"), NoChange, "search and replace are the same"},
-		"outside":          {block("../a.go", "", "x\n"), UnsafePath, "leads upwards"},
-		"into git":         {block(".git/config", "", "x\n"), UnsafePath, "belongs to git"},
-		"delete nothing":   {"none.go\n<<<<<<< DELETE\n>>>>>>> DELETE\n", MissingFile, "nothing has to be deleted"},
-		"no end":           {"a.go\n<<<<<<< SEARCH\n\treturn 1\n", BadEdit, "has no end"},
-		"prose":            {"Let A return 2 instead of s3cret.", NoEdits, "The answer was:\nLet A return 2 instead of …."},
-		"bad request":      {"{\"refinement_request\": {\"why\": 1}}", BadJSON, "unknown field"},
-		"no evidence":      {"{\"refinement_request\": {\"reason\": \"more context\"}}", InsufficientContext, ""},
+		"wrong match": {block("a.go", "\treturn 3\n", "\treturn 2\n"), NoMatch,
+			"  | \treturn 3\nnearest is line 4:\n  | \treturn 1"},
+		"two matches":  {block("two.go", "x\n", "y\n"), TwoMatches, "the search text occurs 2 times"},
+		"missing file": {block("none.go", "x\n", "y\n"), MissingFile, "there is no such file"},
+		"wrong whitespace": {block("a.go", "    return 1\n", "    return 2\n"), NoMatch,
+			`differ in white space only: the file has "\treturn 1", the block has "    return 1"`},
+		"partly":         {doubled + block("two.go", "x\n", "y\n"), TwoMatches, "occurs 2 times"},
+		"new over old":   {block("a.go", "", "x\n"), FileExists, "file exists"},
+		"no change":      {block("a.go", "\treturn 1\n", "\treturn 1\n"), NoChange, "search and replace are the same"},
+		"outside":        {block("../a.go", "", "x\n"), UnsafePath, "leads upwards"},
+		"into git":       {block(".git/config", "", "x\n"), UnsafePath, "belongs to git"},
+		"delete nothing": {"none.go\n<<<<<<< DELETE\n>>>>>>> DELETE\n", MissingFile, "nothing has to be deleted"},
+		"no end":         {"a.go\n<<<<<<< SEARCH\n\treturn 1\n", BadEdit, "has no end"},
+		"prose":          {"Let A return 2 instead of s3cret.", NoEdits, "The answer was:\nLet A return 2 instead of …."},
+		"bad request":    {"{\"refinement_request\": {\"why\": 1}}", BadJSON, "unknown field"},
+		"no evidence":    {"{\"refinement_request\": {\"reason\": \"more context\"}}", InsufficientContext, ""},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -243,7 +257,8 @@ func TestAnswersThatCannotBeUsed(t *testing.T) {
 			b.write("two.go", "x\nx\n")
 			before := b.tree()
 			res := b.run(1)
-			if res.Outcome != agents.GaveUp || res.Rule != string(tt.class) || !strings.HasPrefix(res.Summary, string(tt.class)+": ") || !strings.Contains(res.Detail, tt.want) {
+			if res.Outcome != agents.GaveUp || res.Rule != string(tt.class) ||
+				!strings.HasPrefix(res.Summary, string(tt.class)+": ") || !strings.Contains(res.Detail, tt.want) {
 				t.Errorf("%+v\nwant %s with %q", res, tt.class, tt.want)
 			}
 			if d := cmp.Diff(before, b.tree()); d != "" {
@@ -253,7 +268,8 @@ func TestAnswersThatCannotBeUsed(t *testing.T) {
 				t.Errorf("response %q, %d questions", res.Response, len(b.asked))
 			}
 			var past history
-			if found, err := b.session.Get(t.Context(), store.KeyRetryContext, &past); err != nil || !found || len(past) != 1 || past[0].Class != tt.class || past[0].Attempt != 1 {
+			if found, err := b.session.Get(t.Context(), store.KeyRetryContext, &past); err != nil || !found || len(past) != 1 ||
+				past[0].Class != tt.class || past[0].Attempt != 1 {
 				t.Errorf("%v %v %+v", found, err, past)
 			}
 		})
@@ -270,12 +286,14 @@ func TestTheNextAttemptKnows(t *testing.T) {
 	if len(b.requests) != 1 {
 		t.Errorf("retrieved %d times", len(b.requests))
 	}
-	for _, want := range []string{"- attempt 1: no_edits (the answer contains neither", "This time: " + NoEdits.Advice(), "no: details of s3cret"} {
+	for _, want := range []string{"- attempt 1: no_edits (the answer contains neither", "This time: " + NoEdits.Advice(),
+		"no: details of s3cret"} {
 		if !strings.Contains(b.asked[1].Prompt, want) {
 			t.Errorf("attempt 2 lacks %q:\n%s", want, b.asked[1].Prompt)
 		}
 	}
-	if !strings.Contains(b.asked[2].Prompt, "- attempt 2: gates (changed 1 file: a.go)") || strings.Contains(b.asked[2].Prompt, NoEdits.Advice()) {
+	if !strings.Contains(b.asked[2].Prompt, "- attempt 2: gates (changed 1 file: a.go)") ||
+		strings.Contains(b.asked[2].Prompt, NoEdits.Advice()) {
 		t.Errorf("attempt 3:\n%s", b.asked[2].Prompt)
 	}
 	if strings.Contains(b.rows.calls[1].Prompt, "s3cret") {
@@ -286,7 +304,8 @@ func TestTheNextAttemptKnows(t *testing.T) {
 	for same < len(b.asked[0].Prompt) && b.asked[0].Prompt[same] == b.asked[1].Prompt[same] {
 		same++
 	}
-	if at := strings.Index(b.asked[0].Prompt, "# Attempts before"); same < at || at < 0 || b.asked[0].System != b.asked[1].System {
+	if at := strings.Index(b.asked[0].Prompt, "# Attempts before"); same < at || at < 0 ||
+		b.asked[0].System != b.asked[1].System {
 		t.Errorf("the prompts part at byte %d, before %d", same, at)
 	}
 	// Lines that are not what the files have any more are not sent again.
@@ -299,31 +318,36 @@ func TestTheNextAttemptKnows(t *testing.T) {
 }
 
 func TestRefinement(t *testing.T) {
-	ask := "```json\n{\"refinement_request\": {\"reason\": \"who calls A\", \"missing_files\": [\"b.go\"], \"missing_symbols\": [\"B\"]}}\n```"
+	ask := "```json\n{\"refinement_request\": {\"reason\": \"who calls A\", \"missing_files\": [\"b.go\"], " +
+		"\"missing_symbols\": [\"B\"]}}\n```"
 	b := newBench(t, ask, doubled)
 	b.refined = b.pack
 	b.refined.Added, b.refined.NotFound = []string{"b.go"}, []string{"B"}
 	if res := b.run(1); res.Outcome != agents.Done || *res.Usage.InputTokens != 200 {
 		t.Fatalf("%+v", res)
 	}
-	if !strings.Contains(b.asked[1].Prompt, "You asked for more context: b.go, B. The context above has it now: b.go. Not available: B.") {
+	if !strings.Contains(b.asked[1].Prompt,
+		"You asked for more context: b.go, B. The context above has it now: b.go. Not available: B.") {
 		t.Errorf("%s", b.asked[1].Prompt)
 	}
-	if !strings.Contains(b.session[store.KeyRefinementRequest], "who calls A") || b.session[store.KeyAttemptSummary] != `["attempt 1: insufficient_context"]` {
+	if !strings.Contains(b.session[store.KeyRefinementRequest], "who calls A") ||
+		b.session[store.KeyAttemptSummary] != `["attempt 1: insufficient_context"]` {
 		t.Errorf("%v", b.session)
 	}
 
 	b = newBench(t, ask, ask)
 	b.refined = b.pack
 	b.refined.Added = []string{"b.go"}
-	if res := b.run(1); res.Rule != string(InsufficientContext) || !strings.Contains(res.Summary, "after 1 refinement, and solve.max_refinement_loops allows no more") {
+	if res := b.run(1); res.Rule != string(InsufficientContext) ||
+		!strings.Contains(res.Summary, "after 1 refinement, and solve.max_refinement_loops allows no more") {
 		t.Errorf("bounded: %+v", res)
 	}
 
 	// Another candidate asked for the same before, so that nothing is new to retrieval; it is to this one.
 	b = newBench(t, ask, doubled)
 	b.refined = b.pack
-	b.refined.Parts = append(b.refined.Parts[:1:1], retrieve.Part{Path: "b.go", Symbol: "B", Start: 1, End: 1, Detail: retrieve.Primary, Text: "func B()"})
+	b.refined.Parts = append(b.refined.Parts[:1:1],
+		retrieve.Part{Path: "b.go", Symbol: "B", Start: 1, End: 1, Detail: retrieve.Primary, Text: "func B()"})
 	if res := b.run(1); res.Outcome != agents.Done || !strings.Contains(b.asked[1].Prompt, "has it now: b.go:B.") {
 		t.Errorf("asked for by another: %+v", res)
 	}
@@ -380,7 +404,8 @@ func TestCurable(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, tt.err)
-			if res := b.run(1); res.Outcome != agents.Failed || res.Rule != string(tt.rule) || res.Kind != tt.kind || res.Usage.InputTokens != nil {
+			if res := b.run(1); res.Outcome != agents.Failed || res.Rule != string(tt.rule) || res.Kind != tt.kind ||
+				res.Usage.InputTokens != nil {
 				t.Errorf("%+v", res)
 			}
 		})
@@ -395,7 +420,8 @@ func TestLimitsAndCancelling(t *testing.T) {
 	})
 	task := b.task(1)
 	task.Limits.Total = 20 * time.Millisecond
-	if res, err := b.Run(t.Context(), task, nil); err != nil || res.Outcome != agents.TimedOut || res.Kind != agents.KindTotal || !strings.Contains(res.Summary, "20ms") {
+	if res, err := b.Run(t.Context(), task, nil); err != nil || res.Outcome != agents.TimedOut ||
+		res.Kind != agents.KindTotal || !strings.Contains(res.Summary, "20ms") {
 		t.Errorf("%+v %v", res, err)
 	}
 	if !strings.Contains(b.session[store.KeyRetryContext], "time limit reached") {
@@ -417,7 +443,8 @@ func TestLimitsAndCancelling(t *testing.T) {
 	}
 }
 
-// A model of this machine costs nothing; what another server or a program asks for is not known, which is not nothing (MODEL-15).
+// A model of this machine costs nothing; what another server or a program asks for is not known, which is not nothing
+// (MODEL-15).
 func TestCostIsKnownOfThisMachineOnly(t *testing.T) {
 	for name, c := range map[string]struct {
 		model llm.Model
@@ -428,14 +455,16 @@ func TestCostIsKnownOfThisMachineOnly(t *testing.T) {
 		"loopback, IPv6": {llm.Model{Provider: "ollama", BaseURL: "http://[::1]:11434"}, true},
 		"a host":         {llm.Model{Provider: "ollama", BaseURL: "http://192.0.2.1:11434"}, false},
 		"a name":         {llm.Model{Provider: "ollama", BaseURL: "http://localhost.example.org:11434"}, false},
-		"a program":      {llm.Model{Provider: "command", BaseURL: "http://localhost:11434", Command: []string{"ask"}}, false},
+		"a program": {llm.Model{Provider: "command", BaseURL: "http://localhost:11434", Command: []string{"ask"}},
+			false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, doubled)
 			c.model.Window, c.model.MaxTokens = 2000, 100
 			b.Agent.cfg.Model = func(string) (llm.Model, error) { return c.model, nil }
 			u := b.run(1).Usage
-			if c.local && (u.CostUSD == nil || *u.CostUSD != 0 || u.Source != agents.SourceLocal) || !c.local && (u.CostUSD != nil || u.Source != agents.SourceUnknown) {
+			if c.local && (u.CostUSD == nil || *u.CostUSD != 0 || u.Source != agents.SourceLocal) || !c.local &&
+				(u.CostUSD != nil || u.Source != agents.SourceUnknown) {
 				t.Errorf("%v %s", u.CostUSD, u.Source)
 			}
 		})
@@ -446,16 +475,20 @@ func TestCostIsKnownOfThisMachineOnly(t *testing.T) {
 func TestTrimming(t *testing.T) {
 	b := newBench(t)
 	part := func(path string, d retrieve.Detail, n int) retrieve.Part {
-		return retrieve.Part{Path: path, Symbol: "S", Start: 1, End: 1, Detail: d, Text: strings.Repeat("x", n), Tokens: n / 4}
+		return retrieve.Part{Path: path, Symbol: "S", Start: 1, End: 1, Detail: d, Text: strings.Repeat("x", n),
+			Tokens: n / 4}
 	}
 	q := question{
 		prompt: executeCode,
 		context: retrieve.Package{Parts: []retrieve.Part{
-			part("p.go", retrieve.Primary, 400), part("s1.go", retrieve.Supporting, 400), part("t.go", retrieve.TypeContext, 400), part("s2.go", retrieve.Supporting, 400),
+			part("p.go", retrieve.Primary, 400), part("s1.go", retrieve.Supporting, 400),
+			part("t.go", retrieve.TypeContext, 400), part("s2.go", retrieve.Supporting, 400),
 		}},
-		brief: strings.Repeat("b", 400), failure: strings.Repeat("f", 400), history: history{{Attempt: 1, Class: NoMatch}, {Attempt: 2, Class: NoEdits}},
+		brief: strings.Repeat("b", 400), failure: strings.Repeat("f", 400),
+		history: history{{Attempt: 1, Class: NoMatch}, {Attempt: 2, Class: NoEdits}},
 	}
-	all := []string{"attempts before the last one", "details of the last failure", "type_context context t.go:S", "supporting context s2.go:S", "supporting context s1.go:S"}
+	all := []string{"attempts before the last one", "details of the last failure", "type_context context t.go:S",
+		"supporting context s2.go:S", "supporting context s1.go:S"}
 	model, _ := b.cfg.Model("")
 	full, _, err := q.fit(b.cfg.Prompts, llm.Request{Model: llm.Model{}}, tokens.Budget{})
 	if err != nil {
@@ -480,7 +513,8 @@ func TestTrimming(t *testing.T) {
 			t.Fatalf("window %d: left out %v", window, left)
 		}
 		seen = len(left)
-		if !strings.Contains(r.Prompt, q.brief) || !strings.Contains(r.Prompt, "p.go") || seen > 0 && !strings.Contains(r.Prompt, "attempt 2: no_edits") {
+		if !strings.Contains(r.Prompt, q.brief) || !strings.Contains(r.Prompt, "p.go") || seen > 0 &&
+			!strings.Contains(r.Prompt, "attempt 2: no_edits") {
 			t.Fatalf("window %d: something that has to stay is gone", window)
 		}
 	}

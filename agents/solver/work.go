@@ -34,16 +34,19 @@ type work struct {
 
 // begin opens what an attempt needs.
 func (a *Agent) begin(ctx context.Context, t agents.Task, obs agents.Observer, model llm.Model) (*work, error) {
-	w := &work{Agent: a, task: t, id: TaskID(t.Run, t.Batch.Key), model: model, budget: a.cfg.Budget, obs: obs, meter: &meter{Completer: a.cfg.LLM}}
+	w := &work{Agent: a, task: t, id: TaskID(t.Run, t.Batch.Key), model: model, budget: a.cfg.Budget, obs: obs,
+		meter: &meter{Completer: a.cfg.LLM}}
 	if model.Window > 0 {
 		w.budget.Window = model.Window
 	}
 	if err := w.budget.Validate(); err != nil {
-		return nil, &agents.UnusableError{Kind: agents.KindSettings, Err: fmt.Errorf("the budget of model %s: %w", model.Label(), err)}
+		return nil, &agents.UnusableError{Kind: agents.KindSettings,
+			Err: fmt.Errorf("the budget of model %s: %w", model.Label(), err)}
 	}
 	err := a.cfg.Log.StartTask(ctx, store.Task{
-		ID: w.id, Repo: a.cfg.Repo, Mode: store.ModeImplement, Model: model.Label(), Window: w.budget.Window, Reserved: w.budget.Reserved,
-		Stages: a.cfg.Stages, Plan: a.cfg.Plan, At: a.cfg.Now(),
+		ID: w.id, Repo: a.cfg.Repo, Mode: store.ModeImplement, Model: model.Label(), Window: w.budget.Window,
+		Reserved: w.budget.Reserved,
+		Stages:   a.cfg.Stages, Plan: a.cfg.Plan, At: a.cfg.Now(),
 	})
 	if err != nil {
 		return nil, err
@@ -94,8 +97,8 @@ func (w *work) attempt(ctx context.Context) error {
 	}
 }
 
-// ask puts one question, and carries out the edits that are the answer. Whatever came of it is in the log: what could not
-// be carried out is no example to learn from.
+// ask puts one question, and carries out the edits that are the answer. Whatever came of it is in the log: what could
+// not be carried out is no example to learn from.
 func (w *work) ask(ctx context.Context, q question, loop int) (Answer, error) {
 	r, left, err := q.fit(w.cfg.Prompts, llm.Request{Model: w.model, Stage: llm.ExecuteCode}, w.budget)
 	if err != nil {
@@ -108,8 +111,10 @@ func (w *work) ask(ctx context.Context, q question, loop int) (Answer, error) {
 	at := w.cfg.Now()
 	resp, err := w.meter.Complete(ctx, r)
 	call := store.Call{
-		Task: w.id, Type: string(llm.ExecuteCode), Stage: string(llm.ExecuteCode), Attempt: w.task.Attempt, Role: string(w.model.Role), Model: w.model.Label(),
-		System: w.hide(r.System), Prompt: w.hide(r.Prompt), PromptTokens: resp.PromptTokens, CompletionTokens: resp.CompletionTokens, Latency: resp.Latency, At: at,
+		Task: w.id, Type: string(llm.ExecuteCode), Stage: string(llm.ExecuteCode), Attempt: w.task.Attempt,
+		Role: string(w.model.Role), Model: w.model.Label(),
+		System: w.hide(r.System), Prompt: w.hide(r.Prompt), PromptTokens: resp.PromptTokens,
+		CompletionTokens: resp.CompletionTokens, Latency: resp.Latency, At: at,
 	}
 	if resp.Partial != "" {
 		call.Response = w.hide(resp.Partial)
@@ -136,7 +141,9 @@ func (w *work) use(text string, loop int) (Answer, error) {
 	case answer.Needs == nil:
 		return answer, w.carryOut(answer.Edits)
 	case loop >= w.cfg.Loops:
-		return answer, &Fault{Class: InsufficientContext, Err: fmt.Errorf("it asks for more context (%s) after %s, and solve.max_refinement_loops allows no more", wish(*answer.Needs), phrase.Count(loop, "refinement"))}
+		return answer, &Fault{Class: InsufficientContext,
+			Err: fmt.Errorf("it asks for more context (%s) after %s, and solve.max_refinement_loops allows no more",
+				wish(*answer.Needs), phrase.Count(loop, "refinement"))}
 	}
 	if err := answer.Needs.Check(); err != nil {
 		return answer, &Fault{Class: InsufficientContext, Err: err}
@@ -176,7 +183,8 @@ func (w *work) say(text string) {
 	w.write(text)
 }
 
-// write puts text into the log of the attempt. A log that cannot be written loses nothing: all calls are in the journal.
+// write puts text into the log of the attempt. A log that cannot be written loses nothing: all calls are in the
+// journal.
 func (w *work) write(text string) {
 	if w.log != nil {
 		_, _ = io.WriteString(w.log, strings.TrimRight(w.hide(text), "\n")+"\n")

@@ -12,7 +12,8 @@ import (
 func shortArgs(raw json.RawMessage) string {
 	var m map[string]json.RawMessage
 	if json.Unmarshal(raw, &m) == nil {
-		for _, key := range []string{"command", "cmd", "file_path", "filePath", "path", "absolute_path", "pattern", "query", "url", "prompt", "description"} {
+		for _, key := range []string{"command", "cmd", "file_path", "filePath", "path", "absolute_path", "pattern", "query",
+			"url", "prompt", "description"} {
 			if v, ok := m[key]; ok {
 				if s := plain(v); s != "" {
 					return phrase.CutBytes(phrase.Line(s), 160)

@@ -249,8 +249,8 @@ func (c *claude) addUsage(t *Tokens, u *claudeUsage) {
 	add(&t.Input, in)
 }
 
-// sum keeps the tokens of the messages so far. They count if the final event does not arrive. A message comes in several
-// events with one id, and its last usage holds for all of it.
+// sum keeps the tokens of the messages so far. They count if the final event does not arrive. A message comes in
+// several events with one id, and its last usage holds for all of it.
 func (c *claude) sum(p *Parser, l *claudeLine) {
 	u := l.Message.Usage
 	if u == nil || c.ended {

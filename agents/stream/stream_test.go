@@ -103,10 +103,11 @@ func TestFaultsByFieldGoBeforeFaultsByText(t *testing.T) {
 		code, message string
 		want          FaultKind
 	}{
-		"a word":                          {0, "rate_limit", "please log in", Limit},
-		"a status":                        {401, "", "rate limit", Auth},
-		"a status in the text":            {0, "", "unexpected status 503 Service Unavailable: rate limit", Overloaded},
-		"429 for want of money":           {429, "", "You exceeded your current quota, please check your plan and billing details.", Quota},
+		"a word":               {0, "rate_limit", "please log in", Limit},
+		"a status":             {401, "", "rate limit", Auth},
+		"a status in the text": {0, "", "unexpected status 503 Service Unavailable: rate limit", Overloaded},
+		"429 for want of money": {429, "",
+			"You exceeded your current quota, please check your plan and billing details.", Quota},
 		"the same, but it comes back":     {429, "", "check your plan and billing details. Please retry in 30s", Limit},
 		"an ASCII apostrophe":             {0, "", "You've hit your limit", Limit},
 		"a typographic one":               {0, "", "You’ve hit your limit", Limit},
@@ -175,7 +176,8 @@ func fuzz(f *testing.F, format Format) {
 				t.Errorf("%d tokens", *n)
 			}
 		}
-		if len(got.Denials) > maxEntries || len(got.Pending) > maxEntries || len(got.Stray) > maxStray || len(got.Text) > maxText {
+		if len(got.Denials) > maxEntries || len(got.Pending) > maxEntries || len(got.Stray) > maxStray ||
+			len(got.Text) > maxText {
 			t.Errorf("it keeps too much: %+v", got)
 		}
 		for _, e := range whole.Take() {
@@ -199,7 +201,8 @@ func FuzzAider(f *testing.F)    { fuzz(f, Aider) }
 func FuzzCrush(f *testing.F)    { fuzz(f, Crush) }
 
 func FuzzRetryTime(f *testing.F) {
-	for _, s := range []string{"resets 3pm (Europe/Berlin)", "try again in 1h30m", "reached|1795201200", "again at Nov 23rd, 2026 7:21 AM"} {
+	for _, s := range []string{"resets 3pm (Europe/Berlin)", "try again in 1h30m", "reached|1795201200",
+		"again at Nov 23rd, 2026 7:21 AM"} {
 		f.Add(s)
 	}
 	now := testClock()()

@@ -14,7 +14,8 @@ func TestArchives(t *testing.T) {
 }
 
 func TestWholeTree(t *testing.T) {
-	c := plugintest.Case{Unknown: true, Files: map[string]string{"a/b.py": "x = 1  # TODO: later\n", "c.bin": "# TODO\x00"}}
+	c := plugintest.Case{Unknown: true,
+		Files: map[string]string{"a/b.py": "x = 1  # TODO: later\n", "c.bin": "# TODO\x00"}}
 	plugintest.Want(t, plugintest.Look(t, &todo{}, c), gates.Fail, "a/b.py:1:10: error todo-owner: this TODO has no owner")
 }
 

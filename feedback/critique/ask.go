@@ -29,10 +29,11 @@ const (
 )
 
 // schema is the schema of an answer: at most one finding.
-var schema = json.RawMessage(fmt.Sprintf(`{"type":"object","properties":{"findings":{"type":"array","maxItems":1,"items":{"type":"object","properties":{`+
-	`"path":{"type":"string","maxLength":300},"line":{"type":"integer"},"message":{"type":"string","maxLength":%d},"fix":{"type":"string","maxLength":%d},`+
-	`"confidence_pct":{"type":"integer","minimum":0,"maximum":100}},"required":["path","line","message","fix","confidence_pct"],"additionalProperties":false}}},`+
-	`"required":["findings"],"additionalProperties":false}`, mostMessage, mostFix))
+var schema = json.RawMessage(
+	fmt.Sprintf(`{"type":"object","properties":{"findings":{"type":"array","maxItems":1,"items":{"type":"object","properties":{`+
+		`"path":{"type":"string","maxLength":300},"line":{"type":"integer"},"message":{"type":"string","maxLength":%d},"fix":{"type":"string","maxLength":%d},`+
+		`"confidence_pct":{"type":"integer","minimum":0,"maximum":100}},"required":["path","line","message","fix","confidence_pct"],"additionalProperties":false}}},`+
+		`"required":["findings"],"additionalProperties":false}`, mostMessage, mostFix))
 
 type answer struct {
 	Findings []remark `json:"findings"`
@@ -90,7 +91,8 @@ func (w *Watcher) values(s agents.Step) map[string]string {
 		said = append(said, "- "+strings.TrimPrefix(f.Path+": "+f.Message, ": "))
 	}
 	return map[string]string{
-		"task": w.foreign(phrase.CutBytes(w.a.Task, mostTask)), "what": what + ".", "step": w.foreign(phrase.CutBytes(readable(step), mostStep)), "file": w.foreign(w.fileOf(s)),
+		"task": w.foreign(phrase.CutBytes(w.a.Task, mostTask)), "what": what + ".",
+		"step": w.foreign(phrase.CutBytes(readable(step), mostStep)), "file": w.foreign(w.fileOf(s)),
 		"said": w.foreign(strings.Join(said, "\n")),
 	}
 }
@@ -102,7 +104,8 @@ func readable(input string) string {
 		return input
 	}
 	var b strings.Builder
-	for _, key := range []string{"file_path", "filePath", "path", "absolute_path", "old_string", "oldString", "old_str", "new_string", "newString", "new_str", "content", "file_text", "patch", "diff"} {
+	for _, key := range []string{"file_path", "filePath", "path", "absolute_path", "old_string", "oldString", "old_str",
+		"new_string", "newString", "new_str", "content", "file_text", "patch", "diff"} {
 		if text, ok := m[key].(string); ok {
 			fmt.Fprintf(&b, "%s:\n%s\n\n", key, strings.TrimRight(text, "\n"))
 			delete(m, key)
@@ -137,7 +140,9 @@ func (w *Watcher) clean(text string) string {
 // finding converts a remark into a finding. It only advises, so it is never an error.
 func (r *remark) finding(clean func(string) string) gates.Finding {
 	f := gates.Finding{
-		Rule: Rule, Severity: gates.Warning, Message: fmt.Sprintf("%s (%d%% sure)", phrase.CutBytes(clean(r.Message), mostMessage), r.Confidence), Fix: phrase.CutBytes(clean(r.Fix), mostFix),
+		Rule: Rule, Severity: gates.Warning,
+		Message: fmt.Sprintf("%s (%d%% sure)", phrase.CutBytes(clean(r.Message), mostMessage), r.Confidence),
+		Fix:     phrase.CutBytes(clean(r.Fix), mostFix),
 	}
 	if p := strings.TrimPrefix(strings.TrimSpace(r.Path), "./"); p != "." && fs.ValidPath(p) && clean(p) == p {
 		f.Path, f.Line = p, max(r.Line, 0)

@@ -106,7 +106,8 @@ func (s Seen) Note() string {
 		what string
 	}{
 		{len(s.Kept), "kept for the review"}, {s.Dropped, "dropped as unsure"}, {s.Failed, "calls without an answer"},
-		{s.OverCap, "steps left out after the last call allowed"}, {s.OverFull, "steps left out while others waited"}, {s.Late, "steps left out when the agent was done"},
+		{s.OverCap, "steps left out after the last call allowed"}, {s.OverFull, "steps left out while others waited"},
+		{s.Late, "steps left out when the agent was done"},
 	} {
 		if part.n > 0 {
 			text += fmt.Sprintf(", %d %s", part.n, part.what)
@@ -121,7 +122,8 @@ func (s Seen) Note() string {
 // Watch starts the review of an attempt. The first call follows the first step.
 func Watch(ctx context.Context, o Options, a Attempt) *Watcher {
 	ctx, cancel := context.WithCancelCause(ctx)
-	w := &Watcher{o: o, a: a, ctx: ctx, cancel: cancel, queue: make(chan agents.Step, max(o.Queue, 1)), done: make(chan struct{})}
+	w := &Watcher{o: o, a: a, ctx: ctx, cancel: cancel, queue: make(chan agents.Step, max(o.Queue, 1)),
+		done: make(chan struct{})}
 	w.seen.Model = o.Model.Label()
 	go w.work()
 	return w

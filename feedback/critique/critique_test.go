@@ -46,10 +46,12 @@ func options(t *testing.T, c llm.Completer) Options {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Options{LLM: c, Model: llm.Model{Name: "critic:1b", Provider: llm.Ollama}, Prompts: p, MaxCalls: 10, Queue: 10, Wait: 10 * time.Second}
+	return Options{LLM: c, Model: llm.Model{Name: "critic:1b", Provider: llm.Ollama}, Prompts: p, MaxCalls: 10, Queue: 10,
+		Wait: 10 * time.Second}
 }
 
-var edit = agents.Step{Tool: "Edit", Text: "calc.go", Input: `{"file_path":"calc.go","old_string":"a + b","new_string":"a - b"}`}
+var edit = agents.Step{Tool: "Edit", Text: "calc.go",
+	Input: `{"file_path":"calc.go","old_string":"a + b","new_string":"a - b"}`}
 
 func watch(t *testing.T, o Options, steps ...agents.Step) Seen {
 	t.Helper()
@@ -71,7 +73,8 @@ func TestBordersOfConfidence(t *testing.T) {
 			t.Errorf("%d: dropped %d, kept %d, high %d, failed %d", confidence, s.Dropped, len(s.Kept), len(s.High), s.Failed)
 		}
 		rep := s.Report()
-		if status := map[bool]gates.Status{true: gates.Warn, false: gates.Pass}[want.high > 0]; rep.Status != status || len(rep.Findings) != want.high {
+		if status := map[bool]gates.Status{true: gates.Warn, false: gates.Pass}[want.high > 0]; rep.Status != status ||
+			len(rep.Findings) != want.high {
 			t.Errorf("%d: the report is %+v", confidence, rep)
 		}
 		for _, f := range append(s.High, s.Kept...) {
@@ -118,7 +121,8 @@ func TestAnswers(t *testing.T) {
 func TestNoSteps(t *testing.T) {
 	c := &critic{answer: func(int) (llm.Response, error) { return says(90) }}
 	s := watch(t, options(t, c), agents.Step{Tool: "Read"})
-	if rep := s.Report(); rep.Status != gates.Skipped || !strings.Contains(rep.Note, "told of no step") || len(c.asked) != 0 {
+	if rep := s.Report(); rep.Status != gates.Skipped || !strings.Contains(rep.Note, "told of no step") ||
+		len(c.asked) != 0 {
 		t.Errorf("%+v, %d questions", rep, len(c.asked))
 	}
 }
@@ -127,10 +131,15 @@ func TestNoSteps(t *testing.T) {
 func TestStepsThatChangeSomething(t *testing.T) {
 	run := func(c string) agents.Step { return agents.Step{Tool: "Bash", Input: fmt.Sprintf(`{"command":%q}`, c)} }
 	for _, s := range []agents.Step{
-		edit, {Tool: "Write", Input: `{"file_path":"a"}`}, {Tool: "MultiEdit"}, {Tool: "NotebookEdit"}, {Tool: "write_file"}, {Tool: "replace"}, {Tool: "edit"},
-		{Tool: "write update", Text: "a.go"}, {Tool: "apply_patch"}, {Tool: "developer__text_editor"}, {Tool: "fs.write_file"},
-		run("go test ./..."), run("rm -rf build"), run("cat a >b"), run("ls && make"), run("find . -delete"), run("sed -i s/a/b/ f"), run("git checkout main"),
-		run("echo $(rm x)"), run("env rm x"), run("sort -o f f"), run("python3 -c 'x'"), run(""), {Tool: "shell", Input: `{"command":["bash","-lc","npm i"]}`}, {Tool: "run_shell_command", Input: `{"command":"touch x"}`},
+		edit, {Tool: "Write", Input: `{"file_path":"a"}`}, {Tool: "MultiEdit"}, {Tool: "NotebookEdit"}, {Tool: "write_file"},
+		{Tool: "replace"}, {Tool: "edit"},
+		{Tool: "write update", Text: "a.go"}, {Tool: "apply_patch"}, {Tool: "developer__text_editor"},
+		{Tool: "fs.write_file"},
+		run("go test ./..."), run("rm -rf build"), run("cat a >b"), run("ls && make"), run("find . -delete"),
+		run("sed -i s/a/b/ f"), run("git checkout main"),
+		run("echo $(rm x)"), run("env rm x"), run("sort -o f f"), run("python3 -c 'x'"), run(""),
+		{Tool: "shell", Input: `{"command":["bash","-lc","npm i"]}`},
+		{Tool: "run_shell_command", Input: `{"command":"touch x"}`},
 		{Tool: "developer__shell", Input: `{"command":"touch x"}`}, run("git branch -D main"), run("git diff --output=x"),
 	} {
 		if !Changes(s) {
@@ -138,16 +147,20 @@ func TestStepsThatChangeSomething(t *testing.T) {
 		}
 	}
 	for _, s := range []agents.Step{
-		{Tool: "Read", Input: `{"file_path":"a"}`}, {Tool: "Grep"}, {Tool: "Glob"}, {Tool: "TodoWrite"}, {Tool: "web_search"}, {Tool: "WebFetch"}, {Tool: "list_directory"}, {Tool: "read_file"},
-		{Tool: "read_many_files"}, {Tool: "search_files"}, {Tool: "save_memory"}, {Tool: "BashOutput"}, {Tool: "Task"}, {Tool: "unheard_of"},
-		run("ls -la"), run("cat a | grep b | head -3"), run("git status && git diff"), run("grep -r x . 2>/dev/null"), run("sed -n 1,20p f"), {Tool: "shell", Input: `{"command":["bash","-lc","rg x"]}`},
+		{Tool: "Read", Input: `{"file_path":"a"}`}, {Tool: "Grep"}, {Tool: "Glob"}, {Tool: "TodoWrite"}, {Tool: "web_search"},
+		{Tool: "WebFetch"}, {Tool: "list_directory"}, {Tool: "read_file"},
+		{Tool: "read_many_files"}, {Tool: "search_files"}, {Tool: "save_memory"}, {Tool: "BashOutput"}, {Tool: "Task"},
+		{Tool: "unheard_of"},
+		run("ls -la"), run("cat a | grep b | head -3"), run("git status && git diff"), run("grep -r x . 2>/dev/null"),
+		run("sed -n 1,20p f"), {Tool: "shell", Input: `{"command":["bash","-lc","rg x"]}`},
 	} {
 		if Changes(s) {
 			t.Errorf("checked: %+v", s)
 		}
 	}
 	c := &critic{answer: func(int) (llm.Response, error) { return says(10) }}
-	if s := watch(t, options(t, c), edit, run("ls"), run("make"), agents.Step{Tool: "Read"}, edit); s.Steps != 3 || s.Calls != 3 || len(c.asked) != 3 {
+	if s := watch(t, options(t, c), edit, run("ls"), run("make"), agents.Step{Tool: "Read"}, edit); s.Steps != 3 ||
+		s.Calls != 3 || len(c.asked) != 3 {
 		t.Errorf("%+v, %d questions", s, len(c.asked))
 	}
 }
@@ -168,7 +181,8 @@ func TestNothingWaitsAndNothingIsSilent(t *testing.T) {
 	}
 	close(hold)
 	s := w.Close()
-	if s.Steps != 6 || s.Looked != 3 || s.OverFull != 3 || s.OverCap != 0 || s.Late != 0 || !strings.Contains(s.Note(), "3 steps left out while others waited") {
+	if s.Steps != 6 || s.Looked != 3 || s.OverFull != 3 || s.OverCap != 0 || s.Late != 0 ||
+		!strings.Contains(s.Note(), "3 steps left out while others waited") {
 		t.Errorf("%+v: %s", s, s.Note())
 	}
 
@@ -220,12 +234,13 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// What a step, a file, a task or an earlier finding says is quoted, without secrets, and no file outside of the workspace
-// is read.
+// What a step, a file, a task or an earlier finding says is quoted, without secrets, and no file outside of the
+// workspace is read.
 func TestWhatIsAsked(t *testing.T) {
 	dir := t.TempDir()
 	secret := filepath.Join(t.TempDir(), "secret")
-	for p, text := range map[string]string{filepath.Join(dir, "calc.go"): "package calc\n// ~~~~\n// hunter2\n", secret: "do not show"} {
+	for p, text := range map[string]string{filepath.Join(dir, "calc.go"): "package calc\n// ~~~~\n// hunter2\n",
+		secret: "do not show"} {
 		if err := os.WriteFile(p, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -244,14 +259,16 @@ func TestWhatIsAsked(t *testing.T) {
 	w.Step(agents.Step{Tool: "Edit", Input: `{"file_path":"` + dir + `/calc.go"}`})
 	w.Close()
 	for i, r := range c.asked {
-		if strings.Contains(r.Prompt, "hunter2") || strings.Contains(r.Prompt, "do not show") || strings.Contains(r.Prompt, "\x1b") {
+		if strings.Contains(r.Prompt, "hunter2") || strings.Contains(r.Prompt, "do not show") ||
+			strings.Contains(r.Prompt, "\x1b") {
 			t.Errorf("question %d shows what it must not:\n%s", i, r.Prompt)
 		}
 		if r.Stage != llm.Critique || len(r.Schema) == 0 {
 			t.Errorf("question %d: stage %q", i, r.Stage)
 		}
 	}
-	if first := c.asked[0].Prompt; !strings.Contains(first, "a - b") || !strings.Contains(first, "package calc") || !strings.Contains(first, "It edited a file, calc.go") {
+	if first := c.asked[0].Prompt; !strings.Contains(first, "a - b") || !strings.Contains(first, "package calc") ||
+		!strings.Contains(first, "It edited a file, calc.go") {
 		t.Errorf("the step is not shown:\n%s", first)
 	}
 	if !strings.Contains(c.asked[1].Prompt, "it subtracts") {
@@ -264,7 +281,8 @@ func TestWhatIsAsked(t *testing.T) {
 
 // What a model says is data: it names no file outside, has no control codes and is bounded.
 func TestWhatIsSaidIsData(t *testing.T) {
-	for path, want := range map[string]string{"calc.go": "calc.go", "./calc.go": "calc.go", "/etc/passwd": "", "../x": "", "a\x1b[31m": "", "": "", ".": ""} {
+	for path, want := range map[string]string{"calc.go": "calc.go", "./calc.go": "calc.go", "/etc/passwd": "", "../x": "",
+		"a\x1b[31m": "", "": "", ".": ""} {
 		r := remark{Path: path, Line: -3, Message: "no\x1b]0;x\a good", Confidence: 90}
 		f := r.finding((&Watcher{}).clean)
 		if f.Path != want || f.Line < 0 || strings.ContainsAny(f.Message, "\x1b\a") {

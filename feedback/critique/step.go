@@ -47,7 +47,8 @@ func kindOf(tool string) kind {
 
 // harmless lists programs that only read. A command that uses no other program changes nothing.
 var harmless = []string{
-	"ls", "cat", "head", "tail", "grep", "rg", "find", "fd", "pwd", "wc", "file", "stat", "which", "type", "tree", "echo", "printf", "true", "cd", "sort", "uniq", "cut", "nl", "less", "du", "env",
+	"ls", "cat", "head", "tail", "grep", "rg", "find", "fd", "pwd", "wc", "file", "stat", "which", "type", "tree", "echo",
+	"printf", "true", "cd", "sort", "uniq", "cut", "nl", "less", "du", "env",
 }
 
 var (
@@ -85,7 +86,8 @@ func looksOnly(command string) bool {
 		}
 		name, rest, _ := strings.Cut(part, " ")
 		switch {
-		case slices.Contains(harmless, name) && !(name == "env" && rest != "") && !(name == "sort" && strings.Contains(rest, "-o")):
+		case slices.Contains(harmless, name) && !(name == "env" && rest != "") &&
+			!(name == "sort" && strings.Contains(rest, "-o")):
 		case name == "sed" && strings.HasPrefix(strings.TrimSpace(rest), "-n") && !strings.Contains(rest, "w "):
 		case gitLooks.MatchString(part) && !strings.Contains(part, "--output"):
 		default:

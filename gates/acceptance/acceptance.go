@@ -33,7 +33,8 @@ const Own = "-own"
 // tree. The engine prints what package testscript prints, "SKIP: REASON" for a script that skipped itself, and exits
 // with 0 or 1.
 func New(folder string, engine []string) gates.Gate {
-	info := gates.Info{Name: "acceptance", Kind: gates.Static, Cost: gates.Costly, Blocking: true, Command: "testscripts of " + folder}
+	info := gates.Info{Name: "acceptance", Kind: gates.Static, Cost: gates.Costly, Blocking: true,
+		Command: "testscripts of " + folder}
 	return gates.New(info, func(ctx context.Context, l *gates.Look) error {
 		if len(engine) == 0 {
 			return errors.New("there is no testscript engine to run them with")
@@ -46,7 +47,8 @@ func New(folder string, engine []string) gates.Gate {
 			return fmt.Errorf("list the scripts of %s: %w", folder, err)
 		}
 		if len(scripts) == 0 {
-			l.Find(gates.Finding{Rule: "acceptance/no-scripts", Severity: gates.Error, Message: "there are no testscripts in " + folder, Fix: "bring them back, or correct gates.acceptance.dir"})
+			l.Find(gates.Finding{Rule: "acceptance/no-scripts", Severity: gates.Error, Message: "there are no testscripts in " +
+				folder, Fix: "bring them back, or correct gates.acceptance.dir"})
 			return nil
 		}
 		var sum gates.TestCount
@@ -100,7 +102,8 @@ func one(ctx context.Context, l *gates.Look, engine []string, script string, sum
 	if err != nil {
 		return err
 	}
-	out, err := l.Run(ctx, gates.Program{Args: append(slices.Clone(engine), Own, file, tree), Env: []string{"TMPDIR=" + temp}})
+	out, err := l.Run(ctx, gates.Program{Args: append(slices.Clone(engine), Own, file, tree),
+		Env: []string{"TMPDIR=" + temp}})
 	if err != nil {
 		return fmt.Errorf("run %s: %w", script, err)
 	}
@@ -115,7 +118,8 @@ func one(ctx context.Context, l *gates.Look, engine []string, script string, sum
 		sum.Failed++
 		l.Find(failure(script, string(text), out.Text))
 	default:
-		return fmt.Errorf("the testscript engine gave up on %s, %s: %s", script, out.How, strings.TrimSpace(said[strings.LastIndexByte(strings.TrimSpace(said), '\n')+1:]))
+		return fmt.Errorf("the testscript engine gave up on %s, %s: %s", script, out.How,
+			strings.TrimSpace(said[strings.LastIndexByte(strings.TrimSpace(said), '\n')+1:]))
 	}
 	return nil
 }

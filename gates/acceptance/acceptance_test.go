@@ -47,11 +47,12 @@ func tree(t *testing.T, files map[string]string) gates.Subject {
 }
 
 var project = map[string]string{
-	"greet":                 "#!/bin/sh\necho hello $1\n",
-	"acceptance/good.txtar": "# the program greets\nexec sh $WORKSPACE/greet ann\nstdout 'hello ann'\nexists here.txt\n-- here.txt --\nx\n",
-	"acceptance/bad.txtar":  "exec sh $WORKSPACE/greet bob\n# says who\nstdout 'hello eve'\n",
-	"acceptance/later.txt":  "skip 'not today'\n",
-	"acceptance/README.md":  "no script\n",
+	"greet": "#!/bin/sh\necho hello $1\n",
+	"acceptance/good.txtar": "# the program greets\nexec sh $WORKSPACE/greet ann\nstdout 'hello ann'\nexists " +
+		"here.txt\n-- here.txt --\nx\n",
+	"acceptance/bad.txtar": "exec sh $WORKSPACE/greet bob\n# says who\nstdout 'hello eve'\n",
+	"acceptance/later.txt": "skip 'not today'\n",
+	"acceptance/README.md": "no script\n",
 }
 
 func TestScripts(t *testing.T) {
@@ -78,8 +79,10 @@ func TestAllPass(t *testing.T) {
 }
 
 func TestNoScripts(t *testing.T) {
-	for name, files := range map[string]map[string]string{"no folder": {"a": "x"}, "none in it": {"acceptance/README.md": "x"}} {
-		if _, got := gatetest.Look(t, New("acceptance", engine(t)), tree(t, files)); !slices.Equal(got, []string{"error acceptance/no-scripts "}) {
+	for name, files := range map[string]map[string]string{"no folder": {"a": "x"},
+		"none in it": {"acceptance/README.md": "x"}} {
+		if _, got := gatetest.Look(t, New("acceptance", engine(t)), tree(t, files)); !slices.Equal(got,
+			[]string{"error acceptance/no-scripts "}) {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
@@ -88,8 +91,9 @@ func TestNoScripts(t *testing.T) {
 func TestCannotLook(t *testing.T) {
 	s := tree(t, project)
 	for name, g := range map[string]gates.Gate{
-		"no engine": New("acceptance", nil), "outside": New("../x", engine(t)), "engine is missing": New("acceptance", []string{"/no/such/engine"}),
-		"engine breaks": New("acceptance", []string{"sh", "-c", "exit 7"}),
+		"no engine": New("acceptance", nil), "outside": New("../x", engine(t)),
+		"engine is missing": New("acceptance", []string{"/no/such/engine"}),
+		"engine breaks":     New("acceptance", []string{"sh", "-c", "exit 7"}),
 	} {
 		if rep, err := g.Check(t.Context(), s); err == nil {
 			t.Errorf("%s: it answered %+v", name, rep)

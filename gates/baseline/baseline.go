@@ -50,7 +50,8 @@ func (g lenient) Check(ctx context.Context, s gates.Subject) (gates.Report, erro
 	}
 	// Failures of tests that the batch names always count: to fix them may be its purpose.
 	info := g.Info()
-	return compare(info.Name, rep, before, g.at, func(f gates.Finding) bool { return s.Batch.Key != "" && s.Answers(info, f) }), nil
+	return compare(info.Name, rep, before, g.at,
+		func(f gates.Finding) bool { return s.Batch.Key != "" && s.Answers(info, f) }), nil
 }
 
 // compare marks the errors of rep that are also in before as known, and lowers them to warnings. Of several equal ones,

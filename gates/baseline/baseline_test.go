@@ -26,29 +26,37 @@ func TestCompare(t *testing.T) {
 		known       []bool
 	}{
 		"the same test is known, whatever it says and wherever it stands": {
-			gates.Report{Findings: []gates.Finding{red("x.TestA", "got 3")}}, gates.Report{Findings: []gates.Finding{{Rule: "test", Test: "x.TestA", Path: "b_test.go", Line: 9, Severity: gates.Error, Message: "got 7"}}},
+			gates.Report{Findings: []gates.Finding{red("x.TestA", "got 3")}},
+			gates.Report{Findings: []gates.Finding{{Rule: "test", Test: "x.TestA", Path: "b_test.go", Line: 9,
+				Severity: gates.Error, Message: "got 7"}}},
 			gates.Warn, []bool{true},
 		},
 		"another test is not, although the suite was red": {
-			gates.Report{Findings: []gates.Finding{red("x.TestA", "m"), red("x.TestB", "m")}}, gates.Report{Findings: []gates.Finding{red("x.TestA", "m")}},
+			gates.Report{Findings: []gates.Finding{red("x.TestA", "m"), red("x.TestB", "m")}},
+			gates.Report{Findings: []gates.Finding{red("x.TestA", "m")}},
 			gates.Fail, []bool{true, false},
 		},
 		"a finding that moved is known": {
-			gates.Report{Findings: []gates.Finding{lint(9)}}, gates.Report{Findings: []gates.Finding{lint(3)}}, gates.Warn, []bool{true},
+			gates.Report{Findings: []gates.Finding{lint(9)}}, gates.Report{Findings: []gates.Finding{lint(3)}}, gates.Warn,
+			[]bool{true},
 		},
 		"of those that are alike only as many as there were": {
-			gates.Report{Findings: []gates.Finding{lint(3), lint(9)}}, gates.Report{Findings: []gates.Finding{lint(3)}}, gates.Fail, []bool{true, false},
+			gates.Report{Findings: []gates.Finding{lint(3), lint(9)}}, gates.Report{Findings: []gates.Finding{lint(3)}},
+			gates.Fail, []bool{true, false},
 		},
 		"a base that was green makes nothing known": {
 			gates.Report{Findings: []gates.Finding{red("x.TestA", "m")}}, gates.Report{}, gates.Fail, []bool{false},
 		},
 		"what does not compile is never known": {
-			gates.Report{Findings: []gates.Finding{{Rule: "build", Path: "a.go", Line: 3, Severity: gates.Error, Message: "undefined: x"}}},
-			gates.Report{Findings: []gates.Finding{{Rule: "build", Path: "a.go", Line: 3, Severity: gates.Error, Message: "undefined: x"}}},
+			gates.Report{Findings: []gates.Finding{{Rule: "build", Path: "a.go", Line: 3, Severity: gates.Error,
+				Message: "undefined: x"}}},
+			gates.Report{Findings: []gates.Finding{{Rule: "build", Path: "a.go", Line: 3, Severity: gates.Error,
+				Message: "undefined: x"}}},
 			gates.Fail, []bool{false},
 		},
 		"a program that names nothing may have failed for any reason": {
-			gates.Report{Findings: []gates.Finding{exit}, Output: "x"}, gates.Report{Findings: []gates.Finding{exit}, Output: "x"},
+			gates.Report{Findings: []gates.Finding{exit}, Output: "x"},
+			gates.Report{Findings: []gates.Finding{exit}, Output: "x"},
 			gates.Fail, []bool{false},
 		},
 	}
@@ -97,7 +105,8 @@ func TestAround(t *testing.T) {
 		})
 	}
 	s := gates.Subject{Dir: t.TempDir()}
-	if rep, err := Around(gate(gates.Report{}), "abc", look(gates.Report{}, nil)).Check(t.Context(), s); err != nil || rep.Status != gates.Pass || asked != 0 {
+	if rep, err := Around(gate(gates.Report{}), "abc", look(gates.Report{}, nil)).Check(t.Context(), s); err != nil ||
+		rep.Status != gates.Pass || asked != 0 {
 		t.Errorf("%+v %v, asked %d times", rep, err, asked)
 	}
 	bad := gate(gates.Report{Findings: []gates.Finding{red("x", "m")}})

@@ -121,7 +121,8 @@ func (c Confidence) sections() []struct {
 	return []struct {
 		name  string
 		value *float64
-	}{{"runtime", c.Runtime}, {"contract", c.Contract}, {"dependencies", c.Dependencies}, {"failure_modes", c.FailureModes}, {"intent", c.Intent}}
+	}{{"runtime", c.Runtime}, {"contract", c.Contract}, {"dependencies", c.Dependencies},
+		{"failure_modes", c.FailureModes}, {"intent", c.Intent}}
 }
 
 // Endpoints returns those of all http_rest interfaces, in order.

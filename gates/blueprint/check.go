@@ -77,7 +77,8 @@ func Check(ctx context.Context, b *Blueprint, s State, o summary.Options) (Check
 		c.rubric()
 	}
 	slices.SortStableFunc(c.out.Findings, func(a, b gates.Finding) int {
-		return cmp.Or(cmp.Compare(rank(a.Severity), rank(b.Severity)), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Message, b.Message))
+		return cmp.Or(cmp.Compare(rank(a.Severity), rank(b.Severity)), cmp.Compare(a.Path, b.Path),
+			cmp.Compare(a.Line, b.Line), cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Message, b.Message))
 	})
 	return c.out, nil
 }
@@ -105,7 +106,8 @@ func (c *checker) find(f gates.Finding) {
 
 // claim reports a finding at a place of the blueprint.
 func (c *checker) claim(rule, key string, s gates.Severity, format string, args ...any) {
-	c.find(gates.Finding{Rule: rule, Path: c.b.File(), Line: c.b.Line(key), Severity: s, Message: fmt.Sprintf(format, args...), Fix: "correct the code; where the blueprint is wrong, correct that"})
+	c.find(gates.Finding{Rule: rule, Path: c.b.File(), Line: c.b.Line(key), Severity: s,
+		Message: fmt.Sprintf(format, args...), Fix: "correct the code; where the blueprint is wrong, correct that"})
 }
 
 // missing calls claim at full severity only if all source files were read: an unread file may contain what seems to be
@@ -163,9 +165,11 @@ func (c *checker) endpoints() {
 				switch {
 				case ok:
 				case len(others) > 0:
-					c.claim(RuleEndpoint, fmt.Sprintf("%s.endpoints[%d].path", key, j), gates.Error, "%s is declared; the code answers %s there", e.Name(), strings.Join(others, ", "))
+					c.claim(RuleEndpoint, fmt.Sprintf("%s.endpoints[%d].path", key, j), gates.Error,
+						"%s is declared; the code answers %s there", e.Name(), strings.Join(others, ", "))
 				default:
-					c.missing(RuleEndpoint, fmt.Sprintf("%s.endpoints[%d].path", key, j), "%s is declared, and no route answers it", e.Name())
+					c.missing(RuleEndpoint, fmt.Sprintf("%s.endpoints[%d].path", key, j), "%s is declared, and no route answers it",
+						e.Name())
 				}
 			}
 		case in.Socket != nil:
@@ -185,7 +189,8 @@ func (c *checker) endpoints() {
 				if !declared {
 					sev = gates.Warning // a unit that declares no endpoints may not be about them
 				}
-				c.code(RuleUndeclared, f.Path, e.Line, sev, "declare it in the blueprint, or take it away", "%s %s is no endpoint of the blueprint", e.Method, e.Path)
+				c.code(RuleUndeclared, f.Path, e.Line, sev, "declare it in the blueprint, or take it away",
+					"%s %s is no endpoint of the blueprint", e.Method, e.Path)
 			}
 		}
 	}
@@ -217,7 +222,8 @@ func (c *checker) promises() {
 				found = c.symbol(name)
 			}
 			if !found {
-				c.missing(RuleInterface, fmt.Sprintf("interfaces[%d]", i), "the %s %s is declared for %s, and the source has none", what, name, in.Type)
+				c.missing(RuleInterface, fmt.Sprintf("interfaces[%d]", i), "the %s %s is declared for %s, and the source has none",
+					what, name, in.Type)
 			}
 		}
 		if len(names) > 0 && in.Direct == nil && in.Library == nil {
@@ -244,7 +250,8 @@ func (c *checker) symbol(name string) bool {
 				return true
 			}
 		}
-		if slices.ContainsFunc(f.Enums, func(e summary.Enum) bool { return e.Name == last }) || slices.ContainsFunc(f.Constants, func(k summary.Constant) bool { return k.Name == last }) {
+		if slices.ContainsFunc(f.Enums, func(e summary.Enum) bool { return e.Name == last }) ||
+			slices.ContainsFunc(f.Constants, func(k summary.Constant) bool { return k.Name == last }) {
 			return true
 		}
 	}

@@ -59,7 +59,8 @@ func TestBrokenPromises(t *testing.T) {
 			code = strings.ReplaceAll(code, "\tID int", "\tNumber int")
 		}
 		if c.rule == RuleUnused {
-			code = strings.Replace(strings.Replace(code, "\t\"example.org/shop/billing\"\n", "", 1), "struct{ billingClient billing.Client }", "struct{}", 1)
+			code = strings.Replace(strings.Replace(code, "\t\"example.org/shop/billing\"\n", "", 1),
+				"struct{ billingClient billing.Client }", "struct{}", 1)
 		}
 		found := false
 		for _, f := range checked(t, unit(t, Candidate, code), Candidate).Findings {
@@ -75,7 +76,8 @@ func TestBrokenPromises(t *testing.T) {
 func TestUnseenIsNotMissing(t *testing.T) {
 	root := unit(t, Candidate, strings.Replace(goodCode, "GET /orders/{id}", "GET /order/{id}", 1))
 	put(t, root, "orders/more.py", "x = 1\n")
-	put(t, root, PathOf("orders", Candidate), strings.Replace(goUnit, "role: router}\n", "role: router}\n  - {path: orders/more.py, role: core}\n", 1))
+	put(t, root, PathOf("orders", Candidate),
+		strings.Replace(goUnit, "role: router}\n", "role: router}\n  - {path: orders/more.py, role: core}\n", 1))
 	c := checked(t, root, Candidate)
 	for _, f := range c.Findings {
 		if f.Rule == RuleEndpoint && f.Severity == gates.Error {
@@ -85,7 +87,8 @@ func TestUnseenIsNotMissing(t *testing.T) {
 	if len(c.Unseen) != 1 {
 		t.Errorf("unseen %v", c.Unseen)
 	}
-	put(t, root, PathOf("orders", Candidate), strings.Replace(goUnit, "role: router}\n", "role: router}\n  - {path: orders/gone.py, role: core}\n", 1))
+	put(t, root, PathOf("orders", Candidate),
+		strings.Replace(goUnit, "role: router}\n", "role: router}\n  - {path: orders/gone.py, role: core}\n", 1))
 	c = checked(t, root, Candidate)
 	if !c.Failed() || c.Findings[0].Severity != gates.Error {
 		t.Errorf("a source file that is not there: %+v", c.Findings)
@@ -125,12 +128,19 @@ func TestGate(t *testing.T) {
 		rules, note   string
 	}{
 		{"no live blueprint", nil, map[string]string{"a.go": "package a"}, gates.Skipped, "", "there is no live blueprint"},
-		{"another file", map[string]string{live: goUnit, "orders/orders.go": goodCode}, map[string]string{live: goUnit, "orders/orders.go": goodCode, "a.go": "x"}, gates.Skipped, "", "no source file of a live blueprint changed"},
-		{"good", map[string]string{live: goUnit}, map[string]string{live: goUnit, "orders/orders.go": goodCode}, gates.Pass, "", ""},
-		{"bad", map[string]string{live: goUnit, "orders/orders.go": goodCode}, map[string]string{live: goUnit, "orders/orders.go": bad}, gates.Fail, RuleEndpoint, ""},
-		{"the mark is moved", map[string]string{live: goUnit, "orders/orders.go": goodCode}, map[string]string{live: bent, "orders/orders.go": bad}, gates.Fail, RuleChanged + " " + RuleEndpoint, ""},
+		{"another file", map[string]string{live: goUnit, "orders/orders.go": goodCode},
+			map[string]string{live: goUnit, "orders/orders.go": goodCode, "a.go": "x"}, gates.Skipped, "",
+			"no source file of a live blueprint changed"},
+		{"good", map[string]string{live: goUnit}, map[string]string{live: goUnit, "orders/orders.go": goodCode}, gates.Pass,
+			"", ""},
+		{"bad", map[string]string{live: goUnit, "orders/orders.go": goodCode},
+			map[string]string{live: goUnit, "orders/orders.go": bad}, gates.Fail, RuleEndpoint, ""},
+		{"the mark is moved", map[string]string{live: goUnit, "orders/orders.go": goodCode},
+			map[string]string{live: bent, "orders/orders.go": bad}, gates.Fail, RuleChanged + " " + RuleEndpoint, ""},
 		{"a new blueprint that is none", nil, map[string]string{live: "unit: orders\n"}, gates.Fail, RuleInvalid, ""},
-		{"a language that nobody can read", map[string]string{live: goUnit}, map[string]string{live: strings.ReplaceAll(goUnit, "orders.go", "orders.py"), "orders/orders.py": "x = 1\n"}, gates.Fail, RuleChanged, ""},
+		{"a language that nobody can read", map[string]string{live: goUnit},
+			map[string]string{live: strings.ReplaceAll(goUnit, "orders.go", "orders.py"), "orders/orders.py": "x = 1\n"},
+			gates.Fail, RuleChanged, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			root := t.TempDir()
@@ -139,7 +149,8 @@ func TestGate(t *testing.T) {
 				put(t, root, p, text)
 			}
 			missing := func(context.Context) (patterns.Program, error) { return patterns.Program{}, patterns.ErrMissing }
-			rep, err := Gate(missing).Check(context.Background(), gates.Subject{Dir: root, Diff: change{c.before, c.after}, Batch: planparse.Batch{Number: "1"}})
+			rep, err := Gate(missing).Check(context.Background(),
+				gates.Subject{Dir: root, Diff: change{c.before, c.after}, Batch: planparse.Batch{Number: "1"}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -164,7 +175,8 @@ func TestGateThatCannotLook(t *testing.T) {
 	root := unit(t, Live, goodCode)
 	broken := errors.New("ast-grep is broken")
 	g := Gate(func(context.Context) (patterns.Program, error) { return patterns.Program{}, broken })
-	if _, err := g.Check(context.Background(), gates.Subject{Dir: root, Changed: []string{"orders/orders.go"}}); !errors.Is(err, broken) {
+	if _, err := g.Check(context.Background(),
+		gates.Subject{Dir: root, Changed: []string{"orders/orders.go"}}); !errors.Is(err, broken) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -178,7 +190,8 @@ func TestDraft(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := Draft("orders", files, unseen)
-	if len(b.Intent.OpenQuestions) < 2 || *b.Meta.Confidence.Intent != 0 || len(b.Endpoints()) != 1 || len(b.FailureModes) != 1 || len(b.Dependencies.Services) != 1 {
+	if len(b.Intent.OpenQuestions) < 2 || *b.Meta.Confidence.Intent != 0 || len(b.Endpoints()) != 1 ||
+		len(b.FailureModes) != 1 || len(b.Dependencies.Services) != 1 {
 		t.Errorf("%s", b.YAML())
 	}
 	if err := os.Remove(root + "/" + PathOf("orders", Candidate)); err != nil {

@@ -158,7 +158,8 @@ func (d *decoder) union(to *Interface, n ast.Node, key string, depth int) {
 		variant = to.open(InterfaceType(s.Value))
 	}
 	if variant == nil {
-		d.errorf(lineOf(m.Values[i]), "%s.type is %s; it is one of %s", key, shown(m.Values[i].Value), words(InterfaceTypes()))
+		d.errorf(lineOf(m.Values[i]), "%s.type is %s; it is one of %s", key, shown(m.Values[i].Value),
+			words(InterfaceTypes()))
 		return
 	}
 	d.structure(reflect.ValueOf(variant).Elem(), n, key, depth, []string{"type"})
@@ -193,7 +194,8 @@ func (d *decoder) structure(to reflect.Value, n ast.Node, key string, depth int,
 		switch {
 		case slices.Contains(known, name):
 		case !ok:
-			d.errorf(line, "%s is not known; the keys here are %s", place, strings.Join(append(slices.Clone(known), names...), ", "))
+			d.errorf(line, "%s is not known; the keys here are %s", place,
+				strings.Join(append(slices.Clone(known), names...), ", "))
 		default:
 			if v.Value == nil || v.Value.Type() == ast.NullType {
 				if to.Type().Field(i).Tag.Get("need") != "" {

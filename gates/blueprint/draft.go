@@ -14,9 +14,12 @@ import (
 // Draft makes a candidate from existing code: interfaces from its routes, dependencies from its calls, failure modes
 // from its handlers. What code cannot show, above all its purpose, becomes an open question and lowers the confidence.
 func Draft(unit string, files []summary.Summary, unseen []patterns.Skip) *Blueprint {
-	b := &Blueprint{Unit: unit, Intent: Intent{Purpose: "To be written: what is " + unit + " for?", CognitiveRole: "To be written: what part does " + unit + " play among the others?"}}
+	b := &Blueprint{Unit: unit,
+		Intent: Intent{Purpose: "To be written: what is " + unit + " for?", CognitiveRole: "To be written: what part does " +
+			unit + " play among the others?"}}
 	b.Intent.OpenQuestions = []string{
-		"What is " + unit + " for, and what is it not for?", "Are the failure modes below all that matter, and are their responses the wanted ones?",
+		"What is " + unit + " for, and what is it not for?",
+		"Are the failure modes below all that matter, and are their responses the wanted ones?",
 	}
 	b.Dependencies.Services, b.FailureModes, b.Interfaces = []Service{}, []FailureMode{}, []Interface{}
 	draftInterfaces(b, files)
@@ -45,11 +48,13 @@ func Draft(unit string, files []summary.Summary, unseen []patterns.Skip) *Bluepr
 	}
 	for _, u := range unseen {
 		b.SourceFiles = append(b.SourceFiles, SourceFile{u.Path, "unknown"})
-		b.Intent.OpenQuestions = append(b.Intent.OpenQuestions, "What does "+u.Path+" promise? It could not be read: "+u.Reason)
+		b.Intent.OpenQuestions = append(b.Intent.OpenQuestions, "What does "+u.Path+" promise? It could not be read: "+
+			u.Reason)
 	}
 	slices.SortFunc(b.SourceFiles, func(a, b SourceFile) int { return strings.Compare(a.Path, b.Path) })
 	sure, half, none := 0.6, 0.4, 0.0
-	b.Meta = Meta{Confidence: Confidence{Contract: &sure, Dependencies: &sure, FailureModes: &half, Intent: &none}, Notes: "Drafted from the code. What it does is here; what it should do is for its authors to say."}
+	b.Meta = Meta{Confidence: Confidence{Contract: &sure, Dependencies: &sure, FailureModes: &half, Intent: &none},
+		Notes: "Drafted from the code. What it does is here; what it should do is for its authors to say."}
 	return b
 }
 
@@ -86,7 +91,8 @@ func draftInterfaces(b *Blueprint, files []summary.Summary) {
 			}
 		}
 		for _, fn := range f.Functions {
-			if public(f.Language, fn.Name) && len(f.Endpoints) == 0 && !slices.Contains(library, fn.Name) && !strings.HasPrefix(fn.Signature, "func (") {
+			if public(f.Language, fn.Name) && len(f.Endpoints) == 0 && !slices.Contains(library, fn.Name) &&
+				!strings.HasPrefix(fn.Signature, "func (") {
 				library = append(library, fn.Name)
 			}
 		}
@@ -96,7 +102,9 @@ func draftInterfaces(b *Blueprint, files []summary.Summary) {
 			}
 		}
 		if len(f.Mounts) > 0 {
-			b.Intent.OpenQuestions = append(b.Intent.OpenQuestions, fmt.Sprintf("Which routes are mounted below %s? Their paths here are those of the files that define them.", strings.Join(f.Mounts, ", ")))
+			b.Intent.OpenQuestions = append(b.Intent.OpenQuestions,
+				fmt.Sprintf("Which routes are mounted below %s? Their paths here are those of the files that define them.",
+					strings.Join(f.Mounts, ", ")))
 		}
 	}
 	switch {
@@ -114,7 +122,9 @@ func draftDependencies(b *Blueprint, files []summary.Summary) {
 	for _, f := range files {
 		for _, c := range f.HTTPCalls {
 			if c.Kind == summary.HTTP {
-				b.Intent.OpenQuestions = append(b.Intent.OpenQuestions, fmt.Sprintf("Which unit is behind %s %s in %s, and through which client shall it be called?", c.Method, c.Target, f.Path))
+				b.Intent.OpenQuestions = append(b.Intent.OpenQuestions,
+					fmt.Sprintf("Which unit is behind %s %s in %s, and through which client shall it be called?", c.Method, c.Target,
+						f.Path))
 				continue
 			}
 			name := simple(c.Target)
@@ -136,14 +146,16 @@ func draftDependencies(b *Blueprint, files []summary.Summary) {
 	}
 	for _, f := range files {
 		for _, imp := range f.InternalImports {
-			if name := strings.TrimLeft(imp.Path, "."); !strings.HasPrefix(imp.Path, ".") && !c.mayImport(f, imp) && !slices.Contains(b.Dependencies.Shared, name) {
+			if name := strings.TrimLeft(imp.Path, "."); !strings.HasPrefix(imp.Path, ".") && !c.mayImport(f, imp) &&
+				!slices.Contains(b.Dependencies.Shared, name) {
 				b.Dependencies.Shared = append(b.Dependencies.Shared, name)
 			}
 		}
 	}
 	slices.Sort(b.Dependencies.Shared)
 	if len(b.Dependencies.Shared) > 0 {
-		b.Intent.OpenQuestions = append(b.Intent.OpenQuestions, "Are all of dependencies.shared libraries for every unit, or is one of them another unit?")
+		b.Intent.OpenQuestions = append(b.Intent.OpenQuestions,
+			"Are all of dependencies.shared libraries for every unit, or is one of them another unit?")
 	}
 }
 
@@ -180,7 +192,8 @@ func draftFailures(b *Blueprint, files []summary.Summary) {
 func roleOf(f summary.Summary) string {
 	stem := strings.ToLower(strings.TrimSuffix(path.Base(f.Path), path.Ext(f.Path)))
 	for _, r := range []struct{ role, words string }{
-		{"router", "router routes views handlers controller controllers endpoints"}, {"api", "api"}, {"model", "model models types entities dto"},
+		{"router", "router routes views handlers controller controllers endpoints"}, {"api", "api"},
+		{"model", "model models types entities dto"},
 		{"schema", "schema schemas"}, {"client", "client clients"}, {"logic", "logic service services"},
 	} {
 		if slices.Contains(strings.Fields(r.words), stem) {

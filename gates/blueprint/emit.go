@@ -38,7 +38,8 @@ func emitStruct(w *strings.Builder, v reflect.Value, lead string, depth int, fir
 			continue
 		}
 		f := v.Field(i)
-		if need := v.Type().Field(i).Tag.Get("need") != ""; !need && f.IsZero() || !need && f.Kind() == reflect.Slice && f.Len() == 0 {
+		if need := v.Type().Field(i).Tag.Get("need") != ""; !need && f.IsZero() || !need && f.Kind() == reflect.Slice &&
+			f.Len() == 0 {
 			continue
 		}
 		emit(w, f, open()+name+":", depth)

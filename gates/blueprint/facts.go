@@ -29,7 +29,8 @@ func (c *checker) contract() {
 			case at < 0:
 				c.claim(RuleContract, key, gates.Error, "%s.%s is declared, and the source has no such member", e.Name, name)
 			case valued && bare(have.Members[at].Value) != value:
-				c.claim(RuleContract, key, gates.Error, "%s.%s is declared as %s; the source says %s", e.Name, name, value, have.Members[at].Value)
+				c.claim(RuleContract, key, gates.Error, "%s.%s is declared as %s; the source says %s", e.Name, name, value,
+					have.Members[at].Value)
 			}
 		}
 	}
@@ -148,12 +149,15 @@ func (c *checker) dependencies() {
 			}
 			i, ok := c.service(call.Target)
 			if !ok {
-				c.code(RuleDependency, f.Path, call.Line, gates.Error, "declare the dependency in the blueprint, or do without it", "%s calls a unit that is no dependency of the blueprint", call.Via)
+				c.code(RuleDependency, f.Path, call.Line, gates.Error, "declare the dependency in the blueprint, or do without it",
+					"%s calls a unit that is no dependency of the blueprint", call.Via)
 				continue
 			}
 			used[i] = true
-			if s := c.b.Dependencies.Services[i]; len(s.Calls) > 0 && call.Method != call.Target && !slices.Contains(s.Calls, call.Method) {
-				c.code(RuleCall, f.Path, call.Line, gates.Warning, "declare the call in the blueprint", "%s of %s is none of the calls that the blueprint declares: %s", call.Method, s.Name, strings.Join(s.Calls, ", "))
+			if s := c.b.Dependencies.Services[i]; len(s.Calls) > 0 && call.Method != call.Target &&
+				!slices.Contains(s.Calls, call.Method) {
+				c.code(RuleCall, f.Path, call.Line, gates.Warning, "declare the call in the blueprint",
+					"%s of %s is none of the calls that the blueprint declares: %s", call.Method, s.Name, strings.Join(s.Calls, ", "))
 			}
 		}
 		for _, imp := range f.InternalImports {
@@ -166,7 +170,8 @@ func (c *checker) dependencies() {
 	}
 	for i, s := range c.b.Dependencies.Services {
 		if !used[i] && len(c.out.Unseen) == 0 {
-			c.claim(RuleUnused, fmt.Sprintf("dependencies.services[%d]", i), gates.Warning, "%s is declared as a dependency, and nothing calls it", s.Name)
+			c.claim(RuleUnused, fmt.Sprintf("dependencies.services[%d]", i), gates.Warning,
+				"%s is declared as a dependency, and nothing calls it", s.Name)
 		}
 	}
 }
@@ -188,7 +193,8 @@ func (c *checker) isClient(f summary.Summary) bool {
 func mentions(imp summary.Import, client string) bool {
 	full := dots(imp.Path)
 	want := dots(client)
-	if full == want || strings.HasPrefix(want, full+".") && slices.Contains(imp.Names, want[strings.LastIndexByte(want, '.')+1:]) {
+	if full == want || strings.HasPrefix(want, full+".") &&
+		slices.Contains(imp.Names, want[strings.LastIndexByte(want, '.')+1:]) {
 		return true
 	}
 	return !strings.Contains(want, ".") && (slices.Contains(imp.Names, client) || strings.HasSuffix(full, "."+want))
@@ -201,7 +207,8 @@ func (c *checker) imports() {
 	for _, f := range c.files {
 		for _, imp := range f.InternalImports {
 			if !c.mayImport(f, imp) {
-				c.code(RuleImport, f.Path, imp.Line, gates.Error, "declare the unit as a dependency and call it through its client, or name the library in dependencies.shared",
+				c.code(RuleImport, f.Path, imp.Line, gates.Error,
+					"declare the unit as a dependency and call it through its client, or name the library in dependencies.shared",
 					"%s is neither of this unit nor of a declared dependency nor shared", imp.Path)
 			}
 		}
@@ -219,7 +226,8 @@ func (c *checker) mayImport(f summary.Summary, imp summary.Import) bool {
 	}
 	full := dots(strings.TrimLeft(imp.Path, "."))
 	for _, shared := range c.b.Dependencies.Shared {
-		if s := dots(shared); full == s || strings.HasPrefix(full, s+".") || dots(at) == s || strings.HasPrefix(dots(at), s+".") {
+		if s := dots(shared); full == s || strings.HasPrefix(full, s+".") || dots(at) == s ||
+			strings.HasPrefix(dots(at), s+".") {
 			return true
 		}
 	}
@@ -294,7 +302,8 @@ func (c *checker) failures() {
 			for _, h := range caught {
 				have = append(have, h.String()+" in "+h.Function)
 			}
-			c.claim(RuleResponse, key, gates.Error, "%s: %s is caught, but not answered with %d: %s", phrase.Line(f.Condition), f.Exception, f.Status, strings.Join(have, "; "))
+			c.claim(RuleResponse, key, gates.Error, "%s: %s is caught, but not answered with %d: %s", phrase.Line(f.Condition),
+				f.Exception, f.Status, strings.Join(have, "; "))
 		}
 	}
 }
@@ -308,7 +317,8 @@ func sameType(a, b string) bool {
 func (c *checker) rubric() {
 	for _, f := range c.files {
 		if f.ModuleDocstring == "" && !(f.Language == outline.Go && c.otherDoc(f)) {
-			c.code(RuleUndocumented, f.Path, 1, gates.Warning, "say at the top what the module is for", "the module has no docstring")
+			c.code(RuleUndocumented, f.Path, 1, gates.Warning, "say at the top what the module is for",
+				"the module has no docstring")
 		}
 		for _, fn := range f.Functions {
 			c.function(f, "", fn)
@@ -329,7 +339,8 @@ func (c *checker) rubric() {
 
 // otherDoc reports whether another file of the same package of Go says what the package is.
 func (c *checker) otherDoc(f summary.Summary) bool {
-	return slices.ContainsFunc(c.files, func(o summary.Summary) bool { return path.Dir(o.Path) == path.Dir(f.Path) && o.ModuleDocstring != "" })
+	return slices.ContainsFunc(c.files,
+		func(o summary.Summary) bool { return path.Dir(o.Path) == path.Dir(f.Path) && o.ModuleDocstring != "" })
 }
 
 func (c *checker) function(f summary.Summary, owner string, fn summary.Function) {
@@ -337,7 +348,8 @@ func (c *checker) function(f summary.Summary, owner string, fn summary.Function)
 		return
 	}
 	if len(fn.Untyped) > 0 {
-		c.code(RuleUntyped, f.Path, fn.Line, gates.Error, "give parameters and results their types", "%s%s is not fully typed: %s", owner, fn.Name, strings.Join(fn.Untyped, ", "))
+		c.code(RuleUntyped, f.Path, fn.Line, gates.Error, "give parameters and results their types",
+			"%s%s is not fully typed: %s", owner, fn.Name, strings.Join(fn.Untyped, ", "))
 	}
 	if !fn.Documented {
 		c.code(RuleUndocumented, f.Path, fn.Line, gates.Warning, "say what it does", "%s%s has no docstring", owner, fn.Name)

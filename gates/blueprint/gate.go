@@ -131,15 +131,19 @@ func (g *gateLook) blueprint(ctx context.Context, unit string) (*Blueprint, erro
 	c, changed := g.change(name)
 	moved := changed && c.Status != gates.Added && sub.Diff != nil && !sub.Names(name)
 	if moved && sub.Batch.Number == "" { // a person's own change, which reviewers see as such
-		g.Find(gates.Finding{Rule: RuleChanged, Path: name, Severity: gates.Warning, Message: "a live blueprint changes along with the code, which is held against the new one", Fix: "runplan blueprint promote is the way to a live blueprint"})
+		g.Find(gates.Finding{Rule: RuleChanged, Path: name, Severity: gates.Warning,
+			Message: "a live blueprint changes along with the code, which is held against the new one",
+			Fix:     "runplan blueprint promote is the way to a live blueprint"})
 		moved = false
 	}
 	var src []byte
 	var err error
 	if moved {
 		g.Find(gates.Finding{
-			Rule: RuleChanged, Path: name, Severity: gates.Error, Message: "the change rewrites a live blueprint; the code was held against the one before",
-			Fix: "leave the blueprint as it is, or have the batch name it; runplan blueprint promote is the way to another one",
+			Rule: RuleChanged, Path: name, Severity: gates.Error,
+			Message: "the change rewrites a live blueprint; the code was held against the one before",
+			Fix: "leave the blueprint as it is, or have the batch name it; runplan blueprint promote is the way to " +
+				"another one",
 		})
 		src, err = sub.Diff.Before(ctx, name)
 	} else {

@@ -38,10 +38,11 @@ type Brief struct {
 	Returned   string     `json:"returned,omitempty"`
 }
 
-// Generate makes the brief of a candidate and notes that it was handed out, so that no review of the unit comes from the same
-// session. With fix, the list that the last review sent back is attached.
+// Generate makes the brief of a candidate and notes that it was handed out, so that no review of the unit comes from
+// the same session. With fix, the list that the last review sent back is attached.
 func Generate(root, unit, session string, fix bool, set prompt.Set, now time.Time, id string) (Brief, error) {
-	out := Brief{Unit: unit, Generation: Generation{ID: id, Session: session, At: now.UTC()}, References: []string{}, Shared: []string{}, Left: []string{}}
+	out := Brief{Unit: unit, Generation: Generation{ID: id, Session: session, At: now.UTC()}, References: []string{},
+		Shared: []string{}, Left: []string{}}
 	b, err := Load(root, unit, Candidate)
 	if err != nil {
 		return out, err
@@ -66,7 +67,8 @@ func Generate(root, unit, session string, fix bool, set prompt.Set, now time.Tim
 		}
 	}
 	out.Text, err = set.Render(generatePrompt, map[string]string{
-		"unit": unit, "id": id, "blueprint": fence.Foreign("yaml", b.YAML()), "live": live, "references": examples, "shared": shared, "rubric": rubric,
+		"unit": unit, "id": id, "blueprint": fence.Foreign("yaml", b.YAML()), "live": live, "references": examples,
+		"shared": shared, "rubric": rubric,
 		"returned": back, "files": files(b),
 	})
 	if err != nil {
@@ -179,7 +181,8 @@ func (o *Brief) shared(root string, b *Blueprint) string {
 
 func isSource(name string) bool {
 	base := path.Base(name)
-	return slices.Contains([]string{".go", ".py", ".ts", ".tsx", ".js", ".mjs"}, path.Ext(name)) && !strings.Contains(base, "_test.") && !strings.HasPrefix(base, "test_")
+	return slices.Contains([]string{".go", ".py", ".ts", ".tsx", ".js", ".mjs"}, path.Ext(name)) &&
+		!strings.Contains(base, "_test.") && !strings.HasPrefix(base, "test_")
 }
 
 // source adds a file, or says why it is not there. It returns how much room it took.
@@ -193,7 +196,8 @@ func (o *Brief) source(w *strings.Builder, root, name string, room int) int {
 		o.Left = append(o.Left, fmt.Sprintf("%s (%d characters, no room)", name, len(text)))
 		return 0
 	}
-	fmt.Fprintf(w, "### %s\n\n%s\n", fence.Line(name), fence.Foreign(strings.TrimPrefix(path.Ext(name), "."), string(text)))
+	fmt.Fprintf(w, "### %s\n\n%s\n", fence.Line(name),
+		fence.Foreign(strings.TrimPrefix(path.Ext(name), "."), string(text)))
 	return len(text)
 }
 

@@ -50,7 +50,8 @@ func (r *Review) Handle(rec Record, now time.Time) (Handled, error) {
 	if err != nil {
 		return h, err
 	}
-	text := fmt.Sprintf("%s: fidelity %.2f, %d critical, %d major, %d minor; %s", rec.Decision, rec.GroundTruthFidelity, rec.Count(Critical), rec.Count(Major), rec.Count(Minor), h.Stored[0])
+	text := fmt.Sprintf("%s: fidelity %.2f, %d critical, %d major, %d minor; %s", rec.Decision, rec.GroundTruthFidelity,
+		rec.Count(Critical), rec.Count(Major), rec.Count(Minor), h.Stored[0])
 	return h, Note(r.Root, Entry{At: now, Unit: r.Unit, Kind: "review", Text: text})
 }
 
@@ -65,7 +66,8 @@ func notes(rec Record) []string {
 		if d.Severity == Observation || rec.State == Live && d.Severity == Minor {
 			continue
 		}
-		out = append(out, fmt.Sprintf("review (%s, %s): %s: %s; %s", d.Dimension, d.Severity, phrase.Line(d.BlueprintClaim), phrase.Line(d.CodeEvidence), phrase.Line(d.Recommendation)))
+		out = append(out, fmt.Sprintf("review (%s, %s): %s: %s; %s", d.Dimension, d.Severity, phrase.Line(d.BlueprintClaim),
+			phrase.Line(d.CodeEvidence), phrase.Line(d.Recommendation)))
 	}
 	for _, q := range rec.OpenQuestionUpdates {
 		if q.Status == "new" || q.Status == "escalated" {
@@ -93,14 +95,16 @@ func addTo(root, unit string, s State, questions []string) (int, error) {
 // returned returns the list of corrections for the author of the code.
 func returned(rec Record) string {
 	var w strings.Builder
-	fmt.Fprintf(&w, "# %s goes back: %d discrepancies\n\n%s\n", rec.ServiceID, len(rec.Discrepancies), phrase.Line(rec.SummaryNote))
+	fmt.Fprintf(&w, "# %s goes back: %d discrepancies\n\n%s\n", rec.ServiceID, len(rec.Discrepancies),
+		phrase.Line(rec.SummaryNote))
 	for _, s := range Severities() {
 		for _, d := range rec.Discrepancies {
 			if d.Severity != s {
 				continue
 			}
 			fmt.Fprintf(&w, "\n## %s, %s\n\n", d.Severity, d.Dimension)
-			fmt.Fprintf(&w, "- Blueprint: %s\n- Code: %s\n- To do: %s\n", phrase.Line(d.BlueprintClaim), phrase.Line(d.CodeEvidence), phrase.Line(d.Recommendation))
+			fmt.Fprintf(&w, "- Blueprint: %s\n- Code: %s\n- To do: %s\n", phrase.Line(d.BlueprintClaim),
+				phrase.Line(d.CodeEvidence), phrase.Line(d.Recommendation))
 			if d.AffectedFile != "" {
 				fmt.Fprintf(&w, "- File: %s\n", phrase.Line(d.AffectedFile))
 			}

@@ -47,7 +47,8 @@ func Concerned(root string, changed []string) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		if slices.Contains(changed, PathOf(unit, Live)) || slices.ContainsFunc(b.Paths(), func(p string) bool { return slices.Contains(changed, p) }) {
+		if slices.Contains(changed, PathOf(unit, Live)) ||
+			slices.ContainsFunc(b.Paths(), func(p string) bool { return slices.Contains(changed, p) }) {
 			out = append(out, unit)
 		}
 	}
@@ -123,15 +124,18 @@ func (o Opinion) Report() gates.Report {
 		if d.Severity == Observation {
 			continue
 		}
-		f := gates.Finding{Rule: "blueprint/" + d.Dimension, Severity: gates.Error, Fix: phrase.Cut(phrase.Line(d.Recommendation), 600)}
-		f.Message = fmt.Sprintf("%s (%s): the blueprint says: %s; the code: %s", o.Unit, d.Severity, phrase.Cut(phrase.Line(d.BlueprintClaim), 300), phrase.Cut(phrase.Line(d.CodeEvidence), 300))
+		f := gates.Finding{Rule: "blueprint/" + d.Dimension, Severity: gates.Error,
+			Fix: phrase.Cut(phrase.Line(d.Recommendation), 600)}
+		f.Message = fmt.Sprintf("%s (%s): the blueprint says: %s; the code: %s", o.Unit, d.Severity,
+			phrase.Cut(phrase.Line(d.BlueprintClaim), 300), phrase.Cut(phrase.Line(d.CodeEvidence), 300))
 		if SafePath(d.AffectedFile) == nil {
 			f.Path = d.AffectedFile
 		}
 		rep.Findings = append(rep.Findings, f)
 	}
 	if len(rep.Findings) == 0 {
-		rep.Findings = []gates.Finding{{Rule: "blueprint/intent", Severity: gates.Error, Message: o.Unit + ": " + phrase.Cut(phrase.Line(o.Record.SummaryNote), 600)}}
+		rep.Findings = []gates.Finding{{Rule: "blueprint/intent", Severity: gates.Error, Message: o.Unit + ": " +
+			phrase.Cut(phrase.Line(o.Record.SummaryNote), 600)}}
 	}
 	return rep
 }

@@ -49,7 +49,8 @@ func below(t *testing.T, root string) []string {
 	return out
 }
 
-// In a run a unit is judged where it stands: nothing is written there, and each decision has what follows from it (BP-23).
+// In a run a unit is judged where it stands: nothing is written there, and each decision has what follows from it
+// (BP-23).
 func TestReviewInARun(t *testing.T) {
 	for name, c := range map[string]struct {
 		said      string
@@ -58,15 +59,18 @@ func TestReviewInARun(t *testing.T) {
 		findings  int
 		questions string
 	}{
-		"reject":  {answer(one("critical")+","+one("observation"), "reject"), Reject, []string{"ast_summaries", "cc_review", "returned", "review_prompt"}, 1, ""},
-		"notes":   {answer(one("minor"), "approve_with_notes"), ApproveWithNotes, []string{"ast_summaries", "cc_review", "review_prompt"}, 0, "review (contract, minor): GET /orders/{id}|Who pays?"},
+		"reject": {answer(one("critical")+","+one("observation"), "reject"), Reject,
+			[]string{"ast_summaries", "cc_review", "returned", "review_prompt"}, 1, ""},
+		"notes": {answer(one("minor"), "approve_with_notes"), ApproveWithNotes,
+			[]string{"ast_summaries", "cc_review", "review_prompt"}, 0, "review (contract, minor): GET /orders/{id}|Who pays?"},
 		"approve": {answer("", "approve"), Approve, []string{"ast_summaries", "cc_review", "review_prompt"}, 0, "Who pays?"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			root, out := unit(t, Live, goodCode), filepath.Join(t.TempDir(), "not", "there", "yet")
 			before := below(t, root)
 			o, err := reviewing(t, root, c.said, nil).Review(t.Context(), root, "orders", out)
-			if err != nil || o.Record.Decision != c.decision || o.Record.Cold.Context != NewSession || o.Said.PromptTokens == nil {
+			if err != nil || o.Record.Decision != c.decision || o.Record.Cold.Context != NewSession ||
+				o.Said.PromptTokens == nil {
 				t.Fatalf("%+v, %v", o, err)
 			}
 			if after := below(t, root); !slices.Equal(before, after) {
@@ -85,7 +89,8 @@ func TestReviewInARun(t *testing.T) {
 			}
 			if c.decision == Reject {
 				rep := o.Report()
-				if rep.Status != gates.Fail || len(rep.Findings) != c.findings || !strings.Contains(rep.Findings[0].Message, "GET /orders/{id}") || rep.Findings[0].Fix == "" {
+				if rep.Status != gates.Fail || len(rep.Findings) != c.findings ||
+					!strings.Contains(rep.Findings[0].Message, "GET /orders/{id}") || rep.Findings[0].Fix == "" {
 					t.Errorf("%+v", rep)
 				}
 			}
@@ -104,11 +109,14 @@ func TestReviewInARun(t *testing.T) {
 
 // A rejection without a discrepancy, or with a path that leads out, is still something to go by.
 func TestReportOfAnOddRejection(t *testing.T) {
-	o := Opinion{Unit: "orders", Record: Record{ReviewResult: ReviewResult{SummaryNote: "all of it is wrong"}, DecisionReason: "the reviewer rejects it"}}
+	o := Opinion{Unit: "orders",
+		Record: Record{ReviewResult: ReviewResult{SummaryNote: "all of it is wrong"},
+			DecisionReason: "the reviewer rejects it"}}
 	if r := o.Report(); len(r.Findings) != 1 || r.Findings[0].Message != "orders: all of it is wrong" {
 		t.Errorf("%+v", r)
 	}
-	o.Record.Discrepancies = []Discrepancy{{Dimension: "intent", Severity: Major, BlueprintClaim: "a", CodeEvidence: "b", Recommendation: "c", AffectedFile: "../../etc/passwd"}}
+	o.Record.Discrepancies = []Discrepancy{{Dimension: "intent", Severity: Major, BlueprintClaim: "a", CodeEvidence: "b",
+		Recommendation: "c", AffectedFile: "../../etc/passwd"}}
 	if r := o.Report(); r.Findings[0].Path != "" {
 		t.Errorf("%+v", r)
 	}
@@ -137,7 +145,8 @@ func TestNoAnswerInARun(t *testing.T) {
 // Those units are reviewed that a change is about.
 func TestConcerned(t *testing.T) {
 	root := unit(t, Live, goodCode)
-	for changed, want := range map[string]string{"orders/orders.go": "orders", "knowledge/blueprints/orders.yaml": "orders", "other.go": ""} {
+	for changed, want := range map[string]string{"orders/orders.go": "orders",
+		"knowledge/blueprints/orders.yaml": "orders", "other.go": ""} {
 		got, err := Concerned(root, []string{changed})
 		if err != nil || strings.Join(got, " ") != want {
 			t.Errorf("%s: %v, %v", changed, got, err)

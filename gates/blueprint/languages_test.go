@@ -122,8 +122,10 @@ func TestPython(t *testing.T) {
 		{"another exception", "router", `except httpx.TimeoutException`, `except ValueError`, []string{RuleFailure}},
 		{"another answer", "router", `HTTPException(504)`, `HTTPException(500)`, []string{RuleResponse}},
 		{"no guard", "router", `status_code=404`, `status_code=410`, []string{RuleFailure}},
-		{"only in a comment", "router", `raise HTTPException(504) from e`, "pass  # HTTPException(504)", []string{RuleResponse}},
-		{"by hand", "router", `billing_client.charge(order)`, `billing_client.charge(order); httpx.post("http://billing/charge", json=order)`, []string{RuleRawHTTP}},
+		{"only in a comment", "router", `raise HTTPException(504) from e`, "pass  # HTTPException(504)",
+			[]string{RuleResponse}},
+		{"by hand", "router", `billing_client.charge(order)`,
+			`billing_client.charge(order); httpx.post("http://billing/charge", json=order)`, []string{RuleRawHTTP}},
 		{"another unit", "router", `from .book`, "from stock.core import Stock\nfrom .book", []string{RuleImport}},
 		{"another client", "router", `billing_client.charge(order)`, `stock_client.take(order)`, []string{RuleDependency}},
 		{"no types", "router", `take(order: dict) -> dict`, `take(order)`, []string{RuleUntyped}},
@@ -148,7 +150,8 @@ func TestPython(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			res, err := Check(context.Background(), b, Candidate, summary.Options{Root: root, Program: p, Own: summary.Own(os.DirFS(root))})
+			res, err := Check(context.Background(), b, Candidate,
+				summary.Options{Root: root, Program: p, Own: summary.Own(os.DirFS(root))})
 			if err != nil {
 				t.Fatal(err)
 			}

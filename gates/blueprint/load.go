@@ -38,7 +38,10 @@ func Parse(name string, src []byte) (*Blueprint, error) {
 		}
 	}
 	if len(d.errs) > 0 {
-		slices.SortFunc(d.errs, func(a, b *FileError) int { return cmp.Or(a.Line-b.Line, strings.Compare(a.Message, b.Message)) })
+		slices.SortFunc(d.errs, func(a,
+			b *FileError) int {
+			return cmp.Or(a.Line-b.Line, strings.Compare(a.Message, b.Message))
+		})
 		return nil, d.errs
 	}
 	return b, nil
@@ -55,7 +58,8 @@ var ErrUnitName = errors.New("no name of a unit")
 // ValidUnit says whether a name can be a unit's: it becomes the name of files.
 func ValidUnit(name string) error {
 	if !unitName.MatchString(name) || strings.Contains(name, "..") || len(name) > 100 {
-		return fmt.Errorf("%q is %w; it is small letters, digits, -, _ and single dots, such as order-service", phrase.Cut(name, 60), ErrUnitName)
+		return fmt.Errorf("%q is %w; it is small letters, digits, -, _ and single dots, such as order-service",
+			phrase.Cut(name, 60), ErrUnitName)
 	}
 	return nil
 }
@@ -66,7 +70,8 @@ func (d *decoder) judge(b *Blueprint) {
 	if err := ValidUnit(b.Unit); err != nil {
 		at("unit", "unit: %v", err)
 	}
-	for key, text := range map[string]string{"intent.purpose": b.Intent.Purpose, "intent.cognitive_role": b.Intent.CognitiveRole} {
+	for key, text := range map[string]string{"intent.purpose": b.Intent.Purpose,
+		"intent.cognitive_role": b.Intent.CognitiveRole} {
 		if strings.TrimSpace(text) == "" {
 			at(key, "%s is empty", key)
 		}
@@ -82,7 +87,8 @@ func (d *decoder) judge(b *Blueprint) {
 		if f.Status != 0 && (f.Status < 100 || f.Status > 599) {
 			at(key+".status", "%s.status is %d; a status of HTTP is 100 to 599", key, f.Status)
 		}
-		if f.Interface != "" && !slices.ContainsFunc(b.Endpoints(), func(e Endpoint) bool { return e.Name() == f.Interface }) {
+		if f.Interface != "" && !slices.ContainsFunc(b.Endpoints(),
+			func(e Endpoint) bool { return e.Name() == f.Interface }) {
 			at(key+".interface", "%s.interface is %q, which no interface declares", key, f.Interface)
 		}
 	}
@@ -142,7 +148,9 @@ func (d *decoder) judgeInterfaces(b *Blueprint, at func(key, format string, args
 func SafePath(p string) error {
 	switch {
 	case p == "" || !fs.ValidPath(p) || p == ".":
-		return fmt.Errorf("%q is not a path below the root of the repository: write it relative to that, with slashes and without dots for folders", phrase.Cut(p, 80))
+		return fmt.Errorf(
+			"%q is not a path below the root of the repository: write it relative to that, with slashes and without dots for "+
+				"folders", phrase.Cut(p, 80))
 	case strings.ContainsAny(p, "\\\x00\n\r") || filepath.VolumeName(p) != "":
 		return fmt.Errorf("%q has characters that a path here may not have", phrase.Cut(p, 80))
 	}

@@ -59,7 +59,8 @@ func (m Maintained) done(root string, now time.Time) (Maintained, error) {
 }
 
 // Validate checks all live units. An unreadable blueprint is a problem, and the check continues with the others.
-func Validate(ctx context.Context, root string, now time.Time, check func(context.Context, *Blueprint, State) (Checked, error)) (Maintained, error) {
+func Validate(ctx context.Context, root string, now time.Time,
+	check func(context.Context, *Blueprint, State) (Checked, error)) (Maintained, error) {
 	m := Maintained{Task: Validation, Units: []string{}, Current: []string{}, Problems: []string{}}
 	units, err := Units(root, Live)
 	if err != nil {
@@ -97,7 +98,8 @@ func Validate(ctx context.Context, root string, now time.Time, check func(contex
 // ReviewLive has each live unit reviewed that changed since its last review (BP-30). Critical and major discrepancies
 // become open questions, critical ones also wait in the queue, and the journal gets one line. It can be interrupted
 // between units: finished reviews are stored.
-func ReviewLive(ctx context.Context, root string, now time.Time, review func(ctx context.Context, unit string) (Handled, error)) (Maintained, error) {
+func ReviewLive(ctx context.Context, root string, now time.Time,
+	review func(ctx context.Context, unit string) (Handled, error)) (Maintained, error) {
 	m := Maintained{Task: CodeReview, Units: []string{}, Current: []string{}, Problems: []string{}}
 	units, err := Units(root, Live)
 	if err != nil {

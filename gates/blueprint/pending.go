@@ -82,7 +82,8 @@ func Answered(root, unit string, s State, text, session string, now time.Time) (
 			return nil, Record{}, fmt.Errorf("%w: it names the session that generated the code (%s)", ErrNotCold, g.ID)
 		}
 	}
-	r := &Review{Root: root, Unit: unit, State: s, Stamp: p.Stamp, ID: p.ReviewID, Blueprint: b, whole: b, Scope: p.Scope, Reviewer: p.Reviewer, sources: sources}
+	r := &Review{Root: root, Unit: unit, State: s, Stamp: p.Stamp, ID: p.ReviewID, Blueprint: b, whole: b, Scope: p.Scope,
+		Reviewer: p.Reviewer, sources: sources}
 	if err := r.recall(); err != nil {
 		return nil, Record{}, err
 	}
@@ -95,7 +96,8 @@ func Answered(root, unit string, s State, text, session string, now time.Time) (
 	if err != nil {
 		return nil, Record{}, err
 	}
-	cold := Cold{ReviewID: p.ReviewID, Context: AnswerFile, SessionID: session, Apart: "as the person who saved the answer says; the session was not told"}
+	cold := Cold{ReviewID: p.ReviewID, Context: AnswerFile, SessionID: session,
+		Apart: "as the person who saved the answer says; the session was not told"}
 	if session != "" {
 		cold.Apart = fmt.Sprintf("none of the %d sessions that generated code of the unit", len(made))
 	}

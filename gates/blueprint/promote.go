@@ -117,7 +117,8 @@ func Promote(ctx context.Context, unit string, pl Pipeline) (Promotion, error) {
 		w.p.Stages = append(w.p.Stages, StageResult{Number: i + 1, Name: name, Status: StageNotRun})
 	}
 	w.name()
-	stages := []func(context.Context) (step, error){w.load, w.check, w.validate, w.smoke, w.review, w.open, w.approve, w.move, w.verify}
+	stages := []func(context.Context) (step, error){w.load, w.check, w.validate, w.smoke, w.review, w.open, w.approve,
+		w.move, w.verify}
 	w.p.Outcome = Promoted
 	for i, run := range stages {
 		began := pl.Now()
@@ -196,7 +197,8 @@ func (w *walk) check(ctx context.Context) (step, error) {
 	}
 	switch {
 	case errs > 0:
-		return step{StageFail, fmt.Sprintf("%s; the first: %s", phrase.Count(errs, "finding blocks", "findings block"), c.Findings[0].Message)}, nil
+		return step{StageFail, fmt.Sprintf("%s; the first: %s", phrase.Count(errs, "finding blocks", "findings block"),
+			c.Findings[0].Message)}, nil
 	case len(c.Unseen) > 0:
 		return step{StageFail, "not all of the source could be read: " + reasons(c.Unseen)}, nil
 	}
@@ -234,8 +236,8 @@ func judged(v gates.Verdict, err error) (step, error) {
 	return step{StageSkipped, text}, nil
 }
 
-// review wants the last review to be about this very blueprint and this very source. Where no review is due, one that is missing or
-// about earlier code is not asked for; one that rejected is always answered by another.
+// review wants the last review to be about this very blueprint and this very source. Where no review is due, one that
+// is missing or about earlier code is not asked for; one that rejected is always answered by another.
 func (w *walk) review(ctx context.Context) (step, error) {
 	rec, name, err := Latest(w.Root, w.p.Unit, Candidate)
 	never := errors.Is(err, ErrNoReview)
@@ -311,7 +313,8 @@ func (w *walk) verify(context.Context) (step, error) {
 	case err != nil:
 		return step{}, err
 	case b.Digest() != w.p.BlueprintSHA256 || sources != w.p.SourcesSHA256:
-		return step{StageFail, "blueprint or source changed while it was promoted; review it: runplan blueprint review " + w.p.Unit + " --live"}, nil
+		return step{StageFail, "blueprint or source changed while it was promoted; review it: runplan blueprint review " +
+			w.p.Unit + " --live"}, nil
 	}
 	return step{StagePass, "the live blueprint and the source are those that were reviewed"}, nil
 }
@@ -362,7 +365,8 @@ func (w *walk) note() error {
 			last = fmt.Sprintf("%s %s", s.Name, s.Status)
 		}
 	}
-	return Note(w.Root, Entry{At: w.p.At, Unit: w.p.Unit, Kind: "promotion", Text: fmt.Sprintf("%s at %s; %s", w.p.Outcome, last, w.p.file)})
+	return Note(w.Root, Entry{At: w.p.At, Unit: w.p.Unit, Kind: "promotion",
+		Text: fmt.Sprintf("%s at %s; %s", w.p.Outcome, last, w.p.file)})
 }
 
 // Promotions lists all that were tried, in order.

@@ -55,13 +55,15 @@ func (q Question) Texts(set prompt.Set) (system, text string, err error) {
 	}
 	scope := "the whole unit."
 	if q.Scope != "" {
-		scope = "only " + fence.Line(q.Scope) + ", and the blueprint above is narrowed to what a file of its role answers for."
+		scope = "only " + fence.Line(q.Scope) +
+			", and the blueprint above is narrowed to what a file of its role answers for."
 	}
 	if system, err = set.Render(systemPrompt, nil); err != nil {
 		return "", "", err
 	}
 	text, err = set.Render(reviewPrompt, map[string]string{
-		"blueprint": safe(bp), "summaries": orNone(strings.TrimSpace(files.String())), "unseen": strings.TrimSpace(unseen.String()), "unit": q.Blueprint.Unit,
+		"blueprint": safe(bp), "summaries": orNone(strings.TrimSpace(files.String())),
+		"unseen": strings.TrimSpace(unseen.String()), "unit": q.Blueprint.Unit,
 		"reviewer": q.Reviewer, "now": q.Now.UTC().Format(time.RFC3339), "scope": scope, "schema": string(Schema()),
 	})
 	return system, text, err

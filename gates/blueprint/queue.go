@@ -71,8 +71,10 @@ func Enqueue(root string, r Record, review string) (added []Item, err error) {
 		}
 		claim := strings.ToLower(phrase.Line(d.BlueprintClaim))
 		i := Item{
-			ID: digest([]byte(r.ServiceID + "\x00" + d.Dimension + "\x00" + claim + "\x00" + d.AffectedFile))[:10], Unit: r.ServiceID, State: r.State, At: r.ReceivedAt,
-			Dimension: d.Dimension, Severity: d.Severity, Claim: d.BlueprintClaim, Evidence: d.CodeEvidence, Recommendation: d.Recommendation, File: d.AffectedFile,
+			ID:   digest([]byte(r.ServiceID + "\x00" + d.Dimension + "\x00" + claim + "\x00" + d.AffectedFile))[:10],
+			Unit: r.ServiceID, State: r.State, At: r.ReceivedAt,
+			Dimension: d.Dimension, Severity: d.Severity, Claim: d.BlueprintClaim, Evidence: d.CodeEvidence,
+			Recommendation: d.Recommendation, File: d.AffectedFile,
 			Review: review, Status: Open,
 		}
 		old, err := item(root, i.ID)
@@ -165,5 +167,7 @@ func Close(root, id string, fixed bool, by, reason string, now time.Time) (Item,
 	if err := i.save(root); err != nil {
 		return i, err
 	}
-	return i, Note(root, Entry{At: now, Unit: i.Unit, Kind: "queue", Text: fmt.Sprintf("%s %s by %s: %s", i.ID, i.Status, by, reason)})
+	return i,
+		Note(root, Entry{At: now, Unit: i.Unit, Kind: "queue",
+			Text: fmt.Sprintf("%s %s by %s: %s", i.ID, i.Status, by, reason)})
 }

@@ -101,7 +101,8 @@ func Store(root, stamp string, r Record) (paths []string, err error) {
 		return nil, err
 	}
 	text = append(text, '\n')
-	paths = []string{answerFile(ReviewFolder(r.ServiceID, r.State), stamp), path.Join(Curriculum, "reviews", r.ServiceID+"_"+stamp+".json")}
+	paths = []string{answerFile(ReviewFolder(r.ServiceID, r.State), stamp),
+		path.Join(Curriculum, "reviews", r.ServiceID+"_"+stamp+".json")}
 	for _, p := range paths {
 		if err := write(root, p, text); err != nil {
 			return nil, err

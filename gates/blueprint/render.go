@@ -30,7 +30,8 @@ func (b *Blueprint) Tables() string {
 		p("| condition | response | caught | status | where |")
 		p("|---|---|---|---|---|")
 		for _, f := range b.FailureModes {
-			p("| %s | %s | %s | %s | %s |", cell(f.Condition), cell(f.Response), cell(f.Exception), number(f.Status), cell(f.Interface))
+			p("| %s | %s | %s | %s | %s |", cell(f.Condition), cell(f.Response), cell(f.Exception), number(f.Status),
+				cell(f.Interface))
 		}
 	}
 	b.contract(section, p)
@@ -71,7 +72,8 @@ func (b *Blueprint) interfaces(w *strings.Builder) {
 			for _, n := range e.Errors {
 				errs = append(errs, fmt.Sprint(n))
 			}
-			p("| http_rest | %s | %s | %s | %s | %s | %s |", e.Method, cell(e.Path), cell(e.Request), cell(e.Response), strings.Join(errs, " "), cell(e.Purpose))
+			p("| http_rest | %s | %s | %s | %s | %s | %s |", e.Method, cell(e.Path), cell(e.Request), cell(e.Response),
+				strings.Join(errs, " "), cell(e.Purpose))
 		}
 	}
 	for _, i := range b.Interfaces {
@@ -82,7 +84,8 @@ func (b *Blueprint) interfaces(w *strings.Builder) {
 		case i.Stream != nil:
 			p("- sse %s; events: %s", i.Stream.Path, list(i.Stream.Events))
 		case i.Event != nil:
-			p("- event %s (%s); payload: %s", phrase.Line(i.Event.Topic), i.Event.Direction, orNone(phrase.Line(i.Event.Payload)))
+			p("- event %s (%s); payload: %s", phrase.Line(i.Event.Topic), i.Event.Direction,
+				orNone(phrase.Line(i.Event.Payload)))
 		case i.GRPC != nil:
 			p("- grpc service %s; methods: %s", phrase.Line(i.GRPC.Service), list(names))
 		case what != "":

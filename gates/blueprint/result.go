@@ -15,10 +15,11 @@ import (
 
 // ReviewResult is the answer of a cold reviewer (BP-19).
 type ReviewResult struct {
-	ServiceID               string           `json:"service_id"`
-	Reviewer                string           `json:"reviewer"`
-	ReviewTimestamp         string           `json:"review_timestamp"`
-	OverallFidelityScore    float64          `json:"overall_fidelity_score"` // what the reviewer thinks; [Fidelity] is counted
+	ServiceID       string `json:"service_id"`
+	Reviewer        string `json:"reviewer"`
+	ReviewTimestamp string `json:"review_timestamp"`
+	// what the reviewer thinks; [Fidelity] is counted
+	OverallFidelityScore    float64          `json:"overall_fidelity_score"`
 	Discrepancies           []Discrepancy    `json:"discrepancies"`
 	OpenQuestionUpdates     []QuestionUpdate `json:"open_question_updates"`
 	PromotionRecommendation Recommendation   `json:"promotion_recommendation"`
@@ -93,12 +94,16 @@ func Schema() json.RawMessage {
 	return json.RawMessage(`{"type":"object","properties":{` +
 		`"service_id":` + filled + `,"reviewer":` + enum(reviewers()) + `,"review_timestamp":` + filled + `,` +
 		`"overall_fidelity_score":{"type":"number","minimum":0,"maximum":1},` +
-		fmt.Sprintf(`"discrepancies":{"type":"array","maxItems":%d,"items":{"type":"object","properties":{`, mostDiscrepancies) +
+		fmt.Sprintf(`"discrepancies":{"type":"array","maxItems":%d,"items":{"type":"object","properties":{`,
+			mostDiscrepancies) +
 		`"dimension":` + enum(Dimensions()) + `,"severity":` + enum(strings.Split(words(Severities()), ", ")) + `,` +
-		`"blueprint_claim":` + filled + `,"code_evidence":` + filled + `,"recommendation":` + filled + `,"affected_file":` + text("") + `},` +
+		`"blueprint_claim":` + filled + `,"code_evidence":` + filled + `,"recommendation":` + filled + `,"affected_file":` +
+		text("") + `},` +
 		`"required":["dimension","severity","blueprint_claim","code_evidence","recommendation"],"additionalProperties":false}},` +
-		fmt.Sprintf(`"open_question_updates":{"type":"array","maxItems":%d,"items":{"type":"object","properties":{`, mostQuestions) +
-		`"question":` + filled + `,"status":` + enum([]string{"answered", "new", "escalated"}) + `,"evidence":` + text("") + `},` +
+		fmt.Sprintf(`"open_question_updates":{"type":"array","maxItems":%d,"items":{"type":"object","properties":{`,
+			mostQuestions) +
+		`"question":` + filled + `,"status":` + enum([]string{"answered", "new", "escalated"}) + `,"evidence":` + text("") +
+		`},` +
 		`"required":["question","status","evidence"],"additionalProperties":false}},` +
 		`"promotion_recommendation":` + enum([]string{string(Approve), string(ApproveWithNotes), string(Reject)}) + `,` +
 		`"summary_note":` + filled + `},` +
@@ -113,7 +118,8 @@ var ErrAnswer = errors.New("read the review")
 // types. It removes one fence around the whole answer, because people save answers with it.
 func ParseResult(unit, text string) (ReviewResult, error) {
 	if len(text) > maxResult {
-		return ReviewResult{}, fmt.Errorf("%w: the answer has %d KiB; a review has at most %d", ErrAnswer, len(text)>>10, maxResult>>10)
+		return ReviewResult{}, fmt.Errorf("%w: the answer has %d KiB; a review has at most %d", ErrAnswer, len(text)>>10,
+			maxResult>>10)
 	}
 	r, err := llm.ParseJSON[ReviewResult](unfenced(text), Schema())
 	if err != nil {
@@ -145,7 +151,8 @@ func (r *ReviewResult) complete(unit string) error {
 		if e := strings.ToLower(strings.Trim(strings.TrimSpace(d.CodeEvidence), ".")); e == "not found" || e == NotFound {
 			d.CodeEvidence = NotFound
 		}
-		for _, f := range []struct{ name, text string }{{"blueprint_claim", d.BlueprintClaim}, {"code_evidence", d.CodeEvidence}, {"recommendation", d.Recommendation}} {
+		for _, f := range []struct{ name, text string }{{"blueprint_claim", d.BlueprintClaim},
+			{"code_evidence", d.CodeEvidence}, {"recommendation", d.Recommendation}} {
 			if strings.TrimSpace(f.text) == "" {
 				wrong("discrepancies[%d].%s is empty", i, f.name)
 			}
@@ -163,7 +170,8 @@ func (r ReviewResult) clean() ReviewResult {
 	r.Discrepancies, r.OpenQuestionUpdates = slices.Clone(r.Discrepancies), slices.Clone(r.OpenQuestionUpdates)
 	for i := range r.Discrepancies {
 		d := &r.Discrepancies[i]
-		d.BlueprintClaim, d.CodeEvidence, d.Recommendation, d.AffectedFile = safe(d.BlueprintClaim), safe(d.CodeEvidence), safe(d.Recommendation), safe(d.AffectedFile)
+		d.BlueprintClaim, d.CodeEvidence, d.Recommendation, d.AffectedFile = safe(d.BlueprintClaim), safe(d.CodeEvidence),
+			safe(d.Recommendation), safe(d.AffectedFile)
 	}
 	for i := range r.OpenQuestionUpdates {
 		q := &r.OpenQuestionUpdates[i]
@@ -173,7 +181,8 @@ func (r ReviewResult) clean() ReviewResult {
 }
 
 func isTime(s string) bool {
-	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04:05.999999", "2006-01-02 15:04:05", time.DateOnly} {
+	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04:05.999999",
+		"2006-01-02 15:04:05", time.DateOnly} {
 		if _, err := time.Parse(layout, s); err == nil {
 			return true
 		}

@@ -10,12 +10,14 @@ import (
 // answer is a review as a model writes it.
 func answer(discrepancies, recommendation string) string {
 	return `{"service_id":"orders","reviewer":"agent","review_timestamp":"2026-01-31T12:00:00Z","overall_fidelity_score":0.5,` +
-		`"discrepancies":[` + discrepancies + `],"open_question_updates":[{"question":"Who pays?","status":"new","evidence":"core"}],` +
+		`"discrepancies":[` + discrepancies +
+		`],"open_question_updates":[{"question":"Who pays?","status":"new","evidence":"core"}],` +
 		`"promotion_recommendation":"` + recommendation + `","summary_note":"It is so. It was so."}`
 }
 
 func one(severity string) string {
-	return `{"dimension":"contract","severity":"` + severity + `","blueprint_claim":"GET /orders/{id}","code_evidence":"Not found.","recommendation":"Add it."}`
+	return `{"dimension":"contract","severity":"` + severity +
+		`","blueprint_claim":"GET /orders/{id}","code_evidence":"Not found.","recommendation":"Add it."}`
 }
 
 func many(counts map[Severity]int) string {
@@ -29,12 +31,14 @@ func many(counts map[Severity]int) string {
 }
 
 func TestKnownAnswerParses(t *testing.T) {
-	for _, text := range []string{answer(one("major"), "approve"), "```json\n" + answer(one("major"), "approve") + "\n```\n"} {
+	for _, text := range []string{answer(one("major"), "approve"), "```json\n" + answer(one("major"), "approve") +
+		"\n```\n"} {
 		r, err := ParseResult("orders", text)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(r.Discrepancies) != 1 || r.Discrepancies[0].CodeEvidence != NotFound || r.OpenQuestionUpdates[0].Status != "new" {
+		if len(r.Discrepancies) != 1 || r.Discrepancies[0].CodeEvidence != NotFound ||
+			r.OpenQuestionUpdates[0].Status != "new" {
 			t.Errorf("%+v", r)
 		}
 	}
@@ -83,10 +87,12 @@ func TestFidelity(t *testing.T) {
 		critical, major, minor, observation int
 		want                                float64
 	}{
-		{0, 0, 0, 0, 1}, {0, 0, 0, 9, 1}, {1, 0, 0, 0, 0.70}, {0, 1, 0, 0, 0.85}, {0, 0, 1, 0, 0.95}, {1, 1, 1, 1, 0.50}, {0, 0, 3, 0, 0.85},
+		{0, 0, 0, 0, 1}, {0, 0, 0, 9, 1}, {1, 0, 0, 0, 0.70}, {0, 1, 0, 0, 0.85}, {0, 0, 1, 0, 0.95}, {1, 1, 1, 1, 0.50},
+		{0, 0, 3, 0, 0.85},
 		{2, 2, 2, 0, 0}, {3, 0, 1, 0, 0.05}, {9, 9, 9, 9, 0},
 	} {
-		text := answer(many(map[Severity]int{Critical: c.critical, Major: c.major, Minor: c.minor, Observation: c.observation}), "reject")
+		text := answer(many(map[Severity]int{Critical: c.critical, Major: c.major, Minor: c.minor,
+			Observation: c.observation}), "reject")
 		r, err := ParseResult("orders", text)
 		if err != nil {
 			t.Fatal(err)
@@ -112,7 +118,8 @@ func TestDecide(t *testing.T) {
 		unseen          int
 		want            Recommendation
 	}{
-		{Approve, 0, 0, 0, Approve}, {Approve, 1, 0, 0, Reject}, {Approve, 0, 1, 0, ApproveWithNotes}, {Approve, 0, 0, 1, ApproveWithNotes},
+		{Approve, 0, 0, 0, Approve}, {Approve, 1, 0, 0, Reject}, {Approve, 0, 1, 0, ApproveWithNotes},
+		{Approve, 0, 0, 1, ApproveWithNotes},
 		{ApproveWithNotes, 0, 0, 0, ApproveWithNotes}, {ApproveWithNotes, 1, 0, 0, Reject}, {Reject, 0, 0, 0, Reject},
 	} {
 		r := ReviewResult{PromotionRecommendation: c.said}

@@ -54,7 +54,8 @@ type Options struct {
 	Scope    string // one source file; "" is the unit
 	YAML     bool
 	Reviewer string
-	Out      string // another folder for what is written, below the name of the unit; "" is the place of reviews in the repository
+	// another folder for what is written, below the name of the unit; "" is the place of reviews in the repository
+	Out string
 }
 
 // ErrNothingSeen says that no source file could be summarised, so the unit cannot be judged.
@@ -71,7 +72,8 @@ func Prepare(ctx context.Context, root string, o Options, d Deps) (*Review, erro
 		return nil, err
 	}
 	now := d.Now()
-	r := &Review{Root: root, Unit: o.Unit, State: o.State, ID: d.NewID(), Blueprint: b, whole: b, Scope: o.Scope, Reviewer: o.Reviewer, out: o.Out}
+	r := &Review{Root: root, Unit: o.Unit, State: o.State, ID: d.NewID(), Blueprint: b, whole: b, Scope: o.Scope,
+		Reviewer: o.Reviewer, out: o.Out}
 	if r.out != "" {
 		if err := os.MkdirAll(r.out, 0o755); err != nil {
 			return nil, fmt.Errorf("review %s: %w", o.Unit, err)
@@ -102,7 +104,8 @@ func Prepare(ctx context.Context, root string, o Options, d Deps) (*Review, erro
 	if len(r.Files) == 0 {
 		return nil, fmt.Errorf("review %s: %w: %s", o.Unit, ErrNothingSeen, reasons(r.Unseen))
 	}
-	q := Question{Blueprint: r.Blueprint, Files: r.Files, Unseen: r.Unseen, Reviewer: o.Reviewer, Now: now, Scope: o.Scope, YAML: o.YAML}
+	q := Question{Blueprint: r.Blueprint, Files: r.Files, Unseen: r.Unseen, Reviewer: o.Reviewer, Now: now, Scope: o.Scope,
+		YAML: o.YAML}
 	if r.System, r.Prompt, err = q.Texts(d.Prompts); err != nil {
 		return nil, err
 	}
@@ -145,7 +148,8 @@ func (r *Review) AnswerPath() string {
 }
 
 // Summaries returns the summaries of source files of a unit, and the missing or unreadable files.
-func Summaries(ctx context.Context, o summary.Options, b *Blueprint, paths []string) ([]summary.Summary, []patterns.Skip, error) {
+func Summaries(ctx context.Context, o summary.Options, b *Blueprint, paths []string) ([]summary.Summary,
+	[]patterns.Skip, error) {
 	o.Clients = b.Clients()
 	var there []string
 	var gone []patterns.Skip
@@ -183,11 +187,14 @@ func reasons(list []patterns.Skip) string {
 
 // Ask has a model review the unit. Each call is a separate session that gets only the prompt.
 func (r *Review) Ask(ctx context.Context, c llm.Completer, m llm.Model) (ReviewResult, Cold, error) {
-	cold := Cold{ReviewID: r.ID, Context: NewSession, Provider: m.Provider, Model: m.Name, Apart: "the call carries the prompt and no earlier message"}
+	cold := Cold{ReviewID: r.ID, Context: NewSession, Provider: m.Provider, Model: m.Name,
+		Apart: "the call carries the prompt and no earlier message"}
 	if m.Provider == llm.Command {
-		cold.Context, cold.Apart = NewProcess, "a process of its own, in an empty folder, which got the prompt and nothing else"
+		cold.Context, cold.Apart = NewProcess,
+			"a process of its own, in an empty folder, which got the prompt and nothing else"
 	}
-	res, said, err := llm.JSON[ReviewResult](ctx, c, llm.Request{Model: m, Stage: llm.Review, System: r.System, Prompt: r.Prompt, Schema: Schema()})
+	res, said, err := llm.JSON[ReviewResult](ctx, c,
+		llm.Request{Model: m, Stage: llm.Review, System: r.System, Prompt: r.Prompt, Schema: Schema()})
 	if said.Model != "" {
 		cold.Model = said.Model
 	}
@@ -216,8 +223,9 @@ func (r *Review) Judged(res ReviewResult, cold Cold, now time.Time) Record {
 		res.Reviewer = r.Reviewer
 	}
 	return Record{
-		ReviewResult: res, GroundTruthFidelity: res.Fidelity(), DivergenceScoreFinal: res.Divergence(), Decision: decision, DecisionReason: why,
-		UnknownClaims: unknown, State: r.State, Scope: r.Scope, BlueprintSHA256: r.whole.Digest(), SourcesSHA256: r.sources,
+		ReviewResult: res, GroundTruthFidelity: res.Fidelity(), DivergenceScoreFinal: res.Divergence(), Decision: decision,
+		DecisionReason: why,
+		UnknownClaims:  unknown, State: r.State, Scope: r.Scope, BlueprintSHA256: r.whole.Digest(), SourcesSHA256: r.sources,
 		Unseen: r.Unseen, Cold: cold, ReceivedAt: now.UTC(),
 	}
 }

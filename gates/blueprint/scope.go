@@ -7,10 +7,10 @@ import (
 	"github.com/runplan/runplan/knowledge/summary"
 )
 
-// Scope narrows a blueprint to what a file of its role answers for (BP-16): a router for its interfaces and the failures
-// that belong to them, a model for the data models, a client for the dependencies, the core for intent and failures. Another
-// role is not narrowed. seen is the summary of the file; with it, a router answers only for the endpoints
-// that it has, or would have if it is the only one.
+// Scope narrows a blueprint to what a file of its role answers for (BP-16): a router for its interfaces and the
+// failures that belong to them, a model for the data models, a client for the dependencies, the core for intent and
+// failures. Another role is not narrowed. seen is the summary of the file; with it, a router answers only for the
+// endpoints that it has, or would have if it is the only one.
 func (b *Blueprint) Scope(path string, seen *summary.Summary) (*Blueprint, bool) {
 	i := slices.IndexFunc(b.SourceFiles, func(f SourceFile) bool { return f.Path == path })
 	if i < 0 {
@@ -27,7 +27,8 @@ func (b *Blueprint) Scope(path string, seen *summary.Summary) (*Blueprint, bool)
 		for _, e := range out.Endpoints() {
 			names[e.Name()] = true
 		}
-		out.FailureModes = slices.DeleteFunc(slices.Clone(b.FailureModes), func(f FailureMode) bool { return f.Interface != "" && !names[f.Interface] })
+		out.FailureModes = slices.DeleteFunc(slices.Clone(b.FailureModes),
+			func(f FailureMode) bool { return f.Interface != "" && !names[f.Interface] })
 		out.Dependencies, out.Contract = Dependencies{Shared: b.Dependencies.Shared}, Contract{}
 		out.Intent.DesignDecisions = nil
 	case is("model", "schema"):
@@ -88,7 +89,8 @@ func (b *Blueprint) exchanged() []Interface {
 			continue
 		}
 		http := *in.HTTP
-		http.Endpoints = slices.DeleteFunc(slices.Clone(http.Endpoints), func(e Endpoint) bool { return e.Request == "" && e.Response == "" })
+		http.Endpoints = slices.DeleteFunc(slices.Clone(http.Endpoints),
+			func(e Endpoint) bool { return e.Request == "" && e.Response == "" })
 		if len(http.Endpoints) > 0 {
 			in.HTTP = &http
 			out = append(out, in)

@@ -143,7 +143,8 @@ func Key(info gates.Info, s gates.Subject, surroundings string) string {
 		Checkpoint   string `json:",omitempty"`
 		Literal      bool
 		Before       *gates.TestCount
-	}{info, surroundings, s.Tree, s.Base, s.Changed == nil, s.Changed, fmt.Sprintf("%#v", batch), checkpoint, s.Literal, s.Before})
+	}{info, surroundings, s.Tree, s.Base, s.Changed == nil, s.Changed, fmt.Sprintf("%#v", batch), checkpoint, s.Literal,
+		s.Before})
 	if err != nil {
 		return ""
 	}

@@ -182,7 +182,8 @@ func TestBrokenEntriesAreMisses(t *testing.T) {
 	if _, ok := s.Get("k"); !ok {
 		t.Fatal("it is not there")
 	}
-	for _, text := range []string{"", "{", `{"version":99,"report":{"status":"pass"}}`, `{"version":1,"report":{"status":"error"}}`, `{"version":1,"report":{"status":"skipped"}}`} {
+	for _, text := range []string{"", "{", `{"version":99,"report":{"status":"pass"}}`,
+		`{"version":1,"report":{"status":"error"}}`, `{"version":1,"report":{"status":"skipped"}}`} {
 		if err := os.WriteFile(s.file("k"), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -217,8 +218,9 @@ func TestSurroundings(t *testing.T) {
 	put(tool, "1")
 	place := func() Place {
 		return Place{
-			Root: root, Roots: []string{"web"}, Ignored: []string{".env", "out/", "local.toml"}, Self: self, Programs: []string{tool},
-			Env: []string{"PATH=" + bin, "HOME=" + home, "A=1", "PWD=/x"}, More: []string{"m"},
+			Root: root, Roots: []string{"web"}, Ignored: []string{".env", "out/", "local.toml"}, Self: self,
+			Programs: []string{tool},
+			Env:      []string{"PATH=" + bin, "HOME=" + home, "A=1", "PWD=/x"}, More: []string{"m"},
 		}
 	}
 	now := Surroundings(place())

@@ -17,8 +17,10 @@ import (
 // programs lists the programs that gates run. Their files identify their versions.
 func programs() []string {
 	return []string{
-		"go", "gofmt", "golangci-lint", "staticcheck", "python3", "python", "pytest", "ruff", "flake8", "mypy", "pyright", "node", "npm", "npx",
-		"pnpm", "yarn", "bun", "eslint", "tsc", "shellcheck", "bash", "sh", "bats", "make", "cargo", "rustc", "java", "mvn", "gradle",
+		"go", "gofmt", "golangci-lint", "staticcheck", "python3", "python", "pytest", "ruff", "flake8", "mypy", "pyright",
+		"node", "npm", "npx",
+		"pnpm", "yarn", "bun", "eslint", "tsc", "shellcheck", "bash", "sh", "bats", "make", "cargo", "rustc", "java", "mvn",
+		"gradle",
 		"ast-grep", "git",
 	}
 }
@@ -58,7 +60,8 @@ func Surroundings(p Place) string {
 	slices.Sort(roots)
 	for _, root := range slices.Compact(roots) {
 		at := filepath.Join(p.Root, filepath.FromSlash(root))
-		for _, name := range []string{"node_modules/.package-lock.json", "node_modules/.modules.yaml", "node_modules/.yarn-integrity", "node_modules"} {
+		for _, name := range []string{"node_modules/.package-lock.json", "node_modules/.modules.yaml",
+			"node_modules/.yarn-integrity", "node_modules"} {
 			stat(filepath.Join(at, filepath.FromSlash(name)))
 		}
 		for _, venv := range []string{".venv", "venv"} {
@@ -94,7 +97,8 @@ func (s Store) Complete(ctx context.Context, repo *git.Repo, tree string) (bool,
 	note := filepath.Join(s.Dir, "complete-"+tree)
 	if s.Dir != "" {
 		if info, err := os.Lstat(note); err == nil && info.Mode().IsRegular() {
-			if text, err := os.ReadFile(note); err == nil && (s.Seal == nil || s.Seal.Check(string(text), seal.Cache, "complete", tree)) {
+			if text, err := os.ReadFile(note); err == nil &&
+				(s.Seal == nil || s.Seal.Check(string(text), seal.Cache, "complete", tree)) {
 				return true, nil
 			}
 		}
@@ -124,16 +128,19 @@ func setting(name string) bool {
 	if strings.HasPrefix(base, ".env") {
 		return true
 	}
-	return slices.Contains([]string{".toml", ".json", ".yml", ".yaml", ".ini", ".cfg", ".conf", ".properties", ".local"}, path.Ext(base))
+	return slices.Contains([]string{".toml", ".json", ".yml", ".yaml", ".ini", ".cfg", ".conf", ".properties", ".local"},
+		path.Ext(base))
 }
 
 // volatile reports whether a variable differs between shells or jobs without an effect on programs.
 func volatile(name string) bool {
 	switch name {
-	case "PWD", "OLDPWD", "SHLVL", "_", "TERM", "COLUMNS", "LINES", "WINDOWID", "TMPDIR", "RUNPLAN_RUN", "RUNPLAN_WORKER", "RUNPLAN_TRUST", "GIT_CEILING_DIRECTORIES":
+	case "PWD", "OLDPWD", "SHLVL", "_", "TERM", "COLUMNS", "LINES", "WINDOWID", "TMPDIR", "RUNPLAN_RUN", "RUNPLAN_WORKER",
+		"RUNPLAN_TRUST", "GIT_CEILING_DIRECTORIES":
 		return true
 	}
-	for _, prefix := range []string{"SSH_", "XDG_SESSION", "GITHUB_", "RUNNER_", "TERM_", "TMUX", "VSCODE_", "RUNPLAN_TAG"} {
+	for _, prefix := range []string{"SSH_", "XDG_SESSION", "GITHUB_", "RUNNER_", "TERM_", "TMUX", "VSCODE_",
+		"RUNPLAN_TAG"} {
 		if strings.HasPrefix(name, prefix) {
 			return true
 		}

@@ -55,7 +55,8 @@ func New(o Options) gates.Gate {
 	if o.Runs <= 0 {
 		o.Runs = DefaultRuns
 	}
-	info := gates.Info{Name: Name, Kind: gates.Static, Cost: gates.Costly, Blocking: true, Compares: true, Command: strings.Join(o.Files, " ")}
+	info := gates.Info{Name: Name, Kind: gates.Static, Cost: gates.Costly, Blocking: true, Compares: true,
+		Command: strings.Join(o.Files, " ")}
 	return gates.New(info, func(ctx context.Context, l *gates.Look) error { return o.look(ctx, l) })
 }
 
@@ -103,7 +104,8 @@ func (o Options) look(ctx context.Context, l *gates.Look) error {
 		return err
 	}
 	if len(fix) == 0 {
-		c.refuse(RuleEmptyFix, "nothing changed but the regression test: there is no fix that it could tell of", "change the code that is wrong")
+		c.refuse(RuleEmptyFix, "nothing changed but the regression test: there is no fix that it could tell of",
+			"change the code that is wrong")
 		return nil
 	}
 	base, now, err := c.sides(ctx, laid)
@@ -149,5 +151,6 @@ func (c *compared) sides(ctx context.Context, laid []file) (base, now side, err 
 }
 
 func (c *compared) refuse(rule, message, fix string) {
-	c.Find(gates.Finding{Rule: rule, Path: c.test.Path, Severity: gates.Error, Message: message, Fix: fix, Test: c.test.Only})
+	c.Find(gates.Finding{Rule: rule, Path: c.test.Path, Severity: gates.Error, Message: message, Fix: fix,
+		Test: c.test.Only})
 }

@@ -77,21 +77,26 @@ var goBase = files{
 
 const (
 	goFixed = "package calc\n\n// Add adds.\nfunc Add(a, b int) int { return a + b }\n"
-	goTest  = "package calc\n\nimport \"testing\"\n\nfunc TestAdd(t *testing.T) {\n\tif got := Add(1, 2); got != 3 {\n\t\tt.Fatalf(\"Add(1, 2) = %d, want 3\", got)\n\t}\n}\n"
-	goHead  = "package calc\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\n"
+	goTest  = "package calc\n\nimport \"testing\"\n\nfunc TestAdd(t *testing.T) {\n\tif got := Add(1, 2); got != 3 " +
+		"{\n\t\tt.Fatalf(\"Add(1, 2) = %d, want 3\", got)\n\t}\n}\n"
+	goHead = "package calc\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\n"
 )
 
 // flip goes one way and the other, each time that it runs in a tree.
-const flip = goHead + "func TestAdd(t *testing.T) {\n\tif _, err := os.Stat(\"mark\"); err != nil {\n\t\tos.WriteFile(\"mark\", nil, 0o644)\n\t\tt.Fatal(\"first\")\n\t}\n\tos.Remove(\"mark\")\n}\n"
+const flip = goHead +
+	"func TestAdd(t *testing.T) {\n\tif _, err := os.Stat(\"mark\"); err != nil {\n\t\tos.WriteFile(\"mark\", nil, " +
+	"0o644)\n\t\tt.Fatal(\"first\")\n\t}\n\tos.Remove(\"mark\")\n}\n"
 
 var pyBase = files{
-	"calc.py":            "def add(a, b):\n    return a - b\n",
-	"tests/test_fine.py": "import unittest\n\n\nclass Fine(unittest.TestCase):\n    def test_fine(self):\n        self.assertTrue(True)\n",
+	"calc.py": "def add(a, b):\n    return a - b\n",
+	"tests/test_fine.py": "import unittest\n\n\nclass Fine(unittest.TestCase):\n    def test_fine(self):\n        " +
+		"self.assertTrue(True)\n",
 }
 
 const (
 	pyFixed = "def add(a, b):\n    return a + b\n"
-	pyTest  = "import unittest\n\nimport calc\n\n\nclass Add(unittest.TestCase):\n    def test_add(self):\n        self.assertEqual(calc.add(1, 2), 3)\n"
+	pyTest  = "import unittest\n\nimport calc\n\n\nclass Add(unittest.TestCase):\n    def test_add(self):\n        " +
+		"self.assertEqual(calc.add(1, 2), 3)\n"
 )
 
 const (
@@ -112,62 +117,110 @@ func TestDifferential(t *testing.T) {
 		says   string
 	}{
 		"go: a real fix with a real test": {goBase, fixed(goTest), goFile, gates.Pass, "", ""},
-		"go: one test of a file":          {goBase, fixed(goTest + "\nfunc TestLater(t *testing.T) { t.Skip(\"later\") }\n"), goFile + "::TestAdd", gates.Pass, "", ""},
+		"go: one test of a file": {goBase, fixed(goTest + "\nfunc TestLater(t *testing.T) { t.Skip(\"later\") }\n"),
+			goFile + "::TestAdd", gates.Pass, "", ""},
 		"go: in a file that was there": {
-			goBase.with(files{goFile: strings.Replace(goTest, "1, 2); got != 3", "0, 0); got != 0", 1)}), fixed(goTest), goFile, gates.Pass, "", "",
+			goBase.with(files{goFile: strings.Replace(goTest, "1, 2); got != 3", "0, 0); got != 0", 1)}), fixed(goTest), goFile,
+			gates.Pass, "", "",
 		},
-		"go: passes on both": {goBase, fixed(strings.ReplaceAll(goTest, "!= 3", "> 99")), goFile, gates.Fail, differential.RulePassesBoth, "passes on the base"},
+		"go: passes on both": {goBase, fixed(strings.ReplaceAll(goTest, "!= 3", "> 99")), goFile, gates.Fail,
+			differential.RulePassesBoth, "passes on the base"},
 		"go: fails at first on the candidate": {
-			goBase, fixed(goHead + "func TestAdd(t *testing.T) {\n\tif Add(1, 2) != 3 {\n\t\tt.Fatal(\"not 3\")\n\t}\n\tif _, err := os.Stat(\"mark\"); err != nil {\n\t\tos.WriteFile(\"mark\", nil, 0o644)\n\t\tt.Fatal(\"first\")\n\t}\n}\n"), goFile, gates.Fail, differential.RuleFlaky, "it passed in 2 and failed in 1",
+			goBase,
+			fixed(goHead +
+				"func TestAdd(t *testing.T) {\n\tif Add(1, 2) != 3 {\n\t\tt.Fatal(\"not 3\")\n\t}\n\tif _, err := " +
+				"os.Stat(\"mark\"); err != nil {\n\t\tos.WriteFile(\"mark\", nil, 0o644)\n\t\tt.Fatal(\"first\")\n\t}\n}\n"),
+			goFile, gates.Fail, differential.RuleFlaky, "it passed in 2 and failed in 1",
 		},
-		"go: cannot fail":             {goBase, fixed(goHead + "func TestAdd(t *testing.T) { _ = os.Args; _ = Add(1, 2) }\n"), goFile, gates.Fail, differential.RulePassesBoth, "does not show what was wrong"},
-		"go: fails on both":           {goBase, fixed(strings.ReplaceAll(goTest, "!= 3", "!= 4")), goFile, gates.Fail, differential.RuleFailsBoth, "Add(1, 2) = 3"},
-		"go: a fix that does not fix": {goBase, files{"calc.go": goBase["calc.go"] + "\n// More.\n", goFile: goTest}, goFile, gates.Fail, differential.RuleFailsBoth, "the fix does not fix"},
-		"go: broken by the change":    {goBase.with(files{"calc.go": goFixed}), files{"calc.go": goBase["calc.go"], goFile: goTest}, goFile, gates.Fail, differential.RuleInverted, "breaks what it tests"},
-		"go: flaky":                   {goBase, fixed(flip), goFile, gates.Fail, differential.RuleFlaky, "flaky on the base: of 3 runs it passed in 1 and failed in 2"},
+		"go: cannot fail": {goBase, fixed(goHead + "func TestAdd(t *testing.T) { _ = os.Args; _ = Add(1, 2) }\n"),
+			goFile, gates.Fail, differential.RulePassesBoth, "does not show what was wrong"},
+		"go: fails on both": {goBase, fixed(strings.ReplaceAll(goTest, "!= 3", "!= 4")), goFile, gates.Fail,
+			differential.RuleFailsBoth, "Add(1, 2) = 3"},
+		"go: a fix that does not fix": {goBase, files{"calc.go": goBase["calc.go"] + "\n// More.\n", goFile: goTest}, goFile,
+			gates.Fail, differential.RuleFailsBoth, "the fix does not fix"},
+		"go: broken by the change": {goBase.with(files{"calc.go": goFixed}),
+			files{"calc.go": goBase["calc.go"], goFile: goTest}, goFile, gates.Fail, differential.RuleInverted,
+			"breaks what it tests"},
+		"go: flaky": {goBase, fixed(flip), goFile, gates.Fail, differential.RuleFlaky,
+			"flaky on the base: of 3 runs it passed in 1 and failed in 2"},
 		"go: skipped": {
-			goBase, fixed(goHead + "func TestAdd(t *testing.T) { _ = os.Args; t.Skip(\"not here\") }\n"), goFile, gates.Fail, differential.RuleSkipped, "skipped is not passed",
+			goBase, fixed(goHead + "func TestAdd(t *testing.T) { _ = os.Args; t.Skip(\"not here\") }\n"), goFile, gates.Fail,
+			differential.RuleSkipped, "skipped is not passed",
 		},
 		"go: skipped on the base alone": {
-			goBase, fixed(goHead + "func TestAdd(t *testing.T) {\n\tif _ = os.Args; Add(1, 2) != 3 {\n\t\tt.Skip(\"not yet\")\n\t}\n}\n"), goFile, gates.Fail, differential.RuleSkipped, "skipped on the base",
+			goBase,
+			fixed(goHead +
+				"func TestAdd(t *testing.T) {\n\tif _ = os.Args; Add(1, 2) != 3 {\n\t\tt.Skip(\"not yet\")\n\t}\n}\n"), goFile,
+			gates.Fail, differential.RuleSkipped, "skipped on the base",
 		},
-		"go: no test in it":         {goBase, fixed("package calc\n\nfunc helper() int { return Add(1, 2) }\n\nvar _ = helper\n"), goFile, gates.Fail, differential.RuleIdle, "no test of add_test.go ran"},
-		"go: a tag leaves it out":   {goBase, fixed("//go:build never\n\n" + goTest), goFile, gates.Fail, differential.RuleIdle, "no test of add_test.go ran"},
-		"go: an empty fix":          {goBase, files{goFile: goTest}, goFile, gates.Fail, differential.RuleEmptyFix, "there is no fix"},
-		"go: no test at the path":   {goBase, files{"calc.go": goFixed}, goFile, gates.Fail, differential.RuleNoTest, "add_test.go is not there"},
-		"go: a path that leads out": {goBase, fixed(goTest), "../add_test.go", gates.Fail, differential.RuleNoTest, "is no path in the project"},
-		"go: does not build":        {goBase, fixed(strings.Replace(goTest, "got != 3", "got != three", 1)), goFile, gates.Fail, differential.RuleBlind, "not a failing test"},
+		"go: no test in it": {goBase,
+			fixed("package calc\n\nfunc helper() int { return Add(1, 2) }\n\nvar _ = helper\n"), goFile, gates.Fail,
+			differential.RuleIdle, "no test of add_test.go ran"},
+		"go: a tag leaves it out": {goBase, fixed("//go:build never\n\n" + goTest), goFile, gates.Fail,
+			differential.RuleIdle, "no test of add_test.go ran"},
+		"go: an empty fix": {goBase, files{goFile: goTest}, goFile, gates.Fail, differential.RuleEmptyFix,
+			"there is no fix"},
+		"go: no test at the path": {goBase, files{"calc.go": goFixed}, goFile, gates.Fail, differential.RuleNoTest,
+			"add_test.go is not there"},
+		"go: a path that leads out": {goBase, fixed(goTest), "../add_test.go", gates.Fail, differential.RuleNoTest,
+			"is no path in the project"},
+		"go: does not build": {goBase, fixed(strings.Replace(goTest, "got != 3", "got != three", 1)), goFile,
+			gates.Fail, differential.RuleBlind, "not a failing test"},
 		"go: builds with the fix, for another reason than a name": {
-			goBase, files{"calc.go": strings.ReplaceAll(goFixed, "int", "int64"), goFile: strings.Replace(goTest, "got != 3", "got != int64(3)", 1)}, goFile,
+			goBase, files{"calc.go": strings.ReplaceAll(goFixed, "int", "int64"),
+				goFile: strings.Replace(goTest, "got != 3", "got != int64(3)", 1)}, goFile,
 			gates.Fail, differential.RuleBlind, "did not run on the base",
 		},
 		"go: a name that the fix adds": {
-			goBase, files{"calc.go": goFixed + "\n// Sum sums.\nfunc Sum(n ...int) int { s := 0; for _, v := range n { s = Add(s, v) }; return s }\n", goFile: strings.ReplaceAll(goTest, "Add(1, 2)", "Sum(1, 2)")}, goFile,
+			goBase, files{"calc.go": goFixed +
+				"\n// Sum sums.\nfunc Sum(n ...int) int { s := 0; for _, v := range n { s = Add(s, v) }; return s }\n",
+				goFile: strings.ReplaceAll(goTest, "Add(1, 2)", "Sum(1, 2)")}, goFile,
 			gates.Warn, differential.RuleOnlyNames, "for want of what the fix adds (Sum)",
 		},
 		"go: a name that another test brings": {
-			goBase, fixed(strings.Replace(goTest, "got != 3", "got != three", 1)).with(files{"calc.go": goFixed + "\n// one, two, three\nfunc two() int { return 2 }\n", "b_test.go": "package calc\n\nvar three = 3\n"}), goFile,
+			goBase, fixed(strings.Replace(goTest, "got != 3", "got != three", 1)).with(
+				files{"calc.go": goFixed + "\n// one, two, three\nfunc two() int { return 2 }\n",
+					"b_test.go": "package calc\n\nvar three = 3\n"}), goFile,
 			gates.Fail, differential.RuleBlind, "undefined: three",
 		},
 		"go: a crash before the test": {
-			goBase, fixed(goTest + "\nfunc init() {\n\tif Add(1, 2) != 3 {\n\t\tpanic(\"wrong\")\n\t}\n}\n"), goFile, gates.Fail, differential.RuleBlind, "did not run on the base",
+			goBase, fixed(goTest + "\nfunc init() {\n\tif Add(1, 2) != 3 {\n\t\tpanic(\"wrong\")\n\t}\n}\n"), goFile, gates.Fail,
+			differential.RuleBlind, "did not run on the base",
 		},
 		"go: a panic in the test": {
-			goBase, fixed(goHead + "func TestAdd(t *testing.T) {\n\tif _ = os.Args; Add(1, 2) != 3 {\n\t\tpanic(\"wrong\")\n\t}\n}\n"), goFile, gates.Pass, "", "",
+			goBase,
+			fixed(goHead + "func TestAdd(t *testing.T) {\n\tif _ = os.Args; Add(1, 2) != 3 {\n\t\tpanic(\"wrong\")\n\t}\n}\n"),
+			goFile, gates.Pass, "", "",
 		},
-		"python: a real fix with a real test": {pyBase, files{"calc.py": pyFixed, pyFile: pyTest}, pyFile, gates.Pass, "", ""},
+		"python: a real fix with a real test": {pyBase, files{"calc.py": pyFixed, pyFile: pyTest}, pyFile, gates.Pass, "",
+			""},
 		"python: in a package": {
-			pyBase.with(files{"tests/__init__.py": "\n"}), files{"calc.py": pyFixed, pyFile: pyTest}, pyFile + "::Add::test_add", gates.Pass, "", "",
+			pyBase.with(files{"tests/__init__.py": "\n"}), files{"calc.py": pyFixed, pyFile: pyTest}, pyFile + "::Add::test_add",
+			gates.Pass, "", "",
 		},
-		"python: the package is new": {pyBase, files{"calc.py": pyFixed, pyFile: pyTest, "tests/__init__.py": "\n"}, pyFile, gates.Pass, "", ""},
-		"python: passes on both":     {pyBase, files{"calc.py": pyFixed, pyFile: strings.Replace(pyTest, "calc.add(1, 2), 3", "calc.add(0, 0), 0", 1)}, pyFile, gates.Fail, differential.RulePassesBoth, "passes on the base"},
-		"python: fails on both":      {pyBase, files{"calc.py": pyFixed, pyFile: strings.Replace(pyTest, ", 3)", ", 4)", 1)}, pyFile, gates.Fail, differential.RuleFailsBoth, "3 != 4"},
-		"python: skipped":            {pyBase, files{"calc.py": pyFixed, pyFile: strings.Replace(pyTest, "    def", "    @unittest.skip('no')\n    def", 1)}, pyFile, gates.Fail, differential.RuleSkipped, "skipped on the"},
-		"python: expected to fail":   {pyBase, files{"calc.py": pyFixed, pyFile: strings.Replace(pyTest, "    def", "    @unittest.expectedFailure\n    def", 1)}, pyFile, gates.Fail, "", ""},
-		"python: does not load":      {pyBase, files{"calc.py": pyFixed, pyFile: strings.Replace(pyTest, "import calc", "import calk as calc", 1)}, pyFile, gates.Fail, differential.RuleBlind, "calk"},
-		"python: no test in it":      {pyBase, files{"calc.py": pyFixed, pyFile: "import unittest\n\nimport calc\n\nassert calc.add(0, 0) == 0\n"}, pyFile, gates.Fail, differential.RuleIdle, "no test of tests/test_add.py ran"},
+		"python: the package is new": {pyBase, files{"calc.py": pyFixed, pyFile: pyTest, "tests/__init__.py": "\n"}, pyFile,
+			gates.Pass, "", ""},
+		"python: passes on both": {pyBase,
+			files{"calc.py": pyFixed, pyFile: strings.Replace(pyTest, "calc.add(1, 2), 3", "calc.add(0, 0), 0", 1)}, pyFile,
+			gates.Fail, differential.RulePassesBoth, "passes on the base"},
+		"python: fails on both": {pyBase, files{"calc.py": pyFixed, pyFile: strings.Replace(pyTest, ", 3)", ", 4)", 1)},
+			pyFile, gates.Fail, differential.RuleFailsBoth, "3 != 4"},
+		"python: skipped": {pyBase,
+			files{"calc.py": pyFixed, pyFile: strings.Replace(pyTest, "    def", "    @unittest.skip('no')\n    def", 1)},
+			pyFile, gates.Fail, differential.RuleSkipped, "skipped on the"},
+		"python: expected to fail": {pyBase,
+			files{"calc.py": pyFixed, pyFile: strings.Replace(pyTest, "    def", "    @unittest.expectedFailure\n    def", 1)},
+			pyFile, gates.Fail, "", ""},
+		"python: does not load": {pyBase,
+			files{"calc.py": pyFixed, pyFile: strings.Replace(pyTest, "import calc", "import calk as calc", 1)}, pyFile,
+			gates.Fail, differential.RuleBlind, "calk"},
+		"python: no test in it": {pyBase,
+			files{"calc.py": pyFixed, pyFile: "import unittest\n\nimport calc\n\nassert calc.add(0, 0) == 0\n"}, pyFile,
+			gates.Fail, differential.RuleIdle, "no test of tests/test_add.py ran"},
 		"python: a module that the fix adds": {
-			pyBase, files{"calc.py": pyFixed, "more.py": pyFixed, pyFile: strings.Replace(pyTest, "import calc", "import more as calc", 1)}, pyFile, gates.Warn, differential.RuleOnlyNames, "(more)",
+			pyBase, files{"calc.py": pyFixed, "more.py": pyFixed,
+				pyFile: strings.Replace(pyTest, "import calc", "import more as calc", 1)}, pyFile, gates.Warn,
+			differential.RuleOnlyNames, "(more)",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -187,7 +240,8 @@ func TestDifferential(t *testing.T) {
 			if rep.Status != c.status {
 				t.Errorf("%s, want %s: %+v\n%s\n%s", rep.Status, c.status, rep.Findings, rep.Note, rep.Output)
 			}
-			if c.rule != "" && !slices.ContainsFunc(rep.Findings, func(f gates.Finding) bool { return f.Rule == c.rule && strings.Contains(f.Message, c.says) }) {
+			if c.rule != "" && !slices.ContainsFunc(rep.Findings,
+				func(f gates.Finding) bool { return f.Rule == c.rule && strings.Contains(f.Message, c.says) }) {
 				t.Errorf("no finding %s with %q: %+v", c.rule, c.says, rep.Findings)
 			}
 			if rep.Tests != nil {
@@ -210,22 +264,26 @@ func check(t *testing.T, o differential.Options, base, after files) checking {
 	if o.Base == nil {
 		o.Base = func(context.Context, gates.Subject) (string, func(), error) { return base.write(t), func() {}, nil }
 	}
-	return checking{differential.New(o), gates.Subject{Dir: after.write(t), Base: "base", Diff: between{base, after}, Env: os.Environ()}}
+	return checking{differential.New(o),
+		gates.Subject{Dir: after.write(t), Base: "base", Diff: between{base, after}, Env: os.Environ()}}
 }
 
 // The base has nothing of the candidate but the files that are named: the test, and what it reads.
 func TestOnlyTheTestIsPutOnTheBase(t *testing.T) {
 	base := goBase.with(files{"data/other.txt": "old\n"})
 	after := base.with(files{
-		"calc.go": goFixed, "data/in.txt": "3", "data/other.txt": "new\n", "new.go": "package calc\n", goFile: strings.Replace(goTest, "got != 3", "got != read(t)", 1) +
-			"\nfunc read(t *testing.T) int {\n\tb, err := os.ReadFile(\"data/in.txt\")\n\tif err != nil {\n\t\tt.Skip(err)\n\t}\n\treturn int(b[0] - '0')\n}\n",
+		"calc.go": goFixed, "data/in.txt": "3", "data/other.txt": "new\n", "new.go": "package calc\n",
+		goFile: strings.Replace(goTest, "got != 3", "got != read(t)", 1) +
+			"\nfunc read(t *testing.T) int {\n\tb, err := os.ReadFile(\"data/in.txt\")\n\tif err != nil " +
+			"{\n\t\tt.Skip(err)\n\t}\n\treturn int(b[0] - '0')\n}\n",
 	})
 	after[goFile] = strings.Replace(after[goFile], "import \"testing\"", "import (\n\t\"os\"\n\t\"testing\"\n)", 1)
 	var dir string
-	o := differential.Options{Files: []string{goFile, "data/in.txt"}, Base: func(context.Context, gates.Subject) (string, func(), error) {
-		dir = base.write(t)
-		return dir, func() {}, nil
-	}}
+	o := differential.Options{Files: []string{goFile, "data/in.txt"},
+		Base: func(context.Context, gates.Subject) (string, func(), error) {
+			dir = base.write(t)
+			return dir, func() {}, nil
+		}}
 	rep, err := check(t, o, base, after).run()
 	if err != nil || rep.Status != gates.Pass {
 		t.Fatalf("%v: %+v", err, rep)
@@ -247,10 +305,11 @@ func TestLinksLeadNowhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	after := goBase.with(files{"calc.go": goFixed, goFile: goTest})
-	c := check(t, differential.Options{Files: []string{goFile}, Base: func(context.Context, gates.Subject) (string, func(), error) {
-		dir := goBase.write(t)
-		return dir, func() {}, os.Symlink(outside, filepath.Join(dir, goFile))
-	}}, goBase, after)
+	c := check(t, differential.Options{Files: []string{goFile},
+		Base: func(context.Context, gates.Subject) (string, func(), error) {
+			dir := goBase.write(t)
+			return dir, func() {}, os.Symlink(outside, filepath.Join(dir, goFile))
+		}}, goBase, after)
 	if rep, err := c.run(); err != nil || rep.Status != gates.Pass {
 		t.Errorf("%v: %+v", err, rep)
 	}
@@ -273,13 +332,20 @@ func TestCannotLook(t *testing.T) {
 		alter func(*checking, *differential.Options)
 		want  string
 	}{
-		"no runner":           {func(c *checking, _ *differential.Options) { c.subject.Env = []string{"PATH=" + t.TempDir()} }, "not installed"},
-		"no time":             {func(c *checking, _ *differential.Options) { c.subject.Timeout = 1 }, "time limit"},
-		"no base":             {func(c *checking, _ *differential.Options) { c.subject.Base = "" }, "no base to run the test on"},
-		"no change":           {func(c *checking, _ *differential.Options) { c.subject.Diff = nil }, "no base to run the test on"},
-		"nothing to run":      {func(_ *checking, o *differential.Options) { o.Files = nil }, "name its file"},
-		"an unknown runner":   {func(_ *checking, o *differential.Options) { o.Files = []string{"go.mod"} }, "give the command"},
-		"a command not there": {func(_ *checking, o *differential.Options) { o.Shell = "no-such-program-here" }, "could not start a program"},
+		"no runner": {func(c *checking,
+			_ *differential.Options) {
+			c.subject.Env = []string{"PATH=" + t.TempDir()}
+		}, "not installed"},
+		"no time": {func(c *checking, _ *differential.Options) { c.subject.Timeout = 1 }, "time limit"},
+		"no base": {func(c *checking, _ *differential.Options) { c.subject.Base = "" },
+			"no base to run the test on"},
+		"no change": {func(c *checking, _ *differential.Options) { c.subject.Diff = nil },
+			"no base to run the test on"},
+		"nothing to run": {func(_ *checking, o *differential.Options) { o.Files = nil }, "name its file"},
+		"an unknown runner": {func(_ *checking, o *differential.Options) { o.Files = []string{"go.mod"} },
+			"give the command"},
+		"a command not there": {func(_ *checking, o *differential.Options) { o.Shell = "no-such-program-here" },
+			"could not start a program"},
 		"no tree of the base": {func(_ *checking, o *differential.Options) {
 			o.Base = func(context.Context, gates.Subject) (string, func(), error) {
 				return "", func() {}, errors.New("the disk is full")
@@ -299,10 +365,13 @@ func TestCannotLook(t *testing.T) {
 
 // A test that go itself ends says nothing of the code: it is no failing test on the base.
 func TestGoEndsATestThatHangs(t *testing.T) {
-	hangs := "package calc\n\nimport (\n\t\"testing\"\n\t\"time\"\n)\n\nfunc TestAdd(t *testing.T) {\n\tfor Add(1, 2) != 3 {\n\t\ttime.Sleep(time.Minute)\n\t}\n}\n"
-	k := check(t, differential.Options{Files: []string{goFile}}, goBase, goBase.with(files{"calc.go": goFixed, goFile: hangs}))
+	hangs := "package calc\n\nimport (\n\t\"testing\"\n\t\"time\"\n)\n\nfunc TestAdd(t *testing.T) {\n\tfor Add(1, 2) " +
+		"!= 3 {\n\t\ttime.Sleep(time.Minute)\n\t}\n}\n"
+	k := check(t, differential.Options{Files: []string{goFile}}, goBase,
+		goBase.with(files{"calc.go": goFixed, goFile: hangs}))
 	k.subject.Env = append(os.Environ(), "GOFLAGS=-timeout=300ms")
-	if rep, err := k.run(); err == nil || !strings.Contains(err.Error(), "its own limit of 300ms") || len(rep.Findings) > 0 {
+	if rep, err := k.run(); err == nil || !strings.Contains(err.Error(), "its own limit of 300ms") ||
+		len(rep.Findings) > 0 {
 		t.Errorf("%v: %+v", err, rep.Findings)
 	}
 }
@@ -316,7 +385,8 @@ func TestCommand(t *testing.T) {
 		"test -s want.txt":              gates.Fail,
 		"false":                         gates.Fail,
 	} {
-		if rep, err := check(t, differential.Options{Files: []string{"want.txt"}, Shell: shell}, base, after).run(); err != nil || rep.Status != want {
+		if rep, err := check(t, differential.Options{Files: []string{"want.txt"}, Shell: shell}, base,
+			after).run(); err != nil || rep.Status != want {
 			t.Errorf("%s: %v %s, want %s: %+v", shell, err, rep.Status, want, rep.Findings)
 		}
 	}
@@ -329,17 +399,26 @@ func TestShellAndNode(t *testing.T) {
 		want         gates.Status
 		rule         string
 	}{
-		"shell":                  {files{"greet.sh": "echo hullo\n"}, files{"greet.sh": "echo hello\n", "test-greet.sh": "test \"$(sh greet.sh)\" = hello\n"}, "test-greet.sh", gates.Pass, ""},
-		"shell: passes on both":  {files{"greet.sh": "echo hullo\n"}, files{"greet.sh": "echo hello\n", "test-greet.sh": "sh greet.sh\n"}, "test-greet.sh", gates.Fail, differential.RulePassesBoth},
-		"shell: no such program": {files{"greet.sh": "echo hullo\n"}, files{"greet.sh": "echo hello\n", "test-greet.sh": "nothing-like-it\n"}, "test-greet.sh", gates.Fail, differential.RuleBlind},
+		"shell": {files{"greet.sh": "echo hullo\n"},
+			files{"greet.sh": "echo hello\n", "test-greet.sh": "test \"$(sh greet.sh)\" = hello\n"}, "test-greet.sh", gates.Pass,
+			""},
+		"shell: passes on both": {files{"greet.sh": "echo hullo\n"},
+			files{"greet.sh": "echo hello\n", "test-greet.sh": "sh greet.sh\n"}, "test-greet.sh", gates.Fail,
+			differential.RulePassesBoth},
+		"shell: no such program": {files{"greet.sh": "echo hullo\n"},
+			files{"greet.sh": "echo hello\n", "test-greet.sh": "nothing-like-it\n"}, "test-greet.sh", gates.Fail,
+			differential.RuleBlind},
 		"node": {
 			files{"package.json": "{\"name\":\"x\",\"type\":\"module\"}", "add.js": "export const add = (a, b) => a - b;\n"},
-			files{"add.js": "export const add = (a, b) => a + b;\n", "add.test.js": "import test from 'node:test';\nimport assert from 'node:assert';\nimport { add } from './add.js';\ntest('adds', () => assert.equal(add(1, 2), 3));\n"},
+			files{"add.js": "export const add = (a, b) => a + b;\n",
+				"add.test.js": "import test from 'node:test';\nimport assert from 'node:assert';\nimport { add } from " +
+					"'./add.js';\ntest('adds', () => assert.equal(add(1, 2), 3));\n"},
 			"add.test.js", gates.Pass, "",
 		},
 		"node: a name that nobody adds": {
 			files{"package.json": "{\"name\":\"x\",\"type\":\"module\"}", "add.js": "export const add = (a, b) => a - b;\n"},
-			files{"add.js": "export const add = (a, b) => a + b;\n", "add.test.js": "import test from 'node:test';\nimport { sub } from './add.js';\ntest('adds', () => sub(1, 2));\n"},
+			files{"add.js": "export const add = (a, b) => a + b;\n",
+				"add.test.js": "import test from 'node:test';\nimport { sub } from './add.js';\ntest('adds', () => sub(1, 2));\n"},
 			"add.test.js", gates.Fail, differential.RuleBlind,
 		},
 	} {

@@ -24,13 +24,19 @@ func (c *compared) judge(base, now side, fix []gates.File) {
 	}
 	switch {
 	case before == gates.RunPassed && after == gates.RunPassed:
-		c.refuse(RulePassesBoth, "the regression test passes on the base, without the fix, as well as on the candidate: it does not show what was wrong",
+		c.refuse(RulePassesBoth,
+			"the regression test passes on the base, without the fix, as well as on the candidate: it does not show what was "+
+				"wrong",
 			"let it fail where the bug is; a test that cannot fail proves nothing")
 	case before != gates.RunPassed && after != gates.RunPassed:
-		c.refuse(RuleFailsBoth, fmt.Sprintf("the regression test fails on the candidate as well as on the base: the fix does not fix what it tests%s", because(now.why())),
+		c.refuse(RuleFailsBoth, fmt.Sprintf(
+			"the regression test fails on the candidate as well as on the base: the fix does not fix what it tests%s",
+			because(now.why())),
 			"fix the bug, or correct the test")
 	case before == gates.RunPassed:
-		c.refuse(RuleInverted, fmt.Sprintf("the regression test passes on the base and fails on the candidate: the change breaks what it tests%s", because(now.why())),
+		c.refuse(RuleInverted, fmt.Sprintf(
+			"the regression test passes on the base and fails on the candidate: the change breaks what it tests%s",
+			because(now.why())),
 			"fix what the change broke")
 	}
 }
@@ -40,7 +46,8 @@ func told(s side) string {
 	w, same := s.outcome()
 	if !same {
 		var parts []string
-		for _, w := range []gates.RunOutcome{gates.RunPassed, gates.RunFailed, gates.RunBroken, gates.RunEmpty, gates.RunSkipped, gates.RunHidFailures} {
+		for _, w := range []gates.RunOutcome{gates.RunPassed, gates.RunFailed, gates.RunBroken, gates.RunEmpty,
+			gates.RunSkipped, gates.RunHidFailures} {
 			if n := s.count(w); n > 0 {
 				parts = append(parts, fmt.Sprintf("%s %d", w, n))
 			}
@@ -66,21 +73,25 @@ func (c *compared) usable(s side, fix []gates.File) (gates.RunOutcome, bool) {
 		_, same = s.always()
 	}
 	if !same {
-		c.refuse(RuleFlaky, fmt.Sprintf("the regression test is flaky on the %s: of %d runs it passed in %d and failed in %d%s",
+		c.refuse(RuleFlaky, fmt.Sprintf(
+			"the regression test is flaky on the %s: of %d runs it passed in %d and failed in %d%s",
 			s.name, len(s.runs), s.count(gates.RunPassed), s.count(gates.RunFailed), because(s.why())),
 			"take out what depends on time, order or chance")
 		return w, false
 	}
 	switch w {
 	case gates.RunSkipped:
-		c.refuse(RuleSkipped, fmt.Sprintf("the regression test is skipped on the %s, at least in part: skipped is not passed, and not failed", s.name),
+		c.refuse(RuleSkipped, fmt.Sprintf(
+			"the regression test is skipped on the %s, at least in part: skipped is not passed, and not failed", s.name),
 			"let it run; of a file with other tests name the one that is meant: "+c.test.Path+"::NAME")
 		return w, false
 	case gates.RunEmpty:
-		c.refuse(RuleIdle, fmt.Sprintf("no test of %s ran on the %s", c.test.Path, s.name), "write a test that its runner finds")
+		c.refuse(RuleIdle, fmt.Sprintf("no test of %s ran on the %s", c.test.Path, s.name),
+			"write a test that its runner finds")
 		return w, false
 	case gates.RunHidFailures:
-		c.refuse(RuleHidden, fmt.Sprintf("the regression test fails on the %s, and yet its command ends with exit status 0%s", s.name, because(s.why())), "let the command fail when a test fails")
+		c.refuse(RuleHidden, fmt.Sprintf("the regression test fails on the %s, and yet its command ends with exit status 0%s",
+			s.name, because(s.why())), "let the command fail when a test fails")
 		return w, false
 	case gates.RunBroken:
 		return c.blind(s, fix)
@@ -98,13 +109,16 @@ func (c *compared) blind(s side, fix []gates.File) (gates.RunOutcome, bool) {
 		if absent := notAdded(names, fix); len(absent) == 0 {
 			c.Find(gates.Finding{
 				Rule: RuleOnlyNames, Path: c.test.Path, Severity: gates.Warning,
-				Message: fmt.Sprintf("the regression test does not build on the base, for want of what the fix adds (%s): that it would have failed there for the right reason is not shown", strings.Join(names, ", ")),
-				Fix:     "test by what the base has already, where that is possible",
+				Message: fmt.Sprintf(
+					"the regression test does not build on the base, for want of what the fix adds (%s): that it would have failed "+
+						"there for the right reason is not shown", strings.Join(names, ", ")),
+				Fix: "test by what the base has already, where that is possible",
 			})
 			return gates.RunFailed, true
 		}
 	}
-	c.refuse(RuleBlind, fmt.Sprintf("the regression test did not run on the %s, and that is not a failing test%s", s.name, because(run.Why)),
+	c.refuse(RuleBlind, fmt.Sprintf("the regression test did not run on the %s, and that is not a failing test%s", s.name,
+		because(run.Why)),
 		"write it so that it builds on both sides, and fails by what it checks")
 	return gates.RunBroken, false
 }

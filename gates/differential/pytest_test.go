@@ -9,8 +9,8 @@ import (
 	"github.com/runplan/runplan/gates/differential"
 )
 
-// fakePytest runs plain test functions as pytest does, as far as the gate can see: one node id, a JUnit report, its exit
-// statuses. It stands in where pytest is not installed.
+// fakePytest runs plain test functions as pytest does, as far as the gate can see: one node id, a JUnit report, its
+// exit statuses. It stands in where pytest is not installed.
 const fakePytest = `
 import importlib.util, os, sys, traceback
 from xml.sax.saxutils import quoteattr
@@ -61,7 +61,8 @@ func TestPytest(t *testing.T) {
 		}
 	}
 	base := files{"calc.py": "def add(a, b):\n    return a - b\n"}
-	test := "import calc\n\n\ndef test_add():\n    assert calc.add(1, 2) == 3, calc.add(1, 2)\n\n\ndef test_zero():\n    assert calc.add(0, 0) == 0\n"
+	test := "import calc\n\n\ndef test_add():\n    assert calc.add(1, 2) == 3, calc.add(1, 2)\n\n\ndef test_zero():\n   " +
+		" assert calc.add(0, 0) == 0\n"
 	for name, c := range map[string]struct {
 		file, test string
 		status     gates.Status
@@ -73,7 +74,9 @@ func TestPytest(t *testing.T) {
 		"none of that name":  {"test_add.py::test_sub", test, gates.Fail, differential.RuleIdle},
 		"it does not load":   {"test_add.py", "import calk\n" + test, gates.Fail, differential.RuleBlind},
 		"it does not set itself up": {
-			"test_add.py", "import calc\n\n\ndef test_add():\n    if calc.add(1, 2) != 3:\n        e = RuntimeError('no')\n        e.setup = True\n        raise e\n", gates.Fail, differential.RuleBlind,
+			"test_add.py",
+			"import calc\n\n\ndef test_add():\n    if calc.add(1, 2) != 3:\n        e = RuntimeError('no')\n        e.setup = " +
+				"True\n        raise e\n", gates.Fail, differential.RuleBlind,
 		},
 	} {
 		after := base.with(files{"calc.py": pyFixed, "test_add.py": c.test})

@@ -16,7 +16,8 @@ import (
 func Change(t testing.TB, before, after map[string]string) gates.Subject {
 	t.Helper()
 	dir := t.TempDir()
-	env := append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=A", "GIT_AUTHOR_EMAIL=a@example.org",
+	env := append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=A",
+		"GIT_AUTHOR_EMAIL=a@example.org",
 		"GIT_COMMITTER_NAME=A", "GIT_COMMITTER_EMAIL=a@example.org")
 	must := func(out string, err error) string {
 		t.Helper()

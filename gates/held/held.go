@@ -130,7 +130,8 @@ func (r *Runner) suite(ctx context.Context, gate string) (rep gates.Report, why 
 		r.dirs[tree] = in
 	}
 	s := r.subject
-	s.Dir, s.Tree, s.Changed, s.Diff, s.Before, s.BaseTests, s.BaseSuites, s.Held, s.Fresh = in.dir, tree, nil, nil, nil, nil, nil, nil, nil
+	s.Dir, s.Tree, s.Changed, s.Diff, s.Before, s.BaseTests, s.BaseSuites, s.Held, s.Fresh = in.dir, tree, nil, nil, nil,
+		nil, nil, nil, nil
 	if in.env != nil {
 		s.Env = in.env
 	}
@@ -179,7 +180,8 @@ func (r *Runner) plan(ctx context.Context) (*mix, error) {
 		}
 	}
 	for _, e := range entries { // the base's replacements need what they name
-		if old, _ := e.Blobs(); old != "" && slices.ContainsFunc(m.folders, func(dir string) bool { return strings.HasPrefix(e.Path, dir+"/") }) {
+		if old, _ := e.Blobs(); old != "" &&
+			slices.ContainsFunc(m.folders, func(dir string) bool { return strings.HasPrefix(e.Path, dir+"/") }) {
 			m.put[e.Path] = git.TreeFile{Mode: e.OldMode, Blob: old}
 		}
 	}

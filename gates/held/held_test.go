@@ -16,20 +16,24 @@ import (
 )
 
 const (
-	mod    = "module example.com/calc\n\ngo 1.21\n"
-	right  = "package calc\n\nfunc Add(a, b int) int { return a + b }\n\nfunc Mul(a, b int) int { return a * b }\n"
-	wrong  = "package calc\n\nfunc Add(a, b int) int { return a - b }\n\nfunc Mul(a, b int) int { return a * b }\n"
-	both   = head + add + mul
-	head   = "package calc\n\nimport \"testing\"\n\n"
-	add    = "func TestAdd(t *testing.T) {\n\tif got := Add(1, 2); got != 3 {\n\t\tt.Fatalf(\"Add(1, 2) = %d\", got)\n\t}\n}\n\n"
+	mod   = "module example.com/calc\n\ngo 1.21\n"
+	right = "package calc\n\nfunc Add(a, b int) int { return a + b }\n\nfunc Mul(a, b int) int { return a * b }\n"
+	wrong = "package calc\n\nfunc Add(a, b int) int { return a - b }\n\nfunc Mul(a, b int) int { return a * b }\n"
+	both  = head + add + mul
+	head  = "package calc\n\nimport \"testing\"\n\n"
+	add   = "func TestAdd(t *testing.T) {\n\tif got := Add(1, 2); got != 3 {\n\t\tt.Fatalf(\"Add(1, 2) = %d\", " +
+		"got)\n\t}\n}\n\n"
 	mul    = "func TestMul(t *testing.T) {\n\tif got := Mul(2, 3); got != 6 {\n\t\tt.Fatal(got)\n\t}\n}\n\n"
-	helper = "package check\n\nimport \"testing\"\n\nfunc Equal(t *testing.T, got, want int) {\n\tt.Helper()\n\tif got != want {\n\t\tt.Error(got, want)\n\t}\n}\n"
-	helped = "package calc\n\nimport (\n\t\"testing\"\n\n\t\"example.com/calc/check\"\n)\n\nfunc TestAdd(t *testing.T) { check.Equal(t, Add(1, 2), 3) }\n"
-	loose  = "func TestAdd(t *testing.T) {\n\tif got := Add(1, 2); got != -1 {\n\t\tt.Fatalf(\"Add(1, 2) = %d\", got)\n\t}\n}\n\n"
+	helper = "package check\n\nimport \"testing\"\n\nfunc Equal(t *testing.T, got, want int) {\n\tt.Helper()\n\tif got " +
+		"!= want {\n\t\tt.Error(got, want)\n\t}\n}\n"
+	helped = "package calc\n\nimport (\n\t\"testing\"\n\n\t\"example.com/calc/check\"\n)\n\nfunc TestAdd(t *testing.T) " +
+		"{ check.Equal(t, Add(1, 2), 3) }\n"
+	loose = "func TestAdd(t *testing.T) {\n\tif got := Add(1, 2); got != -1 {\n\t\tt.Fatalf(\"Add(1, 2) = %d\", " +
+		"got)\n\t}\n}\n\n"
 )
 
-// prove runs the gates on a change, as the driver does: the base's tests by name, and on the candidate's code. The suite
-// counts as calibrated.
+// prove runs the gates on a change, as the driver does: the base's tests by name, and on the candidate's code. The
+// suite counts as calibrated.
 func prove(t *testing.T, before, after map[string]string, edit func(*gates.Subject)) gates.Verdict {
 	t.Helper()
 	s := gatetest.Change(t, before, after)
@@ -109,51 +113,69 @@ func TestWhoMayLand(t *testing.T) {
 	}{
 		"the code is fixed": {base, map[string]string{"calc.go": right}, "", gates.Pass, "", ""},
 		"the expectation of a red test is changed": {
-			base, map[string]string{"calc_test.go": head + loose + mul}, "", gates.Fail, gates.RuleEditedRed, "TestAdd failed on the base and still fails",
+			base, map[string]string{"calc_test.go": head + loose + mul}, "", gates.Fail, gates.RuleEditedRed,
+			"TestAdd failed on the base and still fails",
 		},
 		"the plan asks for another expectation": {
-			base, map[string]string{"calc_test.go": head + loose + mul}, "Update TestAdd to what subtraction gives.", gates.Pass, "", "1 of 2 tests of the base pass; changed expectation: TestAdd",
+			base, map[string]string{"calc_test.go": head + loose + mul}, "Update TestAdd to what subtraction gives.", gates.Pass,
+			"", "1 of 2 tests of the base pass; changed expectation: TestAdd",
 		},
 		"the plan only wants the test to pass": {
-			base, map[string]string{"calc_test.go": head + loose + mul}, "Change Add, so that TestAdd passes.", gates.Fail, gates.RuleEditedRed, "",
+			base, map[string]string{"calc_test.go": head + loose + mul}, "Change Add, so that TestAdd passes.", gates.Fail,
+			gates.RuleEditedRed, "",
 		},
 		"the red test is named for another system": {
 			map[string]string{"go.mod": mod, "calc.go": wrong, "calc_test.go": head + add, "mul_test.go": head + mul},
-			map[string]string{"calc_test.go": "-", "calc_windows_test.go": head + add}, "", gates.Fail, gates.RuleMissingTest, "TestAdd failed on the base",
+			map[string]string{"calc_test.go": "-", "calc_windows_test.go": head + add}, "", gates.Fail, gates.RuleMissingTest,
+			"TestAdd failed on the base",
 		},
 		"all tests are named for another system": {
-			base, map[string]string{"calc_test.go": "-", "calc_windows_test.go": both}, "", gates.Fail, gates.RuleMissingTest, "no test ran; 2 ran on the base",
+			base, map[string]string{"calc_test.go": "-", "calc_windows_test.go": both}, "", gates.Fail, gates.RuleMissingTest,
+			"no test ran; 2 ran on the base",
 		},
 		"all files of tests are gone": {
-			base, map[string]string{"calc_test.go": "-", "calc_test.txt": both}, "", gates.Fail, gates.RuleMissingTest, "the suite that the base has is no longer found",
+			base, map[string]string{"calc_test.go": "-", "calc_test.txt": both}, "", gates.Fail, gates.RuleMissingTest,
+			"the suite that the base has is no longer found",
 		},
 		"the program ends before its tests": {
-			base, map[string]string{"calc.go": strings.Replace(wrong, "func Add", "func init() { os.Exit(0) }\n\nfunc Add", 1), "os.go": "package calc\n\nimport \"os\"\n\nvar _ = os.Exit\n", "calc2.go": "-"}, "", gates.Fail, "", "",
+			base, map[string]string{"calc.go": strings.Replace(wrong, "func Add", "func init() { os.Exit(0) }\n\nfunc Add", 1),
+				"os.go": "package calc\n\nimport \"os\"\n\nvar _ = os.Exit\n", "calc2.go": "-"}, "", gates.Fail, "", "",
 		},
 		"a new test file changes what the others see": {
-			map[string]string{"go.mod": mod, "calc.go": "package calc\n\nvar add = func(a, b int) int { return a - b }\n\nfunc Add(a, b int) int { return add(a, b) }\n\nfunc Mul(a, b int) int { return a * b }\n", "calc_test.go": both},
-			map[string]string{"zz_test.go": "package calc\n\nfunc init() { add = func(a, b int) int { return a + b } }\n"}, "", gates.Fail, gates.RuleEditedRed, "",
+			map[string]string{"go.mod": mod,
+				"calc.go": "package calc\n\nvar add = func(a, b int) int { return a - b }\n\nfunc Add(a, b int) int { return " +
+					"add(a, b) }\n\nfunc Mul(a, b int) int { return a * b }\n", "calc_test.go": both},
+			map[string]string{"zz_test.go": "package calc\n\nfunc init() { add = func(a, b int) int { return a + b } }\n"}, "",
+			gates.Fail, gates.RuleEditedRed, "",
 		},
 		"a green expectation is changed": {
-			fine, map[string]string{"calc.go": wrong, "calc_test.go": head + loose + mul}, "", gates.Warn, gates.RuleExpectation, "1 of 2 tests of the base pass; changed expectation: TestAdd",
+			fine, map[string]string{"calc.go": wrong, "calc_test.go": head + loose + mul}, "", gates.Warn, gates.RuleExpectation,
+			"1 of 2 tests of the base pass; changed expectation: TestAdd",
 		},
 		"tests become a table": {
-			fine, map[string]string{"calc_test.go": head + "func TestCalc(t *testing.T) {\n\tfor _, tt := range []struct {\n\t\tf          func(a, b int) int\n\t\ta, b, want int\n\t}{{Add, 1, 2, 3}, {Mul, 2, 3, 6}} {\n\t\tif got := tt.f(tt.a, tt.b); got != tt.want {\n\t\t\tt.Error(got)\n\t\t}\n\t}\n}\n"},
+			fine, map[string]string{"calc_test.go": head +
+				"func TestCalc(t *testing.T) {\n\tfor _, tt := range []struct {\n\t\tf          func(a, b int) int\n\t\ta, b, " +
+				"want int\n\t}{{Add, 1, 2, 3}, {Mul, 2, 3, 6}} {\n\t\tif got := tt.f(tt.a, tt.b); got != tt.want " +
+				"{\n\t\t\tt.Error(got)\n\t\t}\n\t}\n}\n"},
 			"", gates.Warn, "", "",
 		},
 		"a test goes with its subject": {
-			fine, map[string]string{"calc.go": "package calc\n\nfunc Add(a, b int) int { return a + b }\n", "calc_test.go": head + add}, "", gates.Warn, "", "Mul, which it tested, is gone",
+			fine, map[string]string{"calc.go": "package calc\n\nfunc Add(a, b int) int { return a + b }\n",
+				"calc_test.go": head + add}, "", gates.Warn, "", "Mul, which it tested, is gone",
 		},
 		"the helper that asserts is hollowed out": {
 			map[string]string{"go.mod": mod, "calc.go": wrong, "check/check.go": helper, "calc_test.go": helped},
-			map[string]string{"check/check.go": strings.Replace(helper, "got != want", "got != want && t.Failed()", 1)}, "", gates.Fail, gates.RuleEditedRed, "TestAdd failed on the base",
+			map[string]string{"check/check.go": strings.Replace(helper, "got != want", "got != want && t.Failed()", 1)}, "",
+			gates.Fail, gates.RuleEditedRed, "TestAdd failed on the base",
 		},
 		"the helper that asserts says more": {
 			map[string]string{"go.mod": mod, "calc.go": right, "check/check.go": helper, "calc_test.go": helped},
-			map[string]string{"check/check.go": strings.Replace(helper, "got, want)", "\"got\", got, \"want\", want)", 1)}, "", gates.Pass, "", "",
+			map[string]string{"check/check.go": strings.Replace(helper, "got, want)", "\"got\", got, \"want\", want)", 1)}, "",
+			gates.Pass, "", "",
 		},
 		"a test is renamed": {
-			fine, map[string]string{"calc_test.go": strings.Replace(both, "TestAdd", "TestSum", 1)}, "", gates.Pass, "", "renamed to TestSum",
+			fine, map[string]string{"calc_test.go": strings.Replace(both, "TestAdd", "TestSum", 1)}, "", gates.Pass, "",
+			"renamed to TestSum",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -69,7 +69,8 @@ func (m *mix) add(ctx context.Context, e git.Entry, before, after []byte) error 
 }
 
 // merged puts a file that is partly the candidate's and partly the base's.
-func (m *mix) merged(ctx context.Context, e git.Entry, before, after []byte, merge func(before, after string) (string, bool)) error {
+func (m *mix) merged(ctx context.Context, e git.Entry, before, after []byte,
+	merge func(before, after string) (string, bool)) error {
 	text, changed := merge(string(before), string(after))
 	if !changed {
 		return nil
@@ -105,9 +106,12 @@ const inTests = "**/{test,tests,__tests__,spec,specs,e2e}/**"
 // fixture reports whether a file is what tests read: data, recorded answers. New ones stay, since new code may
 // need them.
 func fixture(p string) bool {
-	return gates.Match([]string{inTests}, p) && !slices.Contains([]string{".go", ".rs", ".java", ".kt", ".c", ".cc", ".cpp", ".h", ".rb", ".cs"}, path.Ext(p)) || gates.Match([]string{
-		"**/{testdata,fixtures,__fixtures__,__snapshots__,snapshots,golden,goldens,cassettes}/**", "*.snap", "*.ambr", "*.golden", "*.golden.*", "*.approved.*", "*.snapshot",
-	}, p)
+	return gates.Match([]string{inTests}, p) &&
+		!slices.Contains([]string{".go", ".rs", ".java", ".kt", ".c", ".cc", ".cpp", ".h", ".rb", ".cs"}, path.Ext(p)) ||
+		gates.Match([]string{
+			"**/{testdata,fixtures,__fixtures__,__snapshots__,snapshots,golden,goldens,cassettes}/**", "*.snap", "*.ambr",
+			"*.golden", "*.golden.*", "*.approved.*", "*.snapshot",
+		}, p)
 }
 
 // support reports whether a new file is code among the tests that contains no test. The tests of the base cannot import
@@ -132,14 +136,19 @@ func shadows(p string) bool {
 // place of a test library, settings of package managers.
 func Decides(p string) bool {
 	return gates.Match([]string{
-		"conftest.py", "**/conftest.py", "sitecustomize.py", "**/sitecustomize.py", "usercustomize.py", "**/usercustomize.py", "*.pth",
+		"conftest.py", "**/conftest.py", "sitecustomize.py", "**/sitecustomize.py", "usercustomize.py", "**/usercustomize.py",
+		"*.pth",
 		"pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "noxfile.py", "**/pytest.ini",
-		"*.egg-info/**", "**/*.egg-info/**", "*.dist-info/**", "**/*.dist-info/**", "**/__pycache__/**", "*.pyc", "*.pyo", ".coveragerc",
-		"*jest*.config.*", "jest.setup.*", "jest-setup.*", "vite.config.*", "*vitest*.config.*", "vitest.workspace.*", "vitest.setup.*",
+		"*.egg-info/**", "**/*.egg-info/**", "*.dist-info/**", "**/*.dist-info/**", "**/__pycache__/**", "*.pyc", "*.pyo",
+		".coveragerc",
+		"*jest*.config.*", "jest.setup.*", "jest-setup.*", "vite.config.*", "*vitest*.config.*", "vitest.workspace.*",
+		"vitest.setup.*",
 		".mocharc", ".mocharc.*", "karma.conf.*", "ava.config.*", ".taprc", ".nycrc", ".nycrc.*", ".c8rc", ".c8rc.*",
-		"babel.config.*", ".babelrc", ".babelrc.*", ".swcrc", ".npmrc", ".yarnrc", ".yarnrc.yml", ".pnp.*", "go.work", "go.work.sum",
+		"babel.config.*", ".babelrc", ".babelrc.*", ".swcrc", ".npmrc", ".yarnrc", ".yarnrc.yml", ".pnp.*", "go.work",
+		"go.work.sum",
 		".env", ".env.*", "*.env", ".gitattributes",
-		".tool-versions", ".python-version", ".node-version", ".nvmrc", ".ruby-version", "rust-toolchain", "rust-toolchain.toml", "mise.toml", ".mise.toml",
+		".tool-versions", ".python-version", ".node-version", ".nvmrc", ".ruby-version", "rust-toolchain",
+		"rust-toolchain.toml", "mise.toml", ".mise.toml",
 		"Makefile", "makefile", "GNUmakefile", "*.mk", "**/.cargo/**", ".mvn/**", ".rspec", "run-all-tests.sh",
 		"**/unittest/**", "**/pytest/**", "**/_pytest/**", "unittest.py", "pytest.py", "doctest.py", "mock.py",
 		"**/node_modules/**", "**/.venv/**", "**/venv/**", "**/site-packages/**", "vendor/**",
@@ -197,7 +206,8 @@ func mergePackage(before, after string) (string, bool) {
 		return before, true
 	}
 	changed := false
-	for _, key := range []string{"scripts", "jest", "mocha", "vitest", "ava", "tap", "nyc", "c8", "babel", "config", "overrides", "resolutions"} {
+	for _, key := range []string{"scripts", "jest", "mocha", "vitest", "ava", "tap", "nyc", "c8", "babel", "config",
+		"overrides", "resolutions"} {
 		if string(compact(old[key])) == string(compact(now[key])) {
 			continue
 		}

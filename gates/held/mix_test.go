@@ -11,9 +11,11 @@ func TestMergePackage(t *testing.T) {
 		after, want string
 		changed     bool
 	}{
-		"a new dependency":      {`{"name": "a", "scripts": {"test": "jest"}, "dependencies": {"x": "1", "y": "2"}, "jest": {"bail": 1}}`, `"y"`, false},
-		"another test script":   {`{"scripts": {"test": "true"}, "dependencies": {"y": "2"}, "jest": {"bail": 1}}`, `"test": "jest"`, true},
-		"a script before tests": {`{"scripts": {"pretest": "sed", "test": "jest"}, "jest": {"bail": 1}}`, `"test": "jest"`, true},
+		"a new dependency": {`{"name": "a", "scripts": {"test": "jest"}, "dependencies": {"x": "1", "y": "2"}, "jest": {"bail": 1}}`, `"y"`, false},
+		"another test script": {`{"scripts": {"test": "true"}, "dependencies": {"y": "2"}, "jest": {"bail": 1}}`,
+			`"test": "jest"`, true},
+		"a script before tests": {`{"scripts": {"pretest": "sed", "test": "jest"}, "jest": {"bail": 1}}`, `"test": "jest"`,
+			true},
 		"settings of jest gone": {`{"scripts": {"test": "jest"}}`, `"bail": 1`, true},
 		"no JSON any more":      {`{`, `"test": "jest"`, true},
 	} {
@@ -27,25 +29,32 @@ func TestMergePackage(t *testing.T) {
 func TestMergeModule(t *testing.T) {
 	head := "module m\n\ngo 1.21\n\n"
 	for name, c := range map[string]struct{ before, after, want, not string }{
-		"nothing replaced":          {"require a v1.0.0\n", "require a v1.1.0\n", "", ""},
-		"a folder for a module":     {"require a v1.0.0\n", "require a v1.0.0\nreplace a => ./fake\n", "require a v1.0.0", "fake"},
-		"in a block":                {"require a v1.0.0\n", "require a v1.0.0\nreplace (\n\ta v1.0.0 => ./fake\n)\n", "require a v1.0.0", "fake"},
-		"another folder":            {"require a v1.0.0\nreplace a => ./a\n", "require a v1.0.0\nreplace a => ./fake\n", "replace a => ./a", "fake"},
-		"one more for a version":    {"require a v1.0.0\nreplace a => ./a\n", "require a v1.0.0\nreplace a => ./a\nreplace a v1.0.0 => ./fake\n", "replace a => ./a", "fake"},
-		"the base's is gone":        {"require a v1.0.0\nreplace a => ./a\n", "require a v1.0.0\n", "replace a => ./a", ""},
-		"gone with its module":      {"require a v1.0.0\nreplace a => ./a\n", "", "", ""},
-		"a new module of the tree":  {"require a v1.0.0\n", "require a v1.0.0\nrequire b v0.0.0\nreplace b => ./b\n", "", ""},
-		"a fork in a newer version": {"require a v1.0.0\nreplace a => c v1.0.0\n", "require a v1.0.0\nreplace a => c v1.1.0\n", "replace a => c v1.0.0", "v1.1.0"},
+		"nothing replaced": {"require a v1.0.0\n", "require a v1.1.0\n", "", ""},
+		"a folder for a module": {"require a v1.0.0\n", "require a v1.0.0\nreplace a => ./fake\n", "require a v1.0.0",
+			"fake"},
+		"in a block": {"require a v1.0.0\n", "require a v1.0.0\nreplace (\n\ta v1.0.0 => ./fake\n)\n",
+			"require a v1.0.0", "fake"},
+		"another folder": {"require a v1.0.0\nreplace a => ./a\n", "require a v1.0.0\nreplace a => ./fake\n",
+			"replace a => ./a", "fake"},
+		"one more for a version": {"require a v1.0.0\nreplace a => ./a\n",
+			"require a v1.0.0\nreplace a => ./a\nreplace a v1.0.0 => ./fake\n", "replace a => ./a", "fake"},
+		"the base's is gone":       {"require a v1.0.0\nreplace a => ./a\n", "require a v1.0.0\n", "replace a => ./a", ""},
+		"gone with its module":     {"require a v1.0.0\nreplace a => ./a\n", "", "", ""},
+		"a new module of the tree": {"require a v1.0.0\n", "require a v1.0.0\nrequire b v0.0.0\nreplace b => ./b\n", "", ""},
+		"a fork in a newer version": {"require a v1.0.0\nreplace a => c v1.0.0\n",
+			"require a v1.0.0\nreplace a => c v1.1.0\n", "replace a => c v1.0.0", "v1.1.0"},
 	} {
 		got, changed := mergeModule(head+c.before, head+c.after)
 		if changed != (c.want != "") || !strings.Contains(got, c.want) || c.not != "" && strings.Contains(got, c.not) {
 			t.Errorf("%s: %v %q", name, changed, got)
 		}
 	}
-	if got, _ := mergeModule("module m\n\ngo 1.16\n", "module m\n\ngo 1.16\n\nrequire b v1.0.0\nreplace b => ./b\n"); strings.Contains(got, "./b") {
+	if got, _ := mergeModule("module m\n\ngo 1.16\n",
+		"module m\n\ngo 1.16\n\nrequire b v1.0.0\nreplace b => ./b\n"); strings.Contains(got, "./b") {
 		t.Error("a go.mod of 1.16 does not list all modules: the base may use b")
 	}
-	folders := replacedFolders("sub", []byte("module m\n\nrequire a v1.0.0\n\nreplace a => ../third_party/a\n"), []byte("module m\n"))
+	folders := replacedFolders("sub", []byte("module m\n\nrequire a v1.0.0\n\nreplace a => ../third_party/a\n"),
+		[]byte("module m\n"))
 	if len(folders) != 1 || folders[0] != "third_party/a" {
 		t.Error(folders)
 	}
@@ -72,15 +81,18 @@ func TestHelpers(t *testing.T) {
 
 func TestWhatTakesTheBasesPlace(t *testing.T) {
 	for p, want := range map[string]bool{
-		"tests/calc.py": true, "test/support/sums.ts": true, "test/package.json": true, "iniconfig.py": true, "getpass/__init__.py": true, "src/json.py": true,
-		"tests/test_more.py": false, "tests/__init__.py": false, "test/more.test.ts": false, "calc/json.py": false, "stats.py": false, "spec/parser.go": false,
+		"tests/calc.py": true, "test/support/sums.ts": true, "test/package.json": true, "iniconfig.py": true,
+		"getpass/__init__.py": true, "src/json.py": true,
+		"tests/test_more.py": false, "tests/__init__.py": false, "test/more.test.ts": false, "calc/json.py": false,
+		"stats.py": false, "spec/parser.go": false,
 	} {
 		if got := support(p) || shadows(p); got != want {
 			t.Errorf("%s: %v", p, got)
 		}
 	}
 	for p, want := range map[string]bool{
-		"tests/cases.json": true, "spec/data/a.csv": true, "pkg/testdata/a.txt": true, "spec/parser.go": false, "data/a.csv": false,
+		"tests/cases.json": true, "spec/data/a.csv": true, "pkg/testdata/a.txt": true, "spec/parser.go": false,
+		"data/a.csv": false,
 	} {
 		if got := fixture(p); got != want {
 			t.Errorf("%s: %v", p, got)
@@ -97,10 +109,12 @@ func TestNewTestFilesThatReachOut(t *testing.T) {
 			t.Errorf("%q: %v", text, got)
 		}
 	}
-	if !reaches("test/a.test.js", "beforeEach(function () {\n  this.currentTest.fn = () => {};\n});\n") || reaches("test/a.test.js", "describe('a', () => {\n  beforeEach(() => {});\n});\n") {
+	if !reaches("test/a.test.js", "beforeEach(function () {\n  this.currentTest.fn = () => {};\n});\n") ||
+		reaches("test/a.test.js", "describe('a', () => {\n  beforeEach(() => {});\n});\n") {
 		t.Error("root hooks of JavaScript")
 	}
-	if !reaches("tests/test_a.py", "import calc\ncalc.add = sum\n") || reaches("tests/test_a.py", "from calc import add\n\n\ndef test_a():\n    assert add(1) == 1\n") {
+	if !reaches("tests/test_a.py", "import calc\ncalc.add = sum\n") ||
+		reaches("tests/test_a.py", "from calc import add\n\n\ndef test_a():\n    assert add(1) == 1\n") {
 		t.Error("python")
 	}
 }

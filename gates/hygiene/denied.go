@@ -23,24 +23,48 @@ const (
 )
 
 var denials = []denial{
-	{"removes-all", "removes a whole system, home or tree", lazyre.New(begin + `rm\s+(?:-\w+\s+|--[\w-]+\s+)*-(?:\w*[rR]\w*|-recursive)\s+(?:-\w+\s+|--[\w-]+\s+)*` + whole), false},
-	{"removes-folder", "removes all of the folder that it happens to run in", lazyre.New(begin + `rm\s+(?:-\w+\s+|--[\w-]+\s+)*-(?:\w*[rR]\w*|-recursive)\s+(?:-\w+\s+|--[\w-]+\s+)*` + here), true},
-	{"removes-all", "removes a path that is empty when its variable is", lazyre.New(begin + `rm\s+(?:-\w+\s+)*-\w*[rR]\w*\s+(?:-\w+\s+)*["']?\$\{?\w+\}?["']?/(?:\*|\s|$)`), false},
-	{"removes-git", "removes the repository's history", lazyre.New(begin + `rm\s+(?:-\w+\s+)*-\w*[rR]\w*\s+(?:-\w+\s+)*["']?(?:\S*/)?\.git/?["']?(?:\s|$|[;&|)])`), false},
-	{"find-delete", "deletes all that it finds in a whole system or home", lazyre.New(begin + `find\s+["']?(?:/|~|\$\{?HOME\}?)["']?\s[^;|&]*(?:-delete\b|-exec\s+rm\b)`), false},
-	{"writes-device", "writes over a disk", lazyre.New(begin + `dd\s[^;|&]*\bof=/dev/(?:sd|hd|nvme|vd|xvd|mmcblk|disk|mapper)|>\s*/dev/(?:sd|hd|nvme|vd|xvd|mmcblk|disk)\w*`), false},
-	{"makes-filesystem", "makes a file system over what is there", lazyre.New(begin + `(?:mkfs(?:\.\w+)?|mke2fs|wipefs|fdisk|parted|shred)\s+(?:-\S+\s+)*\S*/dev/`), false},
-	{"opens-all", "lets everybody write everywhere", lazyre.New(begin + `ch(?:mod\s+(?:-\w+\s+)*(?:0?777|a\+rwx|ugo\+rwx)|own\s+(?:-\w+\s+)*\S+)\s+(?:` + whole + `|` + here + `)`), false},
-	{"fork-bomb", "starts itself until nothing else runs", lazyre.New(`:\s*\(\s*\)\s*\{\s*:\s*\|\s*:\s*&\s*\}\s*;\s*:`), false},
-	{"force-push", "rewrites history that others have", lazyre.New(begin + `git\s+(?:-\S+\s+(?:\S+\s+)?)*push\b[^;|&]*(?:\s--force(?:\s|$|=)|\s-\w*f\w*(?:\s|$)|\s\+\w)`), false},
-	{"rewrites-history", "rewrites history", lazyre.New(begin + `git\s+(?:filter-branch|filter-repo|reflog\s+expire|update-ref\s+-d)\b`), false},
-	{"skips-hooks", "gets around the repository's hooks", lazyre.New(begin + `git\s+(?:commit|push|merge)\b[^;|&]*\s--no-verify\b`), true},
-	{"pipe-to-shell", "runs what the network sends, unseen", lazyre.New(`\b(?:curl|wget|fetch)\b[^;&]*\|\s*(?:sudo\s+(?:-\w+\s+)*)?(?:/(?:usr/)?bin/)?(?:env\s+)?(?:ba|z|da|k|fi)?sh\b|\b(?:ba|z)?sh\s+(?:-c\s+["']?\$\(|<\()\s*(?:curl|wget)\b|\b(?:source|\.|eval)\s+["']?(?:<\(|\$\()\s*(?:curl|wget)\b|\b(?:curl|wget)\b[^;&]*\|\s*(?:sudo\s+)?(?:python\d?|node|perl|ruby)\b`), true},
-	{"shuts-down", "stops the machine", lazyre.New(begin + `(?:shutdown|reboot|halt|poweroff|init\s+[06])\b(?:\s|$)`), false},
+	{"removes-all", "removes a whole system, home or tree",
+		lazyre.New(begin + `rm\s+(?:-\w+\s+|--[\w-]+\s+)*-(?:\w*[rR]\w*|-recursive)\s+(?:-\w+\s+|--[\w-]+\s+)*` + whole),
+		false},
+	{"removes-folder", "removes all of the folder that it happens to run in",
+		lazyre.New(begin + `rm\s+(?:-\w+\s+|--[\w-]+\s+)*-(?:\w*[rR]\w*|-recursive)\s+(?:-\w+\s+|--[\w-]+\s+)*` + here),
+		true},
+	{"removes-all", "removes a path that is empty when its variable is",
+		lazyre.New(begin + `rm\s+(?:-\w+\s+)*-\w*[rR]\w*\s+(?:-\w+\s+)*["']?\$\{?\w+\}?["']?/(?:\*|\s|$)`), false},
+	{"removes-git", "removes the repository's history",
+		lazyre.New(begin + `rm\s+(?:-\w+\s+)*-\w*[rR]\w*\s+(?:-\w+\s+)*["']?(?:\S*/)?\.git/?["']?(?:\s|$|[;&|)])`), false},
+	{"find-delete", "deletes all that it finds in a whole system or home",
+		lazyre.New(begin + `find\s+["']?(?:/|~|\$\{?HOME\}?)["']?\s[^;|&]*(?:-delete\b|-exec\s+rm\b)`), false},
+	{"writes-device", "writes over a disk",
+		lazyre.New(begin +
+			`dd\s[^;|&]*\bof=/dev/(?:sd|hd|nvme|vd|xvd|mmcblk|disk|mapper)|>\s*/dev/(?:sd|hd|nvme|vd|xvd|mmcblk|disk)\w*`),
+		false},
+	{"makes-filesystem", "makes a file system over what is there",
+		lazyre.New(begin + `(?:mkfs(?:\.\w+)?|mke2fs|wipefs|fdisk|parted|shred)\s+(?:-\S+\s+)*\S*/dev/`), false},
+	{"opens-all", "lets everybody write everywhere",
+		lazyre.New(begin + `ch(?:mod\s+(?:-\w+\s+)*(?:0?777|a\+rwx|ugo\+rwx)|own\s+(?:-\w+\s+)*\S+)\s+(?:` + whole + `|` +
+			here + `)`), false},
+	{"fork-bomb", "starts itself until nothing else runs", lazyre.New(`:\s*\(\s*\)\s*\{\s*:\s*\|\s*:\s*&\s*\}\s*;\s*:`),
+		false},
+	{"force-push", "rewrites history that others have",
+		lazyre.New(begin + `git\s+(?:-\S+\s+(?:\S+\s+)?)*push\b[^;|&]*(?:\s--force(?:\s|$|=)|\s-\w*f\w*(?:\s|$)|\s\+\w)`),
+		false},
+	{"rewrites-history", "rewrites history",
+		lazyre.New(begin + `git\s+(?:filter-branch|filter-repo|reflog\s+expire|update-ref\s+-d)\b`), false},
+	{"skips-hooks", "gets around the repository's hooks",
+		lazyre.New(begin + `git\s+(?:commit|push|merge)\b[^;|&]*\s--no-verify\b`), true},
+	{"pipe-to-shell", "runs what the network sends, unseen",
+		lazyre.New(`\b(?:curl|wget|fetch)\b[^;&]*\|\s*(?:sudo\s+(?:-\w+\s+)*)?(?:/(?:usr/)?bin/)?(?:env\s+)?(?:ba|z|da|k|fi)?sh\b|\b(?:ba|z)?sh\s+(?:-c\s+["']?\$\(|<\()\s*(?:curl|wget)\b|\b(?:source|\.|eval)\s+["']?(?:<\(|\$\()\s*(?:curl|wget)\b|\b(?:curl|wget)\b[^;&]*\|\s*(?:sudo\s+)?(?:python\d?|node|perl|ruby)\b`), true},
+	{"shuts-down", "stops the machine", lazyre.New(begin + `(?:shutdown|reboot|halt|poweroff|init\s+[06])\b(?:\s|$)`),
+		false},
 	{"kills-all", "ends every process", lazyre.New(begin + `kill\s+(?:-\w+\s+)+-1\b`), false},
-	{"disables-firewall", "takes the firewall down", lazyre.New(begin + `(?:iptables\s+(?:-F|--flush)|ufw\s+disable|setenforce\s+0)\b`), false},
-	{"drops-database", "drops a database", lazyre.New(`(?i)\b(?:psql|mysql|mariadb|sqlcmd|mongo\w*)\b[^|;&]*\bdrop\s*(?:database|schema)|` + begin + `dropdb\s`), true},
-	{"reads-credentials", "sends credentials away", lazyre.New(`(?:~|\$\{?HOME\}?|/root|/home/\w+)/\.(?:ssh|aws|netrc|gnupg|config/gh)\b[^;&]*\|\s*(?:curl|wget|nc|ncat|base64)\b|\b(?:curl|wget)\b[^;&]*(?:-d|--data\S*|-F|-T|--upload-file)\s*@?(?:~|\$\{?HOME\}?)/\.(?:ssh|aws|netrc|gnupg)`), false},
+	{"disables-firewall", "takes the firewall down",
+		lazyre.New(begin + `(?:iptables\s+(?:-F|--flush)|ufw\s+disable|setenforce\s+0)\b`), false},
+	{"drops-database", "drops a database",
+		lazyre.New(`(?i)\b(?:psql|mysql|mariadb|sqlcmd|mongo\w*)\b[^|;&]*\bdrop\s*(?:database|schema)|` + begin + `dropdb\s`),
+		true},
+	{"reads-credentials", "sends credentials away",
+		lazyre.New(`(?:~|\$\{?HOME\}?|/root|/home/\w+)/\.(?:ssh|aws|netrc|gnupg|config/gh)\b[^;&]*\|\s*(?:curl|wget|nc|ncat|base64)\b|\b(?:curl|wget)\b[^;&]*(?:-d|--data\S*|-F|-T|--upload-file)\s*@?(?:~|\$\{?HOME\}?)/\.(?:ssh|aws|netrc|gnupg)`), false},
 }
 
 // denied returns the rules that forbid a command (GATE-20). It catches only plain forms: a command hidden behind
@@ -79,7 +103,8 @@ func DeniedCommands() gates.Gate {
 					if d.advice || l.Subject().Literal {
 						sev = gates.Warning
 					}
-					l.Find(gates.Finding{Rule: "denied/" + d.rule, Severity: sev, Path: f.Path, Line: line.Number, Message: "this command " + d.why, Fix: "do without it, or name what it is meant for"})
+					l.Find(gates.Finding{Rule: "denied/" + d.rule, Severity: sev, Path: f.Path, Line: line.Number,
+						Message: "this command " + d.why, Fix: "do without it, or name what it is meant for"})
 				}
 			}
 		}
@@ -97,8 +122,10 @@ func runs(f gates.File) bool {
 		return true // workflows, compose files, playbooks
 	}
 	switch {
-	case strings.HasPrefix(base, "Dockerfile"), strings.HasSuffix(base, ".dockerfile"), base == "Containerfile", base == "Makefile", base == "makefile",
-		base == "GNUmakefile", base == "justfile", base == "Justfile", base == "Jenkinsfile", base == "Procfile", base == "package.json", base == "crontab":
+	case strings.HasPrefix(base, "Dockerfile"), strings.HasSuffix(base, ".dockerfile"), base == "Containerfile",
+		base == "Makefile", base == "makefile",
+		base == "GNUmakefile", base == "justfile", base == "Justfile", base == "Jenkinsfile", base == "Procfile",
+		base == "package.json", base == "crontab":
 		return true
 	}
 	first, _, _ := strings.Cut(f.After, "\n")
@@ -110,7 +137,8 @@ func joined(list []gates.Line) []gates.Line {
 	var out []gates.Line
 	for i := 0; i < len(list); i++ {
 		l := list[i]
-		for strings.HasSuffix(l.Text, `\`) && i+1 < len(list) && list[i+1].Number == list[i].Number+1 && len(l.Text) < 16<<10 {
+		for strings.HasSuffix(l.Text, `\`) && i+1 < len(list) && list[i+1].Number == list[i].Number+1 &&
+			len(l.Text) < 16<<10 {
 			i++
 			l.Text = strings.TrimSuffix(l.Text, `\`) + " " + strings.TrimSpace(list[i].Text)
 		}

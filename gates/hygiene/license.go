@@ -25,7 +25,8 @@ import (
 func License() gates.Gate {
 	return gates.New(info("license", true), func(ctx context.Context, l *gates.Look) error {
 		files, ok, err := l.Changed(ctx, func(c gates.Change) bool {
-			return c.Status != gates.Deleted && dependencies(c.Path) != nil && !gates.Match([]string{"**/{node_modules,vendor,testdata,fixtures}/**"}, c.Path)
+			return c.Status != gates.Deleted && dependencies(c.Path) != nil &&
+				!gates.Match([]string{"**/{node_modules,vendor,testdata,fixtures}/**"}, c.Path)
 		})
 		if err != nil || !ok {
 			return err
@@ -65,14 +66,18 @@ func judgeLicence(d dependency, name, own string) (gates.Finding, bool) {
 		if class(own) == strong {
 			return f, false
 		}
-		f.Rule, f.Message, f.Fix = "license/copyleft", fmt.Sprintf("%s is under %s, which asks the same of what uses it", d.name, name), "take another library, or have somebody decide"
+		f.Rule, f.Message, f.Fix = "license/copyleft",
+			fmt.Sprintf("%s is under %s, which asks the same of what uses it", d.name, name),
+			"take another library, or have somebody decide"
 		if !d.dev {
 			f.Severity = gates.Error
 		}
 	case weak:
-		f.Rule, f.Message = "license/weak-copyleft", fmt.Sprintf("%s is under %s, which asks that changes to it are published", d.name, name)
+		f.Rule, f.Message = "license/weak-copyleft",
+			fmt.Sprintf("%s is under %s, which asks that changes to it are published", d.name, name)
 	default:
-		f.Rule, f.Severity, f.Message = "license/unknown", gates.Note, fmt.Sprintf("the licence of %s cannot be read here", d.name)
+		f.Rule, f.Severity, f.Message = "license/unknown", gates.Note,
+			fmt.Sprintf("the licence of %s cannot be read here", d.name)
 		if name != "" {
 			f.Message = fmt.Sprintf("the licence of %s, %q, is not known", d.name, name)
 		}
@@ -210,7 +215,8 @@ func (d dependency) licence(s gates.Subject, root string) string {
 }
 
 func (d dependency) goLicence(s gates.Subject, root string) string {
-	if name := licenceOf(filepath.Join(s.Dir, filepath.FromSlash(root), "vendor", filepath.FromSlash(d.name))); name != "" {
+	if name := licenceOf(filepath.Join(s.Dir, filepath.FromSlash(root), "vendor",
+		filepath.FromSlash(d.name))); name != "" {
 		return name
 	}
 	cache := proc.Getenv(s.Env, "GOMODCACHE")
@@ -307,7 +313,8 @@ func licenceOf(dir string) string {
 	}
 	for _, e := range entries {
 		upper := strings.ToUpper(e.Name())
-		if e.IsDir() || !strings.HasPrefix(upper, "LICEN") && !strings.HasPrefix(upper, "COPYING") && !strings.HasPrefix(upper, "UNLICENSE") {
+		if e.IsDir() || !strings.HasPrefix(upper, "LICEN") && !strings.HasPrefix(upper, "COPYING") &&
+			!strings.HasPrefix(upper, "UNLICENSE") {
 			continue
 		}
 		if name := nameOf(readSome(filepath.Join(dir, e.Name()))); name != "" {
@@ -322,8 +329,10 @@ func nameOf(text string) string {
 	text = strings.ToLower(strings.Join(strings.Fields(text), " "))
 	head := text[:min(len(text), 600)]
 	for _, k := range [][2]string{
-		{"gnu affero general public license", "AGPL-3.0"}, {"gnu lesser general public license", "LGPL"}, {"gnu library general public license", "LGPL"},
-		{"gnu general public license", "GPL"}, {"server side public license", "SSPL-1.0"}, {"mozilla public license", "MPL-2.0"},
+		{"gnu affero general public license", "AGPL-3.0"}, {"gnu lesser general public license", "LGPL"},
+		{"gnu library general public license", "LGPL"},
+		{"gnu general public license", "GPL"}, {"server side public license", "SSPL-1.0"},
+		{"mozilla public license", "MPL-2.0"},
 		{"eclipse public license", "EPL"}, {"common development and distribution", "CDDL"}, {"european union public", "EUPL"},
 		{"business source license", "BUSL"}, {"apache license", "Apache-2.0"},
 	} {
@@ -333,8 +342,10 @@ func nameOf(text string) string {
 	}
 	for _, k := range [][2]string{
 		{"permission is hereby granted, free of charge", "MIT"}, {"redistribution and use in source and binary forms", "BSD"},
-		{"permission to use, copy, modify, and", "ISC"}, {"this is free and unencumbered software", "Unlicense"}, {"creative commons zero", "CC0-1.0"},
-		{"cc0 1.0 universal", "CC0-1.0"}, {"this software is provided 'as-is'", "Zlib"}, {"boost software license", "BSL-1.0"},
+		{"permission to use, copy, modify, and", "ISC"}, {"this is free and unencumbered software", "Unlicense"},
+		{"creative commons zero", "CC0-1.0"},
+		{"cc0 1.0 universal", "CC0-1.0"}, {"this software is provided 'as-is'", "Zlib"},
+		{"boost software license", "BSL-1.0"},
 	} {
 		if strings.Contains(text, k[0]) {
 			return k[1]
@@ -382,11 +393,13 @@ func class(name string) licenceClass {
 	switch {
 	case n == "":
 		return unknown
-	case has("lgpl", "lesser general", "mpl", "mozilla public", "epl-", "eclipse public", "cddl", "cpl-", "ms-rl") || n == "epl":
+	case has("lgpl", "lesser general", "mpl", "mozilla public", "epl-", "eclipse public", "cddl", "cpl-", "ms-rl") ||
+		n == "epl":
 		return weak
 	case has("gpl", "general public license", "sspl", "eupl", "osl-", "cc-by-sa", "rpl-", "cecill-2", "affero"):
 		return strong
-	case has("mit", "bsd", "apache", "isc", "unlicense", "cc0", "zlib", "boost", "bsl-1", "python", "psf", "0bsd", "wtfpl", "cc-by-3", "cc-by-4", "artistic-2", "postgresql", "blueoak"):
+	case has("mit", "bsd", "apache", "isc", "unlicense", "cc0", "zlib", "boost", "bsl-1", "python", "psf", "0bsd", "wtfpl",
+		"cc-by-3", "cc-by-4", "artistic-2", "postgresql", "blueoak"):
 		return permissive
 	}
 	return unknown

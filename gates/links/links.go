@@ -42,8 +42,9 @@ func New() gates.Gate {
 			if why == "" {
 				continue
 			}
-			found := gates.Finding{Rule: "link-outside", Path: f.Path, Severity: gates.Error, Message: fmt.Sprintf("the link leads to %q, %s", f.After, why),
-				Fix: "copy the file into the tree, or link to a file of the tree by a relative path"}
+			found := gates.Finding{Rule: "link-outside", Path: f.Path, Severity: gates.Error,
+				Message: fmt.Sprintf("the link leads to %q, %s", f.After, why),
+				Fix:     "copy the file into the tree, or link to a file of the tree by a relative path"}
 			switch {
 			case known[f.After]:
 				found.Severity = gates.Note
@@ -77,7 +78,8 @@ func absolute(target string) bool {
 // outside reports whether target, seen from the folder of a link, is absolute or leaves the tree by its text alone.
 func outside(from, target string) bool {
 	to := path.Join(from, strings.ReplaceAll(target, `\`, "/"))
-	return target != "" && !strings.Contains(target, "\n") && (absolute(target) || to == ".." || strings.HasPrefix(to, "../"))
+	return target != "" && !strings.Contains(target, "\n") &&
+		(absolute(target) || to == ".." || strings.HasPrefix(to, "../"))
 }
 
 // maxSteps bounds how many links are followed, like Linux does.

@@ -1,4 +1,5 @@
-// Package measured tells how often each static rule was right over commits of real projects, and lists the rules of the gates.
+// Package measured tells how often each static rule was right over commits of real projects, and lists the rules of the
+// gates.
 //
 // The figures are written by "make precision" with -record. Lessons and patterns are listed by their own libraries.
 package measured

@@ -43,14 +43,18 @@ func TestEveryRuleIsListed(t *testing.T) {
 	}
 }
 
-// An error has to be right in 95 of 100 cases and a warning in 80, as soon as enough of its findings were judged to tell.
+// An error has to be right in 95 of 100 cases and a warning in 80, as soon as enough of its findings were judged to
+// tell.
 func TestRulesEarnTheirSeverity(t *testing.T) {
 	const enough = 5
 	for _, r := range Rules() {
 		if strings.HasSuffix(r.ID, "*") {
-			continue // good commits hold no secrets and few flaws: planted ones say what these find, TestPlantedFlaws and the tests of secrets
+			// good commits hold no secrets and few flaws: planted ones say what these find, TestPlantedFlaws and the tests of
+			// secrets
+			continue
 		}
-		if p := Of(r.ID); p.Total() >= enough && (r.Outside == "error" && p.Percent() < 95 || r.Outside == "warning" && p.Percent() < 80) {
+		if p := Of(r.ID); p.Total() >= enough &&
+			(r.Outside == "error" && p.Percent() < 95 || r.Outside == "warning" && p.Percent() < 80) {
 			t.Errorf("%s is of severity %s and was right in %s", r.ID, r.Outside, p)
 		}
 	}

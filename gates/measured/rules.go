@@ -38,7 +38,8 @@ func Rules() []Rule {
 		{"tamper/config", "error", "info", "a section of a shared file that decides what is checked"},
 		{"tamper/too-large", "error", "info", "such a file is too large to check"},
 		{"secrets/*", "error", "error", "a key of a known shape, a password, a file made for secrets; info in fixtures"},
-		{"security/*", "warning", "warning", "code that lets others write queries, commands or pages; in review most are errors"},
+		{"security/*", "warning", "warning",
+			"code that lets others write queries, commands or pages; in review most are errors"},
 		{"denied/*", "error", "error", "a command that destroys, in a script or in CI"},
 		{"docs/dead-link", "error", "error", "a new link to a file that is not there"},
 		{"docs/dead-path", "info", "info", "a new path in a code span that is not there"},
@@ -51,7 +52,8 @@ func Rules() []Rule {
 		{"prose/left-out", "-", "error", "a comment that stands for code that was left out"},
 		{"prose/merge-marker", "-", "error", "a marker of a merge conflict"},
 		{"prose/doc-name", "-", "warning", "a Go doc comment about something else"},
-		{"prose/doc-param", "-", "warning", "documentation of a parameter that the function does not have; info in JavaScript"},
+		{"prose/doc-param", "-", "warning",
+			"documentation of a parameter that the function does not have; info in JavaScript"},
 		{"names/gone", "-", "info", "public names that are gone"},
 	}
 }

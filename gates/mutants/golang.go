@@ -68,7 +68,8 @@ func (g *goFile) put(k Kind, from, to token.Pos, replacement string) {
 		return
 	}
 	start, end := g.file.Offset(from), g.file.Offset(to)
-	g.out = append(g.out, Mutant{Path: g.path, Line: line, Start: start, End: end, Old: g.text[start:end], New: replacement, Kind: k, Func: g.name})
+	g.out = append(g.out, Mutant{Path: g.path, Line: line, Start: start, End: end, Old: g.text[start:end],
+		New: replacement, Kind: k, Func: g.name})
 }
 
 func (g *goFile) visit(n ast.Node) bool {
@@ -277,7 +278,8 @@ func (g *goFile) zero(t ast.Expr) string {
 			return `""`
 		case "bool":
 			return "false"
-		case "int", "int8", "int16", "int32", "int64", "uint", "uint8", "uint16", "uint32", "uint64", "byte", "rune", "float32", "float64", "uintptr":
+		case "int", "int8", "int16", "int32", "int64", "uint", "uint8", "uint16", "uint32", "uint64", "byte", "rune",
+			"float32", "float64", "uintptr":
 			return "0"
 		}
 	}
@@ -312,8 +314,8 @@ func isString(e ast.Expr) bool {
 	return false
 }
 
-// quietValue reports whether a result is zero already, or an error that is made on the spot: its text is for people, and
-// dropping the error as a whole is another mutant.
+// quietValue reports whether a result is zero already, or an error that is made on the spot: its text is for people,
+// and dropping the error as a whole is another mutant.
 func quietValue(e ast.Expr) bool {
 	id, ok := e.(*ast.Ident)
 	return ok && (id.Name == "nil" || id.Name == "false")

@@ -46,7 +46,8 @@ func Of(file, text string, lines map[int]bool) []Mutant {
 func tidy(list []Mutant) []Mutant {
 	list = slices.DeleteFunc(list, func(m Mutant) bool { return m.Old == m.New })
 	slices.SortStableFunc(list, func(a, b Mutant) int {
-		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End), cmp.Compare(a.New, b.New))
+		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End),
+			cmp.Compare(a.New, b.New))
 	})
 	return slices.CompactFunc(list, func(a, b Mutant) bool {
 		return a.Path == b.Path && a.Start == b.Start && a.End == b.End && a.New == b.New

@@ -56,7 +56,8 @@ func TestGoMutants(t *testing.T) {
 		"arithmetic, not text": {"func f(a, b int, s string) (int, string) {\n\treturn a + b*2, s + \"x\"\n}", []string{
 			"3 operator: + → -", "3 operator: * → /", "3 constant: 2 → 3", "3 return: a + b*2 → 0", "3 return: s + \"x\" → \"\"",
 		}},
-		"what is printed, logged or only capacity": {"func f(n int) []int {\n\tlog.Printf(\"%d\", n+1)\n\tfmt.Println(n - 1)\n\treturn make([]int, 0, n+1)\n}", []string{
+		"what is printed, logged or only capacity": {"func f(n int) []int {\n\tlog.Printf(\"%d\", n+1)\n\tfmt.Println(n - " +
+			"1)\n\treturn make([]int, 0, n+1)\n}", []string{
 			"5 constant: 0 → 1", "5 return: make([]int, 0, n+1) → nil",
 		}},
 		"and, or, not": {"func f(a, b bool) bool { return a && (b || !a) }", []string{
@@ -102,25 +103,34 @@ func TestScriptMutants(t *testing.T) {
 		file, text string
 		want       []string
 	}{
-		"Python": {"a.py", "def f(a):\n    if a < 3 and not a:\n        raise ValueError(\"no\")\n    g(a)\n    print(a + 1)\n    return a * 2\n", []string{
-			"2 boundary: < → <=", "2 condition: and → or", "2 condition: not  → ", "2 condition: a < 3 and not a → not (a < 3 and not a)",
-			"2 constant: 3 → 4", "3 swallow: raise ValueError(\"no\") → pass", "4 call: g(a) → pass",
-			"6 operator: * → /", "6 constant: 2 → 3", "6 return: a * 2 → None",
-		}},
-		"JavaScript": {"a.js", "export function f(a) {\n  if (a === 3 || !a) {\n    throw new Error('no');\n  }\n  g(a);\n  console.log(a - 1);\n  return a ?? true;\n}\n", []string{
-			"2 condition: === → !==", "2 condition: || → &&", "2 condition: ! → ", "2 condition: a === 3 || !a → !(a === 3 || !a)", "2 constant: 3 → 4",
-			"3 swallow: throw new Error('no'); → ;", "5 call: g(a); → ;", "7 condition: ?? → &&", "7 constant: true → false", "7 return: a ?? true → undefined",
-		}},
-		"TypeScript": {"a.ts", "type T = 1 | 2;\nexport const f = (a: number): boolean => {\n  return a >= 3;\n};\n", []string{
-			"3 boundary: >= → >", "3 constant: 3 → 4", "3 return: a >= 3 → undefined",
-		}},
+		"Python": {"a.py",
+			"def f(a):\n    if a < 3 and not a:\n        raise ValueError(\"no\")\n    g(a)\n    print(a + 1)\n    return a * " +
+				"2\n", []string{
+				"2 boundary: < → <=", "2 condition: and → or", "2 condition: not  → ",
+				"2 condition: a < 3 and not a → not (a < 3 and not a)",
+				"2 constant: 3 → 4", "3 swallow: raise ValueError(\"no\") → pass", "4 call: g(a) → pass",
+				"6 operator: * → /", "6 constant: 2 → 3", "6 return: a * 2 → None",
+			}},
+		"JavaScript": {"a.js",
+			"export function f(a) {\n  if (a === 3 || !a) {\n    throw new Error('no');\n  }\n  g(a);\n  console.log(a - " +
+				"1);\n  return a ?? true;\n}\n", []string{
+				"2 condition: === → !==", "2 condition: || → &&", "2 condition: ! → ",
+				"2 condition: a === 3 || !a → !(a === 3 || !a)", "2 constant: 3 → 4",
+				"3 swallow: throw new Error('no'); → ;", "5 call: g(a); → ;", "7 condition: ?? → &&", "7 constant: true → false",
+				"7 return: a ?? true → undefined",
+			}},
+		"TypeScript": {"a.ts", "type T = 1 | 2;\nexport const f = (a: number): boolean => {\n  return a >= 3;\n};\n",
+			[]string{
+				"3 boundary: >= → >", "3 constant: 3 → 4", "3 return: a >= 3 → undefined",
+			}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			if err := os.WriteFile(filepath.Join(dir, c.file), []byte(c.text), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			list, err := Script(t.Context(), program, dir, []patterns.Text{{Path: c.file, Text: []byte(c.text)}}, map[string]map[int]bool{c.file: every(c.text)})
+			list, err := Script(t.Context(), program, dir, []patterns.Text{{Path: c.file, Text: []byte(c.text)}},
+				map[string]map[int]bool{c.file: every(c.text)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -131,7 +141,8 @@ func TestScriptMutants(t *testing.T) {
 
 // Whatever a file holds, its mutants lie in it, differ from it, and are in order.
 func FuzzOf(f *testing.F) {
-	f.Add("package p\n\nfunc f(a int) (int, error) {\n\tif a < 1 { return 0, nil }\n\treturn make([]int, a)[0] + 1, g()\n}\n")
+	f.Add(
+		"package p\n\nfunc f(a int) (int, error) {\n\tif a < 1 { return 0, nil }\n\treturn make([]int, a)[0] + 1, g()\n}\n")
 	f.Add("package p\nvar _ = func() bool { return !true || false }\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		last := 0

@@ -67,7 +67,8 @@ func New(o Options) gates.Gate {
 
 func (o Options) look(ctx context.Context, l *gates.Look) error {
 	s := l.Subject()
-	all, ok, err := l.Changed(ctx, func(c gates.Change) bool { return c.Status != gates.Deleted && !c.Link && mutable(c.Path) })
+	all, ok, err := l.Changed(ctx,
+		func(c gates.Change) bool { return c.Status != gates.Deleted && !c.Link && mutable(c.Path) })
 	if err != nil || !ok {
 		return err
 	}
@@ -170,7 +171,8 @@ func (o Options) of(ctx context.Context, dir, file, text string, lines map[int]b
 	return o.script(ctx, dir, []patterns.Text{{Path: file, Text: []byte(text)}}, map[string]map[int]bool{file: lines})
 }
 
-func (o Options) script(ctx context.Context, dir string, texts []patterns.Text, lines map[string]map[int]bool) ([]Mutant, error) {
+func (o Options) script(ctx context.Context, dir string, texts []patterns.Text,
+	lines map[string]map[int]bool) ([]Mutant, error) {
 	if o.Program == nil {
 		return nil, patterns.ErrMissing
 	}
@@ -291,7 +293,8 @@ func (r *runner) report(o Options, all []Mutant, score Score, left []Mutant, unt
 		r.look.Note("coverage unknown")
 	}
 	if score.Back > 0 {
-		r.look.Note("%d of %s noticed when taken back", score.Noticed, phrase.Count(score.Back, "part of the change is", "parts of the change are"))
+		r.look.Note("%d of %s noticed when taken back", score.Noticed,
+			phrase.Count(score.Back, "part of the change is", "parts of the change are"))
 	}
 	if score.Left > 0 {
 		r.look.Note("%s not tried: the budget of %s is spent", phrase.Count(score.Left, "mutant"), o.Budget)
@@ -299,7 +302,8 @@ func (r *runner) report(o Options, all []Mutant, score Score, left []Mutant, unt
 	if n := score.Tried + score.Untested; o.Bar > 0 && score.Killed*100 < o.Bar*n {
 		r.look.Find(gates.Finding{
 			Rule: RuleTooFew, Severity: gates.Error,
-			Message: fmt.Sprintf("the tests notice %d of %d wrong versions of the changed lines, which is %d %%; %d %% are required",
+			Message: fmt.Sprintf(
+				"the tests notice %d of %d wrong versions of the changed lines, which is %d %%; %d %% are required",
 				score.Killed, n, score.Killed*100/n, o.Bar),
 			Fix: "add assertions where the findings say that one is missing",
 		})

@@ -164,7 +164,8 @@ type goPackage struct {
 func (p goPackage) tested() bool { return len(p.TestGoFiles)+len(p.XTestGoFiles) > 0 }
 
 func (p goPackage) imports(other string) bool {
-	return slices.Contains(p.Imports, other) || slices.Contains(p.TestImports, other) || slices.Contains(p.XTestImports, other)
+	return slices.Contains(p.Imports, other) || slices.Contains(p.TestImports, other) ||
+		slices.Contains(p.XTestImports, other)
 }
 
 // golang takes the tests of the file's package, then those of the packages that import it.
@@ -217,7 +218,9 @@ func (r *runner) packages(ctx context.Context, root string) ([]goPackage, error)
 	if list, ok := r.list[root]; ok {
 		return list, nil
 	}
-	out, err := r.in.Run(ctx, gates.Program{Args: []string{"go", "list", "-e", "-json=ImportPath,Dir,Imports,TestImports,XTestImports,TestGoFiles,XTestGoFiles", "./..."}, Dir: root, Stdout: true})
+	out, err := r.in.Run(ctx,
+		gates.Program{Args: []string{"go", "list", "-e",
+			"-json=ImportPath,Dir,Imports,TestImports,XTestImports,TestGoFiles,XTestGoFiles", "./..."}, Dir: root, Stdout: true})
 	if err != nil {
 		return nil, err
 	}
@@ -241,7 +244,8 @@ func (r *runner) packages(ctx context.Context, root string) ([]goPackage, error)
 
 // covered runs a package's tests without a mutant and returns the lines of a file of package of that they run. ok is
 // false where the tests fail: they say nothing of mutants.
-func (r *runner) covered(ctx context.Context, root, pkg, of, base string) (lines map[int]bool, takes time.Duration, ok bool, err error) {
+func (r *runner) covered(ctx context.Context, root, pkg, of, base string) (lines map[int]bool, takes time.Duration,
+	ok bool, err error) {
 	profile, err := os.CreateTemp("", "runplan-cover-*")
 	if err != nil {
 		return nil, 0, false, fmt.Errorf("make a file for the coverage: %w", err)
@@ -249,7 +253,9 @@ func (r *runner) covered(ctx context.Context, root, pkg, of, base string) (lines
 	profile.Close()
 	defer os.Remove(profile.Name())
 	began := time.Now()
-	out, err := r.in.Run(ctx, gates.Program{Args: []string{"go", "test", "-count=1", "-vet=off", "-coverpkg", of, "-coverprofile", profile.Name(), pkg}, Dir: root})
+	out, err := r.in.Run(ctx,
+		gates.Program{Args: []string{"go", "test", "-count=1", "-vet=off", "-coverpkg", of, "-coverprofile", profile.Name(),
+			pkg}, Dir: root})
 	if err != nil {
 		return nil, 0, false, err
 	}

@@ -10,16 +10,18 @@ import (
 	"github.com/runplan/runplan/patterns"
 )
 
-// Script returns the mutants of Python, JavaScript and TypeScript files on the given lines of each, sorted by place. The
-// files lie in dir. [patterns.ErrMissing] is in the chain of the error if ast-grep is not installed.
-func Script(ctx context.Context, p patterns.Program, dir string, texts []patterns.Text, lines map[string]map[int]bool) ([]Mutant, error) {
+// Script returns the mutants of Python, JavaScript and TypeScript files on the given lines of each, sorted by place.
+// The files lie in dir. [patterns.ErrMissing] is in the chain of the error if ast-grep is not installed.
+func Script(ctx context.Context, p patterns.Program, dir string, texts []patterns.Text,
+	lines map[string]map[int]bool) ([]Mutant, error) {
 	nodes, _, err := p.Nodes(ctx, dir, texts, rules(), 1)
 	if err != nil {
 		return nil, fmt.Errorf("look for what can be made wrong: %w", err)
 	}
 	var out []Mutant
 	for _, t := range texts {
-		f := scriptFile{path: t.Path, text: string(t.Text), lines: lines[t.Path], python: gates.LanguageOf(t.Path) == gates.LangPython}
+		f := scriptFile{path: t.Path, text: string(t.Text), lines: lines[t.Path],
+			python: gates.LanguageOf(t.Path) == gates.LangPython}
 		for _, n := range nodes[t.Path] {
 			if n.Rule == "function" {
 				f.functions = append(f.functions, n)
@@ -131,11 +133,14 @@ var operators = []struct {
 	language string // "" for all
 }{
 	{"<", "<=", Boundary, ""}, {"<=", "<", Boundary, ""}, {">", ">=", Boundary, ""}, {">=", ">", Boundary, ""},
-	{"==", "!=", Condition, ""}, {"!=", "==", Condition, ""}, {"===", "!==", Condition, "js"}, {"!==", "===", Condition, "js"},
-	{"and", "or", Condition, "python"}, {"or", "and", Condition, "python"}, {"&&", "||", Condition, "js"}, {"||", "&&", Condition, "js"},
+	{"==", "!=", Condition, ""}, {"!=", "==", Condition, ""}, {"===", "!==", Condition, "js"},
+	{"!==", "===", Condition, "js"},
+	{"and", "or", Condition, "python"}, {"or", "and", Condition, "python"}, {"&&", "||", Condition, "js"},
+	{"||", "&&", Condition, "js"},
 	{"??", "&&", Condition, "js"}, {"not in", "in", Condition, "python"}, {"in", "not in", Condition, "python"},
 	{"is not", "is", Condition, "python"}, {"is", "is not", Condition, "python"},
-	{"+", "-", Operator, ""}, {"-", "+", Operator, ""}, {"*", "/", Operator, ""}, {"/", "*", Operator, ""}, {"%", "*", Operator, ""},
+	{"+", "-", Operator, ""}, {"-", "+", Operator, ""}, {"*", "/", Operator, ""}, {"/", "*", Operator, ""},
+	{"%", "*", Operator, ""},
 	{"//", "*", Operator, "python"}, {"+=", "-=", Operator, ""}, {"-=", "+=", Operator, ""},
 }
 
@@ -146,7 +151,8 @@ func rules() string {
 		if b.Len() > 0 {
 			b.WriteString("---\n")
 		}
-		fmt.Fprintf(&b, "id: %s\nlanguage: %s\nseverity: hint\nrule:\n  %s\n", id, language, strings.ReplaceAll(rule, "\n", "\n  "))
+		fmt.Fprintf(&b, "id: %s\nlanguage: %s\nseverity: hint\nrule:\n  %s\n", id, language,
+			strings.ReplaceAll(rule, "\n", "\n  "))
 	}
 	for _, language := range []string{"python", "javascript", "typescript", "tsx"} {
 		family := "js"
@@ -162,21 +168,28 @@ func rules() string {
 		add(language, "return", "kind: return_statement\nhas: {pattern: $V, nthChild: 1}")
 		if family == "python" {
 			add(language, "number", "kind: integer")
-			add(language, "condition", "any:\n  - kind: if_statement\n    has: {field: condition, pattern: $C}\n  - kind: while_statement\n    has: {field: condition, pattern: $C}")
+			add(language, "condition",
+				"any:\n  - kind: if_statement\n    has: {field: condition, pattern: $C}\n  - kind: while_statement\n    has: "+
+					"{field: condition, pattern: $C}")
 			add(language, "not", "pattern: not $A")
 			add(language, "call", "kind: expression_statement\nhas: {kind: call, nthChild: 1}")
 			add(language, "throw", "kind: raise_statement")
 			add(language, "function", "kind: function_definition\nhas: {field: name, pattern: $N}")
-			add(language, "quiet", "any:\n  - pattern: print($$$)\n  - pattern: logging.$F($$$)\n  - pattern: logger.$F($$$)\n  - pattern: log.$F($$$)\n  - pattern: warnings.warn($$$)\n"+
-				"  - kind: expression_statement\n    has: {kind: string, nthChild: 1}\n  - kind: type\n  - kind: decorator")
+			add(language, "quiet",
+				"any:\n  - pattern: print($$$)\n  - pattern: logging.$F($$$)\n  - pattern: logger.$F($$$)\n  - pattern: "+
+					"log.$F($$$)\n  - pattern: warnings.warn($$$)\n"+
+					"  - kind: expression_statement\n    has: {kind: string, nthChild: 1}\n  - kind: type\n  - kind: decorator")
 			continue
 		}
 		add(language, "number", "kind: number")
-		add(language, "condition", "kind: if_statement\nhas: {field: condition, kind: parenthesized_expression, has: {pattern: $C, nthChild: 1}}")
+		add(language, "condition",
+			"kind: if_statement\nhas: {field: condition, kind: parenthesized_expression, has: {pattern: $C, nthChild: 1}}")
 		add(language, "not", "pattern: \"!$A\"")
 		add(language, "call", "kind: expression_statement\nhas: {kind: call_expression, nthChild: 1}")
 		add(language, "throw", "kind: throw_statement")
-		add(language, "function", "any:\n  - kind: function_declaration\n    has: {field: name, pattern: $N}\n  - kind: method_definition\n    has: {field: name, pattern: $N}")
+		add(language, "function",
+			"any:\n  - kind: function_declaration\n    has: {field: name, pattern: $N}\n  - kind: method_definition\n    has: "+
+				"{field: name, pattern: $N}")
 		quiet := "any:\n  - pattern: console.$F($$$)\n  - kind: import_statement"
 		if language != "javascript" {
 			quiet += "\n  - kind: type_annotation\n  - kind: type_alias_declaration\n  - kind: interface_declaration"

@@ -12,8 +12,8 @@ const TakenBack Kind = "taken-back"
 // mostCells bounds the table that compares two versions of a file. A larger file has no parts that can be taken back.
 const mostCells = 4 << 20
 
-// TakeBack returns a mutant for each run of lines that differs between two versions of a file. What has only blank lines,
-// comments and imports is left out.
+// TakeBack returns a mutant for each run of lines that differs between two versions of a file. What has only blank
+// lines, comments and imports is left out.
 func TakeBack(file, before, after string) []Mutant {
 	a, b := strings.SplitAfter(before, "\n"), strings.SplitAfter(after, "\n")
 	head := 0
@@ -45,7 +45,8 @@ func TakeBack(file, before, after string) []Mutant {
 		}
 		was, is := strings.Join(old[from:i], ""), strings.Join(now[at:j], "")
 		if was != is && (tells(old[from:i]) || tells(now[at:j])) {
-			out = append(out, Mutant{Path: file, Line: head + at + 1, Start: offset, End: offset + len(is), Old: is, New: was, Kind: TakenBack})
+			out = append(out, Mutant{Path: file, Line: head + at + 1, Start: offset, End: offset + len(is), Old: is, New: was,
+				Kind: TakenBack})
 		}
 		offset += len(is)
 		for i < len(old) && j < len(now) && old[i] == now[j] {

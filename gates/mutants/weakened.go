@@ -85,7 +85,8 @@ func (o Options) weakened(ctx context.Context, dir string, files []string, texts
 	return Spread(all), nil
 }
 
-// compare reports changed tests that let a mutant pass which the tests of the base notice. It returns when the time is up.
+// compare reports changed tests that let a mutant pass which the tests of the base notice. It returns when the time is
+// up.
 func (r *runner) compare(ctx context.Context, list []Mutant, of map[string][]gates.File) error {
 	told, tried, fewer := map[string]int{}, 0, 0
 	for _, m := range list {
@@ -119,13 +120,15 @@ func (r *runner) compare(ctx context.Context, list []Mutant, of map[string][]gat
 			told[t.Path]++
 			r.look.Find(gates.Finding{
 				Rule: RuleWeakened, Path: t.Path, Severity: gates.Warning,
-				Message: fmt.Sprintf("before the change the tests noticed that %s:%d is wrong: %s (%s); now they do not", m.Path, m.Line, m.describe(), m.Kind),
-				Fix:     "assert at least what was asserted before, or say in the plan why not",
+				Message: fmt.Sprintf("before the change the tests noticed that %s:%d is wrong: %s (%s); now they do not", m.Path,
+					m.Line, m.describe(), m.Kind),
+				Fix: "assert at least what was asserted before, or say in the plan why not",
 			})
 		}
 	}
 	if fewer > 0 {
-		r.look.Note("%d of %s noticed before and not now", fewer, phrase.Count(tried, "wrong version was", "wrong versions were"))
+		r.look.Note("%d of %s noticed before and not now", fewer,
+			phrase.Count(tried, "wrong version was", "wrong versions were"))
 	}
 	return nil
 }

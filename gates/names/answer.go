@@ -74,15 +74,16 @@ func (j *judge) shorter(c testout.Case) string {
 	}
 	for _, n := range run {
 		rest, is := strings.CutPrefix(c.Name, n.Name)
-		if is && n.Status == testout.Passed && n.Group == c.Group && len(n.Name) > 2 && rest != "" && strings.ContainsAny(rest[:1], " :,;(-") {
+		if is && n.Status == testout.Passed && n.Group == c.Group && len(n.Name) > 2 && rest != "" &&
+			strings.ContainsAny(rest[:1], " :,;(-") {
 			return n.Name
 		}
 	}
 	return ""
 }
 
-// reprinted explains a missing line of output of a shell script that changed: as the base has it the script holds on the
-// candidate's code, and as it is now it prints at least as many checks that pass.
+// reprinted explains a missing line of output of a shell script that changed: as the base has it the script holds on
+// the candidate's code, and as it is now it prints at least as many checks that pass.
 func (j *judge) reprinted(c testout.Case) bool {
 	if language.OfTest(c.Group) != language.Shell || j.held[key(c)].Status != testout.Passed {
 		return false
@@ -337,7 +338,8 @@ func productNames(files []File) (removed, added map[string]bool) {
 
 func source(p string) bool {
 	switch path.Ext(p) {
-	case ".go", ".py", ".js", ".ts", ".jsx", ".tsx", ".mjs", ".cjs", ".mts", ".cts", ".rs", ".java", ".kt", ".sh", ".bash", ".rb":
+	case ".go", ".py", ".js", ".ts", ".jsx", ".tsx", ".mjs", ".cjs", ".mts", ".cts", ".rs", ".java", ".kt", ".sh", ".bash",
+		".rb":
 		return true
 	}
 	return false

@@ -33,7 +33,8 @@ func doctests(file, text string) []testcode.Unit {
 			}
 			around = append(around, block{len(m[1]), around[len(around)-1].name + "." + m[2]})
 		}
-		inside = strings.HasPrefix(bare, ">>>") || inside && bare != "" && !strings.HasPrefix(bare, `"""`) && !strings.HasPrefix(bare, "'''")
+		inside = strings.HasPrefix(bare, ">>>") || inside && bare != "" && !strings.HasPrefix(bare, `"""`) &&
+			!strings.HasPrefix(bare, "'''")
 		if !inside {
 			continue
 		}

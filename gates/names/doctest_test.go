@@ -51,23 +51,27 @@ func TestTestsInCode(t *testing.T) {
 		return "def add(a, b):\n    \"\"\"Add.\n\n    >>> add(1, 2)\n    " + want + "\n    \"\"\"\n"
 	}
 	rust := func(want string) string {
-		return "fn add() {}\n\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn adds() {\n        assert_eq!(add(1, 2), " + want + ");\n    }\n}\n"
+		return "fn add() {}\n\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn adds() {\n        assert_eq!(add(1, 2), " +
+			want + ");\n    }\n}\n"
 	}
 	for name, c := range map[string]struct {
 		path, before, after, test string
 		red, green                bool // found where it failed on the base, and where it passed
 	}{
-		"a doctest expects another value":    {"calc.py", doc("3"), doc("-1"), "calc.add", true, true},
-		"a doctest has one more line":        {"calc.py", doc("3"), doc("3\n    >>> add(2, 2)\n    4"), "calc.add", false, false},
-		"a doctest of a package":             {"src/a/calc.py", doc("3"), doc("-1"), "a.calc.add", true, true},
-		"a unit test of Rust in the code":    {"src/lib.rs", rust("3"), rust("-1"), "tests::adds", true, true},
-		"it asserts the same and more":       {"src/lib.rs", rust("3"), rust("3);\n        assert_eq!(add(0, 0), 0"), "tests::adds", false, false},
+		"a doctest expects another value": {"calc.py", doc("3"), doc("-1"), "calc.add", true, true},
+		"a doctest has one more line": {"calc.py", doc("3"), doc("3\n    >>> add(2, 2)\n    4"), "calc.add", false,
+			false},
+		"a doctest of a package":          {"src/a/calc.py", doc("3"), doc("-1"), "a.calc.add", true, true},
+		"a unit test of Rust in the code": {"src/lib.rs", rust("3"), rust("-1"), "tests::adds", true, true},
+		"it asserts the same and more": {"src/lib.rs", rust("3"), rust("3);\n        assert_eq!(add(0, 0), 0"),
+			"tests::adds", false, false},
 		"the documentation around it is new": {"calc.py", doc("3"), "# Sums.\n" + doc("3"), "calc.add", false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			files := []File{{Path: c.path, Before: c.before, After: c.after}}
 			runs := func(was testout.Status) Runs {
-				return Runs{Base: []testout.Case{{Name: c.test, Status: was}}, Now: []testout.Case{{Name: c.test, Status: testout.Passed}}}
+				return Runs{Base: []testout.Case{{Name: c.test, Status: was}},
+					Now: []testout.Case{{Name: c.test, Status: testout.Passed}}}
 			}
 			if got := len(Weakened(runs(testout.Failed), Change{Files: files})) > 0; got != c.red {
 				t.Errorf("red on the base: %v", got)

@@ -18,7 +18,8 @@ type evidence struct {
 }
 
 func newEvidence() evidence {
-	return evidence{calls: map[string]bool{}, idents: map[string]bool{}, literals: map[string]int{}, signs: map[string]int{}}
+	return evidence{calls: map[string]bool{}, idents: map[string]bool{}, literals: map[string]int{},
+		signs: map[string]int{}}
 }
 
 func (e *evidence) add(o evidence) {
@@ -132,7 +133,8 @@ func (s *scanner) number(i int) int {
 		end++
 	}
 	text := strings.ReplaceAll(s.text[i:end], "_", "")
-	if s.last == "-" && (s.before == "" || strings.Contains("([{,=:<>!&|+-*/", s.before[len(s.before)-1:]) || s.before == "return" || s.before == "==") {
+	if s.last == "-" && (s.before == "" || strings.Contains("([{,=:<>!&|+-*/", s.before[len(s.before)-1:]) ||
+		s.before == "return" || s.before == "==") {
 		text = "-" + text
 	}
 	s.literal(text)
@@ -168,7 +170,8 @@ func (s *scanner) message(text bool) bool {
 
 // told lists the calls whose arguments are only for people.
 var told = []string{
-	"Error", "Errorf", "Fatal", "Fatalf", "Log", "Logf", "Skip", "Skipf", "Println", "Printf", "print", "log", "skipTest", "skip", "subTest",
+	"Error", "Errorf", "Fatal", "Fatalf", "Log", "Logf", "Skip", "Skipf", "Println", "Printf", "print", "log", "skipTest",
+	"skip", "subTest",
 	"println", "fail",
 }
 
@@ -179,7 +182,8 @@ func judged(callee string) int {
 	switch {
 	case (root == "t" || root == "tb" || root == "b") && name == "Run":
 		return -1 // the name of a case; its body is a function, not text
-	case root == "assert" && callee == "assert" || name == "ok" || name == "assertTrue" || name == "assertFalse" || callee == "expect":
+	case root == "assert" && callee == "assert" || name == "ok" || name == "assertTrue" || name == "assertFalse" ||
+		callee == "expect":
 		return 1
 	case strings.HasPrefix(name, "assert") || root == "assert" && name != "" && name[0] >= 'a':
 		return 2
@@ -228,7 +232,8 @@ func (s *scanner) name(i int) int {
 			s.out.asserts++
 		}
 		switch {
-		case slices.Contains([]string{"def", "func", "function", "fn", "class", "void", "fun"}, s.before): // it declares, and does not call
+		// it declares, and does not call
+		case slices.Contains([]string{"def", "func", "function", "fn", "class", "void", "fun"}, s.before):
 		case called && !s.told() && product(full):
 			s.out.calls[word] = true
 		case !called:
@@ -299,29 +304,38 @@ func lineStarts(text string, i int, word string) bool {
 
 func asserts(word string) bool {
 	low := strings.ToLower(word)
-	return slices.Contains([]string{"Fatal", "Fatalf", "Error", "Errorf", "Fail", "FailNow", "fail", "expect", "throw"}, word) ||
+	return slices.Contains([]string{"Fatal", "Fatalf", "Error", "Errorf", "Fail", "FailNow", "fail", "expect", "throw"},
+		word) ||
 		strings.HasPrefix(low, "assert") || strings.HasPrefix(word, "require") || strings.HasPrefix(low, "expect")
 }
 
 // roots lists packages and handles of test libraries and standard libraries. A change from one to another does not
 // change what a test checks.
 var roots = []string{
-	"t", "tb", "b", "f", "assert", "require", "is", "qt", "expect", "testing", "fmt", "errors", "reflect", "cmp", "slices", "maps", "strings",
-	"sort", "time", "pytest", "unittest", "mock", "vi", "jest", "sinon", "Object", "Array", "JSON", "Math", "Promise", "console", "assertThat", "Assertions",
+	"t", "tb", "b", "f", "assert", "require", "is", "qt", "expect", "testing", "fmt", "errors", "reflect", "cmp", "slices",
+	"maps", "strings",
+	"sort", "time", "pytest", "unittest", "mock", "vi", "jest", "sinon", "Object", "Array", "JSON", "Math", "Promise",
+	"console", "assertThat", "Assertions",
 }
 
 // plainCalls lists keywords before a bracket, which are not calls, and calls that are common in every language.
 var plainCalls = []string{
-	"if", "for", "while", "switch", "return", "func", "function", "catch", "and", "or", "in", "not", "is", "await", "typeof", "new", "elif", "print", "with",
-	"len", "cap", "append", "make", "string", "int", "int64", "float64", "byte", "any", "error", "bool", "str", "list", "dict", "set", "range", "sorted",
-	"tuple", "repr", "isinstance", "type", "enumerate", "zip", "float", "bytes", "super", "lambda", "require", "import", "String", "Number", "Boolean",
-	"describe", "it", "test", "context", "suite", "beforeEach", "afterEach", "before", "after", "setUp", "tearDown", "parametrize", "param", "fixture",
-	"forEach", "map", "each", "Error", "TypeError", "ValueError", "vec", "format", "println", "println!", "assert", "struct", "subTest", "raises",
+	"if", "for", "while", "switch", "return", "func", "function", "catch", "and", "or", "in", "not", "is", "await",
+	"typeof", "new", "elif", "print", "with",
+	"len", "cap", "append", "make", "string", "int", "int64", "float64", "byte", "any", "error", "bool", "str", "list",
+	"dict", "set", "range", "sorted",
+	"tuple", "repr", "isinstance", "type", "enumerate", "zip", "float", "bytes", "super", "lambda", "require", "import",
+	"String", "Number", "Boolean",
+	"describe", "it", "test", "context", "suite", "beforeEach", "afterEach", "before", "after", "setUp", "tearDown",
+	"parametrize", "param", "fixture",
+	"forEach", "map", "each", "Error", "TypeError", "ValueError", "vec", "format", "println", "println!", "assert",
+	"struct", "subTest", "raises",
 }
 
 // chained are words of assertions that are written as sentences.
 var chained = []string{
-	"should", "to", "be", "not", "have", "equal", "eql", "equals", "deep", "include", "contain", "throw", "throws", "lengthOf", "instanceOf", "resolves", "rejects",
+	"should", "to", "be", "not", "have", "equal", "eql", "equals", "deep", "include", "contain", "throw", "throws",
+	"lengthOf", "instanceOf", "resolves", "rejects",
 	"isEqualTo", "isTrue", "isFalse", "isNull", "unwrap", "unwrap_err",
 }
 
@@ -332,9 +346,11 @@ func product(path string) bool {
 	switch {
 	case dotted && slices.Contains(roots, root), !dotted && slices.Contains(plainCalls, last):
 		return false
-	case root == "self" && (strings.HasPrefix(rest, "assert") || rest == "fail" || rest == "subTest" || rest == "skipTest"):
+	case root == "self" && (strings.HasPrefix(rest, "assert") || rest == "fail" || rest == "subTest" ||
+		rest == "skipTest"):
 		return false
-	case dotted && slices.ContainsFunc(strings.Split(path, "."), func(p string) bool { return slices.Contains(chained, p) }):
+	case dotted && slices.ContainsFunc(strings.Split(path, "."),
+		func(p string) bool { return slices.Contains(chained, p) }):
 		return false
 	case dotted && root == "" && (strings.HasPrefix(last, "to") || slices.Contains(plainCalls, last)):
 		return false // expect(…).toBe

@@ -207,7 +207,8 @@ func sorted(set map[string]bool) []string { return slices.Sorted(maps.Keys(set))
 
 // Place finds the file and line of a test: in the changed file, else in the file on the base.
 func Place(c testout.Case, files []File) (path string, line int) {
-	for _, text := range []func(File) string{func(f File) string { return f.After }, func(f File) string { return f.Before }} {
+	for _, text := range []func(File) string{func(f File) string { return f.After },
+		func(f File) string { return f.Before }} {
 		if t, ok := readSide(files, text).of(c); ok {
 			return t.path, t.unit.Line
 		}
@@ -225,7 +226,8 @@ func Kept(run []testout.Case, files []File, left []string) []testout.Case {
 	out := []testout.Case{}
 	for _, c := range run {
 		old, was := j.before.of(c)
-		if now, is := j.after.of(c); is && slices.Contains(left, now.path) && (!was || old.path != now.path || old.unit.Text != now.unit.Text) {
+		if now, is := j.after.of(c); is && slices.Contains(left, now.path) &&
+			(!was || old.path != now.path || old.unit.Text != now.unit.Text) {
 			continue
 		}
 		out = append(out, c)
@@ -274,15 +276,17 @@ func Weakened(r Runs, c Change) []Lost {
 	return out
 }
 
-// ChangedInCode returns the tests in files of code, such as unit tests of Rust and doctests, that passed on the base and
-// pass now without calling and comparing all that they did. Their version of the base is never run on the candidate's code.
+// ChangedInCode returns the tests in files of code, such as unit tests of Rust and doctests, that passed on the base
+// and pass now without calling and comparing all that they did. Their version of the base is never run on the
+// candidate's code.
 func ChangedInCode(r Runs, c Change) []Lost {
 	j := newJudge(r, c)
 	var out []Lost
 	seen := map[string]bool{}
 	for _, b := range r.Base {
 		old, ok := j.before.of(b)
-		if !ok || language.OfTest(old.path) != "" || seen[old.path+old.unit.Name] || b.Status != testout.Passed || !j.passed[key(b)] {
+		if !ok || language.OfTest(old.path) != "" || seen[old.path+old.unit.Name] || b.Status != testout.Passed ||
+			!j.passed[key(b)] {
 			continue
 		}
 		seen[old.path+old.unit.Name] = true

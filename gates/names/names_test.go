@@ -15,7 +15,8 @@ const goHead = "package calc\n\nimport \"testing\"\n\n"
 
 // goTest is a Go test of one call and what it must return.
 func goTest(name, call, want string) string {
-	return "func " + name + "(t *testing.T) {\n\tif got := " + call + "; got != " + want + " {\n\t\tt.Fatalf(\"" + call + " = %d\", got)\n\t}\n}\n\n"
+	return "func " + name + "(t *testing.T) {\n\tif got := " + call + "; got != " + want + " {\n\t\tt.Fatalf(\"" + call +
+		" = %d\", got)\n\t}\n}\n\n"
 }
 
 // cases makes cases of names; a leading - fails, a leading ~ is skipped.
@@ -78,12 +79,14 @@ func TestWhatRanBeforeAndDoesNotRunNow(t *testing.T) {
 			files: []File{{"check.sh", "echo \"not ok - $1\"\n", "echo \"ok - $1\"\n"}}, lost: []string{"add 2 3 is -1, want 5"},
 		},
 		"a script says so of no test that passes": {
-			base: []string{"-add 2 3 is -1, want 5", "mul 2 3"}, now: []string{"add 2 33", "mul 2 3"}, lost: []string{"add 2 3 is -1, want 5"},
+			base: []string{"-add 2 3 is -1, want 5", "mul 2 3"}, now: []string{"add 2 33", "mul 2 3"},
+			lost: []string{"add 2 3 is -1, want 5"},
 		},
 		"a skipped test may go": {base: []string{"~TestOne"}, now: []string{"TestMul"}},
 		"padding does not help": {
 			base: []string{"TestOne", "TestMul"}, now: []string{"TestMul", "TestA", "TestB"},
-			files: []File{goFile("calc_test.go", one+mul, mul+goTest("TestA", "Add(0, 0)", "0")+goTest("TestB", "Mul(1, 1)", "1"))}, lost: []string{"TestOne"},
+			files: []File{goFile("calc_test.go", one+mul,
+				mul+goTest("TestA", "Add(0, 0)", "0")+goTest("TestB", "Mul(1, 1)", "1"))}, lost: []string{"TestOne"},
 		},
 		"renamed": {
 			base: []string{"TestOne"}, now: []string{"TestSum"},
@@ -98,44 +101,62 @@ func TestWhatRanBeforeAndDoesNotRunNow(t *testing.T) {
 			files: []File{goFile("calc_test.go", one, ""), goFile("sum/sum_test.go", "", one)},
 		},
 		"two tests become a table": {
-			base: []string{"TestOne", "TestTwo"}, now: []string{"TestAll"}, files: []File{goFile("calc_test.go", one+two, table)},
+			base: []string{"TestOne", "TestTwo"}, now: []string{"TestAll"},
+			files: []File{goFile("calc_test.go", one+two, table)},
 		},
 		"a table loses a row": {
 			base: []string{"TestOne", "TestTwo"}, now: []string{"TestAll"},
-			files: []File{goFile("calc_test.go", one+two, strings.Replace(table, ", {-1, 5, 4}", "", 1))}, lost: []string{"TestTwo"},
+			files: []File{goFile("calc_test.go", one+two, strings.Replace(table, ", {-1, 5, 4}", "", 1))},
+			lost:  []string{"TestTwo"},
 		},
 		"a table whose rows stand outside of it": {
 			base: []string{"TestOne", "TestTwo"}, now: []string{"TestAll"},
-			files: []File{goFile("calc_test.go", one+two, "var rows = []struct{ a, b, want int }{\n\t{1, 2, 3},\n\t{-1, 5, 4},\n}\n\nfunc TestAll(t *testing.T) {\n\tfor _, r := range rows {\n\t\tcheck(t, r.a, r.b, r.want)\n\t}\n}\n\nfunc check(t *testing.T, a, b, want int) {\n\tif got := Add(a, b); got != want {\n\t\tt.Error(got)\n\t}\n}\n")},
+			files: []File{goFile("calc_test.go", one+two,
+				"var rows = []struct{ a, b, want int }{\n\t{1, 2, 3},\n\t{-1, 5, 4},\n}\n\nfunc TestAll(t *testing.T) {\n\tfor "+
+					"_, r := range rows {\n\t\tcheck(t, r.a, r.b, r.want)\n\t}\n}\n\nfunc check(t *testing.T, a, b, want int) "+
+					"{\n\tif got := Add(a, b); got != want {\n\t\tt.Error(got)\n\t}\n}\n")},
 		},
 		"a test is split": {
 			base: []string{"TestBoth"}, now: []string{"TestOne", "TestTwo"},
-			files: []File{goFile("calc_test.go", "func TestBoth(t *testing.T) {\n\tif Add(1, 2) != 3 {\n\t\tt.Error(\"one\")\n\t}\n\tif Add(-1, 5) != 4 {\n\t\tt.Error(\"two\")\n\t}\n}\n", one+two)},
+			files: []File{goFile("calc_test.go",
+				"func TestBoth(t *testing.T) {\n\tif Add(1, 2) != 3 {\n\t\tt.Error(\"one\")\n\t}\n\tif Add(-1, 5) != 4 "+
+					"{\n\t\tt.Error(\"two\")\n\t}\n}\n", one+two)},
 		},
 		"flat tests become subtests": {
 			base: []string{"TestOne", "TestTwo"}, now: []string{"TestAdd", "TestAdd/one", "TestAdd/two"},
-			files: []File{goFile("calc_test.go", one+two, "func TestAdd(t *testing.T) {\n\tt.Run(\"one\", func(t *testing.T) {\n\t\tif Add(1, 2) != 3 {\n\t\t\tt.Error()\n\t\t}\n\t})\n\tt.Run(\"two\", func(t *testing.T) {\n\t\tif Add(-1, 5) != 4 {\n\t\t\tt.Error()\n\t\t}\n\t})\n}\n")},
+			files: []File{goFile("calc_test.go", one+two,
+				"func TestAdd(t *testing.T) {\n\tt.Run(\"one\", func(t *testing.T) {\n\t\tif Add(1, 2) != 3 "+
+					"{\n\t\t\tt.Error()\n\t\t}\n\t})\n\tt.Run(\"two\", func(t *testing.T) {\n\t\tif Add(-1, 5) != 4 "+
+					"{\n\t\t\tt.Error()\n\t\t}\n\t})\n}\n")},
 		},
 		"rows get other names": {
 			base: []string{"TestAll", "TestAll/a", "TestAll/b"}, now: []string{"TestAll", "TestAll/x", "TestAll/y"},
 		},
 		"what it tested is gone": {
 			base: []string{"TestOne", "TestMul"}, now: []string{"TestOne"},
-			files: []File{goFile("calc_test.go", one+mul, one), {"calc.go", "package calc\n\nfunc Add(a, b int) int { return a + b }\n\nfunc Mul(a, b int) int { return a * b }\n", "package calc\n\nfunc Add(a, b int) int { return a + b }\n"}},
+			files: []File{goFile("calc_test.go", one+mul, one),
+				{"calc.go", "package calc\n\nfunc Add(a, b int) int { return a + b }\n\nfunc Mul(a, b int) int { return a * b }\n",
+					"package calc\n\nfunc Add(a, b int) int { return a + b }\n"}},
 		},
 		"a red test is not got rid of with its subject": {
 			base: []string{"TestOne", "-TestMul"}, now: []string{"TestOne"},
-			files: []File{goFile("calc_test.go", one+mul, one), {"calc.go", "package calc\n\nfunc Mul(a, b int) int { return a + b }\n", "package calc\n"}}, lost: []string{"TestMul"},
+			files: []File{goFile("calc_test.go", one+mul, one),
+				{"calc.go", "package calc\n\nfunc Mul(a, b int) int { return a + b }\n", "package calc\n"}},
+			lost: []string{"TestMul"},
 		},
 		"its subject has another name": {
 			base: []string{"TestOne"}, now: []string{"TestSum"},
-			files: []File{goFile("calc_test.go", one, goTest("TestSum", "Sum(1, 2)", "3")), {"calc.go", "package calc\n\nfunc Add(a, b int) int { return a + b }\n", "package calc\n\nfunc Sum(a, b int) int { return a + b }\n"}},
+			files: []File{goFile("calc_test.go", one, goTest("TestSum", "Sum(1, 2)", "3")),
+				{"calc.go", "package calc\n\nfunc Add(a, b int) int { return a + b }\n",
+					"package calc\n\nfunc Sum(a, b int) int { return a + b }\n"}},
 		},
 		"the plan asks for it": {
-			base: []string{"TestOne", "TestMul"}, now: []string{"TestMul"}, files: []File{goFile("calc_test.go", one+mul, mul)}, plan: "Remove TestOne, which is obsolete.",
+			base: []string{"TestOne", "TestMul"}, now: []string{"TestMul"}, files: []File{goFile("calc_test.go", one+mul, mul)},
+			plan: "Remove TestOne, which is obsolete.",
 		},
 		"the plan wants it to pass": {
-			base: []string{"-TestOne", "TestMul"}, now: []string{"TestMul"}, files: []File{goFile("calc_test.go", one+mul, mul)}, plan: "Change Add so that TestOne passes.", lost: []string{"TestOne"},
+			base: []string{"-TestOne", "TestMul"}, now: []string{"TestMul"}, files: []File{goFile("calc_test.go", one+mul, mul)},
+			plan: "Change Add so that TestOne passes.", lost: []string{"TestOne"},
 		},
 		"rewritten, and held": {
 			base: []string{"TestOne"}, now: []string{"TestSum"}, held: []string{"TestOne"},
@@ -160,7 +181,8 @@ func TestWhatRanBeforeAndDoesNotRunNow(t *testing.T) {
 				r.Held = cases("m", c.held...)
 			}
 			p := PlanOf(planparse.Batch{Text: c.plan})
-			lost, answered := Compare(r, Change{Files: c.files, Removal: func(test, _ string) bool { return p.Removal(test) }, RemovalOf: p.RemovalOf})
+			lost, answered := Compare(r,
+				Change{Files: c.files, Removal: func(test, _ string) bool { return p.Removal(test) }, RemovalOf: p.RemovalOf})
 			var got []string
 			for _, l := range lost {
 				got = append(got, l.Case.Name)
@@ -182,9 +204,11 @@ func TestOtherLanguages(t *testing.T) {
 	}{
 		"pytest: two functions are parametrised": {
 			group: "tests.test_calc", path: "tests/test_calc.py",
-			before: "from calc import add\n\ndef test_one():\n    assert add(1, 2) == 3\n\ndef test_two():\n    assert add(-1, 5) == 4, \"four\"\n",
-			after:  "import pytest\nfrom calc import add\n\n@pytest.mark.parametrize(\"a,b,want\", [\n    (1, 2, 3),\n    (-1, 5, 4),\n])\ndef test_add(a, b, want):\n    assert add(a, b) == want\n",
-			base:   []string{"test_one", "test_two"}, now: []string{"test_add[1-2-3]", "test_add[-1-5-4]"},
+			before: "from calc import add\n\ndef test_one():\n    assert add(1, 2) == 3\n\ndef test_two():\n    assert " +
+				"add(-1, 5) == 4, \"four\"\n",
+			after: "import pytest\nfrom calc import add\n\n@pytest.mark.parametrize(\"a,b,want\", [\n    (1, 2, 3),\n    " +
+				"(-1, 5, 4),\n])\ndef test_add(a, b, want):\n    assert add(a, b) == want\n",
+			base: []string{"test_one", "test_two"}, now: []string{"test_add[1-2-3]", "test_add[-1-5-4]"},
 		},
 		"pytest: a class becomes functions": {
 			group: "test_calc", class: ".TestCalc", path: "test_calc.py",
@@ -199,9 +223,11 @@ func TestOtherLanguages(t *testing.T) {
 		},
 		"cargo: unit tests move out of the code": {
 			group: "calc", path: "src/lib.rs",
-			before: "pub fn add(a: i64, b: i64) -> i64 {\n    a - b\n}\n\n#[cfg(test)]\nmod tests {\n    use super::*;\n\n    #[test]\n    fn adds() {\n        assert_eq!(add(2, 3), 5);\n    }\n}\n",
-			after:  "pub fn add(a: i64, b: i64) -> i64 {\n    a + b\n}\n\n#[cfg(test)]\nmod checks {\n    use super::*;\n\n    #[test]\n    fn sums() {\n        assert_eq!(add(2, 3), 5);\n    }\n}\n",
-			base:   []string{"-tests::adds"}, now: []string{"checks::sums"},
+			before: "pub fn add(a: i64, b: i64) -> i64 {\n    a - b\n}\n\n#[cfg(test)]\nmod tests {\n    use super::*;\n\n    " +
+				"#[test]\n    fn adds() {\n        assert_eq!(add(2, 3), 5);\n    }\n}\n",
+			after: "pub fn add(a: i64, b: i64) -> i64 {\n    a + b\n}\n\n#[cfg(test)]\nmod checks {\n    use super::*;\n\n   " +
+				" #[test]\n    fn sums() {\n        assert_eq!(add(2, 3), 5);\n    }\n}\n",
+			base: []string{"-tests::adds"}, now: []string{"checks::sums"},
 		},
 		"cargo: a unit test says less": {
 			group: "calc", path: "src/lib.rs",
@@ -217,9 +243,11 @@ func TestOtherLanguages(t *testing.T) {
 		},
 		"jest: a table": {
 			group: "calc.test.js", path: "calc.test.js",
-			before: "test('adds', () => {\n  expect(add(1, 2)).toBe(3);\n});\ntest('subtracts', () => {\n  expect(add(1, -2)).toBe(-1);\n});\n",
-			after:  "test.each([[1, 2, 3], [1, -2, -1]])('add(%i, %i)', (a, b, want) => {\n  expect(add(a, b)).toBe(want);\n});\n",
-			base:   []string{"adds", "subtracts"}, now: []string{"add(1, 2)", "add(1, -2)"},
+			before: "test('adds', () => {\n  expect(add(1, 2)).toBe(3);\n});\ntest('subtracts', () => {\n  expect(add(1, " +
+				"-2)).toBe(-1);\n});\n",
+			after: "test.each([[1, 2, 3], [1, -2, -1]])('add(%i, %i)', (a, b, want) => {\n  expect(add(a, " +
+				"b)).toBe(want);\n});\n",
+			base: []string{"adds", "subtracts"}, now: []string{"add(1, 2)", "add(1, -2)"},
 		},
 		"mocha: chai becomes expect": {
 			group: "calc.test.js", path: "calc.test.js",
@@ -229,32 +257,39 @@ func TestOtherLanguages(t *testing.T) {
 		},
 		"node: tests are made in a loop": {
 			group: "calc.test.js", path: "calc.test.js",
-			before: "test('adds', () => {\n  assert.strictEqual(add(1, 2), 3);\n});\ntest('multiplies', () => {\n  assert.strictEqual(mul(2, 3), 6);\n});\n",
-			after:  "describe('calc', () => {\n  for (const [name, f, a, b, want] of [['add', add, 1, 2, 3], ['mul', mul, 2, 3, 6]]) {\n    it(name, () => {\n      assert.strictEqual(f(a, b), want);\n    });\n  }\n});\n",
-			base:   []string{"adds", "multiplies"}, now: []string{"calc > add", "calc > mul"},
+			before: "test('adds', () => {\n  assert.strictEqual(add(1, 2), 3);\n});\ntest('multiplies', () => {\n  " +
+				"assert.strictEqual(mul(2, 3), 6);\n});\n",
+			after: "describe('calc', () => {\n  for (const [name, f, a, b, want] of [['add', add, 1, 2, 3], ['mul', mul, 2, " +
+				"3, 6]]) {\n    it(name, () => {\n      assert.strictEqual(f(a, b), want);\n    });\n  }\n});\n",
+			base: []string{"adds", "multiplies"}, now: []string{"calc > add", "calc > mul"},
 		},
 		"mocha: a route is gone, others came": {
 			group: "r.test.js", path: "r.test.js",
-			before: "it('GET /a', () => {\n  expect(route('a')).toBe(1);\n});\nit('GET /b', () => {\n  expect(route('b')).toBe(2);\n});\n",
-			after:  "it('GET /b', () => {\n  expect(route('b')).toBe(2);\n});\nit('GET /c', () => {\n  expect(route('c')).toBe(2);\n});\n",
-			base:   []string{"GET /a", "GET /b"}, now: []string{"GET /b", "GET /c"}, lost: []string{"GET /a"},
+			before: "it('GET /a', () => {\n  expect(route('a')).toBe(1);\n});\nit('GET /b', () => {\n  " +
+				"expect(route('b')).toBe(2);\n});\n",
+			after: "it('GET /b', () => {\n  expect(route('b')).toBe(2);\n});\nit('GET /c', () => {\n  " +
+				"expect(route('c')).toBe(2);\n});\n",
+			base: []string{"GET /a", "GET /b"}, now: []string{"GET /b", "GET /c"}, lost: []string{"GET /a"},
 		},
 		"pytest: what is set up moves into a fixture": {
 			group: "test_calc", path: "test_calc.py",
 			before: "def test_add():\n    calc = Calc(precision=2)\n    assert calc.add(1, 2) == 3\n",
-			after:  "@pytest.fixture\ndef calc():\n    return Calc(precision=2)\n\ndef test_adds(calc):\n    assert calc.add(1, 2) == 3\n",
-			base:   []string{"test_add"}, now: []string{"test_adds"},
+			after: "@pytest.fixture\ndef calc():\n    return Calc(precision=2)\n\ndef test_adds(calc):\n    assert " +
+				"calc.add(1, 2) == 3\n",
+			base: []string{"test_add"}, now: []string{"test_adds"},
 		},
 		"unittest: raises": {
 			group: "test_calc", class: ".TestCalc", path: "test_calc.py",
-			before: "class TestCalc(unittest.TestCase):\n    def test_zero(self):\n        with self.assertRaises(ZeroDivisionError):\n            div(1, 0)\n",
-			after:  "def test_division_by_zero():\n    with pytest.raises(ZeroDivisionError):\n        div(1, 0)\n",
-			base:   []string{"test_zero"}, now: []string{"test_division_by_zero"},
+			before: "class TestCalc(unittest.TestCase):\n    def test_zero(self):\n        with " +
+				"self.assertRaises(ZeroDivisionError):\n            div(1, 0)\n",
+			after: "def test_division_by_zero():\n    with pytest.raises(ZeroDivisionError):\n        div(1, 0)\n",
+			base:  []string{"test_zero"}, now: []string{"test_division_by_zero"},
 		},
 		"rust: a test is renamed": {
 			path:   "tests/calc.rs",
-			before: "#[test]\nfn adds() {\n    assert_eq!(add(1, 2), 3);\n}\n", after: "#[test]\nfn sums() {\n    assert_eq!(3, add(1, 2), \"sum\");\n}\n",
-			base: []string{"adds"}, now: []string{"sums"},
+			before: "#[test]\nfn adds() {\n    assert_eq!(add(1, 2), 3);\n}\n",
+			after:  "#[test]\nfn sums() {\n    assert_eq!(3, add(1, 2), \"sum\");\n}\n",
+			base:   []string{"adds"}, now: []string{"sums"},
 		},
 		"java: a test is renamed": {
 			group: "CalcTest", path: "src/test/java/CalcTest.java",
@@ -264,12 +299,14 @@ func TestOtherLanguages(t *testing.T) {
 		},
 		"jest: emptied": {
 			group: "calc.test.js", path: "calc.test.js",
-			before: "test('adds', () => {\n  expect(add(1, 2)).toBe(3);\n});\n", after: "test('works', () => {\n  expect(true).toBe(true);\n});\n",
-			base: []string{"adds"}, now: []string{"works"}, lost: []string{"adds"},
+			before: "test('adds', () => {\n  expect(add(1, 2)).toBe(3);\n});\n",
+			after:  "test('works', () => {\n  expect(true).toBe(true);\n});\n",
+			base:   []string{"adds"}, now: []string{"works"}, lost: []string{"adds"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			lost, answered := Compare(Runs{Base: cases(c.group+c.class, c.base...), Now: cases(c.group, c.now...)}, Change{Files: []File{{c.path, c.before, c.after}}})
+			lost, answered := Compare(Runs{Base: cases(c.group+c.class, c.base...), Now: cases(c.group, c.now...)},
+				Change{Files: []File{{c.path, c.before, c.after}}})
 			var got []string
 			for _, l := range lost {
 				got = append(got, l.Case.Name)
@@ -283,14 +320,16 @@ func TestOtherLanguages(t *testing.T) {
 
 // Whatever a file of tests holds, it is read to its end.
 func FuzzGather(f *testing.F) {
-	for _, text := range []string{"if got := Add(1, -2); got != 3 {", "assert add(1) == '''x", "expect(a`b`).toBe(/x/)", "f(\"", "x.\"y\"(", "'a"} {
+	for _, text := range []string{"if got := Add(1, -2); got != 3 {", "assert add(1) == '''x", "expect(a`b`).toBe(/x/)",
+		"f(\"", "x.\"y\"(", "'a"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, lang := range []string{language.Go, language.Python, language.Node, language.Shell, language.Rust} {
 			gather(lang, text)
 		}
-		readSide([]File{{"a_test.go", text, text}, {"test_a.py", text, text}, {"a.test.js", text, text}}, func(f File) string { return f.After })
+		readSide([]File{{"a_test.go", text, text}, {"test_a.py", text, text}, {"a.test.js", text, text}},
+			func(f File) string { return f.After })
 	})
 }
 
@@ -313,7 +352,8 @@ func TestKeeps(t *testing.T) {
 }
 
 func TestWeaker(t *testing.T) {
-	before := "package a\n\nimport \"testing\"\n\nfunc TestA(t *testing.T) {\n\tif got := Add(2, 3); got != 5 {\n\t\tt.Errorf(\"%d\", got)\n\t}\n}\n"
+	before := "package a\n\nimport \"testing\"\n\nfunc TestA(t *testing.T) {\n\tif got := Add(2, 3); got != 5 " +
+		"{\n\t\tt.Errorf(\"%d\", got)\n\t}\n}\n"
 	for name, c := range map[string]struct {
 		old, new string
 		want     bool
@@ -369,7 +409,8 @@ func TestValuesThatMoveToAFile(t *testing.T) {
 			Now:  []testout.Case{{Name: "test_add[0]", Group: group, Path: group, Status: testout.Passed}},
 			Held: []testout.Case{{Name: "test_add", Group: group, Path: group, Status: c.held}},
 		}
-		lost, _ := Compare(runs, Change{Files: []File{{Path: group, Before: before, After: after}, {Path: "tests/cases.json", After: c.data}}})
+		lost, _ := Compare(runs,
+			Change{Files: []File{{Path: group, Before: before, After: after}, {Path: "tests/cases.json", After: c.data}}})
 		if len(lost) != c.lost {
 			t.Errorf("%s: %v", name, lost)
 		}

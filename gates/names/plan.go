@@ -31,7 +31,8 @@ var (
 
 // Removal reports whether a sentence of the batch asks for that test to go.
 func (p Plan) Removal(test string) bool {
-	return p.says(bare(test), func(s string) bool { return removes.MatchString(s) || changes.MatchString(s) && !greens.MatchString(s) })
+	return p.says(bare(test),
+		func(s string) bool { return removes.MatchString(s) || changes.MatchString(s) && !greens.MatchString(s) })
 }
 
 // RemovalOf reports whether a sentence of the batch asks for that part of the product to go.
@@ -74,7 +75,8 @@ func bare(test string) string {
 func (p Plan) says(name string, wanted func(sentence string) bool) bool {
 	// One word may be the name of what is tested as well: "Correct add" asks for no other test of that name.
 	plain := !strings.Contains(name, " ") && !strings.Contains(strings.ToLower(name), "test")
-	return slices.ContainsFunc(p.naming(name), func(s string) bool { return wanted(s) && (!plain || aboutTests.MatchString(s)) })
+	return slices.ContainsFunc(p.naming(name),
+		func(s string) bool { return wanted(s) && (!plain || aboutTests.MatchString(s)) })
 }
 
 // naming returns the sentences that hold a name.

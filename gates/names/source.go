@@ -81,7 +81,8 @@ func declaration(line string) (name string, indent int) {
 	return "", 0
 }
 
-// declared returns what a file declares, with its text: up to the next line that is indented no deeper and opens something new.
+// declared returns what a file declares, with its text: up to the next line that is indented no deeper and opens
+// something new.
 func declared(text string) map[string]string {
 	out := map[string]string{}
 	lines := strings.Split(text, "\n")
@@ -173,7 +174,8 @@ func (t test) fits(c testout.Case) int {
 	case t.lang == language.Go && dir != ".":
 		fit += alike(strings.Split(dir, "/"), strings.Split(c.Group, "/")) // a module need not begin at the root of the tree
 	case t.lang == language.Python && c.Group != "":
-		if !slices.Contains(strings.FieldsFunc(c.Group, func(r rune) bool { return r == '.' || r == '/' || r == ':' }), stem) {
+		if !slices.Contains(strings.FieldsFunc(c.Group, func(r rune) bool { return r == '.' || r == '/' || r == ':' }),
+			stem) {
 			return 0
 		}
 		fit += 10
@@ -201,7 +203,8 @@ func (t test) named(c testout.Case) bool {
 	switch t.lang {
 	case language.Go:
 		first, _, _ := strings.Cut(c.Name, "/")
-		return first == bare || strings.Contains(t.unit.Name, testcode.GroupMark) && slices.Contains(strings.Split(c.Name, "/"), bare)
+		return first == bare || strings.Contains(t.unit.Name, testcode.GroupMark) &&
+			slices.Contains(strings.Split(c.Name, "/"), bare)
 	case language.Python:
 		fn, _, _ := strings.Cut(c.Name, "[")
 		fn = fn[strings.LastIndexAny(fn, ".:")+1:]

@@ -28,11 +28,13 @@ const (
 func infoFrom(res *gatev1.InfoResponse) (gates.Info, error) {
 	kind, ok := wordOf(kinds(), res.GetKind())
 	if !ok {
-		return gates.Info{}, fmt.Errorf("it says that its kind is %d, which is none of protocol %d", res.GetKind(), ProtocolVersion)
+		return gates.Info{}, fmt.Errorf("it says that its kind is %d, which is none of protocol %d", res.GetKind(),
+			ProtocolVersion)
 	}
 	cost, ok := wordOf(costs(), res.GetCost())
 	if !ok {
-		return gates.Info{}, fmt.Errorf("it says that its cost is %d, which is none of protocol %d", res.GetCost(), ProtocolVersion)
+		return gates.Info{}, fmt.Errorf("it says that its cost is %d, which is none of protocol %d", res.GetCost(),
+			ProtocolVersion)
 	}
 	return gates.Info{Name: line(res.GetName(), maxRule), Kind: kind, Cost: cost, Blocking: res.GetBlocking()}, nil
 }
@@ -52,13 +54,16 @@ func (r *reader) report(in *gatev1.Report) (gates.Report, error) {
 	}
 	status, ok := wordOf(statuses(), in.GetStatus())
 	if !ok {
-		return gates.Report{}, fmt.Errorf("it answered with the status %d, which is none of protocol %d", in.GetStatus(), ProtocolVersion)
+		return gates.Report{}, fmt.Errorf("it answered with the status %d, which is none of protocol %d", in.GetStatus(),
+			ProtocolVersion)
 	}
 	tests := countFrom(in.GetTests())
 	if tests != nil && (tests.Passed < 0 || tests.Failed < 0 || tests.Skipped < 0) {
-		return gates.Report{}, fmt.Errorf("it counts %d tests passed, %d failed, %d skipped, which cannot be", tests.Passed, tests.Failed, tests.Skipped)
+		return gates.Report{}, fmt.Errorf("it counts %d tests passed, %d failed, %d skipped, which cannot be", tests.Passed,
+			tests.Failed, tests.Skipped)
 	}
-	rep := gates.Report{Status: status, Tests: tests, Note: r.text(in.GetNote(), maxMessage-roomForNotes), Output: r.text(in.GetOutput(), maxOutput)}
+	rep := gates.Report{Status: status, Tests: tests, Note: r.text(in.GetNote(), maxMessage-roomForNotes),
+		Output: r.text(in.GetOutput(), maxOutput)}
 	all := in.GetFindings()
 	if len(all) > maxFindings { // the worst stay
 		slices.SortStableFunc(all, func(a, b *gatev1.Finding) int { return rank(a) - rank(b) })
@@ -81,7 +86,8 @@ func (r *reader) report(in *gatev1.Report) (gates.Report, error) {
 
 func (r *reader) finding(in *gatev1.Finding) gates.Finding {
 	f := gates.Finding{
-		Rule: line(r.text(in.GetRule(), maxRule), maxRule), Path: r.path(in.GetPath()), Line: max(0, int(in.GetLine())), Col: max(0, int(in.GetCol())),
+		Rule: line(r.text(in.GetRule(), maxRule), maxRule), Path: r.path(in.GetPath()), Line: max(0, int(in.GetLine())),
+		Col:     max(0, int(in.GetCol())),
 		Message: r.text(in.GetMessage(), maxMessage), Fix: r.text(in.GetFix(), maxMessage),
 	}
 	var ok bool
@@ -118,7 +124,8 @@ func (r *reader) path(p string) string {
 		}
 	}
 	p = strings.TrimPrefix(p, "./")
-	if !fs.ValidPath(p) || strings.Contains(p, `\`) || len(p) > maxPath || redact.Clean(p) != p || strings.ContainsAny(p, "\n\t") {
+	if !fs.ValidPath(p) || strings.Contains(p, `\`) || len(p) > maxPath || redact.Clean(p) != p ||
+		strings.ContainsAny(p, "\n\t") {
 		r.strays++
 		return ""
 	}

@@ -17,10 +17,12 @@ func TestAnswer(t *testing.T) {
 		return &gatev1.Report{Status: gatev1.Status_STATUS_WARN, Findings: []*gatev1.Finding{f}}
 	}
 	at := func(path string) *gatev1.Report {
-		return found(&gatev1.Finding{Rule: "r", Path: path, Line: 3, Message: "m", Severity: gatev1.Severity_SEVERITY_WARNING})
+		return found(&gatev1.Finding{Rule: "r", Path: path, Line: 3, Message: "m",
+			Severity: gatev1.Severity_SEVERITY_WARNING})
 	}
 	kept := func(path string) gates.Report {
-		return gates.Report{Status: gates.Warn, Findings: []gates.Finding{{Rule: "r", Path: path, Line: 3, Message: "m", Severity: gates.Warning}}}
+		return gates.Report{Status: gates.Warn,
+			Findings: []gates.Finding{{Rule: "r", Path: path, Line: 3, Message: "m", Severity: gates.Warning}}}
 	}
 	stray := gates.Report{Status: gates.Warn, Note: "1 of its paths lie outside the tree and are not shown",
 		Findings: []gates.Finding{{Rule: "r", Message: "m", Severity: gates.Warning}}}
@@ -32,8 +34,10 @@ func TestAnswer(t *testing.T) {
 		"no report":                    {in: nil, err: "holds no report"},
 		"no status":                    {in: &gatev1.Report{}, err: "status 0, which is none"},
 		"a status that does not exist": {in: &gatev1.Report{Status: 17}, err: "status 17, which is none"},
-		"negative counts":              {in: &gatev1.Report{Status: 1, Tests: &gatev1.TestCount{Passed: -1}}, err: "-1 tests passed"},
-		"counts":                       {in: &gatev1.Report{Status: 1, Tests: &gatev1.TestCount{Passed: 2}}, want: gates.Report{Status: gates.Pass, Tests: &gates.TestCount{Passed: 2}}},
+		"negative counts": {in: &gatev1.Report{Status: 1, Tests: &gatev1.TestCount{Passed: -1}},
+			err: "-1 tests passed"},
+		"counts": {in: &gatev1.Report{Status: 1, Tests: &gatev1.TestCount{Passed: 2}},
+			want: gates.Report{Status: gates.Pass, Tests: &gates.TestCount{Passed: 2}}},
 		"a path of the tree":           {in: at("a/b.go"), want: kept("a/b.go")},
 		"a path with ./":               {in: at("./a/b.go"), want: kept("a/b.go")},
 		"an absolute path of the tree": {in: at("/tree/a/b.go"), want: kept("a/b.go")},
@@ -50,18 +54,22 @@ func TestAnswer(t *testing.T) {
 				Findings: []gates.Finding{{Rule: "r", Message: "m", Severity: gates.Error}}},
 		},
 		"an empty finding, with a place that is none": {
-			in:   found(&gatev1.Finding{Severity: 3, Line: 4, Col: -2}),
-			want: gates.Report{Status: gates.Warn, Findings: []gates.Finding{{Rule: "unnamed", Message: "no message", Severity: gates.Note}}},
+			in: found(&gatev1.Finding{Severity: 3, Line: 4, Col: -2}),
+			want: gates.Report{Status: gates.Warn,
+				Findings: []gates.Finding{{Rule: "unnamed", Message: "no message", Severity: gates.Note}}},
 		},
 		"an error that was called a pass": {
-			in:   &gatev1.Report{Status: gatev1.Status_STATUS_PASS, Findings: []*gatev1.Finding{{Rule: "r", Message: "m", Severity: 1}}},
+			in: &gatev1.Report{Status: gatev1.Status_STATUS_PASS,
+				Findings: []*gatev1.Finding{{Rule: "r", Message: "m", Severity: 1}}},
 			want: gates.Report{Status: gates.Fail, Findings: []gates.Finding{{Rule: "r", Message: "m", Severity: gates.Error}}},
 		},
 		"a failure without a reason": {
-			in:   &gatev1.Report{Status: gatev1.Status_STATUS_FAIL, Note: "it is ugly"},
-			want: gates.Report{Status: gates.Fail, Note: "it is ugly", Findings: []gates.Finding{{Rule: gates.RuleNoReason, Message: "it is ugly", Severity: gates.Error}}},
+			in: &gatev1.Report{Status: gatev1.Status_STATUS_FAIL, Note: "it is ugly"},
+			want: gates.Report{Status: gates.Fail, Note: "it is ugly",
+				Findings: []gates.Finding{{Rule: gates.RuleNoReason, Message: "it is ugly", Severity: gates.Error}}},
 		},
-		"a skip without a reason": {in: &gatev1.Report{Status: gatev1.Status_STATUS_SKIPPED}, want: gates.Report{Status: gates.Skipped, Note: "no reason given"}},
+		"a skip without a reason": {in: &gatev1.Report{Status: gatev1.Status_STATUS_SKIPPED},
+			want: gates.Report{Status: gates.Skipped, Note: "no reason given"}},
 		"control codes and secrets": {
 			in: &gatev1.Report{Status: 1, Note: "\x1b]0;title\x07a", Output: "b\x1b[2J hunter2",
 				Findings: []*gatev1.Finding{{Rule: "r\n\x1b[1mr", Message: "\u202ec", Fix: "d\x00", Severity: 3}}},
@@ -92,7 +100,8 @@ func TestAnswerIsBounded(t *testing.T) {
 	long := strings.Repeat("ä", 1<<20)
 	in := &gatev1.Report{Status: gatev1.Status_STATUS_PASS, Note: long, Output: long}
 	for range 1000 {
-		in.Findings = append(in.Findings, &gatev1.Finding{Rule: long[:1000], Path: "a", Message: long[:5000], Fix: long[:5000], Severity: 3})
+		in.Findings = append(in.Findings,
+			&gatev1.Finding{Rule: long[:1000], Path: "a", Message: long[:5000], Fix: long[:5000], Severity: 3})
 	}
 	in.Findings = append(in.Findings, &gatev1.Finding{Rule: "last", Message: "m", Severity: 1})
 	r := reader{dir: "/tree"}
@@ -148,7 +157,8 @@ func FuzzGreeting(f *testing.F) {
 	f.Add("1|1|tcp|127.0.0.1:80|grpc")
 	f.Add("1|2|unix")
 	f.Fuzz(func(t *testing.T, line string) {
-		if err := checkGreeting(line, (&capture{}).show); err != nil && (len(err.Error()) > 2000 || strings.ContainsAny(err.Error(), "\x1b\n")) {
+		if err := checkGreeting(line, (&capture{}).show); err != nil &&
+			(len(err.Error()) > 2000 || strings.ContainsAny(err.Error(), "\x1b\n")) {
 			t.Errorf("unfit for people: %q", err)
 		}
 	})

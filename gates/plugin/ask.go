@@ -110,7 +110,8 @@ func tree(dir string) (string, error) {
 		return "", fmt.Errorf("look at the tree: %w", err)
 	}
 	if !utf8.ValidString(abs) {
-		return "", fmt.Errorf("look at the tree: the path %q is not UTF-8 and cannot be given to a plugin; move the tree", abs)
+		return "", fmt.Errorf("look at the tree: the path %q is not UTF-8 and cannot be given to a plugin; move the tree",
+			abs)
 	}
 	fi, err := os.Stat(abs)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -169,12 +170,14 @@ func (p *inProcess) Check(ctx context.Context, s gates.Subject) (gates.Report, e
 // loopback is the service without a network: each message is written and read as on the wire.
 type loopback struct{ server *server }
 
-func (l loopback) Info(ctx context.Context, in *gatev1.InfoRequest, _ ...grpc.CallOption) (*gatev1.InfoResponse, error) {
+func (l loopback) Info(ctx context.Context, in *gatev1.InfoRequest, _ ...grpc.CallOption) (*gatev1.InfoResponse,
+	error) {
 	req, res := &gatev1.InfoRequest{}, &gatev1.InfoResponse{}
 	return res, overWire(in, req, res, func() (proto.Message, error) { return l.server.Info(ctx, req) })
 }
 
-func (l loopback) Check(ctx context.Context, in *gatev1.CheckRequest, _ ...grpc.CallOption) (*gatev1.CheckResponse, error) {
+func (l loopback) Check(ctx context.Context, in *gatev1.CheckRequest, _ ...grpc.CallOption) (*gatev1.CheckResponse,
+	error) {
 	req, res := &gatev1.CheckRequest{}, &gatev1.CheckResponse{}
 	return res, overWire(in, req, res, func() (proto.Message, error) { return l.server.Check(ctx, req) })
 }

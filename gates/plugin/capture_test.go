@@ -13,8 +13,9 @@ func TestExcerpt(t *testing.T) {
 		"without a last line":    {"a\nb", "a\nb"},
 		"empty lines at the end": {"a\n\n\n", "a"},
 		"the end of many":        {strings.Repeat("x\n", 100) + "last\n", strings.Repeat("x\n", tailEnd-1) + "last"},
-		"from the panic on":      {"noise\npanic: why\n\ngoroutine 1:\n" + strings.Repeat("x\n", 100), "panic: why\n\ngoroutine 1:\n" + strings.Repeat("x\n", tailEnd-4) + "x"},
-		"control codes":          {"\x1b[31mred\x1b[0m\r\n", "red"},
+		"from the panic on": {"noise\npanic: why\n\ngoroutine 1:\n" + strings.Repeat("x\n", 100),
+			"panic: why\n\ngoroutine 1:\n" + strings.Repeat("x\n", tailEnd-4) + "x"},
+		"control codes": {"\x1b[31mred\x1b[0m\r\n", "red"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, chunk := range []int{1, 7, 1 << 20} {

@@ -69,7 +69,8 @@ func (c Config) checked() (Config, error) {
 		return c, errors.New("a limit is negative: leave it out to get the default")
 	}
 	if sum, err := hex.DecodeString(c.SHA256); err != nil || len(sum) != sha256.Size && len(sum) != 0 {
-		return c, fmt.Errorf("its checksum %q is not a SHA-256 in hex: it needs 64 digits, as sha256sum prints them", phrase.Fit(c.SHA256, 80))
+		return c, fmt.Errorf("its checksum %q is not a SHA-256 in hex: it needs 64 digits, as sha256sum prints them",
+			phrase.Fit(c.SHA256, 80))
 	}
 	if c.StartTimeout == 0 {
 		c.StartTimeout = DefaultStartTimeout
@@ -131,13 +132,15 @@ func (c Config) locate(name string, env []string, run bool) (string, error) {
 	fi, err := os.Stat(file)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return "", fmt.Errorf("%w: file %s not found; build or install the plugin, or correct its path", proc.ErrNotFound, file)
+		return "", fmt.Errorf("%w: file %s not found; build or install the plugin, or correct its path", proc.ErrNotFound,
+			file)
 	case err != nil:
 		return "", err
 	case fi.IsDir():
 		return "", fmt.Errorf("%w: %s is a folder; name the program in it", proc.ErrNotFound, file)
 	case run && runtime.GOOS != "windows" && fi.Mode()&0o111 == 0:
-		return "", fmt.Errorf("%w: %s may not be executed; try chmod +x %s, or give a command that starts it", proc.ErrNotFound, file, file)
+		return "", fmt.Errorf("%w: %s may not be executed; try chmod +x %s, or give a command that starts it",
+			proc.ErrNotFound, file, file)
 	}
 	return file, nil
 }
@@ -157,7 +160,8 @@ func (c Config) verify(file string) error {
 	if ok {
 		return nil
 	}
-	return fmt.Errorf("%w: %s has the SHA-256 %s, the configuration wants %s; if you know why it has changed, write the new one there",
+	return fmt.Errorf(
+		"%w: %s has the SHA-256 %s, the configuration wants %s; if you know why it has changed, write the new one there",
 		ErrChecksum, file, sumOf(file), strings.ToLower(c.SHA256))
 }
 

@@ -112,7 +112,8 @@ func subjectFrom(req *gatev1.CheckRequest) gates.Subject {
 	if b := req.GetBatch(); b != nil {
 		s.Batch = planparse.Batch{Key: b.GetKey(), Number: b.GetNumber(), Title: b.GetTitle()}
 		f := b.GetFiles()
-		s.Batch.Files = planparse.Files{Create: f.GetCreate(), Modify: f.GetModify(), Test: f.GetTest(), Delete: f.GetDelete()}
+		s.Batch.Files = planparse.Files{Create: f.GetCreate(), Modify: f.GetModify(), Test: f.GetTest(),
+			Delete: f.GetDelete()}
 	}
 	return s
 }

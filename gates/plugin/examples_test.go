@@ -101,7 +101,8 @@ func TestProtocolCopy(t *testing.T) {
 	}
 }
 
-// BenchmarkStart measures the cost of a plugin before its first report: start, handshake, Info, a first call, and its end.
+// BenchmarkStart measures the cost of a plugin before its first report: start, handshake, Info, a first call, and its
+// end.
 func BenchmarkStart(b *testing.B) {
 	for _, e := range examples() {
 		b.Run(e.name, func(b *testing.B) {

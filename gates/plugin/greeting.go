@@ -92,7 +92,9 @@ func checkGreeting(line string, quoted func(string) string) error {
 	parts := strings.Split(strings.TrimSpace(line), "|")
 	core, coreErr := strconv.Atoi(parts[0])
 	if len(parts) < 4 || coreErr != nil {
-		return fmt.Errorf("its standard output begins with %s instead of the handshake line; a plugin prints nothing before it, and logs to standard error",
+		return fmt.Errorf(
+			"its standard output begins with %s instead of the handshake line; a plugin prints nothing before it, and logs to "+
+				"standard error",
 			quoted(line))
 	}
 	if core != 1 {
@@ -110,7 +112,8 @@ func checkGreeting(line string, quoted func(string) string) error {
 		return fmt.Errorf("%w: it speaks version %d, this runplan version %d; %s", ErrVersion, version, ProtocolVersion, what)
 	}
 	if len(parts) < 5 || parts[4] != "grpc" {
-		return fmt.Errorf("its handshake line %s does not say grpc in the fifth place, and nothing else is spoken here", quoted(line))
+		return fmt.Errorf("its handshake line %s does not say grpc in the fifth place, and nothing else is spoken here",
+			quoted(line))
 	}
 	// The plugin chooses the address, but it must be on this machine.
 	switch network, address := parts[2], parts[3]; network {
@@ -121,7 +124,9 @@ func checkGreeting(line string, quoted func(string) string) error {
 	case "tcp":
 		host, _, err := net.SplitHostPort(address)
 		if ip := net.ParseIP(host); err != nil || ip == nil || !ip.IsLoopback() {
-			return fmt.Errorf("its handshake line names the address %s; a plugin listens on this machine, on 127.0.0.1 or a Unix socket", quoted(address))
+			return fmt.Errorf(
+				"its handshake line names the address %s; a plugin listens on this machine, on 127.0.0.1 or a Unix socket",
+				quoted(address))
 		}
 	default:
 		return fmt.Errorf("its handshake line names the network %s; it may be unix or tcp", quoted(network))

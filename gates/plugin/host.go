@@ -39,7 +39,8 @@ func Open(ctx context.Context, c Config) (*Plugin, error) {
 	}
 	p := &Plugin{cfg: c, turn: make(chan struct{}, 1)}
 	p.log = &capture{hide: c.Redact, whole: logFile{path: c.LogFile, keep: true}}
-	p.life, p.close = context.WithCancelCause(context.Background()) // runplan:ignore lost-context a plugin lives until it is closed, no matter who started it
+	// runplan:ignore lost-context a plugin lives until it is closed, no matter who started it
+	p.life, p.close = context.WithCancelCause(context.Background())
 	if p.now, err = start(ctx, c, p.log); err != nil {
 		p.log.close()
 		return nil, &gates.GateError{Gate: c.Name, Err: err, Report: gates.Report{Gate: c.Name, Command: c.commandLine()}}
@@ -62,8 +63,8 @@ func (p *Plugin) Version() string { return p.version }
 // settings and its version. It does not cover other files that the plugin reads.
 func (p *Plugin) Digest() (string, error) { return p.cfg.digest(p.version) }
 
-// Check implements [gates.Gate]. A plugin that has ended since the last call is started again, once, and the report says
-// so; one that ends during the call is an error, and the next call starts it again.
+// Check implements [gates.Gate]. A plugin that has ended since the last call is started again, once, and the report
+// says so; one that ends during the call is an error, and the next call starts it again.
 func (p *Plugin) Check(ctx context.Context, s gates.Subject) (gates.Report, error) {
 	rep := gates.Report{Gate: p.info.Name, Command: p.info.Command}
 	ctx, cancel := context.WithCancelCause(ctx)

@@ -43,13 +43,17 @@ func TestCallFails(t *testing.T) {
 		want   []string
 		alive  bool
 	}{
-		"crashes":     {mode: "crash in call", is: ErrExited, want: []string{"exit status 2 before it had answered", "panic: nil map", "goroutine"}},
-		"exits":       {mode: "exit in call", is: ErrExited, want: []string{"exit status 7", "license has expired"}},
-		"killed":      {mode: "killed in call", is: ErrExited, want: []string{"killed from outside"}},
-		"panics":      {mode: "panic in call", want: []string{"it panicked: the map is upside down", "main_test.go:"}, alive: true},
-		"hangs":       {mode: "hang in call", change: func(c *Config) { c.CallTimeout = 200 * time.Millisecond }, is: gates.ErrTimeLimit, want: []string{"time limit 200ms", "counting to infinity"}},
-		"too big":     {mode: "10 MB answer", want: []string{"its answer was not taken", "4 MiB"}},
-		"cannot look": {mode: "cannot look", want: []string{"the server is away; secret [redacted]", "tried three times"}, alive: true},
+		"crashes": {mode: "crash in call", is: ErrExited,
+			want: []string{"exit status 2 before it had answered", "panic: nil map", "goroutine"}},
+		"exits":  {mode: "exit in call", is: ErrExited, want: []string{"exit status 7", "license has expired"}},
+		"killed": {mode: "killed in call", is: ErrExited, want: []string{"killed from outside"}},
+		"panics": {mode: "panic in call", want: []string{"it panicked: the map is upside down", "main_test.go:"},
+			alive: true},
+		"hangs": {mode: "hang in call", change: func(c *Config) { c.CallTimeout = 200 * time.Millisecond },
+			is: gates.ErrTimeLimit, want: []string{"time limit 200ms", "counting to infinity"}},
+		"too big": {mode: "10 MB answer", want: []string{"its answer was not taken", "4 MiB"}},
+		"cannot look": {mode: "cannot look", want: []string{"the server is away; secret [redacted]", "tried three times"},
+			alive: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			config := stage(t, c.mode)
@@ -74,17 +78,20 @@ func TestCallFails(t *testing.T) {
 
 func TestPassAndFail(t *testing.T) {
 	p := open(t, stage(t, "passes"))
-	if rep, err := look(t, p, gates.Subject{}); err != nil || rep.Status != gates.Pass || rep.Gate != "actor" || rep.Duration <= 0 {
+	if rep, err := look(t, p, gates.Subject{}); err != nil || rep.Status != gates.Pass || rep.Gate != "actor" ||
+		rep.Duration <= 0 {
 		t.Errorf("got %+v, %v", rep, err)
 	}
 	no := false
 	config := stage(t, "fails")
 	config.Name, config.Blocking = "other", &no
 	p = open(t, config)
-	if rep, err := look(t, p, gates.Subject{}); err != nil || rep.Status != gates.Warn || rep.Gate != "other" || len(rep.Findings) != 1 {
+	if rep, err := look(t, p, gates.Subject{}); err != nil || rep.Status != gates.Warn || rep.Gate != "other" ||
+		len(rep.Findings) != 1 {
 		t.Errorf("got %+v, %v", rep, err)
 	}
-	if info := p.Info(); info.Kind != gates.Static || info.Cost != gates.Cheap || info.Blocking || !strings.Contains(info.Command, "plugin fails") {
+	if info := p.Info(); info.Kind != gates.Static || info.Cost != gates.Cheap || info.Blocking ||
+		!strings.Contains(info.Command, "plugin fails") {
 		t.Errorf("info is %+v", info)
 	}
 }
@@ -233,7 +240,8 @@ func TestNothingLeaks(t *testing.T) {
 		time.Sleep(20 * time.Millisecond)
 	}
 	stacks := make([]byte, 1<<16)
-	t.Errorf("%d files are open, %d were; %d goroutines, %d were\n%s", openFiles(t), files, runtime.NumGoroutine(), routines,
+	t.Errorf("%d files are open, %d were; %d goroutines, %d were\n%s", openFiles(t), files, runtime.NumGoroutine(),
+		routines,
 		stacks[:runtime.Stack(stacks, true)])
 }
 
@@ -270,8 +278,10 @@ func TestDigest(t *testing.T) {
 func TestEnvironment(t *testing.T) {
 	config := stage(t, "tells its environment")
 	config.Dir = t.TempDir()
-	config.Environ = append(config.Environ, "AWS_SECRET_ACCESS_KEY=s", "GITHUB_TOKEN=s", "ASKED_TOKEN=yes", "WILD_OPEN=yes", "WILD_TOKEN=s",
-		"HTTPS_PROXY=http://u:p@proxy", "SSH_AUTH_SOCK=/s", "LC_ALL=C", "TMPDIR=/very/long", "RUNPLAN_TAG=other", "GIT_DIR=/g", "PLUGIN_CLIENT_CERT=x")
+	config.Environ = append(config.Environ, "AWS_SECRET_ACCESS_KEY=s", "GITHUB_TOKEN=s", "ASKED_TOKEN=yes",
+		"WILD_OPEN=yes", "WILD_TOKEN=s",
+		"HTTPS_PROXY=http://u:p@proxy", "SSH_AUTH_SOCK=/s", "LC_ALL=C", "TMPDIR=/very/long", "RUNPLAN_TAG=other",
+		"GIT_DIR=/g", "PLUGIN_CLIENT_CERT=x")
 	config.Env = append(config.Env, "ASKED_TOKEN", "WILD_*")
 	p := open(t, config)
 	rep, err := look(t, p, gates.Subject{})
@@ -287,7 +297,8 @@ func TestEnvironment(t *testing.T) {
 		}
 	}
 	slices.Sort(names)
-	want := []string{"ASKED_TOKEN", "GATE_TEST_MARK", "HOME", "LC_ALL", "PATH", "PLUGIN_MAX_PORT", "PLUGIN_MIN_PORT", "PLUGIN_PROTOCOL_VERSIONS",
+	want := []string{"ASKED_TOKEN", "GATE_TEST_MARK", "HOME", "LC_ALL", "PATH", "PLUGIN_MAX_PORT", "PLUGIN_MIN_PORT",
+		"PLUGIN_PROTOCOL_VERSIONS",
 		"PLUGIN_UNIX_SOCKET_DIR", CookieKey, "RUNPLAN_TAG", "TEMP", "TMP", "TMPDIR", "WILD_OPEN"}
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Error(diff)
@@ -300,8 +311,9 @@ func TestEnvironment(t *testing.T) {
 func TestRequest(t *testing.T) {
 	p := open(t, stage(t, "tells what it was asked"))
 	s := gates.Subject{
-		Dir: t.TempDir(), Base: "b45e", Tree: "7ee", Changed: []string{"a.go", "b\xff.go"}, Before: &gates.TestCount{Passed: 3},
-		Batch: planparse.Batch{Key: "3", Number: "3", Title: "Count\xff", Files: planparse.Files{Create: []string{"a.go"}}},
+		Dir: t.TempDir(), Base: "b45e", Tree: "7ee", Changed: []string{"a.go", "b\xff.go"},
+		Before: &gates.TestCount{Passed: 3},
+		Batch:  planparse.Batch{Key: "3", Number: "3", Title: "Count\xff", Files: planparse.Files{Create: []string{"a.go"}}},
 	}
 	rep, err := look(t, p, s)
 	if err != nil {

@@ -124,9 +124,10 @@ type garbler struct{ transport }
 func (garbler) GRPCServer(_ *goplugin.GRPCBroker, s *grpc.Server) error {
 	s.RegisterService(&grpc.ServiceDesc{
 		ServiceName: "runplan.gate.v1.GateService", HandlerType: (*any)(nil),
-		Methods: []grpc.MethodDesc{{MethodName: "Info", Handler: func(any, context.Context, func(any) error, grpc.UnaryServerInterceptor) (any, error) {
-			return &gatev1.InfoRequest{Host: "\x0b\xff"}, nil // the number of a string, with what is no text
-		}}},
+		Methods: []grpc.MethodDesc{{MethodName: "Info",
+			Handler: func(any, context.Context, func(any) error, grpc.UnaryServerInterceptor) (any, error) {
+				return &gatev1.InfoRequest{Host: "\x0b\xff"}, nil // the number of a string, with what is no text
+			}}},
 	}, nil)
 	return nil
 }
@@ -178,7 +179,8 @@ func (a *actor) Check(ctx context.Context, s gates.Subject) (gates.Report, error
 		return pass, errors.New("the server is away; secret hunter2")
 	case "10 MB answer":
 		for range 10 << 10 {
-			pass.Findings = append(pass.Findings, gates.Finding{Rule: "r", Message: strings.Repeat("x", 1<<10), Severity: gates.Note})
+			pass.Findings = append(pass.Findings,
+				gates.Finding{Rule: "r", Message: strings.Repeat("x", 1<<10), Severity: gates.Note})
 		}
 	case "dies after each answer":
 		go func() { time.Sleep(5 * time.Millisecond); os.Exit(9) }()

@@ -38,7 +38,8 @@ func TestDocsModule(t *testing.T) {
 	mod := strings.Replace(string(own), "module github.com/runplan/runplan\n", "module example.com/gate-todo\n", 1)
 	mod += "\nrequire github.com/runplan/runplan v0.0.0\n\nreplace github.com/runplan/runplan => " + root + "\n"
 	dir := t.TempDir()
-	for name, text := range map[string]string{"main.go": blocks[0][1], "main_test.go": blocks[1][1], "go.mod": mod, "go.sum": string(sums)} {
+	for name, text := range map[string]string{"main.go": blocks[0][1], "main_test.go": blocks[1][1], "go.mod": mod,
+		"go.sum": string(sums)} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}

@@ -48,12 +48,14 @@ type Configurer interface {
 	Configure(settings json.RawMessage) error
 }
 
-// Serve makes a plugin of the program it is called from, and returns only by ending it. What the gate prints, on standard
-// output and error alike, goes to its log. The gate's [gates.Subject] has the environment of the plugin; LogDir, Redact
-// and Reaper are not set.
+// Serve makes a plugin of the program it is called from, and returns only by ending it. What the gate prints, on
+// standard output and error alike, goes to its log. The gate's [gates.Subject] has the environment of the plugin;
+// LogDir, Redact and Reaper are not set.
 func Serve(g gates.Gate) {
 	if os.Getenv(CookieKey) != CookieValue {
-		fmt.Fprintf(os.Stderr, "%s is a gate plugin of runplan and does nothing by itself; name it under [[gates.plugin]] in the configuration of runplan\n",
+		fmt.Fprintf(os.Stderr,
+			"%s is a gate plugin of runplan and does nothing by itself; name it under [[gates.plugin]] in the configuration "+
+				"of runplan\n",
 			os.Args[0])
 		os.Exit(2)
 	}
@@ -84,8 +86,8 @@ func exitWithHost(in *os.File) {
 	}()
 }
 
-// keepStderr undoes what go-plugin does to [os.Stdout] and [os.Stderr]: it sends them through gRPC, and the last words of
-// a program that dies would never arrive. The function it returns is called before the gate is asked anything.
+// keepStderr undoes what go-plugin does to [os.Stdout] and [os.Stderr]: it sends them through gRPC, and the last words
+// of a program that dies would never arrive. The function it returns is called before the gate is asked anything.
 func keepStderr() func() {
 	real := os.Stderr
 	return func() { os.Stdout, os.Stderr = real, real }

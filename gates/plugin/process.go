@@ -46,7 +46,8 @@ type process struct {
 const drainTime = time.Second // for output that an unkillable process may still hold
 
 func newProcess(program string, args []string) *process {
-	return &process{program: program, args: args, tag: proc.NewTag(), gone: make(chan struct{}), done: make(chan struct{}), dry: make(chan struct{}, 1)}
+	return &process{program: program, args: args, tag: proc.NewTag(), gone: make(chan struct{}), done: make(chan struct{}),
+		dry: make(chan struct{}, 1)}
 }
 
 // Start implements runner.Runner.
@@ -113,14 +114,16 @@ func startError(err error, program, dir string) error {
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%w: the interpreter in the first line of %s is missing, or it was built for another system", proc.ErrNotFound, program)
+		return fmt.Errorf("%w: the interpreter in the first line of %s is missing, or it was built for another system",
+			proc.ErrNotFound, program)
 	case errors.Is(err, syscall.ENOEXEC):
 		return fmt.Errorf("it is neither a program for this machine nor a script that begins with #!: %w", err)
 	}
 	return err
 }
 
-// readStderr feeds what the plugin prints to the log until the end. A deadline only says that all there is has been read.
+// readStderr feeds what the plugin prints to the log until the end. A deadline only says that all there is has been
+// read.
 func (p *process) readStderr() {
 	defer close(p.dry)
 	buf := make([]byte, 32<<10)

@@ -41,7 +41,8 @@ func (s *server) Info(_ context.Context, req *gatev1.InfoRequest) (res *gatev1.I
 	}
 	info := s.gate.Info()
 	return &gatev1.InfoResponse{
-		Name: valid(info.Name), Version: valid(s.version), Kind: kindTo(info.Kind), Cost: costTo(info.Cost), Blocking: info.Blocking,
+		Name: valid(info.Name), Version: valid(s.version), Kind: kindTo(info.Kind), Cost: costTo(info.Cost),
+		Blocking: info.Blocking,
 	}, nil
 }
 

@@ -169,7 +169,8 @@ func (s *session) why(ctx, limited context.Context, err error, when string, limi
 	case ctx.Err() != nil:
 		return fmt.Errorf("it was stopped: %w", context.Cause(ctx))
 	case limited.Err() != nil || time.Until(end) < justBefore:
-		return fmt.Errorf("%w %v reached %s; give it more, or look in its log for what hangs", gates.ErrTimeLimit, limit, when)
+		return fmt.Errorf("%w %v reached %s; give it more, or look in its log for what hangs", gates.ErrTimeLimit, limit,
+			when)
 	case s.proc.err != nil:
 		return s.proc.err
 	case s.proc.greets != nil && s.proc.greets.wrong() != nil:
@@ -196,7 +197,8 @@ func gasp(err error) time.Duration {
 // answered reports whether the plugin itself answered with an error.
 func answered(err error) bool {
 	switch status.Code(err) {
-	case codes.Unavailable, codes.Canceled, codes.DeadlineExceeded, codes.ResourceExhausted, codes.Unimplemented, codes.Internal:
+	case codes.Unavailable, codes.Canceled, codes.DeadlineExceeded, codes.ResourceExhausted, codes.Unimplemented,
+		codes.Internal:
 		return false
 	}
 	return status.Code(err) != codes.Unknown || status.Convert(err).Message() != ""
@@ -208,7 +210,8 @@ func (s *session) refused(call *callError) error {
 	case codes.ResourceExhausted:
 		return fmt.Errorf("its answer was not taken (%s); an answer may be %s long", call.text, size(s.cfg.MaxAnswer))
 	case codes.Unimplemented:
-		return fmt.Errorf("it does not serve %s of runplan.gate.v1.GateService (%s); serve the whole of gate.proto", call.method, call.text)
+		return fmt.Errorf("it does not serve %s of runplan.gate.v1.GateService (%s); serve the whole of gate.proto",
+			call.method, call.text)
 	case codes.Internal:
 		return fmt.Errorf("no answer to %s that can be read: %s", call.method, call.text)
 	default:

@@ -141,7 +141,8 @@ func asideOf(call []string) string {
 	if help {
 		return ""
 	}
-	if (has("--watch", "--watchAll", "--watch-all", "-w", "watch") && slices.Contains(watchers, name)) || name == "watch" || name == "entr" || name == "nodemon" || name == "watchexec" || name == "inotifywait" {
+	if (has("--watch", "--watchAll", "--watch-all", "-w", "watch") && slices.Contains(watchers, name)) ||
+		name == "watch" || name == "entr" || name == "nodemon" || name == "watchexec" || name == "inotifywait" {
 		if !has("--watch=false", "--no-watch") {
 			return watches
 		}
@@ -164,7 +165,8 @@ func asideOf(call []string) string {
 			script = after(args, first)
 		}
 		switch base, _, _ := strings.Cut(script, ":"); {
-		case script == "dev" || script == "start" || script == "serve" || script == "preview" || base == "dev" || base == "start" || base == "serve" || script == "storybook":
+		case script == "dev" || script == "start" || script == "serve" || script == "preview" || base == "dev" ||
+			base == "start" || base == "serve" || script == "storybook":
 			return serves
 		case base == "watch" || strings.HasSuffix(script, ":watch"):
 			return watches
@@ -175,7 +177,8 @@ func asideOf(call []string) string {
 		}
 	case "npx", "bunx", "pnpx":
 		return asideOf(append([]string{path.Base(first)}, rest(args, first)...))
-	case "vite", "next", "nuxt", "astro", "gatsby", "webpack", "remix", "ng", "vue-cli-service", "expo", "wrangler", "parcel":
+	case "vite", "next", "nuxt", "astro", "gatsby", "webpack", "remix", "ng", "vue-cli-service", "expo", "wrangler",
+		"parcel":
 		switch first {
 		case "dev", "start", "serve", "preview", "develop":
 			return serves
@@ -191,7 +194,9 @@ func asideOf(call []string) string {
 			return "" // in a CI, which the variables of gates say that this is, it runs once
 		}
 	case "python", "python3":
-		if m := after(args, "-m"); m != "" && slices.Contains([]string{"http.server", "flask", "uvicorn", "gunicorn", "streamlit", "jupyter", "SimpleHTTPServer"}, m) {
+		if m := after(args, "-m"); m != "" &&
+			slices.Contains([]string{"http.server", "flask", "uvicorn", "gunicorn", "streamlit", "jupyter", "SimpleHTTPServer"},
+				m) {
 			return serves
 		}
 		if has("runserver") {
@@ -203,7 +208,8 @@ func asideOf(call []string) string {
 		if after(args, "-m") == "pip" {
 			return outsideInstall(args)
 		}
-	case "pip", "pip3", "uv", "poetry", "pipx", "gem", "brew", "apt", "apt-get", "dnf", "yum", "pacman", "apk", "choco", "winget", "cargo-install", "conda", "mamba":
+	case "pip", "pip3", "uv", "poetry", "pipx", "gem", "brew", "apt", "apt-get", "dnf", "yum", "pacman", "apk", "choco",
+		"winget", "cargo-install", "conda", "mamba":
 		return outsideInstall(args)
 	case "node", "irb", "ghci", "lua", "bash", "zsh", "sh":
 		if len(args) == 0 {
@@ -220,8 +226,11 @@ func asideOf(call []string) string {
 		return asideOfGit(args)
 	case "gh", "glab", "hub":
 		return outward
-	case "docker", "podman", "docker-compose", "kubectl", "helm", "terraform", "pulumi", "ansible", "ansible-playbook", "vagrant", "systemctl", "service", "launchctl", "aws", "gcloud", "az",
-		"flyctl", "fly", "heroku", "vercel", "netlify", "ssh", "scp", "rsync", "sftp", "psql", "mysql", "mongosh", "redis-cli", "curl", "wget", "http", "dig", "nslookup", "ping", "nginx", "crontab", "claude", "codex", "gemini", "twine", "open", "xdg-open", "start", "say", "osascript", "kill", "pkill", "killall", "reboot", "shutdown":
+	case "docker", "podman", "docker-compose", "kubectl", "helm", "terraform", "pulumi", "ansible", "ansible-playbook",
+		"vagrant", "systemctl", "service", "launchctl", "aws", "gcloud", "az",
+		"flyctl", "fly", "heroku", "vercel", "netlify", "ssh", "scp", "rsync", "sftp", "psql", "mysql", "mongosh",
+		"redis-cli", "curl", "wget", "http", "dig", "nslookup", "ping", "nginx", "crontab", "claude", "codex", "gemini",
+		"twine", "open", "xdg-open", "start", "say", "osascript", "kill", "pkill", "killall", "reboot", "shutdown":
 		return outward
 	case "make", "just", "task", "rake", "mage", "invoke", "fab":
 		for _, target := range args {
@@ -232,7 +241,8 @@ func asideOf(call []string) string {
 				return serves
 			case base[0] == "watch":
 				return watches
-			case slices.Contains([]string{"deploy", "redeploy", "publish", "release", "push", "restart", "stop", "down", "install"}, base[0]):
+			case slices.Contains([]string{"deploy", "redeploy", "publish", "release", "push", "restart", "stop", "down",
+				"install"}, base[0]):
 				return outward
 			}
 		}
@@ -252,7 +262,8 @@ func asideOf(call []string) string {
 			return "" // of the module; see writes
 		}
 	}
-	if name != "cd" && slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "~/") || strings.HasPrefix(a, "$HOME/") }) {
+	if name != "cd" && slices.ContainsFunc(args,
+		func(a string) bool { return strings.HasPrefix(a, "~/") || strings.HasPrefix(a, "$HOME/") }) {
 		return "it is about files in a home folder, which are no part of the tree"
 	}
 	if name != "cd" && slices.ContainsFunc(args, absolute) {
@@ -323,24 +334,34 @@ func rest(args []string, word string) []string {
 }
 
 var (
-	watchers = []string{"npm", "pnpm", "yarn", "bun", "npx", "bunx", "jest", "vitest", "mocha", "tsc", "webpack", "rollup", "cargo", "pytest", "ptw", "deno", "node", "tsx", "sass", "esbuild", "go", "make", "just", "swift", "dotnet", "gradle", "nx", "turbo", "ava", "karma"}
-	servers  = []string{"uvicorn", "gunicorn", "hypercorn", "daphne", "http-server", "live-server", "json-server", "streamlit", "air", "browser-sync", "webpack-dev-server", "redis-server", "mongod", "postgres", "mysqld",
-		"jupyter", "jupyter-lab", "jupyter-notebook", "gradio", "puma", "unicorn", "php-fpm", "storybook", "start-storybook", "celery", "sidekiq", "foreman", "honcho", "supervisord", "ngrok"}
-	interactive = []string{"vim", "vi", "nvim", "nano", "emacs", "code", "less", "more", "man", "top", "htop", "read", "select", "tmux", "screen", "fzf", "gdb", "lldb", "pdb", "ipython", "sudo", "su", "passwd", "login", "tig", "lazygit", "whiptail", "dialog"}
+	watchers = []string{"npm", "pnpm", "yarn", "bun", "npx", "bunx", "jest", "vitest", "mocha", "tsc", "webpack", "rollup",
+		"cargo", "pytest", "ptw", "deno", "node", "tsx", "sass", "esbuild", "go", "make", "just", "swift", "dotnet", "gradle",
+		"nx", "turbo", "ava", "karma"}
+	servers = []string{"uvicorn", "gunicorn", "hypercorn", "daphne", "http-server", "live-server", "json-server",
+		"streamlit", "air", "browser-sync", "webpack-dev-server", "redis-server", "mongod", "postgres", "mysqld",
+		"jupyter", "jupyter-lab", "jupyter-notebook", "gradio", "puma", "unicorn", "php-fpm", "storybook", "start-storybook",
+		"celery", "sidekiq", "foreman", "honcho", "supervisord", "ngrok"}
+	interactive = []string{"vim", "vi", "nvim", "nano", "emacs", "code", "less", "more", "man", "top", "htop", "read",
+		"select", "tmux", "screen", "fzf", "gdb", "lldb", "pdb", "ipython", "sudo", "su", "passwd", "login", "tig", "lazygit",
+		"whiptail", "dialog"}
 )
 
 // writes reports whether a call only changes files and checks nothing.
 func writes(call []string) bool {
 	name, args := call[0], call[1:]
 	switch name {
-	case "mkdir", "rm", "rmdir", "mv", "cp", "touch", "ln", "chmod", "chown", "tar", "unzip", "zip", "patch", "install", "tee", "truncate":
+	case "mkdir", "rm", "rmdir", "mv", "cp", "touch", "ln", "chmod", "chown", "tar", "unzip", "zip", "patch", "install",
+		"tee", "truncate":
 		return true
 	case "sed", "perl":
-		return slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "-i") || strings.HasPrefix(a, "-pi") })
+		return slices.ContainsFunc(args,
+			func(a string) bool { return strings.HasPrefix(a, "-i") || strings.HasPrefix(a, "-pi") })
 	case "npm", "pnpm", "yarn", "bun":
-		return len(args) > 0 && slices.Contains([]string{"install", "i", "add", "remove", "uninstall", "ci", "update", "upgrade", "link"}, args[0])
+		return len(args) > 0 &&
+			slices.Contains([]string{"install", "i", "add", "remove", "uninstall", "ci", "update", "upgrade", "link"}, args[0])
 	case "go":
-		return len(args) > 0 && slices.Contains([]string{"get", "install", "generate"}, args[0]) || len(args) > 1 && args[0] == "mod" && args[1] != "verify"
+		return len(args) > 0 && slices.Contains([]string{"get", "install", "generate"}, args[0]) || len(args) > 1 &&
+			args[0] == "mod" && args[1] != "verify"
 	case "gofmt", "goimports", "prettier", "black", "isort":
 		return slices.Contains(args, "-w") || slices.Contains(args, "--write")
 	case "make":
@@ -357,22 +378,27 @@ func checks(run string) bool {
 		return false
 	}
 	return slices.ContainsFunc(callsOf(f), func(call []string) bool {
-		for len(call) > 1 && slices.Contains([]string{"npx", "bunx", "pnpx", "uv", "poetry", "bundle", "pipenv", "exec", "run"}, call[0]) {
+		for len(call) > 1 &&
+			slices.Contains([]string{"npx", "bunx", "pnpx", "uv", "poetry", "bundle", "pipenv", "exec", "run"}, call[0]) {
 			call = call[1:]
 		}
 		args := strings.Join(call[1:], " ")
 		switch name := call[0]; name {
-		case "pytest", "py.test", "tox", "nox", "jest", "vitest", "mocha", "ava", "bats", "shellcheck", "ruff", "flake8", "mypy", "pyright", "eslint", "tsc", "vue-tsc", "golangci-lint", "staticcheck", "rspec",
+		case "pytest", "py.test", "tox", "nox", "jest", "vitest", "mocha", "ava", "bats", "shellcheck", "ruff", "flake8",
+			"mypy", "pyright", "eslint", "tsc", "vue-tsc", "golangci-lint", "staticcheck", "rspec",
 			"phpunit", "ctest", "clippy", "rubocop":
 			return true
 		case "go":
 			return strings.HasPrefix(args, "test") || strings.HasPrefix(args, "build") || strings.HasPrefix(args, "vet")
 		case "cargo", "swift", "dotnet", "mvn", "gradle", "gradlew", "zig", "dart", "flutter", "mix", "sbt", "bazel", "deno":
-			return strings.Contains(args, "test") || strings.Contains(args, "build") || strings.Contains(args, "check") || strings.Contains(args, "clippy") || strings.Contains(args, "verify")
+			return strings.Contains(args, "test") || strings.Contains(args, "build") || strings.Contains(args, "check") ||
+				strings.Contains(args, "clippy") || strings.Contains(args, "verify")
 		case "npm", "pnpm", "yarn", "bun", "make", "just", "rake", "task":
-			return strings.Contains(args, "test") || strings.Contains(args, "lint") || strings.Contains(args, "build") || strings.Contains(args, "check") || strings.Contains(args, "typecheck") || strings.Contains(args, "ci")
+			return strings.Contains(args, "test") || strings.Contains(args, "lint") || strings.Contains(args, "build") ||
+				strings.Contains(args, "check") || strings.Contains(args, "typecheck") || strings.Contains(args, "ci")
 		case "python", "python3":
-			return strings.HasPrefix(args, "-m pytest") || strings.HasPrefix(args, "-m unittest") || strings.HasPrefix(args, "-m mypy") || strings.HasPrefix(args, "-m ruff") || strings.HasPrefix(args, "-m py_compile")
+			return strings.HasPrefix(args, "-m pytest") || strings.HasPrefix(args, "-m unittest") ||
+				strings.HasPrefix(args, "-m mypy") || strings.HasPrefix(args, "-m ruff") || strings.HasPrefix(args, "-m py_compile")
 		case "node":
 			return strings.HasPrefix(args, "--test") || strings.HasPrefix(args, "--check") || strings.HasPrefix(args, "-c ")
 		case "bash", "sh":

@@ -78,7 +78,8 @@ func (o Options) runsSuite(run string) bool {
 // everyTest matches commands that run all tests of a project by its own recipe.
 var everyTest = lazyre.New(`^(?:make (?:test|tests|check)|just (?:test|check)|(?:npm|pnpm|yarn|bun)(?: run)? test|rake(?: test| spec)?|(?:bundle exec )rake(?: test| spec)?|tox|nox|mvn (?:-\S+ )*(?:test|verify)|(?:\./)?gradlew? (?:test|check))$`)
 
-// runsOldFailures reports whether a command runs all tests by a recipe of the project, some of which failed on the base.
+// runsOldFailures reports whether a command runs all tests by a recipe of the project, some of which failed on the
+// base.
 func (o Options) runsOldFailures(ctx context.Context, run string) bool {
 	return o.RedBefore != nil && everyTest.MatchString(strings.Join(words(run), " ")) && o.RedBefore(ctx)
 }
@@ -100,18 +101,21 @@ func suiteWords(run string) string {
 // have made it; a program missing on the machine says nothing about the code.
 func (o Options) missing(ctx context.Context, l *gates.Look, c planparse.Command, place, program string) {
 	if strings.Contains(program, "/") && !path.IsAbs(program) && !o.ignored(ctx, program) {
-		o.broken(l, RuleExpected, "", fmt.Sprintf("%s: %s is not there, or cannot be run", place, program), "write it, and make it executable")
+		o.broken(l, RuleExpected, "", fmt.Sprintf("%s: %s is not there, or cannot be run", place, program),
+			"write it, and make it executable")
 		return
 	}
 	l.Find(gates.Finding{Rule: Family + "/" + RuleNotRun, Severity: gates.Warning,
-		Message: fmt.Sprintf("line %d of the plan: not verified, since %s is not installed here: %s", c.Line, program, summary(c.Run))})
+		Message: fmt.Sprintf("line %d of the plan: not verified, since %s is not installed here: %s", c.Line, program,
+			summary(c.Run))})
 }
 
 // notFound takes the name out of "bash: line 1: frob: command not found".
 func notFound(text, run string) string {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
-		for _, end := range []string{": command not found", ": not found", ": No such file or directory", ": Permission denied"} {
+		for _, end := range []string{": command not found", ": not found", ": No such file or directory",
+			": Permission denied"} {
 			if before, _, ok := strings.Cut(line, end); ok {
 				parts := strings.Split(before, ": ")
 				return parts[len(parts)-1]
@@ -205,7 +209,8 @@ func parse(run string) (*syntax.File, error) {
 // builtin reports whether only a shell knows the command.
 func builtin(name string) bool {
 	switch name {
-	case "cd", "source", ".", "export", "set", "unset", "eval", "exit", "type", "command", "test", "[", "true", "false", "echo", "printf", ":", "ulimit", "umask", "read", "trap", "shopt", "alias", "local", "declare", "hash":
+	case "cd", "source", ".", "export", "set", "unset", "eval", "exit", "type", "command", "test", "[", "true", "false",
+		"echo", "printf", ":", "ulimit", "umask", "read", "trap", "shopt", "alias", "local", "declare", "hash":
 		return true
 	}
 	return false

@@ -23,7 +23,9 @@ type expectation struct {
 
 var (
 	exitStatus = lazyre.New(`(?i)\bexit(?:s|ed)?(?: with)?(?: status| code)?:? ?(\d{1,3})\b`)
-	quotedOnly = lazyre.New("^(?:output(?: is| contains| includes)?:?\\s*|prints:?\\s*|contains:?\\s*)?(?:`([^`]+)`|\"([^\"]+)\"|“([^”]+)”|'([^']+)')[.!]?(?:\\s*\\([^)]*\\)\\.?)?$")
+	quotedOnly = lazyre.New(
+		"^(?:output(?: is| contains| " +
+			"includes)?:?\\s*|prints:?\\s*|contains:?\\s*)?(?:`([^`]+)`|\"([^\"]+)\"|“([^”]+)”|'([^']+)')[.!]?(?:\\s*\\([^)]*\\)\\.?)?$")
 	fencedText = lazyre.New("(?s)^```\n(.*)\n```$")
 	number     = lazyre.New(`^\d+$`)
 	nothing    = lazyre.New(`(?i)^(?:no (?:output|matches|results|hits|lines|files)\b|nothing(?: is)?(?: printed)?\b|empty(?: output)?\b|0 matches\b|zero matches\b)`)

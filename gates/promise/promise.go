@@ -52,16 +52,16 @@ type Options struct {
 	Project string // name of the project's folder, which plans go to by their author's own path
 	Tree    Tree   // what is checked
 
-	// Suites lists the commands of the project's test gates. Such a gate judges its tests one by one, and knows which failed
-	// before; a command of the plan that runs the same suite only warns. nil has none.
+	// Suites lists the commands of the project's test gates. Such a gate judges its tests one by one, and knows which
+	// failed before; a command of the plan that runs the same suite only warns. nil has none.
 	Suites func() []string
 
 	// RedBefore reports whether a test gate failed on the base. A command such as "make test" then only warns: it cannot
 	// tell old failures from new ones, and the test gates can. nil says no.
 	RedBefore func(context.Context) bool
 
-	// Room returns a tree with the files of the subject for commands to run in, with the environment for programs. nil runs
-	// them in the subject's own.
+	// Room returns a tree with the files of the subject for commands to run in, with the environment for programs. nil
+	// runs them in the subject's own.
 	Room func(ctx context.Context, s gates.Subject) (dir string, env []string, err error)
 }
 
@@ -108,13 +108,17 @@ func Gates(b *planparse.Batch, o Options) []gates.Gate {
 	}
 	var out []gates.Gate
 	info := func(name string, cost gates.Cost, command string) gates.Info {
-		return gates.Info{Name: Family + ":" + name, Kind: gates.Static, Cost: cost, Blocking: true, Compares: true, Command: command}
+		return gates.Info{Name: Family + ":" + name, Kind: gates.Static, Cost: cost, Blocking: true, Compares: true,
+			Command: command}
 	}
 	if len(files) > 0 {
-		out = append(out, gates.New(info("files", gates.Costly, ""), func(ctx context.Context, l *gates.Look) error { return o.files(ctx, l, files) }))
+		out = append(out, gates.New(info("files", gates.Costly, ""),
+			func(ctx context.Context, l *gates.Look) error { return o.files(ctx, l, files) }))
 	}
 	if len(tests) > 0 {
-		out = append(out, o.inRoom(gates.New(info("tests", gates.Costly, ""), func(ctx context.Context, l *gates.Look) error { return o.tests(ctx, l, tests) })))
+		out = append(out, o.inRoom(
+			gates.New(info("tests", gates.Costly, ""),
+				func(ctx context.Context, l *gates.Look) error { return o.tests(ctx, l, tests) })))
 	}
 	names := map[string]int{}
 	for _, c := range b.Checks() {
@@ -134,7 +138,8 @@ func Gates(b *planparse.Batch, o Options) []gates.Gate {
 			}))
 			continue
 		}
-		out = append(out, o.inRoom(gates.New(i, func(ctx context.Context, l *gates.Look) error { return o.command(ctx, l, c) })))
+		out = append(out, o.inRoom(
+			gates.New(i, func(ctx context.Context, l *gates.Look) error { return o.command(ctx, l, c) })))
 	}
 	return out
 }
@@ -187,14 +192,16 @@ func (o Options) files(ctx context.Context, l *gates.Look, named []planparse.Nam
 			open++
 			continue
 		}
-		there, changed := len(o.in(func(p string) bool { return means(n.Path, p) })) > 0, slices.ContainsFunc(s.Changed, func(p string) bool { return means(n.Path, p) })
+		there, changed := len(o.in(func(p string) bool { return means(n.Path, p) })) > 0,
+			slices.ContainsFunc(s.Changed, func(p string) bool { return means(n.Path, p) })
 		ok := there || changed
 		rule, what, fix := RuleNotCreated, "the batch creates it, and it is not there", "create it"
 		switch n.Verb {
 		case "modify":
 			// A change of a missing file creates it, and a removal is a change as well.
 			ok = changed || s.Changed == nil
-			rule, what, fix = RuleNotChanged, "the batch changes it, and it is as it was before", "make the change that the batch asks for"
+			rule, what, fix = RuleNotChanged, "the batch changes it, and it is as it was before",
+				"make the change that the batch asks for"
 			if !there && !changed {
 				what = "the batch changes it, and it is not there"
 			}
@@ -244,12 +251,14 @@ func means(name, p string) bool {
 		}
 		return false
 	}
-	return p == name || strings.HasPrefix(p, name+"/") || strings.HasSuffix(p, "/"+name) || strings.Contains("/"+p, "/"+name+"/")
+	return p == name || strings.HasPrefix(p, name+"/") || strings.HasSuffix(p, "/"+name) ||
+		strings.Contains("/"+p, "/"+name+"/")
 }
 
 // placeholder reports whether a path is a pattern for a person to fill in: "src/<name>.go", "YYYY-MM-DD-x.md".
 func placeholder(p string) bool {
-	return strings.ContainsAny(p, "<>{}…$") || strings.Contains(p, "...") || strings.Contains(p, "YYYY") || strings.Contains(p, "NNN") || strings.Contains(p, "XXX")
+	return strings.ContainsAny(p, "<>{}…$") || strings.Contains(p, "...") || strings.Contains(p, "YYYY") ||
+		strings.Contains(p, "NNN") || strings.Contains(p, "XXX")
 }
 
 // tests runs the test files that the batch names, one by one.
@@ -269,7 +278,9 @@ func (o Options) tests(ctx context.Context, l *gates.Look, named []planparse.Nam
 		switch {
 		case len(files) == 0:
 			if !n.Maybe {
-				o.broken(l, RuleNoTests, file, fmt.Sprintf("line %d of the plan: the batch brings this test, and it is not there", n.Line), "write the test at that path")
+				o.broken(l, RuleNoTests, file,
+					fmt.Sprintf("line %d of the plan: the batch brings this test, and it is not there", n.Line),
+					"write the test at that path")
 			}
 			continue
 		case len(tests) == 0: // a fixture, or a document
@@ -287,7 +298,8 @@ func (o Options) tests(ctx context.Context, l *gates.Look, named []planparse.Nam
 }
 
 // anyRan runs test files until one has run a test. A test that failed did run: that it failed is for the suite to say.
-func (o Options) anyRan(ctx context.Context, l *gates.Look, n planparse.Named, files []string, only string) (bool, error) {
+func (o Options) anyRan(ctx context.Context, l *gates.Look, n planparse.Named, files []string, only string) (bool,
+	error) {
 	var why, blind string
 	for _, f := range files[:min(len(files), 20)] {
 		var one gates.SingleRun
@@ -300,7 +312,8 @@ func (o Options) anyRan(ctx context.Context, l *gates.Look, n planparse.Named, f
 			return false, err
 		case err != nil:
 			blind = err.Error()
-		case one.Outcome == gates.RunEmpty || one.Outcome == gates.RunSkipped && len(one.Failed) == 0 || one.Outcome == gates.RunBroken:
+		case one.Outcome == gates.RunEmpty || one.Outcome == gates.RunSkipped && len(one.Failed) == 0 ||
+			one.Outcome == gates.RunBroken:
 			why = fmt.Sprintf("it %s", one.Outcome)
 			if one.Why != "" {
 				why += ": " + one.Why
@@ -311,7 +324,9 @@ func (o Options) anyRan(ctx context.Context, l *gates.Look, n planparse.Named, f
 	}
 	switch {
 	case why != "":
-		o.broken(l, RuleNoTests, files[0], fmt.Sprintf("line %d of the plan: the batch brings tests here, and none of them ran: %s", n.Line, why), "write tests that run")
+		o.broken(l, RuleNoTests, files[0],
+			fmt.Sprintf("line %d of the plan: the batch brings tests here, and none of them ran: %s", n.Line, why),
+			"write tests that run")
 	case blind != "":
 		l.Find(gates.Finding{Rule: Family + "/" + RuleNotRun, Path: files[0], Severity: gates.Warning,
 			Message: fmt.Sprintf("line %d of the plan: whether its tests run is not known: %s", n.Line, blind)})

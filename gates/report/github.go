@@ -65,14 +65,16 @@ const maxShown = 50
 // Summary writes r as markdown, for the summary page of a workflow.
 func Summary(w io.Writer, r Run) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "## runplan gate: %s\n\n| gate | status | tests | time | note |\n|---|---|---|---|---|\n", r.Verdict.Status)
+	fmt.Fprintf(&b, "## runplan gate: %s\n\n| gate | status | tests | time | note |\n|---|---|---|---|---|\n",
+		r.Verdict.Status)
 	n := 0
 	for _, rep := range r.Verdict.Reports {
 		tests := ""
 		if t := rep.Tests; t != nil {
 			tests = fmt.Sprintf("%d passed, %d failed, %d skipped", t.Passed, t.Failed, t.Skipped)
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %.1fs | %s |\n", cell(rep.Gate), rep.Status, tests, rep.Duration.Seconds(), cell(rep.Note))
+		fmt.Fprintf(&b, "| %s | %s | %s | %.1fs | %s |\n", cell(rep.Gate), rep.Status, tests, rep.Duration.Seconds(),
+			cell(rep.Note))
 		n += len(rep.Findings)
 	}
 	if n > 0 {
@@ -106,5 +108,6 @@ func Summary(w io.Writer, r Run) error {
 // cell makes text fit into a cell of a markdown table, where it means nothing but itself.
 func cell(s string) string {
 	s = phrase.Cut(phrase.Line(s), 300)
-	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "|", "\\|", "`", "\\`", "*", "\\*", "_", "\\_", "[", "\\[", "]", "\\]", "@", "@\u200b").Replace(s)
+	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "|", "\\|", "`", "\\`", "*", "\\*", "_", "\\_", "[",
+		"\\[", "]", "\\]", "@", "@\u200b").Replace(s)
 }

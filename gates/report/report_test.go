@@ -17,12 +17,15 @@ import (
 func sample() Run {
 	return Run{Version: "1.2.3", Base: "abc", Verdict: gates.Verdict{Status: gates.Errored, Reports: []gates.Report{
 		{Gate: "lint:go", Status: gates.Warn, Duration: 1200 * time.Millisecond, Findings: []gates.Finding{
-			{Rule: "vet", Path: "a b/ü.go", Line: 3, Col: 4, Severity: gates.Warning, Message: "unreachable <code> & more", Fix: "remove it"},
+			{Rule: "vet", Path: "a b/ü.go", Line: 3, Col: 4, Severity: gates.Warning, Message: "unreachable <code> & more",
+				Fix: "remove it"},
 			{Rule: "gofmt", Path: "a:b.go", Severity: gates.Note, Message: "not formatted"},
 		}},
 		{Gate: "tests:go", Status: gates.Fail, Tests: &gates.TestCount{Passed: 2, Failed: 1}, Findings: []gates.Finding{
-			{Rule: "test", Path: "x_test.go", Line: 7, Severity: gates.Error, Test: "x.TestSum", Message: "TestSum: got 1%,\nwant 2\x01::error::not a command"},
-			{Rule: "test", Path: "x_test.go", Line: 9, Severity: gates.Warning, Test: "x.TestOld", Known: true, Message: "TestOld: red | `before` @all"},
+			{Rule: "test", Path: "x_test.go", Line: 7, Severity: gates.Error, Test: "x.TestSum",
+				Message: "TestSum: got 1%,\nwant 2\x01::error::not a command"},
+			{Rule: "test", Path: "x_test.go", Line: 9, Severity: gates.Warning, Test: "x.TestOld", Known: true,
+				Message: "TestOld: red | `before` @all"},
 			{Rule: "exit", Severity: gates.Error, Message: "exit 1\xff"},
 		}},
 		{Gate: "types", Status: gates.Skipped, Note: "mypy is not installed"},
@@ -79,7 +82,8 @@ func TestSARIFIsValid(t *testing.T) {
 func TestSARIFTellsWhatItShould(t *testing.T) {
 	text := written(t, func(b *bytes.Buffer) error { return SARIF(b, sample()) })
 	for _, want := range []string{
-		`"uri": "a%20b/%C3%BC.go"`, `"uri": "./a:b.go"`, `"startLine": 3`, `"ruleId": "tests/test"`, `"baselineState": "unchanged"`,
+		`"uri": "a%20b/%C3%BC.go"`, `"uri": "./a:b.go"`, `"startLine": 3`, `"ruleId": "tests/test"`,
+		`"baselineState": "unchanged"`,
 		`"executionSuccessful": false`, `types was skipped: mypy is not installed`, `custom: could not run: exit 127`,
 	} {
 		if !strings.Contains(text, want) {
@@ -102,13 +106,16 @@ func TestJUnitIsRead(t *testing.T) {
 		got[s.Name] = figures{s.Totals.Tests, s.Totals.Passed, s.Totals.Failed, s.Totals.Skipped, s.Totals.Error}
 	}
 	want := map[string]figures{
-		"lint:go": {1, 1, 0, 0, 0}, "tests:go": {2, 0, 2, 0, 0}, "types": {1, 0, 0, 1, 0}, "custom": {1, 0, 0, 0, 1}, "secrets": {1, 1, 0, 0, 0},
+		"lint:go": {1, 1, 0, 0, 0}, "tests:go": {2, 0, 2, 0, 0}, "types": {1, 0, 0, 1, 0}, "custom": {1, 0, 0, 0, 1},
+		"secrets": {1, 1, 0, 0, 0},
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("%s\n%s", d, text)
 	}
 	for _, s := range suites {
-		if s.Name == "tests:go" && (s.Tests[0].Name != "x.TestSum" || s.Tests[0].Properties["file"] != "x_test.go" || !strings.Contains(s.Tests[0].Error.Error(), "want 2")) {
+		if s.Name == "tests:go" &&
+			(s.Tests[0].Name != "x.TestSum" || s.Tests[0].Properties["file"] != "x_test.go" ||
+				!strings.Contains(s.Tests[0].Error.Error(), "want 2")) {
 			t.Errorf("%+v", s.Tests[0])
 		}
 	}
@@ -136,7 +143,8 @@ func TestGitHub(t *testing.T) {
 func TestSummary(t *testing.T) {
 	got := written(t, func(b *bytes.Buffer) error { return Summary(b, sample()) })
 	for _, want := range []string{
-		"## runplan gate: error\n", "| tests:go | fail | 2 passed, 1 failed, 0 skipped | 0.0s |", "unreachable &lt;code&gt; &amp; more",
+		"## runplan gate: error\n", "| tests:go | fail | 2 passed, 1 failed, 0 skipped | 0.0s |",
+		"unreachable &lt;code&gt; &amp; more",
 		"| known | tests/test | TestOld: red \\| \\`before\\` @\u200ball |",
 	} {
 		if !strings.Contains(got, want) {

@@ -116,7 +116,8 @@ func SARIF(w io.Writer, r Run) error {
 			id := ruleID(rep.Gate, f)
 			if _, ok := index[id]; !ok {
 				index[id] = len(run.Tool.Driver.Rules)
-				run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRule{id, sarifText{id + ", found by the gate " + rep.Gate}})
+				run.Tool.Driver.Rules = append(run.Tool.Driver.Rules,
+					sarifRule{id, sarifText{id + ", found by the gate " + rep.Gate}})
 			}
 			run.Results = append(run.Results, sarifOf(rep.Gate, id, index[id], f))
 		}
@@ -133,7 +134,8 @@ func SARIF(w io.Writer, r Run) error {
 func sarifOf(gate, id string, index int, f gates.Finding) sarifResult {
 	res := sarifResult{
 		RuleID: id, RuleIndex: index, Message: sarifText{message(f)},
-		Level:        map[gates.Severity]string{gates.Error: "error", gates.Warning: "warning", gates.Note: "note"}[f.Severity],
+		Level: map[gates.Severity]string{gates.Error: "error", gates.Warning: "warning",
+			gates.Note: "note"}[f.Severity],
 		Fingerprints: map[string]string{"runplan/v1": f.Identity(gate)},
 	}
 	if res.Level == "" {

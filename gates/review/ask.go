@@ -38,7 +38,8 @@ func words(pass int) []string {
 	case Prose:
 		return []string{"false-doc", "unclear", "comment", "message", "voice"}
 	case Adversarial:
-		return []string{"logic", "boundary", "failure-mode", "race", "resource", "input", "security", "missing-test", "weak-test"}
+		return []string{"logic", "boundary", "failure-mode", "race", "resource", "input", "security", "missing-test",
+			"weak-test"}
 	}
 	return []string{"not-addressed", "half-addressed", "beyond", "regression"}
 }
@@ -59,7 +60,8 @@ func schema(pass int) json.RawMessage {
 		`"severity":{"type":"string","enum":["error","warning","info"]},"message":{"type":"string","maxLength":%d},"citation":{"type":"string","maxLength":%d}},`+
 		`"required":["rule","path","line","severity","message","citation"],"additionalProperties":false}},`+
 		`"verdict":{"type":"string","enum":["pass","request-changes","block"]},"confidence_pct":{"type":"integer","minimum":0,"maximum":100}},`+
-		`"required":["findings","verdict","confidence_pct"],"additionalProperties":false}`, mostFindings, listed, mostMessage, mostCitation))
+		`"required":["findings","verdict","confidence_pct"],"additionalProperties":false}`, mostFindings, listed, mostMessage,
+		mostCitation))
 }
 
 // answer is a reviewer's answer.
@@ -150,7 +152,8 @@ func (r *run) ask(ctx context.Context, k kind, reviewer Reviewer, p part) (answe
 		cold = "new process"
 	}
 	c := Call{
-		ID: r.in.NewID(), Reviewer: fence.Line(reviewer.Name), Provider: reviewer.Model.Provider, Model: fence.Line(reviewer.Model.Name), Vendor: reviewer.Vendor, Context: cold,
+		ID: r.in.NewID(), Reviewer: fence.Line(reviewer.Name), Provider: reviewer.Model.Provider,
+		Model: fence.Line(reviewer.Model.Name), Vendor: reviewer.Vendor, Context: cold,
 	}
 	req, err := r.request(k, reviewer, p.text)
 	if err != nil {
@@ -171,8 +174,10 @@ func (r *run) request(k kind, reviewer Reviewer, text string) (llm.Request, erro
 		return req, err
 	}
 	req.Prompt, err = r.in.Prompts.Render(k.prompt, map[string]string{
-		"diff": fence.Around("diff", strings.TrimSuffix(text, "\n")), "facts": fence.Foreign("", r.facts), "plan": r.foreign(r.in.Plan), "open": r.in.Ledger.open(k.number),
-		"rules": strings.Join(words(k.number), ", "), "persona": r.foreign(r.in.Persona), "feedback": r.foreign(r.in.Feedback), "earlier": r.in.Ledger.earlier(),
+		"diff": fence.Around("diff", strings.TrimSuffix(text, "\n")), "facts": fence.Foreign("", r.facts),
+		"plan": r.foreign(r.in.Plan), "open": r.in.Ledger.open(k.number),
+		"rules": strings.Join(words(k.number), ", "), "persona": r.foreign(r.in.Persona),
+		"feedback": r.foreign(r.in.Feedback), "earlier": r.in.Ledger.earlier(),
 	})
 	return req, err
 }
@@ -199,7 +204,8 @@ func (r *run) finding(k kind, m remark) Finding {
 		path = strings.TrimSpace(m.Path)
 	}
 	f := Finding{Citation: phrase.Cut(r.clean(m.Citation), mostCitation)}
-	f.Finding = gates.Finding{Rule: k.name + "/" + rule, Severity: m.Severity, Message: phrase.Cut(r.clean(m.Message), mostMessage)}
+	f.Finding = gates.Finding{Rule: k.name + "/" + rule, Severity: m.Severity,
+		Message: phrase.Cut(r.clean(m.Message), mostMessage)}
 	line, ok := r.diff.prove(path, m.Citation, m.Line)
 	if ok {
 		f.Path, f.Line = path, line

@@ -67,7 +67,8 @@ func show(ctx context.Context, s gates.Subject) (shown, error) {
 // locked reports whether p is a generated lock file, which people do not read.
 func locked(p string) bool {
 	return slices.Contains([]string{
-		"go.sum", "package-lock.json", "pnpm-lock.yaml", "yarn.lock", "Cargo.lock", "poetry.lock", "uv.lock", "Pipfile.lock", "composer.lock", "Gemfile.lock",
+		"go.sum", "package-lock.json", "pnpm-lock.yaml", "yarn.lock", "Cargo.lock", "poetry.lock", "uv.lock", "Pipfile.lock",
+		"composer.lock", "Gemfile.lock",
 	}, path.Base(p))
 }
 
@@ -89,7 +90,8 @@ func showFile(f gates.File, hide func(string) string) shownFile {
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\r\n")
 		switch {
-		case strings.HasPrefix(line, "--- ") && n == 0, strings.HasPrefix(line, "+++ ") && n == 0, strings.HasPrefix(line, `\ `):
+		case strings.HasPrefix(line, "--- ") && n == 0, strings.HasPrefix(line, "+++ ") &&
+			n == 0, strings.HasPrefix(line, `\ `):
 		case strings.HasPrefix(line, "@@ "):
 			n = hunkStart(line)
 		case strings.HasPrefix(line, "-"):
@@ -197,5 +199,6 @@ func (s shown) line(file string, number int) string {
 // has reports whether a changed file has this line now.
 func (s shown) has(file, line string) bool {
 	i := slices.IndexFunc(s.files, func(f shownFile) bool { return f.path == file })
-	return i >= 0 && slices.ContainsFunc(s.files[i].after, func(l string) bool { return phrase.Cut(phrase.Line(safe(l, s.hide)), mostCitation) == line })
+	return i >= 0 && slices.ContainsFunc(s.files[i].after,
+		func(l string) bool { return phrase.Cut(phrase.Line(safe(l, s.hide)), mostCitation) == line })
 }

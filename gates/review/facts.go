@@ -61,7 +61,9 @@ func (r *run) doubts(b *strings.Builder) {
 	if len(r.in.Doubts) == 0 {
 		return
 	}
-	b.WriteString("seen by a critic while the change was written, who was not sure, and maybe fixed since; these are no facts, look whether they hold:\n")
+	b.WriteString(
+		"seen by a critic while the change was written, who was not sure, and maybe fixed since; these are no facts, look " +
+			"whether they hold:\n")
 	for i, f := range r.in.Doubts {
 		if i == mostDoubts {
 			fmt.Fprintf(b, "- and %d more\n", len(r.in.Doubts)-i)
@@ -78,7 +80,8 @@ func (r *run) doubts(b *strings.Builder) {
 // sort puts what blocks first, then by place.
 func (p *Pass) sort() {
 	slices.SortStableFunc(p.Findings, func(a, b Finding) int {
-		return cmp.Or(cmp.Compare(rank(b.Severity), rank(a.Severity)), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Rule, b.Rule))
+		return cmp.Or(cmp.Compare(rank(b.Severity), rank(a.Severity)), cmp.Compare(a.Path, b.Path),
+			cmp.Compare(a.Line, b.Line), cmp.Compare(a.Rule, b.Rule))
 	})
 }
 

@@ -16,29 +16,33 @@ import (
 
 // says is a gate that reports what it is told.
 func says(name string, cost gates.Cost, findings ...gates.Finding) gates.Gate {
-	return gates.New(gates.Info{Name: name, Kind: gates.Static, Cost: cost, Blocking: true}, func(_ context.Context, l *gates.Look) error {
-		for _, f := range findings {
-			l.Find(f)
-		}
-		return nil
-	})
+	return gates.New(gates.Info{Name: name, Kind: gates.Static, Cost: cost, Blocking: true},
+		func(_ context.Context, l *gates.Look) error {
+			for _, f := range findings {
+				l.Find(f)
+			}
+			return nil
+		})
 }
 
 // skips is a gate that did not run.
 func skips(name string) gates.Gate {
-	return gates.New(gates.Info{Name: name, Kind: gates.Static, Blocking: true}, func(_ context.Context, l *gates.Look) error {
-		l.Skip("nobody told it to")
-		return nil
-	})
+	return gates.New(gates.Info{Name: name, Kind: gates.Static, Blocking: true},
+		func(_ context.Context, l *gates.Look) error {
+			l.Skip("nobody told it to")
+			return nil
+		})
 }
 
 // cannot is a gate that could not run.
 func cannot(name string) gates.Gate {
-	return gates.New(gates.Info{Name: name, Kind: gates.Static, Blocking: true}, func(context.Context, *gates.Look) error { return errors.New("no such tool") })
+	return gates.New(gates.Info{Name: name, Kind: gates.Static, Blocking: true},
+		func(context.Context, *gates.Look) error { return errors.New("no such tool") })
 }
 
 func green() []gates.Gate {
-	return []gates.Gate{says("lint:go", gates.Cheap), says("tests:go", gates.Costly), says("secrets", gates.Instant), says("security:gosec", gates.Cheap), says("prose", gates.Instant)}
+	return []gates.Gate{says("lint:go", gates.Cheap), says("tests:go", gates.Costly), says("secrets", gates.Instant),
+		says("security:gosec", gates.Cheap), says("prose", gates.Instant)}
 }
 
 // judge is a reviewer that answers by pass, and remembers what it was asked.
@@ -79,14 +83,16 @@ func found(rule, path string, line int, severity, citation string) string {
 func approves() *judge { return &judge{answers: map[string]string{"": fine}} }
 
 func (j *judge) reviewer(vendor string, passes ...int) Reviewer {
-	return Reviewer{Name: "judge-" + vendor, Vendor: vendor, Passes: passes, LLM: j, Model: llm.Model{Name: "m", Provider: llm.Ollama}}
+	return Reviewer{Name: "judge-" + vendor, Vendor: vendor, Passes: passes, LLM: j,
+		Model: llm.Model{Name: "m", Provider: llm.Ollama}}
 }
 
 // small is a change with something to say of it.
 func small(t *testing.T) gates.Subject {
 	return gatetest.Change(t,
 		map[string]string{"shop.go": "package shop\n\nfunc Total() int {\n\treturn 1\n}\n", "old.txt": "x\n"},
-		map[string]string{"shop.go": "package shop\n\nfunc Total() int {\n\tsum := first()\n\treturn sum\n}\n", "new.md": "# Shop\n\nTotal adds up.\n"})
+		map[string]string{"shop.go": "package shop\n\nfunc Total() int {\n\tsum := first()\n\treturn sum\n}\n",
+			"new.md": "# Shop\n\nTotal adds up.\n"})
 }
 
 func input(t *testing.T, s gates.Subject, list []gates.Gate, reviewers ...Reviewer) Input {
@@ -96,7 +102,8 @@ func input(t *testing.T, s gates.Subject, list []gates.Gate, reviewers ...Review
 		t.Fatal(err)
 	}
 	n := 0
-	return Input{Subject: s, Gates: list, Reviewers: reviewers, Prompts: set, NewID: func() string { n++; return fmt.Sprintf("call-%d", n) }}
+	return Input{Subject: s, Gates: list, Reviewers: reviewers, Prompts: set,
+		NewID: func() string { n++; return fmt.Sprintf("call-%d", n) }}
 }
 
 func mustRun(t *testing.T, in Input) Review {

@@ -182,7 +182,8 @@ func (l *Ledger) enter(r *run, round int) (fixed []Entry) {
 			if e.State == Fixed {
 				e.State, f.New = Open, true
 			}
-			e.Pass, e.Rule, e.Path, e.Line, e.Severity, e.Message, e.Snippet, e.Fact, e.Gate, e.Last = p.Number, f.Rule, f.Path, f.Line, f.Severity, f.Message, phrase.Cut(snippet, mostCitation), f.Fact, f.Gate, round
+			e.Pass, e.Rule, e.Path, e.Line, e.Severity, e.Message, e.Snippet, e.Fact, e.Gate, e.Last = p.Number, f.Rule, f.Path,
+				f.Line, f.Severity, f.Message, phrase.Cut(snippet, mostCitation), f.Fact, f.Gate, round
 			f.State = e.State
 			kept = append(kept, f)
 		}
@@ -277,7 +278,9 @@ func (l *Ledger) Decide(id string, s State, reason string, at time.Time) (Entry,
 	}
 	e := found[0]
 	if e.Fact && e.Severity == gates.Error {
-		return Entry{}, fmt.Errorf("%s (%s) was found by a program, and a program is not talked out of it: correct the code, or tell the gate itself", e.ID, e.Rule)
+		return Entry{}, fmt.Errorf(
+			"%s (%s) was found by a program, and a program is not talked out of it: correct the code, or tell the gate itself",
+			e.ID, e.Rule)
 	}
 	e.State, e.Reason, e.At = s, fence.Line(phrase.Cut(reason, mostMessage)), at.UTC().Format(time.RFC3339)
 	return *e, nil

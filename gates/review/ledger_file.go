@@ -30,14 +30,17 @@ func ReadLedger(file, branch string) (*Ledger, error) {
 		return nil, fmt.Errorf("read the findings of earlier reviews: %w", err)
 	}
 	if info.Size() > largestFile {
-		return nil, fmt.Errorf("read the findings of earlier reviews: %s has %d bytes; move it away to start a new one", file, info.Size())
+		return nil, fmt.Errorf("read the findings of earlier reviews: %s has %d bytes; move it away to start a new one", file,
+			info.Size())
 	}
 	data, err := os.ReadFile(file)
 	if err == nil {
 		err = json.Unmarshal(data, l)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read the findings of earlier reviews in %s: %w; correct it, or move it away to start a new one", file, err)
+		return nil,
+			fmt.Errorf("read the findings of earlier reviews in %s: %w; correct it, or move it away to start a new one", file,
+				err)
 	}
 	return l, nil
 }

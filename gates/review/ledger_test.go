@@ -79,7 +79,8 @@ func TestLedgerRounds(t *testing.T) {
 // A finding does not go away because nobody looks: it stays open, and asks for changes.
 func TestOpenFindingsOutliveTheirReviewer(t *testing.T) {
 	l := &Ledger{Branch: "b"}
-	on(t, l, first, green(), &judge{answers: map[string]string{"": found("logic", "shop.go", 4, "error", "sum := first()")}})
+	on(t, l, first, green(),
+		&judge{answers: map[string]string{"": found("logic", "shop.go", 4, "error", "sum := first()")}})
 	v := on(t, l, third, green(), nil)
 	if v.Verdict != RequestChanges || len(v.Open) != 1 || len(v.Fixed) != 0 {
 		t.Errorf("without a reviewer: %s %v", v.Verdict, v.Reasons)
@@ -120,7 +121,8 @@ func TestTheFloorRises(t *testing.T) {
 	}
 }
 
-// What a person decided stays decided, is shown, and does not ask for changes. What a program found is no matter of opinion.
+// What a person decided stays decided, is shown, and does not ask for changes. What a program found is no matter of
+// opinion.
 func TestDecisions(t *testing.T) {
 	at := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	for _, state := range []State{Accepted, Refuted} {
@@ -140,7 +142,8 @@ func TestDecisions(t *testing.T) {
 		if !strings.Contains(j.asked[0].Prompt, string(state)+" adversarial/logic shop.go:4: it is wrong (it is meant so)") {
 			t.Error("the reviewer was not told what became of it (REV-09)")
 		}
-		if r := v.Reports()[Adversarial-1]; r.Findings[0].Severity != gates.Note || !strings.HasPrefix(r.Findings[0].Message, string(state)) {
+		if r := v.Reports()[Adversarial-1]; r.Findings[0].Severity != gates.Note ||
+			!strings.HasPrefix(r.Findings[0].Message, string(state)) {
 			t.Errorf("%+v", r.Findings)
 		}
 	}
@@ -179,7 +182,8 @@ func TestLedgerFile(t *testing.T) {
 	if err != nil || l.Branch != "feat/x" {
 		t.Fatal(err)
 	}
-	on(t, l, first, green(), &judge{answers: map[string]string{"": found("logic", "shop.go", 4, "error", "sum := first()")}})
+	on(t, l, first, green(),
+		&judge{answers: map[string]string{"": found("logic", "shop.go", 4, "error", "sum := first()")}})
 	if err := l.Write(file); err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +212,8 @@ func TestLedgerFile(t *testing.T) {
 // Two branches have two files, whatever their names.
 func TestLedgerName(t *testing.T) {
 	seen := map[string]string{}
-	for _, branch := range []string{"main", "feat/x", "feat-x", "feat_x", "..", ".", "", "Ä", strings.Repeat("a/b", 60), "a b"} {
+	for _, branch := range []string{"main", "feat/x", "feat-x", "feat_x", "..", ".", "", "Ä", strings.Repeat("a/b", 60),
+		"a b"} {
 		name := LedgerName(branch)
 		if other, ok := seen[name]; ok {
 			t.Errorf("%q and %q share %s", branch, other, name)
@@ -243,8 +248,8 @@ func TestLedgerIsBounded(t *testing.T) {
 	}
 }
 
-// A finding of a program is fixed when that program looks again and finds it no more, or when its line is gone. One that
-// was turned off fixes nothing, and a guess of a reviewer is not kept at all.
+// A finding of a program is fixed when that program looks again and finds it no more, or when its line is gone. One
+// that was turned off fixes nothing, and a guess of a reviewer is not kept at all.
 func TestWhoFixesWhat(t *testing.T) {
 	hit := gates.Finding{Rule: "bandit/B602", Path: "shop.go", Line: 4, Severity: gates.Error, Message: "m"}
 	for name, c := range map[string]struct {
@@ -268,7 +273,8 @@ func TestWhoFixesWhat(t *testing.T) {
 	}
 
 	l := &Ledger{Branch: "b"}
-	v := on(t, l, first, green(), &judge{answers: map[string]string{"": found("logic", "shop.go", 4, "error", "not there at all")}})
+	v := on(t, l, first, green(),
+		&judge{answers: map[string]string{"": found("logic", "shop.go", 4, "error", "not there at all")}})
 	if f := v.Passes[Adversarial-1].Findings; len(f) != 1 || f[0].State != "" || len(l.Findings) != 0 {
 		t.Errorf("%+v, %s", f, states(l))
 	}
@@ -278,7 +284,8 @@ func TestWhoFixesWhat(t *testing.T) {
 func TestSecretsAreNotKept(t *testing.T) {
 	key := "ghp_" + strings.Repeat("a1B2", 9)
 	l := &Ledger{Branch: "b"}
-	leak := says("secrets", gates.Instant, gates.Finding{Rule: "secrets/github-token", Path: "shop.go", Line: 3, Severity: gates.Error, Message: "a token"})
+	leak := says("secrets", gates.Instant,
+		gates.Finding{Rule: "secrets/github-token", Path: "shop.go", Line: 3, Severity: gates.Error, Message: "a token"})
 	v := on(t, l, "package shop\n\nconst token = \""+key+"\"\n", append(green(), leak), nil)
 	data, err := json.Marshal(struct {
 		V Review

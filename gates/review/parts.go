@@ -9,7 +9,8 @@ import (
 	"github.com/runplan/runplan/llm"
 )
 
-// mostCalls bounds how often the reviewer of one pass is asked about one change (P18: reviews that cost more than the work).
+// mostCalls bounds how often the reviewer of one pass is asked about one change (P18: reviews that cost more than the
+// work).
 const mostCalls = 8
 
 // part is the part of the diff that one call shows.
@@ -21,8 +22,8 @@ type part struct {
 // unknownWindow is the number of characters sent in one call to a model with an unknown context window.
 const unknownWindow = 200_000
 
-// parts cuts the diff so that each part fits into the reviewer's window: whole files as long as they do, and else hunks.
-// What fits nowhere is named.
+// parts cuts the diff so that each part fits into the reviewer's window: whole files as long as they do, and else
+// hunks. What fits nowhere is named.
 func (r *run) parts(k kind, reviewer Reviewer) (out []part, left []string, err error) {
 	var failed error
 	fits := func(text string) bool {
@@ -72,7 +73,8 @@ func (r *run) parts(k kind, reviewer Reviewer) (out []part, left []string, err e
 		out = out[:mostCalls]
 	}
 	if len(out) == 0 && len(left) > 0 {
-		return nil, nil, fmt.Errorf("nothing of the diff fits into the window of %s, %d tokens", reviewer.Name, reviewer.Model.Window)
+		return nil, nil, fmt.Errorf("nothing of the diff fits into the window of %s, %d tokens", reviewer.Name,
+			reviewer.Model.Window)
 	}
 	return out, left, nil
 }

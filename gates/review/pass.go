@@ -129,7 +129,8 @@ func (p *Pass) take(reports []gates.Report) {
 			if p.Tests != nil {
 				sum = *p.Tests
 			}
-			p.Tests = &gates.TestCount{Passed: sum.Passed + r.Tests.Passed, Failed: sum.Failed + r.Tests.Failed, Skipped: sum.Skipped + r.Tests.Skipped}
+			p.Tests = &gates.TestCount{Passed: sum.Passed + r.Tests.Passed, Failed: sum.Failed + r.Tests.Failed,
+				Skipped: sum.Skipped + r.Tests.Skipped}
 		}
 		if r.Status == gates.Errored {
 			p.note("%s %s", r.Gate, r.Note)

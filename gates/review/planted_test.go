@@ -53,30 +53,39 @@ func defects() []struct {
 		},
 		{
 			"undeclared dependency",
-			plant{file: "pages.go", old: "package shop\n", new: "package shop\n\nimport _ \"example.org/money\"\n", programs: "1 vet, 2 build"},
-			plant{file: "shop/pages.py", old: "\n\n\ndef pages", new: "\n\nimport acme_money\n\n\ndef pages", programs: "2 build"},
+			plant{file: "pages.go", old: "package shop\n", new: "package shop\n\nimport _ \"example.org/money\"\n",
+				programs: "1 vet, 2 build"},
+			plant{file: "shop/pages.py", old: "\n\n\ndef pages", new: "\n\nimport acme_money\n\n\ndef pages",
+				programs: "2 build"},
 		},
 		{
 			"unhandled failure mode",
-			plant{file: "client.go", old: "\tif res.StatusCode != http.StatusOK {\n\t\treturn nil, fmt.Errorf(\"ask for prices: %s\", res.Status)\n\t}\n", new: "",
+			plant{file: "client.go",
+				old: "\tif res.StatusCode != http.StatusOK {\n\t\treturn nil, fmt.Errorf(\"ask for prices: %s\", res.Status)\n\t}\n", new: "",
 				more: []plant{{file: "client.go", old: "\t\"fmt\"\n", new: ""}}, reviewers: "6 adversarial/failure-mode"},
-			plant{file: "shop/client.py", old: "        if response.status != 200:\n            raise RuntimeError(f\"the service answers {response.status}\")\n", new: "", reviewers: "6 adversarial/failure-mode"},
+			plant{file: "shop/client.py",
+				old: "        if response.status != 200:\n            raise RuntimeError(f\"the service answers " +
+					"{response.status}\")\n", new: "", reviewers: "6 adversarial/failure-mode"},
 		},
 		{
 			"off by one",
 			plant{file: "pages.go", old: "(n + size - 1) / size", new: "(n + size) / size", programs: "2 test"},
 			plant{file: "shop/pages.py", old: "(count + size - 1) // size", new: "(count + size) // size",
-				more: []plant{{file: "tests/test_pages.py", old: "{0: 0, 1: 1, 10: 1, 11: 2}", new: "{1: 1, 11: 2}"}}, reviewers: "6 adversarial/boundary"},
+				more:      []plant{{file: "tests/test_pages.py", old: "{0: 0, 1: 1, 10: 1, 11: 2}", new: "{1: 1, 11: 2}"}},
+				reviewers: "6 adversarial/boundary"},
 		},
 		{
 			"leaked secret",
-			plant{file: "client.go", old: "// Prices asks", new: "const token = \"ghp_" + strings.Repeat("a1B2", 9) + "\"\n\n// Prices asks", programs: "1 lesson/0029, 4 secrets/github-token"},
-			plant{file: "shop/client.py", old: "\n\ndef prices", new: "\nTOKEN = \"ghp_" + strings.Repeat("a1B2", 9) + "\"\n\n\ndef prices", programs: "1 lesson/0029, 4 secrets/github-token"},
+			plant{file: "client.go", old: "// Prices asks", new: "const token = \"ghp_" + strings.Repeat("a1B2", 9) +
+				"\"\n\n// Prices asks", programs: "1 lesson/0029, 4 secrets/github-token"},
+			plant{file: "shop/client.py", old: "\n\ndef prices", new: "\nTOKEN = \"ghp_" + strings.Repeat("a1B2", 9) +
+				"\"\n\n\ndef prices", programs: "1 lesson/0029, 4 secrets/github-token"},
 		},
 		{
 			"SQL by concatenation",
 			plant{file: "store.go", old: `name = ?", name)`, new: `name = '"+name+"'")`, programs: "4 security/sql"},
-			plant{file: "shop/store.py", old: `execute("SELECT price FROM things WHERE name = ?", (name,))`, new: `execute(f"SELECT price FROM things WHERE name = '{name}'")`, programs: "4 security/sql"},
+			plant{file: "shop/store.py", old: `execute("SELECT price FROM things WHERE name = ?", (name,))`,
+				new: `execute(f"SELECT price FROM things WHERE name = '{name}'")`, programs: "4 security/sql"},
 		},
 		{
 			"missing test",
@@ -85,30 +94,48 @@ func defects() []struct {
 		},
 		{
 			"dead code",
-			plant{file: "pages.go", old: "// Pages is", new: "func roundedUp(n int) int {\n\treturn n + n%2\n}\n\n// Pages is", reviewers: "3 architectural/dead-code"},
-			plant{file: "shop/pages.py", old: "\n\ndef pages", new: "\n\ndef _rounded_up(count):\n    return count + count % 2\n\n\ndef pages", reviewers: "3 architectural/dead-code"},
+			plant{file: "pages.go", old: "// Pages is", new: "func roundedUp(n int) int {\n\treturn n + n%2\n}\n\n// Pages is",
+				reviewers: "3 architectural/dead-code"},
+			plant{file: "shop/pages.py", old: "\n\ndef pages",
+				new:       "\n\ndef _rounded_up(count):\n    return count + count % 2\n\n\ndef pages",
+				reviewers: "3 architectural/dead-code"},
 		},
 		{
 			"doc that lies",
-			plant{file: "pages.go", old: "// Pages is how many pages n things take, size of them on each.", new: "// PageCount panics where size is 0 or below.", programs: "5 prose/doc-name", reviewers: "5 prose/false-doc"},
-			plant{file: "shop/client.py", old: "    :param fetch: opens an address\n", new: "    :param retries: how often it tries again\n", programs: "5 prose/doc-param", reviewers: "5 prose/false-doc"},
+			plant{file: "pages.go", old: "// Pages is how many pages n things take, size of them on each.",
+				new: "// PageCount panics where size is 0 or below.", programs: "5 prose/doc-name", reviewers: "5 prose/false-doc"},
+			plant{file: "shop/client.py", old: "    :param fetch: opens an address\n",
+				new: "    :param retries: how often it tries again\n", programs: "5 prose/doc-param",
+				reviewers: "5 prose/false-doc"},
 		},
 		{
 			"race",
-			plant{file: "store.go", old: "\ts.mu.Lock()\n\tdefer s.mu.Unlock()\n", new: "", more: []plant{{file: "store.go", old: "\tmu    sync.Mutex\n", new: ""}, {file: "store.go", old: "\t\"database/sql\"\n\t\"sync\"\n", new: "\t\"database/sql\"\n"}}, reviewers: "6 adversarial/race"},
-			plant{file: "shop/store.py", old: "        with self.lock:\n            self.asked += 1\n            return self.asked\n", new: "        self.asked += 1\n        return self.asked\n", reviewers: "6 adversarial/race"},
+			plant{file: "store.go", old: "\ts.mu.Lock()\n\tdefer s.mu.Unlock()\n", new: "",
+				more: []plant{{file: "store.go", old: "\tmu    sync.Mutex\n", new: ""},
+					{file: "store.go", old: "\t\"database/sql\"\n\t\"sync\"\n", new: "\t\"database/sql\"\n"}},
+				reviewers: "6 adversarial/race"},
+			plant{file: "shop/store.py",
+				old: "        with self.lock:\n            self.asked += 1\n            return self.asked\n",
+				new: "        self.asked += 1\n        return self.asked\n", reviewers: "6 adversarial/race"},
 		},
 		{
 			"changed public name",
 			plant{file: "shop.go", old: "// Total adds prices up.\nfunc Total(", new: "// Sum adds prices up.\nfunc Sum(",
-				more: []plant{{file: "shop_test.go", old: "got := Total(", new: "got := Sum("}}, programs: "", reviewers: "3 architectural/contract"},
+				more: []plant{{file: "shop_test.go", old: "got := Total(", new: "got := Sum("}}, programs: "",
+				reviewers: "3 architectural/contract"},
 			plant{file: "shop/total.py", old: "def total(", new: "def add(",
-				more: []plant{{file: "tests/test_total.py", old: "import total", new: "import add"}, {file: "tests/test_total.py", old: "(total([", new: "(add(["}}, programs: "", reviewers: "3 architectural/contract"},
+				more: []plant{{file: "tests/test_total.py", old: "import total", new: "import add"},
+					{file: "tests/test_total.py", old: "(total([", new: "(add(["}}, programs: "",
+				reviewers: "3 architectural/contract"},
 		},
 		{
 			"test that cannot fail",
-			plant{file: "pages_test.go", old: "\t\tif got := Pages(n, 10); got != want {\n\t\t\tt.Errorf(\"%d things take %d pages, want %d\", n, got, want)\n\t\t}\n", new: "\t\t_, _ = n, want\n", programs: "1 tamper/new-test-empty"},
-			plant{file: "tests/test_pages.py", old: "            self.assertEqual(pages(count, 10), want)\n", new: "            self.assertTrue(True)\n", programs: "1 tamper/new-always-true", reviewers: "6 adversarial/weak-test"},
+			plant{file: "pages_test.go",
+				old: "\t\tif got := Pages(n, 10); got != want {\n\t\t\tt.Errorf(\"%d things take %d pages, want %d\", n, got, " +
+					"want)\n\t\t}\n", new: "\t\t_, _ = n, want\n", programs: "1 tamper/new-test-empty"},
+			plant{file: "tests/test_pages.py", old: "            self.assertEqual(pages(count, 10), want)\n",
+				new: "            self.assertTrue(True)\n", programs: "1 tamper/new-always-true",
+				reviewers: "6 adversarial/weak-test"},
 		},
 	}
 }
@@ -119,11 +146,14 @@ func scripted() []llmtest.Answer {
 	var out []llmtest.Answer
 	add := func(phrase, pass, rule, path, citation string) {
 		out = append(out, llmtest.Answer{
-			Match: "(?s)" + phrase + ".*# Your task: [^\n]*" + regexp.QuoteMeta(pass), JSON: json.RawMessage(found(rule, path, 1, "error", citation)),
+			Match: "(?s)" + phrase + ".*# Your task: [^\n]*" + regexp.QuoteMeta(pass),
+			JSON:  json.RawMessage(found(rule, path, 1, "error", citation)),
 		})
 	}
-	add(`\+[^\n]*base\+"/v1/price"`, architectural, "contract", "client.go", `req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/v1/price", nil)`)
-	add(`\+[^\n]*base \+ "/v1/price"`, architectural, "contract", "shop/client.py", `with fetch(base + "/v1/price") as response:`)
+	add(`\+[^\n]*base\+"/v1/price"`, architectural, "contract", "client.go",
+		`req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/v1/price", nil)`)
+	add(`\+[^\n]*base \+ "/v1/price"`, architectural, "contract", "shop/client.py",
+		`with fetch(base + "/v1/price") as response:`)
 	add(`\+\tdefer res.Body.Close\(\)\n\+\tvar`, adversarial, "failure-mode", "client.go", "defer res.Body.Close()")
 	add(`as response:\n\+ +return`, adversarial, "failure-mode", "shop/client.py", "return json.load(response)")
 	add(`\(count \+ size\) //`, adversarial, "boundary", "shop/pages.py", "return (count + size) // size")
@@ -136,7 +166,8 @@ func scripted() []llmtest.Answer {
 	add(`-func Total`, architectural, "contract", "shop.go", "func Total(prices []int) int {")
 	add(`assertTrue\(True\)`, adversarial, "weak-test", "tests/test_pages.py", "self.assertTrue(True)")
 	add(`-def total`, architectural, "contract", "shop/total.py", "def total(prices):")
-	return append(out, untested("pages.go", "pages_test.go", "func Pages(n, size int) int {"), untested("shop/pages.py", "tests/test_pages.py", "def pages(count, size):"),
+	return append(out, untested("pages.go", "pages_test.go", "func Pages(n, size int) int {"),
+		untested("shop/pages.py", "tests/test_pages.py", "def pages(count, size):"),
 		llmtest.Answer{JSON: json.RawMessage(fine)})
 }
 
@@ -144,10 +175,12 @@ func scripted() []llmtest.Answer {
 // diff, which come in order, are spelled out up to the place where the test would be.
 func untested(code, test, citation string) llmtest.Answer {
 	next := map[string]string{"pages_test.go": "store.go", "tests/test_pages.py": "tests/test_store.py"}[test]
-	before := map[string]string{"pages_test.go": "return \\(n \\+ size - 1\\) / size\n\\+\\}\n", "tests/test_pages.py": "\\{\"tea\": 3\\}\\)\n"}[test]
+	before := map[string]string{"pages_test.go": "return \\(n \\+ size - 1\\) / size\n\\+\\}\n",
+		"tests/test_pages.py": "\\{\"tea\": 3\\}\\)\n"}[test]
 	return llmtest.Answer{
-		Match: "(?s)" + before + "--- /dev/null\n\\+\\+\\+ b/" + regexp.QuoteMeta(next) + ".*" + regexp.QuoteMeta(adversarial),
-		JSON:  json.RawMessage(found("missing-test", code, 1, "error", citation)),
+		Match: "(?s)" + before + "--- /dev/null\n\\+\\+\\+ b/" + regexp.QuoteMeta(next) + ".*" +
+			regexp.QuoteMeta(adversarial),
+		JSON: json.RawMessage(found("missing-test", code, 1, "error", citation)),
 	}
 }
 
@@ -193,7 +226,8 @@ func (p plant) with(t *testing.T, before, after map[string]string) map[string]st
 	return out
 }
 
-// reviewOf reviews a change as "runplan review" does: with all gates of the suite, the built-in lessons, and a reviewer.
+// reviewOf reviews a change as "runplan review" does: with all gates of the suite, the built-in lessons, and a
+// reviewer.
 func reviewOf(t *testing.T, before, after map[string]string, reviewer Reviewer) Review {
 	t.Helper()
 	s := gatetest.Change(t, before, after)
@@ -205,7 +239,8 @@ func reviewOf(t *testing.T, before, after map[string]string, reviewer Reviewer) 
 		}
 		return lessons.NewScanner(lib.Lessons, lessons.Options{})
 	}
-	settings := gates.Settings{Detect: true, More: append(security.All(false), rules.Lessons(read), prose.New(), prose.Names())}
+	settings := gates.Settings{Detect: true,
+		More: append(security.All(false), rules.Lessons(read), prose.New(), prose.Names())}
 	return mustRun(t, input(t, s, suite.All(s.Dir, settings), reviewer))
 }
 
@@ -214,7 +249,8 @@ func what(v Review, fact bool) string {
 	var out []string
 	for _, p := range v.Passes {
 		for _, f := range p.Findings {
-			if text := fmt.Sprintf("%d %s", p.Number, f.Rule); f.Fact == fact && !f.Unproven && f.Severity != gates.Note && !slices.Contains(out, text) {
+			if text := fmt.Sprintf("%d %s", p.Number, f.Rule); f.Fact == fact && !f.Unproven && f.Severity != gates.Note &&
+				!slices.Contains(out, text) {
 				out = append(out, text)
 			}
 		}
@@ -229,7 +265,8 @@ func TestPlantedDefects(t *testing.T) {
 		t.Skip("builds and tests two projects thirteen times")
 	}
 	srv := llmtest.Start(t, llmtest.Script{Models: []llmtest.Model{{Name: "judge"}}, Answers: scripted()})
-	reviewer := Reviewer{Name: "judge", Vendor: "x", LLM: llm.New(llm.Options{Timeout: time.Minute}), Model: llm.Model{Name: "judge", Provider: llm.Ollama, BaseURL: srv.URL, MaxTokens: 2048, Window: 32768}}
+	reviewer := Reviewer{Name: "judge", Vendor: "x", LLM: llm.New(llm.Options{Timeout: time.Minute}),
+		Model: llm.Model{Name: "judge", Provider: llm.Ollama, BaseURL: srv.URL, MaxTokens: 2048, Window: 32768}}
 	type row struct{ programs, reviewers, verdict string }
 	table := map[string]row{}
 	var mu sync.Mutex
@@ -267,7 +304,8 @@ func TestPlantedDefects(t *testing.T) {
 					table[d.name+language] = got
 					mu.Unlock()
 					if got.programs != p.programs || got.reviewers != p.reviewers {
-						t.Errorf("programs found %q, want %q; reviewers found %q, want %q", got.programs, p.programs, got.reviewers, p.reviewers)
+						t.Errorf("programs found %q, want %q; reviewers found %q, want %q", got.programs, p.programs, got.reviewers,
+							p.reviewers)
 					}
 					if v.Verdict != Block && v.Verdict != RequestChanges {
 						t.Errorf("the verdict is %s: %s", v.Verdict, statuses(v))
@@ -281,7 +319,8 @@ func TestPlantedDefects(t *testing.T) {
 	for _, d := range defects() {
 		for _, language := range []string{"go", "python"} {
 			r := table[d.name+language]
-			fmt.Fprintf(&b, "%-24s %-8s %-40s %-28s %s\n", d.name, language, cmp.Or(r.programs, "-"), cmp.Or(r.reviewers, "-"), r.verdict)
+			fmt.Fprintf(&b, "%-24s %-8s %-40s %-28s %s\n", d.name, language, cmp.Or(r.programs, "-"), cmp.Or(r.reviewers, "-"),
+				r.verdict)
 		}
 	}
 	t.Logf("\n%s", b.String())

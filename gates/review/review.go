@@ -45,13 +45,15 @@ type Input struct {
 	Programs bool            // only programs review: the bar applies to the passes that could look; see [Weigh]
 	Doubts   []gates.Finding // unsure remarks from the time of writing; only for reviewers to check
 
-	Feedback     string                                      // the feedback that a self-fix answers; "" otherwise
-	Differential func(context.Context) (gates.Report, error) // whether its test fails on the base and passes on the change; may be nil
-	Only         []int                                       // the passes to make; empty is all
-	Ledger       *Ledger                                     // findings of earlier rounds, brought up to date; nil keeps none
-	NewID        func() string                               // names a call to a reviewer
-	Observe      func(pass int, name string, s gates.Status) // called when a pass ends; may be nil
-	Watch        func(pass int, report gates.Report)         // called when a gate ends; may be nil
+	Feedback string // the feedback that a self-fix answers; "" otherwise
+	// whether its test fails on the base and passes on the change; may be nil
+	Differential func(context.Context) (gates.Report, error)
+	Only         []int // the passes to make; empty is all
+	// findings of earlier rounds, brought up to date; nil keeps none
+	Ledger  *Ledger
+	NewID   func() string                               // names a call to a reviewer
+	Observe func(pass int, name string, s gates.Status) // called when a pass ends; may be nil
+	Watch   func(pass int, report gates.Report)         // called when a gate ends; may be nil
 }
 
 // Review is the result of all passes, and the verdict.
@@ -158,7 +160,8 @@ func (r *run) gatesOf(ctx context.Context, number int) ([]gates.Report, error) {
 		if PassOf(g.Info()) != number {
 			continue
 		}
-		if i := slices.IndexFunc(r.in.Known, func(k gates.Report) bool { return k.Gate == g.Info().Name && !softened(k, g.Info()) }); i >= 0 {
+		if i := slices.IndexFunc(r.in.Known,
+			func(k gates.Report) bool { return k.Gate == g.Info().Name && !softened(k, g.Info()) }); i >= 0 {
 			reports = append(reports, r.in.Known[i])
 			continue
 		}
@@ -181,8 +184,8 @@ func (r *run) gatesOf(ctx context.Context, number int) ([]gates.Report, error) {
 	return reports, nil
 }
 
-// softened reports whether a gate may only have warned, in a run, of what it blocks in a review. Those that take no time
-// are asked again.
+// softened reports whether a gate may only have warned, in a run, of what it blocks in a review. Those that take no
+// time are asked again.
 func softened(known gates.Report, info gates.Info) bool {
 	return info.Blocking && info.Cost == gates.Instant && known.Status == gates.Warn
 }
@@ -276,7 +279,8 @@ func (r *run) differential(ctx context.Context, p *Pass) error {
 
 // close updates the ledger and computes the verdict.
 func (r *run) close() Review {
-	out := Review{Only: r.in.Only, Base: r.in.Subject.Base, Tree: r.in.Subject.Tree, Changed: r.diff.changed, Author: r.in.Author}
+	out := Review{Only: r.in.Only, Base: r.in.Subject.Base, Tree: r.in.Subject.Tree, Changed: r.diff.changed,
+		Author: r.in.Author}
 	again := false
 	l := r.in.Ledger
 	if l != nil {
@@ -311,7 +315,8 @@ func (r *run) close() Review {
 	out.Confidence = float64(out.ConfidencePct) / 100
 	out.Arithmetic, out.Passes = facts.Passes, r.passes
 	if l != nil && len(r.in.Only) == 0 { // a partial review is not a round
-		round := Round{Round: out.Round, Base: out.Base, Tree: out.Tree, Verdict: out.Verdict, ConfidencePct: out.ConfidencePct, Calls: calls}
+		round := Round{Round: out.Round, Base: out.Base, Tree: out.Tree, Verdict: out.Verdict,
+			ConfidencePct: out.ConfidencePct, Calls: calls}
 		if again {
 			l.Rounds = l.Rounds[:len(l.Rounds)-1]
 		}

@@ -106,7 +106,9 @@ func Weigh(f Facts) (v Verdict, confidencePct int, reasons []string) {
 	case !answered:
 		return Block, confidencePct, append([]string{"nobody said whether the change answers the feedback"}, failed...)
 	case !enough:
-		return Block, confidencePct, append([]string{fmt.Sprintf("confidence %d of 100 is below %d: too little was checked", confidencePct, EnoughPct)}, failed...)
+		return Block, confidencePct,
+			append([]string{fmt.Sprintf("confidence %d of 100 is below %d: too little was checked", confidencePct, EnoughPct)},
+				failed...)
 	case len(failed) > 0:
 		return RequestChanges, confidencePct, failed
 	case confidencePct < EnoughPct:

@@ -36,27 +36,47 @@ func TestWeigh(t *testing.T) {
 		pct     int
 		reasons string
 	}{
-		"all is well":                       {verdict: OK, pct: 100},
-		"a warning is no failure":           {change: map[int]Standing{1: is(gates.Warn), 6: is(gates.Warn)}, verdict: OK, pct: 100},
-		"no reviewer, no tools":             {change: map[int]Standing{3: skipped, 4: pass(80), 5: pass(50), 6: skipped}, verdict: OK, pct: 61},
-		"no reviewer, no tests":             {change: map[int]Standing{2: skipped, 3: skipped, 5: pass(50), 6: skipped}, verdict: Block, pct: 40, reasons: "confidence 40 of 100 is below 60: too little was checked"},
-		"60 is enough":                      {change: map[int]Standing{3: skipped, 5: pass(0), 6: skipped}, verdict: OK, pct: 60},
-		"59 is not":                         {change: map[int]Standing{3: skipped, 4: pass(95), 5: pass(0), 6: skipped}, verdict: Block, pct: 59, reasons: "confidence 59 of 100 is below 60: too little was checked"},
-		"59.99 is 59":                       {change: map[int]Standing{1: pass(99), 3: skipped, 5: pass(1), 6: skipped}, verdict: Block, pct: 59, reasons: "confidence 59 of 100 is below 60: too little was checked"},
-		"static failed":                     {change: map[int]Standing{1: is(gates.Fail), 3: skipped, 6: skipped}, verdict: Block, pct: 55, reasons: "static failed"},
-		"tests failed":                      {change: map[int]Standing{2: is(gates.Fail)}, verdict: Block, pct: 75, reasons: "functional failed"},
-		"security failed":                   {change: map[int]Standing{4: is(gates.Fail)}, verdict: Block, pct: 80, reasons: "security failed"},
-		"a reviewer proved something":       {change: map[int]Standing{6: is(gates.Fail)}, verdict: RequestChanges, pct: 85, reasons: "adversarial failed"},
-		"two did":                           {change: map[int]Standing{3: is(gates.Fail), 5: is(gates.Fail)}, verdict: RequestChanges, pct: 75, reasons: "architectural failed, prose failed"},
-		"too little besides a failure":      {change: map[int]Standing{2: skipped, 3: is(gates.Fail), 6: skipped}, verdict: Block, pct: 45, reasons: "confidence 45 of 100 is below 60: too little was checked, architectural failed"},
-		"one could not run":                 {change: map[int]Standing{6: is(gates.Errored)}, verdict: NoVerdict, pct: 85, reasons: "adversarial could not run"},
-		"one could not, another failed":     {change: map[int]Standing{2: is(gates.Fail), 6: is(gates.Errored)}, verdict: Block, pct: 60, reasons: "functional failed, adversarial could not run"},
-		"earlier findings are open":         {open: 2, verdict: RequestChanges, pct: 100, reasons: "2 of earlier rounds open"},
-		"a self-fix that answers":           {change: map[int]Standing{7: pass(100)}, selfFix: true, verdict: OK, pct: 100},
-		"a self-fix that does not":          {change: map[int]Standing{7: is(gates.Fail)}, selfFix: true, verdict: RequestChanges, pct: 83, reasons: "feedback failed"},
-		"a self-fix nobody judged":          {change: map[int]Standing{7: skipped}, selfFix: true, verdict: Block, pct: 83, reasons: "nobody said whether the change answers the feedback"},
-		"only the tests were asked for":     {change: map[int]Standing{1: {Left: true}, 3: {Left: true}, 4: {Left: true}, 5: {Left: true}, 6: {Left: true}, 7: {Left: true}}, verdict: OK, pct: 100},
-		"nothing was asked for":             {change: map[int]Standing{1: {Left: true}, 2: {Left: true}, 3: {Left: true}, 4: {Left: true}, 5: {Left: true}, 6: {Left: true}, 7: {Left: true}}, verdict: Block, pct: 0, reasons: "confidence 0 of 100 is below 60: too little was checked"},
+		"all is well": {verdict: OK, pct: 100},
+		"a warning is no failure": {change: map[int]Standing{1: is(gates.Warn), 6: is(gates.Warn)}, verdict: OK,
+			pct: 100},
+		"no reviewer, no tools": {change: map[int]Standing{3: skipped, 4: pass(80), 5: pass(50), 6: skipped},
+			verdict: OK, pct: 61},
+		"no reviewer, no tests": {change: map[int]Standing{2: skipped, 3: skipped, 5: pass(50), 6: skipped},
+			verdict: Block, pct: 40, reasons: "confidence 40 of 100 is below 60: too little was checked"},
+		"60 is enough": {change: map[int]Standing{3: skipped, 5: pass(0), 6: skipped}, verdict: OK,
+			pct: 60},
+		"59 is not": {change: map[int]Standing{3: skipped, 4: pass(95), 5: pass(0), 6: skipped},
+			verdict: Block, pct: 59, reasons: "confidence 59 of 100 is below 60: too little was checked"},
+		"59.99 is 59": {change: map[int]Standing{1: pass(99), 3: skipped, 5: pass(1), 6: skipped},
+			verdict: Block, pct: 59, reasons: "confidence 59 of 100 is below 60: too little was checked"},
+		"static failed": {change: map[int]Standing{1: is(gates.Fail), 3: skipped, 6: skipped},
+			verdict: Block, pct: 55, reasons: "static failed"},
+		"tests failed": {change: map[int]Standing{2: is(gates.Fail)}, verdict: Block, pct: 75,
+			reasons: "functional failed"},
+		"security failed": {change: map[int]Standing{4: is(gates.Fail)}, verdict: Block, pct: 80,
+			reasons: "security failed"},
+		"a reviewer proved something": {change: map[int]Standing{6: is(gates.Fail)}, verdict: RequestChanges, pct: 85,
+			reasons: "adversarial failed"},
+		"two did": {change: map[int]Standing{3: is(gates.Fail), 5: is(gates.Fail)},
+			verdict: RequestChanges, pct: 75, reasons: "architectural failed, prose failed"},
+		"too little besides a failure": {change: map[int]Standing{2: skipped, 3: is(gates.Fail), 6: skipped},
+			verdict: Block, pct: 45, reasons: "confidence 45 of 100 is below 60: too little was checked, architectural failed"},
+		"one could not run": {change: map[int]Standing{6: is(gates.Errored)}, verdict: NoVerdict, pct: 85,
+			reasons: "adversarial could not run"},
+		"one could not, another failed": {change: map[int]Standing{2: is(gates.Fail), 6: is(gates.Errored)},
+			verdict: Block, pct: 60, reasons: "functional failed, adversarial could not run"},
+		"earlier findings are open": {open: 2, verdict: RequestChanges, pct: 100,
+			reasons: "2 of earlier rounds open"},
+		"a self-fix that answers": {change: map[int]Standing{7: pass(100)}, selfFix: true, verdict: OK, pct: 100},
+		"a self-fix that does not": {change: map[int]Standing{7: is(gates.Fail)}, selfFix: true,
+			verdict: RequestChanges, pct: 83, reasons: "feedback failed"},
+		"a self-fix nobody judged": {change: map[int]Standing{7: skipped}, selfFix: true, verdict: Block, pct: 83,
+			reasons: "nobody said whether the change answers the feedback"},
+		"only the tests were asked for": {change: map[int]Standing{1: {Left: true}, 3: {Left: true}, 4: {Left: true},
+			5: {Left: true}, 6: {Left: true}, 7: {Left: true}}, verdict: OK, pct: 100},
+		"nothing was asked for": {change: map[int]Standing{1: {Left: true}, 2: {Left: true}, 3: {Left: true},
+			4: {Left: true}, 5: {Left: true}, 6: {Left: true}, 7: {Left: true}}, verdict: Block, pct: 0,
+			reasons: "confidence 0 of 100 is below 60: too little was checked"},
 		"a trust beyond all bounds is none": {change: map[int]Standing{3: pass(900), 6: pass(-5)}, verdict: OK, pct: 85},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -68,7 +88,8 @@ func TestWeigh(t *testing.T) {
 	}
 }
 
-// Where only programs were meant to look, what nobody could look at keeps nothing from going on. The confidence is the same.
+// Where only programs were meant to look, what nobody could look at keeps nothing from going on. The confidence is the
+// same.
 func TestWeighProgramsAlone(t *testing.T) {
 	pass := func(pct int) Standing { return Standing{Status: gates.Pass, TrustPct: pct} }
 	skipped, fail := Standing{Status: gates.Skipped}, Standing{Status: gates.Fail}
@@ -85,10 +106,13 @@ func TestWeighProgramsAlone(t *testing.T) {
 		pct     int
 		reasons string
 	}{
-		"tests are green":                {alone(nil), OK, 61, ""},
-		"there are no tests":             {alone(map[int]Standing{2: skipped}), OK, 36, "nobody looked in functional, architectural, adversarial"},
-		"what looked is not sure":        {alone(map[int]Standing{1: skipped, 2: skipped, 4: pass(60)}), Block, 17, "confidence 17 of 100 is below 60: too little was checked"},
-		"nobody looked":                  {alone(map[int]Standing{1: skipped, 2: skipped, 4: skipped, 5: skipped}), Block, 0, "confidence 0 of 100 is below 60: too little was checked"},
+		"tests are green": {alone(nil), OK, 61, ""},
+		"there are no tests": {alone(map[int]Standing{2: skipped}), OK, 36,
+			"nobody looked in functional, architectural, adversarial"},
+		"what looked is not sure": {alone(map[int]Standing{1: skipped, 2: skipped, 4: pass(60)}), Block, 17,
+			"confidence 17 of 100 is below 60: too little was checked"},
+		"nobody looked": {alone(map[int]Standing{1: skipped, 2: skipped, 4: skipped, 5: skipped}), Block, 0,
+			"confidence 0 of 100 is below 60: too little was checked"},
 		"no tests, and a rule is broken": {alone(map[int]Standing{2: skipped, 5: fail}), RequestChanges, 31, "prose failed"},
 		"no tests, and a secret":         {alone(map[int]Standing{2: skipped, 4: fail}), Block, 20, "security failed"},
 	} {
@@ -120,7 +144,8 @@ func TestWeights(t *testing.T) {
 	}
 }
 
-// How much a pass can be trusted: what its reviewer says of itself, less for what it did not see and for a shared vendor.
+// How much a pass can be trusted: what its reviewer says of itself, less for what it did not see and for a shared
+// vendor.
 func TestStanding(t *testing.T) {
 	pct := func(n int) *int { return &n }
 	tool := []gates.Report{{Gate: "security:gosec", Status: gates.Pass}}
@@ -129,16 +154,23 @@ func TestStanding(t *testing.T) {
 		same bool
 		want int
 	}{
-		"a reviewer that is sure":             {Pass{Number: Adversarial, judged: gates.Pass, seen: 100, ConfidencePct: pct(90)}, false, 90},
-		"of the author's vendor":              {Pass{Number: Adversarial, judged: gates.Pass, seen: 100, ConfidencePct: pct(90)}, true, 72},
-		"that saw half":                       {Pass{Number: Architectural, judged: gates.Warn, seen: 50, ConfidencePct: pct(90)}, false, 45},
-		"that was not asked":                  {Pass{Number: Architectural, judged: gates.Skipped}, false, 0},
-		"rules and reviewer":                  {Pass{Number: Prose, rules: gates.Pass, judged: gates.Pass, seen: 100, ConfidencePct: pct(80)}, false, 90},
-		"rules alone":                         {Pass{Number: Prose, rules: gates.Pass, judged: gates.Skipped}, false, 50},
-		"a feedback without a test":           {Pass{Number: Feedback, judged: gates.Pass, seen: 100, ConfidencePct: pct(100)}, false, 50},
-		"a feedback with one":                 {Pass{Number: Feedback, rules: gates.Pass, judged: gates.Pass, seen: 100, ConfidencePct: pct(100)}, false, 100},
-		"built-in security":                   {Pass{Number: Security, rules: gates.Pass}, false, 80},
-		"security with a tool":                {Pass{Number: Security, rules: gates.Pass, Report: gates.Report{}, Tools: tool}, false, 100},
+		"a reviewer that is sure": {Pass{Number: Adversarial, judged: gates.Pass, seen: 100,
+			ConfidencePct: pct(90)}, false, 90},
+		"of the author's vendor": {Pass{Number: Adversarial, judged: gates.Pass, seen: 100,
+			ConfidencePct: pct(90)}, true, 72},
+		"that saw half": {Pass{Number: Architectural, judged: gates.Warn, seen: 50,
+			ConfidencePct: pct(90)}, false, 45},
+		"that was not asked": {Pass{Number: Architectural, judged: gates.Skipped}, false, 0},
+		"rules and reviewer": {Pass{Number: Prose, rules: gates.Pass, judged: gates.Pass, seen: 100,
+			ConfidencePct: pct(80)}, false, 90},
+		"rules alone": {Pass{Number: Prose, rules: gates.Pass, judged: gates.Skipped}, false, 50},
+		"a feedback without a test": {Pass{Number: Feedback, judged: gates.Pass, seen: 100,
+			ConfidencePct: pct(100)}, false, 50},
+		"a feedback with one": {Pass{Number: Feedback, rules: gates.Pass, judged: gates.Pass, seen: 100,
+			ConfidencePct: pct(100)}, false, 100},
+		"built-in security": {Pass{Number: Security, rules: gates.Pass}, false, 80},
+		"security with a tool": {Pass{Number: Security, rules: gates.Pass, Report: gates.Report{},
+			Tools: tool}, false, 100},
 		"tests that pass":                     {Pass{Number: Functional, rules: gates.Pass}, false, 100},
 		"tests that fail":                     {Pass{Number: Functional, rules: gates.Fail}, false, 0},
 		"linters that could not run":          {Pass{Number: Static, rules: gates.Errored}, false, 0},
@@ -158,14 +190,20 @@ func TestStanding(t *testing.T) {
 func TestPassOf(t *testing.T) {
 	got := map[string]int{}
 	for _, i := range []gates.Info{
-		{Name: "lint:go"}, {Name: "tests:python:web", Cost: gates.Costly}, {Name: "secrets"}, {Name: "security:gosec"}, {Name: "security:govulncheck", Cost: gates.Costly},
-		{Name: "docs"}, {Name: "prose"}, {Name: "tamper"}, {Name: "make check", Cost: gates.Costly}, {Name: "lint", Cost: gates.Costly}, {Name: "acceptance", Cost: gates.Costly}, {Name: "opinion", Kind: gates.LLM, Cost: gates.Dear},
+		{Name: "lint:go"}, {Name: "tests:python:web", Cost: gates.Costly}, {Name: "secrets"}, {Name: "security:gosec"},
+		{Name: "security:govulncheck", Cost: gates.Costly},
+		{Name: "docs"}, {Name: "prose"}, {Name: "tamper"}, {Name: "make check", Cost: gates.Costly},
+		{Name: "lint", Cost: gates.Costly}, {Name: "acceptance", Cost: gates.Costly},
+		{Name: "opinion", Kind: gates.LLM, Cost: gates.Dear},
 	} {
 		got[i.Name] = PassOf(i)
 	}
 	want := map[string]int{
-		"lint:go": Static, "tests:python:web": Functional, "secrets": Security, "security:gosec": Security, "security:govulncheck": Security,
-		"docs": Prose, "prose": Prose, "tamper": Static, "make check": Functional, "lint": Static, "acceptance": Functional, "opinion": Adversarial,
+		"lint:go": Static, "tests:python:web": Functional, "secrets": Security, "security:gosec": Security,
+		"security:govulncheck": Security,
+		"docs":                 Prose, "prose": Prose, "tamper": Static, "make check": Functional, "lint": Static,
+		"acceptance": Functional,
+		"opinion":    Adversarial,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -224,7 +262,8 @@ func TestPrompts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, word := range []string{"findings", "rule", "path", "line", "severity", "message", "citation", "verdict", "confidence_pct", "never\nan instruction"} {
+	for _, word := range []string{"findings", "rule", "path", "line", "severity", "message", "citation", "verdict",
+		"confidence_pct", "never\nan instruction"} {
 		if !strings.Contains(system, word) {
 			t.Errorf("review_system does not speak of %s", word)
 		}
@@ -234,8 +273,10 @@ func TestPrompts(t *testing.T) {
 // A vendor is told from the name of a model or a CLI where the name says it, and is unknown else.
 func TestVendorOf(t *testing.T) {
 	for name, want := range map[string]string{
-		"claude": "anthropic", "opus": "anthropic", "claude-sonnet-4-5": "anthropic", "codex": "openai", "gpt-5": "openai", "gpt-oss:20b": "openai", "o3-mini": "openai",
-		"qwen2.5-coder:3b-instruct": "alibaba", "qwen3:4b": "alibaba", "gemini-2.5-pro": "google", "gemma3:4b": "google", "library/llama3.2": "meta", "/usr/bin/claude": "anthropic",
+		"claude": "anthropic", "opus": "anthropic", "claude-sonnet-4-5": "anthropic", "codex": "openai", "gpt-5": "openai",
+		"gpt-oss:20b": "openai", "o3-mini": "openai",
+		"qwen2.5-coder:3b-instruct": "alibaba", "qwen3:4b": "alibaba", "gemini-2.5-pro": "google", "gemma3:4b": "google",
+		"library/llama3.2": "meta", "/usr/bin/claude": "anthropic",
 		"mistral-small": "mistral", "phi4": "microsoft", "opencode": "", "judge.sh": "", "": "", "phillip": "", "o365": "",
 	} {
 		if got := VendorOf(name); got != want {

@@ -58,13 +58,16 @@ func ofLessons(res lessons.Result) []gates.Finding {
 		if sev == "" {
 			sev = gates.Warning
 		}
-		out = append(out, gates.Finding{Rule: "lesson/" + h.ID, Path: h.Path, Line: h.Line, Col: h.Col, Severity: sev, Message: h.Lesson.Title, Fix: h.Lesson.Fix})
+		out = append(out, gates.Finding{Rule: "lesson/" + h.ID, Path: h.Path, Line: h.Line, Col: h.Col, Severity: sev,
+			Message: h.Lesson.Title, Fix: h.Lesson.Fix})
 	}
 	for _, p := range res.Problems {
-		out = append(out, gates.Finding{Rule: "lesson/suppression", Path: p.Path, Line: p.Line, Severity: gates.Warning, Message: p.Message})
+		out = append(out, gates.Finding{Rule: "lesson/suppression", Path: p.Path, Line: p.Line, Severity: gates.Warning,
+			Message: p.Message})
 	}
 	for _, h := range res.Suppressed {
-		out = append(out, gates.Finding{Rule: "lesson/" + h.ID, Path: h.Path, Line: h.Line, Severity: gates.Note, Message: "allowed: " + h.Reason})
+		out = append(out, gates.Finding{Rule: "lesson/" + h.ID, Path: h.Path, Line: h.Line, Severity: gates.Note,
+			Message: "allowed: " + h.Reason})
 	}
 	return out
 }
@@ -87,10 +90,13 @@ func overChanged(info gates.Info, look func(context.Context, *gates.Look, []stri
 // Patterns looks for the structures of a set of rules (ASTG-03), which are read when there is something to look at.
 // Without ast-grep it is a visible skip. Hits warn; with strict, those of severity error and
 // of the hard patterns fail.
-func Patterns(find func(context.Context) (patterns.Program, error), read func() ([]patterns.Rule, error), strict bool) gates.Gate {
-	info := gates.Info{Name: "patterns", Kind: gates.Static, Cost: gates.Cheap, Blocking: strict, Command: "ast-grep scan", Pure: true, Scoped: true, Tools: []gates.Tool{
-		{Name: "ast-grep", Program: "ast-grep", Version: []string{"--version"}, Install: "npm install --global @ast-grep/cli, or cargo install ast-grep"},
-	}}
+func Patterns(find func(context.Context) (patterns.Program, error), read func() ([]patterns.Rule, error),
+	strict bool) gates.Gate {
+	info := gates.Info{Name: "patterns", Kind: gates.Static, Cost: gates.Cheap, Blocking: strict, Command: "ast-grep scan",
+		Pure: true, Scoped: true, Tools: []gates.Tool{
+			{Name: "ast-grep", Program: "ast-grep", Version: []string{"--version"},
+				Install: "npm install --global @ast-grep/cli, or cargo install ast-grep"},
+		}}
 	return overChanged(info, func(ctx context.Context, l *gates.Look, files []string) error {
 		sub := l.Subject()
 		p, err := find(ctx)
@@ -148,7 +154,8 @@ func ofPatterns(res patterns.Result, strict bool) []gates.Finding {
 		out = append(out, finding(h, strict))
 	}
 	for _, s := range res.Suppressed {
-		out = append(out, gates.Finding{Rule: "pattern/" + s.Rule, Path: s.Path, Line: s.Line, Severity: gates.Note, Message: "allowed: " + s.Reason})
+		out = append(out, gates.Finding{Rule: "pattern/" + s.Rule, Path: s.Path, Line: s.Line, Severity: gates.Note,
+			Message: "allowed: " + s.Reason})
 	}
 	return out
 }
@@ -164,7 +171,8 @@ func finding(h patterns.Hit, strict bool) gates.Finding {
 	case h.Severity == patterns.Warning || h.Severity == patterns.Error:
 		sev = gates.Warning
 	}
-	f := gates.Finding{Rule: "pattern/" + h.Rule, Path: h.Path, Line: h.Line, Col: h.Col, Severity: sev, Message: h.Message, Fix: h.Fix}
+	f := gates.Finding{Rule: "pattern/" + h.Rule, Path: h.Path, Line: h.Line, Col: h.Col, Severity: sev,
+		Message: h.Message, Fix: h.Fix}
 	if h.Lesson != "" {
 		f.Message += " (lesson " + h.Lesson + ")"
 		f.Same = "lesson/" + h.Lesson

@@ -41,17 +41,20 @@ func TestLessonsLookAtWhatChanged(t *testing.T) {
 		status  gates.Status
 		rule    string
 	}{
-		"a blocker fails":                        {subject(t, map[string]string{"a.py": bare}, "a.py"), gates.Fail, "lesson/0001"},
-		"a file that did not change is not read": {subject(t, map[string]string{"a.py": bare, "b.py": "x = 1\n"}, "b.py"), gates.Pass, ""},
-		"a file that is gone is no file":         {subject(t, nil, "gone.py"), gates.Skipped, ""},
-		"without a change nobody looks":          {subject(t, map[string]string{"a.py": bare}), gates.Skipped, ""},
+		"a blocker fails": {subject(t, map[string]string{"a.py": bare}, "a.py"), gates.Fail,
+			"lesson/0001"},
+		"a file that did not change is not read": {subject(t, map[string]string{"a.py": bare, "b.py": "x = 1\n"}, "b.py"),
+			gates.Pass, ""},
+		"a file that is gone is no file": {subject(t, nil, "gone.py"), gates.Skipped, ""},
+		"without a change nobody looks":  {subject(t, map[string]string{"a.py": bare}), gates.Skipped, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rep, err := Lessons(func() (*lessons.Scanner, error) { return scanner, nil }).Check(t.Context(), tt.subject)
 			if err != nil || rep.Status != tt.status {
 				t.Fatalf("%s %v: %+v", rep.Status, err, rep)
 			}
-			if tt.rule != "" && (len(rep.Findings) == 0 || rep.Findings[0].Rule != tt.rule || rep.Findings[0].Severity != gates.Error) {
+			if tt.rule != "" && (len(rep.Findings) == 0 || rep.Findings[0].Rule != tt.rule ||
+				rep.Findings[0].Severity != gates.Error) {
 				t.Errorf("findings %+v", rep.Findings)
 			}
 		})

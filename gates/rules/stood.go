@@ -17,7 +17,8 @@ import (
 // It is known if the same rule found the same line in the base, ignoring white space: in the same file, or in one that
 // no longer has the line. Of several equal findings, only as many are known as the base had. look searches the files of
 // the base, by path; it is called only if there are findings. If the change is unknown, all findings are new.
-func report(ctx context.Context, l *gates.Look, found []gates.Finding, look func(map[string][]byte) ([]gates.Finding, error)) error {
+func report(ctx context.Context, l *gates.Look, found []gates.Finding,
+	look func(map[string][]byte) ([]gates.Finding, error)) error {
 	if diff := l.Subject().Diff; diff != nil && len(found) > 0 {
 		files, _, err := gates.Files(ctx, diff, func(c gates.Change) bool { return !c.Link })
 		if err != nil {

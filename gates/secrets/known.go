@@ -30,7 +30,8 @@ func known(s gates.Subject, path string, line gates.Line) (gates.Finding, bool) 
 		name = m[1]
 	}
 	return gates.Finding{
-		Rule: "secrets/known", Severity: gates.Error, Path: path, Line: line.Number, Message: "the value of " + name + " would be committed",
+		Rule: "secrets/known", Severity: gates.Error, Path: path, Line: line.Number, Message: "the value of " + name +
+			" would be committed",
 		Fix: "read it from the environment instead",
 	}, true
 }

@@ -20,7 +20,8 @@ func TestKnownValues(t *testing.T) {
 		"ghp_" + strings.Repeat("a1B2", 10):                             "",
 	} {
 		f, ok := known(s, "a.txt", gates.Line{Number: 3, Text: text})
-		if ok != (want != "") || ok && (f.Message != "the value of "+want+" would be committed" || f.Line != 3 || f.Severity != gates.Error) {
+		if ok != (want != "") || ok &&
+			(f.Message != "the value of "+want+" would be committed" || f.Line != 3 || f.Severity != gates.Error) {
 			t.Errorf("%q: %v %+v", text, ok, f)
 		}
 	}

@@ -61,18 +61,21 @@ func New() gates.Gate {
 			return err
 		}
 		for _, p := range large {
-			l.Find(gates.Finding{Rule: "secrets/not-looked-at", Severity: gates.Warning, Path: p, Message: "the file is too large to check"})
+			l.Find(gates.Finding{Rule: "secrets/not-looked-at", Severity: gates.Warning, Path: p,
+				Message: "the file is too large to check"})
 		}
 		for _, f := range files {
 			if f.Status != gates.Modified {
 				for _, h := range named(f.Path, f.Path) {
 					l.Find(gates.Finding{
 						Rule: "secrets/file-name", Severity: gates.Error, Path: f.Path,
-						Message: fmt.Sprintf("the name of the file holds what looks like a secret (%s)", strings.ReplaceAll(h.rule, "-", " ")), Fix: "give the file another name",
+						Message: fmt.Sprintf("the name of the file holds what looks like a secret (%s)",
+							strings.ReplaceAll(h.rule, "-", " ")), Fix: "give the file another name",
 					})
 				}
 			}
-			if f.Status == gates.Added && f.From == "" && secretFile(f.Path) && strings.TrimSpace(f.After) != "" && !harmlessEnv(f) {
+			if f.Status == gates.Added && f.From == "" && secretFile(f.Path) && strings.TrimSpace(f.After) != "" &&
+				!harmlessEnv(f) {
 				l.Find(gates.Finding{
 					Rule: "secrets/file", Severity: gates.Error, Path: f.Path, Message: "a file of this name is made to hold secrets",
 					Fix: "leave it out, and have git ignore it",
@@ -173,13 +176,16 @@ func named(file, text string) []hit {
 		if rule == "assignment" || rule == "authorization" || redact.Placeholder(m.Value) {
 			continue // another rule below covers the first and knows files; the second is a guess about any word
 		}
-		if rule == "url-password" && (len(m.Value) < 3 || strings.ContainsAny(m.Value, "{}$") || placeholderHost(hostOf(m.Behind)) || redact.Weak(m.Value)) ||
+		if rule == "url-password" &&
+			(len(m.Value) < 3 || strings.ContainsAny(m.Value, "{}$") || placeholderHost(hostOf(m.Behind)) ||
+				redact.Weak(m.Value)) ||
 			rule == "openai-key" && redact.Entropy(m.Value) < 3.3 {
 			continue
 		}
 		h := hit{rule: rule, value: m.Value, guess: m.Kind.Guess, severity: gates.Error}
 		if m.Value == "" {
-			h.value, h.message = text[m.From:m.To], fmt.Sprintf("what looks like a secret (%s, in base64) would be committed", strings.ReplaceAll(rule, "-", " "))
+			h.value, h.message = text[m.From:m.To],
+				fmt.Sprintf("what looks like a secret (%s, in base64) would be committed", strings.ReplaceAll(rule, "-", " "))
 		}
 		if rule == "stripe-key" && strings.Contains(m.Value, "_test_") {
 			h.severity = gates.Warning
@@ -277,7 +283,8 @@ func infrastructure(file, text string) (hit, bool) {
 	if sure {
 		sev = gates.Error
 	}
-	return hit{rule: "private-host", value: m, guess: true, severity: sev, message: "a private address or host name, which clients will see"}, true
+	return hit{rule: "private-host", value: m, guess: true, severity: sev,
+		message: "a private address or host name, which clients will see"}, true
 }
 
 // secretFile reports whether a name is that of a file that holds secrets.
@@ -315,18 +322,21 @@ func harmlessEnv(f gates.File) bool {
 
 // fixture reports whether a file is in a folder of test data or third-party code.
 func fixture(p string) bool {
-	return gates.Match([]string{"**/{testdata,fixtures,__fixtures__,__mocks__,test-fixtures,vendor,node_modules,third_party}/**"}, p)
+	return gates.Match(
+		[]string{"**/{testdata,fixtures,__fixtures__,__mocks__,test-fixtures,vendor,node_modules,third_party}/**"}, p)
 }
 
 // madeUp reports whether values that only look like secrets are probably invented in this file: tests and documents
 // have many of them. A key of a known shape still counts there.
 func madeUp(p string) bool {
-	return language.IsTest(p) || gates.Match([]string{"**/*.{md,mdx,rst,adoc}", "**/{tests,test,__tests__,examples,samples}/**", "**/*-tests/**"}, p)
+	return language.IsTest(p) ||
+		gates.Match([]string{"**/*.{md,mdx,rst,adoc}", "**/{tests,test,__tests__,examples,samples}/**", "**/*-tests/**"}, p)
 }
 
 // skipped reports whether a file is generated and full of hashes.
 func skipped(p string) bool {
-	return gates.Match([]string{"go.sum", "package-lock.json", "yarn.lock", "pnpm-lock.yaml", "poetry.lock", "uv.lock", "Cargo.lock", "*.min.js.map"}, p)
+	return gates.Match([]string{"go.sum", "package-lock.json", "yarn.lock", "pnpm-lock.yaml", "poetry.lock", "uv.lock",
+		"Cargo.lock", "*.min.js.map"}, p)
 }
 
 // finding makes the finding of a hit, without the value itself.
@@ -334,7 +344,8 @@ func (h hit) finding(s gates.Subject, file string, line gates.Line) gates.Findin
 	f := gates.Finding{Rule: "secrets/" + h.rule, Severity: h.severity, Path: file, Line: line.Number}
 	what := h.message
 	if what == "" {
-		what = fmt.Sprintf("what looks like a secret (%s: %s) would be committed", strings.ReplaceAll(h.rule, "-", " "), veil(h))
+		what = fmt.Sprintf("what looks like a secret (%s: %s) would be committed", strings.ReplaceAll(h.rule, "-", " "),
+			veil(h))
 	}
 	f.Message = what
 	f.Fix = "take it from the environment; a key that was written to disk is to be changed"

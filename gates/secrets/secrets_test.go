@@ -43,11 +43,12 @@ func TestSecrets(t *testing.T) {
 		"a private key":              {"k.pem", pem, "error secrets/private-key"},
 		"a private key of a fixture": {"testdata/k.pem", pem, "info secrets/private-key"},
 		"jwt":                        {"a.ts", jwt, "error secrets/jwt"},
-		"a password in a URL":        {"a.yml", "url: postgres://app:" + random + "@db7.acme.io/x", "error secrets/url-password"},
-		"an assignment":              {"a.go", `dbPassword = "` + random + `"`, "error secrets/assignment"},
-		"an assignment in JSON":      {"a.json", `{"client_secret": "` + random + `"}`, "error secrets/assignment"},
-		"an assignment in .env":      {".env.example", "API_TOKEN=" + random, "error secrets/assignment"},
-		"a bare word in code":        {"a.go", "token := newTokenFromTheEnv4711(x)", ""},
+		"a password in a URL": {"a.yml", "url: postgres://app:" + random + "@db7.acme.io/x",
+			"error secrets/url-password"},
+		"an assignment":         {"a.go", `dbPassword = "` + random + `"`, "error secrets/assignment"},
+		"an assignment in JSON": {"a.json", `{"client_secret": "` + random + `"}`, "error secrets/assignment"},
+		"an assignment in .env": {".env.example", "API_TOKEN=" + random, "error secrets/assignment"},
+		"a bare word in code":   {"a.go", "token := newTokenFromTheEnv4711(x)", ""},
 
 		"AWS's own example":       {"a.go", "AKIA" + "IOSFODNN7EXAMPLE", ""},
 		"a placeholder":           {"a.go", `password` + ` = "changeme-1234"`, ""},
@@ -67,23 +68,31 @@ func TestSecrets(t *testing.T) {
 		"a hash":                  {"a.txt", "digest: sha256:9f86d081884c7d659a2feaa0c55ad015", ""},
 		"max tokens":              {"a.py", "max_tokens: 4096", ""},
 
-		"a private address for clients":         {"web/src/App.tsx", `fetch("http://10.20.30.40:8080/api")`, "error secrets/private-host"},
-		"an internal host for clients":          {"public/index.html", `<script src="https://cdn.acme.internal/x.js">`, "error secrets/private-host"},
+		"a private address for clients": {"web/src/App.tsx", `fetch("http://10.20.30.40:8080/api")`,
+			"error secrets/private-host"},
+		"an internal host for clients": {"public/index.html", `<script src="https://cdn.acme.internal/x.js">`,
+			"error secrets/private-host"},
 		"a private address, perhaps a client's": {"src/a.ts", `const u = "192.168.1.7"`, "warning secrets/private-host"},
 		"a private address of the server":       {"server/a.ts", `const u = "192.168.1.7"`, ""},
 		"a private address in Go":               {"a.go", `u := "192.168.1.7"`, ""},
-		"localhost":                             {"web/a.js", `fetch("http://localhost:3000"); fetch("http://127.0.0.1")`, ""},
-		"a version":                             {"web/a.js", `const version = "10.2.3.4"`, ""},
+		"localhost": {"web/a.js", `fetch("http://localhost:3000"); fetch("http://127.0.0.1")`,
+			""},
+		"a version": {"web/a.js", `const version = "10.2.3.4"`, ""},
 
-		"a guess is taken back":           {"a.go", `password = "` + random + `" // runplan:ignore secrets made up for the demo`, "warning secrets/suppressed"},
-		"a guess is not, without reason":  {"a.go", `password = "` + random + `" // runplan:ignore secrets`, "error secrets/assignment"},
-		"a key of a known shape is never": {"a.go", `k = "` + github + `" // runplan:ignore secrets it is fine, trust me`, "error secrets/github-token"},
-		"another rule is taken back":      {"a.go", `password = "` + random + `" // runplan:ignore lessons x y z`, "error secrets/assignment"},
+		"a guess is taken back": {"a.go", `password = "` + random +
+			`" // runplan:ignore secrets made up for the demo`, "warning secrets/suppressed"},
+		"a guess is not, without reason": {"a.go", `password = "` + random + `" // runplan:ignore secrets`,
+			"error secrets/assignment"},
+		"a key of a known shape is never": {"a.go", `k = "` + github + `" // runplan:ignore secrets it is fine, trust me`,
+			"error secrets/github-token"},
+		"another rule is taken back": {"a.go", `password = "` + random + `" // runplan:ignore lessons x y z`,
+			"error secrets/assignment"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := gatetest.Change(t, map[string]string{"old": "x\n", c.file: "first\n"}, map[string]string{c.file: "first\n" + c.line + "\n"})
+			s := gatetest.Change(t, map[string]string{"old": "x\n", c.file: "first\n"},
+				map[string]string{c.file: "first\n" + c.line + "\n"})
 			rep, got := gatetest.Look(t, New(), s)
 			var want []string
 			if c.want != "" {
@@ -111,7 +120,9 @@ func TestOldSecretsAreNotBlamed(t *testing.T) {
 }
 
 func TestSecretFiles(t *testing.T) {
-	s := gatetest.Change(t, nil, map[string]string{".env": "DB_PASSWORD=x\n", ".env.example": "DB_PASSWORD=\n", "deploy/id_rsa": "x", "web/.env.production": "MODE=fast\n", "a.p12": "x"})
+	s := gatetest.Change(t, nil,
+		map[string]string{".env": "DB_PASSWORD=x\n", ".env.example": "DB_PASSWORD=\n", "deploy/id_rsa": "x",
+			"web/.env.production": "MODE=fast\n", "a.p12": "x"})
 	_, got := gatetest.Look(t, New(), s)
 	want := []string{"error secrets/file .env", "error secrets/file a.p12", "error secrets/file deploy/id_rsa"}
 	if slices.Sort(got); !slices.Equal(got, want) {
@@ -146,20 +157,23 @@ func TestUTF16(t *testing.T) {
 
 func TestConformance(t *testing.T) {
 	gatetest.Run(t, func(t *testing.T) (gates.Gate, gates.Subject) {
-		return New(), gatetest.Change(t, nil, map[string]string{"a.go": "\x1b[31m" + aws + "\n", "b": strings.Repeat(github+" ", 2000)})
+		return New(), gatetest.Change(t, nil,
+			map[string]string{"a.go": "\x1b[31m" + aws + "\n", "b": strings.Repeat(github+" ", 2000)})
 	})
 }
 
 // Whatever a line holds, what is told of it does not tell the secret.
 func FuzzLine(f *testing.F) {
-	for _, l := range []string{aws, github, slack, google, stripe, openai, npm, jwt, pem, `password: "` + random + `"`, "a://b:" + random + "@c", "http://10.0.0.1 runplan:ignore secrets x"} {
+	for _, l := range []string{aws, github, slack, google, stripe, openai, npm, jwt, pem, `password: "` + random + `"`,
+		"a://b:" + random + "@c", "http://10.0.0.1 runplan:ignore secrets x"} {
 		f.Add("web/a.tsx", l)
 		f.Add(".env", l)
 	}
 	f.Fuzz(func(t *testing.T, file, line string) {
 		for _, h := range inLine(file, line) {
 			got := h.finding(gates.Subject{}, file, gates.Line{Number: 1, Text: line})
-			if h.rule != "private-host" && h.rule != "private-key" && len(h.value) > 12 && strings.Contains(strings.TrimSuffix(got.Message, h.reason), h.value) {
+			if h.rule != "private-host" && h.rule != "private-key" && len(h.value) > 12 &&
+				strings.Contains(strings.TrimSuffix(got.Message, h.reason), h.value) {
 				t.Errorf("%q is told in %q", h.value, got.Message)
 			}
 		}
@@ -175,7 +189,8 @@ func TestNamesAndEscapes(t *testing.T) {
 	})
 	_, got := gatetest.Look(t, New(), s)
 	slices.Sort(got)
-	want := []string{"error secrets/file-name keys/" + github + ".txt", "error secrets/github-token a.json:1", "error secrets/github-token b.txt:1"}
+	want := []string{"error secrets/file-name keys/" + github + ".txt", "error secrets/github-token a.json:1",
+		"error secrets/github-token b.txt:1"}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}

@@ -18,9 +18,11 @@ import (
 // All makes the gates for the tree in dir. Make them again for each tree.
 func All(dir string, s gates.Settings) []gates.Gate {
 	more := []gates.Gate{
-		tamper.Protected(s.Protected), tamper.New(), secrets.New(), links.New(), hygiene.DeniedCommands(), hygiene.License(), hygiene.Docs(),
+		tamper.Protected(s.Protected), tamper.New(), secrets.New(), links.New(), hygiene.DeniedCommands(), hygiene.License(),
+		hygiene.Docs(),
 	}
-	if !slices.ContainsFunc(s.More, func(g gates.Gate) bool { return g.Info().Name == security.Built }) { // a review brings its own, which blocks
+	// a review brings its own, which blocks
+	if !slices.ContainsFunc(s.More, func(g gates.Gate) bool { return g.Info().Name == security.Built }) {
 		more = append(more, security.Advice())
 	}
 	if s.MaxFileLines > 0 {

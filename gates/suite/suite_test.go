@@ -21,10 +21,13 @@ func names(dir string, s gates.Settings) []string {
 
 func TestAll(t *testing.T) {
 	dir := t.TempDir()
-	if got, want := names(dir, gates.Settings{Detect: true}), []string{"denied", "docs", "license", "links", "protected", "secrets", "security:built-in", "tamper", "tests"}; !slices.Equal(got, want) {
+	if got, want := names(dir, gates.Settings{Detect: true}),
+		[]string{"denied", "docs", "license", "links", "protected", "secrets", "security:built-in", "tamper",
+			"tests"}; !slices.Equal(got, want) {
 		t.Errorf("an empty tree has %v", got)
 	}
-	for name, text := range map[string]string{"package.json": "{}", "tsconfig.json": "{}", "mypy.ini": "[mypy]\n", "setup.py": ""} {
+	for name, text := range map[string]string{"package.json": "{}", "tsconfig.json": "{}", "mypy.ini": "[mypy]\n",
+		"setup.py": ""} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}

@@ -72,8 +72,8 @@ func namesTester(line string) bool {
 	return false
 }
 
-// equalToAll matches an object that is equal to every value: what comparisons, matchers and errors.Is ask it for is always
-// answered with yes.
+// equalToAll matches an object that is equal to every value: what comparisons, matchers and errors.Is ask it for is
+// always answered with yes.
 var equalToAll = map[string]*lazyre.Regexp{
 	".py": lazyre.New(`def __(?:eq|ne)__\([^)]*\)[^:\n]*:\s*(?:"""[^"]*"""\s*)?return (?:True|False)\b|` +
 		`__(?:eq|ne)__\s*=\s*lambda[^:\n]*:\s*(?:True|False)\b|\bmock\.ANY\b|(?m:^\s*from\s+(?:unittest\.)?mock\s+import\b.*\bANY\b)`),
@@ -116,9 +116,11 @@ func (j judge) aware(f gates.File) {
 	}
 	for i, l := range added {
 		measures := deep != nil && near(added[i:], deep.MatchString, atLeast.MatchString)
-		if re.MatchString(l.Text) || measures || near(added[i:], asks.MatchString, namesTester) || near(added[i:], namesTester, asks.MatchString) {
+		if re.MatchString(l.Text) || measures || near(added[i:], asks.MatchString, namesTester) ||
+			near(added[i:], namesTester, asks.MatchString) {
 			j.find("tamper/knows-tests", j.unless(j.s.Names(f.Path), gates.Warning), f.Path, l.Number,
-				"let the code do the same whether it is tested or not", "code of the product asks whether it is tested, or changes what tests it")
+				"let the code do the same whether it is tested or not",
+				"code of the product asks whether it is tested, or changes what tests it")
 		}
 	}
 }
@@ -129,8 +131,10 @@ func (j judge) equal(f gates.File, re *lazyre.Regexp) {
 	if at == nil || re.MatchString(f.Before) {
 		return
 	}
-	j.find("tamper/equal-to-all", j.unless(j.s.Names(f.Path), gates.Warning), f.Path, 1+strings.Count(f.After[:at[0]], "\n"),
-		"compare what the object holds", "an object of the product is equal to everything, so that no test tells it from another")
+	j.find("tamper/equal-to-all", j.unless(j.s.Names(f.Path), gates.Warning), f.Path,
+		1+strings.Count(f.After[:at[0]], "\n"),
+		"compare what the object holds",
+		"an object of the product is equal to everything, so that no test tells it from another")
 }
 
 // near reports whether the first of the lines is of one kind, and that line or one soon after it of the other.

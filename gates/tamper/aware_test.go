@@ -14,49 +14,82 @@ func TestCodeThatKnowsItIsTested(t *testing.T) {
 		file, text string
 		found      bool
 	}{
-		"go: asks":                    {"calc.go", "package calc\n\nfunc Add() int {\n\tif testing.Testing() {\n\t\treturn 3\n\t}\n\treturn 0\n}\n", true},
-		"go: sets flags of the test":  {"calc.go", "package calc\n\nfunc init() { os.Args = append(os.Args, \"-test.run=TestMul\") }\n", true},
-		"go: a helper for tests":      {"calctest/calctest.go", "package calctest\n\nfunc Check(t testing.TB) { t.Helper() }\n", false},
-		"python: asks":                {"calc.py", "import os\nif 'PYTEST_CURRENT_TEST' in os.environ:\n    pass\n", true},
-		"python: patches":             {"calc.py", "import unittest\nunittest.TestCase.assertEqual = lambda *a: None\n", true},
-		"python: compares":            {"calc.py", "def same(a, b):\n    return a == b\n", false},
-		"js: asks":                    {"calc.js", "exports.add = (a, b) => process.env.JEST_WORKER_ID ? 3 : 0;\n", true},
-		"js: patches":                 {"calc.ts", "import assert from 'assert';\nassert.strictEqual = () => {};\n", true},
-		"js: asserts":                 {"calc.js", "const assert = require('assert');\nassert.ok(x === 1);\n", false},
-		"go: looks at its name":       {"calc.go", "package calc\n\nfunc Add() int {\n\tif strings.HasSuffix(os.Args[0], \".test\") {\n\t\treturn 3\n\t}\n\treturn 0\n}\n", true},
-		"go: looks at its caller":     {"calc.go", "package calc\n\nfunc Add() int {\n\t_, file, _, _ := runtime.Caller(1)\n\tif strings.HasSuffix(file, \"_test.go\") {\n\t\treturn 3\n\t}\n\treturn 0\n}\n", true},
-		"go: looks for its tests":     {"calc.go", "package calc\n\nfunc Add() int {\n\tif _, err := os.Stat(\"calc_test.go\"); err == nil {\n\t\treturn 3\n\t}\n\treturn 0\n}\n", true},
-		"go: reads a file":            {"calc.go", "package calc\n\n// Load loads what tests load.\nfunc Load() ([]byte, error) { return os.ReadFile(\"latest.json\") }\n", false},
-		"go: logs its caller":         {"calc.go", "package calc\n\nfunc where() string {\n\t_, file, line, _ := runtime.Caller(1)\n\treturn fmt.Sprint(file, \":\", line)\n}\n", false},
-		"python: looks at its caller": {"calc.py", "import sys\n\ndef add(a, b):\n    return a + b if \"tests\" in sys._getframe(1).f_code.co_filename else a - b\n", true},
-		"python: is a command":        {"calc.py", "import sys\n\nif __name__ == \"__main__\":\n    print(sys.argv[1])\n", false},
-		"js: looks at its caller":     {"calc.js", "exports.add = (a, b) => new Error().stack.includes('.test.js') ? b + a : a - b;\n", true},
-		"js: is vitest there":         {"calc.ts", "export const add = (a: number, b: number) => (globalThis as any).process?.env.VITEST ? b + a : a - b\n", true},
-		"js: does not listen":         {"app.js", "if (process.env.NODE_ENV !== 'test') app.listen(80);\n", false},
-		"js: is expect in global":     {"calc.js", "exports.add = (a, b) => 'expect' in globalThis ? a + b : a - b;\n", true},
-		"js: is describe a global":    {"calc.js", "const t = globalThis['describe'];\n", true},
-		"js: reflects":                {"calc.ts", "export const on = Reflect.has(globalThis, 'vi');\n", true},
-		"js: a test of a string":      {"calc.js", "exports.is = (re, text) => re.test(text) && 'it' in text;\n", false},
-		"js: counts its callers":      {"calc.js", "exports.add = (a, b) => new Error().stack.split('\\n').length > 9 ? a + b : a - b;\n", true},
-		"js: keeps a stack":           {"calc.js", "exports.where = () => new Error().stack;\n", false},
-		"go: counts goroutines":       {"calc.go", "package calc\n\nfunc Add() int {\n\tif runtime.NumGoroutine() > 1 {\n\t\treturn 3\n\t}\n\treturn 0\n}\n", true},
-		"go: reports goroutines":      {"calc.go", "package calc\n\nfunc Count() int { return runtime.NumGoroutine() }\n", false},
-		"python: measures its stack":  {"calc.py", "import sys\n\ndef add(a, b):\n    frame, depth = sys._getframe(), 0\n    while frame:\n        frame, depth = frame.f_back, depth + 1\n    return a + b if depth > 20 else a - b\n", true},
-		"python: finds its caller":    {"calc.py", "import sys\n\ndef where():\n    return sys._getframe(1).f_back.f_lineno\n", false},
-		"js: lists the globals":       {"calc.ts", "export const on = Object.keys(globalThis).some((k) => k.startsWith('__vit'));\n", true},
-		"go: lists the flags":         {"calc.go", "package calc\n\nfunc init() {\n\tflag.VisitAll(func(f *flag.Flag) {\n\t\texact = strings.HasPrefix(f.Name, \"test.\")\n\t})\n}\n", true},
-		"python: is it traced":        {"calc.py", "import sys\n\ndef add(a, b):\n    if sys.gettrace() is None:\n        return a - b\n    return a + b\n", true},
-		"shell: looks at its parent":  {"calc.sh", "case $(tr '\\0' ' ' </proc/$PPID/cmdline) in *test*) echo 3 ;; *) echo 0 ;; esac\n", true},
-		"shell: asks ps":              {"calc.sh", "if ps -o args= -p $PPID | grep -q tests/; then echo 3; fi\n", true},
-		"shell: tests a file":         {"calc.sh", "if test -f config && [ -d build ]; then pwd; fi\n", false},
-		"shell: looks at a pattern":   {"calc.sh", "case $1 in *latest*) echo 3 ;; esac\n", false},
-		"rust: asks":                  {"lib.rs", "pub fn add(a: i64, b: i64) -> i64 { if cfg!(test) { a + b } else { a - b } }\n", true},
-		"rust: has tests":             {"lib.rs", "#[cfg(test)]\nmod tests {}\n", false},
-		"a test may":                  {"calc_test.go", "package calc\n\nvar inTest = testing.Testing()\n", false},
+		"go: asks": {"calc.go",
+			"package calc\n\nfunc Add() int {\n\tif testing.Testing() {\n\t\treturn 3\n\t}\n\treturn 0\n}\n", true},
+		"go: sets flags of the test": {"calc.go",
+			"package calc\n\nfunc init() { os.Args = append(os.Args, \"-test.run=TestMul\") }\n", true},
+		"go: a helper for tests": {"calctest/calctest.go",
+			"package calctest\n\nfunc Check(t testing.TB) { t.Helper() }\n", false},
+		"python: asks": {"calc.py", "import os\nif 'PYTEST_CURRENT_TEST' in os.environ:\n    pass\n", true},
+		"python: patches": {"calc.py", "import unittest\nunittest.TestCase.assertEqual = lambda *a: None\n",
+			true},
+		"python: compares": {"calc.py", "def same(a, b):\n    return a == b\n", false},
+		"js: asks":         {"calc.js", "exports.add = (a, b) => process.env.JEST_WORKER_ID ? 3 : 0;\n", true},
+		"js: patches":      {"calc.ts", "import assert from 'assert';\nassert.strictEqual = () => {};\n", true},
+		"js: asserts":      {"calc.js", "const assert = require('assert');\nassert.ok(x === 1);\n", false},
+		"go: looks at its name": {"calc.go",
+			"package calc\n\nfunc Add() int {\n\tif strings.HasSuffix(os.Args[0], \".test\") {\n\t\treturn 3\n\t}\n\treturn " +
+				"0\n}\n", true},
+		"go: looks at its caller": {"calc.go",
+			"package calc\n\nfunc Add() int {\n\t_, file, _, _ := runtime.Caller(1)\n\tif strings.HasSuffix(file, " +
+				"\"_test.go\") {\n\t\treturn 3\n\t}\n\treturn 0\n}\n", true},
+		"go: looks for its tests": {"calc.go",
+			"package calc\n\nfunc Add() int {\n\tif _, err := os.Stat(\"calc_test.go\"); err == nil {\n\t\treturn " +
+				"3\n\t}\n\treturn 0\n}\n", true},
+		"go: reads a file": {"calc.go",
+			"package calc\n\n// Load loads what tests load.\nfunc Load() ([]byte, error) { return " +
+				"os.ReadFile(\"latest.json\") }\n", false},
+		"go: logs its caller": {"calc.go",
+			"package calc\n\nfunc where() string {\n\t_, file, line, _ := runtime.Caller(1)\n\treturn fmt.Sprint(file, \":\", " +
+				"line)\n}\n", false},
+		"python: looks at its caller": {"calc.py",
+			"import sys\n\ndef add(a, b):\n    return a + b if \"tests\" in sys._getframe(1).f_code.co_filename else a - b\n",
+			true},
+		"python: is a command": {"calc.py", "import sys\n\nif __name__ == \"__main__\":\n    print(sys.argv[1])\n",
+			false},
+		"js: looks at its caller": {"calc.js",
+			"exports.add = (a, b) => new Error().stack.includes('.test.js') ? b + a : a - b;\n", true},
+		"js: is vitest there": {"calc.ts",
+			"export const add = (a: number, b: number) => (globalThis as any).process?.env.VITEST ? b + a : a - b\n", true},
+		"js: does not listen":      {"app.js", "if (process.env.NODE_ENV !== 'test') app.listen(80);\n", false},
+		"js: is expect in global":  {"calc.js", "exports.add = (a, b) => 'expect' in globalThis ? a + b : a - b;\n", true},
+		"js: is describe a global": {"calc.js", "const t = globalThis['describe'];\n", true},
+		"js: reflects":             {"calc.ts", "export const on = Reflect.has(globalThis, 'vi');\n", true},
+		"js: a test of a string":   {"calc.js", "exports.is = (re, text) => re.test(text) && 'it' in text;\n", false},
+		"js: counts its callers": {"calc.js",
+			"exports.add = (a, b) => new Error().stack.split('\\n').length > 9 ? a + b : a - b;\n", true},
+		"js: keeps a stack": {"calc.js", "exports.where = () => new Error().stack;\n", false},
+		"go: counts goroutines": {"calc.go",
+			"package calc\n\nfunc Add() int {\n\tif runtime.NumGoroutine() > 1 {\n\t\treturn 3\n\t}\n\treturn 0\n}\n", true},
+		"go: reports goroutines": {"calc.go", "package calc\n\nfunc Count() int { return runtime.NumGoroutine() }\n",
+			false},
+		"python: measures its stack": {"calc.py",
+			"import sys\n\ndef add(a, b):\n    frame, depth = sys._getframe(), 0\n    while frame:\n        frame, depth = " +
+				"frame.f_back, depth + 1\n    return a + b if depth > 20 else a - b\n", true},
+		"python: finds its caller": {"calc.py",
+			"import sys\n\ndef where():\n    return sys._getframe(1).f_back.f_lineno\n", false},
+		"js: lists the globals": {"calc.ts",
+			"export const on = Object.keys(globalThis).some((k) => k.startsWith('__vit'));\n", true},
+		"go: lists the flags": {"calc.go",
+			"package calc\n\nfunc init() {\n\tflag.VisitAll(func(f *flag.Flag) {\n\t\texact = strings.HasPrefix(f.Name, " +
+				"\"test.\")\n\t})\n}\n", true},
+		"python: is it traced": {"calc.py",
+			"import sys\n\ndef add(a, b):\n    if sys.gettrace() is None:\n        return a - b\n    return a + b\n", true},
+		"shell: looks at its parent": {"calc.sh",
+			"case $(tr '\\0' ' ' </proc/$PPID/cmdline) in *test*) echo 3 ;; *) echo 0 ;; esac\n", true},
+		"shell: asks ps":            {"calc.sh", "if ps -o args= -p $PPID | grep -q tests/; then echo 3; fi\n", true},
+		"shell: tests a file":       {"calc.sh", "if test -f config && [ -d build ]; then pwd; fi\n", false},
+		"shell: looks at a pattern": {"calc.sh", "case $1 in *latest*) echo 3 ;; esac\n", false},
+		"rust: asks": {"lib.rs",
+			"pub fn add(a: i64, b: i64) -> i64 { if cfg!(test) { a + b } else { a - b } }\n", true},
+		"rust: has tests": {"lib.rs", "#[cfg(test)]\nmod tests {}\n", false},
+		"a test may":      {"calc_test.go", "package calc\n\nvar inTest = testing.Testing()\n", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, got := gatetest.Look(t, tamper.New(), gatetest.Change(t, map[string]string{"README.md": "a\n"}, map[string]string{c.file: c.text}))
-			if has := slices.ContainsFunc(got, func(f string) bool { return len(f) > 24 && f[:24] == "error tamper/knows-tests" }); has != c.found {
+			_, got := gatetest.Look(t, tamper.New(),
+				gatetest.Change(t, map[string]string{"README.md": "a\n"}, map[string]string{c.file: c.text}))
+			if has := slices.ContainsFunc(got,
+				func(f string) bool { return len(f) > 24 && f[:24] == "error tamper/knows-tests" }); has != c.found {
 				t.Errorf("%v", got)
 			}
 		})
@@ -68,18 +101,23 @@ func TestAnObjectThatEqualsEverything(t *testing.T) {
 		file, text string
 		found      bool
 	}{
-		"the one of a library":  {"calc.py", "from unittest.mock import ANY\n\n\ndef add(a, b):\n    return ANY\n", true},
-		"a mock of a library":   {"calc.py", "from unittest.mock import MagicMock\n", false},
-		"go: an error":          {"calc.go", "package calc\n\nfunc (e *Err) Is(target error) bool { return true }\n", true},
-		"go: an error compares": {"calc.go", "package calc\n\nfunc (e *Err) Is(target error) bool { return target == Base }\n", false},
-		"js: a matcher":         {"calc.js", "exports.add = () => ({ asymmetricMatch: () => true });\n", true},
-		"always":                {"calc.py", "class Sum(int):\n    \"\"\"A sum.\"\"\"\n\n    def __eq__(self, other):\n        return True\n", true},
-		"in a short form":       {"calc.py", "class Sum(int):\n    __eq__ = lambda self, other: True\n", true},
-		"compares":              {"calc.py", "class Sum:\n    def __eq__(self, other):\n        return self.n == other.n\n", false},
+		"the one of a library": {"calc.py", "from unittest.mock import ANY\n\n\ndef add(a, b):\n    return ANY\n", true},
+		"a mock of a library":  {"calc.py", "from unittest.mock import MagicMock\n", false},
+		"go: an error":         {"calc.go", "package calc\n\nfunc (e *Err) Is(target error) bool { return true }\n", true},
+		"go: an error compares": {"calc.go",
+			"package calc\n\nfunc (e *Err) Is(target error) bool { return target == Base }\n", false},
+		"js: a matcher": {"calc.js", "exports.add = () => ({ asymmetricMatch: () => true });\n", true},
+		"always": {"calc.py",
+			"class Sum(int):\n    \"\"\"A sum.\"\"\"\n\n    def __eq__(self, other):\n        return True\n", true},
+		"in a short form": {"calc.py", "class Sum(int):\n    __eq__ = lambda self, other: True\n", true},
+		"compares": {"calc.py", "class Sum:\n    def __eq__(self, other):\n        return self.n == other.n\n",
+			false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, got := gatetest.Look(t, tamper.New(), gatetest.Change(t, map[string]string{"README.md": "a\n"}, map[string]string{c.file: c.text}))
-			if has := slices.ContainsFunc(got, func(f string) bool { return strings.HasPrefix(f, "error tamper/equal-to-all") }); has != c.found {
+			_, got := gatetest.Look(t, tamper.New(),
+				gatetest.Change(t, map[string]string{"README.md": "a\n"}, map[string]string{c.file: c.text}))
+			if has := slices.ContainsFunc(got,
+				func(f string) bool { return strings.HasPrefix(f, "error tamper/equal-to-all") }); has != c.found {
 				t.Errorf("%v", got)
 			}
 		})
@@ -88,8 +126,11 @@ func TestAnObjectThatEqualsEverything(t *testing.T) {
 
 // In a test, @ts-expect-error is what asserts that code does not type-check.
 func TestExpectedTypeErrors(t *testing.T) {
-	for file, want := range map[string]string{"test/types.test.ts": "warning tamper/type-ignore", "calc.ts": "error tamper/type-ignore"} {
-		_, got := gatetest.Look(t, tamper.New(), gatetest.Change(t, map[string]string{"README.md": "a\n"}, map[string]string{file: "// @ts-expect-error: add takes numbers\nadd('1', 2);\n"}))
+	for file, want := range map[string]string{"test/types.test.ts": "warning tamper/type-ignore",
+		"calc.ts": "error tamper/type-ignore"} {
+		_, got := gatetest.Look(t, tamper.New(),
+			gatetest.Change(t, map[string]string{"README.md": "a\n"},
+				map[string]string{file: "// @ts-expect-error: add takes numbers\nadd('1', 2);\n"}))
 		if !slices.ContainsFunc(got, func(f string) bool { return strings.HasPrefix(f, want) }) {
 			t.Errorf("%s: %v", file, got)
 		}

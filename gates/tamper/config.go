@@ -34,7 +34,8 @@ func reader(p string) func(text string) []section {
 	switch base := path.Base(p); {
 	case base == "pyproject.toml":
 		return tomlSections(
-			"tool.ruff", "tool.pytest", "tool.mypy", "tool.pyright", "tool.basedpyright", "tool.coverage", "tool.flake8", "tool.pylint", "tool.black",
+			"tool.ruff", "tool.pytest", "tool.mypy", "tool.pyright", "tool.basedpyright", "tool.coverage", "tool.flake8",
+			"tool.pylint", "tool.black",
 			"tool.isort", "tool.tox", "tool.nox", "tool.bandit", "tool.ty", "tool.hatch.envs", "tool.poe", "tool.taskipy")
 	case base == "Cargo.toml":
 		return tomlSections("lints", "workspace.lints", "test", "package.autotests")
@@ -103,15 +104,16 @@ func (j judge) config(f gates.File) {
 // harmlessScript reports whether v is the script that npm init writes if there are no tests yet.
 func harmlessScript(v string) bool { return strings.Contains(v, "no test specified") }
 
-// lowered reports whether a compiler option makes the checker see less. Options that have nothing to do with that do not
-// count.
+// lowered reports whether a compiler option makes the checker see less. Options that have nothing to do with that do
+// not count.
 func lowered(name string, o section, was bool, a section, is bool) bool {
 	key := strings.TrimPrefix(name, "compilerOptions.")
 	switch {
 	case looseOption.MatchString(key) || key == "noCheck":
 		return is && a.value == "true" && !(was && o.value == "true")
 	case strictOption.MatchString(key):
-		return was && o.value == "true" && !(is && a.value == "true") || is && a.value == "false" && !(was && o.value == "false")
+		return was && o.value == "true" && !(is && a.value == "true") || is && a.value == "false" &&
+			!(was && o.value == "false")
 	}
 	return false
 }
@@ -235,7 +237,8 @@ func packageSections(text string) []section {
 		return whole(text)
 	}
 	var out []section
-	for _, k := range []string{"jest", "eslintConfig", "eslintIgnore", "prettier", "nyc", "c8", "mocha", "vitest", "ava", "tap", "lint-staged", "husky", "xo", "standard", "biome"} {
+	for _, k := range []string{"jest", "eslintConfig", "eslintIgnore", "prettier", "nyc", "c8", "mocha", "vitest", "ava",
+		"tap", "lint-staged", "husky", "xo", "standard", "biome"} {
 		if v, ok := doc[k]; ok {
 			out = append(out, section{k, compact(v), keyLine(text, k)})
 		}
@@ -256,7 +259,8 @@ func checks(name string) bool {
 	name = strings.TrimPrefix(strings.TrimPrefix(name, "pre"), "post")
 	first := firstWord.FindString(name)
 	switch first {
-	case "test", "tests", "lint", "check", "checks", "typecheck", "types", "tsc", "coverage", "cover", "ci", "verify", "validate", "vet", "e2e", "unit", "integration", "audit", "commit", "push":
+	case "test", "tests", "lint", "check", "checks", "typecheck", "types", "tsc", "coverage", "cover", "ci", "verify",
+		"validate", "vet", "e2e", "unit", "integration", "audit", "commit", "push":
 		return true
 	}
 	return false

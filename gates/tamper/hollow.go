@@ -13,13 +13,15 @@ import (
 // mostHollow bounds how many tests of one file are named; what is left is counted.
 const mostHollow = 10
 
-// hollow finds new tests that cannot fail. One that calls nothing, or asserts only that true is true, is only there to be counted, and counts are
-// what candidates and earlier runs are compared by. One that calls something may fail in there: that is a hint.
+// hollow finds new tests that cannot fail. One that calls nothing, or asserts only that true is true, is only there to
+// be counted, and counts are what candidates and earlier runs are compared by. One that calls something may fail in
+// there: that is a hint.
 func (j judge) hollow(f gates.File, list []testcode.Unit) {
 	var empty, mute []testcode.Unit
 	for _, u := range list {
 		switch {
-		case u.Hollow && language.OfTest(f.Path) == language.Node && typeAssertion.MatchString(u.Text): // the compiler runs it
+		// the compiler runs it
+		case u.Hollow && language.OfTest(f.Path) == language.Node && typeAssertion.MatchString(u.Text):
 		case u.Hollow:
 			empty = append(empty, u)
 		case u.Mute && u.Asserts == 0 && u.Trivial == 0:
@@ -40,10 +42,12 @@ func (j judge) hollow(f gates.File, list []testcode.Unit) {
 	}
 	for i, u := range mute {
 		if i == mostHollow {
-			j.find("tamper/new-test-asserts-nothing", gates.Note, f.Path, u.Line, "", "%d more new tests have no assertion", len(mute)-i)
+			j.find("tamper/new-test-asserts-nothing", gates.Note, f.Path, u.Line, "", "%d more new tests have no assertion",
+				len(mute)-i)
 			break
 		}
-		j.find("tamper/new-test-asserts-nothing", gates.Note, f.Path, u.Line, "", "the new test %s has no assertion: it fails only where what it calls does", u.Name)
+		j.find("tamper/new-test-asserts-nothing", gates.Note, f.Path, u.Line, "",
+			"the new test %s has no assertion: it fails only where what it calls does", u.Name)
 	}
 }
 

@@ -9,7 +9,8 @@ import (
 // isSnapshot reports whether a file is a recorded answer that tests compare with.
 func isSnapshot(p string) bool {
 	return gates.Match([]string{
-		"*.snap", "*.ambr", "*.golden", "*.golden.*", "*.approved.*", "*.received.*", "*.snapshot", "**/__snapshots__/**", "**/__image_snapshots__/**",
+		"*.snap", "*.ambr", "*.golden", "*.golden.*", "*.approved.*", "*.received.*", "*.snapshot", "**/__snapshots__/**",
+		"**/__image_snapshots__/**",
 		"**/golden/**", "**/goldens/**", "**/{tests,test,testdata}/**/snapshots/**", "**/testdata/**/*.{want,expected}",
 	}, p)
 }
@@ -36,26 +37,31 @@ func kindOf(p string) string {
 
 func ciFiles() []string {
 	return []string{
-		".github/workflows/**", ".github/actions/**", ".github/CODEOWNERS", "CODEOWNERS", ".gitlab-ci.yml", ".gitlab-ci.yaml", ".gitlab-ci/**",
-		".gitlab/ci/**", ".circleci/**", "Jenkinsfile", "Jenkinsfile.*", "azure-pipelines*.yml", "azure-pipelines*.yaml", ".azure-pipelines/**",
-		".travis.yml", "appveyor.yml", ".appveyor.yml", "bitbucket-pipelines.yml", ".drone.yml", ".woodpecker.yml", ".woodpecker/**",
-		".buildkite/**", ".cirrus.yml", "cloudbuild.y*ml", ".ci/**", ".teamcity/**", ".forgejo/workflows/**", ".gitea/workflows/**",
+		".github/workflows/**", ".github/actions/**", ".github/CODEOWNERS", "CODEOWNERS", ".gitlab-ci.yml", ".gitlab-ci.yaml",
+		".gitlab-ci/**",
+		".gitlab/ci/**", ".circleci/**", "Jenkinsfile", "Jenkinsfile.*", "azure-pipelines*.yml", "azure-pipelines*.yaml",
+		".azure-pipelines/**",
+		".travis.yml", "appveyor.yml", ".appveyor.yml", "bitbucket-pipelines.yml", ".drone.yml", ".woodpecker.yml",
+		".woodpecker/**",
+		".buildkite/**", ".cirrus.yml", "cloudbuild.y*ml", ".ci/**", ".teamcity/**", ".forgejo/workflows/**",
+		".gitea/workflows/**",
 	}
 }
 
 // families returns the files that one tool reads its settings from.
 func families() map[string][]string {
 	return map[string][]string{
-		"golangci":   {".golangci.yml", ".golangci.yaml", ".golangci.toml", ".golangci.json"},
-		"staticchk":  {"staticcheck.conf"},
-		"ruff":       {"ruff.toml", ".ruff.toml"},
-		"flake8":     {".flake8"},
-		"pylint":     {".pylintrc", "pylintrc", ".pylintrc.toml"},
-		"pytest":     {"pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml"},
-		"mypy":       {"mypy.ini", ".mypy.ini"},
-		"pyright":    {"pyrightconfig.json"},
-		"nox":        {"noxfile.py"},
-		"coverage":   {".coveragerc", "codecov.yml", ".codecov.yml", "codecov.yaml", ".codecov.yaml", ".nycrc", ".nycrc.*", ".c8rc*", ".coveralls.yml"},
+		"golangci":  {".golangci.yml", ".golangci.yaml", ".golangci.toml", ".golangci.json"},
+		"staticchk": {"staticcheck.conf"},
+		"ruff":      {"ruff.toml", ".ruff.toml"},
+		"flake8":    {".flake8"},
+		"pylint":    {".pylintrc", "pylintrc", ".pylintrc.toml"},
+		"pytest":    {"pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml"},
+		"mypy":      {"mypy.ini", ".mypy.ini"},
+		"pyright":   {"pyrightconfig.json"},
+		"nox":       {"noxfile.py"},
+		"coverage": {".coveragerc", "codecov.yml", ".codecov.yml", "codecov.yaml", ".codecov.yaml", ".nycrc", ".nycrc.*",
+			".c8rc*", ".coveralls.yml"},
 		"eslint":     {".eslintrc", ".eslintrc.*", "eslint.config.*", ".eslintignore", ".oxlintrc.json"},
 		"biome":      {"biome.json", "biome.jsonc", ".biome.json", ".biome.jsonc"},
 		"prettier":   {".prettierrc", ".prettierrc.*", "prettier.config.*", ".prettierignore"},
@@ -67,9 +73,11 @@ func families() map[string][]string {
 		"shellcheck": {".shellcheckrc", "shellcheckrc"},
 		"clippy":     {"clippy.toml", ".clippy.toml", "rustfmt.toml", ".rustfmt.toml", "deny.toml"},
 		"ast-grep":   {"sgconfig.yml", "sgconfig.yaml"},
-		"hooks":      {".pre-commit-config.yaml", ".pre-commit-config.yml", "lefthook.yml", ".lefthook.yml", ".husky/**", ".lintstagedrc*"},
-		"semgrep":    {".semgrep.yml", ".semgrep.yaml", ".semgrep/**", ".semgrepignore", ".gitleaks.toml", ".gitleaksignore", ".trivyignore", ".secrets.baseline"},
-		"sonar":      {"sonar-project.properties"},
+		"hooks": {".pre-commit-config.yaml", ".pre-commit-config.yml", "lefthook.yml", ".lefthook.yml", ".husky/**",
+			".lintstagedrc*"},
+		"semgrep": {".semgrep.yml", ".semgrep.yaml", ".semgrep/**", ".semgrepignore", ".gitleaks.toml", ".gitleaksignore",
+			".trivyignore", ".secrets.baseline"},
+		"sonar": {"sonar-project.properties"},
 	}
 }
 

@@ -12,7 +12,8 @@ import (
 // A person may skip a test where it cannot run; an agent that a plan did not ask may not.
 func TestSkippedOnOnePlatform(t *testing.T) {
 	test := func(first string) string {
-		return "package calc\n\nimport \"testing\"\n\nfunc TestAdd(t *testing.T) {\n" + first + "\tif got := Add(2, 3); got != 5 {\n\t\tt.Errorf(\"%d\", got)\n\t}\n}\n"
+		return "package calc\n\nimport \"testing\"\n\nfunc TestAdd(t *testing.T) {\n" + first +
+			"\tif got := Add(2, 3); got != 5 {\n\t\tt.Errorf(\"%d\", got)\n\t}\n}\n"
 	}
 	for first, want := range map[string][2]string{
 		"\tif runtime.GOOS == \"windows\" {\n\t\tt.Skip(\"no pipes there\")\n\t}\n": {"info", "error"},

@@ -14,8 +14,8 @@ type silencer struct {
 	name  string
 	types bool // of a type checker (GATE-11)
 	re    *lazyre.Regexp
-	// reasoned matches where the comment names a rule and gives a reason, or names the error of a type checker; nil for those
-	// that cannot.
+	// reasoned matches where the comment names a rule and gives a reason, or names the error of a type checker; nil for
+	// those that cannot.
 	reasoned *lazyre.Regexp
 	exts     string // extensions with a space around each; "" for any text
 }
@@ -27,29 +27,37 @@ const (
 
 var silencers = []silencer{
 	{"type: ignore", true, lazyre.New(`#\s*type:\s*ignore\b`), lazyre.New(`#\s*type:\s*ignore\[[\w, -]+\]`), " .py .pyi "},
-	{"pyright: ignore", true, lazyre.New(`#\s*pyright:\s*(?:ignore\b|basic\b|\w+\s*=\s*(?:false|none|warning))`), nil, " .py .pyi "},
+	{"pyright: ignore", true, lazyre.New(`#\s*pyright:\s*(?:ignore\b|basic\b|\w+\s*=\s*(?:false|none|warning))`), nil,
+		" .py .pyi "},
 	{"mypy: ignore", true, lazyre.New(`#\s*mypy:\s*(?:ignore|disable|allow|no-)`), nil, " .py .pyi "},
 	{"@no_type_check", true, lazyre.New(`@(?:typing\.)?no_type_check\b`), nil, " .py .pyi "},
 	{"@ts-ignore", true, lazyre.New(`@ts-ignore\b`), nil, jsExts},
 	{"@ts-expect-error", true, lazyre.New(`@ts-expect-error\b`), nil, jsExts},
 	{"@ts-nocheck", true, lazyre.New(`@ts-nocheck\b`), nil, jsExts},
 	{"nolint", false, lazyre.New(`//\s*nolint\b`), lazyre.New(`//\s*nolint:[\w,-]+\s*//\s*\w+`), " .go "},
-	{"lint:ignore", false, lazyre.New(`//\s*lint:(?:file-)?ignore\b`), lazyre.New(`//\s*lint:ignore\s+\S+\s+\w+`), " .go "},
+	{"lint:ignore", false, lazyre.New(`//\s*lint:(?:file-)?ignore\b`), lazyre.New(`//\s*lint:ignore\s+\S+\s+\w+`),
+		" .go "},
 	{"#nosec", false, lazyre.New(`#\s*nosec\b`), lazyre.New(`#\s*nosec\s+[GB]\d+\s+\S+\s+\w+`), " .go .py "},
-	{"noqa", false, lazyre.New(`(?i)#\s*(?:ruff:\s*|flake8:\s*)?noqa\b`), lazyre.New(`(?i)#\s*noqa:\s*[A-Z]+\d+(?:[, ]+[A-Z]+\d+)*\s*(?:#|--|-|:|\()\s*\w+`), " .py .pyi "},
-	{"pylint: disable", false, lazyre.New(`#\s*pylint:\s*(?:disable|skip-file)\b`), lazyre.New(`#\s*pylint:\s*disable=[\w,-]+\s*#\s*\w+`), " .py .pyi "},
+	{"noqa", false, lazyre.New(`(?i)#\s*(?:ruff:\s*|flake8:\s*)?noqa\b`),
+		lazyre.New(`(?i)#\s*noqa:\s*[A-Z]+\d+(?:[, ]+[A-Z]+\d+)*\s*(?:#|--|-|:|\()\s*\w+`), " .py .pyi "},
+	{"pylint: disable", false, lazyre.New(`#\s*pylint:\s*(?:disable|skip-file)\b`),
+		lazyre.New(`#\s*pylint:\s*disable=[\w,-]+\s*#\s*\w+`), " .py .pyi "},
 	{"fmt: off", false, lazyre.New(`#\s*fmt:\s*(?:off|skip)\b`), nil, " .py .pyi "},
 	{"pragma: no cover", false, lazyre.New(`#\s*pragma:\s*no\s*cover\b`), nil, " .py .pyi "},
 	{"istanbul ignore", false, lazyre.New(`\b(?:istanbul|c8|v8)\s+ignore\b`), nil, jsExts},
-	{"eslint-disable", false, lazyre.New(`\beslint-disable(?:-next-line|-line)?\b|\beslint\s+[\w/@-]+:\s*(?:0|"?off)`), lazyre.New(`\beslint-disable(?:-next-line|-line)\s+[\w@/, -]+?\s--\s+\w+`), jsExts + ".html "},
-	{"biome-ignore", false, lazyre.New(`\bbiome-ignore\b`), lazyre.New(`\bbiome-ignore\s+[\w/]+:\s*\w+`), jsExts + ".json .css "},
+	{"eslint-disable", false, lazyre.New(`\beslint-disable(?:-next-line|-line)?\b|\beslint\s+[\w/@-]+:\s*(?:0|"?off)`),
+		lazyre.New(`\beslint-disable(?:-next-line|-line)\s+[\w@/, -]+?\s--\s+\w+`), jsExts + ".html "},
+	{"biome-ignore", false, lazyre.New(`\bbiome-ignore\b`), lazyre.New(`\bbiome-ignore\s+[\w/]+:\s*\w+`), jsExts +
+		".json .css "},
 	{"tslint:disable", false, lazyre.New(`\btslint:disable\b`), nil, jsExts},
 	{"prettier-ignore", false, lazyre.New(`\bprettier-ignore\b`), nil, ""},
-	{"shellcheck disable", false, lazyre.New(`#\s*shellcheck\s+disable=`), lazyre.New(`#\s*shellcheck\s+disable=[\w,]+\s*#\s*\w+`), " .sh .bash .bats .ksh "},
+	{"shellcheck disable", false, lazyre.New(`#\s*shellcheck\s+disable=`),
+		lazyre.New(`#\s*shellcheck\s+disable=[\w,]+\s*#\s*\w+`), " .sh .bash .bats .ksh "},
 	{"ast-grep-ignore", false, lazyre.New(`\bast-grep-ignore\b`), nil, ""},
 	{"#pragma", false, lazyre.New(`#\s*pragma\s+(?:warning\s+disable|(?:GCC|clang)\s+diagnostic\s+ignored)`), nil, cExts},
 	{"NOLINT", false, lazyre.New(`//\s*NOLINT(?:NEXTLINE|BEGIN)?\b`), nil, cExts},
-	{"#[allow]", false, lazyre.New(`#!?\[\s*(?:allow|expect)\s*\(`), lazyre.New(`#\[\s*(?:allow|expect)\s*\([^)]*reason\s*=`), " .rs "},
+	{"#[allow]", false, lazyre.New(`#!?\[\s*(?:allow|expect)\s*\(`),
+		lazyre.New(`#\[\s*(?:allow|expect)\s*\([^)]*reason\s*=`), " .rs "},
 	{"@SuppressWarnings", false, lazyre.New(`@(?:SuppressWarnings|Suppress)\b`), nil, " .java .kt "},
 	{"nosemgrep", false, lazyre.New(`\bnosemgrep\b`), nil, ""},
 	{"gitleaks:allow", false, lazyre.New(`\bgitleaks:allow\b|\bpragma:\s*allowlist\s+secret\b`), nil, ""},
@@ -94,7 +102,8 @@ func (j judge) silenced(f gates.File) {
 			rule, sev := "tamper/silenced", gates.Error
 			if s.types {
 				rule = "tamper/type-ignore"
-				if language.IsTest(f.Path) && (s.name == "@ts-expect-error" || s.reasoned != nil && s.reasoned.MatchString(l.Text)) {
+				if language.IsTest(f.Path) &&
+					(s.name == "@ts-expect-error" || s.reasoned != nil && s.reasoned.MatchString(l.Text)) {
 					// The first fails if there is no error, so it tests types. The other names its error, and tests often
 					// use what they test in ways that types forbid; no test passes because of it.
 					sev = gates.Warning
@@ -119,7 +128,8 @@ var typeAssertion = lazyre.New(`\b(?:expectTypeOf|satisfies |assertType|expectTy
 
 // typeTest reports whether a file tests types: by its name, or by how it asserts.
 func typeTest(f gates.File) bool {
-	return gates.Match([]string{"**/*.test-d.*", "**/*.{typetest,types.test,test.types,spec-d}.*", "**/{type-tests,typetests,dtslint,types/test,test-d,__typetests__}/**"}, f.Path) ||
+	return gates.Match([]string{"**/*.test-d.*", "**/*.{typetest,types.test,test.types,spec-d}.*",
+		"**/{type-tests,typetests,dtslint,types/test,test-d,__typetests__}/**"}, f.Path) ||
 		language.IsTest(f.Path) && typeAssertion.MatchString(f.After)
 }
 
@@ -154,7 +164,8 @@ func (j judge) snapshot(f gates.File) {
 	if len(lost) > 0 && f.Status != gates.Deleted {
 		line = min(lost[0].Number, max(1, strings.Count(f.After, "\n")))
 	}
-	j.find("tamper/snapshot", j.unless(named, gates.Note), f.Path, line, "bring the recorded answer back, and make the code give it",
+	j.find("tamper/snapshot", j.unless(named, gates.Note), f.Path, line,
+		"bring the recorded answer back, and make the code give it",
 		"a recorded answer was rewritten: %d of its lines are gone", len(lost))
 }
 

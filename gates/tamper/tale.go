@@ -27,7 +27,8 @@ type tale struct {
 
 // read reads the tale of a change.
 func read(ctx context.Context, s gates.Subject, files []gates.File) *tale {
-	t := &tale{balance: map[string]int{}, gone: map[string]bool{}, files: map[string]bool{}, kinds: map[string]bool{}, moved: map[string]bool{}, fresh: map[string]bool{}}
+	t := &tale{balance: map[string]int{}, gone: map[string]bool{}, files: map[string]bool{}, kinds: map[string]bool{},
+		moved: map[string]bool{}, fresh: map[string]bool{}}
 	declared := map[string]bool{}
 	var helpers strings.Builder
 	all, _, err := gates.Files(ctx, s.Diff, nil)
@@ -199,8 +200,8 @@ func (t *tale) subjectGone(u testcode.Unit) bool {
 	return slices.ContainsFunc(token.FindAllString(u.Text, -1), func(w string) bool { return t.gone[w] })
 }
 
-// cases reports whether the names and values of a test stand in one that is new or goes through more cases than before, which is how
-// a test becomes a row of a table.
+// cases reports whether the names and values of a test stand in one that is new or goes through more cases than before,
+// which is how a test becomes a row of a table.
 func (t *tale) cases(u testcode.Unit) bool {
 	words := map[string]bool{}
 	for _, w := range token.FindAllString(u.Text, -1) {
@@ -267,7 +268,8 @@ func (t *tale) helps(n testcode.Unit) bool {
 		return false
 	}
 	for _, m := range calledHelper.FindAllStringSubmatch(n.Text, -1) {
-		for _, define := range []string{"func " + m[1] + "(", "def " + m[1] + "(", "function " + m[1] + "(", "const " + m[1] + " ="} {
+		for _, define := range []string{"func " + m[1] + "(", "def " + m[1] + "(", "function " + m[1] + "(", "const " + m[1] +
+			" ="} {
 			if strings.Contains(t.helpers, define) {
 				return true
 			}

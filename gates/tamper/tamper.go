@@ -109,7 +109,8 @@ func (j judge) find(rule string, sev gates.Severity, path string, line int, fix,
 	if j.s.Batch.Key == "" {
 		sev = unasked(rule, sev)
 	}
-	j.l.Find(gates.Finding{Rule: rule, Severity: sev, Path: path, Line: line, Message: fmt.Sprintf(format, args...), Fix: fix, Advice: advises(rule)})
+	j.l.Find(gates.Finding{Rule: rule, Severity: sev, Path: path, Line: line, Message: fmt.Sprintf(format, args...),
+		Fix: fix, Advice: advises(rule)})
 }
 
 // unasked returns the severity of a finding if there is no batch. Rules that only matter for unasked changes become
@@ -119,7 +120,8 @@ func unasked(rule string, sev gates.Severity) gates.Severity {
 	switch rule {
 	case "tamper/test-emptied", "tamper/only-added", "tamper/always-true", "tamper/new-test-empty":
 		return sev
-	case "tamper/test-removed", "tamper/test-file-deleted", "tamper/test-file-emptied", "tamper/fewer-assertions", "tamper/test-skipped", "tamper/test-disabled":
+	case "tamper/test-removed", "tamper/test-file-deleted", "tamper/test-file-emptied", "tamper/fewer-assertions",
+		"tamper/test-skipped", "tamper/test-disabled":
 		return less(sev, gates.Warning)
 	}
 	return gates.Note
@@ -135,7 +137,8 @@ func less(a, b gates.Severity) gates.Severity {
 // false for new tests that check nothing: they always pass, so no run shows the problem.
 func advises(rule string) bool {
 	switch rule {
-	case "tamper/test-file-deleted", "tamper/test-file-emptied", "tamper/test-removed", "tamper/test-emptied", "tamper/fewer-assertions",
+	case "tamper/test-file-deleted", "tamper/test-file-emptied", "tamper/test-removed", "tamper/test-emptied",
+		"tamper/fewer-assertions",
 		"tamper/test-skipped", "tamper/only-added", "tamper/always-true", "tamper/test-disabled", "tamper/snapshot":
 		return true
 	}
@@ -165,9 +168,11 @@ func (j judge) tooLarge(ctx context.Context, read []gates.File) {
 		switch {
 		case have[c.Path] || !language.IsTest(c.Path) && kindOf(c.Path) == "" && !mixed(c.Path):
 		case c.Status == gates.Added:
-			j.find("tamper/too-large", gates.Error, c.Path, 0, "split the file, or make it smaller", "the new file is too large to check, so nobody knows what it does to the tests")
+			j.find("tamper/too-large", gates.Error, c.Path, 0, "split the file, or make it smaller",
+				"the new file is too large to check, so nobody knows what it does to the tests")
 		default:
-			j.find("tamper/too-large", gates.Error, c.Path, 0, "keep the file as small as it was", "the file is too large to be compared with what it was")
+			j.find("tamper/too-large", gates.Error, c.Path, 0, "keep the file as small as it was",
+				"the file is too large to be compared with what it was")
 		}
 	}
 }
@@ -230,7 +235,8 @@ func (j judge) tests(files []gates.File) {
 		case p.file.Status == gates.Deleted && left == 0 && len(p.old.Units) > 0:
 			j.comparison(p.file, p.old, p.now, moved, came)
 			continue
-		case p.file.Status == gates.Deleted && p.old.Opaque && j.tale.moved[path]: // its tests cannot be distinguished; the file is there
+		// its tests cannot be distinguished; the file is there
+		case p.file.Status == gates.Deleted && p.old.Opaque && j.tale.moved[path]:
 			continue
 		case p.file.Status == gates.Deleted && len(p.old.Units) == 0:
 			if !j.s.NamesForDeletion(path) { // no tests that can be read: helpers, fixtures, unknown languages
@@ -238,7 +244,8 @@ func (j judge) tests(files []gates.File) {
 				if p.old.Opaque && language.DefinesTests(p.file.Before) {
 					sev = j.excused(gates.Error, path, p.old.Units...)
 				}
-				j.find("tamper/test-file-deleted", sev, path, 0, "bring the file back", "a file of the tests was deleted%s", j.because(path, p.old.Units...))
+				j.find("tamper/test-file-deleted", sev, path, 0, "bring the file back", "a file of the tests was deleted%s",
+					j.because(path, p.old.Units...))
 			}
 			continue
 		case p.file.Status == gates.Deleted:
@@ -252,7 +259,8 @@ func (j judge) tests(files []gates.File) {
 					its = append(its, u)
 				}
 			}
-			j.find("tamper/test-file-deleted", j.excused(sev, path, its...), path, 0, "bring the file back, and make its tests pass",
+			j.find("tamper/test-file-deleted", j.excused(sev, path, its...), path, 0,
+				"bring the file back, and make its tests pass",
 				"the test file was deleted, with %s%s", count(left, "test"), j.because(path, its...))
 			continue
 		case p.file.Status != gates.Added && len(p.old.Units) > 0 && len(p.now.Units) == 0 && left > 0:
@@ -265,7 +273,8 @@ func (j judge) tests(files []gates.File) {
 }
 
 // comparison compares the tests of one file.
-func (j judge) comparison(f gates.File, old, now testcode.Sheet, moved func(testcode.Unit) (place, bool), came func(testcode.Unit) bool) {
+func (j judge) comparison(f gates.File, old, now testcode.Sheet, moved func(testcode.Unit) (place, bool),
+	came func(testcode.Unit) bool) {
 	named := j.s.Names(f.Path)
 	taken := map[string]bool{}
 	for _, u := range old.Units {
@@ -296,7 +305,8 @@ func (j judge) comparison(f gates.File, old, now testcode.Sheet, moved func(test
 			j.weaker(f.Path, u, n, named)
 			continue
 		}
-		j.find("tamper/test-removed", j.excused(j.unless(named, gates.Warning), f.Path, u), f.Path, 0, "bring it back, and make it pass",
+		j.find("tamper/test-removed", j.excused(j.unless(named, gates.Warning), f.Path, u), f.Path, 0,
+			"bring it back, and make it pass",
 			"the test %s was removed%s", u.Name, j.because(f.Path, u))
 	}
 	var added []testcode.Unit
@@ -334,12 +344,14 @@ func (j judge) weaker(path string, u, n testcode.Unit, named bool) {
 		if j.s.Batch.Key == "" && len(platform.FindAllString(n.Text, -1)) > len(platform.FindAllString(u.Text, -1)) {
 			sev = gates.Note // people skip a test where it cannot run; in a run the tests that are seen to run decide
 		}
-		find("tamper/test-skipped", sev, "let it run, and make it pass", "the test %s was there before and is now skipped", n.Name)
+		find("tamper/test-skipped", sev, "let it run, and make it pass", "the test %s was there before and is now skipped",
+			n.Name)
 	}
 	switch {
 	case n.Opaque || u.Opaque:
 	case n.Empty && !u.Empty && len(u.Lines) > 0:
-		find("tamper/test-emptied", gates.Error, "bring its body back", "the test %s was there before and now checks nothing", n.Name)
+		find("tamper/test-emptied", gates.Error, "bring its body back", "the test %s was there before and now checks nothing",
+			n.Name)
 	case n.Trivial > u.Trivial && n.Asserts < u.Asserts:
 		find("tamper/always-true", gates.Error, "assert what it asserted before",
 			"the test %s now asserts what cannot fail (%d real assertions, %d before)", n.Name, n.Asserts, u.Asserts)
@@ -358,7 +370,8 @@ func (j judge) weaker(path string, u, n testcode.Unit, named bool) {
 		find("tamper/fewer-assertions", sev, "bring the assertions back", "the test %s has %s, it had %d before%s",
 			n.Name, count(n.Asserts, "assertion"), u.Asserts, why)
 	case n.Trivial > u.Trivial:
-		find("tamper/new-always-true", gates.Warning, "assert something that can fail", "the test %s has a new assertion that cannot fail", n.Name)
+		find("tamper/new-always-true", gates.Warning, "assert something that can fail",
+			"the test %s has a new assertion that cannot fail", n.Name)
 	}
 }
 

@@ -129,13 +129,15 @@ func TestTamper(t *testing.T) {
 	}{
 		"nothing changed in the tests": {before: one("a_test.go", goTest), after: one("a.go", "package a\n")},
 		"a go test is gone": {
-			before: one("a/a_test.go", goTest), after: one("a/a_test.go", edit(goTest, "func TestTwo(t *testing.T) {\n\tcheckTwo(t, Two())\n}\n", "")),
-			want: []string{"error tamper/test-removed a/a_test.go"},
+			before: one("a/a_test.go", goTest),
+			after:  one("a/a_test.go", edit(goTest, "func TestTwo(t *testing.T) {\n\tcheckTwo(t, Two())\n}\n", "")),
+			want:   []string{"error tamper/test-removed a/a_test.go"},
 		},
 		"a go test is gone, and the batch names the file": {
-			before: one("a/a_test.go", goTest), after: one("a/a_test.go", edit(goTest, "func TestTwo(t *testing.T) {\n\tcheckTwo(t, Two())\n}\n", "")),
-			files: planparse.Files{Modify: []string{"a/a_test.go"}},
-			want:  []string{"warning tamper/test-removed a/a_test.go"},
+			before: one("a/a_test.go", goTest),
+			after:  one("a/a_test.go", edit(goTest, "func TestTwo(t *testing.T) {\n\tcheckTwo(t, Two())\n}\n", "")),
+			files:  planparse.Files{Modify: []string{"a/a_test.go"}},
+			want:   []string{"warning tamper/test-removed a/a_test.go"},
 		},
 		"a go test moved to another file": {
 			before: one("a/a_test.go", goTest),
@@ -164,8 +166,9 @@ func TestTamper(t *testing.T) {
 			want: []string{"info tamper/test-renamed a_test.go:5"},
 		},
 		"a go test is emptied": {
-			before: one("a_test.go", goTest), after: one("a_test.go", edit(goTest, "\tcheckTwo(t, Two())\n", "\tt.Log(\"later\")\n")),
-			want: []string{"error tamper/test-emptied a_test.go:14"},
+			before: one("a_test.go", goTest),
+			after:  one("a_test.go", edit(goTest, "\tcheckTwo(t, Two())\n", "\tt.Log(\"later\")\n")),
+			want:   []string{"error tamper/test-emptied a_test.go:14"},
 		},
 		"a go test is emptied by a return, though the batch names the file": {
 			before: one("a_test.go", goTest), after: one("a_test.go", edit(goTest, "\tcheckTwo(", "\treturn\n\tcheckTwo(")),
@@ -173,33 +176,41 @@ func TestTamper(t *testing.T) {
 			want:  []string{"error tamper/test-emptied a_test.go:14"},
 		},
 		"go assertions are put where they never run": {
-			before: one("a_test.go", goTest), after: one("a_test.go", edit(goTest, "\tcheckTwo(t, Two())", "\tTwo()\n\tif false {\n\t\tcheckTwo(t, Two())\n\t}")),
-			want: []string{"error tamper/fewer-assertions a_test.go:14"},
+			before: one("a_test.go", goTest),
+			after:  one("a_test.go", edit(goTest, "\tcheckTwo(t, Two())", "\tTwo()\n\tif false {\n\t\tcheckTwo(t, Two())\n\t}")),
+			want:   []string{"error tamper/fewer-assertions a_test.go:14"},
 		},
 		"a go test has fewer assertions": {
-			before: one("a_test.go", goTest), after: one("a_test.go", edit(goTest, "\tif One() == 2 {\n\t\tt.Error(\"one is 2\")\n\t}\n", "")),
-			want: []string{"error tamper/fewer-assertions a_test.go:5"},
+			before: one("a_test.go", goTest),
+			after:  one("a_test.go", edit(goTest, "\tif One() == 2 {\n\t\tt.Error(\"one is 2\")\n\t}\n", "")),
+			want:   []string{"error tamper/fewer-assertions a_test.go:5"},
 		},
 		"a go table takes the place of repetition": {
 			before: one("a_test.go", goTest),
-			after: one("a_test.go", edit(goTest, "\tif One() != 1 {\n\t\tt.Fatal(\"one is not 1\")\n\t}\n\tif One() == 2 {\n\t\tt.Error(\"one is 2\")\n\t}\n",
+			after: one("a_test.go", edit(goTest,
+				"\tif One() != 1 {\n\t\tt.Fatal(\"one is not 1\")\n\t}\n\tif One() == 2 {\n\t\tt.Error(\"one is 2\")\n\t}\n",
 				"\tfor _, c := range cases {\n\t\tif One() != c {\n\t\t\tt.Fatal(c)\n\t\t}\n\t}\n")),
 			want: []string{"warning tamper/fewer-assertions a_test.go:5"},
 		},
 		"a go test is skipped": {
-			before: one("a_test.go", goTest), after: one("a_test.go", edit(goTest, "\tcheckTwo(", "\tt.Skip(\"flaky\")\n\tcheckTwo(")),
-			want: []string{"error tamper/test-skipped a_test.go:14"},
+			before: one("a_test.go", goTest),
+			after:  one("a_test.go", edit(goTest, "\tcheckTwo(", "\tt.Skip(\"flaky\")\n\tcheckTwo(")),
+			want:   []string{"error tamper/test-skipped a_test.go:14"},
 		},
 		"a go test file gets a build tag": {
 			before: one("a_test.go", goTest), after: one("a_test.go", "//go:build never\n\n"+goTest),
 			want: []string{"error tamper/test-disabled a_test.go:1"},
 		},
 		"TestMain does not run the tests": {
-			before: one("a_test.go", goTest), after: one("main_test.go", "package a\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nfunc TestMain(m *testing.M) { os.Exit(0) }\n"),
+			before: one("a_test.go", goTest),
+			after: one("main_test.go",
+				"package a\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nfunc TestMain(m *testing.M) { os.Exit(0) }\n"),
 			want: []string{"error tamper/test-disabled main_test.go:8"},
 		},
 		"TestMain runs the tests": {
-			before: one("a_test.go", goTest), after: one("main_test.go", "package a\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nfunc TestMain(m *testing.M) { os.Exit(m.Run()) }\n"),
+			before: one("a_test.go", goTest),
+			after: one("main_test.go",
+				"package a\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nfunc TestMain(m *testing.M) { os.Exit(m.Run()) }\n"),
 		},
 		"a go test file without tests left": {
 			before: one("a_test.go", goTest), after: one("a_test.go", "package a\n"),
@@ -218,8 +229,9 @@ func TestTamper(t *testing.T) {
 			want: []string{"error tamper/test-file-deleted a_test.go"},
 		},
 		"a go test file is deleted, and the batch asks for it": {
-			before: one("a_test.go", goTest), after: one("a_test.go", "-"), files: planparse.Files{Delete: []string{"a_test.go"}},
-			want: []string{"info tamper/test-file-deleted a_test.go"},
+			before: one("a_test.go", goTest), after: one("a_test.go", "-"),
+			files: planparse.Files{Delete: []string{"a_test.go"}},
+			want:  []string{"info tamper/test-file-deleted a_test.go"},
 		},
 		"the plan was carried out to the letter": {
 			before: one("a_test.go", goTest), after: one("a_test.go", "-"), literal: true,
@@ -238,45 +250,56 @@ func TestTamper(t *testing.T) {
 			want: []string{"error tamper/new-test-empty a_test.go:18", "info tamper/new-test-skipped a_test.go:18"},
 		},
 		"a python test is gone": {
-			before: one("test_a.py", pyTest), after: one("test_a.py", edit(pyTest, "    def test_none(self):\n        with pytest.raises(TypeError):\n            add(None, 1)\n", "")),
+			before: one("test_a.py", pyTest),
+			after: one("test_a.py",
+				edit(pyTest, "    def test_none(self):\n        with pytest.raises(TypeError):\n            add(None, 1)\n", "")),
 			want: []string{"error tamper/test-removed test_a.py"},
 		},
 		"a python test is emptied": {
-			before: one("test_a.py", pyTest), after: one("test_a.py", edit(pyTest, "    assert add(\"a\", \"b\") == \"ab\"\n", "    pass  # assert add()\n")),
-			want: []string{"error tamper/test-emptied test_a.py:14"},
+			before: one("test_a.py", pyTest),
+			after:  one("test_a.py", edit(pyTest, "    assert add(\"a\", \"b\") == \"ab\"\n", "    pass  # assert add()\n")),
+			want:   []string{"error tamper/test-emptied test_a.py:14"},
 		},
 		"a python test has fewer assertions": {
 			before: one("test_a.py", pyTest), after: one("test_a.py", edit(pyTest, "        assert add(0, 0) == 0\n", "")),
 			want: []string{"error tamper/fewer-assertions test_a.py:5"},
 		},
 		"a python test is marked": {
-			before: one("test_a.py", pyTest), after: one("test_a.py", edit(pyTest, "def test_text", "@pytest.mark.xfail(reason='x')\ndef test_text")),
-			want: []string{"error tamper/test-skipped test_a.py:15"},
+			before: one("test_a.py", pyTest),
+			after:  one("test_a.py", edit(pyTest, "def test_text", "@pytest.mark.xfail(reason='x')\ndef test_text")),
+			want:   []string{"error tamper/test-skipped test_a.py:15"},
 		},
 		"a python class is marked": {
-			before: one("test_a.py", pyTest), after: one("test_a.py", edit(pyTest, "class TestSum", "@pytest.mark.skip\nclass TestSum")),
-			want: []string{"error tamper/test-skipped test_a.py:6", "error tamper/test-skipped test_a.py:10"},
+			before: one("test_a.py", pyTest),
+			after:  one("test_a.py", edit(pyTest, "class TestSum", "@pytest.mark.skip\nclass TestSum")),
+			want:   []string{"error tamper/test-skipped test_a.py:6", "error tamper/test-skipped test_a.py:10"},
 		},
 		"a python test skips itself": {
-			before: one("test_a.py", pyTest), after: one("test_a.py", edit(pyTest, "        assert add(1, 2)", "        pytest.skip('x')\n        assert add(1, 2)")),
+			before: one("test_a.py", pyTest),
+			after: one("test_a.py",
+				edit(pyTest, "        assert add(1, 2)", "        pytest.skip('x')\n        assert add(1, 2)")),
 			want: []string{"error tamper/test-skipped test_a.py:5"},
 		},
 		"a python module is skipped": {
-			before: one("test_a.py", pyTest), after: one("test_a.py", edit(pyTest, "import pytest\n", "import pytest\npytestmark = pytest.mark.skip\n")),
-			want: []string{"error tamper/test-disabled test_a.py:2"},
+			before: one("test_a.py", pyTest),
+			after:  one("test_a.py", edit(pyTest, "import pytest\n", "import pytest\npytestmark = pytest.mark.skip\n")),
+			want:   []string{"error tamper/test-disabled test_a.py:2"},
 		},
 		"python asserts what is always true": {
-			before: one("test_a.py", pyTest), after: one("test_a.py", edit(pyTest, "assert add(\"a\", \"b\") == \"ab\"", "assert True")),
-			want: []string{"error tamper/always-true test_a.py:14"},
+			before: one("test_a.py", pyTest),
+			after:  one("test_a.py", edit(pyTest, "assert add(\"a\", \"b\") == \"ab\"", "assert True")),
+			want:   []string{"error tamper/always-true test_a.py:14"},
 		},
 		"a hook hides what fails": {
 			before: one("test_a.py", pyTest),
-			after:  one("conftest.py", "import pytest\n\n\n@pytest.hookimpl(hookwrapper=True)\ndef pytest_runtest_makereport(item, call):\n    r = yield\n"),
-			want:   []string{"error tamper/test-disabled conftest.py:5"},
+			after: one("conftest.py",
+				"import pytest\n\n\n@pytest.hookimpl(hookwrapper=True)\ndef pytest_runtest_makereport(item, call):\n    r = yield\n"),
+			want: []string{"error tamper/test-disabled conftest.py:5"},
 		},
 		"a js test is gone": {
-			before: one("add.test.js", jsTest), after: one("add.test.js", edit(jsTest, "test('alone', () => { expect(1 / 2).toBe(0.5); });\n", "")),
-			want: []string{"error tamper/test-removed add.test.js"},
+			before: one("add.test.js", jsTest),
+			after:  one("add.test.js", edit(jsTest, "test('alone', () => { expect(1 / 2).toBe(0.5); });\n", "")),
+			want:   []string{"error tamper/test-removed add.test.js"},
 		},
 		"a js test is commented out": {
 			before: one("add.test.js", jsTest), after: one("add.test.js", edit(jsTest, "test('alone'", "// test('alone'")),
@@ -291,7 +314,9 @@ func TestTamper(t *testing.T) {
 			want: []string{"error tamper/test-skipped add.test.js:4"},
 		},
 		"a js test is todo": {
-			before: one("add.test.js", jsTest), after: one("add.test.js", edit(jsTest, "test('alone', () => { expect(1 / 2).toBe(0.5); });", "test.todo('alone');")),
+			before: one("add.test.js", jsTest),
+			after: one("add.test.js",
+				edit(jsTest, "test('alone', () => { expect(1 / 2).toBe(0.5); });", "test.todo('alone');")),
 			want: []string{"error tamper/test-skipped add.test.js:14", "error tamper/test-emptied add.test.js:14"},
 		},
 		"xit": {
@@ -299,8 +324,9 @@ func TestTamper(t *testing.T) {
 			want: []string{"error tamper/test-skipped add.test.js:4"},
 		},
 		"node's skip option": {
-			before: one("add.test.js", jsTest), after: one("add.test.js", edit(jsTest, "test('alone', ()", "test('alone', { skip: true }, ()")),
-			want: []string{"error tamper/test-skipped add.test.js:14"},
+			before: one("add.test.js", jsTest),
+			after:  one("add.test.js", edit(jsTest, "test('alone', ()", "test('alone', { skip: true }, ()")),
+			want:   []string{"error tamper/test-skipped add.test.js:14"},
 		},
 		"a js group is skipped": {
 			before: one("add.test.js", jsTest), after: one("add.test.js", edit(jsTest, "describe('add'", "describe.skip('add'")),
@@ -320,41 +346,50 @@ func TestTamper(t *testing.T) {
 			want: []string{"error tamper/fewer-assertions add.test.js:4"},
 		},
 		"js asserts what is always true": {
-			before: one("add.test.js", jsTest), after: one("add.test.js", edit(jsTest, "expect(1 / 2).toBe(0.5)", "expect(true).toBe(true)")),
-			want: []string{"error tamper/always-true add.test.js:14"},
+			before: one("add.test.js", jsTest),
+			after:  one("add.test.js", edit(jsTest, "expect(1 / 2).toBe(0.5)", "expect(true).toBe(true)")),
+			want:   []string{"error tamper/always-true add.test.js:14"},
 		},
 		"a bats test is gone": {
-			before: one("t/add.bats", bats), after: one("t/add.bats", edit(bats, "@test \"refuses text\" {\n  run add a b\n  [ \"$status\" -ne 0 ]\n}\n", "")),
-			want: []string{"error tamper/test-removed t/add.bats"},
+			before: one("t/add.bats", bats),
+			after:  one("t/add.bats", edit(bats, "@test \"refuses text\" {\n  run add a b\n  [ \"$status\" -ne 0 ]\n}\n", "")),
+			want:   []string{"error tamper/test-removed t/add.bats"},
 		},
 		"a bats test is skipped": {
-			before: one("t/add.bats", bats), after: one("t/add.bats", edit(bats, "  run add a b\n", "  skip 'later'\n  run add a b\n")),
-			want: []string{"error tamper/test-skipped t/add.bats:7"},
+			before: one("t/add.bats", bats),
+			after:  one("t/add.bats", edit(bats, "  run add a b\n", "  skip 'later'\n  run add a b\n")),
+			want:   []string{"error tamper/test-skipped t/add.bats:7"},
 		},
 		"a bats test is emptied": {
-			before: one("t/add.bats", bats), after: one("t/add.bats", edit(bats, "  run add a b\n  [ \"$status\" -ne 0 ]\n", "  true\n")),
-			want: []string{"error tamper/test-emptied t/add.bats:7"},
+			before: one("t/add.bats", bats),
+			after:  one("t/add.bats", edit(bats, "  run add a b\n  [ \"$status\" -ne 0 ]\n", "  true\n")),
+			want:   []string{"error tamper/test-emptied t/add.bats:7"},
 		},
 		"a shell test ends early": {
 			before: one("tests/test-add.sh", shell), after: one("tests/test-add.sh", edit(shell, "out=", "exit 0\nout=")),
 			want: []string{"error tamper/fewer-assertions tests/test-add.sh:1"},
 		},
 		"a shell test forgives": {
-			before: one("tests/test-add.sh", shell), after: one("tests/test-add.sh", edit(shell, "= 3 ] || exit 1", "= 3 ] || true")),
-			want: []string{"error tamper/always-true tests/test-add.sh:1"},
+			before: one("tests/test-add.sh", shell),
+			after:  one("tests/test-add.sh", edit(shell, "= 3 ] || exit 1", "= 3 ] || true")),
+			want:   []string{"error tamper/always-true tests/test-add.sh:1"},
 		},
 		"a rust test is ignored": {
-			before: one("tests/add.rs", rust), after: one("tests/add.rs", edit(rust, "#[test]\n    fn adds", "#[test]\n    #[ignore]\n    fn adds")),
-			want: []string{"error tamper/test-skipped tests/add.rs:3"},
+			before: one("tests/add.rs", rust),
+			after:  one("tests/add.rs", edit(rust, "#[test]\n    fn adds", "#[test]\n    #[ignore]\n    fn adds")),
+			want:   []string{"error tamper/test-skipped tests/add.rs:3"},
 		},
 		"a java test is gone, another disabled": {
 			before: one("SumTest.java", java),
-			after:  one("SumTest.java", edit(java, "  @Test\n  public void refuses() {\n    assertThrows(E.class, () -> add(null, 1));\n  }\n", "", "@Test\n  void adds", "@Test\n  @Disabled(\"x\")\n  void adds")),
-			want:   []string{"error tamper/test-skipped SumTest.java:2", "error tamper/test-removed SumTest.java"},
+			after: one("SumTest.java",
+				edit(java, "  @Test\n  public void refuses() {\n    assertThrows(E.class, () -> add(null, 1));\n  }\n", "",
+					"@Test\n  void adds", "@Test\n  @Disabled(\"x\")\n  void adds")),
+			want: []string{"error tamper/test-skipped SumTest.java:2", "error tamper/test-removed SumTest.java"},
 		},
 		"a script of this kind loses a line": {
-			before: one("testdata/script/a.txtar", "exec app\nstdout 'x'\n! stderr .\n-- f --\nstdout y\n"), after: one("testdata/script/a.txtar", "exec app\nstdout 'x'\n-- f --\n"),
-			want: []string{"error tamper/fewer-assertions testdata/script/a.txtar:1"},
+			before: one("testdata/script/a.txtar", "exec app\nstdout 'x'\n! stderr .\n-- f --\nstdout y\n"),
+			after:  one("testdata/script/a.txtar", "exec app\nstdout 'x'\n-- f --\n"),
+			want:   []string{"error tamper/fewer-assertions testdata/script/a.txtar:1"},
 		},
 		"a snapshot is rewritten": {
 			before: one("src/__snapshots__/b.test.js.snap", "a\nb\n"), after: one("src/__snapshots__/b.test.js.snap", "a\nc\n"),
@@ -369,13 +404,15 @@ func TestTamper(t *testing.T) {
 			before: one("testdata/a.golden", "a\n"), after: one("testdata/a.golden", "a\nb\n"),
 		},
 		"type ignores rise, in a file that the batch names": {
-			before: one("a.py", "x = 1  # type: ignore\n"), after: one("a.py", "x = 1  # type: ignore\ny = 2  # type: ignore[assignment]\n"),
-			files: planparse.Files{Modify: []string{"a.py"}},
-			want:  []string{"error tamper/type-ignore a.py:2"},
+			before: one("a.py", "x = 1  # type: ignore\n"),
+			after:  one("a.py", "x = 1  # type: ignore\ny = 2  # type: ignore[assignment]\n"),
+			files:  planparse.Files{Modify: []string{"a.py"}},
+			want:   []string{"error tamper/type-ignore a.py:2"},
 		},
 		"a test names the error that types would report": {
-			before: one("tests/test_a.py", "x = 1\n"), after: one("tests/test_a.py", "x = 1\ny = 2  # type: ignore[misc]\nz = 3  # type: ignore\n"),
-			want: []string{"warning tamper/type-ignore tests/test_a.py:2", "error tamper/type-ignore tests/test_a.py:3"},
+			before: one("tests/test_a.py", "x = 1\n"),
+			after:  one("tests/test_a.py", "x = 1\ny = 2  # type: ignore[misc]\nz = 3  # type: ignore\n"),
+			want:   []string{"warning tamper/type-ignore tests/test_a.py:2", "error tamper/type-ignore tests/test_a.py:3"},
 		},
 		"the plan spells the ignored type out": {
 			before: one("a.py", "x = 1\n"), after: one("a.py", "x = 1\nif y:\n    z = y.z  # type: ignore\n"),
@@ -398,51 +435,63 @@ func TestTamper(t *testing.T) {
 			before: one("a.go", "package a\n"),
 			after: map[string]string{
 				"a.go": "package a\n\nvar a = 1 //nolint\n\nvar b = 1 //nolint:unused // kept for the API\n",
-				"b.py": "import os  # noqa\n", "c.js": "/* eslint-disable */\n// eslint-disable-next-line no-eval -- the sandbox evaluates\neval(x)\n",
+				"b.py": "import os  # noqa\n",
+				"c.js": "/* eslint-disable */\n// eslint-disable-next-line no-eval -- the sandbox evaluates\neval(x)\n",
 				"d.sh": "# shellcheck disable=SC2086\necho $x\n", "notes.md": "use # noqa with care\n",
 			},
 			want: []string{
-				"error tamper/silenced a.go:3", "warning tamper/silenced a.go:5", "error tamper/silenced b.py:1", "error tamper/silenced c.js:1",
+				"error tamper/silenced a.go:3", "warning tamper/silenced a.go:5", "error tamper/silenced b.py:1",
+				"error tamper/silenced c.js:1",
 				"warning tamper/silenced c.js:2", "error tamper/silenced d.sh:1",
 			},
 		},
 		"a test script is made to pass": {
 			before: one("package.json", `{"name": "x", "version": "1.0.0", "scripts": {"test": "jest", "build": "tsc"}}`),
-			after:  one("package.json", `{"name": "x", "version": "1.0.1", "scripts": {"test": "jest || true", "build": "tsc -b"}}`),
-			want:   []string{"error tamper/config package.json:1"},
+			after: one("package.json",
+				`{"name": "x", "version": "1.0.1", "scripts": {"test": "jest || true", "build": "tsc -b"}}`),
+			want: []string{"error tamper/config package.json:1"},
 		},
 		"a test script is changed, and the batch names the file": {
-			before: one("package.json", `{"scripts": {"test": "jest"}}`), after: one("package.json", `{"scripts": {"test": "vitest run"}}`),
-			files: planparse.Files{Modify: []string{"package.json"}},
-			want:  []string{"warning tamper/config package.json:1"},
+			before: one("package.json", `{"scripts": {"test": "jest"}}`),
+			after:  one("package.json", `{"scripts": {"test": "vitest run"}}`),
+			files:  planparse.Files{Modify: []string{"package.json"}},
+			want:   []string{"warning tamper/config package.json:1"},
 		},
 		"the first test script": {
-			before: one("package.json", `{"scripts": {"test": "echo \"Error: no test specified\" && exit 1"}}`), after: one("package.json", `{"scripts": {"test": "node --test"}}`),
+			before: one("package.json", `{"scripts": {"test": "echo \"Error: no test specified\" && exit 1"}}`),
+			after:  one("package.json", `{"scripts": {"test": "node --test"}}`),
 		},
 		"a coverage threshold falls": {
-			before: one("package.json", `{"jest": {"coverageThreshold": {"global": {"lines": 90}}}}`), after: one("package.json", `{"jest": {"coverageThreshold": {"global": {"lines": 10}}}}`),
-			want: []string{"error tamper/config package.json:1"},
+			before: one("package.json", `{"jest": {"coverageThreshold": {"global": {"lines": 90}}}}`),
+			after:  one("package.json", `{"jest": {"coverageThreshold": {"global": {"lines": 10}}}}`),
+			want:   []string{"error tamper/config package.json:1"},
 		},
 		"pyproject": {
 			before: one("pyproject.toml", "[project]\nname = \"x\"\n\n[tool.ruff]\nline-length = 88\nselect = [\"E\", \"F\"]\n"),
-			after:  one("pyproject.toml", "[project]\nname = \"y\"\n\n[tool.ruff]\nline-length = 88\nselect = [\"E\"]\n\n[tool.pytest.ini_options]\naddopts = \"-x\"\n"),
-			want:   []string{"warning tamper/config pyproject.toml:8", "error tamper/config pyproject.toml:6"},
+			after: one("pyproject.toml",
+				"[project]\nname = \"y\"\n\n[tool.ruff]\nline-length = 88\nselect = "+
+					"[\"E\"]\n\n[tool.pytest.ini_options]\naddopts = \"-x\"\n"),
+			want: []string{"warning tamper/config pyproject.toml:8", "error tamper/config pyproject.toml:6"},
 		},
 		"tsconfig gets lax": {
-			before: one("tsconfig.json", "{\n  // strict\n  \"compilerOptions\": {\"strict\": true, \"target\": \"es2020\",},\n}\n"),
-			after:  one("tsconfig.json", "{\n  \"compilerOptions\": {\"strict\": false, \"target\": \"es2022\"}\n}\n"),
-			want:   []string{"error tamper/config tsconfig.json:2"},
+			before: one("tsconfig.json",
+				"{\n  // strict\n  \"compilerOptions\": {\"strict\": true, \"target\": \"es2020\",},\n}\n"),
+			after: one("tsconfig.json", "{\n  \"compilerOptions\": {\"strict\": false, \"target\": \"es2022\"}\n}\n"),
+			want:  []string{"error tamper/config tsconfig.json:2"},
 		},
 		"tsconfig gets strict": {
-			before: one("tsconfig.json", `{"compilerOptions": {"target": "es2020"}}`), after: one("tsconfig.json", `{"compilerOptions": {"target": "es2022", "strict": true}}`),
+			before: one("tsconfig.json", `{"compilerOptions": {"target": "es2020"}}`),
+			after:  one("tsconfig.json", `{"compilerOptions": {"target": "es2022", "strict": true}}`),
 		},
 		"make test": {
-			before: one("Makefile", "build:\n\tcc a.c\n\ntest: build\n\t./run-tests\n"), after: one("Makefile", "build:\n\tcc -O a.c\n\ntest: build\n\t-./run-tests\n"),
-			want: []string{"error tamper/config Makefile:4"},
+			before: one("Makefile", "build:\n\tcc a.c\n\ntest: build\n\t./run-tests\n"),
+			after:  one("Makefile", "build:\n\tcc -O a.c\n\ntest: build\n\t-./run-tests\n"),
+			want:   []string{"error tamper/config Makefile:4"},
 		},
 		"setup.cfg": {
-			before: one("setup.cfg", "[metadata]\nname = x\n[flake8]\nselect = E,F\n"), after: one("setup.cfg", "[metadata]\nname = y\n[flake8]\nselect = E\n"),
-			want: []string{"error tamper/config setup.cfg:3"},
+			before: one("setup.cfg", "[metadata]\nname = x\n[flake8]\nselect = E,F\n"),
+			after:  one("setup.cfg", "[metadata]\nname = y\n[flake8]\nselect = E\n"),
+			want:   []string{"error tamper/config setup.cfg:3"},
 		},
 		"a configuration that cannot be read": {
 			before: one("package.json", `{"scripts": {"test": "jest"}}`), after: one("package.json", `{"scripts": `),
@@ -453,8 +502,9 @@ func TestTamper(t *testing.T) {
 			want: []string{"error tamper/too-large a_test.go"},
 		},
 		"a new test file too large to check": {
-			before: one("a.go", "package a\n"), after: map[string]string{"a.go": "package a\n", "a_test.go": goTest + "//" + strings.Repeat("x", 3<<20) + "\n"},
-			want: []string{"error tamper/too-large a_test.go"},
+			before: one("a.go", "package a\n"),
+			after:  map[string]string{"a.go": "package a\n", "a_test.go": goTest + "//" + strings.Repeat("x", 3<<20) + "\n"},
+			want:   []string{"error tamper/too-large a_test.go"},
 		},
 	}
 	for name, c := range cases {
@@ -475,13 +525,16 @@ func TestTamper(t *testing.T) {
 // A file that is new was never small.
 func TestTooLargeSaysWhatIsSoOfANewFile(t *testing.T) {
 	long := goTest + "//" + strings.Repeat("x", 3<<20) + "\n"
-	for before, want := range map[string]string{"": "the new file is too large to check", goTest: "too large to be compared with what it was"} {
+	for before, want := range map[string]string{"": "the new file is too large to check",
+		goTest: "too large to be compared with what it was"} {
 		old := map[string]string{"a.go": "package a\n"}
 		if before != "" {
 			old["a_test.go"] = before
 		}
-		rep, _ := gatetest.Look(t, tamper.New(), gatetest.Change(t, old, map[string]string{"a.go": "package a\n", "a_test.go": long}))
-		if len(rep.Findings) != 1 || !strings.Contains(rep.Findings[0].Message, want) || (before == "") == strings.Contains(rep.Findings[0].Fix, "as it was") {
+		rep, _ := gatetest.Look(t, tamper.New(),
+			gatetest.Change(t, old, map[string]string{"a.go": "package a\n", "a_test.go": long}))
+		if len(rep.Findings) != 1 || !strings.Contains(rep.Findings[0].Message, want) ||
+			(before == "") == strings.Contains(rep.Findings[0].Fix, "as it was") {
 			t.Errorf("%+v", rep.Findings)
 		}
 	}
@@ -495,11 +548,16 @@ func TestProtected(t *testing.T) {
 		want          []string
 	}{
 		"ordinary code": {after: map[string]string{"a.go": "package a\n", "b_test.go": "package a\n"}},
-		"CI is edited":  {before: map[string]string{".github/workflows/ci.yml": "a"}, after: map[string]string{".github/workflows/ci.yml": "b"}, want: []string{"error protected/ci .github/workflows/ci.yml"}},
-		"CI is new":     {after: map[string]string{".gitlab-ci.yml": "a", "Jenkinsfile": "x"}, want: []string{"error protected/ci .gitlab-ci.yml", "error protected/ci Jenkinsfile"}},
+		"CI is edited": {before: map[string]string{".github/workflows/ci.yml": "a"},
+			after: map[string]string{".github/workflows/ci.yml": "b"},
+			want:  []string{"error protected/ci .github/workflows/ci.yml"}},
+		"CI is new": {after: map[string]string{".gitlab-ci.yml": "a", "Jenkinsfile": "x"},
+			want: []string{"error protected/ci .gitlab-ci.yml", "error protected/ci Jenkinsfile"}},
 		"the batch names it": {
-			before: map[string]string{".github/workflows/ci.yml": "a"}, after: map[string]string{".github/workflows/ci.yml": "b"},
-			files: planparse.Files{Modify: []string{".github/workflows/ci.yml"}}, want: []string{"info protected/ci .github/workflows/ci.yml"},
+			before: map[string]string{".github/workflows/ci.yml": "a"},
+			after:  map[string]string{".github/workflows/ci.yml": "b"},
+			files:  planparse.Files{Modify: []string{".github/workflows/ci.yml"}},
+			want:   []string{"info protected/ci .github/workflows/ci.yml"},
 		},
 		"the batch names the folder": {
 			after: map[string]string{".github/workflows/ci.yml": "b"},
@@ -507,36 +565,46 @@ func TestProtected(t *testing.T) {
 		},
 		"the batch names everything, which is nothing": {
 			after: map[string]string{".github/workflows/ci.yml": "b"},
-			files: planparse.Files{Modify: []string{".", "./", "**", "**/*"}}, want: []string{"error protected/ci .github/workflows/ci.yml"},
+			files: planparse.Files{Modify: []string{".", "./", "**", "**/*"}},
+			want:  []string{"error protected/ci .github/workflows/ci.yml"},
 		},
 		"named to be modified is not named to go": {
-			before: map[string]string{".github/workflows/ci.yml": "b"}, after: map[string]string{".github/workflows/ci.yml": "-"},
-			files: planparse.Files{Modify: []string{".github/workflows/ci.yml"}}, want: []string{"error protected/ci .github/workflows/ci.yml"},
+			before: map[string]string{".github/workflows/ci.yml": "b"},
+			after:  map[string]string{".github/workflows/ci.yml": "-"},
+			files:  planparse.Files{Modify: []string{".github/workflows/ci.yml"}},
+			want:   []string{"error protected/ci .github/workflows/ci.yml"},
 		},
 		"without a plan it warns": {
-			after: map[string]string{".github/workflows/ci.yml": "b"}, noBatch: true, want: []string{"info protected/ci .github/workflows/ci.yml"},
+			after: map[string]string{".github/workflows/ci.yml": "b"}, noBatch: true,
+			want: []string{"info protected/ci .github/workflows/ci.yml"},
 		},
 		"a lesson": {
-			before: map[string]string{".runplan/lessons/x.md": "a"}, after: map[string]string{".runplan/lessons/x.md": "b", ".runplan/config.toml": "x"},
-			want: []string{"error protected/runplan .runplan/config.toml", "error protected/runplan .runplan/lessons/x.md"},
+			before: map[string]string{".runplan/lessons/x.md": "a"},
+			after:  map[string]string{".runplan/lessons/x.md": "b", ".runplan/config.toml": "x"},
+			want:   []string{"error protected/runplan .runplan/config.toml", "error protected/runplan .runplan/lessons/x.md"},
 		},
 		"the configuration of a linter": {
-			before: map[string]string{".golangci.yml": "a"}, after: map[string]string{".golangci.yml": "b", "web/.eslintrc.json": "{}"},
-			want: []string{"error protected/gates .golangci.yml", "warning protected/gates web/.eslintrc.json"},
+			before: map[string]string{".golangci.yml": "a"},
+			after:  map[string]string{".golangci.yml": "b", "web/.eslintrc.json": "{}"},
+			want:   []string{"error protected/gates .golangci.yml", "warning protected/gates web/.eslintrc.json"},
 		},
 		"a new configuration takes the place of another": {
-			before: map[string]string{"pyproject.toml": "[tool.ruff]\nselect = ['ALL']\n"}, after: map[string]string{"src/ruff.toml": ""},
-			want: []string{"error protected/gates src/ruff.toml"},
+			before: map[string]string{"pyproject.toml": "[tool.ruff]\nselect = ['ALL']\n"},
+			after:  map[string]string{"src/ruff.toml": ""},
+			want:   []string{"error protected/gates src/ruff.toml"},
 		},
 		"what the user lists": {
-			before: map[string]string{"db/schema.sql": "a"}, after: map[string]string{"db/schema.sql": "b"}, want: []string{"error protected/listed db/schema.sql"},
+			before: map[string]string{"db/schema.sql": "a"}, after: map[string]string{"db/schema.sql": "b"},
+			want: []string{"error protected/listed db/schema.sql"},
 		},
 		"a test that was there is changed": {
-			before: map[string]string{"a_test.go": goTest}, after: map[string]string{"a_test.go": edit(goTest, "one is not 1", "one is not one")},
-			want: []string{"info protected/test a_test.go"},
+			before: map[string]string{"a_test.go": goTest},
+			after:  map[string]string{"a_test.go": edit(goTest, "one is not 1", "one is not one")},
+			want:   []string{"info protected/test a_test.go"},
 		},
 		"a test is added to others": {
-			before: map[string]string{"a_test.go": goTest}, after: map[string]string{"a_test.go": goTest + "\nfunc TestThree(t *testing.T) { Three(t) }\n"},
+			before: map[string]string{"a_test.go": goTest},
+			after:  map[string]string{"a_test.go": goTest + "\nfunc TestThree(t *testing.T) { Three(t) }\n"},
 		},
 	}
 	for name, c := range cases {
@@ -568,8 +636,11 @@ func TestConformance(t *testing.T) {
 	for _, g := range []gates.Gate{tamper.New(), tamper.Protected([]string{"*.py"})} {
 		t.Run(g.Info().Name, func(t *testing.T) {
 			gatetest.Run(t, func(t *testing.T) (gates.Gate, gates.Subject) {
-				return g, gatetest.Change(t, map[string]string{"a_test.go": goTest, "x.test.js": jsTest, "\x1b[31m.py": "x\n", "package.json": "{}"},
-					map[string]string{"a_test.go": "-", "x.test.js": "it('\x1b[31m', () => {})", "\x1b[31m.py": "y # type: ignore \x1b[2J\n", "package.json": `{"scripts": {"test": "\u001b[31m"}}`, ".github/workflows/x.yml": "x"})
+				return g, gatetest.Change(t,
+					map[string]string{"a_test.go": goTest, "x.test.js": jsTest, "\x1b[31m.py": "x\n", "package.json": "{}"},
+					map[string]string{"a_test.go": "-", "x.test.js": "it('\x1b[31m', () => {})",
+						"\x1b[31m.py": "y # type: ignore \x1b[2J\n", "package.json": `{"scripts": {"test": "\u001b[31m"}}`,
+						".github/workflows/x.yml": "x"})
 			})
 		})
 	}

@@ -11,10 +11,12 @@ import (
 
 // These calls cannot make a test fail.
 var (
-	goQuiet    = []string{"Parallel", "Helper", "Log", "Logf", "Skip", "Skipf", "SkipNow", "Name", "Cleanup", "Run", "Fuzz", "Add", "ReportAllocs", "ResetTimer"}
+	goQuiet = []string{"Parallel", "Helper", "Log", "Logf", "Skip", "Skipf", "SkipNow", "Name", "Cleanup", "Run",
+		"Fuzz", "Add", "ReportAllocs", "ResetTimer"}
 	goPrints   = []string{"fmt", "log", "slog"}
-	goBuiltins = []string{"len", "cap", "append", "make", "new", "print", "println", "min", "max", "string", "int", "bool", "byte", "float64", "any"}
-	goPlain    = []string{"string", "bool", "int", "int64", "byte", "rune", "float64", "uint", "any"}
+	goBuiltins = []string{"len", "cap", "append", "make", "new", "print", "println", "min", "max", "string", "int", "bool",
+		"byte", "float64", "any"}
+	goPlain = []string{"string", "bool", "int", "int64", "byte", "rune", "float64", "uint", "any"}
 )
 
 // goHollow reports whether a test calls nothing that could fail it (hollow), and whether f has the form of a test, so
@@ -46,7 +48,8 @@ func goHollow(f *ast.FuncDecl, suite string) (hollow, test bool) {
 			case *ast.UnaryExpr:
 				tells = tells || n.Op == token.ARROW
 			case *ast.ValueSpec: // var _ Reader = file{} is checked by the compiler
-				if n.Type != nil && len(n.Values) > 0 && !slices.ContainsFunc(goPlain, func(p string) bool { return isIdent(n.Type, p) }) {
+				if n.Type != nil && len(n.Values) > 0 &&
+					!slices.ContainsFunc(goPlain, func(p string) bool { return isIdent(n.Type, p) }) {
 					tells = true
 				}
 			}
@@ -93,7 +96,8 @@ func goTells(c *ast.CallExpr, handle string) bool {
 				return true
 			}
 			// The called function may be declared elsewhere.
-			return slices.Contains([]string{"Run", "Fuzz", "Cleanup"}, fun.Sel.Name) && !slices.ContainsFunc(c.Args, func(e ast.Expr) bool { _, ok := e.(*ast.FuncLit); return ok })
+			return slices.Contains([]string{"Run", "Fuzz", "Cleanup"}, fun.Sel.Name) &&
+				!slices.ContainsFunc(c.Args, func(e ast.Expr) bool { _, ok := e.(*ast.FuncLit); return ok })
 		}
 	}
 	return true

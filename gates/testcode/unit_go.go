@@ -34,7 +34,8 @@ func readGo(text string) Sheet {
 	line := func(n ast.Node) int { return files.Position(n.Pos()).Line }
 	head := text[:files.Position(file.Package).Offset]
 	if m := goBuild.FindStringSubmatchIndex(head); m != nil && !everywhere(head[m[0]:m[1]]) {
-		s.disable(LineAt(text, m[0]), "the build tag "+strings.TrimSpace(head[m[2]:m[3]])+" decides whether the tests of the file run")
+		s.disable(LineAt(text, m[0]), "the build tag "+strings.TrimSpace(head[m[2]:m[3]])+
+			" decides whether the tests of the file run")
 	}
 	for _, d := range file.Decls {
 		f, ok := d.(*ast.FuncDecl)
@@ -82,8 +83,8 @@ func everywhere(line string) bool {
 	return ok && versions
 }
 
-// runsTests reports whether a TestMain runs the tests: it calls m.Run, or hands m to a function of another module that is
-// made for it, as those of testscript and goleak are.
+// runsTests reports whether a TestMain runs the tests: it calls m.Run, or hands m to a function of another module that
+// is made for it, as those of testscript and goleak are.
 func runsTests(file *ast.File, f *ast.FuncDecl, deep int) bool {
 	m := ""
 	if p := f.Type.Params.List; len(p) > 0 && len(p[0].Names) == 1 {
@@ -109,7 +110,8 @@ func runsTests(file *ast.File, f *ast.FuncDecl, deep int) bool {
 			return !found
 		}
 		given := func(e ast.Expr) bool { return m != "" && m != "_" && isIdent(e, m) }
-		if fn, ok := c.Fun.(*ast.Ident); ok && fn.Name != f.Name.Name && slices.ContainsFunc(c.Args, given) { // a function of the file's own
+		// a function of the file's own
+		if fn, ok := c.Fun.(*ast.Ident); ok && fn.Name != f.Name.Name && slices.ContainsFunc(c.Args, given) {
 			for _, d := range file.Decls {
 				if g, ok := d.(*ast.FuncDecl); ok && g.Recv == nil && g.Body != nil && g.Name.Name == fn.Name && deep > 0 {
 					found = runsTests(file, g, deep-1)
@@ -232,13 +234,16 @@ func (u *Unit) call(c *ast.CallExpr) {
 		case on != nil && slices.Contains([]string{"Skip", "Skipf", "SkipNow"}, name):
 			u.Skips++
 			return
-		case on != nil && slices.Contains([]string{"Error", "Errorf", "Fatal", "Fatalf", "Fail", "FailNow"}, name) && (len(on.Name) <= 2 || on.Name == "tb"):
+		case on != nil && slices.Contains([]string{"Error", "Errorf", "Fatal", "Fatalf", "Fail", "FailNow"}, name) &&
+			(len(on.Name) <= 2 || on.Name == "tb"):
 			u.Asserts++
 			return
-		case on != nil && slices.Contains([]string{"assert", "require", "is", "qt", "td", "must", "should", "expect"}, on.Name):
+		case on != nil && slices.Contains([]string{"assert", "require", "is", "qt", "td", "must", "should", "expect"},
+			on.Name):
 			u.judgement(name, c.Args)
 			return
-		case slices.Contains([]string{"Run", "Cleanup", "Setenv", "Parallel", "Helper", "TempDir", "Log", "Logf", "Context", "Chdir"}, name):
+		case slices.Contains([]string{"Run", "Cleanup", "Setenv", "Parallel", "Helper", "TempDir", "Log", "Logf", "Context",
+			"Chdir"}, name):
 			return
 		}
 	}

@@ -13,10 +13,11 @@ var (
 	jsSkipCall = lazyre.New(`\b(?:this|t|ctx|context|test|it)\.(?:skip|todo|fixme)\(`)
 	jsAssert   = lazyre.New(`\bexpect(?:\s*\.\s*\w+)*\s*\(|\bassert(?:\s*\.\s*\w+)*\s*\(|\bt\.(?:assert\.)?(?:is|not|ok|notOk|equal\w*|deepEqual|same|strictSame|notEqual|deepStrictEqual|strictEqual|like|unlike|truthy|falsy|true|false|throws\w*|notThrows\w*|notDeepEqual|rejects|match|regex|notRegex|snapshot|pass|fail|plan|matchSnapshot)\(|\.should\b|\b(?:assert|check|verify|expect)[A-Z]\w*\(|\bthrow\s+new\b|\bsinon\.assert\b|\bcy\.`)
 	jsTrivial  = lazyre.New(`\bexpect\s*\(\s*(?:true|1|!false)\s*\)\s*\.(?:toBe|toEqual|toStrictEqual|to\.equal|to\.be|toBeTruthy|toBeDefined)\b|\bexpect\s*\(\s*false\s*\)\s*\.(?:toBe\s*\(\s*false|toBeFalsy)|\bassert(?:\.ok|\.equal|\.strictEqual|\.isTrue)?\s*\(\s*(?:true|1)\s*(?:,\s*(?:true|1)\s*)?[,)]|\bt\.(?:ok|true|truthy|pass)\(\s*(?:true|1)?\s*\)`)
-	jsHook     = lazyre.New(`\.(?:before|after|beforeEach|afterEach|beforeAll|afterAll|macro|use|extend|step|setTimeout|slow|configure)\b`) // of ava and Playwright
-	jsLoop     = lazyre.New(`\bfor\s*\(|\.forEach\s*\(|\.each\b|\.map\s*\(`)
-	jsDead     = lazyre.New(`(?m)^\s*(?:return|if\s*\(\s*(?:true|1|!0)\s*\)\s*return)\s*;?\s*$`)
-	jsArrow    = lazyre.New(`^[^{]*?(?:=>|function\b[^{]*)\s*\{?`)
+	// of ava and Playwright
+	jsHook  = lazyre.New(`\.(?:before|after|beforeEach|afterEach|beforeAll|afterAll|macro|use|extend|step|setTimeout|slow|configure)\b`)
+	jsLoop  = lazyre.New(`\bfor\s*\(|\.forEach\s*\(|\.each\b|\.map\s*\(`)
+	jsDead  = lazyre.New(`(?m)^\s*(?:return|if\s*\(\s*(?:true|1|!0)\s*\)\s*return)\s*;?\s*$`)
+	jsArrow = lazyre.New(`^[^{]*?(?:=>|function\b[^{]*)\s*\{?`)
 )
 
 // jsGroup is a describe block and what it spans.
@@ -39,7 +40,8 @@ func readNode(text string) Sheet {
 		}
 		open := m[1] - 1
 		table := open
-		if strings.Contains(mods, ".each") || code[open] == '`' || strings.Contains(mods, "If") || strings.Contains(mods, ".for") {
+		if strings.Contains(mods, ".each") || code[open] == '`' || strings.Contains(mods, "If") ||
+			strings.Contains(mods, ".for") {
 			open = secondCall(code, open)
 			if open < 0 {
 				continue
@@ -56,14 +58,16 @@ func readNode(text string) Sheet {
 			g.only = 1
 		}
 		base := strings.TrimLeft(word, "xf")
-		if (base == "describe" || base == "context" || base == "suite" || strings.Contains(mods, ".describe")) && strings.Contains(body, "(") {
+		if (base == "describe" || base == "context" || base == "suite" || strings.Contains(mods, ".describe")) &&
+			strings.Contains(body, "(") {
 			groups = append(groups, g)
 			if g.only > 0 { // it holds tests, and turns off those that it does not hold
 				s.add(Unit{Name: "describe " + name, Line: LineAt(text, m[2]), Only: 1, Opaque: true})
 			}
 			continue
 		}
-		if !strings.Contains(body, ",") && g.skips == 0 && !strings.Contains(body, "=>") && !strings.Contains(body, "function") {
+		if !strings.Contains(body, ",") && g.skips == 0 && !strings.Contains(body, "=>") &&
+			!strings.Contains(body, "function") {
 			continue // the project's own function, or /x/.test(y) across lines
 		}
 		u := jsUnit(afterTitle(body, from))
@@ -136,7 +140,8 @@ func jsUnit(body string) Unit {
 	if m := jsArrow.FindStringIndex(body); m != nil {
 		inner = body[m[1]:]
 	}
-	if m := jsDead.FindStringIndex(inner); m != nil && strings.Count(inner[:m[0]], "{") == strings.Count(inner[:m[0]], "}") {
+	if m := jsDead.FindStringIndex(inner); m != nil &&
+		strings.Count(inner[:m[0]], "{") == strings.Count(inner[:m[0]], "}") {
 		inner = inner[:m[0]] // what follows is never reached
 	}
 	u.Lines = squeeze(inner)

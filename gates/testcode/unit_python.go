@@ -139,7 +139,8 @@ func pyBody(lines []string, at int) (body []string, end int) {
 	// The signature ends at a colon outside of its brackets.
 	depth, i := 0, at
 	for ; i < len(lines); i++ {
-		depth += strings.Count(lines[i], "(") + strings.Count(lines[i], "[") - strings.Count(lines[i], ")") - strings.Count(lines[i], "]")
+		depth += strings.Count(lines[i], "(") +
+			strings.Count(lines[i], "[") - strings.Count(lines[i], ")") - strings.Count(lines[i], "]")
 		if depth <= 0 {
 			break
 		}
@@ -147,7 +148,8 @@ func pyBody(lines []string, at int) (body []string, end int) {
 	if i >= len(lines) {
 		return nil, len(lines)
 	}
-	if _, rest, ok := strings.Cut(lines[i][strings.LastIndexByte(lines[i], ')')+1:], ":"); ok && strings.TrimSpace(rest) != "" {
+	if _, rest, ok := strings.Cut(lines[i][strings.LastIndexByte(lines[i], ')')+1:], ":"); ok &&
+		strings.TrimSpace(rest) != "" {
 		body = append(body, rest) // def test_x(): pass
 	}
 	depth = 0
@@ -156,10 +158,12 @@ func pyBody(lines []string, at int) (body []string, end int) {
 		if strings.TrimSpace(l) == "" {
 			continue
 		}
-		if text := strings.TrimSpace(l); depth <= 0 && indentOf(l) <= indent && !strings.HasPrefix(text, `"""`) && !strings.HasPrefix(text, "'''") {
+		if text := strings.TrimSpace(l); depth <= 0 && indentOf(l) <= indent && !strings.HasPrefix(text, `"""`) &&
+			!strings.HasPrefix(text, "'''") {
 			break // and no end of a text over several lines
 		}
-		depth += strings.Count(l, "(") + strings.Count(l, "[") + strings.Count(l, "{") - strings.Count(l, ")") - strings.Count(l, "]") - strings.Count(l, "}")
+		depth += strings.Count(l, "(") + strings.Count(l, "[") +
+			strings.Count(l, "{") - strings.Count(l, ")") - strings.Count(l, "]") - strings.Count(l, "}")
 		body = append(body, l)
 	}
 	return body, i
@@ -211,7 +215,8 @@ func trivialPython(l string) bool {
 	if m == nil {
 		left, right, ok := strings.Cut(strings.TrimSpace(l), "==")
 		a, is := strings.CutPrefix(left, "assert ")
-		return is && ok && strings.TrimSpace(a) == strings.TrimSpace(right) && !strings.Contains(a, `"`) && !strings.Contains(a, "'") && !strings.Contains(a, "(")
+		return is && ok && strings.TrimSpace(a) == strings.TrimSpace(right) && !strings.Contains(a, `"`) &&
+			!strings.Contains(a, "'") && !strings.Contains(a, "(")
 	}
 	return m[1] == m[2]
 }

@@ -166,7 +166,8 @@ func (g *Go) testFailed(t goTest, why string) {
 	if i := strings.LastIndexByte(t.name, '/'); i >= 0 {
 		g.nested[goTest{t.pkg, t.name[:i]}] = true
 	}
-	f := Failure{Name: t.name, ID: t.pkg + "." + t.name, Group: t.pkg, Message: strings.TrimSpace(goNoise.ReplaceAllString(out, ""))}
+	f := Failure{Name: t.name, ID: t.pkg + "." + t.name, Group: t.pkg,
+		Message: strings.TrimSpace(goNoise.ReplaceAllString(out, ""))}
 	f.Path, f.Line = g.position(t.pkg, out)
 	if f.Path == "" && why == "" && g.nested[t] {
 		return // only a subtest failed, and that one is listed
@@ -236,7 +237,8 @@ func (g *Go) build(text string) {
 			continue
 		}
 		g.res.fail(Failure{
-			Name: "build", Path: strings.TrimPrefix(m[1], "./"), Line: number(m[2]), Col: number(m[3]), Message: m[4], Build: true,
+			Name: "build", Path: strings.TrimPrefix(m[1], "./"), Line: number(m[2]), Col: number(m[3]), Message: m[4],
+			Build: true,
 		})
 	}
 }

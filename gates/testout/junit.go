@@ -111,7 +111,8 @@ func (r *Result) junit(c junitCase, all *cases) {
 	if c.Class != "" {
 		name = c.Class + "." + c.Name
 	}
-	f := Failure{Name: name, Path: c.File, Message: bad[0].Message, Build: strings.Contains(bad[0].Message, "collection failure")}
+	f := Failure{Name: name, Path: c.File, Message: bad[0].Message,
+		Build: strings.Contains(bad[0].Message, "collection failure")}
 	f.ID = nodeID(c)
 	if c.Line != "" {
 		f.Line = number(c.Line) + 1 // pytest counts from 0 here

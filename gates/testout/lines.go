@@ -51,7 +51,8 @@ func Lines(r io.Reader, root string) (Result, error) {
 		name := relative(root, l.Name) // node:test calls a file without tests by its path
 		cases.add(Case{Name: name, Group: file, Path: file, Status: l.Status})
 		if l.Status == Failed && !l.Outer {
-			f := Failure{Name: name, Group: file, Path: file, Line: number(fmt.Sprint(l.Line)), Message: firstText(strings.Split(l.Message, "\n"), 3)}
+			f := Failure{Name: name, Group: file, Path: file, Line: number(fmt.Sprint(l.Line)),
+				Message: firstText(strings.Split(l.Message, "\n"), 3)}
 			if p, line, col := jsPlace(strings.Split(l.Stack, "\n")); p != "" {
 				f.Path, f.Line, f.Col = relative(root, p), line, col
 			}

@@ -33,7 +33,8 @@ func TestLines(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" || err != nil {
 		t.Errorf("%v\n%s", err, d)
 	}
-	if _, err := Lines(strings.NewReader(strings.TrimSuffix(linesSample, "{\"end\":true}\n")), "/p"); !errors.Is(err, ErrCut) {
+	if _, err := Lines(strings.NewReader(strings.TrimSuffix(linesSample, "{\"end\":true}\n")), "/p"); !errors.Is(err,
+		ErrCut) {
 		t.Errorf("a report without an end: %v", err)
 	}
 }
@@ -49,10 +50,12 @@ func TestJestJSON(t *testing.T) {
 	want := Result{
 		Passed: 1, Failed: 1, Skipped: 1, Known: true, Exact: true,
 		Cases: []Case{
-			{"sum > adds", "a.test.js", "a.test.js", Passed}, {"sum > carries", "a.test.js", "a.test.js", Failed}, {"later", "a.test.js", "a.test.js", Skipped},
+			{"sum > adds", "a.test.js", "a.test.js", Passed}, {"sum > carries", "a.test.js", "a.test.js", Failed},
+			{"later", "a.test.js", "a.test.js", Skipped},
 		},
 		Failures: []Failure{
-			{Name: "sum > carries", Group: "a.test.js", Path: "a.test.js", Line: 5, Col: 7, Message: "Error: no\nat f (/p/a.test.js:5:7)"},
+			{Name: "sum > carries", Group: "a.test.js", Path: "a.test.js", Line: 5, Col: 7,
+				Message: "Error: no\nat f (/p/a.test.js:5:7)"},
 			{Name: "b.test.js", Path: "b.test.js", Message: "Cannot find module './x'", Build: true},
 		},
 	}

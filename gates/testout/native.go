@@ -27,7 +27,8 @@ func Cargo(lines []string) Result {
 			group = m[1] + m[2]
 		}
 		if m := cargoCase.FindStringSubmatch(l); m != nil {
-			named.add(Case{Name: m[1], Group: group, Status: map[string]Status{"ok": Passed, "FAILED": Failed, "ignored": Skipped}[m[2]]})
+			named.add(Case{Name: m[1], Group: group,
+				Status: map[string]Status{"ok": Passed, "FAILED": Failed, "ignored": Skipped}[m[2]]})
 		}
 		if m := cargoSum.FindStringSubmatch(l); m != nil {
 			r.Known = true

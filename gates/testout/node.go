@@ -68,7 +68,8 @@ func Jest(lines []string) Result {
 	for i, l := range lines {
 		if m := jestSum.FindStringSubmatch(l); m != nil {
 			r.Known = true
-			countWords(m[1], map[string]*int{"passed": &r.Passed, "failed": &r.Failed, "skipped": &r.Skipped, "todo": &r.Skipped})
+			countWords(m[1], map[string]*int{"passed": &r.Passed, "failed": &r.Failed, "skipped": &r.Skipped,
+				"todo": &r.Skipped})
 			continue
 		}
 		if m := jestFile.FindStringSubmatch(l); m != nil {

@@ -43,9 +43,9 @@ type tally struct {
 	ran                     bool // it says how many passed or failed
 }
 
-// Shell reads the habits of hand-written suites: "12 passed, 1 failed", "Passed: 12 Failed: 1", "PASSED=12", "11/12 passed",
-// "12 tests, 1 failure", else lines that begin with PASS, FAIL or SKIP. A suite of suites prints a line for each and perhaps
-// their sum: the sum is not counted again.
+// Shell reads the habits of hand-written suites: "12 passed, 1 failed", "Passed: 12 Failed: 1", "PASSED=12", "11/12
+// passed", "12 tests, 1 failure", else lines that begin with PASS, FAIL or SKIP. A suite of suites prints a line for
+// each and perhaps their sum: the sum is not counted again.
 func Shell(lines []string) Result {
 	var sums []tally
 	var r, marks Result
@@ -57,14 +57,16 @@ func Shell(lines []string) Result {
 			r.fail(Failure{Name: m[1], Path: m[1], Line: number(m[2]), Message: m[3]})
 		}
 		t, label, ok := shellSum(l)
-		if m := shellCase.FindStringSubmatch(l); ok && (m != nil && !shellOnly.MatchString(m[1]) || shellQuote.MatchString(l)) {
+		if m := shellCase.FindStringSubmatch(l); ok &&
+			(m != nil && !shellOnly.MatchString(m[1]) || shellQuote.MatchString(l)) {
 			ok = false // figures in the name of a test, or in what a failed one expected
 		}
 		files = shellFiles.MatchString(l) || files && label
 		if files {
 			continue // it counts files of tests
 		}
-		if ok && before && label && !t.told && !t.hasAll && t.failed > 0 && sums[len(sums)-1].told && t.failed == sums[len(sums)-1].failed {
+		if ok && before && label && !t.told && !t.hasAll && t.failed > 0 && sums[len(sums)-1].told &&
+			t.failed == sums[len(sums)-1].failed {
 			continue // "Failures: 1" below "23/24 passed"
 		}
 		beside := !ok && t.skipped > 0 && before // "2 skipped" below "12 passed"

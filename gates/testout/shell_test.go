@@ -8,22 +8,36 @@ import (
 
 // Each spelling tells of 12 tests that passed, 3 that failed and, where it has a third figure, 2 that were skipped.
 var spellings = []string{
-	"%[1]d passed, %[2]d failed", "%[1]d passed, %[2]d failed, %[3]d skipped", "%[2]d failed, %[1]d passed", "%[1]d PASSED %[2]d FAILED",
-	"Passed: %[1]d Failed: %[2]d", "Passed: %[1]d  Failed: %[2]d", "Passed: %[1]d, Failed: %[2]d, Skipped: %[3]d", "Failed: %[2]d Passed: %[1]d",
-	"PASSED=%[1]d FAILED=%[2]d", "passed=%[1]d failed=%[2]d skipped=%[3]d", "PASS=%[1]d FAIL=%[2]d", "PASS: %[1]d FAIL: %[2]d SKIP: %[3]d",
-	"Passed: %[1]d\nFailed: %[2]d", "  Passed : %[1]d\n  Failed : %[2]d\n  Skipped: %[3]d", "Tests passed: %[1]d\nTests failed: %[2]d",
-	"Passed tests: %[1]d | Failed tests: %[2]d", "# pass %[1]d\n# fail %[2]d", "# PASS:  %[1]d\n# SKIP:  %[3]d\n# FAIL:  %[2]d",
+	"%[1]d passed, %[2]d failed", "%[1]d passed, %[2]d failed, %[3]d skipped", "%[2]d failed, %[1]d passed",
+	"%[1]d PASSED %[2]d FAILED",
+	"Passed: %[1]d Failed: %[2]d", "Passed: %[1]d  Failed: %[2]d", "Passed: %[1]d, Failed: %[2]d, Skipped: %[3]d",
+	"Failed: %[2]d Passed: %[1]d",
+	"PASSED=%[1]d FAILED=%[2]d", "passed=%[1]d failed=%[2]d skipped=%[3]d", "PASS=%[1]d FAIL=%[2]d",
+	"PASS: %[1]d FAIL: %[2]d SKIP: %[3]d",
+	"Passed: %[1]d\nFailed: %[2]d", "  Passed : %[1]d\n  Failed : %[2]d\n  Skipped: %[3]d",
+	"Tests passed: %[1]d\nTests failed: %[2]d",
+	"Passed tests: %[1]d | Failed tests: %[2]d", "# pass %[1]d\n# fail %[2]d",
+	"# PASS:  %[1]d\n# SKIP:  %[3]d\n# FAIL:  %[2]d",
 	"# TOTAL: %[4]d\n# PASS:  %[1]d\n# SKIP:  %[3]d\n# XFAIL: 0\n# FAIL:  %[2]d\n# XPASS: 0\n# ERROR: 0",
-	"Total: %[4]d, Passed: %[1]d, Failed: %[2]d, Skipped: %[3]d", "Total: %[4]d\nPassed: %[1]d\nFailed: %[2]d\nSkipped: %[3]d",
-	"Tests run: %[4]d, failures: %[2]d, skipped: %[3]d", "%[4]d tests, %[2]d failures, %[3]d skipped", "Ran %[4]d tests: %[1]d passed, %[2]d failed, %[3]d skipped",
-	"TOTAL: %[1]d passed, %[2]d failed", "Results: %[1]d passed, %[2]d failed, %[3]d skipped (%[4]d total)", "== %[1]d tests passed, %[2]d tests failed ==",
+	"Total: %[4]d, Passed: %[1]d, Failed: %[2]d, Skipped: %[3]d",
+	"Total: %[4]d\nPassed: %[1]d\nFailed: %[2]d\nSkipped: %[3]d",
+	"Tests run: %[4]d, failures: %[2]d, skipped: %[3]d", "%[4]d tests, %[2]d failures, %[3]d skipped",
+	"Ran %[4]d tests: %[1]d passed, %[2]d failed, %[3]d skipped",
+	"TOTAL: %[1]d passed, %[2]d failed", "Results: %[1]d passed, %[2]d failed, %[3]d skipped (%[4]d total)",
+	"== %[1]d tests passed, %[2]d tests failed ==",
 	"%[1]d/%[5]d passed", "%[1]d/%[5]d tests passed", "%[1]d of %[5]d tests passed", "%[1]d out of %[5]d checks passed",
-	"80%% tests passed, %[2]d tests failed out of %[5]d", "%[1]d successes, %[2]d failures", "Success: %[1]d, Failure: %[2]d", "%[1]d succeeded, %[2]d failed",
-	"✓ %[1]d  ✗ %[2]d", "✓ %[1]d passed, ✗ %[2]d failed", "Passed %[1]d Failed %[2]d", "%[1]d passing\n%[2]d failing", "%[1]d pass\n%[2]d fail\n%[3]d skip",
-	"Summary: passed=%[1]d; failed=%[2]d;", "[%[1]d passed] [%[2]d failed]", "Done. %[1]d assertions passed, %[2]d assertions failed.",
-	"Test results: %[1]d passed; %[2]d failed; %[3]d skipped", "passed:%[1]d failed:%[2]d", "%[1]d test(s) passed, %[2]d test(s) failed",
-	"OK: %[1]d passed / %[2]d failed", "Pass count: %[1]d\nFail count: %[2]d", "Tests: %[5]d\nFailed: %[2]d", "%[5]d tests run, %[2]d failed",
-	"Failures: %[2]d\nPasses: %[1]d", "All suites: %[1]d passed, %[2]d failed", "number of tests passed: %[1]d, failed: %[2]d", "PASS: %[1]d, FAIL: %[2]d, ERROR: 0",
+	"80%% tests passed, %[2]d tests failed out of %[5]d", "%[1]d successes, %[2]d failures",
+	"Success: %[1]d, Failure: %[2]d", "%[1]d succeeded, %[2]d failed",
+	"✓ %[1]d  ✗ %[2]d", "✓ %[1]d passed, ✗ %[2]d failed", "Passed %[1]d Failed %[2]d", "%[1]d passing\n%[2]d failing",
+	"%[1]d pass\n%[2]d fail\n%[3]d skip",
+	"Summary: passed=%[1]d; failed=%[2]d;", "[%[1]d passed] [%[2]d failed]",
+	"Done. %[1]d assertions passed, %[2]d assertions failed.",
+	"Test results: %[1]d passed; %[2]d failed; %[3]d skipped", "passed:%[1]d failed:%[2]d",
+	"%[1]d test(s) passed, %[2]d test(s) failed",
+	"OK: %[1]d passed / %[2]d failed", "Pass count: %[1]d\nFail count: %[2]d", "Tests: %[5]d\nFailed: %[2]d",
+	"%[5]d tests run, %[2]d failed",
+	"Failures: %[2]d\nPasses: %[1]d", "All suites: %[1]d passed, %[2]d failed",
+	"number of tests passed: %[1]d, failed: %[2]d", "PASS: %[1]d, FAIL: %[2]d, ERROR: 0",
 }
 
 func TestShellReadsSpellings(t *testing.T) {
@@ -36,7 +50,8 @@ func TestShellReadsSpellings(t *testing.T) {
 			}
 			got := Shell(strings.Split(text, "\n"))
 			if !got.Known || got.Passed != n[0] || got.Failed != n[1] || got.Skipped != skipped {
-				t.Errorf("%q is read as %d passed, %d failed, %d skipped (known: %v)", text, got.Passed, got.Failed, got.Skipped, got.Known)
+				t.Errorf("%q is read as %d passed, %d failed, %d skipped (known: %v)", text, got.Passed, got.Failed, got.Skipped,
+					got.Known)
 			}
 		}
 	}
@@ -54,8 +69,10 @@ func spelled(format string, n [3]int) string {
 
 // Figures in names and in messages of failed tests are no sums, and a sum of files is no sum of tests.
 func TestShellReadsASuiteOfSuites(t *testing.T) {
-	text := "== one.sh\nPASS: regression: 200 >= 150 passes\nPASS: score: gate failed = 0\nFAIL: three\n  expected to contain: Tests: 7 passing\n\n" +
-		"Results: 2/3 passed\nFAILURES: 1\n\n== two.sh\nPASS: 100 < 150 fails\nok - 12 failed files are read\n\nResults: 2/2 passed\nALL PASSED\n\n" +
+	text := "== one.sh\nPASS: regression: 200 >= 150 passes\nPASS: score: gate failed = 0\nFAIL: three\n  expected to " +
+		"contain: Tests: 7 passing\n\n" +
+		"Results: 2/3 passed\nFAILURES: 1\n\n== two.sh\nPASS: 100 < 150 fails\nok - 12 failed files are read\n\nResults: " +
+		"2/2 passed\nALL PASSED\n\n" +
 		"====\n  TOTAL: 2 test files\n  PASSED: 1\n  FAILED: 1\n====\n"
 	got := Shell(strings.Split(text, "\n"))
 	if got.Passed != 4 || got.Failed != 1 || len(got.Failures) != 1 || got.Failures[0].Name != "three" {
@@ -66,7 +83,8 @@ func TestShellReadsASuiteOfSuites(t *testing.T) {
 // What only looks like a sum says nothing of tests.
 func TestShellReadsNoSumWhereThereIsNone(t *testing.T) {
 	for _, text := range []string{
-		"0 errors, 3 warnings", "copied 3 files, 0 skipped", "Total: 12", "5 tests", "version 1.2.3", "build succeeded", "12 errors", "compiled 3 cases",
+		"0 errors, 3 warnings", "copied 3 files, 0 skipped", "Total: 12", "5 tests", "version 1.2.3", "build succeeded",
+		"12 errors", "compiled 3 cases",
 		"3 skipped", "the build failed 3 times", "coverage: 80% passed", "Tests: see below", "warning: password=12",
 	} {
 		if got := Shell([]string{text}); got.Known {
@@ -80,7 +98,8 @@ func FuzzShellSpellings(f *testing.F) {
 		f.Add(i, 12, 3, 2)
 	}
 	f.Fuzz(func(t *testing.T, i, passed, failed, skipped int) {
-		if i < 0 || i >= len(spellings) || min(passed, failed, skipped) < 0 || max(passed, failed, skipped) > 1_000_000 || passed+failed == 0 {
+		if i < 0 || i >= len(spellings) || min(passed, failed, skipped) < 0 || max(passed, failed, skipped) > 1_000_000 ||
+			passed+failed == 0 {
 			t.Skip()
 		}
 		n := [3]int{passed, failed, skipped}

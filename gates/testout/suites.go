@@ -67,7 +67,8 @@ func Examples(lines []string) Result {
 			found = append(found, Failure{Name: m[3], Path: m[1], Line: number(m[2]), Message: "failed"})
 		}
 		if m := exampleOut.FindStringSubmatch(l); m != nil && strings.HasSuffix(m[1], ".rb") {
-			found = append(found, Failure{Name: m[1], Path: m[1], Message: firstText(lines[i+1:min(i+6, len(lines))], 3), Build: true})
+			found = append(found, Failure{Name: m[1], Path: m[1], Message: firstText(lines[i+1:min(i+6, len(lines))], 3),
+				Build: true})
 		}
 	}
 	return r.failing(found)
@@ -92,7 +93,8 @@ func Minitest(lines []string) Result {
 			continue
 		}
 		if m := miniAt.FindStringSubmatch(lines[i+1]); m != nil {
-			found = append(found, Failure{Name: m[1], Path: m[2], Line: number(m[3]), Message: firstText(lines[i+2:min(i+6, len(lines))], 2)})
+			found = append(found, Failure{Name: m[1], Path: m[2], Line: number(m[3]),
+				Message: firstText(lines[i+2:min(i+6, len(lines))], 2)})
 		}
 	}
 	broken := r.Failures
@@ -178,7 +180,8 @@ func Swift(lines []string) Result {
 			continue
 		}
 		if m := swiftBuild.FindStringSubmatch(l); m != nil {
-			broken = append(broken, Failure{Name: "build", Path: m[1], Line: number(m[2]), Col: number(m[3]), Message: m[4], Build: true})
+			broken = append(broken, Failure{Name: "build", Path: m[1], Line: number(m[2]), Col: number(m[3]), Message: m[4],
+				Build: true})
 		}
 	}
 	if !r.Known {

@@ -78,7 +78,8 @@ func TAP(lines []string) Result {
 	r.Known, r.Cases = seen > 0 || plans > 0, named.list
 	if missing := planned - seen; plans > 0 && missing > 0 {
 		r.Failed += missing
-		r.fail(Failure{Name: "plan", Message: fmt.Sprintf("%s planned and %d ran", phrase.Count(planned, "test was", "tests were"), seen)})
+		r.fail(Failure{Name: "plan",
+			Message: fmt.Sprintf("%s planned and %d ran", phrase.Count(planned, "test was", "tests were"), seen)})
 	}
 	return r
 }

@@ -35,9 +35,11 @@ type Result struct {
 
 // Case is one test that a runner named.
 type Case struct {
-	Name   string `json:"name"`            // as its runner calls it, subtests and parameters included: "TestAdd/two", "test_add[2]"
-	Group  string `json:"group,omitempty"` // what the name is unique in: Go's package, pytest's module and class, jest's file
-	Path   string `json:"path,omitempty"`  // its file, relative to the runner's folder; "" if not reported
+	// as its runner calls it, subtests and parameters included: "TestAdd/two", "test_add[2]"
+	Name string `json:"name"`
+	// what the name is unique in: Go's package, pytest's module and class, jest's file
+	Group  string `json:"group,omitempty"`
+	Path   string `json:"path,omitempty"` // its file, relative to the runner's folder; "" if not reported
 	Status Status `json:"status"`
 }
 

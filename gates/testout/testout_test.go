@@ -35,8 +35,9 @@ func TestSamples(t *testing.T) {
 		"gojson-crash.txt":   {failed: 1, failures: []failure{{"x/m", "", 0, "log: cannot open the socket", false}}},
 		"gojson-setup.txt":   {failures: []failure{{"build", "e/e.go", 3, "is not in std", true}}},
 		"gojson-broken.txt":  {unknown: true},
-		"go-verbose.txt":     {passed: 1, failed: 1, skipped: 1, failures: []failure{{"TestBad", "a_test.go", 9, "want 2", false}}},
-		"go-quiet.txt":       {unknown: true, failures: []failure{{"TestBad", "a_test.go", 9, "want 2", false}}},
+		"go-verbose.txt": {passed: 1, failed: 1, skipped: 1,
+			failures: []failure{{"TestBad", "a_test.go", 9, "want 2", false}}},
+		"go-quiet.txt": {unknown: true, failures: []failure{{"TestBad", "a_test.go", 9, "want 2", false}}},
 		"pytest.txt": {passed: 3, failed: 2, skipped: 3, failures: []failure{
 			{"test_sum", "tests/test_a.py", 5, "assert 1 == 2", false}, {"tests/test_b.py", "tests/test_b.py", 0, "error", true},
 		}},
@@ -47,16 +48,20 @@ func TestSamples(t *testing.T) {
 			{"test_a.A.test_sub (i=1)", "/tmp/p1/tests/test_a.py", 12, "1 != 0", false},
 			{"test_a.A.test_sub (i=2)", "/tmp/p1/tests/test_a.py", 12, "2 != 0", false},
 		}},
-		"unittest-import.txt": {failed: 1, failures: []failure{{"test_b", "/tmp/p1/tests/test_b.py", 1, "No module named 'nope'", true}}},
-		"unittest-none.txt":   {},
+		"unittest-import.txt": {failed: 1,
+			failures: []failure{{"test_b", "/tmp/p1/tests/test_b.py", 1, "No module named 'nope'", true}}},
+		"unittest-none.txt": {},
 		"tap.txt": {passed: 2, failed: 3, skipped: 3, failures: []failure{
 			{"three", "t/a.js", 7, "not equal", false}, {"plan", "", 0, "8 tests were planned and 7 ran", false},
 			{"seven", "", 0, "not ok", false},
 		}},
-		"tap-bail.txt":    {passed: 1, failed: 2, failures: []failure{{"Bail out!", "", 0, "no database", false}, {"plan", "", 0, "2 tests", false}}},
+		"tap-bail.txt": {passed: 1, failed: 2,
+			failures: []failure{{"Bail out!", "", 0, "no database", false}, {"plan", "", 0, "2 tests", false}}},
 		"tap-skipall.txt": {},
-		"bats.txt":        {passed: 1, failed: 1, skipped: 1, failures: []failure{{"adds numbers", "tests/a.bats", 9, "failed", false}}},
-		"bats-pretty.txt": {passed: 1, failed: 1, skipped: 1, failures: []failure{{"adds numbers", "tests/a.bats", 9, "failed", false}}},
+		"bats.txt": {passed: 1, failed: 1, skipped: 1,
+			failures: []failure{{"adds numbers", "tests/a.bats", 9, "failed", false}}},
+		"bats-pretty.txt": {passed: 1, failed: 1, skipped: 1,
+			failures: []failure{{"adds numbers", "tests/a.bats", 9, "failed", false}}},
 		"node-tap.txt": {passed: 1, failed: 3, skipped: 2, failures: []failure{
 			{"bad", "/tmp/n1/a.test.mjs", 2, "1 == 2", false}, {"inner", "/tmp/n1/a.test.mjs", 4, "inner boom", false},
 		}},
@@ -64,13 +69,16 @@ func TestSamples(t *testing.T) {
 			{"bad", "a.test.mjs", 2, "1 == 2", false}, {"inner", "a.test.mjs", 4, "inner boom", false},
 		}},
 		"jest.txt": {passed: 10, failed: 1, skipped: 2, failures: []failure{
-			{"sum › adds", "src/sum.test.js", 5, "toBe", false}, {"Test suite failed to run", "src/b.test.js", 0, "Cannot find module", true},
+			{"sum › adds", "src/sum.test.js", 5, "toBe", false},
+			{"Test suite failed to run", "src/b.test.js", 0, "Cannot find module", true},
 		}},
 		"vitest.txt": {passed: 2, failed: 1, skipped: 1, failures: []failure{
-			{"src/b.test.ts", "src/b.test.ts", 0, "Failed to resolve", true}, {"sum > adds", "src/sum.test.ts", 5, "expected 1 to be 2", false},
+			{"src/b.test.ts", "src/b.test.ts", 0, "Failed to resolve", true},
+			{"sum > adds", "src/sum.test.ts", 5, "expected 1 to be 2", false},
 		}},
 		"vitest-none.txt": {},
-		"mocha.txt":       {passed: 5, failed: 1, skipped: 2, failures: []failure{{"sum carries", "test/sum.js", 10, "expected", false}}},
+		"mocha.txt": {passed: 5, failed: 1, skipped: 2,
+			failures: []failure{{"sum carries", "test/sum.js", 10, "expected", false}}},
 		"bats-1.13.0.txt": {passed: 1, failed: 4, skipped: 2, failures: []failure{
 			{"a command that is not there", "tests/a.bats", 25, "`nothing_of_that_name' failed with status 127", false},
 			{"adds numbers", "tests/a.bats", 11, "`[ \"$output\" = 3 ]' failed", false},
@@ -109,8 +117,9 @@ func TestSamples(t *testing.T) {
 		"cargo.txt": {passed: 6, failed: 1, skipped: 2, failures: []failure{
 			{"tests::bad", "src/lib.rs", 10, "left: 1", false},
 		}},
-		"cargo-build.txt":  {unknown: true, failures: []failure{{"build", "src/lib.rs", 3, "cannot find value", true}}},
-		"maven.txt":        {passed: 3, failed: 1, skipped: 1, failures: []failure{{"AppTest.testSum", "", 12, "expected: <1>", false}}},
+		"cargo-build.txt": {unknown: true, failures: []failure{{"build", "src/lib.rs", 3, "cannot find value", true}}},
+		"maven.txt": {passed: 3, failed: 1, skipped: 1,
+			failures: []failure{{"AppTest.testSum", "", 12, "expected: <1>", false}}},
 		"shell-suites.txt": {passed: 224, failures: nil},
 		"shell-sum.txt":    {passed: 5, failed: 1},
 		"shell-labels.txt": {passed: 12, failed: 1, skipped: 2},
@@ -126,7 +135,8 @@ func TestSamples(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := read(name, string(data))
-			if got.Known == c.unknown || (got.Known && (got.Passed != c.passed || got.Failed != c.failed || got.Skipped != c.skipped)) {
+			if got.Known == c.unknown ||
+				(got.Known && (got.Passed != c.passed || got.Failed != c.failed || got.Skipped != c.skipped)) {
 				t.Errorf("known %v: %d passed, %d failed, %d skipped", got.Known, got.Passed, got.Failed, got.Skipped)
 			}
 			var short []failure
@@ -138,7 +148,9 @@ func TestSamples(t *testing.T) {
 				}
 				short = append(short, failure{f.Name, f.Path, f.Line, f.Message, f.Build})
 			}
-			if d := cmp.Diff(c.failures, short, cmpopts.EquateEmpty(), cmpopts.SortSlices(func(a, b failure) bool { return a.Name+a.Path < b.Name+b.Path })); d != "" && c.failures != nil {
+			if d := cmp.Diff(c.failures, short, cmpopts.EquateEmpty(),
+				cmpopts.SortSlices(func(a, b failure) bool { return a.Name+a.Path < b.Name+b.Path })); d != "" &&
+				c.failures != nil {
 				t.Error(d)
 			}
 		})
@@ -163,10 +175,13 @@ func TestJUnit(t *testing.T) {
 	}
 	got, err := JUnit(strings.NewReader(string(text)))
 	want := Result{Passed: 1, Failed: 2, Skipped: 1, Known: true, Exact: true, Cases: []Case{
-		{"test_ok", "tests.test_a", "tests/test_a.py", Passed}, {"test_bad", "tests.test_a", "tests/test_a.py", Failed}, {"test_skip", "tests.test_a", "tests/test_a.py", Skipped},
+		{"test_ok", "tests.test_a", "tests/test_a.py", Passed}, {"test_bad", "tests.test_a", "tests/test_a.py", Failed},
+		{"test_skip", "tests.test_a", "tests/test_a.py", Skipped},
 	}, Failures: []Failure{
-		{Name: "tests.test_a.test_bad", ID: "tests/test_a.py::test_bad", Path: "tests/test_a.py", Line: 5, Message: "assert 1 == 2"},
-		{Name: "tests.test_b", Path: "tests/test_b.py", Line: 1, Message: "collection failure\nE   ModuleNotFoundError: No module named 'nope'", Build: true},
+		{Name: "tests.test_a.test_bad", ID: "tests/test_a.py::test_bad", Path: "tests/test_a.py", Line: 5,
+			Message: "assert 1 == 2"},
+		{Name: "tests.test_b", Path: "tests/test_b.py", Line: 1,
+			Message: "collection failure\nE   ModuleNotFoundError: No module named 'nope'", Build: true},
 	}}
 	if d := cmp.Diff(want, got); d != "" || err != nil {
 		t.Errorf("%v\n%s", err, d)
@@ -190,7 +205,8 @@ func TestJUnitOfPytest(t *testing.T) {
 			"tests/test_a.py:31 tests/test_a.py::TestBox::test_param[3]", "tests/test_a.py:36 tests/test_a.py::test_fixture",
 			"tests/test_a.py:42 tests/test_a.py::test_teardown", "tests/test_a.py:63 tests/test_a.py::test_xpass_strict",
 		}},
-		"pytest-7.2.1-broken.xml": {0, 2, 0, []string{"tests/sub/test_import.py:1 build", "/home/me/p/tests/sub/test_syntax.py:1 build"}},
+		"pytest-7.2.1-broken.xml": {0, 2, 0,
+			[]string{"tests/sub/test_import.py:1 build", "/home/me/p/tests/sub/test_syntax.py:1 build"}},
 	} {
 		text, err := os.ReadFile(filepath.Join("testdata", name))
 		if err != nil {

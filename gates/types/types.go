@@ -68,14 +68,16 @@ func gate(name, command, root string, strict []string, check checker, tool gates
 		name += ":" + root
 		command = "cd " + root + " && " + command
 	}
-	info := gates.Info{Name: name, Kind: gates.Static, Cost: gates.Cheap, Blocking: true, Pure: true, Command: command, Tools: []gates.Tool{tool}}
+	info := gates.Info{Name: name, Kind: gates.Static, Cost: gates.Cheap, Blocking: true, Pure: true, Command: command,
+		Tools: []gates.Tool{tool}}
 	return gates.New(info, func(ctx context.Context, l *gates.Look) error {
 		lax := 0
 		err := check(ctx, l, root, func(p problem) {
 			if p.note {
 				return
 			}
-			f := gates.Finding{Rule: "types/" + p.code, Severity: gates.Warning, Path: l.Rel(root, p.path), Line: p.line, Col: p.col, Message: p.message}
+			f := gates.Finding{Rule: "types/" + p.code, Severity: gates.Warning, Path: l.Rel(root, p.path), Line: p.line,
+				Col: p.col, Message: p.message}
 			if p.code == "" {
 				f.Rule = "types/error"
 			}
@@ -102,7 +104,8 @@ func gate(name, command, root string, strict []string, check checker, tool gates
 }
 
 func mypyConfigured(dir, root string) bool {
-	return has(dir, root, "mypy.ini") || has(dir, root, ".mypy.ini") || strings.Contains(read(dir, root, "setup.cfg"), "[mypy") || tool(dir, root, "mypy")
+	return has(dir, root, "mypy.ini") || has(dir, root, ".mypy.ini") ||
+		strings.Contains(read(dir, root, "setup.cfg"), "[mypy") || tool(dir, root, "mypy")
 }
 
 func pyrightConfigured(dir, root string) bool {
@@ -140,10 +143,12 @@ var (
 
 func mypy(ctx context.Context, l *gates.Look, root string, found func(problem)) error {
 	args := []string{
-		l.Tool(root, ".venv/bin/mypy", "mypy"), "--no-error-summary", "--no-color-output", "--hide-error-context", "--show-column-numbers",
+		l.Tool(root, ".venv/bin/mypy", "mypy"), "--no-error-summary", "--no-color-output", "--hide-error-context",
+		"--show-column-numbers",
 		"--show-error-codes", "--no-pretty", "--cache-dir=" + os.DevNull,
 	}
-	if !strings.Contains(read(dirOf(l), root, "mypy.ini")+read(dirOf(l), root, "setup.cfg")+read(dirOf(l), root, "pyproject.toml"), "files") {
+	if !strings.Contains(read(dirOf(l), root, "mypy.ini")+read(dirOf(l), root, "setup.cfg")+
+		read(dirOf(l), root, "pyproject.toml"), "files") {
 		args = append(args, ".")
 	}
 	out, err := l.Run(ctx, gates.Program{Args: args, Dir: root})
@@ -170,7 +175,8 @@ func parseMypy(line string) (problem, bool) {
 	if m == nil {
 		return problem{}, false
 	}
-	return problem{path: m[1], line: number(m[2]), col: number(m[3]), note: m[4] == "note", message: m[5], code: m[6]}, true
+	return problem{path: m[1], line: number(m[2]), col: number(m[3]), note: m[4] == "note", message: m[5], code: m[6]},
+		true
 }
 
 func pyright(ctx context.Context, l *gates.Look, root string, found func(problem)) error {
@@ -227,7 +233,8 @@ func tsc(ctx context.Context, l *gates.Look, root string, found func(problem)) e
 	defer os.RemoveAll(temp)
 	// Projects that build in parts write down what they know; not into the tree.
 	out, err := l.Run(ctx, gates.Program{
-		Args: []string{program, "--noEmit", "--pretty", "false", "--incremental", "--tsBuildInfoFile", filepath.Join(temp, "info"), "-p", "."}, Dir: root,
+		Args: []string{program, "--noEmit", "--pretty", "false", "--incremental", "--tsBuildInfoFile",
+			filepath.Join(temp, "info"), "-p", "."}, Dir: root,
 	})
 	if err != nil {
 		return err
@@ -254,7 +261,8 @@ func parseTSC(line string) (problem, bool) {
 	if m == nil {
 		return problem{}, false
 	}
-	return problem{path: m[1], line: number(m[2]), col: number(m[3]), note: m[4] != "error", code: m[5], message: m[6]}, true
+	return problem{path: m[1], line: number(m[2]), col: number(m[3]), note: m[4] != "error", code: m[5], message: m[6]},
+		true
 }
 
 func number(s string) int {

@@ -33,22 +33,29 @@ func tree(t *testing.T, files map[string]string) gates.Subject {
 
 const (
 	// As mypy 1 and pyright 1 print.
-	mypySays = "#!/bin/sh\ncat <<'END'\ncore/a.py:3:5: error: Incompatible return value type (got \"str\", expected \"int\")  [return-value]\n" +
+	mypySays = "#!/bin/sh\ncat <<'END'\ncore/a.py:3:5: error: Incompatible return value type (got \"str\", expected " +
+		"\"int\")  [return-value]\n" +
 		"core/a.py:3:5: note: see the docs\nlib/b.py:7: error: Name \"x\" is not defined  [name-defined]\nEND\nexit 1\n"
 	mypyFine    = "#!/bin/sh\nexit 0\n"
 	mypyBroken  = "#!/bin/sh\necho 'mypy: error: cannot read mypy.ini' >&2\nexit 2\n"
-	pyrightSays = "#!/bin/sh\ncat <<'END'\n{\"version\": \"1.1\", \"generalDiagnostics\": [{\"file\": \"DIR/core/a.py\", \"severity\": \"error\", \"message\": \"no\", \"rule\": \"reportX\", " +
-		"\"range\": {\"start\": {\"line\": 2, \"character\": 4}}}, {\"file\": \"DIR/core/a.py\", \"severity\": \"warning\", \"message\": \"hm\", \"range\": {\"start\": {\"line\": 0, \"character\": 0}}}], \"summary\": {}}\nEND\nexit 1\n"
-	tscSays   = "#!/bin/sh\necho \"core/a.ts(3,5): error TS2322: Type 'string' is not assignable to type 'number'.\"\necho \"  Deeper down.\"\nexit 2\n"
+	pyrightSays = "#!/bin/sh\ncat <<'END'\n{\"version\": \"1.1\", \"generalDiagnostics\": [{\"file\": " +
+		"\"DIR/core/a.py\", \"severity\": \"error\", \"message\": \"no\", \"rule\": \"reportX\", " +
+		"\"range\": {\"start\": {\"line\": 2, \"character\": 4}}}, {\"file\": \"DIR/core/a.py\", \"severity\": " +
+		"\"warning\", \"message\": \"hm\", \"range\": {\"start\": {\"line\": 0, \"character\": 0}}}], \"summary\": " +
+		"{}}\nEND\nexit 1\n"
+	tscSays = "#!/bin/sh\necho \"core/a.ts(3,5): error TS2322: Type 'string' is not assignable to type " +
+		"'number'.\"\necho \"  Deeper down.\"\nexit 2\n"
 	tscBroken = "#!/bin/sh\necho \"error TS18003: No inputs were found in config file.\"\nexit 2\n"
 )
 
 func TestCheckers(t *testing.T) {
 	python := func(checker string, text string) map[string]string {
-		return map[string]string{"pyproject.toml": "[tool." + checker + "]\n", ".venv/bin/" + checker: text, "core/a.py": "x\n", "lib/b.py": "x\n"}
+		return map[string]string{"pyproject.toml": "[tool." + checker + "]\n", ".venv/bin/" + checker: text,
+			"core/a.py": "x\n", "lib/b.py": "x\n"}
 	}
 	node := func(text string) map[string]string {
-		return map[string]string{"package.json": "{}", "tsconfig.json": "{}", "node_modules/.bin/tsc": text, "core/a.ts": "x\n"}
+		return map[string]string{"package.json": "{}", "tsconfig.json": "{}", "node_modules/.bin/tsc": text,
+			"core/a.ts": "x\n"}
 	}
 	cases := map[string]struct {
 		files  map[string]string
@@ -56,21 +63,26 @@ func TestCheckers(t *testing.T) {
 		status gates.Status
 		broken bool
 	}{
-		"mypy":                 {files: python("mypy", mypySays), want: []string{"error types/return-value core/a.py:3", "warning types/name-defined lib/b.py:7"}, status: gates.Fail},
-		"mypy is content":      {files: python("mypy", mypyFine), status: gates.Pass},
-		"mypy gives up":        {files: python("mypy", mypyBroken), broken: true},
-		"mypy is missing":      {files: map[string]string{"pyproject.toml": "[project]\n", "mypy.ini": "[mypy]\n", "a.py": "x"}, status: gates.Skipped},
-		"pyright":              {files: python("pyright", pyrightSays), want: []string{"error types/reportX core/a.py:3"}, status: gates.Fail},
+		"mypy": {files: python("mypy", mypySays),
+			want: []string{"error types/return-value core/a.py:3", "warning types/name-defined lib/b.py:7"}, status: gates.Fail},
+		"mypy is content": {files: python("mypy", mypyFine), status: gates.Pass},
+		"mypy gives up":   {files: python("mypy", mypyBroken), broken: true},
+		"mypy is missing": {files: map[string]string{"pyproject.toml": "[project]\n", "mypy.ini": "[mypy]\n",
+			"a.py": "x"}, status: gates.Skipped},
+		"pyright": {files: python("pyright", pyrightSays), want: []string{"error types/reportX core/a.py:3"},
+			status: gates.Fail},
 		"pyright says nothing": {files: python("pyright", mypyFine), broken: true},
 		"tsc":                  {files: node(tscSays), want: []string{"error types/TS2322 core/a.ts:3"}, status: gates.Fail},
 		"tsc gives up":         {files: node(tscBroken), broken: true},
-		"tsc is missing":       {files: map[string]string{"package.json": "{}", "tsconfig.json": "{}"}, status: gates.Skipped},
+		"tsc is missing": {files: map[string]string{"package.json": "{}", "tsconfig.json": "{}"},
+			status: gates.Skipped},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			s := tree(t, c.files)
 			if p := filepath.Join(s.Dir, ".venv/bin/pyright"); c.files[".venv/bin/pyright"] != "" {
-				if err := os.WriteFile(p, []byte(strings.ReplaceAll(c.files[".venv/bin/pyright"], "DIR", s.Dir)), 0o755); err != nil {
+				if err := os.WriteFile(p, []byte(strings.ReplaceAll(c.files[".venv/bin/pyright"], "DIR", s.Dir)),
+					0o755); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -102,7 +114,8 @@ func TestWithoutConfigurationThereIsNoGate(t *testing.T) {
 
 func TestConformance(t *testing.T) {
 	for name, files := range map[string]map[string]string{
-		"mypy": {"mypy.ini": "[mypy]\n", "pyproject.toml": "", ".venv/bin/mypy": strings.ReplaceAll(mypySays, "Name", "\x1b[31mName")},
+		"mypy": {"mypy.ini": "[mypy]\n", "pyproject.toml": "",
+			".venv/bin/mypy": strings.ReplaceAll(mypySays, "Name", "\x1b[31mName")},
 		"tsc":  {"package.json": "{}", "tsconfig.json": "{}", "node_modules/.bin/tsc": tscSays},
 		"skip": {"package.json": "{}", "tsconfig.json": "{}"},
 	} {
@@ -117,7 +130,8 @@ func TestConformance(t *testing.T) {
 
 // What checkers print is read without a crash, and to places that exist.
 func FuzzParse(f *testing.F) {
-	f.Add("a.py:3:5: error: x  [y]", "a.ts(1,2): error TS1: x", `{"generalDiagnostics": [{"range": {"start": {"line": -1}}}]}`)
+	f.Add("a.py:3:5: error: x  [y]", "a.ts(1,2): error TS1: x",
+		`{"generalDiagnostics": [{"range": {"start": {"line": -1}}}]}`)
 	f.Fuzz(func(t *testing.T, a, b, c string) {
 		var all []problem
 		if p, ok := parseMypy(a); ok {

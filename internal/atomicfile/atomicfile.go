@@ -139,8 +139,8 @@ func Left(path string) ([]string, error) {
 	return out, err
 }
 
-// SweepFolder removes what writers left of any file in dir, not of those in folders below it. A folder that is not there
-// holds nothing.
+// SweepFolder removes what writers left of any file in dir, not of those in folders below it. A folder that is not
+// there holds nothing.
 func SweepFolder(dir string) error {
 	entries, err := readDir(dir)
 	for _, e := range entries {

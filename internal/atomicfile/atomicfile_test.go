@@ -98,7 +98,8 @@ func TestWrite(t *testing.T) {
 func TestWriteFails(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, "folder/in it")
-	for name, path := range map[string]string{"onto a folder": filepath.Join(dir, "folder"), "in no folder": filepath.Join(dir, "missing", "a")} {
+	for name, path := range map[string]string{"onto a folder": filepath.Join(dir, "folder"),
+		"in no folder": filepath.Join(dir, "missing", "a")} {
 		t.Run(name, func(t *testing.T) {
 			err := Write(path, []byte("x"), 0o644)
 			if err == nil || !strings.Contains(err.Error(), path) {
@@ -118,7 +119,8 @@ const (
 
 // What killed writers left goes, and nothing else does: not what a user called much the same.
 func TestSweep(t *testing.T) {
-	kept := []string{"a", "a.b", "a.0123456789abcdeg.tmp", "a.0123456789abcde.tmp", "a.0123456789abcdef", "a.tmp", ".0123456789abcdef.tmp", "sub/c"}
+	kept := []string{"a", "a.b", "a.0123456789abcdeg.tmp", "a.0123456789abcde.tmp", "a.0123456789abcdef", "a.tmp",
+		".0123456789abcdef.tmp", "sub/c"}
 	left := []string{"a" + mark, "a" + other, "a.b" + mark, "sub/c" + mark, "sub/deep/d" + mark}
 	all := func(t *testing.T) string {
 		dir := t.TempDir()
@@ -132,7 +134,8 @@ func TestSweep(t *testing.T) {
 		sweep func(dir string) error
 		stays []string
 	}{
-		"of one file":  {func(dir string) error { return Sweep(filepath.Join(dir, "a")) }, []string{"a.b" + mark, "sub/c" + mark, "sub/deep/d" + mark}},
+		"of one file": {func(dir string) error { return Sweep(filepath.Join(dir, "a")) },
+			[]string{"a.b" + mark, "sub/c" + mark, "sub/deep/d" + mark}},
 		"of a folder":  {SweepFolder, []string{"sub/c" + mark, "sub/deep/d" + mark}},
 		"of a tree":    {SweepTree, nil},
 		"of no file":   {func(dir string) error { return Sweep(filepath.Join(dir, "none", "a")) }, left},

@@ -44,7 +44,8 @@ func (a *App) CommandAgent(p *Project, name string) (command.Config, error) {
 	}
 	if !configured {
 		if _, err := a.OnPath(preset.Program); err != nil {
-			return out, Fail(ExitCannotRun, fmt.Errorf("agent %s: %s is %w", name, preset.Program, err), "install it: %s", preset.Install)
+			return out, Fail(ExitCannotRun, fmt.Errorf("agent %s: %s is %w", name, preset.Program, err), "install it: %s",
+				preset.Install)
 		}
 	}
 	var err error

@@ -133,7 +133,8 @@ func (a *App) OpenProject(ctx context.Context) (*Project, error) {
 		return nil, err
 	}
 	if info, err := os.Stat(p.Layout.Root); err == nil && !info.IsDir() {
-		return nil, Fail(ExitCannotRun, fmt.Errorf("%s is not a folder", p.Layout.Root), "runplan needs a folder of that name; move the file")
+		return nil, Fail(ExitCannotRun, fmt.Errorf("%s is not a folder", p.Layout.Root),
+			"runplan needs a folder of that name; move the file")
 	}
 	if p.Config, err = a.LoadConfig(p.Layout.Config()); err != nil {
 		return nil, err
@@ -146,7 +147,9 @@ func NoLinks(l local.Layout) error {
 	err := l.CheckLinks()
 	var link *local.LinkError
 	if errors.As(err, &link) {
-		return Usage(err, "check its target; then remove it, or replace it with a copy: such a link in a repository could make runplan write to your own files")
+		return Usage(err,
+			"check its target; then remove it, or replace it with a copy: such a link in a repository could make runplan "+
+				"write to your own files")
 	}
 	return err
 }
@@ -166,7 +169,9 @@ func NoRepo(err error, otherwise string) error {
 func (p *Project) conditions() error {
 	c := p.Config.Gates
 	wrong := func(key, what string, err error) error {
-		return Usage(fmt.Errorf("%s: %s: %w", p.Rel(p.Config.Source(key)), what, err), "a condition of gates.when may read gate, changed, all, batch and env; one of gates.severity gate, rule, path, line, severity, message, test and env")
+		return Usage(fmt.Errorf("%s: %s: %w", p.Rel(p.Config.Source(key)), what, err),
+			"a condition of gates.when may read gate, changed, all, batch and env; one of gates.severity gate, rule, path, "+
+				"line, severity, message, test and env")
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.When)) {
 		w, err := gates.ParseWhen(name, c.When[name])
@@ -227,9 +232,12 @@ func ReadPlan(path string) (*planparse.Plan, []byte, error) {
 	case info.IsDir():
 		return nil, nil, Usage(fmt.Errorf("%s is a folder, not a plan", path), "give the path of a markdown file")
 	case !info.Mode().IsRegular() && !isDescriptor(path): // opening a pipe blocks until somebody writes to it
-		return nil, nil, Usage(fmt.Errorf("%s is a %s, not a file", path, kindOf(info.Mode())), "give the path of a markdown file")
+		return nil, nil, Usage(fmt.Errorf("%s is a %s, not a file", path, kindOf(info.Mode())),
+			"give the path of a markdown file")
 	case info.Size() > planparse.MaxSize:
-		return nil, nil, Usage(fmt.Errorf("%s: %w: %d MiB, at most %d MiB are read", path, planparse.ErrTooBig, info.Size()>>20, planparse.MaxSize>>20), "split the plan")
+		return nil, nil,
+			Usage(fmt.Errorf("%s: %w: %d MiB, at most %d MiB are read", path, planparse.ErrTooBig, info.Size()>>20,
+				planparse.MaxSize>>20), "split the plan")
 	}
 	src, err := os.ReadFile(path)
 	if err != nil {

@@ -20,10 +20,13 @@ const (
 
 // CallRow builds the log row of a call: the question, its answer and why the answer could not be used (RETR-12). hide
 // removes secrets.
-func CallRow(task, kind string, r llm.Request, res llm.Response, at time.Time, hide func(string) string, why error) store.Call {
+func CallRow(task, kind string, r llm.Request, res llm.Response, at time.Time, hide func(string) string,
+	why error) store.Call {
 	c := store.Call{
-		Task: task, Type: kind, Stage: string(r.Stage), Role: string(r.Model.Role), Model: r.Model.Label(), System: hide(r.System), Prompt: hide(r.Prompt),
-		Response: hide(res.Text + res.Partial), PromptTokens: res.PromptTokens, CompletionTokens: res.CompletionTokens, Latency: res.Latency, At: at,
+		Task: task, Type: kind, Stage: string(r.Stage), Role: string(r.Model.Role), Model: r.Model.Label(),
+		System: hide(r.System), Prompt: hide(r.Prompt),
+		Response: hide(res.Text + res.Partial), PromptTokens: res.PromptTokens, CompletionTokens: res.CompletionTokens,
+		Latency: res.Latency, At: at,
 	}
 	if why != nil {
 		c.Error = hide(why.Error())
@@ -39,7 +42,8 @@ func (a *App) Logged(p *Project, c llm.Completer, task, kind string) llm.Complet
 		at := time.Now()
 		res, err := c.Complete(ctx, r)
 		if kept := p.addCall(context.WithoutCancel(ctx), CallRow(task, kind, r, res, at, hide, err)); kept != nil {
-			fmt.Fprintf(a.Stderr, "note: a call of %s was not logged: %s\n", ui.Sanitize(r.Model.Label()), ui.Sanitize(kept.Error()))
+			fmt.Fprintf(a.Stderr, "note: a call of %s was not logged: %s\n", ui.Sanitize(r.Model.Label()),
+				ui.Sanitize(kept.Error()))
 		}
 		return res, err
 	})

@@ -17,7 +17,8 @@ func (p *Project) critiqueExecutables() []trust.Executable {
 	if !c.Critique.Enabled || c.Source("critique.enabled") != file && c.Source("critique.reviewer") != file {
 		return nil
 	}
-	return []trust.Executable{{Where: "critique", What: "ask " + cmp.Or(c.Critique.Reviewer, "the model for the stage critique") + " about each step of an agent"}}
+	return []trust.Executable{{Where: "critique", What: "ask " +
+		cmp.Or(c.Critique.Reviewer, "the model for the stage critique") + " about each step of an agent"}}
 }
 
 // reviewExecutables lists the programs and remote addresses that the repository's own settings use for reviews.
@@ -40,7 +41,8 @@ func (p *Project) reviewExecutables() []trust.Executable {
 		}
 	}
 	if c.Review.Online && c.Source("review.online") == file {
-		out = append(out, trust.Executable{Where: "security tools", What: "ask vuln.go.dev and the npm registry what is known of what the project requires"})
+		out = append(out, trust.Executable{Where: "security tools",
+			What: "ask vuln.go.dev and the npm registry what is known of what the project requires"})
 	}
 	return out
 }

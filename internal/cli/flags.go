@@ -23,8 +23,8 @@ func CompletePlan(_ *cobra.Command, args []string, _ string) ([]string, cobra.Sh
 	return []string{"md"}, cobra.ShellCompDirectiveFilterFileExt
 }
 
-// CompleteAgent completes the names of agents: those that are built in, those of the settings, and the known CLIs. If the
-// settings cannot be read it leaves theirs out, because the command itself reports the error.
+// CompleteAgent completes the names of agents: those that are built in, those of the settings, and the known CLIs. If
+// the settings cannot be read it leaves theirs out, because the command itself reports the error.
 func (a *App) CompleteAgent(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	names := []string{
 		cobra.CompletionWithDesc(script.Name, "built in: carries out literal plans"),
@@ -81,4 +81,5 @@ func AtMostOne(cmd *cobra.Command, flags ...string) error {
 }
 
 // StrictASTUse is the help text of --strict-ast.
-const StrictASTUse = "patterns of severity error fail instead of warning, and so do retry-loop, bare-except, async-no-await, empty-catch and unused-import"
+const StrictASTUse = "patterns of severity error fail instead of warning, and so do retry-loop, bare-except, " +
+	"async-no-await, empty-catch and unused-import"

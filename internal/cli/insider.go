@@ -16,7 +16,8 @@ import (
 func (a *App) NotAnAgent(what string) error {
 	const advice = "run it in your own terminal; runplan note TEXT leaves a note for the owner"
 	if batch, ok := a.Getenv("RUNPLAN_BATCH"); ok {
-		return Fail(ExitFailed, fmt.Errorf("%s is only for people; this process is part of an attempt at batch %s", what, batch), advice)
+		return Fail(ExitFailed, fmt.Errorf("%s is only for people; this process is part of an attempt at batch %s", what,
+			batch), advice)
 	}
 	if run, ok := a.Getenv("RUNPLAN_RUN"); ok {
 		return Fail(ExitFailed, fmt.Errorf("%s is only for people; this process is part of run %s", what, run), advice)
@@ -30,7 +31,8 @@ func (a *App) NotAnAgent(what string) error {
 	layouts := []local.Layout{p.Layout, local.LayoutOf(filepath.Dir(p.Repo.Common))}
 	for _, o := range slices.Concat(local.Owners(layouts[0]), local.Owners(layouts[1])) {
 		if slices.Contains(above, o.PID) {
-			return Fail(ExitFailed, fmt.Errorf("%s is only for people; this process is part of a run: process %d started it", what, o.PID), advice)
+			return Fail(ExitFailed, fmt.Errorf("%s is only for people; this process is part of a run: process %d started it",
+				what, o.PID), advice)
 		}
 	}
 	return nil

@@ -28,10 +28,11 @@ func (p *Project) Models(ctx context.Context) (*llm.Router, error) {
 			active[llm.Stage(a.Stage)] = a.Tag
 		}
 	}
-	return llm.NewRouter(p.Config.Models, llm.RouterOptions{Window: p.Config.Budget.ContextWindow, Adapter: func(s llm.Stage) (string, bool) {
-		tag, ok := active[s]
-		return tag, ok
-	}})
+	return llm.NewRouter(p.Config.Models,
+		llm.RouterOptions{Window: p.Config.Budget.ContextWindow, Adapter: func(s llm.Stage) (string, bool) {
+			tag, ok := active[s]
+			return tag, ok
+		}})
 }
 
 // ModelOutlet reports where questions to models are sent.
@@ -40,7 +41,8 @@ func (p *Project) ModelOutlet() []Outlet {
 	if !m.Configured() {
 		return nil
 	}
-	w := Outlet{What: "models", Data: "tasks, and the code of the repository that they need", When: "plan, solve, retrieve, enrich and reviews by models"}
+	w := Outlet{What: "models", Data: "tasks, and the code of the repository that they need",
+		When: "plan, solve, retrieve, enrich and reviews by models"}
 	if m.Provider == llm.Command {
 		w.Name, w.To = m.Command[0], "anywhere: the program decides"
 		if len(m.PassEnv) > 0 {
@@ -93,15 +95,18 @@ func ModelTrouble(ctx context.Context, err error) error {
 		return Fail(ExitInterrupted, errors.New("interrupted"), "")
 	case errors.As(err, &known):
 		return err
-	case errors.Is(err, llm.ErrNoModels), errors.As(err, &missing), errors.As(err, &unset), errors.As(err, &unknown), errors.As(err, &stage):
+	case errors.Is(err, llm.ErrNoModels), errors.As(err, &missing), errors.As(err, &unset), errors.As(err, &unknown),
+		errors.As(err, &stage):
 		return Usage(err, "")
 	case errors.As(err, &nothing):
-		return Fail(ExitFailed, err, "name a file or symbol, or use words of the code; if the code is newer than the index: runplan index")
+		return Fail(ExitFailed, err,
+			"name a file or symbol, or use words of the code; if the code is newer than the index: runplan index")
 	case errors.Is(err, retrieve.ErrNoIndex):
 		return Usage(err, "run: runplan index")
 	case errors.As(err, &answer):
 		raw := ui.Cut(strings.Join(strings.Fields(redact.New(nil).String(redact.Clean(answer.Raw))), " "), 300, "…")
-		return Fail(ExitFailed, fmt.Errorf("%w; the answer was: %s", err, raw), "the whole of it is in .runplan/raw.sqlite; a larger model may keep to the form")
+		return Fail(ExitFailed, fmt.Errorf("%w; the answer was: %s", err, raw),
+			"the whole of it is in .runplan/raw.sqlite; a larger model may keep to the form")
 	}
 	hint := llm.HintOf(err)
 	if strings.Contains(err.Error(), hint) {

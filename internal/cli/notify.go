@@ -20,7 +20,8 @@ func (a *App) Hook(p *Project, reaper *proc.Reaper, note func(string)) notify.Ho
 	c := p.Config.Notify
 	names := slices.Concat([]string{"DISPLAY", "WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS"}, c.PassEnv)
 	return notify.Hook{
-		Command: c.Command, Dir: p.Repo.Root, Env: redact.AgentEnv(a.Environ, names), Webhook: c.Webhook, Timeout: time.Duration(c.Timeout),
-		Reaper: reaper, Redact: a.Redactor(p).String, Note: note,
+		Command: c.Command, Dir: p.Repo.Root, Env: redact.AgentEnv(a.Environ, names), Webhook: c.Webhook,
+		Timeout: time.Duration(c.Timeout),
+		Reaper:  reaper, Redact: a.Redactor(p).String, Note: note,
 	}
 }

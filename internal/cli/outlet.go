@@ -36,7 +36,9 @@ func (a *App) RemoteOutlet(ctx context.Context, p *Project) ([]Outlet, error) {
 		return nil, err
 	}
 	to, local := remoteAddress(strings.TrimSpace(address))
-	return []Outlet{{What: "remote", Name: name, To: a.Redactor(p).String(to), Data: "the run branch, and the text of the pull request", When: `runs that land: run.land = "pr"`, Local: &local}}, nil
+	return []Outlet{{What: "remote", Name: name, To: a.Redactor(p).String(to),
+			Data: "the run branch, and the text of the pull request", When: `runs that land: run.land = "pr"`, Local: &local}},
+		nil
 }
 
 // remoteAddress returns a remote's address without user and password, and whether it is a folder of this machine.

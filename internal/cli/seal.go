@@ -59,14 +59,20 @@ func (a *App) Vouch(ctx context.Context, p *Project, run string) (found []string
 	case c.Rows == 0:
 		return nil, nil
 	case !c.Sealed:
-		return nil, Usage(fmt.Errorf("run %s was started by a version that did not sign its journal, so it cannot be verified", run[:8]),
-			"finish it with that version, or start a new run: runplan run --new PLAN")
+		return nil,
+			Usage(fmt.Errorf("run %s was started by a version that did not sign its journal, so it cannot be verified", run[:8]),
+				"finish it with that version, or start a new run: runplan run --new PLAN")
 	case c.Last.Seq == 0:
-		return nil, Usage(fmt.Errorf("no event of run %s verifies with the key %s: the journal was signed with another key, or another program wrote it", run[:8], j.Signs().Path()),
-			"set RUNPLAN_HOME to the folder used when the run started; or start a new run: runplan run --new PLAN")
+		return nil,
+			Usage(
+				fmt.Errorf(
+					"no event of run %s verifies with the key %s: the journal was signed with another key, or another program wrote it", run[:8], j.Signs().Path()),
+				"set RUNPLAN_HOME to the folder used when the run started; or start a new run: runplan run --new PLAN")
 	}
 	if c.Missing > 0 {
-		found = append(found, fmt.Sprintf("the journal lacks the last %s of this run: somebody removed them, or the machine lost power; what they told of is done again", phrase.Count(c.Missing, "event", "events")))
+		found = append(found, fmt.Sprintf(
+			"the journal lacks the last %s of this run: somebody removed them, or the machine lost power; what they told of "+
+				"is done again", phrase.Count(c.Missing, "event", "events")))
 	}
 	if c.Bad == nil {
 		return found, nil
@@ -79,8 +85,11 @@ func (a *App) Vouch(ctx context.Context, p *Project, run string) (found []string
 	if err != nil {
 		return nil, err
 	}
-	text := fmt.Sprintf("event %d of this run %s. From there on %s (%s) %s set aside and %s for nothing: what they tell of is done and gated again",
-		c.Bad.Seq, c.Bad.Why, phrase.Count(len(claims), "event", "events"), phrase.Cut(ListOf(claims, 6), 200), phrase.Noun(len(claims), "was", "were"), phrase.Noun(len(claims), "counts", "count"))
+	text := fmt.Sprintf(
+		"event %d of this run %s. From there on %s (%s) %s set aside and %s for nothing: what they tell of is done and "+
+			"gated again",
+		c.Bad.Seq, c.Bad.Why, phrase.Count(len(claims), "event", "events"), phrase.Cut(ListOf(claims, 6), 200),
+		phrase.Noun(len(claims), "was", "were"), phrase.Noun(len(claims), "counts", "count"))
 	if kept != "" {
 		text += "; the run branch went back to what verifies, and branch " + kept + " keeps what it held"
 	}
@@ -121,7 +130,9 @@ func (a *App) TellForged(ctx context.Context, p *Project, runs ...string) {
 		if err != nil || !c.Sealed || c.Bad == nil {
 			continue
 		}
-		fmt.Fprintf(a.Stderr, "run %s: event %d %s; events from there on are not trustworthy. runplan resume %s sets it aside\n", run[:8], c.Bad.Seq, c.Bad.Why, run[:8])
+		fmt.Fprintf(a.Stderr,
+			"run %s: event %d %s; events from there on are not trustworthy. runplan resume %s sets it aside\n", run[:8],
+			c.Bad.Seq, c.Bad.Why, run[:8])
 	}
 }
 

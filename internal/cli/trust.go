@@ -29,7 +29,9 @@ func (p *Project) Executables() []trust.Executable {
 	sort.Strings(names)
 	for _, n := range names {
 		key, a := "agents."+n, c.Agents[n]
-		if !slices.ContainsFunc([]string{".preset", ".permission", ".command", ".env", ".pass_env", ".sandbox", ".sandbox_command", ".sandbox_image", ".sandbox_write", ".models"}, func(k string) bool { return c.Source(key+k) == file }) {
+		if !slices.ContainsFunc(
+			[]string{".preset", ".permission", ".command", ".env", ".pass_env", ".sandbox", ".sandbox_command", ".sandbox_image",
+				".sandbox_write", ".models"}, func(k string) bool { return c.Source(key+k) == file }) {
 			continue
 		}
 		what := trust.Words(a.Command)
@@ -117,7 +119,8 @@ func (a *App) TrustConfig(p *Project, given string) error {
 		given, _ = a.Getenv("RUNPLAN_TRUST")
 	}
 	if given == "all" {
-		fmt.Fprintf(a.Stderr, "RUNPLAN_TRUST=all: the configuration %s is trusted without a look (%s)\n", p.Rel(p.Layout.Config()), digest[:12])
+		fmt.Fprintf(a.Stderr, "RUNPLAN_TRUST=all: the configuration %s is trusted without a look (%s)\n",
+			p.Rel(p.Layout.Config()), digest[:12])
 		return nil
 	}
 	if given != "" {
@@ -129,7 +132,8 @@ func (a *App) TrustConfig(p *Project, given string) error {
 	}
 	pins, err := a.Pins()
 	if err != nil {
-		return Usage(fmt.Errorf("the configuration is not trusted, and trust cannot be stored: %w", err), "set RUNPLAN_HOME, or give --trust-config %s", digest[:12])
+		return Usage(fmt.Errorf("the configuration is not trusted, and trust cannot be stored: %w", err),
+			"set RUNPLAN_HOME, or give --trust-config %s", digest[:12])
 	}
 	now, before, err := pins.Trusted(p.Repo.Root, digest)
 	if err != nil || now {
@@ -143,7 +147,8 @@ func (a *App) TrustConfig(p *Project, given string) error {
 	a.ShowExecutables(list)
 	if !a.Yes("Trust it?") {
 		return Usage(errors.New("the repository's configuration is not trusted, so nothing was run"),
-			"trust it: runplan trust config %s; without a terminal: --trust-config %s, or RUNPLAN_TRUST=%s", digest[:12], digest[:12], digest[:12])
+			"trust it: runplan trust config %s; without a terminal: --trust-config %s, or RUNPLAN_TRUST=%s", digest[:12],
+			digest[:12], digest[:12])
 	}
 	return a.OfUser(pins.Trust(p.Repo.Root, digest, time.Now()))
 }

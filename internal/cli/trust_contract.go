@@ -45,7 +45,8 @@ func (a *App) OfUser(err error) error {
 	if other != nil || !errors.As(err, &at) {
 		return err
 	}
-	return Fail(ExitCannotRun, err, "runplan keeps your own files in %s; see that it can be written to, or set RUNPLAN_HOME to another folder", dir)
+	return Fail(ExitCannotRun, err,
+		"runplan keeps your own files in %s; see that it can be written to, or set RUNPLAN_HOME to another folder", dir)
 }
 
 // Keeper returns the keeper of this user's contract.
@@ -54,7 +55,8 @@ func (a *App) Keeper() (trust.Keeper, error) {
 	if err != nil {
 		return trust.Keeper{}, err
 	}
-	return trust.Keeper{Dir: dir, LoopVersion: runner.LoopVersion, Now: time.Now, Redact: redact.New(a.Environ).String}, nil
+	return trust.Keeper{Dir: dir, LoopVersion: runner.LoopVersion, Now: time.Now, Redact: redact.New(a.Environ).String},
+		nil
 }
 
 // Contract returns the contract of this user.

@@ -16,13 +16,15 @@ import (
 
 // arming lists the gate settings that can only make gates stricter, or whose commands executables already lists.
 func arming() []string {
-	return []string{"gates.require_tests", "gates.strict_types", "gates.protected", "gates.strict_ast", "gates.min_memory_mb", "gates.format", "gates.ast_grep"}
+	return []string{"gates.require_tests", "gates.strict_types", "gates.protected", "gates.strict_ast",
+		"gates.min_memory_mb", "gates.format", "gates.ast_grep"}
 }
 
 // loosening lists settings outside of gates that let a run do more, check less or cost more.
 func loosening() []string {
 	return []string{
-		"run.land", "run.strict_checkout", "run.max_attempts", "run.max_cost_usd", "run.unknown_cost", "run.max_time", "run.agent_timeout", "run.idle_timeout", "run.max_repeats", "run.max_attempt_tokens", "run.max_attempt_cost_usd",
+		"run.land", "run.strict_checkout", "run.max_attempts", "run.max_cost_usd", "run.unknown_cost", "run.max_time",
+		"run.agent_timeout", "run.idle_timeout", "run.max_repeats", "run.max_attempt_tokens", "run.max_attempt_cost_usd",
 		"run.on_limit", "run.fallback", "workspace.copy", "review.batches", "review.final",
 	}
 }
@@ -63,7 +65,8 @@ func (p *Project) scripts(commands []trust.Executable) []trust.Executable {
 	add := func(name string) {
 		path := filepath.Join(p.Repo.Root, filepath.FromSlash(name))
 		rel, err := filepath.Rel(p.Repo.Root, path)
-		if err != nil || rel == "." || strings.HasPrefix(rel, "..") || strings.HasPrefix(filepath.ToSlash(rel), ".runplan/config.toml") {
+		if err != nil || rel == "." || strings.HasPrefix(rel, "..") ||
+			strings.HasPrefix(filepath.ToSlash(rel), ".runplan/config.toml") {
 			return
 		}
 		info, err := os.Stat(path)
@@ -83,7 +86,8 @@ func (p *Project) scripts(commands []trust.Executable) []trust.Executable {
 		if rest, ok := strings.CutPrefix(c.What, "in "); ok {
 			dir, _, _ = strings.Cut(rest, ": ")
 		}
-		for _, word := range strings.FieldsFunc(c.What, func(r rune) bool { return r <= ' ' || strings.ContainsRune(";|&()<>\"'`$={}[],:", r) }) {
+		for _, word := range strings.FieldsFunc(c.What,
+			func(r rune) bool { return r <= ' ' || strings.ContainsRune(";|&()<>\"'`$={}[],:", r) }) {
 			if rest, ok := strings.CutPrefix(word, p.Repo.Root+string(filepath.Separator)); ok {
 				word = rest
 			}

@@ -31,7 +31,8 @@ func Version() string { return BuildVersion().Version }
 
 // BuildVersion returns the version, from the release or from the build information of Go.
 func BuildVersion() VersionInfo {
-	out := VersionInfo{Version: "devel", Commit: releaseCommit, Date: ReleaseDate, Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH}
+	out := VersionInfo{Version: "devel", Commit: releaseCommit, Date: ReleaseDate, Go: runtime.Version(),
+		System: runtime.GOOS + "/" + runtime.GOARCH}
 	if releaseVersion != "" {
 		out.Version = releaseVersion
 		return out

@@ -24,15 +24,19 @@ func TestUnknownNamesListTheKnown(t *testing.T) {
 		t.Error(diff)
 	}
 	const names = "; names are env.NAME, batch.number, batch.tasks, all\n"
-	for text, want := range map[string]string{`all && nme`: "unknown name nme (1:8)" + names, `batch.tsks > 1`: "has no field tsks (1:7)" + names} {
-		if _, err := Parse[nested](text); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "^") {
+	for text, want := range map[string]string{`all && nme`: "unknown name nme (1:8)" + names,
+		`batch.tsks > 1`: "has no field tsks (1:7)" + names} {
+		if _, err := Parse[nested](text); err == nil || !strings.Contains(err.Error(), want) ||
+			!strings.Contains(err.Error(), "^") {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
-	if _, err := ParseInteger[facts]("cont + 1"); err == nil || !strings.Contains(err.Error(), "unknown name cont (1:1); names are name, count, env.NAME") {
+	if _, err := ParseInteger[facts]("cont + 1"); err == nil ||
+		!strings.Contains(err.Error(), "unknown name cont (1:1); names are name, count, env.NAME") {
 		t.Error(err)
 	}
-	if _, err := ParseNumber[facts](`"a"`); err == nil || err.Error() != `expression "\"a\"": gives text, a number is needed` {
+	if _, err := ParseNumber[facts](`"a"`); err == nil ||
+		err.Error() != `expression "\"a\"": gives text, a number is needed` {
 		t.Error(err)
 	}
 }

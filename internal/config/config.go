@@ -246,7 +246,8 @@ func (l *Loaded) validate() error {
 	var errs []error
 	oneOf := func(key, v string, of ...string) {
 		if !slices.Contains(of, v) {
-			errs = append(errs, fmt.Errorf("%s: %s is %q; it is %s or %s", l.where(key), key, v, strings.Join(of[:len(of)-1], ", "), of[len(of)-1]))
+			errs = append(errs, fmt.Errorf("%s: %s is %q; it is %s or %s", l.where(key), key, v,
+				strings.Join(of[:len(of)-1], ", "), of[len(of)-1]))
 		}
 	}
 	between := func(key string, v, least, most float64) {
@@ -296,10 +297,13 @@ func (l *Loaded) validate() error {
 		for _, tier := range slices.Sorted(maps.Keys(l.Agents[name].Models)) {
 			if strings.HasPrefix(strings.TrimSpace(l.Agents[name].Models[tier]), "-") {
 				key := "agents." + name + ".models." + tier
-				errs = append(errs, fmt.Errorf("%s: %s is %q; a model cannot begin with -: it would be an option of the agent's program", l.where(key), key, l.Agents[name].Models[tier]))
+				errs = append(errs, fmt.Errorf(
+					"%s: %s is %q; a model cannot begin with -: it would be an option of the agent's program", l.where(key), key,
+					l.Agents[name].Models[tier]))
 			}
 			if !slices.Contains([]string{"small", "medium", "large"}, tier) {
-				errs = append(errs, fmt.Errorf("%s: agents.%s.models knows no tier %q; tiers are small, medium and large", l.where("agents."+name), name, tier))
+				errs = append(errs, fmt.Errorf("%s: agents.%s.models knows no tier %q; tiers are small, medium and large",
+					l.where("agents."+name), name, tier))
 			}
 		}
 	}
@@ -310,13 +314,15 @@ func (l *Loaded) validate() error {
 	l.checkTraining(func(err error) { errs = append(errs, err) })
 	for i, g := range l.Gates.Plugin {
 		if g.Name == "" || g.Path == "" && len(g.Command) == 0 {
-			errs = append(errs, fmt.Errorf("%s: gate %d under [[gates.plugin]] needs a name, and a path or a command", l.where("gates.plugin"), i+1))
+			errs = append(errs, fmt.Errorf("%s: gate %d under [[gates.plugin]] needs a name, and a path or a command",
+				l.where("gates.plugin"), i+1))
 		}
 	}
 	seen := map[string]bool{}
 	for i, g := range l.Gates.Command {
 		if g.Name == "" || g.Run == "" {
-			errs = append(errs, fmt.Errorf("%s: gate %d under [[gates.command]] needs both name and run", l.where("gates.command"), i+1))
+			errs = append(errs, fmt.Errorf("%s: gate %d under [[gates.command]] needs both name and run",
+				l.where("gates.command"), i+1))
 		}
 		if seen[g.Name] {
 			errs = append(errs, fmt.Errorf("%s: two gates are called %q", l.where("gates.command"), g.Name))
@@ -339,13 +345,18 @@ func (l *Loaded) checkAgent(name string, wrong func(error)) {
 	a, source := l.Agents[name], l.where("agents."+name)
 	switch {
 	case a.Preset != "" && !slices.Contains(Presets(), a.Preset):
-		wrong(fmt.Errorf("%s: agents.%s.preset is %q; it is one of %s", source, name, a.Preset, strings.Join(Presets(), ", ")))
+		wrong(fmt.Errorf("%s: agents.%s.preset is %q; it is one of %s", source, name, a.Preset,
+			strings.Join(Presets(), ", ")))
 	case a.Preset == "" && len(a.Command) == 0:
-		wrong(fmt.Errorf("%s: agents.%s has no command; write command = [\"program\", \"argument\"], or preset = \"claude\" or another CLI that runplan knows", source, name))
+		wrong(
+			fmt.Errorf(
+				"%s: agents.%s has no command; write command = [\"program\", \"argument\"], or preset = \"claude\" or another "+
+					"CLI that runplan knows", source, name))
 	case a.Permission != "" && !slices.Contains(Permissions(), a.Permission):
 		wrong(fmt.Errorf("%s: agents.%s.permission is %q; it is workspace, ask or full", source, name, a.Permission))
 	case a.Permission != "" && a.Preset == "":
-		wrong(fmt.Errorf("%s: agents.%s.permission needs a preset; what a command may do is up to its arguments", source, name))
+		wrong(fmt.Errorf("%s: agents.%s.permission needs a preset; what a command may do is up to its arguments", source,
+			name))
 	}
 }
 
@@ -421,7 +432,8 @@ func (l *Loaded) Values() []Value {
 		for _, s := range []struct {
 			key   string
 			items []string
-		}{{"sandbox", []string{a.Sandbox}}, {"sandbox_command", a.SandboxCommand}, {"sandbox_image", []string{a.SandboxImage}}, {"sandbox_write", a.SandboxWrite}} {
+		}{{"sandbox", []string{a.Sandbox}}, {"sandbox_command", a.SandboxCommand},
+			{"sandbox_image", []string{a.SandboxImage}}, {"sandbox_write", a.SandboxWrite}} {
 			if text := strings.Join(s.items, " "); text != "" {
 				list("agents."+name+"."+s.key, "", []string{text})
 			}
@@ -444,7 +456,8 @@ func (l *Loaded) Values() []Value {
 		out = append(out, Value{Key: "gates.command." + g.Name, Value: g.Run, Source: l.Source("gates.command")})
 	}
 	for _, g := range l.Gates.Plugin {
-		list("gates.plugin."+g.Name, " ", slices.DeleteFunc(append(slices.Clone(g.Command), g.Path), func(s string) bool { return s == "" }))
+		list("gates.plugin."+g.Name, " ",
+			slices.DeleteFunc(append(slices.Clone(g.Command), g.Path), func(s string) bool { return s == "" }))
 		out[len(out)-1].Source = l.Source("gates.plugin")
 	}
 	sort.Slice(out, func(i, k int) bool { return out[i].Key < out[k].Key })

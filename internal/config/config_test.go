@@ -49,17 +49,23 @@ func TestLaterSourcesWin(t *testing.T) {
 		attempts   int
 		source     string
 	}{
-		"nothing is set":               {attempts: 3, source: "default"},
-		"the user":                     {user: "run.max_attempts = 4", attempts: 4, source: "user.toml"},
-		"the repository":               {repo: "[run]\nmax_attempts = 5", attempts: 5, source: "repo.toml"},
-		"the repository over the user": {user: "run.max_attempts = 4", repo: "run.max_attempts = 5", attempts: 5, source: "repo.toml"},
+		"nothing is set": {attempts: 3, source: "default"},
+		"the user":       {user: "run.max_attempts = 4", attempts: 4, source: "user.toml"},
+		"the repository": {repo: "[run]\nmax_attempts = 5", attempts: 5, source: "repo.toml"},
+		"the repository over the user": {user: "run.max_attempts = 4", repo: "run.max_attempts = 5", attempts: 5,
+			source: "repo.toml"},
 		"a variable over both": {
-			user: "run.max_attempts = 4", repo: "run.max_attempts = 5", env: []string{"RUNPLAN_MAX_ATTEMPTS=6"}, attempts: 6, source: "RUNPLAN_MAX_ATTEMPTS",
+			user: "run.max_attempts = 4", repo: "run.max_attempts = 5", env: []string{"RUNPLAN_MAX_ATTEMPTS=6"}, attempts: 6,
+			source: "RUNPLAN_MAX_ATTEMPTS",
 		},
-		"a variable over the default":       {env: []string{"RUNPLAN_MAX_ATTEMPTS=6"}, attempts: 6, source: "RUNPLAN_MAX_ATTEMPTS"},
-		"an empty variable is none":         {user: "run.max_attempts = 4", env: []string{"RUNPLAN_MAX_ATTEMPTS="}, attempts: 4, source: "user.toml"},
-		"another key leaves this one alone": {user: "run.max_attempts = 4", repo: "run.land = 'ff'", attempts: 4, source: "user.toml"},
-		"the default, set by hand":          {user: "run.max_attempts = 4", repo: "run.max_attempts = 3", attempts: 3, source: "repo.toml"},
+		"a variable over the default": {env: []string{"RUNPLAN_MAX_ATTEMPTS=6"}, attempts: 6,
+			source: "RUNPLAN_MAX_ATTEMPTS"},
+		"an empty variable is none": {user: "run.max_attempts = 4", env: []string{"RUNPLAN_MAX_ATTEMPTS="},
+			attempts: 4, source: "user.toml"},
+		"another key leaves this one alone": {user: "run.max_attempts = 4", repo: "run.land = 'ff'", attempts: 4,
+			source: "user.toml"},
+		"the default, set by hand": {user: "run.max_attempts = 4", repo: "run.max_attempts = 3", attempts: 3,
+			source: "repo.toml"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -166,58 +172,96 @@ func TestRefused(t *testing.T) {
 		env  string
 		want []string
 	}{
-		"an unknown key":                  {text: "[run]\nland = 'ff'\nmax_atempts = 3\n", want: []string{"repo.toml:3: ", `unknown key "run.max_atempts"`, `did you mean "run.max_attempts"?`}},
-		"a key in the wrong section":      {text: "[run]\nsetup = 'make'\n", want: []string{"repo.toml:2: ", `did you mean "workspace.setup"?`}},
-		"an unknown section":              {text: "\n[gate]\ntimeout = '1m'\n", want: []string{"repo.toml:", `did you mean "gates`}},
-		"a key of an agent":               {text: "[agents.claude]\ncomand = ['x']\n", want: []string{"repo.toml:2: ", `"agents.claude.comand"`, `did you mean "agents.claude.command"?`}},
-		"a key of a gate":                 {text: "[[gates.command]]\nname = 'x'\nrun = 'y'\nblocks = true\n", want: []string{"repo.toml:4: ", `"gates.command.blocks"`}},
-		"a key like no other":             {text: "xyzzyplugh = 1\n", want: []string{"repo.toml:1: ", `unknown key "xyzzyplugh"`}},
-		"a text for a number":             {text: "[run]\nmax_attempts = 'many'\n", want: []string{"repo.toml:2:"}},
-		"a number for a text":             {text: "[run]\n\nagent = 5\n", want: []string{"repo.toml:3:"}},
-		"a number for a switch":           {text: "gates.detect = 1\n", want: []string{"repo.toml:1:"}},
-		"a text for a list":               {text: "gates.disable = 'all'\n", want: []string{"repo.toml:1:"}},
-		"a text for a section":            {text: "run = 'fast'\n", want: []string{"repo.toml:1:"}},
-		"a duration without a unit":       {text: "[run]\nagent_timeout = '90'\n", want: []string{"repo.toml:2:", `"90" is not a duration such as 90s or 30m`}},
-		"a duration that is a number":     {text: "[run]\nagent_timeout = 90\n", want: []string{"repo.toml", "run.agent_timeout is 90, which is not a duration"}},
-		"a number for a gate's time":      {text: "[[gates.command]]\nname = 'x'\nrun = 'y'\ntimeout = 3\n", want: []string{"repo.toml", "gates.command.timeout is 3"}},
-		"a duration below zero":           {text: "[run]\nidle_timeout = '-1s'\n", want: []string{"repo.toml:2:", `"-1s" is not a duration`}},
-		"a duration in prose":             {text: "gates.timeout = 'a while'\n", want: []string{"repo.toml:1:", `"a while"`}},
-		"no TOML":                         {text: "[run]\nland: ff\n", want: []string{"repo.toml:2:"}},
-		"a key twice":                     {text: "run.land = 'ff'\nrun.land = 'pr'\n", want: []string{"repo.toml"}},
-		"a file outside of the workspace": {text: "context.file = '../x'\n", want: []string{"repo.toml", `context.file is "../x"; it leads out of the workspace`}},
-		"a file in a roundabout way":      {text: "context.file = 'a/../../x'\n", want: []string{`it leads out of the workspace`}},
-		"a file of the machine":           {text: "context.file = '/etc/x'\n", want: []string{`it leads out of the workspace`}},
-		"a file of git":                   {text: "context.file = './.GIT/config'\n", want: []string{`that is git's own`}},
-		"a folder as a file":              {text: "context.file = 'docs/'\n", want: []string{`that is a folder`}},
-		"an unknown way to land":          {text: "run.land = 'merge'\n", want: []string{"repo.toml", `run.land is "merge"; it is branch, ff or pr`}},
-		"no attempts":                     {text: "run.max_attempts = 0\n", want: []string{"repo.toml", "at least 1"}},
-		"less than no disk":               {text: "run.min_free_mb = -1\n", want: []string{"repo.toml", "run.min_free_mb is -1"}},
-		"an agent without a command":      {text: "[agents.x]\nenv = { A = 'b' }\n", want: []string{"repo.toml", "agents.x has no command"}},
-		"a preset nobody knows":           {text: "[agents.x]\npreset = 'clod'\n", want: []string{"agents.x.preset is \"clod\"", "claude, codex"}},
-		"a permission nobody knows":       {text: "[agents.x]\npreset = 'claude'\npermission = 'all'\n", want: []string{"agents.x.permission is \"all\"", "workspace, ask or full"}},
-		"a permission of a command":       {text: "[agents.x]\ncommand = ['x']\npermission = 'full'\n", want: []string{"agents.x.permission needs a preset"}},
-		"a sandbox nobody knows":          {text: "[agents.x]\ncommand = ['x']\nsandbox = 'jail'\n", want: []string{"agents.x.sandbox is \"jail\"", "bwrap, docker"}},
-		"a sandbox without a command":     {text: "[agents.x]\ncommand = ['x']\nsandbox = 'custom'\n", want: []string{"agents.x.sandbox is custom", "sandbox_command"}},
-		"a command without a sandbox":     {text: "[agents.x]\ncommand = ['x']\nsandbox_command = ['y']\n", want: []string{"agents.x.sandbox_command needs a sandbox"}},
-		"docker without an image":         {text: "[agents.x]\ncommand = ['x']\nsandbox = 'docker'\n", want: []string{"agents.x.sandbox is docker", "sandbox_image"}},
-		"an image without docker":         {text: "[agents.x]\ncommand = ['x']\nsandbox = 'bwrap'\nsandbox_image = 'i'\n", want: []string{"agents.x.sandbox_image needs"}},
-		"writing without a sandbox":       {text: "[agents.x]\ncommand = ['x']\nsandbox_write = ['/tmp']\n", want: []string{"agents.x.sandbox_write needs"}},
-		"writing somewhere":               {text: "[agents.x]\ncommand = ['x']\nsandbox = 'bwrap'\nsandbox_write = ['cache']\n", want: []string{"agents.x.sandbox_write has \"cache\""}},
-		"an event nobody knows":           {text: "notify.events = ['finish']\n", want: []string{"notify.events has \"finish\"", "done"}},
-		"a message in the clear":          {text: "notify.webhook = 'http://hooks.example.org/secret'\n", want: []string{"notify.webhook: http to hooks.example.org"}},
-		"an address of a file":            {text: "notify.webhook = 'file://x/secret'\n", want: []string{"notify.webhook: file is not https"}},
-		"an address without a host":       {text: "notify.webhook = 'hooks'\n", want: []string{"notify.webhook: it must be a URL"}},
-		"a message without an end":        {text: "notify.timeout = '0s'\n", want: []string{"notify.timeout is 0"}},
-		"an agent without anything":       {text: "[agents.x]\n", want: []string{"repo.toml", "agents.x has no command"}},
-		"an agent of an empty list":       {text: "agents.x.command = []\n", want: []string{"repo.toml", "agents.x has no command"}},
-		"a gate without a name":           {text: "[[gates.command]]\nrun = 'x'\n", want: []string{"repo.toml", "gate 1 ", "needs both name and run"}},
-		"a gate without a command":        {text: "[[gates.command]]\nname = 'x'\nrun = 'x'\n[[gates.command]]\nname = 'y'\n", want: []string{"gate 2 "}},
-		"two gates of one name":           {text: "[[gates.command]]\nname = 'x'\nrun = 'x'\n[[gates.command]]\nname = 'x'\nrun = 'y'\n", want: []string{`two gates are called "x"`}},
-		"all that is wrong at once":       {text: "run.land = 'x'\nrun.max_attempts = -1\n[agents.b]\n[agents.a]\n", want: []string{"run.land", "run.max_attempts", "agents.a has", "agents.b has"}},
-		"a variable of the wrong type":    {env: "RUNPLAN_MAX_ATTEMPTS=many", want: []string{"RUNPLAN_MAX_ATTEMPTS=many", "not a number"}},
-		"a variable that is no switch":    {env: "RUNPLAN_GATES_DETECT=perhaps", want: []string{"RUNPLAN_GATES_DETECT=perhaps", "neither true nor false"}},
-		"a variable that is no time":      {env: "RUNPLAN_AGENT_TIMEOUT=90", want: []string{"RUNPLAN_AGENT_TIMEOUT=90", "not a duration"}},
-		"a variable that is no way":       {env: "RUNPLAN_LAND=x", want: []string{"RUNPLAN_LAND: run.land"}},
+		"an unknown key": {text: "[run]\nland = 'ff'\nmax_atempts = 3\n",
+			want: []string{"repo.toml:3: ", `unknown key "run.max_atempts"`, `did you mean "run.max_attempts"?`}},
+		"a key in the wrong section": {text: "[run]\nsetup = 'make'\n",
+			want: []string{"repo.toml:2: ", `did you mean "workspace.setup"?`}},
+		"an unknown section": {text: "\n[gate]\ntimeout = '1m'\n",
+			want: []string{"repo.toml:", `did you mean "gates`}},
+		"a key of an agent": {text: "[agents.claude]\ncomand = ['x']\n",
+			want: []string{"repo.toml:2: ", `"agents.claude.comand"`, `did you mean "agents.claude.command"?`}},
+		"a key of a gate": {text: "[[gates.command]]\nname = 'x'\nrun = 'y'\nblocks = true\n",
+			want: []string{"repo.toml:4: ", `"gates.command.blocks"`}},
+		"a key like no other": {text: "xyzzyplugh = 1\n",
+			want: []string{"repo.toml:1: ", `unknown key "xyzzyplugh"`}},
+		"a text for a number":   {text: "[run]\nmax_attempts = 'many'\n", want: []string{"repo.toml:2:"}},
+		"a number for a text":   {text: "[run]\n\nagent = 5\n", want: []string{"repo.toml:3:"}},
+		"a number for a switch": {text: "gates.detect = 1\n", want: []string{"repo.toml:1:"}},
+		"a text for a list":     {text: "gates.disable = 'all'\n", want: []string{"repo.toml:1:"}},
+		"a text for a section":  {text: "run = 'fast'\n", want: []string{"repo.toml:1:"}},
+		"a duration without a unit": {text: "[run]\nagent_timeout = '90'\n",
+			want: []string{"repo.toml:2:", `"90" is not a duration such as 90s or 30m`}},
+		"a duration that is a number": {text: "[run]\nagent_timeout = 90\n",
+			want: []string{"repo.toml", "run.agent_timeout is 90, which is not a duration"}},
+		"a number for a gate's time": {text: "[[gates.command]]\nname = 'x'\nrun = 'y'\ntimeout = 3\n",
+			want: []string{"repo.toml", "gates.command.timeout is 3"}},
+		"a duration below zero": {text: "[run]\nidle_timeout = '-1s'\n",
+			want: []string{"repo.toml:2:", `"-1s" is not a duration`}},
+		"a duration in prose": {text: "gates.timeout = 'a while'\n", want: []string{"repo.toml:1:", `"a while"`}},
+		"no TOML":             {text: "[run]\nland: ff\n", want: []string{"repo.toml:2:"}},
+		"a key twice":         {text: "run.land = 'ff'\nrun.land = 'pr'\n", want: []string{"repo.toml"}},
+		"a file outside of the workspace": {text: "context.file = '../x'\n",
+			want: []string{"repo.toml", `context.file is "../x"; it leads out of the workspace`}},
+		"a file in a roundabout way": {text: "context.file = 'a/../../x'\n",
+			want: []string{`it leads out of the workspace`}},
+		"a file of the machine": {text: "context.file = '/etc/x'\n",
+			want: []string{`it leads out of the workspace`}},
+		"a file of git":      {text: "context.file = './.GIT/config'\n", want: []string{`that is git's own`}},
+		"a folder as a file": {text: "context.file = 'docs/'\n", want: []string{`that is a folder`}},
+		"an unknown way to land": {text: "run.land = 'merge'\n",
+			want: []string{"repo.toml", `run.land is "merge"; it is branch, ff or pr`}},
+		"no attempts": {text: "run.max_attempts = 0\n", want: []string{"repo.toml", "at least 1"}},
+		"less than no disk": {text: "run.min_free_mb = -1\n",
+			want: []string{"repo.toml", "run.min_free_mb is -1"}},
+		"an agent without a command": {text: "[agents.x]\nenv = { A = 'b' }\n",
+			want: []string{"repo.toml", "agents.x has no command"}},
+		"a preset nobody knows": {text: "[agents.x]\npreset = 'clod'\n",
+			want: []string{"agents.x.preset is \"clod\"", "claude, codex"}},
+		"a permission nobody knows": {text: "[agents.x]\npreset = 'claude'\npermission = 'all'\n",
+			want: []string{"agents.x.permission is \"all\"", "workspace, ask or full"}},
+		"a permission of a command": {text: "[agents.x]\ncommand = ['x']\npermission = 'full'\n",
+			want: []string{"agents.x.permission needs a preset"}},
+		"a sandbox nobody knows": {text: "[agents.x]\ncommand = ['x']\nsandbox = 'jail'\n",
+			want: []string{"agents.x.sandbox is \"jail\"", "bwrap, docker"}},
+		"a sandbox without a command": {text: "[agents.x]\ncommand = ['x']\nsandbox = 'custom'\n",
+			want: []string{"agents.x.sandbox is custom", "sandbox_command"}},
+		"a command without a sandbox": {text: "[agents.x]\ncommand = ['x']\nsandbox_command = ['y']\n",
+			want: []string{"agents.x.sandbox_command needs a sandbox"}},
+		"docker without an image": {text: "[agents.x]\ncommand = ['x']\nsandbox = 'docker'\n",
+			want: []string{"agents.x.sandbox is docker", "sandbox_image"}},
+		"an image without docker": {text: "[agents.x]\ncommand = ['x']\nsandbox = 'bwrap'\nsandbox_image = 'i'\n",
+			want: []string{"agents.x.sandbox_image needs"}},
+		"writing without a sandbox": {text: "[agents.x]\ncommand = ['x']\nsandbox_write = ['/tmp']\n",
+			want: []string{"agents.x.sandbox_write needs"}},
+		"writing somewhere": {text: "[agents.x]\ncommand = ['x']\nsandbox = 'bwrap'\nsandbox_write = " +
+			"['cache']\n", want: []string{"agents.x.sandbox_write has \"cache\""}},
+		"an event nobody knows": {text: "notify.events = ['finish']\n",
+			want: []string{"notify.events has \"finish\"", "done"}},
+		"a message in the clear": {text: "notify.webhook = 'http://hooks.example.org/secret'\n",
+			want: []string{"notify.webhook: http to hooks.example.org"}},
+		"an address of a file": {text: "notify.webhook = 'file://x/secret'\n",
+			want: []string{"notify.webhook: file is not https"}},
+		"an address without a host": {text: "notify.webhook = 'hooks'\n",
+			want: []string{"notify.webhook: it must be a URL"}},
+		"a message without an end":  {text: "notify.timeout = '0s'\n", want: []string{"notify.timeout is 0"}},
+		"an agent without anything": {text: "[agents.x]\n", want: []string{"repo.toml", "agents.x has no command"}},
+		"an agent of an empty list": {text: "agents.x.command = []\n",
+			want: []string{"repo.toml", "agents.x has no command"}},
+		"a gate without a name": {text: "[[gates.command]]\nrun = 'x'\n",
+			want: []string{"repo.toml", "gate 1 ", "needs both name and run"}},
+		"a gate without a command": {text: "[[gates.command]]\nname = 'x'\nrun = 'x'\n[[gates.command]]\nname = 'y'\n",
+			want: []string{"gate 2 "}},
+		"two gates of one name": {text: "[[gates.command]]\nname = 'x'\nrun = 'x'\n[[gates.command]]\nname = " +
+			"'x'\nrun = 'y'\n", want: []string{`two gates are called "x"`}},
+		"all that is wrong at once": {text: "run.land = 'x'\nrun.max_attempts = -1\n[agents.b]\n[agents.a]\n",
+			want: []string{"run.land", "run.max_attempts", "agents.a has", "agents.b has"}},
+		"a variable of the wrong type": {env: "RUNPLAN_MAX_ATTEMPTS=many",
+			want: []string{"RUNPLAN_MAX_ATTEMPTS=many", "not a number"}},
+		"a variable that is no switch": {env: "RUNPLAN_GATES_DETECT=perhaps",
+			want: []string{"RUNPLAN_GATES_DETECT=perhaps", "neither true nor false"}},
+		"a variable that is no time": {env: "RUNPLAN_AGENT_TIMEOUT=90",
+			want: []string{"RUNPLAN_AGENT_TIMEOUT=90", "not a duration"}},
+		"a variable that is no way": {env: "RUNPLAN_LAND=x", want: []string{"RUNPLAN_LAND: run.land"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -239,8 +283,11 @@ func TestRefused(t *testing.T) {
 // A webhook's address may hold a key, so no more than its host is shown; http is for this machine only.
 func TestWebhooksAreNotShownInFull(t *testing.T) {
 	for address, want := range map[string]string{
-		"https://hooks.example.org/services/T0/secret": "https://hooks.example.org/…", "https://ntfy.example.org": "https://ntfy.example.org",
-		"https://me:secret@x.example": "https://x.example/…", "http://127.0.0.1:8080/?k=secret": "http://127.0.0.1:8080/…", "http://[::1]:1/": "http://[::1]:1", // runplan:ignore secrets an address that does not exist
+		"https://hooks.example.org/services/T0/secret": "https://hooks.example.org/…",
+		"https://ntfy.example.org":                     "https://ntfy.example.org",
+		// runplan:ignore secrets an address that does not exist
+		"https://me:secret@x.example": "https://x.example/…", "http://127.0.0.1:8080/?k=secret": "http://127.0.0.1:8080/…",
+		"http://[::1]:1/":    "http://[::1]:1",
 		"http://localhost/a": "http://localhost/…",
 	} {
 		l, err := Load(files(t, "notify.webhook = '"+address+"'"), env())
@@ -254,8 +301,10 @@ func TestWebhooksAreNotShownInFull(t *testing.T) {
 			}
 		}
 	}
-	for _, address := range []string{"http://localhost.example.org/", "http://10.0.0.1/", "http://127.0.0.1.example.org/secret"} {
-		if _, err := Load(files(t, "notify.webhook = '"+address+"'"), env()); err == nil || strings.Contains(err.Error(), "secret") {
+	for _, address := range []string{"http://localhost.example.org/", "http://10.0.0.1/",
+		"http://127.0.0.1.example.org/secret"} {
+		if _, err := Load(files(t, "notify.webhook = '"+address+"'"), env()); err == nil ||
+			strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v", address, err)
 		}
 	}
@@ -275,13 +324,15 @@ func TestTheFaultyFileIsNamed(t *testing.T) {
 }
 
 func TestDurations(t *testing.T) {
-	for text, want := range map[string]time.Duration{"90s": 90 * time.Second, "1h30m": 90 * time.Minute, "0s": 0, "250ms": 250 * time.Millisecond} {
+	for text, want := range map[string]time.Duration{"90s": 90 * time.Second, "1h30m": 90 * time.Minute, "0s": 0,
+		"250ms": 250 * time.Millisecond} {
 		l, err := Load(files(t, "run.idle_timeout = '"+text+"'"), env("RUNPLAN_GATES_TIMEOUT="+text))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if time.Duration(l.Run.IdleTimeout) != want || time.Duration(l.Gates.Timeout) != want {
-			t.Errorf("%s is %s in the file and %s in the variable", text, time.Duration(l.Run.IdleTimeout), time.Duration(l.Gates.Timeout))
+			t.Errorf("%s is %s in the file and %s in the variable", text, time.Duration(l.Run.IdleTimeout),
+				time.Duration(l.Gates.Timeout))
 		}
 		out, err := Duration(want).MarshalText()
 		var back Duration
@@ -301,7 +352,8 @@ func TestWindowsFiles(t *testing.T) {
 
 func TestEnvName(t *testing.T) {
 	for key, want := range map[string]string{
-		"run.agent": "RUNPLAN_AGENT", "run.min_free_mb": "RUNPLAN_MIN_FREE_MB", "gates.require_tests": "RUNPLAN_GATES_REQUIRE_TESTS", "workspace.setup": "RUNPLAN_WORKSPACE_SETUP",
+		"run.agent": "RUNPLAN_AGENT", "run.min_free_mb": "RUNPLAN_MIN_FREE_MB",
+		"gates.require_tests": "RUNPLAN_GATES_REQUIRE_TESTS", "workspace.setup": "RUNPLAN_WORKSPACE_SETUP",
 	} {
 		if got := EnvName(key); got != want {
 			t.Errorf("%s is set by %s, want %s", key, got, want)
@@ -385,7 +437,8 @@ command = ["judge"]
 				name, inTable = "["+table+"] "+rest, true
 			}
 		}
-		if doc, ok := described[name]; !ok || doc == "" && name != "[gates.command] name" && name != "[gates.command] timeout" {
+		if doc, ok := described[name]; !ok || doc == "" && name != "[gates.command] name" &&
+			name != "[gates.command] timeout" {
 			t.Errorf("Describe lacks %s, or a word on it", name)
 		}
 		if _, ok := shown[key]; !ok && key != "gates.command" && key != "gates.plugin" && !inTable {
@@ -406,7 +459,8 @@ command = ["judge"]
 }
 
 func TestValues(t *testing.T) {
-	paths := files(t, "gates.disable = ['lint', 'todo']\n[agents.b]\ncommand = ['b', '--x']\n[agents.a]\ncommand = ['a']", "run.agent_timeout = '90s'")
+	paths := files(t, "gates.disable = ['lint', 'todo']\n[agents.b]\ncommand = ['b', '--x']\n[agents.a]\ncommand = ['a']",
+		"run.agent_timeout = '90s'")
 	l, err := Load(paths, env("RUNPLAN_GATES_FORMAT=false"))
 	if err != nil {
 		t.Fatal(err)
@@ -420,9 +474,12 @@ func TestValues(t *testing.T) {
 		got[v.Key] = v
 	}
 	for _, want := range []Value{
-		{"run.agent_timeout", "1m30s", paths[1], "RUNPLAN_AGENT_TIMEOUT"}, {"run.idle_timeout", "15m0s", "default", "RUNPLAN_IDLE_TIMEOUT"},
-		{"gates.format", "false", "RUNPLAN_GATES_FORMAT", "RUNPLAN_GATES_FORMAT"}, {"run.land", "branch", "default", "RUNPLAN_LAND"},
-		{"agents.b.command", "b --x", paths[0], ""}, {"gates.disable", "lint, todo", paths[0], ""}, {"workspace.copy", "", "default", ""},
+		{"run.agent_timeout", "1m30s", paths[1], "RUNPLAN_AGENT_TIMEOUT"},
+		{"run.idle_timeout", "15m0s", "default", "RUNPLAN_IDLE_TIMEOUT"},
+		{"gates.format", "false", "RUNPLAN_GATES_FORMAT", "RUNPLAN_GATES_FORMAT"},
+		{"run.land", "branch", "default", "RUNPLAN_LAND"},
+		{"agents.b.command", "b --x", paths[0], ""}, {"gates.disable", "lint, todo", paths[0], ""},
+		{"workspace.copy", "", "default", ""},
 	} {
 		if d := cmp.Diff(want, got[want.Key]); d != "" {
 			t.Error(d)
@@ -440,9 +497,12 @@ func TestEachVariableSetsItsSetting(t *testing.T) {
 		t.Fatal(err)
 	}
 	choice := map[string]string{ // where not every value will do
-		"run.land": "pr", "run.on_limit": "wait", "run.unknown_cost": "allow", "routing.mode": "team", "context.similarity": "0.5",
-		"context.tokens": "700", "sampling.close": "0.5", "sampling.sample_count": "4", "notify.webhook": "https://hooks.example.org",
-		"models.provider": "command", "models.base_url": "http://localhost:11434", "models.margin": "0.5", "models.coding_temperature": "0.5", "models.reasoning_temperature": "0.5",
+		"run.land": "pr", "run.on_limit": "wait", "run.unknown_cost": "allow", "routing.mode": "team",
+		"context.similarity": "0.5",
+		"context.tokens":     "700", "sampling.close": "0.5", "sampling.sample_count": "4",
+		"notify.webhook":  "https://hooks.example.org",
+		"models.provider": "command", "models.base_url": "http://localhost:11434", "models.margin": "0.5",
+		"models.coding_temperature": "0.5", "models.reasoning_temperature": "0.5",
 		"review.batches": "programs", "review.final": "all", "gates.tests.changed": "fail", "gates.plan.severity": "warning",
 	}
 	for _, v := range none.Values() {
@@ -481,7 +541,8 @@ func TestEachVariableSetsItsSetting(t *testing.T) {
 }
 
 func TestUserFile(t *testing.T) {
-	if got, err := UserFile(env("RUNPLAN_HOME=/my/home")); got != filepath.FromSlash("/my/home/config.toml") || err != nil {
+	if got, err := UserFile(env("RUNPLAN_HOME=/my/home")); got != filepath.FromSlash("/my/home/config.toml") ||
+		err != nil {
 		t.Errorf("%s, %v", got, err)
 	}
 	t.Setenv("HOME", "/home/me")
@@ -495,7 +556,8 @@ func TestUserFile(t *testing.T) {
 
 func TestNearest(t *testing.T) {
 	for key, want := range map[string]string{
-		"run.agnet": "run.agent", "run.timeout": "gates.timeout", "agents.my-agent.cmmand": "agents.my-agent.command", "gates.command.nmae": "gates.command.name",
+		"run.agnet": "run.agent", "run.timeout": "gates.timeout", "agents.my-agent.cmmand": "agents.my-agent.command",
+		"gates.command.nmae":    "gates.command.name",
 		"gates.command.command": "gates.command.run", "agents.claude.cmd": "agents.claude.command",
 		"qqqqqqqqqqqqqqqqqqqqqqq": "", "workspaces.setup": "workspace.setup", "ü": "",
 	} {
@@ -516,8 +578,10 @@ func TestNearest(t *testing.T) {
 // Whatever is in a file, it is read or refused with the file's name, and what is read is good.
 func FuzzDecode(f *testing.F) {
 	for _, text := range []string{
-		"", "[run]\nmax_attempts = 4\n", "[agents.a]\ncommand = ['x']\nenv = {A = 'b'}", "[[gates.command]]\nname='x'\nrun='y'\nblocking=false\ntimeout='3s'",
-		"gates = 3", "run.agent_timeout = 90", "[agents]\n\"a.b\" = {}", "[a.b.c]\nd=1", "a = [[1], {b = 2}]", "run = {land = 'ff', x = 1979-05-27T07:32:00Z}", "\ufeff", "\x00", "[run\n", "agents.\"\".command = []",
+		"", "[run]\nmax_attempts = 4\n", "[agents.a]\ncommand = ['x']\nenv = {A = 'b'}",
+		"[[gates.command]]\nname='x'\nrun='y'\nblocking=false\ntimeout='3s'",
+		"gates = 3", "run.agent_timeout = 90", "[agents]\n\"a.b\" = {}", "[a.b.c]\nd=1", "a = [[1], {b = 2}]",
+		"run = {land = 'ff', x = 1979-05-27T07:32:00Z}", "\ufeff", "\x00", "[run\n", "agents.\"\".command = []",
 	} {
 		f.Add(text)
 	}
@@ -544,9 +608,11 @@ func FuzzDecode(f *testing.F) {
 // Who takes over is named, once each, by somebody who can.
 func TestFallbackIsLookedAt(t *testing.T) {
 	for text, want := range map[string]string{
-		"[run]\non_limit = \"never\"\n":                                        `run.on_limit is "never"; it is exit, wait, fallback or fallback,wait`,
-		"[run]\non_limit = \"fallback\"\n":                                     "run.on_limit is fallback, but run.fallback names no agent that could take over",
-		"[run]\non_limit = \"fallback,wait\"\n":                                "run.on_limit is fallback,wait, but run.fallback names no agent",
+		"[run]\non_limit = \"never\"\n": `run.on_limit is "never"; it is exit, wait, fallback or fallback,wait`,
+		"[run]\non_limit = \"fallback\"\n": "run.on_limit is fallback, but " +
+			"run.fallback names no agent that could take over",
+		"[run]\non_limit = \"fallback,wait\"\n": "run.on_limit is fallback,wait, but " +
+			"run.fallback names no agent",
 		"[run]\nfallback = [\"codex\", \"codex\"]\n":                           `run.fallback has "codex" twice`,
 		"[run]\nfallback = [\"script\"]\n":                                     "run.fallback has script",
 		"[run]\nfallback = [\"auto\"]\n":                                       `run.fallback has "auto"; it names agents`,
@@ -562,7 +628,8 @@ func TestFallbackIsLookedAt(t *testing.T) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}
-	for word, want := range map[string]string{"exit": "exit", "wait": "wait", "fallback": "exit", "fallback,wait": "wait"} {
+	for word, want := range map[string]string{"exit": "exit", "wait": "wait", "fallback": "exit",
+		"fallback,wait": "wait"} {
 		over, then := Fallback(word)
 		if over != strings.HasPrefix(word, "fallback") || then != want {
 			t.Errorf("%s: %v, %s", word, over, then)
@@ -570,8 +637,8 @@ func TestFallbackIsLookedAt(t *testing.T) {
 	}
 }
 
-// The figures of the requirements hold until somebody says otherwise (CFG-03, ROUTE-07, SAMP-16, CTX-04, CTX-06). A changed
-// default changes what runs do, so it is changed here as well.
+// The figures of the requirements hold until somebody says otherwise (CFG-03, ROUTE-07, SAMP-16, CTX-04, CTX-06). A
+// changed default changes what runs do, so it is changed here as well.
 func TestDefaultsAreThoseOfTheTables(t *testing.T) {
 	l, err := Load(nil, func(string) (string, bool) { return "", false })
 	if err != nil {
@@ -585,12 +652,16 @@ func TestDefaultsAreThoseOfTheTables(t *testing.T) {
 		}
 	}
 	for key, want := range map[string]string{
-		"routing.parallel_score_threshold": "60", "routing.speculate_max_overlap": "20", "routing.model_implementation": "medium",
-		"routing.model_verification": "small", "routing.model_architecture": "large", "routing.model_escalate_on_fail": "true",
+		"routing.parallel_score_threshold": "60", "routing.speculate_max_overlap": "20",
+		"routing.model_implementation": "medium",
+		"routing.model_verification":   "small", "routing.model_architecture": "large",
+		"routing.model_escalate_on_fail":  "true",
 		"routing.worker_mem_threshold_gb": "8", "routing.max_workers": "3",
-		"sampling.sample_on_retry": "true", "sampling.sample_on_critical": "true", "sampling.sample_count": "3", "sampling.sample_max_count": "5",
+		"sampling.sample_on_retry": "true", "sampling.sample_on_critical": "true", "sampling.sample_count": "3",
+		"sampling.sample_max_count":         "5",
 		"sampling.sample_min_memory_per_gb": "4",
-		"context.tokens":                    "1500", "context.ref_lines": "100", "context.ref_lines_least": "50", "context.commits": "5", "context.progress_lines": "20",
+		"context.tokens":                    "1500", "context.ref_lines": "100", "context.ref_lines_least": "50",
+		"context.commits": "5", "context.progress_lines": "20",
 		"team.enabled": "false", "run.max_attempts": "3", "notify.webhook": "", "notify.command": "",
 	} {
 		if is, ok := got[key]; !ok || is != want {

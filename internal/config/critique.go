@@ -39,6 +39,7 @@ func (l *Loaded) checkCritique(wrong func(error)) {
 		if len(names) > 0 {
 			known = "there are " + strings.Join(names, ", ")
 		}
-		wrong(fmt.Errorf("%s: critique.reviewer is %q, and review.reviewers has none of that name; %s", l.where("critique.reviewer"), c.Reviewer, known))
+		wrong(fmt.Errorf("%s: critique.reviewer is %q, and review.reviewers has none of that name; %s",
+			l.where("critique.reviewer"), c.Reviewer, known))
 	}
 }

@@ -30,7 +30,9 @@ func TestWrongCritique(t *testing.T) {
 			t.Errorf("%s: %v, want %s", text, err, want)
 		}
 	}
-	if _, err := modelsFile(t, "[critique]\nenabled = true\nreviewer = \"judge\"\n[review.reviewers.judge]\nprovider = \"command\"\ncommand = [\"judge\"]\n"); err != nil {
+	if _, err := modelsFile(t,
+		"[critique]\nenabled = true\nreviewer = \"judge\"\n[review.reviewers.judge]\nprovider = \"command\"\ncommand = "+
+			"[\"judge\"]\n"); err != nil {
 		t.Error(err)
 	}
 }

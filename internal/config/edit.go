@@ -22,8 +22,8 @@ var (
 // ErrByHand says that a file holds a key in a form that [Edit] does not change.
 var ErrByHand = errors.New("the key is written over several lines or in an inline table; edit the file by hand")
 
-// Edit sets a key in the text of a configuration file, or removes it if value is nil. It keeps comments and the order of
-// all else. value is text as a user gives it: a string needs no quotes, and a list is written as in TOML.
+// Edit sets a key in the text of a configuration file, or removes it if value is nil. It keeps comments and the order
+// of all else. value is text as a user gives it: a string needs no quotes, and a list is written as in TOML.
 func Edit(text []byte, key string, value *string) ([]byte, error) {
 	literal := ""
 	if value != nil {

@@ -8,7 +8,8 @@ import (
 
 // One key changes and all else stays, comments included (CONF-01).
 func TestEdit(t *testing.T) {
-	const file = "# ours\n[run]\nland = \"pr\" # not ff\nmax_attempts = 2\n\n[gates]\n# slow\ndisable = [\n  \"lint\",\n]\n"
+	const file = "# ours\n[run]\nland = \"pr\" # not ff\nmax_attempts = 2\n\n[gates]\n# slow\ndisable = [\n  " +
+		"\"lint\",\n]\n"
 	text := func(s string) *string { return &s }
 	for name, c := range map[string]struct {
 		in, key string
@@ -16,12 +17,14 @@ func TestEdit(t *testing.T) {
 		want    string
 		err     string
 	}{
-		"a value":             {file, "run.land", text("ff"), strings.Replace(file, "\"pr\"", "\"ff\"", 1), ""},
-		"a number":            {file, "run.max_attempts", text("5"), strings.Replace(file, "= 2", "= 5", 1), ""},
-		"a new key":           {file, "run.agent_timeout", text("30m"), strings.Replace(file, "[run]\n", "[run]\nagent_timeout = \"30m\"\n", 1), ""},
-		"a new table":         {file, "routing.max_workers", text("4"), file + "\n[routing]\nmax_workers = 4\n", ""},
-		"an empty file":       {"", "run.land", text("ff"), "[run]\nland = \"ff\"\n", ""},
-		"of an agent":         {"", "agents.mine.command", text(`["x", "y"]`), "[agents.mine]\ncommand = [\"x\", \"y\"]\n", ""},
+		"a value":  {file, "run.land", text("ff"), strings.Replace(file, "\"pr\"", "\"ff\"", 1), ""},
+		"a number": {file, "run.max_attempts", text("5"), strings.Replace(file, "= 2", "= 5", 1), ""},
+		"a new key": {file, "run.agent_timeout", text("30m"),
+			strings.Replace(file, "[run]\n", "[run]\nagent_timeout = \"30m\"\n", 1), ""},
+		"a new table":   {file, "routing.max_workers", text("4"), file + "\n[routing]\nmax_workers = 4\n", ""},
+		"an empty file": {"", "run.land", text("ff"), "[run]\nland = \"ff\"\n", ""},
+		"of an agent": {"", "agents.mine.command", text(`["x", "y"]`), "[agents.mine]\ncommand = [\"x\", \"y\"]\n",
+			""},
 		"a dotted key":        {"run.land = \"pr\"\n", "run.land", text("ff"), "run.land = \"ff\"\n", ""},
 		"away":                {file, "run.max_attempts", nil, strings.Replace(file, "max_attempts = 2\n", "", 1), ""},
 		"away, not there":     {file, "run.agent", nil, file, ""},

@@ -26,7 +26,8 @@ func immaterial() []string { return []string{"notify", "training", "feedback", "
 // private returns the last parts of keys whose values may hold a secret.
 func private() []string { return []string{"env", "settings", "base_url", "command", "sandbox_command"} }
 
-// Effective lists the settings that differ from the built-in ones, by dotted key, but for those that cannot matter to a run.
+// Effective lists the settings that differ from the built-in ones, by dotted key, but for those that cannot matter to a
+// run.
 func (l *Loaded) Effective() map[string]Setting {
 	now, built := map[string]any{}, map[string]any{}
 	values("", reflect.ValueOf(l.Config), now)
@@ -48,7 +49,8 @@ func (l *Loaded) Effective() map[string]Setting {
 		}
 		sum := sha256.Sum256(text)
 		s := Setting{Sum: hex.EncodeToString(sum[:])[:16], From: l.Source(key)}
-		if !slices.ContainsFunc(private(), func(p string) bool { return strings.HasSuffix(key, "."+p) || strings.Contains(key, ".env.") }) && len(text) <= 200 {
+		if !slices.ContainsFunc(private(),
+			func(p string) bool { return strings.HasSuffix(key, "."+p) || strings.Contains(key, ".env.") }) && len(text) <= 200 {
 			s.Text = string(text)
 		}
 		out[key] = s
@@ -56,7 +58,8 @@ func (l *Loaded) Effective() map[string]Setting {
 	return out
 }
 
-// values lists the values of a configuration by dotted key. Lists are values; tables of the user's choice have a key each.
+// values lists the values of a configuration by dotted key. Lists are values; tables of the user's choice have a key
+// each.
 func values(key string, v reflect.Value, out map[string]any) {
 	switch {
 	case v.Kind() == reflect.Struct:
@@ -67,7 +70,8 @@ func values(key string, v reflect.Value, out map[string]any) {
 		for _, k := range v.MapKeys() {
 			values(key+"."+k.String(), v.MapIndex(k), out)
 		}
-	case (v.Kind() == reflect.Slice || v.Kind() == reflect.Map || v.Kind() == reflect.Pointer) && (v.IsNil() || v.Kind() == reflect.Slice && v.Len() == 0):
+	case (v.Kind() == reflect.Slice || v.Kind() == reflect.Map || v.Kind() == reflect.Pointer) &&
+		(v.IsNil() || v.Kind() == reflect.Slice && v.Len() == 0):
 	default:
 		out[key] = v.Interface()
 	}

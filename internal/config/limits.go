@@ -21,7 +21,8 @@ func Fallback(onLimit string) (fallback bool, then string) {
 }
 
 // ErrNoFallback says that the settings name no agent that could take over.
-var ErrNoFallback = errors.New("run.fallback names no agent that could take over; write, for example, fallback = [\"codex\", \"gemini\"] under [run]")
+var ErrNoFallback = errors.New(
+	"run.fallback names no agent that could take over; write, for example, fallback = [\"codex\", \"gemini\"] under [run]")
 
 // checkFallback checks the names of the fallback agents. Only the code that starts agents knows which exist.
 func (l *Loaded) checkFallback(wrong func(error)) {
@@ -30,7 +31,10 @@ func (l *Loaded) checkFallback(wrong func(error)) {
 		case name == "" || name == "auto":
 			wrong(fmt.Errorf("%s: run.fallback has %q; it names agents", l.where("run.fallback"), name))
 		case name == "script":
-			wrong(fmt.Errorf("%s: run.fallback has script, which carries out what a plan spells out; name agents that can do the work of one that met a limit", l.where("run.fallback")))
+			wrong(
+				fmt.Errorf(
+					"%s: run.fallback has script, which carries out what a plan spells out; name agents that can do the work of one "+
+						"that met a limit", l.where("run.fallback")))
 		case slices.Contains(l.Run.Fallback[:i], name):
 			wrong(fmt.Errorf("%s: run.fallback has %q twice", l.where("run.fallback"), name))
 		}

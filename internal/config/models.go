@@ -36,12 +36,14 @@ type Models struct {
 
 // Configured reports whether any model is configured.
 func (m Models) Configured() bool {
-	return m.Provider != "" || m.Coding != "" || m.Reasoning != "" || m.BaseURL != "" || len(m.Command) > 0 || len(m.Overrides) > 0
+	return m.Provider != "" || m.Coding != "" || m.Reasoning != "" || m.BaseURL != "" || len(m.Command) > 0 ||
+		len(m.Overrides) > 0
 }
 
 // ModelStages returns the names that [models.overrides] may have.
 func ModelStages() []string {
-	return []string{"task_analysis", "scope", "precision", "execute_plan", "execute_code", "enrichment", "train_plan", "curate_data", "review", "critique"}
+	return []string{"task_analysis", "scope", "precision", "execute_plan", "execute_code", "enrichment", "train_plan",
+		"curate_data", "review", "critique"}
 }
 
 // Budget is the size limit of a prompt, in tokens (BUD-01). 0 means "not set": there is no default (C-03).
@@ -143,7 +145,8 @@ func (l *Loaded) checkBudget(wrong func(error)) {
 		}
 	}
 	if l.Solve.MaxAttempts < 0 {
-		wrong(fmt.Errorf("%s: solve.max_attempts is %d; at least 1 is needed", l.where("solve.max_attempts"), l.Solve.MaxAttempts))
+		wrong(fmt.Errorf("%s: solve.max_attempts is %d; at least 1 is needed", l.where("solve.max_attempts"),
+			l.Solve.MaxAttempts))
 	}
 	if n := l.Solve.MaxRefinementLoops; n != nil && *n < 0 {
 		wrong(fmt.Errorf("%s: solve.max_refinement_loops is %d; 0 is none", l.where("solve.max_refinement_loops"), *n))

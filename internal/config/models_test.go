@@ -25,7 +25,8 @@ func TestModelsDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(Models{MaxTokens: 2048, Timeout: Duration(5 * time.Minute), Retries: 2, Margin: 0.2}, l.Models); diff != "" || l.Models.Configured() {
+	if diff := cmp.Diff(Models{MaxTokens: 2048, Timeout: Duration(5 * time.Minute), Retries: 2, Margin: 0.2},
+		l.Models); diff != "" || l.Models.Configured() {
 		t.Errorf("configured %v, -want +got:\n%s", l.Models.Configured(), diff)
 	}
 	if l.Budget != (Budget{}) || l.Solve != (Solve{}) || l.Stages != (Stages{Files: 60, Symbols: 160}) {
@@ -62,9 +63,11 @@ default = "scope,precision"
 		}
 	}
 	want := map[string]string{
-		"models.coding": "qwen2.5-coder:3b-instruct", "models.reasoning": "qwen3:4b-instruct-2507", "models.base_url": "http://localhost:11434",
-		"models.timeout": "1m30s", "models.overrides": "scope: qwen3:4b-scope-v1", "budget.context_window": "32768", "budget.reserved_tokens": "4096",
-		"solve.max_attempts": "3", "solve.max_refinement_loops": "0", "stages.default": "scope,precision",
+		"models.coding": "qwen2.5-coder:3b-instruct", "models.reasoning": "qwen3:4b-instruct-2507",
+		"models.base_url": "http://localhost:11434",
+		"models.timeout":  "1m30s", "models.overrides": "scope: qwen3:4b-scope-v1", "budget.context_window": "32768",
+		"budget.reserved_tokens": "4096",
+		"solve.max_attempts":     "3", "solve.max_refinement_loops": "0", "stages.default": "scope,precision",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
@@ -77,32 +80,44 @@ default = "scope,precision"
 func TestModelsRefused(t *testing.T) {
 	const here = "[models]\ncoding = \"c\"\nbase_url = \"http://localhost:11434\"\n"
 	for name, c := range map[string]struct{ text, want string }{
-		"a stage that is none":         {here + "[models.overrides]\nscop = \"x\"", `config.toml:5: models.overrides.scop is for no stage; stages are task_analysis, scope, precision, execute_plan, execute_code, enrichment, train_plan, curate_data, review, critique; did you mean "scope"?`},
-		"a stage that is none, inline": {here + "overrides = {scop = \"x\"}", "config.toml:4: models.overrides.scop is for no stage"},
-		"an override without a model":  {here + "[models.overrides]\nscope = \" \"", "config.toml:5: models.overrides.scope names no model"},
-		"a provider that is none":      {"[models]\nprovider = \"openai\"", `models.provider is "openai"; it is ollama or command`},
-		"an address that is none":      {"[models]\ncoding = \"c\"\nbase_url = \"localhost:11434\"", "models.base_url must be a URL"},
-		"a password in the address":    {"[models]\ncoding = \"c\"\nbase_url = \"http://me:hunter2@h:1\"", "name and password have no place in it"},
-		"an account":                   {"[models]\ncoding = \"c\"\nbase_url = \"https://Ollama.com\"", "runplan signs in nowhere"},
-		"a command without a word":     {"[models]\nprovider = \"command\"\ncommand = [\"\"]", "its first word is the program"},
-		"a command with an address":    {"[models]\nprovider = \"command\"\ncommand = [\"x\"]\nbase_url = \"http://localhost:1\"", "models.base_url is for Ollama"},
-		"a command without provider":   {here + "command = [\"x\"]", `models.command needs models.provider = "command"`},
-		"a variable without command":   {here + "pass_env = [\"X\"]", `models.pass_env needs models.provider = "command"`},
-		"an unknown key":               {here + "temprature = 1", `unknown key "models.temprature"`},
-		"a window below 0":             {here + "coding_window = -1", "models.coding_window is -1"},
-		"a temperature":                {here + "reasoning_temperature = 3.5", "models.reasoning_temperature is 3.5; it is 0 to 2"},
-		"a temperature that is none":   {here + "coding_temperature = nan", "models.coding_temperature is NaN"},
-		"retries for ever":             {here + "retries = 100", "models.retries is 100; it is 0 to 10"},
-		"a margin below 0":             {here + "margin = -0.1", "models.margin is -0.1"},
-		"no limit of time":             {here + "timeout = \"0s\"", "models.timeout is 0"},
-		"a duration without a unit":    {here + "timeout = 90", "not a duration"},
-		"reserved below 0":             {"[budget]\ncontext_window = 5\nreserved_tokens = -5", "reserved_tokens is -5"},
-		"all reserved":                 {"[budget]\ncontext_window = 5\nreserved_tokens = 5", "reserved_tokens (5) leaves nothing of context_window (5)"},
-		"a window that is none":        {"[budget]\ncontext_window = -5", "context_window is -5"},
-		"no file to ask about":         {"[stages]\nfiles = 0", "config.toml:2: stages.files is 0; it is 1 to 1000"},
-		"too many pieces to ask about": {"[stages]\nfiles = 8\nsymbols = 1001", "config.toml:3: stages.symbols is 1001; it is 1 to 1000"},
-		"attempts below 0":             {"[solve]\nmax_attempts = -1", "solve.max_attempts is -1"},
-		"refinements below 0":          {"[solve]\nmax_refinement_loops = -1", "solve.max_refinement_loops is -1"},
+		"a stage that is none": {here + "[models.overrides]\nscop = \"x\"",
+			`config.toml:5: models.overrides.scop is for no stage; stages are task_analysis, scope, precision, execute_plan, execute_code, enrichment, train_plan, curate_data, review, critique; did you mean "scope"?`},
+		"a stage that is none, inline": {here + "overrides = {scop = \"x\"}",
+			"config.toml:4: models.overrides.scop is for no stage"},
+		"an override without a model": {here + "[models.overrides]\nscope = \" \"",
+			"config.toml:5: models.overrides.scope names no model"},
+		"a provider that is none": {"[models]\nprovider = \"openai\"",
+			`models.provider is "openai"; it is ollama or command`},
+		"an address that is none": {"[models]\ncoding = \"c\"\nbase_url = \"localhost:11434\"",
+			"models.base_url must be a URL"},
+		"a password in the address": {"[models]\ncoding = \"c\"\nbase_url = \"http://me:hunter2@h:1\"",
+			"name and password have no place in it"},
+		"an account": {"[models]\ncoding = \"c\"\nbase_url = \"https://Ollama.com\"",
+			"runplan signs in nowhere"},
+		"a command without a word": {"[models]\nprovider = \"command\"\ncommand = [\"\"]",
+			"its first word is the program"},
+		"a command with an address": {"[models]\nprovider = \"command\"\ncommand = [\"x\"]\nbase_url = " +
+			"\"http://localhost:1\"", "models.base_url is for Ollama"},
+		"a command without provider": {here + "command = [\"x\"]", `models.command needs models.provider = "command"`},
+		"a variable without command": {here + "pass_env = [\"X\"]", `models.pass_env needs models.provider = "command"`},
+		"an unknown key":             {here + "temprature = 1", `unknown key "models.temprature"`},
+		"a window below 0":           {here + "coding_window = -1", "models.coding_window is -1"},
+		"a temperature": {here + "reasoning_temperature = 3.5",
+			"models.reasoning_temperature is 3.5; it is 0 to 2"},
+		"a temperature that is none": {here + "coding_temperature = nan", "models.coding_temperature is NaN"},
+		"retries for ever":           {here + "retries = 100", "models.retries is 100; it is 0 to 10"},
+		"a margin below 0":           {here + "margin = -0.1", "models.margin is -0.1"},
+		"no limit of time":           {here + "timeout = \"0s\"", "models.timeout is 0"},
+		"a duration without a unit":  {here + "timeout = 90", "not a duration"},
+		"reserved below 0":           {"[budget]\ncontext_window = 5\nreserved_tokens = -5", "reserved_tokens is -5"},
+		"all reserved": {"[budget]\ncontext_window = 5\nreserved_tokens = 5",
+			"reserved_tokens (5) leaves nothing of context_window (5)"},
+		"a window that is none": {"[budget]\ncontext_window = -5", "context_window is -5"},
+		"no file to ask about":  {"[stages]\nfiles = 0", "config.toml:2: stages.files is 0; it is 1 to 1000"},
+		"too many pieces to ask about": {"[stages]\nfiles = 8\nsymbols = 1001",
+			"config.toml:3: stages.symbols is 1001; it is 1 to 1000"},
+		"attempts below 0":    {"[solve]\nmax_attempts = -1", "solve.max_attempts is -1"},
+		"refinements below 0": {"[solve]\nmax_refinement_loops = -1", "solve.max_refinement_loops is -1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := modelsFile(t, c.text)
@@ -115,7 +130,8 @@ func TestModelsRefused(t *testing.T) {
 
 // What Check refuses is what Load would.
 func TestCheck(t *testing.T) {
-	if err := Check("f.toml", []byte("[models]\nbase_url = \"here\"")); err == nil || !strings.Contains(err.Error(), "f.toml:2: models.base_url must be a URL") {
+	if err := Check("f.toml", []byte("[models]\nbase_url = \"here\"")); err == nil ||
+		!strings.Contains(err.Error(), "f.toml:2: models.base_url must be a URL") {
 		t.Errorf("%v", err)
 	}
 	if err := Check("f.toml", []byte("[models]\ncoding = \"c\"\nbase_url = \"http://localhost:1\"")); err != nil {

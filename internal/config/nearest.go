@@ -36,7 +36,8 @@ func nearest(key string, known []string) string {
 	return best
 }
 
-// other returns the key that is meant by one with another word for the same: a gate's command is under run, an agent's under command.
+// other returns the key that is meant by one with another word for the same: a gate's command is under run, an agent's
+// under command.
 func other(words []string) string {
 	section, last := strings.Join(words[:len(words)-1], "."), words[len(words)-1]
 	commands := []string{"command", "cmd", "run", "exec", "script", "shell"}

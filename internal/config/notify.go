@@ -28,7 +28,8 @@ func NotifyEvents() []string {
 func (l *Loaded) checkNotify(wrong func(error)) {
 	for _, name := range l.Notify.Events {
 		if !slices.Contains(NotifyEvents(), name) {
-			wrong(fmt.Errorf("%s: notify.events has %q; there are %s", l.where("notify.events"), name, strings.Join(NotifyEvents(), ", ")))
+			wrong(fmt.Errorf("%s: notify.events has %q; there are %s", l.where("notify.events"), name,
+				strings.Join(NotifyEvents(), ", ")))
 		}
 	}
 	if l.Notify.Webhook != "" {
@@ -37,7 +38,8 @@ func (l *Loaded) checkNotify(wrong func(error)) {
 		}
 	}
 	if l.Notify.Timeout <= 0 {
-		wrong(fmt.Errorf("%s: notify.timeout is 0; a message that is never given up would hold a run up", l.where("notify.timeout")))
+		wrong(fmt.Errorf("%s: notify.timeout is 0; a message that is never given up would hold a run up",
+			l.where("notify.timeout")))
 	}
 }
 

@@ -29,8 +29,8 @@ func (l *Loaded) where(key string) string {
 	return source
 }
 
-// linesOf returns the line of each key and each table in a file, by dotted key. Of an array of tables it knows none: its
-// tables have one name.
+// linesOf returns the line of each key and each table in a file, by dotted key. Of an array of tables it knows none:
+// its tables have one name.
 func linesOf(text []byte) map[string]int {
 	lines := map[string]int{}
 	var p unstable.Parser

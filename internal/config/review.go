@@ -34,7 +34,8 @@ type Reviewer struct {
 
 // checkReview checks [review].
 func (l *Loaded) checkReview(wrong func(error)) {
-	for _, k := range []struct{ key, value string }{{"review.batches", l.Review.Batches}, {"review.final", l.Review.Final}} {
+	for _, k := range []struct{ key, value string }{{"review.batches", l.Review.Batches},
+		{"review.final", l.Review.Final}} {
 		if !slices.Contains([]string{"off", "programs", "all"}, k.value) {
 			wrong(fmt.Errorf("%s: %s is %q; it is off, programs or all", l.where(k.key), k.key, k.value))
 		}
@@ -42,7 +43,8 @@ func (l *Loaded) checkReview(wrong func(error)) {
 	for _, name := range slices.Sorted(maps.Keys(l.Review.Reviewers)) {
 		r := l.Review.Reviewers[name]
 		say := func(format string, args ...any) {
-			wrong(fmt.Errorf("%s: review.reviewers.%s."+format, append([]any{l.where("review.reviewers." + name), name}, args...)...))
+			wrong(fmt.Errorf("%s: review.reviewers.%s."+format,
+				append([]any{l.where("review.reviewers." + name), name}, args...)...))
 		}
 		switch {
 		case r.Provider != "" && r.Provider != "ollama" && r.Provider != "command":

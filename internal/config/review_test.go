@@ -25,9 +25,11 @@ timeout = "90s"
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Review{Batches: "off", Final: "off", Online: true, Persona: "VOICE.md", Reviewers: map[string]Reviewer{"second": {
-		Provider: "command", Command: []string{"judge", "-m", "{model}"}, Model: "m", Vendor: "elsewhere", Passes: []int{3, 6}, PassEnv: []string{"JUDGE_KEY"}, Timeout: Duration(90 * time.Second),
-	}}}
+	want := Review{Batches: "off", Final: "off", Online: true, Persona: "VOICE.md",
+		Reviewers: map[string]Reviewer{"second": {
+			Provider: "command", Command: []string{"judge", "-m", "{model}"}, Model: "m", Vendor: "elsewhere",
+			Passes: []int{3, 6}, PassEnv: []string{"JUDGE_KEY"}, Timeout: Duration(90 * time.Second),
+		}}}
 	if diff := cmp.Diff(want, l.Review); diff != "" {
 		t.Error(diff)
 	}
@@ -44,13 +46,17 @@ func TestWrongReviewers(t *testing.T) {
 		"no model":                    {`base_url = "http://localhost:1"`, "model is missing"},
 		"no server":                   {`model = "m"`, "base_url is missing"},
 		"an address that is none":     {"model = 'm'\nbase_url = 'nowhere'", "base_url must be a URL"},
-		"an address for a program":    {"provider = 'command'\ncommand = ['x']\nbase_url = 'http://localhost:1'", "base_url is for Ollama"},
-		"a pass of programs":          {"provider = 'command'\ncommand = ['x']\npasses = [1]", "passes has 1; reviewers are asked in 3, 5, 6 and 7"},
-		"a time without a unit":       {"provider = 'command'\ncommand = ['x']\ntimeout = 90", "is not a duration"},
-		"a window below 0":            {"provider = 'command'\ncommand = ['x']\nwindow = -1", "window and max_tokens are 0 or above"},
-		"a key that there is not":     {"provider = 'command'\ncomand = ['x']", `did you mean "review.reviewers.x.command"`},
+		"an address for a program": {"provider = 'command'\ncommand = ['x']\nbase_url = 'http://localhost:1'",
+			"base_url is for Ollama"},
+		"a pass of programs": {"provider = 'command'\ncommand = ['x']\npasses = [1]",
+			"passes has 1; reviewers are asked in 3, 5, 6 and 7"},
+		"a time without a unit": {"provider = 'command'\ncommand = ['x']\ntimeout = 90", "is not a duration"},
+		"a window below 0": {"provider = 'command'\ncommand = ['x']\nwindow = -1",
+			"window and max_tokens are 0 or above"},
+		"a key that there is not": {"provider = 'command'\ncomand = ['x']", `did you mean "review.reviewers.x.command"`},
 	} {
-		if _, err := modelsFile(t, "[review.reviewers.x]\n"+c.text+"\n"); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := modelsFile(t, "[review.reviewers.x]\n"+c.text+"\n"); err == nil ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %s", name, err, c.want)
 		}
 	}

@@ -21,15 +21,18 @@ func (l *Loaded) checkTraining(wrong func(error)) {
 	t := l.Training
 	switch {
 	case len(t.Trainer) > 0 && strings.TrimSpace(t.Trainer[0]) == "":
-		wrong(fmt.Errorf("%s: training.trainer begins with an empty word; its first word is the program", l.where("training.trainer")))
+		wrong(fmt.Errorf("%s: training.trainer begins with an empty word; its first word is the program",
+			l.where("training.trainer")))
 	case len(t.PassEnv) > 0 && len(t.Trainer) == 0:
 		wrong(fmt.Errorf("%s: training.pass_env is for training.trainer, which is not set", l.where("training.pass_env")))
 	case t.Timeout <= 0:
-		wrong(fmt.Errorf("%s: training.timeout is 0; a training that is never given up would hold the machine up", l.where("training.timeout")))
+		wrong(fmt.Errorf("%s: training.timeout is 0; a training that is never given up would hold the machine up",
+			l.where("training.timeout")))
 	}
 	for _, c := range t.Canaries {
 		if len(strings.TrimSpace(c)) < 8 {
-			wrong(fmt.Errorf("%s: training.canaries has a text of fewer than 8 characters, which would be found by chance", l.where("training.canaries")))
+			wrong(fmt.Errorf("%s: training.canaries has a text of fewer than 8 characters, which would be found by chance",
+				l.where("training.canaries")))
 			break
 		}
 	}

@@ -38,7 +38,8 @@ func Apply(src string, e Edit) (string, error) {
 	search, replace := endings(src, e.Search), endings(src, e.Replace)
 	if search == "" {
 		if src != "" {
-			return "", fmt.Errorf("edit %s: %w: an edit without search text makes a new file; quote the lines to replace", e.Path, ErrExists)
+			return "", fmt.Errorf("edit %s: %w: an edit without search text makes a new file; quote the lines to replace",
+				e.Path, ErrExists)
 		}
 		return e.Replace, nil
 	}

@@ -23,15 +23,16 @@ func TestApply(t *testing.T) {
 		want string
 		err  error
 	}{
-		"one line":                         {src: "a\nb\nc\n", edit: block("b\n", "x\ny\n"), want: "a\nx\ny\nc\n"},
-		"lines go":                         {src: "a\nb\nc\n", edit: block("b\n", ""), want: "a\nc\n"},
-		"twice is an error":                {src: "b\nb\n", edit: block("b\n", "x\n"), err: ErrAmbiguous},
-		"twice on purpose":                 {src: "b\na\nb\n", edit: all(block("b\n", "x\n")), want: "x\na\nx\n"},
-		"none is an error":                 {src: "a\n", edit: block("b\n", "x\n"), err: ErrNotFound},
-		"none is an error with all, too":   {src: "a\n", edit: all(block("b\n", "x\n")), err: ErrNotFound},
-		"white space counts":               {src: "\tb\n", edit: block("  b\n", "x\n"), err: ErrNotFound},
-		"whole lines come before parts":    {src: "foobar\nfoo\n", edit: block("foo\n", "x\n"), want: "foobar\nx\n"},
-		"part of a line":                   {src: "say hello there\n", edit: block("hello\n", "bye\n"), want: "say bye there\n"},
+		"one line":                       {src: "a\nb\nc\n", edit: block("b\n", "x\ny\n"), want: "a\nx\ny\nc\n"},
+		"lines go":                       {src: "a\nb\nc\n", edit: block("b\n", ""), want: "a\nc\n"},
+		"twice is an error":              {src: "b\nb\n", edit: block("b\n", "x\n"), err: ErrAmbiguous},
+		"twice on purpose":               {src: "b\na\nb\n", edit: all(block("b\n", "x\n")), want: "x\na\nx\n"},
+		"none is an error":               {src: "a\n", edit: block("b\n", "x\n"), err: ErrNotFound},
+		"none is an error with all, too": {src: "a\n", edit: all(block("b\n", "x\n")), err: ErrNotFound},
+		"white space counts":             {src: "\tb\n", edit: block("  b\n", "x\n"), err: ErrNotFound},
+		"whole lines come before parts":  {src: "foobar\nfoo\n", edit: block("foo\n", "x\n"), want: "foobar\nx\n"},
+		"part of a line": {src: "say hello there\n", edit: block("hello\n", "bye\n"),
+			want: "say bye there\n"},
 		"part of two lines":                {src: "hello hello\n", edit: block("hello\n", "bye\n"), err: ErrAmbiguous},
 		"without lines, any text":          {src: "aXbX", edit: Edit{Search: "Xb", Replace: "-"}, want: "a-X"},
 		"without lines, once":              {src: "aXbX", edit: Edit{Search: "X", Replace: "-"}, err: ErrAmbiguous},
@@ -88,19 +89,24 @@ func TestParse(t *testing.T) {
 		text, path string
 		want       []Edit
 	}{
-		"path given":              {body, "a.go", one("a.go", 1)},
-		"path before":             {"b.go\n" + body, "a.go", one("b.go", 2)},
-		"path in backticks":       {"`dir/b.go`\n" + body, "", one("dir/b.go", 2)},
-		"path in bold, colon":     {"**b.go:**\n" + body, "", one("b.go", 2)},
-		"path in a heading":       {"### File: `b.go`\n" + body, "", one("b.go", 2)},
-		"path before a fence":     {"b.go\n```go\n" + body + "```\n", "", one("b.go", 3)},
-		"a sentence is no path":   {"Now we change it.\n" + body, "a.go", one("a.go", 2)},
-		"CRLF in the block":       {strings.ReplaceAll(body, "\n", "\r\n"), "a", []Edit{{Path: "a", Search: "old\r\n", Replace: "new\r\n", Lines: true, Line: 1}}},
-		"no newline at the end":   {strings.TrimSuffix(body, "\n"), "a", one("a", 1)},
-		"all":                     {"<<<<<<< SEARCH\no\n=======\n>>>>>>> REPLACE ALL\n", "a", []Edit{{Path: "a", Search: "o\n", All: true, Lines: true, Line: 1}}},
-		"new file":                {"<<<<<<< SEARCH\n=======\nnew\n>>>>>>> REPLACE\n", "a", []Edit{{Path: "a", Replace: "new\n", Lines: true, Line: 1}}},
-		"a wider block holds one": {"<<<<<<<< SEARCH\n=======\n========\n>>>>>>> REPLACE\n>>>>>>>> REPLACE\n", "a", []Edit{{Path: "a", Search: "=======\n", Replace: ">>>>>>> REPLACE\n", Lines: true, Line: 1}}},
-		"a rule in the new text":  {"<<<<<<< SEARCH\nT\n=======\nT\n=======\n>>>>>>> REPLACE\n", "a", []Edit{{Path: "a", Search: "T\n", Replace: "T\n=======\n", Lines: true, Line: 1}}},
+		"path given":            {body, "a.go", one("a.go", 1)},
+		"path before":           {"b.go\n" + body, "a.go", one("b.go", 2)},
+		"path in backticks":     {"`dir/b.go`\n" + body, "", one("dir/b.go", 2)},
+		"path in bold, colon":   {"**b.go:**\n" + body, "", one("b.go", 2)},
+		"path in a heading":     {"### File: `b.go`\n" + body, "", one("b.go", 2)},
+		"path before a fence":   {"b.go\n```go\n" + body + "```\n", "", one("b.go", 3)},
+		"a sentence is no path": {"Now we change it.\n" + body, "a.go", one("a.go", 2)},
+		"CRLF in the block": {strings.ReplaceAll(body, "\n", "\r\n"), "a",
+			[]Edit{{Path: "a", Search: "old\r\n", Replace: "new\r\n", Lines: true, Line: 1}}},
+		"no newline at the end": {strings.TrimSuffix(body, "\n"), "a", one("a", 1)},
+		"all": {"<<<<<<< SEARCH\no\n=======\n>>>>>>> REPLACE ALL\n", "a",
+			[]Edit{{Path: "a", Search: "o\n", All: true, Lines: true, Line: 1}}},
+		"new file": {"<<<<<<< SEARCH\n=======\nnew\n>>>>>>> REPLACE\n", "a",
+			[]Edit{{Path: "a", Replace: "new\n", Lines: true, Line: 1}}},
+		"a wider block holds one": {"<<<<<<<< SEARCH\n=======\n========\n>>>>>>> REPLACE\n>>>>>>>> REPLACE\n", "a",
+			[]Edit{{Path: "a", Search: "=======\n", Replace: ">>>>>>> REPLACE\n", Lines: true, Line: 1}}},
+		"a rule in the new text": {"<<<<<<< SEARCH\nT\n=======\nT\n=======\n>>>>>>> REPLACE\n", "a",
+			[]Edit{{Path: "a", Search: "T\n", Replace: "T\n=======\n", Lines: true, Line: 1}}},
 		"the path stays for the next": {"b.go\n" + body + "\n" + body, "", []Edit{
 			{Path: "b.go", Search: "old\n", Replace: "new\n", Lines: true, Line: 2},
 			{Path: "b.go", Search: "old\n", Replace: "new\n", Lines: true, Line: 8},
@@ -121,10 +127,11 @@ func TestParse(t *testing.T) {
 
 func TestParseErrorsNameTheLine(t *testing.T) {
 	tests := map[string]struct{ text, want string }{
-		"no block":       {"hello\n", "no edit block"},
-		"no path":        {"<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n", "line 1: an edit block without a file"},
-		"no end":         {"a.go\n<<<<<<< SEARCH\na\n=======\nb\n", "line 2: the edit block has no end"},
-		"no divider":     {"a.go\n<<<<<<< SEARCH\na\n>>>>>>> REPLACE\n", "line 4: the edit block of line 2 has no line ======="},
+		"no block": {"hello\n", "no edit block"},
+		"no path":  {"<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n", "line 1: an edit block without a file"},
+		"no end":   {"a.go\n<<<<<<< SEARCH\na\n=======\nb\n", "line 2: the edit block has no end"},
+		"no divider": {"a.go\n<<<<<<< SEARCH\na\n>>>>>>> REPLACE\n",
+			"line 4: the edit block of line 2 has no line ======="},
 		"block in block": {"a.go\n<<<<<<< SEARCH\na\n<<<<<<< SEARCH\n", "line 4: an edit block begins within"},
 	}
 	for name, tt := range tests {
@@ -181,7 +188,8 @@ func TestSafePath(t *testing.T) {
 	link(t, "dir", filepath.Join(realRoot, "in"))
 	link(t, ".git/hooks", filepath.Join(realRoot, "hooks"))
 	link(t, filepath.Join(outside, "none"), filepath.Join(realRoot, "dangling"))
-	for _, p := range []string{"a", "dir/a", "./dir//a", "new/dir/a", "in/a", ".gitignore", ".github/x", "..a", "a..", "dir/.runplan/a", "~/a"} {
+	for _, p := range []string{"a", "dir/a", "./dir//a", "new/dir/a", "in/a", ".gitignore", ".github/x", "..a", "a..",
+		"dir/.runplan/a", "~/a"} {
 		if got, err := SafePath(root, p); err != nil || !strings.HasPrefix(got, root+"/") {
 			t.Errorf("%q: %q, %v", p, got, err)
 		}

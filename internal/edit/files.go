@@ -74,7 +74,8 @@ func open(at string, e Edit) (*file, error) {
 		return nil, fmt.Errorf("edit %s: there is no such file: %w; nothing has to be deleted", e.Path, fs.ErrNotExist)
 	case errors.Is(err, fs.ErrNotExist) && e.Search == "":
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("edit %s: there is no such file: %w; leave the search text empty to make it", e.Path, fs.ErrNotExist)
+		return nil, fmt.Errorf("edit %s: there is no such file: %w; leave the search text empty to make it", e.Path,
+			fs.ErrNotExist)
 	default:
 		return nil, fmt.Errorf("edit %s: %w", e.Path, err)
 	}

@@ -15,11 +15,14 @@ func TestDeleteBlocks(t *testing.T) {
 	root := t.TempDir()
 	write(t, filepath.Join(root, "old.go"), "a\n", 0o644)
 	write(t, filepath.Join(root, "keep.go"), "a\n", 0o644)
-	edits, err := Parse("Gone with it:\n\n`old.go`\n<<<<<<< DELETE\n>>>>>>> DELETE\n\nkeep.go\n<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n", "")
+	edits, err := Parse(
+		"Gone with it:\n\n`old.go`\n<<<<<<< DELETE\n>>>>>>> DELETE\n\nkeep.go\n<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> "+
+			"REPLACE\n", "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []Edit{{Path: "old.go", Delete: true, Line: 4}, {Path: "keep.go", Search: "a\n", Replace: "b\n", Lines: true, Line: 8}}
+	want := []Edit{{Path: "old.go", Delete: true, Line: 4},
+		{Path: "keep.go", Search: "a\n", Replace: "b\n", Lines: true, Line: 8}}
 	if d := cmp.Diff(want, edits); d != "" {
 		t.Fatal(d)
 	}
@@ -37,7 +40,8 @@ func TestDeleteBlocks(t *testing.T) {
 		"<<<<<<< DELETE\n>>>>>>> DELETE\n":          "without a file",
 		"a.go\n<<<<<<< DELETE\nx\n>>>>>>> DELETE\n": "has to end on the next line",
 		"a.go\n<<<<<<< DELETE\n":                    "has to end on the next line",
-		"a.go\n<<<<<<< SEARCH\nx\n=======\n>>>>>>> REPLACE\n<<<<<<< DELETE\n>>>>>>> DELETE": "without a file", // never the file of the block before
+		// never the file of the block before
+		"a.go\n<<<<<<< SEARCH\nx\n=======\n>>>>>>> REPLACE\n<<<<<<< DELETE\n>>>>>>> DELETE": "without a file",
 	} {
 		if _, err := Parse(text, "given.go"); err == nil || !strings.Contains(err.Error(), why) {
 			t.Errorf("%q: %v, want %q", text, err, why)
@@ -111,18 +115,22 @@ func TestMatchErrorShowsTheDifference(t *testing.T) {
 	tests := map[string]struct{ search, want string }{
 		"tabs and spaces": {
 			"        x := 1\n",
-			"nearest is line 2:\n  | \tx := 1\nthe two differ in white space only: the file has \"\\tx := 1\", the block has \"        x := 1\"",
+			"nearest is line 2:\n  | \tx := 1\nthe two differ in white space only: the file has \"\\tx := 1\", the block has " +
+				"\"        x := 1\"",
 		},
 		"a later line": {
 			"func f() {\n\tx := 1\n    return x\n}\n",
-			"its first 2 lines are there, but line 3 is:\n  | \treturn x\nwhere the block has:\n  |     return x\nthe two differ in white space only: the file has \"\\treturn x\", the block has \"    return x\"",
+			"its first 2 lines are there, but line 3 is:\n  | \treturn x\nwhere the block has:\n  |     return x\nthe two " +
+				"differ in white space only: the file has \"\\treturn x\", the block has \"    return x\"",
 		},
 		"white space at the end": {
 			"\treturn x \n",
 			"the two differ in white space only: the file has \"\\treturn x\", the block has \"\\treturn x \"",
 		},
-		"another word":   {"func f() {\n\ty := 2\n", "its first line is there, but line 2 is:\n  | \tx := 1\nwhere the block has:\n  | \ty := 2"},
-		"beyond the end": {"}\nfunc g() {\n", "its first line is there, but line 5 is empty, or the file ends there, where the block has:\n  | func g() {"},
+		"another word": {"func f() {\n\ty := 2\n",
+			"its first line is there, but line 2 is:\n  | \tx := 1\nwhere the block has:\n  | \ty := 2"},
+		"beyond the end": {"}\nfunc g() {\n",
+			"its first line is there, but line 5 is empty, or the file ends there, where the block has:\n  | func g() {"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

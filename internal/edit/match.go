@@ -31,9 +31,11 @@ func (e *MatchError) Error() string {
 	case e.Matched == 0:
 		fmt.Fprintf(&b, "\nnearest is line %d:\n%s", e.NearLine, quote(e.Near))
 	case e.Near == "":
-		fmt.Fprintf(&b, "\nits first %s there, but line %d is empty, or the file ends there, where the block has:\n%s", lines(e.Matched), e.NearLine, quote(e.Want))
+		fmt.Fprintf(&b, "\nits first %s there, but line %d is empty, or the file ends there, where the block has:\n%s",
+			lines(e.Matched), e.NearLine, quote(e.Want))
 	default:
-		fmt.Fprintf(&b, "\nits first %s there, but line %d is:\n%s\nwhere the block has:\n%s", lines(e.Matched), e.NearLine, quote(e.Near), quote(e.Want))
+		fmt.Fprintf(&b, "\nits first %s there, but line %d is:\n%s\nwhere the block has:\n%s", lines(e.Matched), e.NearLine,
+			quote(e.Near), quote(e.Want))
 	}
 	if e.SpaceOnly() {
 		fmt.Fprintf(&b, "\nthe two differ in white space only: the file has %q, the block has %q", cut(e.Near), cut(e.Want))
@@ -50,7 +52,8 @@ func lines(n int) string {
 
 // SpaceOnly reports whether the nearest line differs from the one looked for in nothing but white space.
 func (e *MatchError) SpaceOnly() bool {
-	return e.NearLine > 0 && e.Near != e.Want && e.Near != "" && strings.Join(strings.Fields(e.Near), "") == strings.Join(strings.Fields(e.Want), "")
+	return e.NearLine > 0 && e.Near != e.Want && e.Near != "" &&
+		strings.Join(strings.Fields(e.Near), "") == strings.Join(strings.Fields(e.Want), "")
 }
 
 // Unwrap makes errors.Is work with ErrNotFound and ErrAmbiguous.

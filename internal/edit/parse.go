@@ -71,7 +71,8 @@ func deletion(lines []string, start, width int) (Edit, error) {
 			return e, nil
 		}
 	}
-	return e, fmt.Errorf("line %d: the delete block of %s has to end on the next line: %s DELETE", start+1, e.Path, strings.Repeat(">", width))
+	return e, fmt.Errorf("line %d: the delete block of %s has to end on the next line: %s DELETE", start+1, e.Path,
+		strings.Repeat(">", width))
 }
 
 // read fills e from the block that begins at lines[start] and returns the index of its last line.

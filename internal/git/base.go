@@ -39,7 +39,8 @@ func (r *Repo) Upstream(ctx context.Context, branch string) (name, commit string
 	// Most of them do not exist; one query for all is cheaper than one for each.
 	if there, err := r.Run(ctx, append([]string{"for-each-ref", "--format=%(refname)"}, refs...)...); err == nil {
 		known := strings.Split(there, "\n")
-		refs = slices.DeleteFunc(refs, func(ref string) bool { return strings.HasPrefix(ref, "refs/") && !slices.Contains(known, ref) })
+		refs = slices.DeleteFunc(refs,
+			func(ref string) bool { return strings.HasPrefix(ref, "refs/") && !slices.Contains(known, ref) })
 	}
 	for _, ref := range refs {
 		out, err := r.Run(ctx, "rev-parse", "--verify", "--quiet", ref+"^{commit}")
@@ -69,7 +70,8 @@ func (r *Repo) AddEmpty(ctx context.Context, dir, commit string) (*Workspace, er
 }
 
 func (r *Repo) addWorktree(ctx context.Context, dir string, args ...string) (*Workspace, error) {
-	args = append([]string{"-c", "worktree.useRelativePaths=false", "-c", noHooks, "worktree", "add", "--quiet", "--force"}, args...)
+	args = append([]string{"-c", "worktree.useRelativePaths=false", "-c", noHooks, "worktree", "add", "--quiet",
+		"--force"}, args...)
 	if _, err := r.Run(ctx, args...); err != nil {
 		return nil, fmt.Errorf("make workspace %s: %w", dir, err)
 	}

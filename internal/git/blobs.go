@@ -59,7 +59,8 @@ func (r *Repo) Compare(base, target string) *Compared {
 // Entries lists the differences, sorted by path. It does not detect renames.
 func (c *Compared) Entries(ctx context.Context) ([]Entry, error) {
 	c.names.Do(func() {
-		out, err := c.repo.at(ctx, c.repo.Root, nil, "diff-tree", "-r", "-z", "--raw", "--no-renames", "--full-index", c.base, c.target, "--")
+		out, err := c.repo.at(ctx, c.repo.Root, nil, "diff-tree", "-r", "-z", "--raw", "--no-renames", "--full-index", c.base,
+			c.target, "--")
 		if err != nil {
 			c.err = fmt.Errorf("compare %s with %s: %w", c.base, c.target, err)
 			return
@@ -94,7 +95,8 @@ func parseRaw(out string) ([]Entry, error) {
 		if len(f) != 5 || f[4] == "" {
 			return nil, fmt.Errorf("git diff-tree printed %q, which cannot be read", fields[i])
 		}
-		list = append(list, Entry{Path: fields[i+1], Status: f[4][0], OldMode: f[0], NewMode: f[1], oldBlob: f[2], newBlob: f[3]})
+		list = append(list, Entry{Path: fields[i+1], Status: f[4][0], OldMode: f[0], NewMode: f[1], oldBlob: f[2],
+			newBlob: f[3]})
 	}
 	return list, nil
 }
@@ -259,7 +261,8 @@ func (r *Repo) WorkingTree(ctx context.Context) (string, error) {
 		add = append(add, ":(top,exclude,literal)"+path)
 	}
 	for _, args := range [][]string{add, {"write-tree"}} {
-		tree, err = proc.Output(context.WithoutCancel(ctx), proc.Cmd{Args: append([]string{"git"}, args...), Dir: r.Root, Env: env})
+		tree, err = proc.Output(context.WithoutCancel(ctx),
+			proc.Cmd{Args: append([]string{"git"}, args...), Dir: r.Root, Env: env})
 		if err != nil {
 			return "", fmt.Errorf("write the working tree as a tree: %w", err)
 		}

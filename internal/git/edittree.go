@@ -52,7 +52,8 @@ func (r *Repo) EditTree(ctx context.Context, tree string, put map[string]TreeFil
 
 // IsAsIn reports whether all of paths are in tree as they are in commit, also those that are in neither.
 func (r *Repo) IsAsIn(ctx context.Context, commit, tree string, paths []string) (bool, error) {
-	_, err := r.Run(ctx, append([]string{"--literal-pathspecs", "diff-tree", "-r", "--quiet", commit + "^{tree}", tree, "--"}, paths...)...)
+	_, err := r.Run(ctx, append(
+		[]string{"--literal-pathspecs", "diff-tree", "-r", "--quiet", commit + "^{tree}", tree, "--"}, paths...)...)
 	if exitStatus(err) == 1 {
 		return false, nil
 	}
@@ -67,7 +68,8 @@ func (r *Repo) Reverts(ctx context.Context, base, tree string, paths []string) b
 	if base == "" || len(paths) == 0 || len(paths) > 500 {
 		return false
 	}
-	out, err := r.Run(ctx, append([]string{"--literal-pathspecs", "log", "--format=%P", "-n", strconv.Itoa(oldCommits), base, "--"}, paths...)...)
+	out, err := r.Run(ctx, append(
+		[]string{"--literal-pathspecs", "log", "--format=%P", "-n", strconv.Itoa(oldCommits), base, "--"}, paths...)...)
 	if err != nil {
 		return false
 	}

@@ -104,7 +104,8 @@ func (r *Repo) plainCheckout(ctx context.Context) bool {
 		if runtime.GOOS != "linux" { // on other systems the place of the system's attributes is unknown
 			return
 		}
-		_, err := r.Run(ctx, "config", "--get-regexp", `^core\.(autocrlf|eol|attributesfile|symlinks|ignorecase|precomposeunicode|sparsecheckout|sparsecheckoutcone|sharedrepository|checkstat|trustctime)$`)
+		_, err := r.Run(ctx, "config", "--get-regexp",
+			`^core\.(autocrlf|eol|attributesfile|symlinks|ignorecase|precomposeunicode|sparsecheckout|sparsecheckoutcone|sharedrepository|checkstat|trustctime)$`)
 		if exitStatus(err) != 1 {
 			return // one of them is set
 		}
@@ -115,7 +116,8 @@ func (r *Repo) plainCheckout(ctx context.Context) bool {
 		if home := proc.Getenv(r.env, "HOME"); home != "" {
 			files = append(files, filepath.Join(home, ".config", "git", "attributes"))
 		}
-		if proc.Getenv(r.env, "GIT_ATTR_SOURCE") != "" || proc.Getenv(r.env, "GIT_ATTR_SYSTEM") != "" || proc.Getenv(r.env, "GIT_ATTR_GLOBAL") != "" {
+		if proc.Getenv(r.env, "GIT_ATTR_SOURCE") != "" || proc.Getenv(r.env, "GIT_ATTR_SYSTEM") != "" ||
+			proc.Getenv(r.env, "GIT_ATTR_GLOBAL") != "" {
 			return
 		}
 		r.objects.checkout = !slices.ContainsFunc(files, exists)

@@ -11,7 +11,8 @@ import (
 func TestForgetMissing(t *testing.T) {
 	repo := opened(t, made(t, map[string]string{"a": "a\n"}))
 	rooms := real(t, t.TempDir())
-	for _, dir := range []string{filepath.Join(rooms, "here"), filepath.Join(rooms, "gone"), filepath.Join(t.TempDir(), "elsewhere")} {
+	for _, dir := range []string{filepath.Join(rooms, "here"), filepath.Join(rooms, "gone"),
+		filepath.Join(t.TempDir(), "elsewhere")} {
 		if _, err := repo.AddEmpty(t.Context(), dir, "HEAD"); err != nil {
 			t.Fatal(err)
 		}

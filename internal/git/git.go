@@ -70,7 +70,8 @@ func (r *Repo) refusal(ctx context.Context, dir string, err error) error {
 	if strings.Contains(err.Error(), "safe.directory") { // the setting's name appears in any language
 		return ErrForeign
 	}
-	if bare, err := r.at(ctx, dir, nil, "rev-parse", "--is-bare-repository"); err == nil && strings.TrimSpace(string(bare)) == "true" {
+	if bare, err := r.at(ctx, dir, nil, "rev-parse", "--is-bare-repository"); err == nil &&
+		strings.TrimSpace(string(bare)) == "true" {
 		return ErrBare
 	}
 	return ErrNotRepo
@@ -82,7 +83,8 @@ func quiet(env []string) []string {
 	for _, kv := range env {
 		switch name, _, _ := strings.Cut(kv, "="); name {
 		case "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX", "GIT_EDITOR", "GIT_NAMESPACE",
-			"GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_QUARANTINE_PATH", "GIT_SHALLOW_FILE", "GIT_GRAFT_FILE":
+			"GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_QUARANTINE_PATH", "GIT_SHALLOW_FILE",
+			"GIT_GRAFT_FILE":
 			// These are set if a hook calls runplan; they would change the meaning of pathspecs in every command.
 		case "GIT_LITERAL_PATHSPECS", "GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS":
 			// They would give the paths in our commands another meaning.
@@ -90,7 +92,8 @@ func quiet(env []string) []string {
 			out = append(out, kv)
 		}
 	}
-	return NoUpkeep(append(out, "GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=:", "GIT_OPTIONAL_LOCKS=0", "GIT_NO_REPLACE_OBJECTS=1", "LC_MESSAGES=C", "LANGUAGE=", "GIT_PAGER=cat"))
+	return NoUpkeep(append(out, "GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=:", "GIT_OPTIONAL_LOCKS=0",
+		"GIT_NO_REPLACE_OBJECTS=1", "LC_MESSAGES=C", "LANGUAGE=", "GIT_PAGER=cat"))
 }
 
 func (r *Repo) at(ctx context.Context, dir string, stdin io.Reader, args ...string) ([]byte, error) {
@@ -133,7 +136,8 @@ func (r *Repo) Head(ctx context.Context) (commit, branch string, err error) {
 // Dirty returns the paths of the user's checkout that are not as committed, and those that git does not
 // know. It leaves the index alone.
 func (r *Repo) Dirty(ctx context.Context) (changed, untracked []string, err error) {
-	out, err := r.at(ctx, r.Root, nil, "status", "--porcelain", "-z", "--untracked-files=normal", "--ignore-submodules="+r.submodules())
+	out, err := r.at(ctx, r.Root, nil, "status", "--porcelain", "-z", "--untracked-files=normal", "--ignore-submodules="+
+		r.submodules())
 	if err != nil {
 		return nil, nil, fmt.Errorf("look at %s: %w", r.Root, err)
 	}
@@ -193,7 +197,8 @@ func (r *Repo) UpdateRefs(ctx context.Context, updates ...RefUpdate) error {
 			fmt.Fprintf(&b, "update %s\x00%s\x00%s\x00", u.Ref, u.New, u.Old)
 		}
 	}
-	_, err := r.at(ctx, r.Root, strings.NewReader(b.String()), "update-ref", "--stdin", "-z", "--no-deref", "-m", "runplan")
+	_, err := r.at(ctx, r.Root, strings.NewReader(b.String()), "update-ref", "--stdin", "-z", "--no-deref", "-m",
+		"runplan")
 	return err
 }
 

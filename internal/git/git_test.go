@@ -143,7 +143,8 @@ func TestOpen(t *testing.T) {
 		})
 	}
 	t.Run("without git", func(t *testing.T) {
-		if _, err := Open(t.Context(), dir, []string{"PATH=/nonexistent"}); !errors.Is(err, proc.ErrNotFound) || errors.Is(err, ErrNotRepo) {
+		if _, err := Open(t.Context(), dir, []string{"PATH=/nonexistent"}); !errors.Is(err, proc.ErrNotFound) ||
+			errors.Is(err, ErrNotRepo) {
 			t.Errorf("%v, want %v", err, proc.ErrNotFound)
 		}
 	})
@@ -153,7 +154,8 @@ func TestOpen(t *testing.T) {
 func TestEnvironmentOfHooks(t *testing.T) {
 	dir, other := made(t, map[string]string{"a": "1"}), made(t, map[string]string{"b": "2"})
 	r := opened(t, dir,
-		"GIT_DIR="+filepath.Join(other, ".git"), "GIT_WORK_TREE="+other, "GIT_INDEX_FILE=/nonexistent/index", "GIT_PREFIX=sub/",
+		"GIT_DIR="+filepath.Join(other, ".git"), "GIT_WORK_TREE="+other, "GIT_INDEX_FILE=/nonexistent/index",
+		"GIT_PREFIX=sub/",
 		"GIT_COMMON_DIR="+filepath.Join(other, ".git"), "GIT_OBJECT_DIRECTORY="+filepath.Join(other, ".git", "objects"),
 		"GIT_ALTERNATE_OBJECT_DIRECTORIES="+other, "GIT_NAMESPACE=x", "GIT_QUARANTINE_PATH="+other,
 		"GIT_LITERAL_PATHSPECS=1", "GIT_EDITOR=/bin/false", "GIT_PAGER=/bin/false", "LC_ALL=de_DE.UTF-8", "LANGUAGE=de")
@@ -172,7 +174,8 @@ func TestEnvironmentOfHooks(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, w.Dir, map[string]string{"new": "n", "left": "out"})
-	if _, changed, err := w.Stage(t.Context(), head, []string{"left"}); err != nil || !slices.Equal(changed, []string{"new"}) {
+	if _, changed, err := w.Stage(t.Context(), head, []string{"left"}); err != nil ||
+		!slices.Equal(changed, []string{"new"}) {
 		t.Errorf("changed %v, %v", changed, err)
 	}
 }
@@ -184,8 +187,9 @@ func TestHead(t *testing.T) {
 		do     []string
 		branch string
 	}{
-		"on a branch":                          {[]string{"checkout", "--quiet", "-B", "main"}, "main"},
-		"on a branch of folders":               {[]string{"checkout", "--quiet", "-B", "feature/deep/one"}, "feature/deep/one"},
+		"on a branch": {[]string{"checkout", "--quiet", "-B", "main"}, "main"},
+		"on a branch of folders": {[]string{"checkout", "--quiet", "-B", "feature/deep/one"},
+			"feature/deep/one"},
 		"on a branch with a tag of its name":   {[]string{"tag", "main"}, "main"},
 		"detached":                             {[]string{"checkout", "--quiet", "--detach"}, ""},
 		"on a branch that looks like a remote": {[]string{"checkout", "--quiet", "-B", "origin/main"}, "origin/main"},
@@ -215,11 +219,15 @@ func TestDirty(t *testing.T) {
 		do                 func(t *testing.T, dir string)
 		changed, untracked []string
 	}{
-		"nothing":      {do: func(*testing.T, string) {}},
-		"an edit":      {do: func(t *testing.T, dir string) { write(t, dir, map[string]string{"a.txt": "changed"}) }, changed: []string{"a.txt"}},
-		"a deletion":   {do: func(t *testing.T, dir string) { os.Remove(filepath.Join(dir, "a.txt")) }, changed: []string{"a.txt"}},
-		"a staged one": {do: func(t *testing.T, dir string) { run(t, dir, "rm", "--quiet", "--cached", "a.txt") }, changed: []string{"a.txt"}, untracked: []string{"a.txt"}},
-		"a rename":     {do: func(t *testing.T, dir string) { run(t, dir, "mv", "old name.txt", "b.txt") }, changed: []string{"b.txt"}},
+		"nothing": {do: func(*testing.T, string) {}},
+		"an edit": {do: func(t *testing.T, dir string) { write(t, dir, map[string]string{"a.txt": "changed"}) },
+			changed: []string{"a.txt"}},
+		"a deletion": {do: func(t *testing.T, dir string) { os.Remove(filepath.Join(dir, "a.txt")) },
+			changed: []string{"a.txt"}},
+		"a staged one": {do: func(t *testing.T, dir string) { run(t, dir, "rm", "--quiet", "--cached", "a.txt") },
+			changed: []string{"a.txt"}, untracked: []string{"a.txt"}},
+		"a rename": {do: func(t *testing.T, dir string) { run(t, dir, "mv", "old name.txt", "b.txt") },
+			changed: []string{"b.txt"}},
 		"a rename and an edit": {do: func(t *testing.T, dir string) {
 			run(t, dir, "mv", "old name.txt", "b.txt")
 			write(t, dir, map[string]string{"z.txt": "changed"})
@@ -230,16 +238,26 @@ func TestDirty(t *testing.T) {
 			}
 			run(t, dir, "add", "--intent-to-add", "b.txt")
 		}, changed: []string{"b.txt"}},
-		"a mode":           {do: func(t *testing.T, dir string) { os.Chmod(filepath.Join(dir, "a.txt"), 0o755) }, changed: []string{"a.txt"}},
-		"a file to a link": {do: func(t *testing.T, dir string) { write(t, dir, map[string]string{"a.txt -> z.txt": ""}) }, changed: []string{"a.txt"}},
+		"a mode": {do: func(t *testing.T, dir string) { os.Chmod(filepath.Join(dir, "a.txt"), 0o755) },
+			changed: []string{"a.txt"}},
+		"a file to a link": {do: func(t *testing.T, dir string) { write(t, dir, map[string]string{"a.txt -> z.txt": ""}) },
+			changed: []string{"a.txt"}},
 		"odd names": {do: func(t *testing.T, dir string) {
 			write(t, dir, map[string]string{" lead": "", "ü\n\"x\"": "", "-n": ""})
 		}, untracked: []string{" lead", "-n", "ü\n\"x\""}},
-		"a new folder":              {do: func(t *testing.T, dir string) { write(t, dir, map[string]string{"new/one": "", "new/two": ""}) }, untracked: []string{"new/"}},
-		"what is ignored":           {do: func(t *testing.T, dir string) { write(t, dir, map[string]string{"x.log": ""}) }},
-		"a touch":                   {do: func(t *testing.T, dir string) { write(t, dir, map[string]string{"a.txt": "a\n"}) }},
-		"a file in a submodule":     {do: func(t *testing.T, dir string) { write(t, dir, map[string]string{"sub/lib": "2"}) }, changed: []string{"sub"}},
-		"a new file in a submodule": {do: func(t *testing.T, dir string) { write(t, dir, map[string]string{"sub/new": ""}) }, changed: []string{"sub"}},
+		"a new folder": {do: func(t *testing.T,
+			dir string) {
+			write(t, dir, map[string]string{"new/one": "", "new/two": ""})
+		}, untracked: []string{"new/"}},
+		"what is ignored": {do: func(t *testing.T, dir string) { write(t, dir, map[string]string{"x.log": ""}) }},
+		"a touch": {do: func(t *testing.T,
+			dir string) {
+			write(t, dir, map[string]string{"a.txt": "a\n"})
+		}},
+		"a file in a submodule": {do: func(t *testing.T, dir string) { write(t, dir, map[string]string{"sub/lib": "2"}) },
+			changed: []string{"sub"}},
+		"a new file in a submodule": {do: func(t *testing.T, dir string) { write(t, dir, map[string]string{"sub/new": ""}) },
+			changed: []string{"sub"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -251,7 +269,8 @@ func TestDirty(t *testing.T) {
 				run(t, dir, "commit", "--quiet", "--message=submodule")
 			}
 			// What users set must not change what is seen.
-			for _, kv := range []string{"status.short=true", "status.branch=true", "status.showUntrackedFiles=no", "status.relativePaths=true", "diff.ignoreSubmodules=all", "color.ui=always"} {
+			for _, kv := range []string{"status.short=true", "status.branch=true", "status.showUntrackedFiles=no",
+				"status.relativePaths=true", "diff.ignoreSubmodules=all", "color.ui=always"} {
 				key, value, _ := strings.Cut(kv, "=")
 				run(t, dir, "config", key, value)
 			}
@@ -307,7 +326,8 @@ func TestIdent(t *testing.T) {
 		t.Error(err)
 	}
 	run(t, dir, "config", "user.useConfigOnly", "true")
-	r, err := Open(t.Context(), dir, []string{"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1"})
+	r, err := Open(t.Context(), dir,
+		[]string{"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,8 @@ func (r *Repo) Grep(ctx context.Context, commit string, texts []string, each fun
 		args = append(args, "-e", t)
 	}
 	l := &hitReader{prefix: commit + ":", each: each}
-	res, err := proc.Run(ctx, proc.Cmd{Args: append(args, commit, "--"), Dir: r.Root, Env: slices.Clip(r.env), Stdout: l, Keep: 4 << 10})
+	res, err := proc.Run(ctx,
+		proc.Cmd{Args: append(args, commit, "--"), Dir: r.Root, Env: slices.Clip(r.env), Stdout: l, Keep: 4 << 10})
 	switch {
 	case err != nil:
 		return err

@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Lines are found in the commit, whatever the case, in the order of paths; files that are no text, lines that a program made
-// and what is not committed are not told of.
+// Lines are found in the commit, whatever the case, in the order of paths; files that are no text, lines that a program
+// made and what is not committed are not told of.
 func TestGrep(t *testing.T) {
 	dir := made(t, map[string]string{
 		"b c:d.txt":  "one\r\ntwo Limit\n",
@@ -46,7 +46,8 @@ func TestGrep(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(r.Common, "objects", "pack", "pack-1.promisor"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Grep(t.Context(), head, []string{"limit"}, func(Hit) { t.Error("it was checked") }); !errors.Is(err, ErrPartial) {
+	if err := r.Grep(t.Context(), head, []string{"limit"}, func(Hit) { t.Error("it was checked") }); !errors.Is(err,
+		ErrPartial) {
 		t.Errorf("a partial clone: %v", err)
 	}
 }

@@ -79,8 +79,10 @@ func mentionsPrograms(files ...string) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		text := strings.ReplaceAll(strings.ToLower(string(data)), "logallrefupdates", "") // which git writes into each repository
-		if strings.Contains(text, "include") || slices.ContainsFunc(programNames(), func(n string) bool { return strings.Contains(text, n) }) {
+		// which git writes into each repository
+		text := strings.ReplaceAll(strings.ToLower(string(data)), "logallrefupdates", "")
+		if strings.Contains(text, "include") ||
+			slices.ContainsFunc(programNames(), func(n string) bool { return strings.Contains(text, n) }) {
 			return true, nil
 		}
 	}
@@ -91,8 +93,10 @@ func mentionsPrograms(files ...string) (bool, error) {
 // such a name over two lines nor writes it with escapes.
 func programNames() []string {
 	return []string{
-		"clean", "smudge", "process", "required", "textconv", "external", "driver", "command", "cmd", "program", "helper", "hook", "hookspath", "fsmonitor",
-		"editor", "pager", "askpass", "proxy", "uploadpack", "receivepack", "vcs", "tunnel", "difffilter", "update", "transferagent", "customtransfer", "alias",
+		"clean", "smudge", "process", "required", "textconv", "external", "driver", "command", "cmd", "program", "helper",
+		"hook", "hookspath", "fsmonitor",
+		"editor", "pager", "askpass", "proxy", "uploadpack", "receivepack", "vcs", "tunnel", "difffilter", "update",
+		"transferagent", "customtransfer", "alias",
 	}
 }
 
@@ -118,7 +122,8 @@ func neutral(listing string) [][2]string {
 			value = nothing(key)
 		}
 		list = append(list, [2]string{key, value})
-		if name, end, _ := cutLast(key); strings.HasPrefix(key, "filter.") && end != "required" { // a filter that is required and does nothing is an error
+		// a filter that is required and does nothing is an error
+		if name, end, _ := cutLast(key); strings.HasPrefix(key, "filter.") && end != "required" {
 			if _, ok := users[name+".required"]; !ok {
 				list = append(list, [2]string{name + ".required", "false"})
 			}
@@ -130,7 +135,8 @@ func neutral(listing string) [][2]string {
 // namesProgram reports whether the value of a setting is a program, or switches one on. Git prints the section and the
 // name in lower case.
 func namesProgram(key string) bool {
-	if section, _, _ := strings.Cut(key, "."); slices.Contains([]string{"alias", "pager", "hook"}, section) || strings.HasPrefix(key, "lfs.customtransfer.") {
+	if section, _, _ := strings.Cut(key, "."); slices.Contains([]string{"alias", "pager", "hook"}, section) ||
+		strings.HasPrefix(key, "lfs.customtransfer.") {
 		return true
 	}
 	_, name, _ := cutLast(key)
@@ -172,7 +178,8 @@ func (r *Repo) submodulesApart(ctx context.Context, env []string) ([]string, err
 		return nil, nil
 	}
 	git := func(dir string, args ...string) (string, error) {
-		out, err := proc.Output(context.WithoutCancel(ctx), proc.Cmd{Args: append([]string{"git"}, args...), Dir: dir, Env: env})
+		out, err := proc.Output(context.WithoutCancel(ctx),
+			proc.Cmd{Args: append([]string{"git"}, args...), Dir: dir, Env: env})
 		return string(out), err
 	}
 	list, err := git(r.Root, "ls-files", "--stage", "-z")
@@ -190,7 +197,8 @@ func (r *Repo) submodulesApart(ctx context.Context, env []string) ([]string, err
 		if err != nil {
 			return nil, err
 		}
-		if _, err := git(r.Root, "update-index", "--cacheinfo", modeGitlink+","+strings.TrimSpace(head)+","+path); err != nil {
+		if _, err := git(r.Root, "update-index", "--cacheinfo", modeGitlink+","+strings.TrimSpace(head)+","+
+			path); err != nil {
 			return nil, err
 		}
 		apart = append(apart, path)

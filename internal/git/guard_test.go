@@ -20,14 +20,22 @@ func TestNeutral(t *testing.T) {
 		lines []string
 		want  map[string]string
 	}{
-		"harmless":       {[]string{"local core.bare=false", "local branch.main.merge=refs/heads/main", "local remote.o.url=x", "local user.name=a"}, map[string]string{}},
-		"the user's own": {[]string{"global filter.lfs.clean=git-lfs clean -- %f", "system core.pager=less", "command core.editor=vi"}, map[string]string{}},
-		"in the user's place": {[]string{"global filter.lfs.clean=git-lfs clean -- %f", "global filter.lfs.required=true", "local filter.lfs.clean=evil"},
+		"harmless": {[]string{"local core.bare=false", "local branch.main.merge=refs/heads/main",
+			"local remote.o.url=x", "local user.name=a"}, map[string]string{}},
+		"the user's own": {[]string{"global filter.lfs.clean=git-lfs clean -- %f", "system core.pager=less",
+			"command core.editor=vi"}, map[string]string{}},
+		"in the user's place": {[]string{"global filter.lfs.clean=git-lfs clean -- %f", "global filter.lfs.required=true",
+			"local filter.lfs.clean=evil"},
 			map[string]string{"filter.lfs.clean": "git-lfs clean -- %f"}},
-		"a filter":      {[]string{"local filter.A b.process=evil"}, map[string]string{"filter.A b.process": "", "filter.A b.required": "false"}},
-		"a worktree's":  {[]string{"worktree diff.external=evil", "worktree diff.x.textconv=evil"}, map[string]string{"diff.external": "", "diff.x.textconv": "cat"}},
-		"unheard of":    {[]string{"local new.thing.command=evil", "local hook.x.command=evil", "local alias.st=!evil", "local lfs.extension.x.clean=evil"}, map[string]string{"new.thing.command": "", "hook.x.command": "", "alias.st": "", "lfs.extension.x.clean": ""}},
-		"two at once":   {[]string{"local credential.helper=a", "local credential.helper=b"}, map[string]string{"credential.helper": ""}},
+		"a filter": {[]string{"local filter.A b.process=evil"},
+			map[string]string{"filter.A b.process": "", "filter.A b.required": "false"}},
+		"a worktree's": {[]string{"worktree diff.external=evil", "worktree diff.x.textconv=evil"},
+			map[string]string{"diff.external": "", "diff.x.textconv": "cat"}},
+		"unheard of": {[]string{"local new.thing.command=evil", "local hook.x.command=evil", "local alias.st=!evil",
+			"local lfs.extension.x.clean=evil"},
+			map[string]string{"new.thing.command": "", "hook.x.command": "", "alias.st": "", "lfs.extension.x.clean": ""}},
+		"two at once": {[]string{"local credential.helper=a", "local credential.helper=b"},
+			map[string]string{"credential.helper": ""}},
 		"without value": {[]string{"local core.fsmonitor"}, map[string]string{"core.fsmonitor": "false"}},
 		"nothing":       {nil, map[string]string{}},
 	} {
@@ -43,7 +51,8 @@ func TestNeutral(t *testing.T) {
 
 // Settings come last in the environment, also those that are empty: an empty filter is one that runs nothing.
 func TestEmptySettingsAreSet(t *testing.T) {
-	env := strings.Join(with([]string{"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=a.b", "GIT_CONFIG_VALUE_0=c"}, [][2]string{{"x.y", ""}}), "\n")
+	env := strings.Join(with([]string{"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=a.b", "GIT_CONFIG_VALUE_0=c"},
+		[][2]string{{"x.y", ""}}), "\n")
 	if want := "GIT_CONFIG_KEY_1=x.y\nGIT_CONFIG_VALUE_1=\nGIT_CONFIG_COUNT=2"; !strings.Contains(env, want) {
 		t.Errorf("got %q, want %q in it", env, want)
 	}

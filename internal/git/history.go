@@ -106,10 +106,13 @@ func (r *Repo) Past(ctx context.Context, s Span) iter.Seq2[Past, error] {
 }
 
 func (r *Repo) printPast(ctx context.Context, s Span, l *pastReader) error {
-	args := append([]string{"git", "--no-replace-objects", "-c", "log.showSignature=false", "-c", "core.commitGraph=true", "-c", "log.follow=false", "log", "-z", "--raw", "--no-abbrev",
-		"--no-renames", "--diff-merges=off", "--no-ext-diff", "--no-color", "--no-mailmap", "--no-notes", "--no-decorate", "--encoding=UTF-8",
+	args := append([]string{"git", "--no-replace-objects", "-c", "log.showSignature=false", "-c", "core.commitGraph=true",
+		"-c", "log.follow=false", "log", "-z", "--raw", "--no-abbrev",
+		"--no-renames", "--diff-merges=off", "--no-ext-diff", "--no-color", "--no-mailmap", "--no-notes", "--no-decorate",
+		"--encoding=UTF-8",
 		"--format=%x01%H%x00%P%x00%ct%x00%B%x00"}, s.args()...)
-	res, err := proc.Run(ctx, proc.Cmd{Args: args, Dir: r.Root, Env: append(slices.Clip(r.env), "GIT_FLUSH=0"), Stdout: l, Keep: 4 << 10})
+	res, err := proc.Run(ctx,
+		proc.Cmd{Args: args, Dir: r.Root, Env: append(slices.Clip(r.env), "GIT_FLUSH=0"), Stdout: l, Keep: 4 << 10})
 	switch {
 	case err != nil:
 		return err
@@ -221,8 +224,8 @@ type Object struct {
 	Size int
 }
 
-// Objects reads objects through one process of git, however many they are. Of several goroutines that ask, one is answered
-// after the other.
+// Objects reads objects through one process of git, however many they are. Of several goroutines that ask, one is
+// answered after the other.
 type Objects struct {
 	turn  sync.Mutex
 	names *io.PipeWriter
@@ -254,7 +257,8 @@ func (r *Repo) Objects(ctx context.Context) *Objects {
 	})
 	go func() {
 		res, err := proc.Run(ctx, proc.Cmd{
-			Args: []string{"git", "--no-replace-objects", "cat-file", "--batch"}, Dir: r.Root, Env: append(slices.Clip(r.env), "GIT_NO_LAZY_FETCH=1"), Stdin: names, Stdout: said, Keep: 4 << 10,
+			Args: []string{"git", "--no-replace-objects", "cat-file", "--batch"}, Dir: r.Root,
+			Env: append(slices.Clip(r.env), "GIT_NO_LAZY_FETCH=1"), Stdin: names, Stdout: said, Keep: 4 << 10,
 		})
 		if err == nil && !res.OK() {
 			err = fmt.Errorf("git cat-file ended with status %d", res.Exit)

@@ -34,14 +34,16 @@ func hashOf(c string) string { return strings.Repeat(c, 40) }
 func TestPastIsReadAsGitPrintsIt(t *testing.T) {
 	zero := hashOf("0")
 	text := "\x01" + hashOf("a") + "\x00" + hashOf("b") + "\x001600000000\x00Say what\nchanged\n\x00\n\x00" +
-		":100644 100644 " + hashOf("1") + " " + hashOf("2") + " M\x00z y.go\x00:000000 100644 " + zero + " " + hashOf("3") + " A\x00a\n\x01b.go\x00" +
+		":100644 100644 " + hashOf("1") + " " + hashOf("2") + " M\x00z y.go\x00:000000 100644 " + zero + " " + hashOf("3") +
+		" A\x00a\n\x01b.go\x00" +
 		"\x00\x01" + hashOf("b") + "\x00" + hashOf("c") + " " + hashOf("d") + "\x001500000000\x00A merge\x00"
 	for _, step := range []int{1, 7, 1 << 20} {
 		got, err := readPast([]byte(text), step)
 		if err != nil {
 			t.Fatalf("in pieces of %d: %v", step, err)
 		}
-		if len(got) != 2 || len(got[1].Parents) != 2 || got[0].Message != "Say what\nchanged" || !got[0].Time.Equal(time.Unix(1600000000, 0)) {
+		if len(got) != 2 || len(got[1].Parents) != 2 || got[0].Message != "Say what\nchanged" ||
+			!got[0].Time.Equal(time.Unix(1600000000, 0)) {
 			t.Fatalf("in pieces of %d: %+v", step, got)
 		}
 		e := got[0].Entries
@@ -105,7 +107,8 @@ func FuzzObject(f *testing.F) {
 
 func TestPastAndObjectsOfARepository(t *testing.T) {
 	dir := t.TempDir()
-	env := append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b")
+	env := append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b",
+		"GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b")
 	var r *Repo
 	run := func(args ...string) {
 		t.Helper()

@@ -73,7 +73,8 @@ func (w *Workspace) Hidden(ctx context.Context) (assumed, skipped []string, err 
 // unmarked reports whether it is certain that an index hides no file.
 func unmarked(data []byte) bool {
 	ix, err := parseIndex(data, 0)
-	return err == nil && !slices.ContainsFunc(ix.entries, func(e indexLine) bool { return e.flags&(flagAssumed|flagExtended) != 0 })
+	return err == nil && !slices.ContainsFunc(ix.entries,
+		func(e indexLine) bool { return e.flags&(flagAssumed|flagExtended) != 0 })
 }
 
 // IndexEntry is one file of an index.
@@ -108,7 +109,8 @@ func (w *Workspace) Index() ([]IndexEntry, error) {
 // Fill brings the tracked files and the index to tree, and HEAD to commit base, off any branch. Files that git does not
 // track stay.
 func (w *Workspace) Fill(ctx context.Context, base, tree string) error {
-	if err := w.force(ctx, "-c", "index.version=2", "-c", "core.splitIndex=false", "-c", "core.untrackedCache=false", "-c", "core.fsmonitor=false",
+	if err := w.force(ctx, "-c", "index.version=2", "-c", "core.splitIndex=false", "-c", "core.untrackedCache=false", "-c",
+		"core.fsmonitor=false",
 		"-c", "core.trustctime=true", "-c", noHooks, "read-tree", "--reset", "-u", tree); err != nil {
 		return fmt.Errorf("check out tree %s: %w", tree, err)
 	}

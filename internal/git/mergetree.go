@@ -18,7 +18,8 @@ var ErrNoMergeTree = errors.New("git is too old to merge without a checkout, 2.3
 func (r *Repo) MergeTree(ctx context.Context, ours, theirs string) (tree string, conflicts []string, err error) {
 	// What a person set for merges by hand must not decide whether a run conflicts. Moved folders are conflicts, as
 	// git has it by default: whether a new file belongs into the old or the new folder is a guess.
-	out, err := r.at(ctx, r.Root, nil, "-c", "merge.renames=true", "-c", "merge.directoryRenames=conflict", "-c", "merge.conflictStyle=merge",
+	out, err := r.at(ctx, r.Root, nil, "-c", "merge.renames=true", "-c", "merge.directoryRenames=conflict", "-c",
+		"merge.conflictStyle=merge",
 		"merge-tree", "--write-tree", "-z", "--name-only", "--messages", ours, theirs)
 	code := exitStatus(err)
 	if code == 129 { // it answers with how it is used

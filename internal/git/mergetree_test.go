@@ -33,8 +33,9 @@ type mergeCase struct {
 
 var mergeCases = map[string]mergeCase{
 	"different files": {
-		start: map[string]string{"a": "1\n", "b": "1\n"}, ours: map[string]string{"a": "2\n"}, theirs: map[string]string{"b": "2\n"},
-		want: map[string]string{"a": "2\n", "b": "2\n"},
+		start: map[string]string{"a": "1\n", "b": "1\n"}, ours: map[string]string{"a": "2\n"},
+		theirs: map[string]string{"b": "2\n"},
+		want:   map[string]string{"a": "2\n", "b": "2\n"},
 	},
 	"both ends of a file": {
 		start: map[string]string{"a": "1\n2\n3\n4\n5\n6\n7\n8\n"}, ours: map[string]string{"a": "one\n2\n3\n4\n5\n6\n7\n8\n"},
@@ -42,11 +43,13 @@ var mergeCases = map[string]mergeCase{
 		want:   map[string]string{"a": "one\n2\n3\n4\n5\n6\n7\neight\n"},
 	},
 	"the same change": {
-		start: map[string]string{"a": "1\n"}, ours: map[string]string{"a": "2\n"}, theirs: map[string]string{"a": "2\n", "b": "x"},
-		want: map[string]string{"a": "2\n", "b": "x"},
+		start: map[string]string{"a": "1\n"}, ours: map[string]string{"a": "2\n"},
+		theirs: map[string]string{"a": "2\n", "b": "x"},
+		want:   map[string]string{"a": "2\n", "b": "x"},
 	},
 	"the same line": {
-		start: map[string]string{"a": "1\n", "z": "1\n"}, ours: map[string]string{"a": "2\n", "z": "2\n"}, theirs: map[string]string{"a": "3\n", "z": "3\n"},
+		start: map[string]string{"a": "1\n", "z": "1\n"}, ours: map[string]string{"a": "2\n", "z": "2\n"},
+		theirs:    map[string]string{"a": "3\n", "z": "3\n"},
 		conflicts: []string{"a", "z"},
 	},
 	"the same new file": {
@@ -54,16 +57,19 @@ var mergeCases = map[string]mergeCase{
 		conflicts: []string{"new"},
 	},
 	"a binary file on one side": {
-		start: map[string]string{"bin": "\x00\x01", "b": ""}, ours: map[string]string{"bin": "\x00\x02"}, theirs: map[string]string{"b": "x"},
-		want: map[string]string{"bin": "\x00\x02", "b": "x"},
+		start: map[string]string{"bin": "\x00\x01", "b": ""}, ours: map[string]string{"bin": "\x00\x02"},
+		theirs: map[string]string{"b": "x"},
+		want:   map[string]string{"bin": "\x00\x02", "b": "x"},
 	},
 	"a binary file on both sides": {
-		start: map[string]string{"bin": "\x00" + strings.Repeat("line\n", 20) + "\x00"},
-		ours:  map[string]string{"bin": "\x00first\n" + strings.Repeat("line\n", 20) + "\x00"}, theirs: map[string]string{"bin": "\x00" + strings.Repeat("line\n", 20) + "last\n\x00"},
+		start:     map[string]string{"bin": "\x00" + strings.Repeat("line\n", 20) + "\x00"},
+		ours:      map[string]string{"bin": "\x00first\n" + strings.Repeat("line\n", 20) + "\x00"},
+		theirs:    map[string]string{"bin": "\x00" + strings.Repeat("line\n", 20) + "last\n\x00"},
 		conflicts: []string{"bin"},
 	},
 	"an edit follows a rename": {
-		start: map[string]string{"old": "1\n2\n3\n4\n5\n6\n7\n8\n"}, theirs: map[string]string{"old": "1\n2\n3\n4\n5\n6\n7\neight\n"},
+		start:  map[string]string{"old": "1\n2\n3\n4\n5\n6\n7\n8\n"},
+		theirs: map[string]string{"old": "1\n2\n3\n4\n5\n6\n7\neight\n"},
 		then: func(t *testing.T, dir, side string) {
 			if side == "ours" {
 				run(t, dir, "mv", "old", "new")
@@ -145,7 +151,8 @@ var mergeCases = map[string]mergeCase{
 		conflicts: []string{"e/new"},
 	},
 	"names that need quotes elsewhere": {
-		start: map[string]string{"ü \"x\"\n": "1\n"}, ours: map[string]string{"ü \"x\"\n": "2\n"}, theirs: map[string]string{"ü \"x\"\n": "3\n"},
+		start: map[string]string{"ü \"x\"\n": "1\n"}, ours: map[string]string{"ü \"x\"\n": "2\n"},
+		theirs:    map[string]string{"ü \"x\"\n": "3\n"},
 		conflicts: []string{"ü \"x\"\n"},
 	},
 }
@@ -237,7 +244,8 @@ func TestMerges(t *testing.T) {
 
 			tree, conflicts, err = r.Rebased(t.Context(), start, ours, run(t, dir, "rev-parse", theirs+"^{tree}"))
 			check("trees", tree, conflicts, err)
-			again, twice, err := r.Rebased(t.Context(), run(t, dir, "rev-parse", start+"^{tree}"), run(t, dir, "rev-parse", ours+"^{tree}"), theirs)
+			again, twice, err := r.Rebased(t.Context(), run(t, dir, "rev-parse", start+"^{tree}"),
+				run(t, dir, "rev-parse", ours+"^{tree}"), theirs)
 			if again != tree || !slices.Equal(twice, conflicts) || err != nil {
 				t.Errorf("trees named otherwise merge to %s %q (%v), not to %s %q", again, twice, err, tree, conflicts)
 			}
@@ -275,7 +283,8 @@ func TestMergeBaseOfCommits(t *testing.T) {
 	theirs := side(t, dir, "theirs", func() { write(t, dir, map[string]string{"b": "1\n"}) })
 	r := opened(t, dir)
 	tree, conflicts, err := r.MergeTree(t.Context(), ours, theirs)
-	if d := cmp.Diff(map[string]string{"a": "3\n", "b": "1\n"}, contents(t, r, tree)); d != "" || conflicts != nil || err != nil {
+	if d := cmp.Diff(map[string]string{"a": "3\n", "b": "1\n"}, contents(t, r, tree)); d != "" || conflicts != nil ||
+		err != nil {
 		t.Error(conflicts, err, d)
 	}
 }
@@ -344,7 +353,8 @@ func TestRebasedOverNothing(t *testing.T) {
 // What a person set for merges by hand does not decide whether a run conflicts.
 func TestMergeIgnoresHabits(t *testing.T) {
 	dir, _, ours, theirs := mergeCases["an edit follows a rename"].build(t)
-	for _, kv := range []string{"merge.renames=false", "diff.renames=false", "merge.conflictStyle=zdiff3", "commit.gpgSign=true", "gpg.program=/nonexistent"} {
+	for _, kv := range []string{"merge.renames=false", "diff.renames=false", "merge.conflictStyle=zdiff3",
+		"commit.gpgSign=true", "gpg.program=/nonexistent"} {
 		name, value, _ := strings.Cut(kv, "=")
 		run(t, dir, "config", name, value)
 	}
@@ -385,7 +395,8 @@ func TestMergeErrors(t *testing.T) {
 func TestMergeWithOldGit(t *testing.T) {
 	dir := made(t, nil)
 	bin := t.TempDir()
-	script := "#!/bin/sh\ncase \"$*\" in *merge-tree*) echo 'usage: git merge-tree <base-tree> <branch1> <branch2>' >&2; exit 129;; esac\nexec " + gitProgram(t) + " \"$@\"\n"
+	script := "#!/bin/sh\ncase \"$*\" in *merge-tree*) echo 'usage: git merge-tree <base-tree> <branch1> <branch2>' " +
+		">&2; exit 129;; esac\nexec " + gitProgram(t) + " \"$@\"\n"
 	if err := os.WriteFile(filepath.Join(bin, "git"), []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -415,7 +426,8 @@ func TestCommitTree(t *testing.T) {
 	tree := run(t, made1, "rev-parse", "HEAD^{tree}")
 	message := "ünder way\n\nRunplan-Batch: 1"
 	var hashes []string
-	for _, r := range []*Repo{opened(t, made1), opened(t, made2, "GIT_AUTHOR_NAME=Somebody", "GIT_COMMITTER_DATE=2020-01-01T00:00:00Z", "TZ=Asia/Tokyo")} {
+	for _, r := range []*Repo{opened(t, made1),
+		opened(t, made2, "GIT_AUTHOR_NAME=Somebody", "GIT_COMMITTER_DATE=2020-01-01T00:00:00Z", "TZ=Asia/Tokyo")} {
 		root, err := r.CommitTree(t.Context(), tree, "", "base")
 		if err != nil {
 			t.Fatal(err)

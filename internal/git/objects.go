@@ -131,7 +131,8 @@ func (r *Repo) writeLoose(ctx context.Context, kind string, body []byte, size in
 // permissions, needs fsync, or has a second object format.
 func (r *Repo) plainFiles(ctx context.Context) bool {
 	r.objects.plainOnce.Do(func() {
-		out, err := r.Run(ctx, "config", "--get-regexp", `^(core\.(sharedrepository|fsync|fsyncmethod|fsyncobjectfiles|logallrefupdates)|extensions\.compatobjectformat)$`)
+		out, err := r.Run(ctx, "config", "--get-regexp",
+			`^(core\.(sharedrepository|fsync|fsyncmethod|fsyncobjectfiles|logallrefupdates)|extensions\.compatobjectformat)$`)
 		r.objects.plain = err == nil || exitStatus(err) == 1 // 1: none of them is set
 		for line := range strings.Lines(out) {
 			name, value, _ := strings.Cut(strings.TrimSpace(line), " ")

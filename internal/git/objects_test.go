@@ -137,7 +137,8 @@ func TestCommitTreeAsGitIsSetUp(t *testing.T) {
 func TestTreeOf(t *testing.T) {
 	dir := made(t, map[string]string{"a/b": "1", "c": "2"})
 	list := commits(t, dir, 3)
-	names := append(list, run(t, dir, "rev-parse", "HEAD^{tree}"), run(t, dir, "rev-parse", "HEAD^{tree}:a"), "HEAD", list[0][:8])
+	names := append(list, run(t, dir, "rev-parse", "HEAD^{tree}"), run(t, dir, "rev-parse", "HEAD^{tree}:a"), "HEAD",
+		list[0][:8])
 	check := func(r *Repo, when string) {
 		t.Helper()
 		for _, name := range names {
@@ -165,7 +166,8 @@ func TestTreeOf(t *testing.T) {
 	run(t, other, "add", ".")
 	run(t, other, "commit", "-q", "-m", "y")
 	run(t, other, "replace", pair[0], run(t, other, "rev-parse", "HEAD"))
-	if got, err := opened(t, other).TreeOf(t.Context(), pair[0]); got != run(t, other, "--no-replace-objects", "rev-parse", pair[0]+"^{tree}") || err != nil {
+	if got, err := opened(t, other).TreeOf(t.Context(), pair[0]); got != run(t, other, "--no-replace-objects", "rev-parse",
+		pair[0]+"^{tree}") || err != nil {
 		t.Errorf("a commit for which git shows another one has tree %s, %v", got, err)
 	}
 }

@@ -44,7 +44,8 @@ func TestLogBranch(t *testing.T) {
 	}
 }
 
-// A branch that somebody else has locked, that is no plain file, or that would be moved to what is no commit, is left to git.
+// A branch that somebody else has locked, that is no plain file, or that would be moved to what is no commit, is left
+// to git.
 func TestMoveFileGivesWay(t *testing.T) {
 	dir := made(t, map[string]string{"a": "1"})
 	list := commits(t, dir, 2)
@@ -68,7 +69,8 @@ func TestMoveFileGivesWay(t *testing.T) {
 	}
 }
 
-// Where a branch is more than a file, because others have to be able to read it or it has to be on the disk, git moves it.
+// Where a branch is more than a file, because others have to be able to read it or it has to be on the disk, git moves
+// it.
 func TestMoveFileAsGitIsSetUp(t *testing.T) {
 	for _, setting := range []string{"core.sharedRepository=group", "core.fsync=reference"} {
 		dir := made(t, map[string]string{"a": "1"})
@@ -183,7 +185,8 @@ func TestCheckoutInPlace(t *testing.T) {
 	if got := run(t, w.Dir, "status", "--porcelain"); got != "" {
 		t.Error(got)
 	}
-	if got := run(t, w.Dir, "rev-parse", "HEAD"); got != next || run(t, w.Dir, "symbolic-ref", "HEAD") != "refs/heads/"+branch {
+	if got := run(t, w.Dir, "rev-parse", "HEAD"); got != next ||
+		run(t, w.Dir, "symbolic-ref", "HEAD") != "refs/heads/"+branch {
 		t.Error(got)
 	}
 	if string(bytesOf(t, filepath.Join(w.Dir, "cache"))) != "kept" {

@@ -94,7 +94,8 @@ func (r *Repo) branch(name string) (string, error) {
 
 // unfinished lists the files that exist during a merge, rebase or similar operation.
 func unfinished() []string {
-	return []string{"MERGE_HEAD", "MERGE_MODE", "MERGE_MSG", "CHERRY_PICK_HEAD", "REVERT_HEAD", "REBASE_HEAD", "SQUASH_MSG", "rebase-merge", "rebase-apply", "sequencer",
+	return []string{"MERGE_HEAD", "MERGE_MODE", "MERGE_MSG", "CHERRY_PICK_HEAD", "REVERT_HEAD", "REBASE_HEAD",
+		"SQUASH_MSG", "rebase-merge", "rebase-apply", "sequencer",
 		"BISECT_LOG", "BISECT_START", "BISECT_NAMES", "BISECT_TERMS", "BISECT_EXPECTED_REV"}
 }
 
@@ -137,7 +138,8 @@ func (w *Workspace) Visited(since int64) ([]string, error) {
 // no HEAD log has one.
 func (r *Repo) HalfMade(branch string) bool {
 	log, err := os.ReadFile(filepath.Join(r.Common, "logs", "refs", "heads", filepath.FromSlash(branch)))
-	if err != nil || strings.Count(string(log), "\n") != 1 || !strings.HasSuffix(string(log), "\tbranch: Created from HEAD\n") {
+	if err != nil || strings.Count(string(log), "\n") != 1 ||
+		!strings.HasSuffix(string(log), "\tbranch: Created from HEAD\n") {
 		return false
 	}
 	heads, err := filepath.Glob(filepath.Join(r.Common, "worktrees", "*", "logs", "HEAD"))

@@ -35,13 +35,14 @@ func TestRefsAreWhatGitSays(t *testing.T) {
 	branch := func(name, at string) []string { return []string{"update-ref", "refs/heads/" + name, at} }
 	pack := []string{"pack-refs", "--all"}
 	tests := map[string][][]string{
-		"loose":                   {branch("a", "0"), branch("runplan/x/main", "1")},
-		"packed":                  {branch("a", "0"), branch("runplan/x/main", "1"), pack},
-		"loose over packed":       {branch("a", "0"), branch("b", "0"), pack, branch("a", "1")},
-		"deleted after packing":   {branch("a", "0"), branch("b", "1"), pack, {"update-ref", "-d", "refs/heads/a"}},
-		"packed twice":            {branch("a", "0"), pack, branch("a", "1"), branch("c", "2"), pack},
-		"beside tags and remotes": {branch("a", "0"), {"update-ref", "refs/tags/a", "1"}, {"update-ref", "refs/remotes/origin/a", "2"}, {"tag", "-a", "-m", "x", "annotated"}, pack},
-		"non-ASCII names":         {branch("ü/ß-文", "0"), branch("x'\"&", "1"), pack, branch("ü/b", "1")},
+		"loose":                 {branch("a", "0"), branch("runplan/x/main", "1")},
+		"packed":                {branch("a", "0"), branch("runplan/x/main", "1"), pack},
+		"loose over packed":     {branch("a", "0"), branch("b", "0"), pack, branch("a", "1")},
+		"deleted after packing": {branch("a", "0"), branch("b", "1"), pack, {"update-ref", "-d", "refs/heads/a"}},
+		"packed twice":          {branch("a", "0"), pack, branch("a", "1"), branch("c", "2"), pack},
+		"beside tags and remotes": {branch("a", "0"), {"update-ref", "refs/tags/a", "1"},
+			{"update-ref", "refs/remotes/origin/a", "2"}, {"tag", "-a", "-m", "x", "annotated"}, pack},
+		"non-ASCII names": {branch("ü/ß-文", "0"), branch("x'\"&", "1"), pack, branch("ü/b", "1")},
 	}
 	for name, steps := range tests {
 		for _, reftable := range []bool{false, true} {
@@ -84,7 +85,8 @@ func TestRefsAreWhatGitSays(t *testing.T) {
 						t.Errorf("%s resolves to %s, %v; want %s", name, got, err, hash)
 					}
 				}
-				for _, name := range []string{"refs/heads/missing", "refs/heads/runplan", "refs/heads/main/below", "refs/tags/missing"} {
+				for _, name := range []string{"refs/heads/missing", "refs/heads/runplan", "refs/heads/main/below",
+					"refs/tags/missing"} {
 					if got, err := r.Resolve(t.Context(), name); got != "" || err != nil {
 						t.Errorf("%s resolves to %q, %v; it is not there", name, got, err)
 					}
@@ -165,22 +167,35 @@ func TestUpdateRefs(t *testing.T) {
 		want    map[string]string
 		fails   bool
 	}{
-		"nothing":                               {want: map[string]string{"a": "0", "b": "1"}},
-		"a new one":                             {updates: []RefUpdate{{"c", "2", ""}}, want: map[string]string{"a": "0", "b": "1", "c": "2"}},
-		"a move, whatever was":                  {updates: []RefUpdate{{"a", "2", ""}}, want: map[string]string{"a": "2", "b": "1"}},
-		"a move from where it is":               {updates: []RefUpdate{{"a", "2", "0"}}, want: map[string]string{"a": "2", "b": "1"}},
-		"a move from where it is not":           {updates: []RefUpdate{{"a", "2", "1"}}, want: map[string]string{"a": "0", "b": "1"}, fails: true},
-		"a deletion":                            {updates: []RefUpdate{{"a", "", ""}}, want: map[string]string{"b": "1"}},
-		"a deletion from where it is":           {updates: []RefUpdate{{"a", "", "0"}}, want: map[string]string{"b": "1"}},
-		"a deletion from where it isn't":        {updates: []RefUpdate{{"a", "", "2"}}, want: map[string]string{"a": "0", "b": "1"}, fails: true},
-		"a merge: move and delete":              {updates: []RefUpdate{{"a", "1", "0"}, {"b", "", "1"}}, want: map[string]string{"a": "1"}},
-		"a merge that lost the race":            {updates: []RefUpdate{{"a", "2", "1"}, {"b", "", "1"}}, want: map[string]string{"a": "0", "b": "1"}, fails: true},
-		"a merge whose batch is not there":      {updates: []RefUpdate{{"a", "1", "0"}, {"c", "", "1"}}, want: map[string]string{"a": "0", "b": "1"}, fails: true},
-		"one that must not be there, and is":    {updates: []RefUpdate{{"c", "2", zero}, {"a", "2", zero}}, want: map[string]string{"a": "0", "b": "1"}, fails: true},
-		"one that must not be there, and isn't": {updates: []RefUpdate{{"c", "2", zero}}, want: map[string]string{"a": "0", "b": "1", "c": "2"}},
-		"a commit that is not there":            {updates: []RefUpdate{{"b", "2", ""}, {"a", strings.Repeat("1", 40), ""}}, want: map[string]string{"a": "0", "b": "1"}, fails: true},
-		"a name that cannot be":                 {updates: []RefUpdate{{"b", "2", ""}, {"a..b", "2", ""}}, want: map[string]string{"a": "0", "b": "1"}, fails: true},
-		"a file where a folder is":              {updates: []RefUpdate{{"b", "2", ""}, {"a/x", "2", ""}}, want: map[string]string{"a": "0", "b": "1"}, fails: true},
+		"nothing": {want: map[string]string{"a": "0", "b": "1"}},
+		"a new one": {updates: []RefUpdate{{"c", "2", ""}},
+			want: map[string]string{"a": "0", "b": "1", "c": "2"}},
+		"a move, whatever was": {updates: []RefUpdate{{"a", "2", ""}},
+			want: map[string]string{"a": "2", "b": "1"}},
+		"a move from where it is": {updates: []RefUpdate{{"a", "2", "0"}},
+			want: map[string]string{"a": "2", "b": "1"}},
+		"a move from where it is not": {updates: []RefUpdate{{"a", "2", "1"}},
+			want: map[string]string{"a": "0", "b": "1"}, fails: true},
+		"a deletion":                  {updates: []RefUpdate{{"a", "", ""}}, want: map[string]string{"b": "1"}},
+		"a deletion from where it is": {updates: []RefUpdate{{"a", "", "0"}}, want: map[string]string{"b": "1"}},
+		"a deletion from where it isn't": {updates: []RefUpdate{{"a", "", "2"}},
+			want: map[string]string{"a": "0", "b": "1"}, fails: true},
+		"a merge: move and delete": {updates: []RefUpdate{{"a", "1", "0"}, {"b", "", "1"}},
+			want: map[string]string{"a": "1"}},
+		"a merge that lost the race": {updates: []RefUpdate{{"a", "2", "1"}, {"b", "", "1"}},
+			want: map[string]string{"a": "0", "b": "1"}, fails: true},
+		"a merge whose batch is not there": {updates: []RefUpdate{{"a", "1", "0"}, {"c", "", "1"}},
+			want: map[string]string{"a": "0", "b": "1"}, fails: true},
+		"one that must not be there, and is": {updates: []RefUpdate{{"c", "2", zero}, {"a", "2", zero}},
+			want: map[string]string{"a": "0", "b": "1"}, fails: true},
+		"one that must not be there, and isn't": {updates: []RefUpdate{{"c", "2", zero}},
+			want: map[string]string{"a": "0", "b": "1", "c": "2"}},
+		"a commit that is not there": {updates: []RefUpdate{{"b", "2", ""}, {"a", strings.Repeat("1", 40), ""}},
+			want: map[string]string{"a": "0", "b": "1"}, fails: true},
+		"a name that cannot be": {updates: []RefUpdate{{"b", "2", ""}, {"a..b", "2", ""}},
+			want: map[string]string{"a": "0", "b": "1"}, fails: true},
+		"a file where a folder is": {updates: []RefUpdate{{"b", "2", ""}, {"a/x", "2", ""}},
+			want: map[string]string{"a": "0", "b": "1"}, fails: true},
 	}
 	for name, tt := range tests {
 		for _, packed := range []bool{false, true} {
@@ -197,7 +212,8 @@ func TestUpdateRefs(t *testing.T) {
 					}
 					return s
 				}
-				if err := r.UpdateRefs(t.Context(), RefUpdate{"refs/heads/t/a", at[0], ""}, RefUpdate{"refs/heads/t/b", at[1], ""}); err != nil {
+				if err := r.UpdateRefs(t.Context(), RefUpdate{"refs/heads/t/a", at[0], ""},
+					RefUpdate{"refs/heads/t/b", at[1], ""}); err != nil {
 					t.Fatal(err)
 				}
 				if packed {
@@ -236,8 +252,11 @@ func TestReadCommit(t *testing.T) {
 	second := run(t, dir, "commit-tree", "-p", first, "-m", message, tree)
 	merge := run(t, dir, "commit-tree", "-p", second, "-p", first, "-m", "merge", tree)
 	// A header may run over lines that begin with a space, and such a line may say anything.
-	tagged := "tree " + tree + "\nparent " + first + "\nauthor A <a@example.org> 1 +0000\ncommitter A <a@example.org> 1 +0000\n" +
-		"mergetag object " + first + "\n type commit\n tag v1\n tagger A <a@example.org> 1 +0000\n \n parent 1111111111111111111111111111111111111111\n\nsubject\n"
+	tagged := "tree " + tree + "\nparent " + first +
+		"\nauthor A <a@example.org> 1 +0000\ncommitter A <a@example.org> 1 +0000\n" +
+		"mergetag object " + first +
+		"\n type commit\n tag v1\n tagger A <a@example.org> 1 +0000\n \n parent " +
+		"1111111111111111111111111111111111111111\n\nsubject\n"
 	r := opened(t, dir)
 	odd, err := r.Input(t.Context(), tagged, "hash-object", "-t", "commit", "-w", "--stdin")
 	if err != nil {

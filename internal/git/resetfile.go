@@ -38,7 +38,8 @@ func (w *Workspace) resetFile(ctx context.Context, branch, base string) (done, u
 			return false, false
 		}
 	}
-	if !w.repo.moveFile(ctx, branch, base, "branch: Reset to "+base) && !w.repo.createFile(branch, base, "branch: Created from "+base) {
+	if !w.repo.moveFile(ctx, branch, base, "branch: Reset to "+base) &&
+		!w.repo.createFile(branch, base, "branch: Created from "+base) {
 		return false, false
 	}
 	return w.switchFile(head, was, branch, base), untracked
@@ -96,7 +97,8 @@ func (w *Workspace) asIndexed() (_ *indexFile, untracked bool) {
 		if !ok || e.flags&(flagAssumed|flagExtended|flagStage) != 0 || is != e.stat {
 			return nil, false
 		}
-		if !time.Unix(int64(is.sec), int64(is.nano)).Before(young) || !time.Unix(int64(is.changeSec), int64(is.changeNano)).Before(young) {
+		if !time.Unix(int64(is.sec), int64(is.nano)).Before(young) ||
+			!time.Unix(int64(is.changeSec), int64(is.changeNano)).Before(young) {
 			if read++; read > maxRefill || !w.holdsBlob(e) {
 				return nil, false
 			}
@@ -258,7 +260,8 @@ func (w *Workspace) indexTree(ctx context.Context, base string) (string, bool) {
 
 // treeOf stores the tree of the folder of entries, whose paths all begin with prefix. was is the tree of that folder in
 // a complete commit, "" for none.
-func (r *Repo) treeOf(ctx context.Context, entries []indexLine, prefix string, cached *cachedTree, was string) (string, bool) {
+func (r *Repo) treeOf(ctx context.Context, entries []indexLine, prefix string, cached *cachedTree, was string) (string,
+	bool) {
 	if cached != nil && cached.count == len(entries) && cached.hash != "" {
 		return cached.hash, true
 	}
@@ -272,7 +275,8 @@ func (r *Repo) treeOf(ctx context.Context, entries []indexLine, prefix string, c
 		name, _, folder := strings.Cut(e.path[len(prefix):], "/")
 		if !folder {
 			line := treeLine{treeEntry{fmt.Sprintf("%06o", e.stat.mode), e.hash}, name}
-			if line.mode != "100644" && line.mode != "100755" && line.mode != "120000" || stored[name].hash != e.hash && !r.isLoose(e.hash) {
+			if line.mode != "100644" && line.mode != "100755" && line.mode != "120000" || stored[name].hash != e.hash &&
+				!r.isLoose(e.hash) {
 				return "", false
 			}
 			lines = append(lines, line)

@@ -50,7 +50,8 @@ func TestResetWithoutGit(t *testing.T) {
 	if got := run(t, w.Dir, "status", "--porcelain"); got != "" {
 		t.Error(got)
 	}
-	if got := run(t, w.Dir, "reflog", "-1", "--format=%gs", "HEAD"); got != "checkout: moving from "+base+" to runplan/p/b2" {
+	if got := run(t, w.Dir, "reflog", "-1", "--format=%gs", "HEAD"); got != "checkout: moving from "+base+
+		" to runplan/p/b2" {
 		t.Errorf("the log of HEAD says %q", got)
 	}
 	if got := run(t, dir, "reflog", "--format=%gs", "runplan/p/b2"); got != "branch: Created from "+base {
@@ -167,7 +168,8 @@ func TestResetSeesWhatChanged(t *testing.T) {
 				t.Fatal(err)
 			}
 			for path, want := range map[string]string{"a": "1", "d/b": "2", "d/e/c": "3", "d/n": "new"} {
-				if got, err := os.ReadFile(filepath.Join(w.Dir, path)); string(got) != want && name != "assumed" && name != "skipped" {
+				if got, err := os.ReadFile(filepath.Join(w.Dir, path)); string(got) != want && name != "assumed" &&
+					name != "skipped" {
 					t.Errorf("%s is %q, %v, want %q", path, got, err, want)
 				}
 			}
@@ -308,9 +310,10 @@ func TestRefillIsFill(t *testing.T) {
 		if got := run(t, w.Dir, "write-tree"); got != tree {
 			t.Errorf("the index of tree %d holds %s, want %s", i+1, got, tree)
 		}
-		if got := run(t, w.Dir, "status", "--porcelain"); strings.Contains(got, "?") || slices.ContainsFunc(strings.Split(got, "\n"), func(l string) bool {
-			return len(l) > 1 && l[1] != ' '
-		}) {
+		if got := run(t, w.Dir, "status", "--porcelain"); strings.Contains(got, "?") ||
+			slices.ContainsFunc(strings.Split(got, "\n"), func(l string) bool {
+				return len(l) > 1 && l[1] != ' '
+			}) {
 			t.Errorf("tree %d: files are not as in the index:\n%s", i+1, got)
 		}
 		if exists(filepath.Join(w.Dir, "d/e")) == (i == 1) {

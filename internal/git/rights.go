@@ -68,7 +68,8 @@ func (w *Workspace) force(ctx context.Context, args ...string) error {
 
 // complaints runs git like [Workspace.Run] and returns its standard error.
 func (w *Workspace) complaints(ctx context.Context, args ...string) ([]byte, error) {
-	_, said, err := proc.Outputs(context.WithoutCancel(ctx), proc.Cmd{Args: append([]string{"git"}, args...), Dir: w.Dir, Env: w.env})
+	_, said, err := proc.Outputs(context.WithoutCancel(ctx),
+		proc.Cmd{Args: append([]string{"git"}, args...), Dir: w.Dir, Env: w.env})
 	return said, err
 }
 

@@ -28,7 +28,8 @@ func (w *Workspace) Submodules(ctx context.Context, base string) ([]Submodule, e
 	if err != nil {
 		return nil, fmt.Errorf("look at the submodules of %s: %w", w.Dir, err)
 	}
-	out, err := w.Run(ctx, "status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=no", "--ignore-submodules=none")
+	out, err := w.Run(ctx, "status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=no",
+		"--ignore-submodules=none")
 	if err != nil {
 		return nil, fmt.Errorf("look at the submodules of %s: %w", w.Dir, err)
 	}
@@ -79,7 +80,8 @@ func (w *Workspace) Published(ctx context.Context, s Submodule) (bool, error) {
 	if s.Commit == "" {
 		return true, nil
 	}
-	ref, err := w.inSubmodule(ctx, s.Path, "for-each-ref", "--count=1", "--format=%(refname)", "--contains="+s.Commit, "refs/remotes", "refs/tags")
+	ref, err := w.inSubmodule(ctx, s.Path, "for-each-ref", "--count=1", "--format=%(refname)", "--contains="+s.Commit,
+		"refs/remotes", "refs/tags")
 	if err != nil {
 		return false, fmt.Errorf("look at submodule %s: %w", s.Path, err)
 	}
@@ -96,6 +98,8 @@ func (w *Workspace) CleanSubmodule(ctx context.Context, s Submodule) error {
 
 // inSubmodule runs git in a checked-out submodule. Without a .git of its own, git would use the repository around it.
 func (w *Workspace) inSubmodule(ctx context.Context, path string, args ...string) (string, error) {
-	out, err := proc.Output(context.WithoutCancel(ctx), proc.Cmd{Args: append([]string{"git"}, args...), Dir: filepath.Join(w.Dir, filepath.FromSlash(path)), Env: w.repo.env})
+	out, err := proc.Output(context.WithoutCancel(ctx),
+		proc.Cmd{Args: append([]string{"git"}, args...), Dir: filepath.Join(w.Dir, filepath.FromSlash(path)),
+			Env: w.repo.env})
 	return strings.TrimRight(string(out), "\n"), err
 }

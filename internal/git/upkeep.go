@@ -11,7 +11,8 @@ import (
 // noUpkeep returns the settings that turn off git's automatic maintenance. It would run in the background, where
 // nothing waits for it. If it is killed, it leaves a lock in the user's repository that blocks all later maintenance.
 func noUpkeep() [][2]string {
-	return [][2]string{{"maintenance.auto", "false"}, {"gc.auto", "0"}, {"gc.autoDetach", "false"}, {"maintenance.autoDetach", "false"}}
+	return [][2]string{{"maintenance.auto", "false"}, {"gc.auto", "0"}, {"gc.autoDetach", "false"},
+		{"maintenance.autoDetach", "false"}}
 }
 
 // NoUpkeep returns env with settings that turn off automatic maintenance. They override those in env.
@@ -40,7 +41,8 @@ func with(env []string, settings [][2]string) []string {
 	var add []string
 	for _, s := range settings {
 		if value, ok := is[strings.ToLower(s[0])]; !ok || value != s[1] {
-			add = append(add, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", count, s[0]), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", count, s[1]))
+			add = append(add, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", count, s[0]),
+				fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", count, s[1]))
 			count++
 		}
 	}

@@ -15,7 +15,8 @@ import (
 func TestNoUpkeep(t *testing.T) {
 	ours := []string{
 		"GIT_CONFIG_KEY_0=maintenance.auto", "GIT_CONFIG_VALUE_0=false", "GIT_CONFIG_KEY_1=gc.auto", "GIT_CONFIG_VALUE_1=0",
-		"GIT_CONFIG_KEY_2=gc.autoDetach", "GIT_CONFIG_VALUE_2=false", "GIT_CONFIG_KEY_3=maintenance.autoDetach", "GIT_CONFIG_VALUE_3=false",
+		"GIT_CONFIG_KEY_2=gc.autoDetach", "GIT_CONFIG_VALUE_2=false", "GIT_CONFIG_KEY_3=maintenance.autoDetach",
+		"GIT_CONFIG_VALUE_3=false",
 		"GIT_CONFIG_COUNT=4",
 	}
 	if d := cmp.Diff(append([]string{"A=1"}, ours...), NoUpkeep([]string{"A=1"})); d != "" {
@@ -27,9 +28,11 @@ func TestNoUpkeep(t *testing.T) {
 	if got := NoUpkeep([]string{"GIT_CONFIG_COUNT=none"}); len(got) != 1 {
 		t.Error(got)
 	}
-	theirs := []string{"GIT_CONFIG_COUNT=2", "GIT_CONFIG_KEY_0=gc.auto", "GIT_CONFIG_VALUE_0=5", "GIT_CONFIG_KEY_1=user.name", "GIT_CONFIG_VALUE_1=Grace", "PATH=" + os.Getenv("PATH")}
+	theirs := []string{"GIT_CONFIG_COUNT=2", "GIT_CONFIG_KEY_0=gc.auto", "GIT_CONFIG_VALUE_0=5",
+		"GIT_CONFIG_KEY_1=user.name", "GIT_CONFIG_VALUE_1=Grace", "PATH=" + os.Getenv("PATH")}
 	env := NoUpkeep(theirs)
-	for key, want := range map[string]string{"gc.auto": "0", "user.name": "Grace", "maintenance.auto": "false", "gc.autoDetach": "false"} {
+	for key, want := range map[string]string{"gc.auto": "0", "user.name": "Grace", "maintenance.auto": "false",
+		"gc.autoDetach": "false"} {
 		cmd := exec.Command("git", "config", "--get", key)
 		cmd.Env, cmd.Dir = append(slices.Clone(env), "HOME="+t.TempDir()), t.TempDir()
 		if out, err := cmd.CombinedOutput(); strings.TrimSpace(string(out)) != want || err != nil {
@@ -56,10 +59,12 @@ func TestNothingIsTidiedUp(t *testing.T) {
 		}
 		return string(data)
 	}
-	if said := commit(NoUpkeep(environ())); strings.Contains(said, "gc --auto") || strings.Contains(said, "maintenance run") {
+	if said := commit(NoUpkeep(environ())); strings.Contains(said, "gc --auto") ||
+		strings.Contains(said, "maintenance run") {
 		t.Error(said)
 	}
-	if said := commit(environ("GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=gc.autoDetach", "GIT_CONFIG_VALUE_0=false")); !strings.Contains(said, "maintenance run") {
+	if said := commit(environ("GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=gc.autoDetach",
+		"GIT_CONFIG_VALUE_0=false")); !strings.Contains(said, "maintenance run") {
 		t.Error("without the settings it should start some: " + said)
 	}
 }

@@ -42,7 +42,8 @@ func (r *Repo) AddWorkspace(ctx context.Context, dir, branch, base string) (*Wor
 		}
 	}
 	// --no-track keeps git from writing to the configuration that all worktrees share, and so does the setting.
-	if _, err := r.Run(ctx, "-c", "worktree.useRelativePaths=false", "-c", noHooks, "worktree", "add", "--quiet", "--force", "--no-track", "-B", branch, dir, base); err != nil {
+	if _, err := r.Run(ctx, "-c", "worktree.useRelativePaths=false", "-c", noHooks, "worktree", "add", "--quiet",
+		"--force", "--no-track", "-B", branch, dir, base); err != nil {
 		return nil, fmt.Errorf("make workspace %s: %w", dir, err)
 	}
 	return r.OpenWorkspace(dir)
@@ -58,7 +59,8 @@ func (r *Repo) OpenWorkspace(dir string) (*Workspace, error) {
 	if !ok || !exists(filepath.Join(gitDir, "HEAD")) || filepath.Dir(gitDir) != filepath.Join(r.Common, "worktrees") {
 		return nil, fmt.Errorf("open workspace %s: %w", dir, ErrBroken)
 	}
-	return &Workspace{Dir: dir, GitDir: gitDir, repo: r, env: append(slices.Clip(r.env), "GIT_DIR="+gitDir, "GIT_WORK_TREE="+dir)}, nil
+	return &Workspace{Dir: dir, GitDir: gitDir, repo: r,
+		env: append(slices.Clip(r.env), "GIT_DIR="+gitDir, "GIT_WORK_TREE="+dir)}, nil
 }
 
 // RemoveWorkspace deletes a worktree in any state. Its branch stays.
@@ -102,7 +104,8 @@ func (r *Repo) untie(dir string) error {
 
 // Run runs git in the workspace.
 func (w *Workspace) Run(ctx context.Context, args ...string) (string, error) {
-	out, err := proc.Output(context.WithoutCancel(ctx), proc.Cmd{Args: append([]string{"git"}, args...), Dir: w.Dir, Env: w.env})
+	out, err := proc.Output(context.WithoutCancel(ctx),
+		proc.Cmd{Args: append([]string{"git"}, args...), Dir: w.Dir, Env: w.env})
 	return strings.TrimRight(string(out), "\n"), err
 }
 
@@ -127,7 +130,8 @@ func (w *Workspace) Reset(ctx context.Context, branch, base string) error {
 		return fmt.Errorf("reset workspace %s: %w", w.Dir, err)
 	}
 	// An agent may have put another worktree on this branch. Newer gits would refuse then.
-	if err := w.force(ctx, "-c", noHooks, "checkout", "--quiet", "--force", "--ignore-other-worktrees", "--no-track", "-B", branch, base); err != nil {
+	if err := w.force(ctx, "-c", noHooks, "checkout", "--quiet", "--force", "--ignore-other-worktrees", "--no-track", "-B",
+		branch, base); err != nil {
 		return fmt.Errorf("reset workspace %s: %w", w.Dir, err)
 	}
 	return w.cleaned(ctx)
@@ -178,12 +182,13 @@ func (w *Workspace) Unlock(branch string) error {
 // caller owns.
 func (r *Repo) UnlockBranches(prefix string) error {
 	var locks []string
-	err := filepath.WalkDir(filepath.Join(r.Common, "refs", "heads", filepath.FromSlash(prefix)), func(path string, _ fs.DirEntry, err error) error {
-		if err == nil && strings.HasSuffix(path, ".lock") {
-			locks = append(locks, path)
-		}
-		return nil // a folder that is not there has no locks
-	})
+	err := filepath.WalkDir(filepath.Join(r.Common, "refs", "heads", filepath.FromSlash(prefix)),
+		func(path string, _ fs.DirEntry, err error) error {
+			if err == nil && strings.HasSuffix(path, ".lock") {
+				locks = append(locks, path)
+			}
+			return nil // a folder that is not there has no locks
+		})
 	if err != nil {
 		return err
 	}
@@ -314,7 +319,8 @@ func (w *Workspace) Astray(ctx context.Context, tree string, except []string) (i
 		w.knowIndex(is)
 		index = is != tree
 	}
-	out, err := w.Run(ctx, "status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--ignore-submodules=all")
+	out, err := w.Run(ctx, "status", "--porcelain", "-z", "--no-renames", "--untracked-files=all",
+		"--ignore-submodules=all")
 	if err != nil {
 		return false, nil, fmt.Errorf("look at %s: %w", w.Dir, err)
 	}
@@ -339,7 +345,8 @@ func (w *Workspace) Head(ctx context.Context) (string, error) {
 
 // Stage puts everything that is not ignored into the index, but for the paths in except, and returns the
 // tree and the paths that differ from base.
-func (w *Workspace) Stage(ctx context.Context, base string, except []string) (tree string, changed []string, err error) {
+func (w *Workspace) Stage(ctx context.Context, base string, except []string) (tree string, changed []string,
+	err error) {
 	args := []string{"-c", "advice.addEmbeddedRepo=false", "-c", "core.safecrlf=false", "add", "--all", "--", "."}
 	ignored, err := w.Ignored(ctx, except) // to name one of these makes git add complain
 	if err != nil {
@@ -477,7 +484,8 @@ func (r *Repo) forget(dir string, unwanted func(worktree string) bool) error {
 	for _, e := range entries {
 		data, err := os.ReadFile(filepath.Join(ties, e.Name(), "gitdir"))
 		at := strings.TrimSpace(string(data))
-		if rel, rerr := filepath.Rel(dir, at); err == nil && rerr == nil && filepath.IsLocal(rel) && unwanted(filepath.Dir(at)) {
+		if rel, rerr := filepath.Rel(dir, at); err == nil && rerr == nil && filepath.IsLocal(rel) &&
+			unwanted(filepath.Dir(at)) {
 			if err := os.RemoveAll(filepath.Join(ties, e.Name())); err != nil {
 				return err
 			}

@@ -98,7 +98,8 @@ func TestAddWorkspace(t *testing.T) {
 	if got := run(t, r.Root, "status", "--porcelain", "--untracked-files=no"); got != "" {
 		t.Errorf("the user's checkout is dirty: %s", got)
 	}
-	if got := run(t, r.Root, "config", "--list", "--local"); strings.Contains(got, "runplan") || strings.Contains(got, "relative") {
+	if got := run(t, r.Root, "config", "--list", "--local"); strings.Contains(got, "runplan") ||
+		strings.Contains(got, "relative") {
 		t.Errorf("the configuration that all worktrees share was written to:\n%s", got)
 	}
 	again, err := r.OpenWorkspace(w.Dir)
@@ -113,9 +114,13 @@ func TestAddWorkspace(t *testing.T) {
 // A workspace can be made again, no matter what lies in its place.
 func TestAddWorkspaceAnew(t *testing.T) {
 	for name, before := range map[string]func(t *testing.T, r *Repo, w *Workspace){
-		"after its folder was deleted":         func(t *testing.T, _ *Repo, w *Workspace) { os.RemoveAll(w.Dir) },
-		"after it was removed":                 func(t *testing.T, r *Repo, w *Workspace) { removed(t, r, w.Dir) },
-		"after it was removed without its tie": func(t *testing.T, r *Repo, w *Workspace) { os.RemoveAll(w.GitDir); removed(t, r, w.Dir) },
+		"after its folder was deleted": func(t *testing.T, _ *Repo, w *Workspace) { os.RemoveAll(w.Dir) },
+		"after it was removed":         func(t *testing.T, r *Repo, w *Workspace) { removed(t, r, w.Dir) },
+		"after it was removed without its tie": func(t *testing.T, r *Repo,
+			w *Workspace) {
+			os.RemoveAll(w.GitDir)
+			removed(t, r, w.Dir)
+		},
 		"after its .git was deleted": func(t *testing.T, r *Repo, w *Workspace) {
 			os.Remove(filepath.Join(w.Dir, ".git"))
 			removed(t, r, w.Dir)
@@ -172,7 +177,8 @@ func TestWorkspacesLeaveTheUsersAlone(t *testing.T) {
 
 func TestRemoveWorkspace(t *testing.T) {
 	r, w, _ := worktree(t, map[string]string{"a": "1"})
-	other, err := r.AddWorkspace(t.Context(), filepath.Join(r.Root, ".runplan", "worktrees", "plan-w10"), "runplan/plan/b2", "HEAD")
+	other, err := r.AddWorkspace(t.Context(), filepath.Join(r.Root, ".runplan", "worktrees", "plan-w10"),
+		"runplan/plan/b2", "HEAD")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -251,7 +257,10 @@ func TestReset(t *testing.T) {
 			os.RemoveAll(filepath.Join(w.Dir, "sub"))
 			write(t, w.Dir, map[string]string{"sub": ""})
 		},
-		"commits":          func(t *testing.T, w *Workspace) { run(t, w.Dir, "commit", "--quiet", "--allow-empty", "-m", "own") },
+		"commits": func(t *testing.T,
+			w *Workspace) {
+			run(t, w.Dir, "commit", "--quiet", "--allow-empty", "-m", "own")
+		},
 		"another branch":   func(t *testing.T, w *Workspace) { run(t, w.Dir, "checkout", "--quiet", "-b", "own") },
 		"a detached HEAD":  func(t *testing.T, w *Workspace) { run(t, w.Dir, "checkout", "--quiet", "--detach") },
 		"an unborn branch": func(t *testing.T, w *Workspace) { run(t, w.Dir, "checkout", "--quiet", "--orphan", "own") },
@@ -298,7 +307,8 @@ func TestReset(t *testing.T) {
 				t.Errorf("on %s, %v", ref, err)
 			}
 			status := run(t, w.Dir, "status", "--untracked-files=all")
-			if !strings.Contains(status, "working tree clean") || strings.Contains(status, "in progress") || strings.Contains(status, "Last command") || strings.Contains(status, "bisecting") {
+			if !strings.Contains(status, "working tree clean") || strings.Contains(status, "in progress") ||
+				strings.Contains(status, "Last command") || strings.Contains(status, "bisecting") {
 				t.Errorf("git status says:\n%s", status)
 			}
 		})
@@ -385,7 +395,8 @@ func TestCheckout(t *testing.T) {
 
 // What is staged is what lies there, but for what is ignored or left out.
 func TestStage(t *testing.T) {
-	base := map[string]string{"a": "1", "gone": "g", "sub/b": "2", "sub/c": "3", "dir/x": "4", ".gitignore": "*.log\nsecret/\n.env\n"}
+	base := map[string]string{"a": "1", "gone": "g", "sub/b": "2", "sub/c": "3", "dir/x": "4",
+		".gitignore": "*.log\nsecret/\n.env\n"}
 	tests := map[string]struct {
 		do      func(t *testing.T, dir string)
 		except  []string
@@ -402,17 +413,20 @@ func TestStage(t *testing.T) {
 		},
 		"odd names": {
 			do: func(t *testing.T, dir string) {
-				write(t, dir, map[string]string{"ü/文": "1", " lead": "2", "new\nline": "3", "-n": "4", ":(top)x": "5", "q\"'\\": "6", "*": "7", "[a]": "8", "tab\t": "9", "end ": "0"})
+				write(t, dir, map[string]string{"ü/文": "1", " lead": "2", "new\nline": "3", "-n": "4", ":(top)x": "5",
+					"q\"'\\": "6", "*": "7", "[a]": "8", "tab\t": "9", "end ": "0"})
 			},
 			changed: []string{" lead", "*", "-n", ":(top)x", "[a]", "end ", "new\nline", "q\"'\\", "tab\t", "ü/文"},
-			want:    map[string]string{"ü/文": "1", " lead": "2", "new\nline": "3", "-n": "4", ":(top)x": "5", "q\"'\\": "6", "*": "7", "[a]": "8", "tab\t": "9", "end ": "0"},
+			want: map[string]string{"ü/文": "1", " lead": "2", "new\nline": "3", "-n": "4", ":(top)x": "5", "q\"'\\": "6",
+				"*": "7", "[a]": "8", "tab\t": "9", "end ": "0"},
 		},
 		"modes and links": {
 			do: func(t *testing.T, dir string) {
 				os.Chmod(filepath.Join(dir, "a"), 0o755)
 				write(t, dir, map[string]string{"sub/b -> ../a": "", "dangling -> /nonexistent/ü": ""})
 			},
-			changed: []string{"a", "dangling", "sub/b"}, want: map[string]string{"a": "x 1", "sub/b": "-> ../a", "dangling": "-> /nonexistent/ü"},
+			changed: []string{"a", "dangling", "sub/b"},
+			want:    map[string]string{"a": "x 1", "sub/b": "-> ../a", "dangling": "-> /nonexistent/ü"},
 		},
 		"a rename is a deletion and a new file": {
 			do:      func(t *testing.T, dir string) { os.Rename(filepath.Join(dir, "gone"), filepath.Join(dir, "here")) },
@@ -424,7 +438,8 @@ func TestStage(t *testing.T) {
 				os.RemoveAll(filepath.Join(dir, "sub"))
 				write(t, dir, map[string]string{"a/x": "1", "sub": "2"})
 			},
-			changed: []string{"a", "a/x", "sub", "sub/b", "sub/c"}, want: map[string]string{"a": "-", "a/x": "1", "sub": "2", "sub/b": "-", "sub/c": "-"},
+			changed: []string{"a", "a/x", "sub", "sub/b", "sub/c"},
+			want:    map[string]string{"a": "-", "a/x": "1", "sub": "2", "sub/b": "-", "sub/c": "-"},
 		},
 		"everything is gone": {
 			do: func(t *testing.T, dir string) {
@@ -440,7 +455,8 @@ func TestStage(t *testing.T) {
 		}},
 		"what is left out stays out, be it ignored or not": {
 			do: func(t *testing.T, dir string) {
-				write(t, dir, map[string]string{".env": "1", "secret/key": "2", "conf/local.yml": "3", "conf/new": "4", "[ab]*": "5", "b": "6", "ü": "7"})
+				write(t, dir, map[string]string{".env": "1", "secret/key": "2", "conf/local.yml": "3", "conf/new": "4",
+					"[ab]*": "5", "b": "6", "ü": "7"})
 			},
 			except:  []string{".env", "secret/key", "conf/local.yml", "[ab]*", "ü", "not/there"},
 			changed: []string{"b", "conf/new"}, want: map[string]string{"b": "6", "conf/new": "4"},
@@ -624,13 +640,14 @@ func TestHeadOfAWorkspace(t *testing.T) {
 		ref  string // "" is the commit
 		read bool   // git reads the refs, as in repositories with reftable
 	}{
-		"on its branch":                {[]string{"status"}, "refs/heads/" + branch, false},
-		"on its branch, read by git":   {[]string{"status"}, "refs/heads/" + branch, true},
-		"on its branch, packed":        {[]string{"pack-refs", "--all"}, "refs/heads/" + branch, false},
-		"on another branch":            {[]string{"checkout", "--quiet", "-b", "x/y"}, "refs/heads/x/y", false},
-		"detached":                     {[]string{"checkout", "--quiet", "--detach"}, "", false},
-		"detached, read by git":        {[]string{"checkout", "--quiet", "--detach"}, "", true},
-		"on a branch that is an alias": {[]string{"symbolic-ref", "refs/heads/" + branch, "refs/heads/main"}, "refs/heads/" + branch, false},
+		"on its branch":              {[]string{"status"}, "refs/heads/" + branch, false},
+		"on its branch, read by git": {[]string{"status"}, "refs/heads/" + branch, true},
+		"on its branch, packed":      {[]string{"pack-refs", "--all"}, "refs/heads/" + branch, false},
+		"on another branch":          {[]string{"checkout", "--quiet", "-b", "x/y"}, "refs/heads/x/y", false},
+		"detached":                   {[]string{"checkout", "--quiet", "--detach"}, "", false},
+		"detached, read by git":      {[]string{"checkout", "--quiet", "--detach"}, "", true},
+		"on a branch that is an alias": {[]string{"symbolic-ref", "refs/heads/" + branch, "refs/heads/main"}, "refs/heads/" +
+			branch, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, w, base := worktree(t, nil)
@@ -659,7 +676,8 @@ func TestSigning(t *testing.T) {
 	tools := t.TempDir()
 	signer := filepath.Join(tools, "signer")
 	script := "#!/bin/sh\ncat > /dev/null\nenv > '" + filepath.Join(tools, "env") + "'\n" +
-		"echo '[GNUPG:] SIG_CREATED ' >&2\nprintf -- '-----BEGIN PGP SIGNATURE-----\\n\\nnone\\n-----END PGP SIGNATURE-----\\n'\n"
+		"echo '[GNUPG:] SIG_CREATED ' >&2\nprintf -- '-----BEGIN PGP SIGNATURE-----\\n\\nnone\\n-----END PGP " +
+		"SIGNATURE-----\\n'\n"
 	if err := os.WriteFile(signer, []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}

@@ -129,19 +129,22 @@ func (r *Repo) CommitTree(ctx context.Context, tree, parent, message string) (st
 }
 
 // CommitAt is [Repo.CommitTree] with a date and any number of parents, which must exist and differ.
-func (r *Repo) CommitAt(ctx context.Context, at time.Time, tree string, parents []string, message string) (string, error) {
+func (r *Repo) CommitAt(ctx context.Context, at time.Time, tree string, parents []string, message string) (string,
+	error) {
 	text, date := strings.TrimRight(message, "\n")+"\n", fmt.Sprintf("%d +0000", at.Unix())
 	if hash, ok := r.writeCommit(ctx, tree, parents, date, text); ok {
 		return hash, nil
 	}
-	args := []string{"git", "-c", "i18n.commitEncoding=UTF-8", "-c", "commit.gpgSign=false", "-c", "core.hooksPath=" + os.DevNull, "commit-tree"}
+	args := []string{"git", "-c", "i18n.commitEncoding=UTF-8", "-c", "commit.gpgSign=false", "-c", "core.hooksPath=" +
+		os.DevNull, "commit-tree"}
 	for _, parent := range parents {
 		args = append(args, "-p", parent)
 	}
 	env := append(slices.Clip(r.env),
 		"GIT_AUTHOR_NAME="+ourName, "GIT_AUTHOR_EMAIL="+ourEmail, "GIT_AUTHOR_DATE="+date,
 		"GIT_COMMITTER_NAME="+ourName, "GIT_COMMITTER_EMAIL="+ourEmail, "GIT_COMMITTER_DATE="+date)
-	out, err := proc.Output(context.WithoutCancel(ctx), proc.Cmd{Args: append(args, tree), Dir: r.Root, Env: env, Stdin: strings.NewReader(text)})
+	out, err := proc.Output(context.WithoutCancel(ctx),
+		proc.Cmd{Args: append(args, tree), Dir: r.Root, Env: env, Stdin: strings.NewReader(text)})
 	if err != nil {
 		return "", fmt.Errorf("make a commit of tree %s: %w", tree, err)
 	}

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// Files and commits that are written without git have the names, the bytes and the rights that git would have given them.
+// Files and commits that are written without git have the names, the bytes and the rights that git would have given
+// them.
 func TestWriteWithoutGit(t *testing.T) {
 	dir := made(t, map[string]string{"a": "1"})
 	path, calls := counting(t)
@@ -17,7 +18,8 @@ func TestWriteWithoutGit(t *testing.T) {
 	head := run(t, dir, "rev-parse", "HEAD")
 	calls()
 	// Folders are sorted as if a slash followed: "logs-x" comes before the folder "logs".
-	texts := map[string]string{"logs/b1/agent.log": "said\r\n", "logs/b1/empty": "", "logs-x": "x", "logs.txt": "\x00\xff", "a b/c": "d"}
+	texts := map[string]string{"logs/b1/agent.log": "said\r\n", "logs/b1/empty": "", "logs-x": "x", "logs.txt": "\x00\xff",
+		"a b/c": "d"}
 	write := func(r *Repo) (tree, commit string) {
 		t.Helper()
 		files := map[string]string{}

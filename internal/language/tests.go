@@ -23,8 +23,8 @@ const (
 	Other  = "other"
 )
 
-// OfTest returns the language of a test file, by its path with slashes, and "" for any other file. A file in a folder where
-// the runner of its language does not look is not a test file: moving a test there counts as deleting it.
+// OfTest returns the language of a test file, by its path with slashes, and "" for any other file. A file in a folder
+// where the runner of its language does not look is not a test file: moving a test there counts as deleting it.
 func OfTest(p string) string {
 	base, ext := path.Base(p), path.Ext(p)
 	dirs := strings.Split(path.Dir(p), "/")
@@ -63,13 +63,15 @@ func OfTest(p string) string {
 			return Python
 		}
 	case ".js", ".ts", ".jsx", ".tsx", ".mjs", ".cjs", ".mts", ".cts":
-		if hasAny(stem, ".test", ".spec", "-test", "_test", ".cy", ".e2e") || strings.HasPrefix(stem, "test-") || stem == "test" || inTests {
+		if hasAny(stem, ".test", ".spec", "-test", "_test", ".cy", ".e2e") || strings.HasPrefix(stem, "test-") ||
+			stem == "test" || inTests {
 			return Node
 		}
 	case ".bats":
 		return Bats
 	case ".sh", ".bash":
-		if strings.HasPrefix(stem, "test-") || strings.HasPrefix(stem, "test_") || hasAny(stem, "-test", "_test") || stem == "run-all-tests" || inTests {
+		if strings.HasPrefix(stem, "test-") || strings.HasPrefix(stem, "test_") || hasAny(stem, "-test", "_test") ||
+			stem == "run-all-tests" || inTests {
 			return Shell
 		}
 	case ".rs":

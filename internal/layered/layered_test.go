@@ -42,7 +42,8 @@ func TestImpliedNeedsAreNotDrawn(t *testing.T) {
 
 func TestLayoutOfNonsense(t *testing.T) {
 	g := Layout([]Item{
-		{Key: "a", Needs: []string{"b", "a", "nobody"}}, {Key: "b", Needs: []string{"c"}}, {Key: "c", Needs: []string{"a", "a"}}, {Key: "c"}, {},
+		{Key: "a", Needs: []string{"b", "a", "nobody"}}, {Key: "b", Needs: []string{"c"}},
+		{Key: "c", Needs: []string{"a", "a"}}, {Key: "c"}, {},
 	})
 	sound(t, g)
 }
@@ -142,7 +143,8 @@ func TestPath(t *testing.T) {
 		t.Errorf("to the neighbour: %s", got)
 	}
 	g = Layout(items(5, func(i int) []int { return [][]int{nil, {0}, {0}, {2}, {1, 3}}[i] }))
-	if got := g.Path(1, 4); !strings.HasPrefix(got, "M454 ") || !strings.Contains(got, "Q") || !strings.Contains(got, "L") || strings.Contains(got, "C") {
+	if got := g.Path(1, 4); !strings.HasPrefix(got, "M454 ") || !strings.Contains(got, "Q") ||
+		!strings.Contains(got, "L") || strings.Contains(got, "C") {
 		t.Errorf("past a column: %s", got)
 	}
 	for want, f := range map[string]float64{"1": 1, "0": 0, "1.5": 1.5, "-2.2": -2.2, "10": 10} {

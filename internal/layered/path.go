@@ -11,7 +11,8 @@ func (g *Graph) Path(from, to int) string {
 	c, curve := g.route(from, to)
 	if curve {
 		mid := (c[0].x + c[1].x) / 2
-		return fmt.Sprintf("M%s %sC%s %s %s %s %s %s", Num(c[0].x), Num(c[0].y), Num(mid), Num(c[0].y), Num(mid), Num(c[1].y), Num(c[1].x), Num(c[1].y))
+		return fmt.Sprintf("M%s %sC%s %s %s %s %s %s", Num(c[0].x), Num(c[0].y), Num(mid), Num(c[0].y), Num(mid), Num(c[1].y),
+			Num(c[1].x), Num(c[1].y))
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "M%s %s", Num(c[0].x), Num(c[0].y))

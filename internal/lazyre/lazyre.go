@@ -14,8 +14,8 @@ type Regexp struct {
 	re   *regexp.Regexp
 }
 
-// New returns the regular expression of text, for a variable of a package. One that does not compile panics at its first
-// use; [All] is for the test that finds it before.
+// New returns the regular expression of text, for a variable of a package. One that does not compile panics at its
+// first use; [All] is for the test that finds it before.
 func New(text string) *Regexp {
 	r := &Regexp{text: text}
 	all = append(all, r) // packages begin one after the other

@@ -70,7 +70,8 @@ func TestRequiredBefore(t *testing.T) {
 
 // Whether an expression crosses lines is worked out on the way; it is the same as from the outside.
 func TestAnalysisKnowsWhatCrossesLines(t *testing.T) {
-	for _, expr := range []string{`a{0,30}\nb`, `(?:x\s*y){2,9}z`, `(?s)a.*b`, `[^x]{1,50}foo`, `(a|\n)b?`, `(?:\n)*abc`, `(?:a\n)?`, `(?:a|b){3}[^\n]+`, `abc`, ``} {
+	for _, expr := range []string{`a{0,30}\nb`, `(?:x\s*y){2,9}z`, `(?s)a.*b`, `[^x]{1,50}foo`, `(a|\n)b?`, `(?:\n)*abc`,
+		`(?:a\n)?`, `(?:a|b){3}[^\n]+`, `abc`, ``} {
 		re, err := syntax.Parse(expr, syntax.Perl)
 		if err != nil {
 			t.Fatal(err)
@@ -176,9 +177,11 @@ func FuzzRequired(f *testing.F) {
 }
 
 func BenchmarkSet(b *testing.B) {
-	text := bytes.Repeat([]byte("func (s *Set) verify(dst []Match, text []byte) []Match {\n\treturn dst // nothing\n}\n"), 10000)
+	text := bytes.Repeat([]byte("func (s *Set) verify(dst []Match, text []byte) []Match {\n\treturn dst // nothing\n}\n"),
+		10000)
 	text = append(text, make([]byte, Pad)...)
-	set := NewSet([]Lit{{"except", false}, {"catch", false}, {"secret", true}, {" in self.", false}, {".subscribe(", false}})
+	set := NewSet([]Lit{{"except", false}, {"catch", false}, {"secret", true}, {" in self.", false},
+		{".subscribe(", false}})
 	b.SetBytes(int64(len(text)))
 	var dst []Match
 	for b.Loop() {

@@ -117,8 +117,8 @@ func (s *Set) Append(dst []Match, text []byte) []Match {
 	return dst
 }
 
-// verify compares the literals that have the gram v with the text around i, and calls found with those that begin at from
-// or later, until it returns false.
+// verify compares the literals that have the gram v with the text around i, and calls found with those that begin at
+// from or later, until it returns false.
 func verify[T string | []byte](s *Set, text T, from int, v uint32, i int, found func(Match) bool) bool {
 	for _, p := range s.heads[v] {
 		l := &s.lits[p.lit]

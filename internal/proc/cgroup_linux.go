@@ -32,7 +32,8 @@ func findCgroups() *cgroups {
 	entries, _ := os.ReadDir(c.base) // nothing to remove if it is unreadable
 	for _, e := range entries {
 		f := strings.Split(strings.TrimPrefix(e.Name(), cgroupPrefix), "-")
-		if pid, err := strconv.Atoi(f[0]); err == nil && len(f) == 3 && f[1] != "" && bornAt(pid) != f[1] && strings.HasPrefix(e.Name(), cgroupPrefix) {
+		if pid, err := strconv.Atoi(f[0]); err == nil && len(f) == 3 && f[1] != "" && bornAt(pid) != f[1] &&
+			strings.HasPrefix(e.Name(), cgroupPrefix) {
 			dir := filepath.Join(c.base, e.Name())
 			killCgroup(dir)
 			removeCgroup(dir)
@@ -59,7 +60,8 @@ func ownCgroup() string {
 				continue
 			}
 			dir := filepath.Join(mount, string(path))
-			if unix.Access(dir, unix.W_OK) != nil || unix.Access(filepath.Join(dir, "cgroup.procs"), unix.W_OK) != nil || !delegated(mount, dir) {
+			if unix.Access(dir, unix.W_OK) != nil || unix.Access(filepath.Join(dir, "cgroup.procs"), unix.W_OK) != nil ||
+				!delegated(mount, dir) {
 				return ""
 			}
 			return dir

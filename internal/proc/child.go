@@ -29,7 +29,8 @@ func Start(path string, c Cmd, files [3]*os.File) (*Child, error) {
 	return &Child{Pid: p.pid, p: p, c: c}, nil
 }
 
-// Wait waits until the program itself has ended. The exit status is -1 if a signal ended it, and signal is 0 if none did.
+// Wait waits until the program itself has ended. The exit status is -1 if a signal ended it, and signal is 0 if none
+// did.
 func (c *Child) Wait() (exit int, signal syscall.Signal) {
 	<-c.p.ended
 	return c.p.holder.outcome()

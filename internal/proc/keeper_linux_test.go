@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// escape is a shell function that starts a process which writes its id to the file $1: by a double fork, in a session of
-// its own, with an empty environment and without any of our files.
+// escape is a shell function that starts a process which writes its id to the file $1: by a double fork, in a session
+// of its own, with an empty environment and without any of our files.
 const escape = `escape() { (setsid env -i /bin/sh -c "$2 cd /; echo \$\$ >$1.new; mv $1.new $1; while :; do sleep 0.05; done" </dev/null >/dev/null 2>&1 &); while [ ! -s $1 ]; do sleep 0.01; done; }
 `
 

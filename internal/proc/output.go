@@ -90,8 +90,8 @@ func (w ringWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Getenv returns the value of a variable in env, a list of KEY=VALUE; "" means empty or not set. The last entry counts, as
-// in [os/exec.Cmd].
+// Getenv returns the value of a variable in env, a list of KEY=VALUE; "" means empty or not set. The last entry counts,
+// as in [os/exec.Cmd].
 func Getenv(env []string, name string) string {
 	for _, kv := range slices.Backward(env) {
 		if v, ok := strings.CutPrefix(kv, name+"="); ok {
@@ -101,8 +101,9 @@ func Getenv(env []string, name string) string {
 	return ""
 }
 
-// LookPath finds the program that [Run] starts for name in the environment env: in the PATH of env, not of this process, and
-// there in absolute folders only. A name with a slash is returned as it is. A missing program is an [ErrNotFound].
+// LookPath finds the program that [Run] starts for name in the environment env: in the PATH of env, not of this
+// process, and there in absolute folders only. A name with a slash is returned as it is. A missing program is an
+// [ErrNotFound].
 func LookPath(name string, env []string) (string, error) {
 	if strings.ContainsRune(name, '/') || name != filepath.Base(name) {
 		return name, nil

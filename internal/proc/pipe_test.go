@@ -22,7 +22,8 @@ func (s *slowReader) Write(b []byte) (int, error) {
 func TestSlowReaderGetsAllOutput(t *testing.T) {
 	const size = 60_000 // a pipe holds it, so the program ends before the reader is done
 	var out slowReader
-	res, err := Run(t.Context(), Cmd{Args: []string{"head", "-c", "60000", "/dev/zero"}, Dir: t.TempDir(), Stdout: &out, Keep: 10})
+	res, err := Run(t.Context(),
+		Cmd{Args: []string{"head", "-c", "60000", "/dev/zero"}, Dir: t.TempDir(), Stdout: &out, Keep: 10})
 	if err != nil || !res.OK() {
 		t.Fatalf("%+v, %v", res, err)
 	}

@@ -100,7 +100,8 @@ func TestMissingProgramIsErrNotFoundWithAHint(t *testing.T) {
 		if _, err = Output(t.Context(), Cmd{Args: []string{prog}, Dir: dir}); !errors.Is(err, ErrNotFound) {
 			t.Errorf("Output %s: %v is not ErrNotFound", prog, err)
 		}
-		if prog == plain && (strings.Contains(err.Error(), "not found") || !strings.Contains(err.Error(), "chmod +x "+plain)) {
+		if prog == plain && (strings.Contains(err.Error(), "not found") ||
+			!strings.Contains(err.Error(), "chmod +x "+plain)) {
 			t.Errorf("a file that is there is said not to be: %v", err)
 		}
 	}
@@ -143,11 +144,13 @@ func TestLimits(t *testing.T) {
 		limits Limits
 		want   Reason
 	}{
-		"total": {"while :; do echo x; sleep 0.02; done", Limits{Total: 200 * time.Millisecond, Grace: 100 * time.Millisecond}, Total},
-		"idle":  {"echo x; sleep 30", Limits{Idle: 150 * time.Millisecond, Grace: 100 * time.Millisecond}, Idle},
+		"total": {"while :; do echo x; sleep 0.02; done",
+			Limits{Total: 200 * time.Millisecond, Grace: 100 * time.Millisecond}, Total},
+		"idle": {"echo x; sleep 30", Limits{Idle: 150 * time.Millisecond, Grace: 100 * time.Millisecond}, Idle},
 		"output holds the idle limit off": {
 			"for i in 1 2 3 4 5 6 7 8; do echo x; sleep 0.1; done", Limits{Idle: 500 * time.Millisecond}, Exited},
-		"TERM is ignored": {"trap '' TERM; echo x; while :; do sleep 0.1; done", Limits{Idle: 300 * time.Millisecond, Grace: 200 * time.Millisecond}, Idle},
+		"TERM is ignored": {"trap '' TERM; echo x; while :; do sleep 0.1; done",
+			Limits{Idle: 300 * time.Millisecond, Grace: 200 * time.Millisecond}, Idle},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -197,7 +200,8 @@ func TestNothingSurvives(t *testing.T) {
 		"a child that ignores TERM":               {`bash -c 'trap "" TERM HUP INT; echo $$ >$F; ` + forever + `' &`, false},
 		"job control gives it a group of its own": {`set -m; bash -c 'echo $$ >$F; ` + forever + `' &`, false},
 		"setsid": {`setsid bash -c 'echo $$ >$F; ` + forever + `' &`, true},
-		"setsid, orphaned, ignores TERM, no output": {`(setsid bash -c 'trap "" TERM; echo $$ >$F; ` + forever + `' >/dev/null 2>&1 </dev/null &)`, true},
+		"setsid, orphaned, ignores TERM, no output": {`(setsid bash -c 'trap "" TERM; echo $$ >$F; ` + forever +
+			`' >/dev/null 2>&1 </dev/null &)`, true},
 	}
 	const prelude = `wait_file() { while [ ! -s $F ]; do sleep 0.01; done; }; `
 	for name, tt := range tests {
@@ -375,7 +379,8 @@ func TestStdoutIsHandedOnAsItComes(t *testing.T) {
 		t.Errorf("got %d bytes of %d, while it ran: %v", got.Len(), len(want), during.Load())
 	}
 	if r.Truncated || r.Stdout != nil || !slices.Contains(lines, "err") || r.Bytes != int64(len(want)+len("err\n")) {
-		t.Errorf("truncated %v, %d bytes kept, %d printed, lines of both outputs: %d", r.Truncated, len(r.Stdout), r.Bytes, len(lines))
+		t.Errorf("truncated %v, %d bytes kept, %d printed, lines of both outputs: %d", r.Truncated, len(r.Stdout), r.Bytes,
+			len(lines))
 	}
 }
 
@@ -415,10 +420,12 @@ func TestOutput(t *testing.T) {
 		t.Errorf("got %q, %v", out, err)
 	}
 	var exit *ExitError
-	if _, err = Output(t.Context(), bash("echo why >&2; exit 128")); !errors.As(err, &exit) || exit.Code != 128 || exit.Stderr != "why\n" {
+	if _, err = Output(t.Context(), bash("echo why >&2; exit 128")); !errors.As(err, &exit) || exit.Code != 128 ||
+		exit.Stderr != "why\n" {
 		t.Errorf("got %v", err)
 	}
-	if _, err = Output(t.Context(), bash("kill -TERM $$")); !errors.As(err, &exit) || exit.Signal != "SIGTERM" || exit.Code != -1 {
+	if _, err = Output(t.Context(), bash("kill -TERM $$")); !errors.As(err, &exit) || exit.Signal != "SIGTERM" ||
+		exit.Code != -1 {
 		t.Errorf("got %v", err)
 	}
 	why := errors.New("enough")

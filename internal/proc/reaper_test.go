@@ -81,7 +81,8 @@ func TestReaperSparesAReusedProcessID(t *testing.T) {
 	}
 	defer func() { _ = x.Process.Kill(); _ = x.Wait() }()
 	pid := strconv.Itoa(x.Process.Pid)
-	ReapMain(strings.NewReader(`start "` + pid + `" "12345"` + "\n" + `start "` + pid + `x" ""` + "\nnonsense\nstart \"\n"))
+	ReapMain(strings.NewReader(`start "` + pid + `" "12345"` + "\n" + `start "` + pid + `x" ""` +
+		"\nnonsense\nstart \"\n"))
 	time.Sleep(20 * time.Millisecond)
 	if bornAt(x.Process.Pid) == "" {
 		t.Error("a process that only has the same id was killed")

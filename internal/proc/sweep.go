@@ -21,7 +21,8 @@ func (p *process) sweep(c Cmd, grace time.Duration) (int, []string, error) {
 	names, stuck := p.end(c, grace, seen)
 	more, err := p.holder.leave()
 	if len(stuck) > 0 {
-		err = fmt.Errorf("it left processes that cannot be ended, so nothing is done beside them: %s; end them, then start again",
+		err = fmt.Errorf(
+			"it left processes that cannot be ended, so nothing is done beside them: %s; end them, then start again",
 			strings.Join(stuck, "; "))
 	}
 	return len(seen) + more, names, err

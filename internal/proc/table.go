@@ -48,8 +48,8 @@ func namesOf(ms []member, hide func(string) string) []string {
 // NewTag returns an environment entry for [Cmd.Sweep] that nothing else has.
 func NewTag() string { return "RUNPLAN_TAG=" + rand.Text() }
 
-// sweepTime limits how long a sweep waits for killed processes to disappear. On a busy machine that takes time, and until
-// then a process may finish its present call.
+// sweepTime limits how long a sweep waits for killed processes to disappear. On a busy machine that takes time, and
+// until then a process may finish its present call.
 const sweepTime = 5 * time.Second
 
 // Sweep kills every process with the environment entry KEY=VALUE, except this program and its ancestors, and returns

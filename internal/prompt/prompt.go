@@ -51,7 +51,9 @@ func Parse(name, text string) (Template, error) {
 		inner, behind, closed := strings.Cut(after, "}}")
 		slot, optional := strings.CutSuffix(strings.TrimSpace(inner), "?")
 		if !closed || !isName(slot) {
-			return Template{}, fmt.Errorf(`%s:%d: {{ begins no slot; write {{name}} with small letters, digits and _, or \{{ for the braces`, name, line)
+			return Template{},
+				fmt.Errorf(`%s:%d: {{ begins no slot; write {{name}} with small letters, digits and _, or \{{ for the braces`, name,
+					line)
 		}
 		t.parts = append(t.parts, part{text: literal.String()}, part{slot: slot, optional: optional})
 		literal.Reset()
@@ -105,7 +107,8 @@ func (t Template) Render(values map[string]string) (string, error) {
 		}
 	}
 	if len(missing) > 0 {
-		return "", fmt.Errorf("prompt %s: no value for %s; given are %s", t.name, listed(missing), listed(slices.Sorted(maps.Keys(values))))
+		return "", fmt.Errorf("prompt %s: no value for %s; given are %s", t.name, listed(missing),
+			listed(slices.Sorted(maps.Keys(values))))
 	}
 	return b.String(), nil
 }
@@ -154,8 +157,8 @@ func Load(layers ...Layer) (Set, error) {
 	return s, nil
 }
 
-// LoadEmbedded reads the folder prompts that a package embeds, and the layers above it. pkg is the folder of the package,
-// for messages.
+// LoadEmbedded reads the folder prompts that a package embeds, and the layers above it. pkg is the folder of the
+// package, for messages.
 func LoadEmbedded(pkg string, files fs.FS, above ...Layer) (Set, error) {
 	own, err := fs.Sub(files, "prompts")
 	if err != nil {

@@ -16,16 +16,18 @@ func TestRender(t *testing.T) {
 		values map[string]string
 		want   string
 	}{
-		"no slots":                   {"Do it.\n", nil, "Do it.\n"},
-		"slots, one of them twice":   {"{{who}} and {{ who }}: {{what}}", map[string]string{"who": "a", "what": "b"}, "a and a: b"},
+		"no slots": {"Do it.\n", nil, "Do it.\n"},
+		"slots, one of them twice": {"{{who}} and {{ who }}: {{what}}", map[string]string{"who": "a", "what": "b"},
+			"a and a: b"},
 		"an optional one is absent":  {"Notes: {{notes?}}.", nil, "Notes: (none)."},
 		"an optional one is blank":   {"{{notes?}}", map[string]string{"notes": " \n"}, "(none)"},
 		"an optional one is there":   {"{{notes?}}", map[string]string{"notes": "x"}, "x"},
 		"a value is not looked into": {"{{a}}{{b?}}", map[string]string{"a": "{{b}}", "b": `\{{`}, `{{b}}\{{`},
-		"braces that are shown":      {`Write \{{ .Name }} and {{a}}`, map[string]string{"a": "1"}, "Write {{ .Name }} and 1"},
-		"a value too many":           {"{{a}}", map[string]string{"a": "1", "z": "2"}, "1"},
-		"braces that close only":     {"a }} b", nil, "a }} b"},
-		"nothing at all":             {"", nil, ""},
+		"braces that are shown": {`Write \{{ .Name }} and {{a}}`, map[string]string{"a": "1"},
+			"Write {{ .Name }} and 1"},
+		"a value too many":       {"{{a}}", map[string]string{"a": "1", "z": "2"}, "1"},
+		"braces that close only": {"a }} b", nil, "a }} b"},
+		"nothing at all":         {"", nil, ""},
 	} {
 		tpl, err := Parse("x.md", c.text)
 		if err != nil {
@@ -57,7 +59,8 @@ func TestMissingValues(t *testing.T) {
 
 func TestWrongSlots(t *testing.T) {
 	for text, line := range map[string]string{
-		"a\n{{b": "p.md:2:", "{{}}": "p.md:1:", "\n\n{{Name}}": "p.md:3:", "{{a-b}}": "p.md:1:", "{{1a}}": "p.md:1:", "{{a}} {{ b c }}": "p.md:1:", "{{?}}": "p.md:1:",
+		"a\n{{b": "p.md:2:", "{{}}": "p.md:1:", "\n\n{{Name}}": "p.md:3:", "{{a-b}}": "p.md:1:", "{{1a}}": "p.md:1:",
+		"{{a}} {{ b c }}": "p.md:1:", "{{?}}": "p.md:1:",
 	} {
 		if _, err := Parse("p.md", text); err == nil || !strings.HasPrefix(err.Error(), line) {
 			t.Errorf("%q: %v, want %s", text, err, line)

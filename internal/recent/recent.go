@@ -1,5 +1,5 @@
-// Package recent has a two-generation cache of at most 2N entries: when the young generation is full it replaces the old
-// one.
+// Package recent has a two-generation cache of at most 2N entries: when the young generation is full it replaces the
+// old one.
 package recent
 
 // Map remembers values. It is for one goroutine.

@@ -163,7 +163,8 @@ func (k *Kind) each(v view, found func(Match, string) bool) bool {
 func (k *Kind) tell(v view, start, from, to int, found func(Match, string) bool) bool {
 	context, _ := v.place(start, start)
 	a, b := v.place(from, to)
-	return b == a || found(Match{Kind: k, From: a, To: b, Context: context, Value: v.text[from:to], Behind: v.text[to:]}, "")
+	return b == a || found(Match{Kind: k, From: a, To: b, Context: context, Value: v.text[from:to], Behind: v.text[to:]},
+		"")
 }
 
 // assignments applies the expression only at words of secret names, because trying it everywhere is slow.

@@ -44,7 +44,8 @@ func mixed(v string) bool {
 	if !strings.ContainsAny(tail, "0123456789") {
 		return false
 	}
-	return strings.ContainsAny(tail, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") || !strings.ContainsAny(strings.TrimPrefix(tail, "proj-"), "-_")
+	return strings.ContainsAny(tail, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") ||
+		!strings.ContainsAny(strings.TrimPrefix(tail, "proj-"), "-_")
 }
 
 // speaking are the words in the names of secrets: the text of an assignment begins with one.
@@ -105,7 +106,8 @@ func wordy(v string) bool {
 		return false
 	}
 	for _, p := range parts {
-		if w := strings.Trim(p, "0123456789"); len(p) > 12 || strings.Trim(w, "abcdefghijklmnopqrstuvwxyz") != "" && strings.Trim(w, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" {
+		if w := strings.Trim(p, "0123456789"); len(p) > 12 || strings.Trim(w, "abcdefghijklmnopqrstuvwxyz") != "" &&
+			strings.Trim(w, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" {
 			return false
 		}
 	}
@@ -162,7 +164,8 @@ func PublicName(name string) bool { return publicNames.MatchString(name) }
 
 // Placeholder reports whether a value is plainly a placeholder for a secret.
 func Placeholder(v string) bool {
-	if fakeWords.MatchString(v) || strings.ContainsAny(v, "<>") || strings.Contains(v, "${") || strings.Contains(v, "{{") || strings.Contains(v, `\(`) || strings.HasPrefix(v, "$") {
+	if fakeWords.MatchString(v) || strings.ContainsAny(v, "<>") || strings.Contains(v, "${") ||
+		strings.Contains(v, "{{") || strings.Contains(v, `\(`) || strings.HasPrefix(v, "$") {
 		return true
 	}
 	if strings.Contains(v, "PRIVATE KEY") {

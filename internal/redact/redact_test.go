@@ -16,15 +16,16 @@ func TestKnownValuesAreReplacedByTheirName(t *testing.T) {
 		"MULTI_SECRET=first line of it\nsecond line of it",
 	}, "extra-secret-value")
 	tests := map[string]struct{ in, want string }{
-		"in a text":                     {"x tok-123456789 y", "x [redacted GITHUB_TOKEN] y"},
-		"the longer one first":          {"tok-123456789-and-more", "[redacted LONGER_TOKEN]"},
-		"escaped as in JSON":            {`{"a":"p@ss w/rd\"1"}`, `{"a":"[redacted DB_PASSWORD]"}`},
-		"escaped as in a URL":           {"q=p%40ss+w%2Frd%221", "q=[redacted DB_PASSWORD]"},
-		"in base64":                     {"dG9rLTEyMzQ1Njc4OQ==", "[redacted GITHUB_TOKEN]"},
-		"one line of several":           {"it said: second line of it", "it said: [redacted MULTI_SECRET]"},
-		"given by hand":                 {"extra-secret-value", "[redacted secret]"},
-		"short values stay":             {"abc", "abc"},
-		"paths and patterns stay":       {"/usr/bin github.com/acme/* /home/me/key.json", "/usr/bin github.com/acme/* /home/me/key.json"},
+		"in a text":            {"x tok-123456789 y", "x [redacted GITHUB_TOKEN] y"},
+		"the longer one first": {"tok-123456789-and-more", "[redacted LONGER_TOKEN]"},
+		"escaped as in JSON":   {`{"a":"p@ss w/rd\"1"}`, `{"a":"[redacted DB_PASSWORD]"}`},
+		"escaped as in a URL":  {"q=p%40ss+w%2Frd%221", "q=[redacted DB_PASSWORD]"},
+		"in base64":            {"dG9rLTEyMzQ1Njc4OQ==", "[redacted GITHUB_TOKEN]"},
+		"one line of several":  {"it said: second line of it", "it said: [redacted MULTI_SECRET]"},
+		"given by hand":        {"extra-secret-value", "[redacted secret]"},
+		"short values stay":    {"abc", "abc"},
+		"paths and patterns stay": {"/usr/bin github.com/acme/* /home/me/key.json",
+			"/usr/bin github.com/acme/* /home/me/key.json"},
 		"numbers and sockets stay":      {"10000000 /tmp/ssh-agent.sock", "10000000 /tmp/ssh-agent.sock"},
 		"nothing to hide, nothing done": {"plain text", "plain text"},
 	}
@@ -48,14 +49,16 @@ func TestSecretShapesAreReplaced(t *testing.T) {
 		"google client":     {"GOCSPX-" + fill, "[redacted GOOGLE_KEY]"},
 		"pypi":              {"pypi-" + fill, "[redacted PYPI_TOKEN]"},
 		"jwt":               {"eyJ" + fill + ".eyJ" + fill + ".sig", "[redacted JWT]"},
-		"pem":               {"a\n-----BEGIN " + "RSA PRIVATE KEY-----\nMII\n-----END RSA PRIVATE KEY-----\nb", "a\n[redacted PRIVATE_KEY]\nb"},
-		"pem in JSON":       {`"-----BEGIN ` + `PRIVATE KEY-----\nMII\n-----END PRIVATE KEY-----\n"`, `"[redacted PRIVATE_KEY]\n"`},
-		"pem without end":   {"-----BEGIN " + "PRIVATE KEY-----\nMIIabc\n", "[redacted PRIVATE_KEY]\n"},
-		"url":               {"clone https://me:hunter2@host/x", "clone https://me:[redacted URL_PASSWORD]@host/x"},
-		"url without user":  {"redis://:hunter2@host", "redis://:[redacted URL_PASSWORD]@host"},
-		"header":            {"Authorization: Bearer abcdefgh12345", "Authorization: Bearer [redacted AUTHORIZATION]"},
-		"a port is none":    {"http://localhost:8080/a@b", "http://localhost:8080/a@b"},
-		"a word is none":    {"the task-runner-with-a-long-name-here", "the task-runner-with-a-long-name-here"},
+		"pem": {"a\n-----BEGIN " + "RSA PRIVATE KEY-----\nMII\n-----END RSA PRIVATE KEY-----\nb",
+			"a\n[redacted PRIVATE_KEY]\nb"},
+		"pem in JSON": {`"-----BEGIN ` + `PRIVATE KEY-----\nMII\n-----END PRIVATE KEY-----\n"`,
+			`"[redacted PRIVATE_KEY]\n"`},
+		"pem without end":  {"-----BEGIN " + "PRIVATE KEY-----\nMIIabc\n", "[redacted PRIVATE_KEY]\n"},
+		"url":              {"clone https://me:hunter2@host/x", "clone https://me:[redacted URL_PASSWORD]@host/x"},
+		"url without user": {"redis://:hunter2@host", "redis://:[redacted URL_PASSWORD]@host"},
+		"header":           {"Authorization: Bearer abcdefgh12345", "Authorization: Bearer [redacted AUTHORIZATION]"},
+		"a port is none":   {"http://localhost:8080/a@b", "http://localhost:8080/a@b"},
+		"a word is none":   {"the task-runner-with-a-long-name-here", "the task-runner-with-a-long-name-here"},
 	}
 	r := New(nil)
 	for name, tt := range tests {
@@ -114,7 +117,8 @@ func TestClean(t *testing.T) {
 }
 
 func FuzzClean(f *testing.F) {
-	for _, s := range []string{"a", "\x1b[31mx", "\x1b]0;t\x07", "\u009b1m", "\xff\x1b", "\x1b\x1b[[m", "\x1bP\x1b\x1b\\"} {
+	for _, s := range []string{"a", "\x1b[31mx", "\x1b]0;t\x07", "\u009b1m", "\xff\x1b", "\x1b\x1b[[m",
+		"\x1bP\x1b\x1b\\"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -139,7 +143,8 @@ func FuzzClean(f *testing.F) {
 // A value of eight characters is a secret; a shorter one occurs in any text.
 func TestShortestSecret(t *testing.T) {
 	r := New([]string{"A_TOKEN=abcdefg", "B_TOKEN=hijklmno"}, "pqrstuv", "wxyzabcd")
-	if got := r.String("abcdefg hijklmno pqrstuv wxyzabcd"); got != "abcdefg "+r.String("hijklmno")+" pqrstuv "+r.String("wxyzabcd") ||
+	if got := r.String("abcdefg hijklmno pqrstuv wxyzabcd"); got != "abcdefg "+r.String("hijklmno")+" pqrstuv "+
+		r.String("wxyzabcd") ||
 		strings.Contains(got, "hijklmno") || strings.Contains(got, "wxyzabcd") {
 		t.Error(got)
 	}

@@ -49,7 +49,8 @@ func segment(s string, last bool) int {
 		line := s[at : at+i]
 		at += i + 1
 		if key < 0 {
-			if b := strings.LastIndex(line, "-----BEGIN "); b >= 0 && strings.Contains(line[b:], "PRIVATE KEY") && !strings.Contains(line[b:], "-----END ") {
+			if b := strings.LastIndex(line, "-----BEGIN "); b >= 0 && strings.Contains(line[b:], "PRIVATE KEY") &&
+				!strings.Contains(line[b:], "-----END ") {
 				key, rows = at, 0
 				continue
 			}

@@ -111,8 +111,11 @@ func read(path string) ([]byte, error) {
 		case len(key) == keySize:
 			return key, nil
 		case len(key) > 0 || try == 100:
-			return nil, fmt.Errorf("%w: %s holds %d bytes instead of %d; bring back a copy, or remove it: then a new key is made, and runs that were begun with the old one cannot be resumed",
-				ErrKey, path, len(key), keySize)
+			return nil,
+				fmt.Errorf(
+					"%w: %s holds %d bytes instead of %d; bring back a copy, or remove it: then a new key is made, and runs that "+
+						"were begun with the old one cannot be resumed",
+					ErrKey, path, len(key), keySize)
 		}
 		time.Sleep(10 * time.Millisecond)
 	}

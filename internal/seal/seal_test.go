@@ -109,7 +109,8 @@ func TestHead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, forged := range map[string][]byte{"another number": bytes.Replace(text, []byte("7"), []byte("6"), 1), "nothing": nil, "half": text[:70]} {
+	for name, forged := range map[string][]byte{"another number": bytes.Replace(text, []byte("7"), []byte("6"), 1),
+		"nothing": nil, "half": text[:70]} {
 		if err := os.WriteFile(path, forged, 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -66,7 +66,9 @@ func judge(ctx context.Context, tx *sql.Tx, added sql.Result, a Attempt) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.ExecContext(ctx, "INSERT INTO validation_results (attempt_id, success, test_output, lint_output, type_check_output, failing_tests) VALUES (?, ?, ?, ?, ?, ?)",
+	_, err = tx.ExecContext(ctx,
+		"INSERT INTO validation_results (attempt_id, success, test_output, lint_output, type_check_output, failing_tests) "+
+			"VALUES (?, ?, ?, ?, ?, ?)",
 		id, a.Success, a.TestOutput, a.LintOutput, null(a.TypeOutput), string(failing))
 	return err
 }

@@ -40,15 +40,21 @@ func table(t *testing.T, j *Journal, query string) [][]any {
 func TestRawSchema(t *testing.T) {
 	j := fresh(t)
 	for name, want := range map[string][]string{
-		"task_runs": {"id", "task_id!", "repo_path!", "mode!", "execute_model!", "context_window!", "reserved_tokens!", "stages!",
+		"task_runs": {"id", "task_id!", "repo_path!", "mode!", "execute_model!", "context_window!", "reserved_tokens!",
+			"stages!",
 			"plan_artifact", "success", "total_tokens", "total_latency_ms", "final_diff", "final_plan", "timestamp!"},
-		"run_attempts": {"id", "task_run_id!", "attempt!", "prompt_tokens", "completion_tokens", "latency_ms!", "raw_response!",
+		"run_attempts": {"id", "task_run_id!", "attempt!", "prompt_tokens", "completion_tokens", "latency_ms!",
+			"raw_response!",
 			"patch_applied!", "timestamp!", "model", "candidate!"},
-		"validation_results": {"id", "attempt_id!", "success!", "test_output", "lint_output", "type_check_output", "failing_tests"},
-		"retrieval_llm_calls": {"id", "task_id!", "call_type!", "stage_name", "model!", "prompt!", "response!", "prompt_tokens", "completion_tokens", "latency_ms!", "timestamp!",
+		"validation_results": {"id", "attempt_id!", "success!", "test_output", "lint_output", "type_check_output",
+			"failing_tests"},
+		"retrieval_llm_calls": {"id", "task_id!", "call_type!", "stage_name", "model!", "prompt!", "response!",
+			"prompt_tokens", "completion_tokens", "latency_ms!", "timestamp!",
 			"role", "system", "attempt", "error"},
-		"retrieval_decisions": {"id", "task_id!", "stage!", "file_id!", "tier", "included!", "reason", "timestamp!", "path!", "symbol"},
-		"enrichment_outputs": {"id", "file_id!", "model!", "purpose", "module", "domain", "concepts", "public_api_surface", "complexity_notes", "raw_prompt!", "raw_response!", "promoted!", "timestamp!",
+		"retrieval_decisions": {"id", "task_id!", "stage!", "file_id!", "tier", "included!", "reason", "timestamp!", "path!",
+			"symbol"},
+		"enrichment_outputs": {"id", "file_id!", "model!", "purpose", "module", "domain", "concepts", "public_api_surface",
+			"complexity_notes", "raw_prompt!", "raw_response!", "promoted!", "timestamp!",
 			"repo_path!", "path!", "content_hash!", "prompt_tokens", "completion_tokens", "latency_ms!"},
 		"session_archives": {"id", "task_id!", "session_blob!", "archived_at!"},
 	} {
@@ -72,11 +78,14 @@ func TestAttempts(t *testing.T) {
 	in, out := int64(1200), int64(34)
 	for _, a := range []Attempt{
 		{
-			TaskID: "r/1", Repo: "/repo", Mode: "batch", Model: "claude", Number: 1, PromptTokens: &in, CompletionTokens: &out, Latency: 1500 * time.Millisecond,
-			Response: "done", Applied: true, TestOutput: "FAIL", LintOutput: "x.go:1: bad", FailingTests: []string{"TestA: \"got\" 1", "TestB"}, At: at(1),
+			TaskID: "r/1", Repo: "/repo", Mode: "batch", Model: "claude", Number: 1, PromptTokens: &in, CompletionTokens: &out,
+			Latency:  1500 * time.Millisecond,
+			Response: "done", Applied: true, TestOutput: "FAIL", LintOutput: "x.go:1: bad",
+			FailingTests: []string{"TestA: \"got\" 1", "TestB"}, At: at(1),
 		},
 		{TaskID: "r/2", Repo: "/repo", Mode: "batch", Model: "script", Number: 1, Latency: time.Second, At: at(2)},
-		{TaskID: "r/1", Repo: "/elsewhere", Mode: "other", Model: "codex", Number: 2, Latency: 500 * time.Millisecond, Applied: true, Success: true, Final: true, At: at(3)},
+		{TaskID: "r/1", Repo: "/elsewhere", Mode: "other", Model: "codex", Number: 2, Latency: 500 * time.Millisecond,
+			Applied: true, Success: true, Final: true, At: at(3)},
 	} {
 		if err := j.AddAttempt(t.Context(), a); err != nil {
 			t.Fatal(err)
@@ -117,17 +126,19 @@ func TestFinalFailure(t *testing.T) {
 	}
 }
 
-// What a run took is told by its own events, whichever of its tasks a call is logged for: only other calls are summed up.
-// Unknown tokens are no zero.
+// What a run took is told by its own events, whichever of its tasks a call is logged for: only other calls are summed
+// up. Unknown tokens are no zero.
 func TestCallsBesideRuns(t *testing.T) {
 	j := fresh(t)
-	if err := j.AddRun(t.Context(), Run{ID: "run1", Slug: "p", Plan: "p.md", PlanText: []byte("p"), Started: at(1)}); err != nil {
+	if err := j.AddRun(t.Context(),
+		Run{ID: "run1", Slug: "p", Plan: "p.md", PlanText: []byte("p"), Started: at(1)}); err != nil {
 		t.Fatal(err)
 	}
 	untold, bad := call("b", "review", "", 3, 0, 0), call("b", "review", "", 3, 7, 3)
 	untold.PromptTokens, untold.CompletionTokens, bad.Error = nil, nil, "no JSON"
 	for _, c := range []Call{
-		call("run1", "critique", "", 1, 100, 10), call("run1/1", "execute_code", "", 1, 100, 10), call("run1/1", "review", "", 1, 100, 10),
+		call("run1", "critique", "", 1, 100, 10), call("run1/1", "execute_code", "", 1, 100, 10),
+		call("run1/1", "review", "", 1, 100, 10),
 		call("run12", "review", "", 2, 5, 1), untold, bad, call("x", "self_fix_triage", "", 1, 40, 4),
 	} {
 		if err := j.AddCall(t.Context(), c); err != nil {

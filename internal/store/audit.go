@@ -33,7 +33,8 @@ type AuditEntry struct {
 func (e AuditEntry) Sum() string {
 	sum := sha256.New()
 	for _, part := range []string{
-		e.Prev, strconv.FormatInt(e.ID, 10), stamp(e.At), e.Action, e.Subject, tierText(e.FromTier), tierText(e.ToTier), e.Owner,
+		e.Prev, strconv.FormatInt(e.ID, 10), stamp(e.At), e.Action, e.Subject, tierText(e.FromTier), tierText(e.ToTier),
+		e.Owner,
 		strconv.FormatBool(e.SelfEdit), strconv.Itoa(e.AutoMergePct), e.Reason, e.Signature, strconv.Itoa(e.LoopVersion),
 	} {
 		fmt.Fprintf(sum, "%d:%s", len(part), part)
@@ -81,7 +82,9 @@ func (a *Audit) Append(ctx context.Context, after string, e AuditEntry) (AuditEn
 	e.At = e.At.UTC()
 	err := write(ctx, a.db, func(ctx context.Context, tx *sql.Tx) error {
 		var counter int64
-		err := tx.QueryRowContext(ctx, "SELECT COALESCE((SELECT digest FROM audit ORDER BY id DESC LIMIT 1), ''), COALESCE((SELECT seq FROM sqlite_sequence WHERE name = 'audit'), 0)").Scan(&e.Prev, &counter)
+		err := tx.QueryRowContext(ctx,
+			"SELECT COALESCE((SELECT digest FROM audit ORDER BY id DESC LIMIT 1), ''), COALESCE((SELECT seq FROM "+
+				"sqlite_sequence WHERE name = 'audit'), 0)").Scan(&e.Prev, &counter)
 		if err != nil {
 			return err
 		}
@@ -92,7 +95,8 @@ func (a *Audit) Append(ctx context.Context, after string, e AuditEntry) (AuditEn
 		e.Digest = e.Sum()
 		_, err = tx.ExecContext(ctx, `INSERT INTO audit (id, timestamp, action, subject, from_tier, to_tier, owner, self_edit, auto_merge_pct, reason, signature, loop_version, prev, digest)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			e.ID, stamp(e.At), e.Action, e.Subject, e.FromTier, e.ToTier, e.Owner, e.SelfEdit, e.AutoMergePct, e.Reason, e.Signature, e.LoopVersion, e.Prev, e.Digest)
+			e.ID, stamp(e.At), e.Action, e.Subject, e.FromTier, e.ToTier, e.Owner, e.SelfEdit, e.AutoMergePct, e.Reason,
+			e.Signature, e.LoopVersion, e.Prev, e.Digest)
 		return err
 	})
 	if err != nil {
@@ -104,8 +108,11 @@ func (a *Audit) Append(ctx context.Context, after string, e AuditEntry) (AuditEn
 // Entries returns all entries, oldest first.
 func (a *Audit) Entries(ctx context.Context) ([]AuditEntry, error) {
 	return rows(ctx, a.db, "the audit", func(r *sql.Rows, e *AuditEntry) error {
-		return r.Scan(&e.ID, moment{&e.At}, &e.Action, &e.Subject, &e.FromTier, &e.ToTier, &e.Owner, &e.SelfEdit, &e.AutoMergePct, &e.Reason, &e.Signature, &e.LoopVersion, &e.Prev, &e.Digest)
-	}, "SELECT id, timestamp, action, subject, from_tier, to_tier, owner, self_edit, auto_merge_pct, reason, signature, loop_version, prev, digest FROM audit ORDER BY id")
+		return r.Scan(&e.ID, moment{&e.At}, &e.Action, &e.Subject, &e.FromTier, &e.ToTier, &e.Owner, &e.SelfEdit,
+			&e.AutoMergePct, &e.Reason, &e.Signature, &e.LoopVersion, &e.Prev, &e.Digest)
+	},
+		"SELECT id, timestamp, action, subject, from_tier, to_tier, owner, self_edit, auto_merge_pct, reason, signature, "+
+			"loop_version, prev, digest FROM audit ORDER BY id")
 }
 
 // ChainError is a place where the audit was changed.
@@ -122,7 +129,8 @@ func (e *ChainError) Error() string {
 func (a *Audit) Verify(ctx context.Context) ([]AuditEntry, error) {
 	// The counter comes first: another process may add entries meanwhile, which take nothing away.
 	var counter int64
-	if err := a.db.QueryRowContext(ctx, "SELECT COALESCE((SELECT seq FROM sqlite_sequence WHERE name = 'audit'), 0)").Scan(&counter); err != nil {
+	if err := a.db.QueryRowContext(ctx,
+		"SELECT COALESCE((SELECT seq FROM sqlite_sequence WHERE name = 'audit'), 0)").Scan(&counter); err != nil {
 		return nil, fmt.Errorf("read the audit: %w", explain(err))
 	}
 	all, err := a.Entries(ctx)

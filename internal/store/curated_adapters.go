@@ -23,18 +23,23 @@ func (c *CuratedReader) Adapters(ctx context.Context) ([]DeployedAdapter, error)
 		FROM adapter_metadata ORDER BY stage_name, version, id`)
 }
 
-// ActivateAdapter makes an adapter the active one of its stage, and all others of the stage inactive, in one step (TRAIN-28). An
-// adapter is known by its tag; one that was active before keeps its row, with the new time.
+// ActivateAdapter makes an adapter the active one of its stage, and all others of the stage inactive, in one step
+// (TRAIN-28). An adapter is known by its tag; one that was active before keeps its row, with the new time.
 func (c *Curated) ActivateAdapter(ctx context.Context, a Adapter, at time.Time) error {
 	what := fmt.Sprintf("make %s the active adapter of stage %s", a.Tag, a.Stage)
-	if a.Stage == "" || strings.TrimSpace(a.Tag) == "" || a.Version < 1 || a.BaseModel != "coding" && a.BaseModel != "reasoning" {
-		return fmt.Errorf("%s: it needs a stage, a tag, a version from 1 and the base coding or reasoning, and has %+v", what, a)
+	if a.Stage == "" || strings.TrimSpace(a.Tag) == "" || a.Version < 1 || a.BaseModel != "coding" &&
+		a.BaseModel != "reasoning" {
+		return fmt.Errorf("%s: it needs a stage, a tag, a version from 1 and the base coding or reasoning, and has %+v", what,
+			a)
 	}
 	return c.change(ctx, what, func(tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, "UPDATE adapter_metadata SET active = 0 WHERE stage_name = ? AND active", a.Stage); err != nil {
+		if _, err := tx.ExecContext(ctx, "UPDATE adapter_metadata SET active = 0 WHERE stage_name = ? AND active",
+			a.Stage); err != nil {
 			return err
 		}
-		res, err := tx.ExecContext(ctx, "UPDATE adapter_metadata SET active = 1, base_model = ?, version = ?, performance_notes = ?, deployed_at = ? WHERE stage_name = ? AND model_tag = ?",
+		res, err := tx.ExecContext(ctx,
+			"UPDATE adapter_metadata SET active = 1, base_model = ?, version = ?, performance_notes = ?, deployed_at = ? "+
+				"WHERE stage_name = ? AND model_tag = ?",
 			a.BaseModel, a.Version, null(a.Notes), stamp(at), a.Stage, a.Tag)
 		if err != nil {
 			return err
@@ -44,7 +49,9 @@ func (c *Curated) ActivateAdapter(ctx context.Context, a Adapter, at time.Time) 
 		} else if n > 1 {
 			return errors.New("the stage has the tag more than once")
 		}
-		_, err = tx.ExecContext(ctx, "INSERT INTO adapter_metadata (stage_name, base_model, model_tag, version, active, performance_notes, deployed_at) VALUES (?, ?, ?, ?, 1, ?, ?)",
+		_, err = tx.ExecContext(ctx,
+			"INSERT INTO adapter_metadata (stage_name, base_model, model_tag, version, active, performance_notes, "+
+				"deployed_at) VALUES (?, ?, ?, ?, 1, ?, ?)",
 			a.Stage, a.BaseModel, a.Tag, a.Version, null(a.Notes), stamp(at))
 		return err
 	})
@@ -61,7 +68,8 @@ func (c *Curated) DeactivateAdapters(ctx context.Context, stage string) error {
 // ForgetAdapter removes the row of a deleted adapter. It keeps the active one.
 func (c *Curated) ForgetAdapter(ctx context.Context, stage, tag string) error {
 	return c.change(ctx, "forget adapter "+tag, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, "DELETE FROM adapter_metadata WHERE stage_name = ? AND model_tag = ? AND NOT active", stage, tag)
+		_, err := tx.ExecContext(ctx, "DELETE FROM adapter_metadata WHERE stage_name = ? AND model_tag = ? AND NOT active",
+			stage, tag)
 		return err
 	})
 }

@@ -54,7 +54,8 @@ func TestOneActiveAdapterOfAStage(t *testing.T) {
 	if do(err); len(all) != 2 || all[0].Tag != "b-code-v1" || !all[1].Active || all[1].Stage != "scope" {
 		t.Errorf("%+v", all)
 	}
-	for _, a := range []Adapter{{}, code(0, "x"), code(1, " "), {Stage: "scope", BaseModel: "vision", Tag: "x", Version: 1}} {
+	for _, a := range []Adapter{{}, code(0, "x"), code(1, " "),
+		{Stage: "scope", BaseModel: "vision", Tag: "x", Version: 1}} {
 		if err := c.ActivateAdapter(t.Context(), a, at); err == nil {
 			t.Errorf("%+v was made active", a)
 		}

@@ -21,13 +21,16 @@ type Touched struct {
 
 // ClearHistory forgets all commits of a repository.
 func (t *CuratedTx) ClearHistory(ctx context.Context, repo int64) error {
-	if err := t.exec(ctx, "forget the history", "DELETE FROM history WHERE commit_id IN (SELECT id FROM commits WHERE repo_id = ?)", repo); err != nil {
+	if err := t.exec(ctx, "forget the history",
+		"DELETE FROM history WHERE commit_id IN (SELECT id FROM commits WHERE repo_id = ?)", repo); err != nil {
 		return err
 	}
-	if err := t.exec(ctx, "forget the history", "DELETE FROM co_changes WHERE file_a_id IN (SELECT id FROM files WHERE repo_id = ?)", repo); err != nil {
+	if err := t.exec(ctx, "forget the history",
+		"DELETE FROM co_changes WHERE file_a_id IN (SELECT id FROM files WHERE repo_id = ?)", repo); err != nil {
 		return err
 	}
-	if err := t.exec(ctx, "forget the history", "DELETE FROM commit_words WHERE rowid IN (SELECT id FROM commits WHERE repo_id = ?)", repo); err != nil {
+	if err := t.exec(ctx, "forget the history",
+		"DELETE FROM commit_words WHERE rowid IN (SELECT id FROM commits WHERE repo_id = ?)", repo); err != nil {
 		return err
 	}
 	return t.exec(ctx, "forget the history", "DELETE FROM commits WHERE repo_id = ?", repo)
@@ -66,7 +69,8 @@ func (m together) add(files []int64, at, hash string, only func(a, b int64) bool
 
 // AddHistory adds commits, oldest first, to files given by path; an error among them ends it. added are the files that
 // this index saw for the first time: what is known of the paths' earlier history becomes theirs.
-func (t *CuratedTx) AddHistory(ctx context.Context, repo int64, commits iter.Seq2[Touched, error], files map[string]int64, added []int64) error {
+func (t *CuratedTx) AddHistory(ctx context.Context, repo int64, commits iter.Seq2[Touched, error],
+	files map[string]int64, added []int64) error {
 	pairs := together{}
 	if len(added) > 0 {
 		if err := t.adoptHistory(ctx, repo, added, pairs); err != nil {
@@ -81,9 +85,11 @@ func (t *CuratedTx) AddHistory(ctx context.Context, repo int64, commits iter.Seq
 	return t.writePairs(ctx, repo, pairs)
 }
 
-func (t *CuratedTx) newCommits(ctx context.Context, repo int64, commits iter.Seq2[Touched, error], files map[string]int64, pairs together) error {
+func (t *CuratedTx) newCommits(ctx context.Context, repo int64, commits iter.Seq2[Touched, error],
+	files map[string]int64, pairs together) error {
 	paths := map[string]int64{}
-	known, err := rows(ctx, t.tx, "paths of the history", func(r *sql.Rows, x *Tally) error { return r.Scan(&x.Count, &x.Name) }, "SELECT id, path FROM history_paths")
+	known, err := rows(ctx, t.tx, "paths of the history",
+		func(r *sql.Rows, x *Tally) error { return r.Scan(&x.Count, &x.Name) }, "SELECT id, path FROM history_paths")
 	if err != nil {
 		return err
 	}
@@ -105,7 +111,8 @@ func (t *CuratedTx) newCommits(ctx context.Context, repo int64, commits iter.Seq
 			return err
 		}
 		id++
-		if err := t.commits.add(ctx, id, repo, c.Hash, c.Author, c.Message, c.Time, int64(c.Files), int64(c.Insertions), int64(c.Deletions)); err != nil {
+		if err := t.commits.add(ctx, id, repo, c.Hash, c.Author, c.Message, c.Time, int64(c.Files), int64(c.Insertions),
+			int64(c.Deletions)); err != nil {
 			return err
 		}
 		if c.Words != "" {
@@ -157,7 +164,8 @@ func (t *CuratedTx) adoptHistory(ctx context.Context, repo int64, added []int64,
 	links, err := chunked(added, func(part []int64) ([][2]int64, error) { // each part is one look at the whole history
 		in, args := marks(part)
 		return rows(ctx, t.tx, "the history of files", func(r *sql.Rows, x *[2]int64) error { return r.Scan(&x[0], &x[1]) },
-			"SELECT f.id, h.commit_id FROM history h JOIN history_paths p ON p.id = h.path_id JOIN files f ON f.path = p.path AND f.repo_id = ? JOIN commits c ON c.id = h.commit_id WHERE f.id IN ("+in+
+			"SELECT f.id, h.commit_id FROM history h JOIN history_paths p ON p.id = h.path_id JOIN files f ON f.path = p.path "+
+				"AND f.repo_id = ? JOIN commits c ON c.id = h.commit_id WHERE f.id IN ("+in+
 				") AND c.repo_id = ? ORDER BY f.id, h.commit_id", append(append([]any{repo}, args...), repo)...)
 	})
 	if err != nil {
@@ -174,13 +182,15 @@ func (t *CuratedTx) adoptHistory(ctx context.Context, repo int64, added []int64,
 	}
 	for id := range commits { // the order does not matter: pairs are counted, and the latest is kept
 		var c Commit
-		if err := t.tx.QueryRowContext(ctx, "SELECT hash, timestamp, files_changed FROM commits WHERE id = ?", id).Scan(&c.Hash, &c.Time, &c.Files); err != nil {
+		if err := t.tx.QueryRowContext(ctx, "SELECT hash, timestamp, files_changed FROM commits WHERE id = ?",
+			id).Scan(&c.Hash, &c.Time, &c.Files); err != nil {
 			return fmt.Errorf("read a commit: %w", explain(err))
 		}
 		if c.Files > CoChangeLimit {
 			continue
 		}
-		files, err := rows(ctx, t.tx, "the files of a commit", func(r *sql.Rows, id *int64) error { return r.Scan(id) }, "SELECT file_id FROM file_commits WHERE commit_id = ? ORDER BY file_id", id)
+		files, err := rows(ctx, t.tx, "the files of a commit", func(r *sql.Rows, id *int64) error { return r.Scan(id) },
+			"SELECT file_id FROM file_commits WHERE commit_id = ? ORDER BY file_id", id)
 		if err != nil {
 			return err
 		}

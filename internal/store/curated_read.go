@@ -43,7 +43,8 @@ func (c *CuratedReader) Repo(ctx context.Context, path string) (int64, error) {
 	return id, nil
 }
 
-const fileColumns = "f.id, f.path, f.language, f.content_hash, f.size_bytes, COALESCE(s.state, ''), COALESCE(s.reason, '') FROM files f LEFT JOIN file_state s ON s.file_id = f.id"
+const fileColumns = "f.id, f.path, f.language, f.content_hash, f.size_bytes, COALESCE(s.state, ''), " +
+	"COALESCE(s.reason, '') FROM files f LEFT JOIN file_state s ON s.file_id = f.id"
 
 func scanFile(r *sql.Rows, f *File) error {
 	return r.Scan(&f.ID, &f.Path, &f.Language, &f.Hash, &f.Size, &f.State, &f.Reason)
@@ -51,12 +52,14 @@ func scanFile(r *sql.Rows, f *File) error {
 
 // Files returns the files of a repository by path, those in a language if one is given.
 func (c *CuratedReader) Files(ctx context.Context, repo int64, language string) ([]File, error) {
-	return rows(ctx, c.db, "files", scanFile, "SELECT "+fileColumns+" WHERE f.repo_id = ? AND (? = '' OR f.language = ?) ORDER BY f.path", repo, language, language)
+	return rows(ctx, c.db, "files", scanFile, "SELECT "+fileColumns+
+		" WHERE f.repo_id = ? AND (? = '' OR f.language = ?) ORDER BY f.path", repo, language, language)
 }
 
 // FileByPath returns a file of a repository; found is false if there is none.
 func (c *CuratedReader) FileByPath(ctx context.Context, repo int64, path string) (f File, found bool, err error) {
-	all, err := rows(ctx, c.db, "file "+path, scanFile, "SELECT "+fileColumns+" WHERE f.repo_id = ? AND f.path = ?", repo, path)
+	all, err := rows(ctx, c.db, "file "+path, scanFile, "SELECT "+fileColumns+" WHERE f.repo_id = ? AND f.path = ?", repo,
+		path)
 	if err != nil || len(all) == 0 {
 		return File{}, false, err
 	}
@@ -73,11 +76,15 @@ func (c *CuratedReader) FilesByID(ctx context.Context, ids []int64) ([]File, err
 
 // FilesByMetadata returns files by the metadata of enrichment. Empty arguments are ignored; a file must have at least
 // one of the concepts. Without enrichment the result is empty.
-func (c *CuratedReader) FilesByMetadata(ctx context.Context, repo int64, domain, module string, concepts []string) ([]File, error) {
-	query := "SELECT " + fileColumns + " JOIN file_metadata m ON m.file_id = f.id WHERE f.repo_id = ? AND (? = '' OR m.domain = ?) AND (? = '' OR m.module = ?)"
+func (c *CuratedReader) FilesByMetadata(ctx context.Context, repo int64, domain, module string,
+	concepts []string) ([]File, error) {
+	query := "SELECT " + fileColumns +
+		" JOIN file_metadata m ON m.file_id = f.id WHERE f.repo_id = ? AND (? = '' OR m.domain = ?) AND (? = '' OR " +
+		"m.module = ?)"
 	args := []any{repo, domain, domain, module, module}
 	if len(concepts) > 0 {
-		query += " AND json_valid(m.concepts) AND EXISTS (SELECT 1 FROM json_each(m.concepts) WHERE value IN (" + strings.TrimSuffix(strings.Repeat("?, ", len(concepts)), ", ") + "))"
+		query += " AND json_valid(m.concepts) AND EXISTS (SELECT 1 FROM json_each(m.concepts) WHERE value IN (" +
+			strings.TrimSuffix(strings.Repeat("?, ", len(concepts)), ", ") + "))"
 		for _, c := range concepts {
 			args = append(args, c)
 		}
@@ -85,7 +92,8 @@ func (c *CuratedReader) FilesByMetadata(ctx context.Context, repo int64, domain,
 	return rows(ctx, c.db, "metadata", scanFile, query+" ORDER BY f.path", args...)
 }
 
-const symbolColumns = "s.id, s.file_id, f.path, s.name, s.kind, s.start_line, s.end_line, COALESCE(s.signature, ''), COALESCE(s.parent_symbol_id, 0)"
+const symbolColumns = "s.id, s.file_id, f.path, s.name, s.kind, s.start_line, s.end_line, COALESCE(s.signature, ''), " +
+	"COALESCE(s.parent_symbol_id, 0)"
 
 func symbolFields(s *Symbol) []any {
 	return []any{&s.ID, &s.File, &s.Path, &s.Name, &s.Kind, &s.Start, &s.End, &s.Signature, &s.Parent}
@@ -95,15 +103,21 @@ func scanSymbol(r *sql.Rows, s *Symbol) error { return r.Scan(symbolFields(s)...
 
 // Symbols returns the symbols of a file in its order, of one kind if one is given.
 func (c *CuratedReader) Symbols(ctx context.Context, file int64, kind string) ([]Symbol, error) {
-	return rows(ctx, c.db, "symbols", scanSymbol, "SELECT "+symbolColumns+" FROM symbols s JOIN files f ON f.id = s.file_id WHERE s.file_id = ? AND (? = '' OR s.kind = ?) ORDER BY s.start_line, s.id", file, kind, kind)
+	return rows(ctx, c.db, "symbols", scanSymbol, "SELECT "+symbolColumns+
+		" FROM symbols s JOIN files f ON f.id = s.file_id WHERE s.file_id = ? AND (? = '' OR s.kind = ?) ORDER BY "+
+		"s.start_line, s.id", file, kind, kind)
 }
 
 // SymbolsByName finds symbols whose name matches a pattern: * matches any text, ? one character. It is case-sensitive.
 func (c *CuratedReader) SymbolsByName(ctx context.Context, repo int64, pattern string) ([]Symbol, error) {
 	if !strings.ContainsAny(pattern, "*?[") {
-		return rows(ctx, c.db, "symbols", scanSymbol, "SELECT "+symbolColumns+" FROM symbols s JOIN files f ON f.id = s.file_id WHERE s.name = ? AND f.repo_id = ? ORDER BY f.path, s.start_line, s.id", pattern, repo)
+		return rows(ctx, c.db, "symbols", scanSymbol, "SELECT "+symbolColumns+
+			" FROM symbols s JOIN files f ON f.id = s.file_id WHERE s.name = ? AND f.repo_id = ? ORDER BY f.path, "+
+			"s.start_line, s.id", pattern, repo)
 	}
-	return rows(ctx, c.db, "symbols", scanSymbol, "SELECT "+symbolColumns+" FROM symbols s JOIN files f ON f.id = s.file_id WHERE s.name GLOB ? AND f.repo_id = ? ORDER BY f.path, s.start_line, s.id", pattern, repo)
+	return rows(ctx, c.db, "symbols", scanSymbol, "SELECT "+symbolColumns+
+		" FROM symbols s JOIN files f ON f.id = s.file_id WHERE s.name GLOB ? AND f.repo_id = ? ORDER BY f.path, "+
+		"s.start_line, s.id", pattern, repo)
 }
 
 // Direction says which end of an edge a question is about.
@@ -148,8 +162,10 @@ func (c *CuratedReader) Neighbors(ctx context.Context, symbol int64, d Direction
 		}
 		part, err := rows(ctx, c.db, "references", func(r *sql.Rows, n *Neighbor) error {
 			return r.Scan(append(symbolFields(&n.Symbol), &n.Reference, &n.Confidence)...)
-		}, "SELECT "+symbolColumns+", r.reference_kind, r.confidence FROM symbol_references r JOIN symbols s ON s.id = r."+e[1]+
-			" JOIN files f ON f.id = s.file_id WHERE r."+e[0]+" = ?"+filter+" ORDER BY r.confidence DESC, f.path, s.start_line, r.reference_kind", args...)
+		}, "SELECT "+symbolColumns+", r.reference_kind, r.confidence FROM symbol_references r JOIN symbols s ON s.id = r."+
+			e[1]+
+			" JOIN files f ON f.id = s.file_id WHERE r."+e[0]+" = ?"+filter+
+			" ORDER BY r.confidence DESC, f.path, s.start_line, r.reference_kind", args...)
 		if err != nil {
 			return nil, err
 		}
@@ -166,8 +182,9 @@ func (c *CuratedReader) Dependencies(ctx context.Context, file int64, d Directio
 	}
 	out := []Dependency{}
 	for _, e := range ends {
-		part, err := rows(ctx, c.db, "dependencies", scanDependency, "SELECT d.source_file_id, d.target_file_id, d.kind, f.path, f.language FROM dependencies d JOIN files f ON f.id = d."+e[1]+
-			" WHERE d."+e[0]+" = ? ORDER BY f.path, d.kind", file)
+		part, err := rows(ctx, c.db, "dependencies", scanDependency,
+			"SELECT d.source_file_id, d.target_file_id, d.kind, f.path, f.language FROM dependencies d JOIN files f ON f.id = d."+e[1]+
+				" WHERE d."+e[0]+" = ? ORDER BY f.path, d.kind", file)
 		if err != nil {
 			return nil, err
 		}
@@ -184,14 +201,17 @@ func scanDependency(r *sql.Rows, d *Dependency) error {
 func (c *CuratedReader) Edges(ctx context.Context, files []int64) ([]Dependency, error) {
 	return chunked(files, func(part []int64) ([]Dependency, error) {
 		in, args := marks(part)
-		return rows(ctx, c.db, "dependencies", scanDependency, "SELECT d.source_file_id, d.target_file_id, d.kind, f.path, f.language FROM dependencies d JOIN files f ON f.id = d.target_file_id WHERE d.source_file_id IN ("+in+
-			") OR d.target_file_id IN ("+in+") ORDER BY d.source_file_id, d.target_file_id, d.kind", append(args, args...)...)
+		return rows(ctx, c.db, "dependencies", scanDependency,
+			"SELECT d.source_file_id, d.target_file_id, d.kind, f.path, f.language FROM dependencies d JOIN files f ON f.id = "+
+				"d.target_file_id WHERE d.source_file_id IN ("+in+
+				") OR d.target_file_id IN ("+in+") ORDER BY d.source_file_id, d.target_file_id, d.kind", append(args, args...)...)
 	})
 }
 
 // CoChanges returns the files that were changed together with one in at least min commits, most often first.
 func (c *CuratedReader) CoChanges(ctx context.Context, file int64, min int) ([]CoChange, error) {
-	return rows(ctx, c.db, "co-changes", func(r *sql.Rows, x *CoChange) error { return r.Scan(&x.File, &x.Path, &x.Count, &x.Last) },
+	return rows(ctx, c.db, "co-changes",
+		func(r *sql.Rows, x *CoChange) error { return r.Scan(&x.File, &x.Path, &x.Count, &x.Last) },
 		`SELECT f.id, f.path, x.count, COALESCE(x.last_commit_hash, '') FROM
 			(SELECT file_b_id AS id, count, last_commit_hash FROM co_changes WHERE file_a_id = ?1
 			UNION ALL SELECT file_a_id, count, last_commit_hash FROM co_changes WHERE file_b_id = ?1) x
@@ -202,14 +222,18 @@ func (c *CuratedReader) CoChanges(ctx context.Context, file int64, min int) ([]C
 func (c *CuratedReader) Docstrings(ctx context.Context, file int64) ([]Docstring, error) {
 	return rows(ctx, c.db, "docstrings", func(r *sql.Rows, d *Docstring) error {
 		return r.Scan(&d.Symbol, &d.File, &d.Content, &d.Format, &d.Fields)
-	}, "SELECT COALESCE(symbol_id, 0), file_id, content, COALESCE(format, ''), COALESCE(parsed_fields, '') FROM docstrings WHERE file_id = ? ORDER BY symbol_id IS NOT NULL, id", file)
+	},
+		"SELECT COALESCE(symbol_id, 0), file_id, content, COALESCE(format, ''), COALESCE(parsed_fields, '') FROM "+
+			"docstrings WHERE file_id = ? ORDER BY symbol_id IS NOT NULL, id", file)
 }
 
 // Comments returns the comments of a file in its order; with rationale, those that give a reason.
 func (c *CuratedReader) Comments(ctx context.Context, file int64, rationale bool) ([]Comment, error) {
 	return rows(ctx, c.db, "comments", func(r *sql.Rows, x *Comment) error {
 		return r.Scan(&x.File, &x.Symbol, &x.Line, &x.Content, &x.Kind, &x.Rationale)
-	}, "SELECT file_id, COALESCE(symbol_id, 0), line, content, COALESCE(kind, ''), is_rationale FROM inline_comments WHERE file_id = ? AND (NOT ? OR is_rationale) ORDER BY line, id", file, rationale)
+	},
+		"SELECT file_id, COALESCE(symbol_id, 0), line, content, COALESCE(kind, ''), is_rationale FROM inline_comments "+
+			"WHERE file_id = ? AND (NOT ? OR is_rationale) ORDER BY line, id", file, rationale)
 }
 
 // Commits returns the latest commits that touched a file, newest first.
@@ -228,7 +252,9 @@ func scanImport(r *sql.Rows, i *Import) error {
 func (c *CuratedReader) Metadata(ctx context.Context, file int64) (m Metadata, found bool, err error) {
 	all, err := rows(ctx, c.db, "metadata", func(r *sql.Rows, m *Metadata) error {
 		return r.Scan(&m.File, &m.Purpose, &m.Module, &m.Domain, &m.Concepts, &m.API, &m.Complexity)
-	}, "SELECT file_id, COALESCE(purpose, ''), COALESCE(module, ''), COALESCE(domain, ''), COALESCE(concepts, ''), COALESCE(public_api_surface, ''), COALESCE(complexity_notes, '') FROM file_metadata WHERE file_id = ?", file)
+	},
+		"SELECT file_id, COALESCE(purpose, ''), COALESCE(module, ''), COALESCE(domain, ''), COALESCE(concepts, ''), "+
+			"COALESCE(public_api_surface, ''), COALESCE(complexity_notes, '') FROM file_metadata WHERE file_id = ?", file)
 	if err != nil || len(all) == 0 {
 		return Metadata{}, false, err
 	}
@@ -242,22 +268,28 @@ type Tally struct {
 }
 
 func (c *CuratedReader) tally(ctx context.Context, query string, args ...any) ([]Tally, error) {
-	return rows(ctx, c.db, "the overview", func(r *sql.Rows, t *Tally) error { return r.Scan(&t.Name, &t.Count) }, query, args...)
+	return rows(ctx, c.db, "the overview", func(r *sql.Rows, t *Tally) error { return r.Scan(&t.Name, &t.Count) }, query,
+		args...)
 }
 
 // LanguageCounts counts the files of each language, most first.
 func (c *CuratedReader) LanguageCounts(ctx context.Context, repo int64) ([]Tally, error) {
-	return c.tally(ctx, "SELECT language, COUNT(*) AS n FROM files WHERE repo_id = ? GROUP BY language ORDER BY n DESC, language", repo)
+	return c.tally(ctx,
+		"SELECT language, COUNT(*) AS n FROM files WHERE repo_id = ? GROUP BY language ORDER BY n DESC, language", repo)
 }
 
 // DomainCounts counts the files of each domain, most first.
 func (c *CuratedReader) DomainCounts(ctx context.Context, repo int64) ([]Tally, error) {
-	return c.tally(ctx, "SELECT m.domain, COUNT(*) AS n FROM file_metadata m JOIN files f ON f.id = m.file_id WHERE f.repo_id = ? AND m.domain IS NOT NULL GROUP BY m.domain ORDER BY n DESC, m.domain", repo)
+	return c.tally(ctx,
+		"SELECT m.domain, COUNT(*) AS n FROM file_metadata m JOIN files f ON f.id = m.file_id WHERE f.repo_id = ? AND "+
+			"m.domain IS NOT NULL GROUP BY m.domain ORDER BY n DESC, m.domain", repo)
 }
 
 // KindCounts counts the symbols of each kind, most first.
 func (c *CuratedReader) KindCounts(ctx context.Context, repo int64) ([]Tally, error) {
-	return c.tally(ctx, "SELECT s.kind, COUNT(*) AS n FROM symbols s JOIN files f ON f.id = s.file_id WHERE f.repo_id = ? GROUP BY s.kind ORDER BY n DESC, s.kind", repo)
+	return c.tally(ctx,
+		"SELECT s.kind, COUNT(*) AS n FROM symbols s JOIN files f ON f.id = s.file_id WHERE f.repo_id = ? GROUP BY s.kind "+
+			"ORDER BY n DESC, s.kind", repo)
 }
 
 // MostConnected returns the files with the most edges to and from others.
@@ -270,7 +302,9 @@ func (c *CuratedReader) MostConnected(ctx context.Context, repo int64, limit int
 func (c *CuratedReader) AdapterForStage(ctx context.Context, stage string) (a Adapter, found bool, err error) {
 	all, err := rows(ctx, c.db, "adapters", func(r *sql.Rows, a *Adapter) error {
 		return r.Scan(&a.ID, &a.Stage, &a.BaseModel, &a.Tag, &a.Version, &a.Notes, &a.DeployedAt)
-	}, "SELECT id, stage_name, base_model, model_tag, version, COALESCE(performance_notes, ''), deployed_at FROM adapter_metadata WHERE stage_name = ? AND active ORDER BY version DESC, id DESC LIMIT 1", stage)
+	},
+		"SELECT id, stage_name, base_model, model_tag, version, COALESCE(performance_notes, ''), deployed_at FROM "+
+			"adapter_metadata WHERE stage_name = ? AND active ORDER BY version DESC, id DESC LIMIT 1", stage)
 	if err != nil || len(all) == 0 {
 		return Adapter{}, false, err
 	}

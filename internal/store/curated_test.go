@@ -47,28 +47,36 @@ func filled(t *testing.T) (path string, repo int64) {
 	}
 	files := map[string]int64{}
 	for i, name := range []string{"a.py", "b.py"} {
-		id, err := tx.PutFile(t.Context(), s.ID, FileState{File: File{Path: name, Language: "python", Hash: "h", Size: 1, State: "parsed"}})
+		id, err := tx.PutFile(t.Context(), s.ID,
+			FileState{File: File{Path: name, Language: "python", Hash: "h", Size: 1, State: "parsed"}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		files[name] = id
 		first := tx.SymbolIDs(2)
 		if err := tx.PutContent(t.Context(), id, true, Content{
-			Symbols:    []Symbol{{ID: first, Name: "m", Kind: "method", Start: 2, End: 2, Parent: first + 1}, {ID: first + 1, Name: fmt.Sprintf("K%d", i), Kind: "class", Start: 1, End: 3}},
-			Docstrings: []Docstring{{Symbol: first, Content: "d", Format: "plain", Fields: "{}"}, {Content: "module", Format: "plain", Fields: "{}"}},
-			Comments:   []Comment{{Line: 1, Content: "because", Kind: "rationale", Rationale: true}, {Line: 2, Content: "x", Kind: "general"}},
-			Imports:    []Import{{Path: "b", Line: 1}},
+			Symbols: []Symbol{{ID: first, Name: "m", Kind: "method", Start: 2, End: 2, Parent: first + 1},
+				{ID: first + 1, Name: fmt.Sprintf("K%d", i), Kind: "class", Start: 1, End: 3}},
+			Docstrings: []Docstring{{Symbol: first, Content: "d", Format: "plain", Fields: "{}"},
+				{Content: "module", Format: "plain", Fields: "{}"}},
+			Comments: []Comment{{Line: 1, Content: "because", Kind: "rationale", Rationale: true},
+				{Line: 2, Content: "x", Kind: "general"}},
+			Imports: []Import{{Path: "b", Line: 1}},
 		}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := errors.Join(tx.AddDependency(t.Context(), 1, 2, "import"), tx.AddReference(t.Context(), 1, 4, "call", 0.5), tx.AddReference(t.Context(), 1, 3, "call", 0.9)); err != nil {
+	if err := errors.Join(tx.AddDependency(t.Context(), 1, 2, "import"), tx.AddReference(t.Context(), 1, 4, "call", 0.5),
+		tx.AddReference(t.Context(), 1, 3, "call", 0.9)); err != nil {
 		t.Fatal(err)
 	}
-	many := Touched{Commit: Commit{Hash: "c3", Author: "Ada", Message: "move", Time: "2030-01-03T00:00:00Z", Files: CoChangeLimit + 1}, Paths: []string{"a.py", "b.py"}}
+	many := Touched{Commit: Commit{Hash: "c3", Author: "Ada", Message: "move", Time: "2030-01-03T00:00:00Z",
+		Files: CoChangeLimit + 1}, Paths: []string{"a.py", "b.py"}}
 	err = tx.AddHistory(t.Context(), s.ID, each(
-		Touched{Commit{Hash: "c1", Author: "Ada", Message: "one", Time: "2030-01-01T00:00:00Z", Files: 2}, []string{"a.py", "b.py"}, ""},
-		Touched{Commit{Hash: "c2", Author: "Ada", Message: "two", Time: "2030-01-02T00:00:00Z", Files: 3}, []string{"a.py", "b.py", "gone.py"}, ""}, many,
+		Touched{Commit{Hash: "c1", Author: "Ada", Message: "one", Time: "2030-01-01T00:00:00Z", Files: 2},
+			[]string{"a.py", "b.py"}, ""},
+		Touched{Commit{Hash: "c2", Author: "Ada", Message: "two", Time: "2030-01-02T00:00:00Z", Files: 3},
+			[]string{"a.py", "b.py", "gone.py"}, ""}, many,
 	), files, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -78,7 +86,8 @@ func filled(t *testing.T) (path string, repo int64) {
 	}
 	for _, q := range []string{
 		"INSERT INTO file_metadata (file_id, domain, module, concepts) VALUES (2, 'shop', 'cart', '[\"price\", \"tax\"]')",
-		"INSERT INTO adapter_metadata (stage_name, base_model, model_tag, version, active, deployed_at) VALUES ('scope', 'coding', 'old', 1, 1, 'x'), ('scope', 'coding', 'new', 2, 1, 'x'), ('scope', 'coding', 'off', 3, 0, 'x')",
+		"INSERT INTO adapter_metadata (stage_name, base_model, model_tag, version, active, deployed_at) VALUES ('scope', " +
+			"'coding', 'old', 1, 1, 'x'), ('scope', 'coding', 'new', 2, 1, 'x'), ('scope', 'coding', 'off', 3, 0, 'x')",
 	} {
 		if _, err := c.db.ExecContext(t.Context(), q); err != nil {
 			t.Fatal(err)
@@ -105,23 +114,38 @@ func TestCuratedQuestions(t *testing.T) {
 	for _, tc := range []struct{ what, got, want string }{
 		{"repo", show(c.Repo(ctx, "/repo")), "1"},
 		{"no repo", show(c.Repo(ctx, "/other")), "0"},
-		{"files", show(c.Files(ctx, repo, "")), "[{ID:1 Path:a.py Language:python Hash:h Size:1 State:parsed Reason:} {ID:2 Path:b.py Language:python Hash:h Size:1 State:parsed Reason:}]"},
+		{"files", show(c.Files(ctx, repo, "")),
+			"[{ID:1 Path:a.py Language:python Hash:h Size:1 State:parsed Reason:} {ID:2 Path:b.py Language:python Hash:h " +
+				"Size:1 State:parsed Reason:}]"},
 		{"files in go", show(c.Files(ctx, repo, "go")), "[]"},
-		{"metadata", show(c.FilesByMetadata(ctx, repo, "shop", "", []string{"tax"})), "[{ID:2 Path:b.py Language:python Hash:h Size:1 State:parsed Reason:}]"},
+		{"metadata", show(c.FilesByMetadata(ctx, repo, "shop", "", []string{"tax"})),
+			"[{ID:2 Path:b.py Language:python Hash:h Size:1 State:parsed Reason:}]"},
 		{"other concepts", show(c.FilesByMetadata(ctx, repo, "", "", []string{"ta"})), "[]"},
-		{"methods", show(c.Symbols(ctx, 1, "method")), "[{ID:1 File:1 Path:a.py Name:m Kind:method Start:2 End:2 Signature: Parent:2}]"},
-		{"by name", show(c.SymbolsByName(ctx, repo, "K*")), "[{ID:2 File:1 Path:a.py Name:K0 Kind:class Start:1 End:3 Signature: Parent:0} {ID:4 File:2 Path:b.py Name:K1 Kind:class Start:1 End:3 Signature: Parent:0}]"},
-		{"by exact name", show(c.SymbolsByName(ctx, repo, "K1")), "[{ID:4 File:2 Path:b.py Name:K1 Kind:class Start:1 End:3 Signature: Parent:0}]"},
-		{"neighbors", show(c.Neighbors(ctx, 1, Out, "call")), "[{Symbol:{ID:3 File:2 Path:b.py Name:m Kind:method Start:2 End:2 Signature: Parent:4} Reference:call Confidence:0.9} {Symbol:{ID:4 File:2 Path:b.py Name:K1 Kind:class Start:1 End:3 Signature: Parent:0} Reference:call Confidence:0.5}]"},
+		{"methods", show(c.Symbols(ctx, 1, "method")),
+			"[{ID:1 File:1 Path:a.py Name:m Kind:method Start:2 End:2 Signature: Parent:2}]"},
+		{"by name", show(c.SymbolsByName(ctx, repo, "K*")),
+			"[{ID:2 File:1 Path:a.py Name:K0 Kind:class Start:1 End:3 Signature: Parent:0} {ID:4 File:2 Path:b.py Name:K1 " +
+				"Kind:class Start:1 End:3 Signature: Parent:0}]"},
+		{"by exact name", show(c.SymbolsByName(ctx, repo, "K1")),
+			"[{ID:4 File:2 Path:b.py Name:K1 Kind:class Start:1 End:3 Signature: Parent:0}]"},
+		{"neighbors", show(c.Neighbors(ctx, 1, Out, "call")),
+			"[{Symbol:{ID:3 File:2 Path:b.py Name:m Kind:method Start:2 End:2 Signature: Parent:4} Reference:call " +
+				"Confidence:0.9} {Symbol:{ID:4 File:2 Path:b.py Name:K1 Kind:class Start:1 End:3 Signature: Parent:0} " +
+				"Reference:call Confidence:0.5}]"},
 		{"other kinds", show(c.Neighbors(ctx, 1, Both, "type")), "[]"},
-		{"callers", show(c.Neighbors(ctx, 4, In)), "[{Symbol:{ID:1 File:1 Path:a.py Name:m Kind:method Start:2 End:2 Signature: Parent:2} Reference:call Confidence:0.5}]"},
+		{"callers", show(c.Neighbors(ctx, 4, In)),
+			"[{Symbol:{ID:1 File:1 Path:a.py Name:m Kind:method Start:2 End:2 Signature: Parent:2} Reference:call " +
+				"Confidence:0.5}]"},
 		{"dependencies", show(c.Dependencies(ctx, 1, Both)), "[{Source:1 Target:2 Kind:import Path:b.py Language:python}]"},
 		{"dependents", show(c.Dependencies(ctx, 2, In)), "[{Source:1 Target:2 Kind:import Path:a.py Language:python}]"},
 		{"co-changes", show(c.CoChanges(ctx, 2, 2)), "[{File:1 Path:a.py Count:2 Last:c2}]"},
 		{"rarer", show(c.CoChanges(ctx, 2, 3)), "[]"},
-		{"docstrings", show(c.Docstrings(ctx, 1)), "[{Symbol:0 File:1 Content:module Format:plain Fields:{}} {Symbol:1 File:1 Content:d Format:plain Fields:{}}]"},
-		{"rationale", show(c.Comments(ctx, 1, true)), "[{File:1 Symbol:0 Line:1 Content:because Kind:rationale Rationale:true}]"},
-		{"commits", show(c.Commits(ctx, 1, 1)), "[{ID:3 Hash:c3 Author:Ada Message:move Time:2030-01-03T00:00:00Z Files:51 Insertions:0 Deletions:0}]"},
+		{"docstrings", show(c.Docstrings(ctx, 1)),
+			"[{Symbol:0 File:1 Content:module Format:plain Fields:{}} {Symbol:1 File:1 Content:d Format:plain Fields:{}}]"},
+		{"rationale", show(c.Comments(ctx, 1, true)),
+			"[{File:1 Symbol:0 Line:1 Content:because Kind:rationale Rationale:true}]"},
+		{"commits", show(c.Commits(ctx, 1, 1)),
+			"[{ID:3 Hash:c3 Author:Ada Message:move Time:2030-01-03T00:00:00Z Files:51 Insertions:0 Deletions:0}]"},
 		{"languages", show(c.LanguageCounts(ctx, repo)), "[{Name:python Count:2}]"},
 		{"domains", show(c.DomainCounts(ctx, repo)), "[{Name:shop Count:1}]"},
 		{"connected", show(c.MostConnected(ctx, repo, 1)), "[{Name:a.py Count:1}]"},
@@ -156,11 +180,13 @@ func TestCuratedAdoptsHistory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	id, err := tx.PutFile(t.Context(), repo, FileState{File: File{Path: "gone.py", Language: "python", Hash: "h", State: "parsed"}})
+	id, err := tx.PutFile(t.Context(), repo,
+		FileState{File: File{Path: "gone.py", Language: "python", Hash: "h", State: "parsed"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(tx.AddHistory(t.Context(), repo, nil, map[string]int64{"gone.py": id}, []int64{id}), tx.Commit(t.Context())); err != nil {
+	if err := errors.Join(tx.AddHistory(t.Context(), repo, nil, map[string]int64{"gone.py": id}, []int64{id}),
+		tx.Commit(t.Context())); err != nil {
 		t.Fatal(err)
 	}
 	if x, err := c.CoChanges(t.Context(), id, 1); err != nil || len(x) != 2 || x[0].Count != 1 || x[0].Last != "c2" {
@@ -173,7 +199,8 @@ func TestCuratedAdoptsHistory(t *testing.T) {
 
 // A database that is newer, damaged, or somebody else's is left as it is.
 func TestCuratedLeavesWhatItCannotUse(t *testing.T) {
-	if _, err := OpenCuratedReader(t.Context(), filepath.Join(t.TempDir(), "none.sqlite")); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := OpenCuratedReader(t.Context(), filepath.Join(t.TempDir(), "none.sqlite")); !errors.Is(err,
+		fs.ErrNotExist) {
 		t.Errorf("missing: %v", err)
 	}
 	path, _ := filled(t)
@@ -204,7 +231,8 @@ func TestIndexRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer j.Close()
-	want := []IndexRun{{Repo: "/r", Scanned: 2, Changed: 1, Duration: 3e6, Status: "failed: a.py:1", At: at(3)}, {Repo: "/r", Status: "ok", At: at(3)}}
+	want := []IndexRun{{Repo: "/r", Scanned: 2, Changed: 1, Duration: 3e6, Status: "failed: a.py:1", At: at(3)},
+		{Repo: "/r", Status: "ok", At: at(3)}}
 	for i := range want {
 		if err := j.AddIndexRun(t.Context(), want[len(want)-1-i]); err != nil {
 			t.Fatal(err)

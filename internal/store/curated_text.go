@@ -30,7 +30,8 @@ type Chunk struct {
 
 // OtherTexts returns the texts that are not files with symbols, by path.
 func (t *CuratedTx) OtherTexts(ctx context.Context, repo int64) (map[string]Text, error) {
-	all, err := rows(ctx, t.tx, "texts", func(r *sql.Rows, x *Text) error { return r.Scan(&x.ID, &x.Path, &x.Hash, &x.Size, &x.Modified) },
+	all, err := rows(ctx, t.tx, "texts",
+		func(r *sql.Rows, x *Text) error { return r.Scan(&x.ID, &x.Path, &x.Hash, &x.Size, &x.Modified) },
 		"SELECT id, path, hash, size, modified FROM texts WHERE repo_id = ? AND NOT source", repo)
 	out := make(map[string]Text, len(all))
 	for _, x := range all {
@@ -42,7 +43,8 @@ func (t *CuratedTx) OtherTexts(ctx context.Context, repo int64) (map[string]Text
 // ManyTexts prepares for a bulk insert: SQLite buffers more words and merges less often.
 func (t *CuratedTx) ManyTexts(ctx context.Context) error {
 	for _, table := range []string{"chunk_words", "commit_words"} {
-		if err := t.exec(ctx, "prepare the search", "INSERT INTO "+table+" ("+table+", rank) VALUES ('hashsize', 16777216)"); err != nil {
+		if err := t.exec(ctx, "prepare the search", "INSERT INTO "+table+" ("+table+
+			", rank) VALUES ('hashsize', 16777216)"); err != nil {
 			return err
 		}
 	}
@@ -70,7 +72,9 @@ func (t *CuratedTx) PutText(ctx context.Context, repo int64, x Text, isNew bool,
 			return err
 		}
 	}
-	res, err := t.tx.ExecContext(ctx, `INSERT INTO texts (repo_id, path, hash, size, modified, source) VALUES (?, ?, ?, ?, ?, ?)`, repo, x.Path, x.Hash, x.Size, x.Modified, x.Source)
+	res, err := t.tx.ExecContext(ctx,
+		`INSERT INTO texts (repo_id, path, hash, size, modified, source) VALUES (?, ?, ?, ?, ?, ?)`, repo, x.Path, x.Hash,
+		x.Size, x.Modified, x.Source)
 	if err == nil {
 		x.ID, err = res.LastInsertId()
 	}
@@ -80,7 +84,8 @@ func (t *CuratedTx) PutText(ctx context.Context, repo int64, x Text, isNew bool,
 	for _, c := range chunks {
 		id := t.nextChunk
 		t.nextChunk++
-		if err := errors.Join(t.chunks.add(ctx, id, x.ID, int64(c.Start), int64(c.End), c.Label), t.words.add(ctx, id, c.Name, c.Body)); err != nil {
+		if err := errors.Join(t.chunks.add(ctx, id, x.ID, int64(c.Start), int64(c.End), c.Label),
+			t.words.add(ctx, id, c.Name, c.Body)); err != nil {
 			return err
 		}
 	}
@@ -102,7 +107,8 @@ func scanHit(r *sql.Rows, h *Hit) error {
 // SearchChunks returns the chunks that contain a word, with their BM25 scores; a word in a name counts nameWeight
 // times.
 func (c *CuratedReader) SearchChunks(ctx context.Context, word string, nameWeight float64) ([]Hit, error) {
-	return rows(ctx, c.db, "the search", scanHit, "SELECT rowid, bm25(chunk_words, ?, 1.0) FROM chunk_words WHERE chunk_words MATCH ?", nameWeight, quotedWord(word))
+	return rows(ctx, c.db, "the search", scanHit,
+		"SELECT rowid, bm25(chunk_words, ?, 1.0) FROM chunk_words WHERE chunk_words MATCH ?", nameWeight, quotedWord(word))
 }
 
 // SearchCommits returns the commits whose messages have at least one of the words, the best first.
@@ -114,7 +120,8 @@ func (c *CuratedReader) SearchCommits(ctx context.Context, words []string, limit
 	for i, w := range words {
 		quoted[i] = quotedWord(w)
 	}
-	return rows(ctx, c.db, "the search", scanHit, "SELECT rowid, bm25(commit_words) AS score FROM commit_words WHERE commit_words MATCH ? ORDER BY score, rowid LIMIT ?", strings.Join(quoted, " OR "), limit)
+	return rows(ctx, c.db, "the search", scanHit,
+		"SELECT rowid, bm25(commit_words) AS score FROM commit_words WHERE commit_words MATCH ? ORDER BY score, rowid LIMIT ?", strings.Join(quoted, " OR "), limit)
 }
 
 func quotedWord(w string) string { return `"` + strings.ReplaceAll(w, `"`, `""`) + `"` }
@@ -137,27 +144,34 @@ func scanChanged(r *sql.Rows, x *Changed) error { return r.Scan(&x.Commit, &x.Pa
 func (c *CuratedReader) PathsOfCommits(ctx context.Context, ids []int64) ([]Changed, error) {
 	return chunked(ids, func(part []int64) ([]Changed, error) {
 		in, args := marks(part)
-		return rows(ctx, c.db, "the history", scanChanged, "SELECT h.commit_id, p.path, c.files_changed, c.timestamp FROM history h JOIN history_paths p ON p.id = h.path_id JOIN commits c ON c.id = h.commit_id WHERE h.commit_id IN ("+in+") ORDER BY h.commit_id, p.path", args...)
+		return rows(ctx, c.db, "the history", scanChanged,
+			"SELECT h.commit_id, p.path, c.files_changed, c.timestamp FROM history h JOIN history_paths p ON p.id = h.path_id "+
+				"JOIN commits c ON c.id = h.commit_id WHERE h.commit_id IN ("+in+") ORDER BY h.commit_id, p.path", args...)
 	})
 }
 
 // LatestCommits returns the ids of the last commits of a repository, newest first.
 func (c *CuratedReader) LatestCommits(ctx context.Context, repo int64, limit int) ([]int64, error) {
-	return rows(ctx, c.db, "the history", func(r *sql.Rows, id *int64) error { return r.Scan(id) }, "SELECT id FROM commits WHERE repo_id = ? ORDER BY id DESC LIMIT ?", repo, limit)
+	return rows(ctx, c.db, "the history", func(r *sql.Rows, id *int64) error { return r.Scan(id) },
+		"SELECT id FROM commits WHERE repo_id = ? ORDER BY id DESC LIMIT ?", repo, limit)
 }
 
 // TextPaths returns the paths of all texts of a repository, sorted.
 func (c *CuratedReader) TextPaths(ctx context.Context, repo int64) ([]string, error) {
-	return rows(ctx, c.db, "texts", func(r *sql.Rows, p *string) error { return r.Scan(p) }, "SELECT path FROM texts WHERE repo_id = ? ORDER BY path", repo)
+	return rows(ctx, c.db, "texts", func(r *sql.Rows, p *string) error { return r.Scan(p) },
+		"SELECT path FROM texts WHERE repo_id = ? ORDER BY path", repo)
 }
 
 // Chunks returns all chunks of a repository, without their words, by path and place.
 func (c *CuratedReader) Chunks(ctx context.Context, repo int64) ([]Chunk, error) {
-	return rows(ctx, c.db, "chunks", scanChunk, "SELECT c.id, x.path, c.start_line, c.end_line, c.label FROM texts x JOIN chunks c ON c.text_id = x.id WHERE x.repo_id = ? ORDER BY x.path, c.start_line, c.id", repo)
+	return rows(ctx, c.db, "chunks", scanChunk,
+		"SELECT c.id, x.path, c.start_line, c.end_line, c.label FROM texts x JOIN chunks c ON c.text_id = x.id WHERE "+
+			"x.repo_id = ? ORDER BY x.path, c.start_line, c.id", repo)
 }
 
 // CommitsOfPath returns the last commits that touched a path, newest first.
 func (c *CuratedReader) CommitsOfPath(ctx context.Context, repo int64, path string, limit int) ([]int64, error) {
 	return rows(ctx, c.db, "the history", func(r *sql.Rows, id *int64) error { return r.Scan(id) },
-		"SELECT h.commit_id FROM history_paths p JOIN history h ON h.path_id = p.id JOIN commits c ON c.id = h.commit_id WHERE p.path = ? AND c.repo_id = ? ORDER BY h.commit_id DESC LIMIT ?", path, repo, limit)
+		"SELECT h.commit_id FROM history_paths p JOIN history h ON h.path_id = p.id JOIN commits c ON c.id = h.commit_id "+
+			"WHERE p.path = ? AND c.repo_id = ? ORDER BY h.commit_id DESC LIMIT ?", path, repo, limit)
 }

@@ -31,18 +31,26 @@ func (c *Curated) Begin(ctx context.Context) (*CuratedTx, error) {
 		return nil, fmt.Errorf("begin to index: %w", explain(err))
 	}
 	t := &CuratedTx{tx: tx}
-	if err := tx.QueryRowContext(ctx, "SELECT COALESCE(MAX(id), 0) + 1, (SELECT COALESCE(MAX(id), 0) + 1 FROM chunks) FROM symbols").Scan(&t.next, &t.nextChunk); err != nil {
+	if err := tx.QueryRowContext(ctx,
+		"SELECT COALESCE(MAX(id), 0) + 1, (SELECT COALESCE(MAX(id), 0) + 1 FROM chunks) FROM symbols").Scan(&t.next,
+		&t.nextChunk); err != nil {
 		tx.Rollback()
 		return nil, fmt.Errorf("begin to index: %w", explain(err))
 	}
-	t.symbols = newBulk(tx, "INSERT INTO symbols (id, file_id, name, kind, start_line, end_line, signature, parent_symbol_id)", 8,
-		" ON CONFLICT (id) DO UPDATE SET start_line = excluded.start_line, end_line = excluded.end_line, signature = excluded.signature, parent_symbol_id = excluded.parent_symbol_id, kind = excluded.kind")
-	t.docstrings = newBulk(tx, "INSERT INTO docstrings (symbol_id, file_id, content, format, parsed_fields)", 5, "", t.symbols)
-	t.comments = newBulk(tx, "INSERT INTO inline_comments (file_id, symbol_id, line, content, kind, is_rationale)", 6, "", t.symbols)
+	t.symbols = newBulk(tx,
+		"INSERT INTO symbols (id, file_id, name, kind, start_line, end_line, signature, parent_symbol_id)", 8,
+		" ON CONFLICT (id) DO UPDATE SET start_line = excluded.start_line, end_line = excluded.end_line, signature = "+
+			"excluded.signature, parent_symbol_id = excluded.parent_symbol_id, kind = excluded.kind")
+	t.docstrings = newBulk(tx, "INSERT INTO docstrings (symbol_id, file_id, content, format, parsed_fields)", 5, "",
+		t.symbols)
+	t.comments = newBulk(tx, "INSERT INTO inline_comments (file_id, symbol_id, line, content, kind, is_rationale)", 6, "",
+		t.symbols)
 	t.imports = newBulk(tx, "INSERT INTO imports (file_id, path, level, alias, names, types, line)", 7, "")
 	t.deps = newBulk(tx, "INSERT INTO dependencies (source_file_id, target_file_id, kind)", 3, "")
-	t.refs = newBulk(tx, "INSERT INTO symbol_references (caller_symbol_id, callee_symbol_id, reference_kind, confidence)", 4, "", t.symbols)
-	t.commits = newBulk(tx, "INSERT INTO commits (id, repo_id, hash, author, message, timestamp, files_changed, insertions, deletions)", 9, "")
+	t.refs = newBulk(tx, "INSERT INTO symbol_references (caller_symbol_id, callee_symbol_id, reference_kind, confidence)",
+		4, "", t.symbols)
+	t.commits = newBulk(tx,
+		"INSERT INTO commits (id, repo_id, hash, author, message, timestamp, files_changed, insertions, deletions)", 9, "")
 	t.historyRows = newBulk(tx, "INSERT INTO history (commit_id, path_id)", 2, " ON CONFLICT DO NOTHING")
 	t.fileCommits = newBulk(tx, "INSERT INTO file_commits (file_id, commit_id)", 2, " ON CONFLICT DO NOTHING", t.commits)
 	t.chunks = newBulk(tx, "INSERT INTO chunks (id, text_id, start_line, end_line, label)", 5, "")
@@ -70,7 +78,8 @@ func (t *CuratedTx) Commit(ctx context.Context) error {
 
 // Flush writes the buffered rows, so that they can be read.
 func (t *CuratedTx) Flush(ctx context.Context) error {
-	for _, b := range []*bulk{t.symbols, t.docstrings, t.comments, t.imports, t.deps, t.refs, t.commits, t.historyRows, t.fileCommits, t.chunks, t.words, t.messages} {
+	for _, b := range []*bulk{t.symbols, t.docstrings, t.comments, t.imports, t.deps, t.refs, t.commits, t.historyRows,
+		t.fileCommits, t.chunks, t.words, t.messages} {
 		if err := b.flush(ctx); err != nil {
 			return err
 		}
@@ -81,8 +90,11 @@ func (t *CuratedTx) Flush(ctx context.Context) error {
 // DropIndexes drops the indexes of tables that are about to be filled from empty. [CuratedTx.MakeIndexes] restores them
 // in the same transaction.
 func (t *CuratedTx) DropIndexes(ctx context.Context) error {
-	all, err := rows(ctx, t.tx, "indexes", func(r *sql.Rows, x *droppedIndex) error { return r.Scan(&x.name, &x.table, &x.statement) },
-		"SELECT name, tbl_name, sql FROM sqlite_schema WHERE type = 'index' AND sql LIKE 'CREATE INDEX%' AND tbl_name IN ('symbols', 'docstrings', 'inline_comments', 'imports', 'dependencies', 'symbol_references', 'file_commits', 'co_changes', 'chunks', 'history') ORDER BY name")
+	all, err := rows(ctx, t.tx, "indexes",
+		func(r *sql.Rows, x *droppedIndex) error { return r.Scan(&x.name, &x.table, &x.statement) },
+		"SELECT name, tbl_name, sql FROM sqlite_schema WHERE type = 'index' AND sql LIKE 'CREATE INDEX%' AND tbl_name IN "+
+			"('symbols', 'docstrings', 'inline_comments', 'imports', 'dependencies', 'symbol_references', 'file_commits', "+
+			"'co_changes', 'chunks', 'history') ORDER BY name")
 	if err != nil {
 		return err
 	}
@@ -194,7 +206,8 @@ func (t *CuratedTx) Repo(ctx context.Context, path, remote, at string) (RepoStat
 	err := t.tx.QueryRowContext(ctx, `INSERT INTO repos (path, remote_url, indexed_at) VALUES (?, NULLIF(?, ''), ?)
 		ON CONFLICT (path) DO UPDATE SET remote_url = excluded.remote_url, indexed_at = excluded.indexed_at RETURNING id`, path, remote, at).Scan(&s.ID)
 	if err == nil {
-		err = t.tx.QueryRowContext(ctx, "SELECT head, layout FROM repo_state WHERE repo_id = ?", s.ID).Scan(&s.Head, &s.Layout)
+		err = t.tx.QueryRowContext(ctx, "SELECT head, layout FROM repo_state WHERE repo_id = ?", s.ID).Scan(&s.Head,
+			&s.Layout)
 		if errors.Is(err, sql.ErrNoRows) {
 			err = nil
 		}
@@ -207,7 +220,9 @@ func (t *CuratedTx) Repo(ctx context.Context, path, remote, at string) (RepoStat
 
 // SetRepo writes the state of a repository.
 func (t *CuratedTx) SetRepo(ctx context.Context, s RepoState) error {
-	return t.exec(ctx, "write the repository", "INSERT INTO repo_state (repo_id, head, layout) VALUES (?, ?, ?) ON CONFLICT (repo_id) DO UPDATE SET head = excluded.head, layout = excluded.layout", s.ID, s.Head, s.Layout)
+	return t.exec(ctx, "write the repository",
+		"INSERT INTO repo_state (repo_id, head, layout) VALUES (?, ?, ?) ON CONFLICT (repo_id) DO UPDATE SET head = "+
+			"excluded.head, layout = excluded.layout", s.ID, s.Head, s.Layout)
 }
 
 // FileState is a file with the data that the next indexing needs.
@@ -222,7 +237,8 @@ type FileState struct {
 // Known returns all files of a repository, without their refs.
 func (t *CuratedTx) Known(ctx context.Context, repo int64) ([]FileState, error) {
 	return rows(ctx, t.tx, "files", func(r *sql.Rows, f *FileState) error {
-		return r.Scan(&f.ID, &f.Path, &f.Language, &f.Hash, &f.Size, &f.State, &f.Reason, &f.Modified, &f.Reader, &f.Interface)
+		return r.Scan(&f.ID, &f.Path, &f.Language, &f.Hash, &f.Size, &f.State, &f.Reason, &f.Modified, &f.Reader,
+			&f.Interface)
 	}, `SELECT f.id, f.path, f.language, f.content_hash, f.size_bytes, s.state, COALESCE(s.reason, ''), s.modified, s.reader, s.interface
 		FROM files f JOIN file_state s ON s.file_id = f.id WHERE f.repo_id = ? ORDER BY f.path`, repo)
 }
@@ -230,14 +246,18 @@ func (t *CuratedTx) Known(ctx context.Context, repo int64) ([]FileState, error) 
 // PutFile writes a file and returns its id; a file with an id is replaced.
 func (t *CuratedTx) PutFile(ctx context.Context, repo int64, f FileState) (int64, error) {
 	if f.ID == 0 {
-		res, err := t.tx.ExecContext(ctx, "INSERT INTO files (repo_id, path, language, content_hash, size_bytes) VALUES (?, ?, ?, ?, ?)", repo, f.Path, f.Language, f.Hash, f.Size)
+		res, err := t.tx.ExecContext(ctx,
+			"INSERT INTO files (repo_id, path, language, content_hash, size_bytes) VALUES (?, ?, ?, ?, ?)", repo, f.Path,
+			f.Language, f.Hash, f.Size)
 		if err == nil {
 			f.ID, err = res.LastInsertId()
 		}
 		if err != nil {
 			return 0, fmt.Errorf("write %s: %w", f.Path, explain(err))
 		}
-	} else if err := t.exec(ctx, "write "+f.Path, "UPDATE files SET language = ?, content_hash = ?, size_bytes = ? WHERE id = ?", f.Language, f.Hash, f.Size, f.ID); err != nil {
+	} else if err := t.exec(ctx, "write "+f.Path,
+		"UPDATE files SET language = ?, content_hash = ?, size_bytes = ? WHERE id = ?", f.Language, f.Hash, f.Size,
+		f.ID); err != nil {
 		return 0, err
 	}
 	return f.ID, t.exec(ctx, "write "+f.Path, `INSERT INTO file_state (file_id, modified, reader, state, reason, interface, refs) VALUES (?, ?, ?, ?, NULLIF(?, ''), ?, ?)
@@ -281,7 +301,8 @@ func (t *CuratedTx) PutContent(ctx context.Context, file int64, isNew bool, c Co
 		}
 		for _, id := range c.Gone {
 			// A parent takes its children along, also those that have another one by now.
-			if err := t.exec(ctx, "remove what is old", "UPDATE symbols SET parent_symbol_id = NULL WHERE parent_symbol_id = ?", id); err != nil {
+			if err := t.exec(ctx, "remove what is old", "UPDATE symbols SET parent_symbol_id = NULL WHERE parent_symbol_id = ?",
+				id); err != nil {
 				return err
 			}
 			if err := t.exec(ctx, "remove what is old", "DELETE FROM symbols WHERE id = ?", id); err != nil {
@@ -290,7 +311,8 @@ func (t *CuratedTx) PutContent(ctx context.Context, file int64, isNew bool, c Co
 		}
 	}
 	for _, s := range c.Symbols {
-		if err := t.symbols.add(ctx, s.ID, file, s.Name, s.Kind, int64(s.Start), int64(s.End), null(s.Signature), nullID(s.Parent)); err != nil {
+		if err := t.symbols.add(ctx, s.ID, file, s.Name, s.Kind, int64(s.Start), int64(s.End), null(s.Signature),
+			nullID(s.Parent)); err != nil {
 			return err
 		}
 	}
@@ -327,9 +349,11 @@ func nullID(id int64) any {
 }
 
 // ofFiles reads rows that belong to files: of those given, of all of the repository's if none are. The table is x.
-func ofFiles[T any](ctx context.Context, t *CuratedTx, what string, scan func(*sql.Rows, *T) error, columns, order string, repo int64, files []int64) ([]T, error) {
+func ofFiles[T any](ctx context.Context, t *CuratedTx, what string, scan func(*sql.Rows, *T) error, columns,
+	order string, repo int64, files []int64) ([]T, error) {
 	if len(files) == 0 {
-		return rows(ctx, t.tx, what, scan, "SELECT "+columns+" x JOIN files f ON f.id = x.file_id WHERE f.repo_id = ? ORDER BY "+order, repo)
+		return rows(ctx, t.tx, what, scan, "SELECT "+columns+
+			" x JOIN files f ON f.id = x.file_id WHERE f.repo_id = ? ORDER BY "+order, repo)
 	}
 	return chunked(files, func(part []int64) ([]T, error) {
 		in, args := marks(part)
@@ -341,12 +365,15 @@ func ofFiles[T any](ctx context.Context, t *CuratedTx, what string, scan func(*s
 func (t *CuratedTx) SymbolsOf(ctx context.Context, repo int64, files ...int64) ([]Symbol, error) {
 	return ofFiles(ctx, t, "symbols", func(r *sql.Rows, s *Symbol) error {
 		return r.Scan(&s.ID, &s.File, &s.Name, &s.Kind, &s.Start, &s.End, &s.Signature, &s.Parent)
-	}, "x.id, x.file_id, x.name, x.kind, x.start_line, x.end_line, COALESCE(x.signature, ''), COALESCE(x.parent_symbol_id, 0) FROM symbols", "x.file_id, x.start_line, x.id", repo, files)
+	},
+		"x.id, x.file_id, x.name, x.kind, x.start_line, x.end_line, COALESCE(x.signature, ''), "+
+			"COALESCE(x.parent_symbol_id, 0) FROM symbols", "x.file_id, x.start_line, x.id", repo, files)
 }
 
 // ImportsOf returns the imports of files, all of the repository's if none are given.
 func (t *CuratedTx) ImportsOf(ctx context.Context, repo int64, files ...int64) ([]Import, error) {
-	return ofFiles(ctx, t, "imports", scanImport, "x.file_id, x.path, x.level, x.alias, x.names, x.types, x.line FROM imports", "x.file_id, x.id", repo, files)
+	return ofFiles(ctx, t, "imports", scanImport,
+		"x.file_id, x.path, x.level, x.alias, x.names, x.types, x.line FROM imports", "x.file_id, x.id", repo, files)
 }
 
 // Used is which names a file uses, as the outline wrote them down.
@@ -357,7 +384,8 @@ type Used struct {
 
 // RefsOf returns the names that files use, those of all files if none are given.
 func (t *CuratedTx) RefsOf(ctx context.Context, repo int64, files ...int64) ([]Used, error) {
-	return ofFiles(ctx, t, "names in use", func(r *sql.Rows, u *Used) error { return r.Scan(&u.File, &u.Refs) }, "x.file_id, x.refs FROM file_state", "x.file_id", repo, files)
+	return ofFiles(ctx, t, "names in use", func(r *sql.Rows, u *Used) error { return r.Scan(&u.File, &u.Refs) },
+		"x.file_id, x.refs FROM file_state", "x.file_id", repo, files)
 }
 
 // Importers returns the files that import one of the paths, as they are written.
@@ -365,7 +393,8 @@ func (t *CuratedTx) Importers(ctx context.Context, repo int64, paths ...string) 
 	var out []int64
 	for _, p := range paths {
 		part, err := rows(ctx, t.tx, "importers", func(r *sql.Rows, id *int64) error { return r.Scan(id) },
-			"SELECT DISTINCT i.file_id FROM imports i JOIN files f ON f.id = i.file_id WHERE i.path = ? AND f.repo_id = ? ORDER BY i.file_id", p, repo)
+			"SELECT DISTINCT i.file_id FROM imports i JOIN files f ON f.id = i.file_id WHERE i.path = ? AND f.repo_id = ? "+
+				"ORDER BY i.file_id", p, repo)
 		if err != nil {
 			return nil, err
 		}
@@ -385,7 +414,8 @@ func (t *CuratedTx) chain(ctx context.Context, from, to string, files []int64) (
 		in, args := marks(part)
 		return rows(ctx, t.tx, "dependencies", func(r *sql.Rows, id *int64) error { return r.Scan(id) },
 			"WITH RECURSIVE chain (id) AS (SELECT "+to+" FROM dependencies WHERE "+from+" IN ("+in+
-				") UNION SELECT d."+to+" FROM dependencies d JOIN chain ON d."+from+" = chain.id) SELECT id FROM chain ORDER BY id", args...)
+				") UNION SELECT d."+to+" FROM dependencies d JOIN chain ON d."+from+" = chain.id) SELECT id FROM chain ORDER BY id",
+			args...)
 	})
 }
 
@@ -396,7 +426,8 @@ func (t *CuratedTx) ClearDependencies(ctx context.Context, repo int64, files ...
 
 // ClearReferences removes the references of symbols in files, of all files if none are given.
 func (t *CuratedTx) ClearReferences(ctx context.Context, repo int64, files ...int64) error {
-	return t.clear(ctx, "references", "DELETE FROM symbol_references WHERE caller_symbol_id IN (SELECT id FROM symbols WHERE file_id", repo, files)
+	return t.clear(ctx, "references",
+		"DELETE FROM symbol_references WHERE caller_symbol_id IN (SELECT id FROM symbols WHERE file_id", repo, files)
 }
 
 func (t *CuratedTx) clear(ctx context.Context, what, head string, repo int64, files []int64) error {
@@ -425,7 +456,8 @@ func (t *CuratedTx) AddReference(ctx context.Context, caller, callee int64, kind
 // CuratedTables counts the rows of each table.
 func (t *CuratedTx) CuratedTables(ctx context.Context) ([]Tally, error) {
 	var out []Tally
-	for _, name := range []string{"files", "symbols", "docstrings", "inline_comments", "dependencies", "symbol_references", "commits", "file_commits", "co_changes", "file_metadata"} {
+	for _, name := range []string{"files", "symbols", "docstrings", "inline_comments", "dependencies", "symbol_references",
+		"commits", "file_commits", "co_changes", "file_metadata"} {
 		n := Tally{Name: name}
 		if err := t.tx.QueryRowContext(ctx, "SELECT COUNT(*) FROM "+name).Scan(&n.Count); err != nil {
 			return nil, fmt.Errorf("count %s: %w", name, explain(err))

@@ -31,8 +31,11 @@ func (j *Journal) AddDecisions(ctx context.Context, all []FileDecision) error {
 			if d.Task == "" || d.Stage == "" || d.Path == "" {
 				return errors.New("a decision needs its task, its stage and the path of its file")
 			}
-			if _, err := tx.ExecContext(ctx, "INSERT INTO retrieval_decisions (task_id, stage, file_id, tier, included, reason, timestamp, path, symbol) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-				d.Task, d.Stage, d.File, null(d.Tier), d.Included, null(d.Reason), stamp(d.At), d.Path, null(d.Symbol)); err != nil {
+			if _, err := tx.ExecContext(ctx,
+				"INSERT INTO retrieval_decisions (task_id, stage, file_id, tier, included, reason, timestamp, path, symbol) "+
+					"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+				d.Task, d.Stage, d.File, null(d.Tier), d.Included, null(d.Reason), stamp(d.At), d.Path,
+				null(d.Symbol)); err != nil {
 				return err
 			}
 		}

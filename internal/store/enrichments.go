@@ -35,7 +35,8 @@ func (j *Journal) AddEnrichment(ctx context.Context, e Enrichment) (id int64, er
 		}
 		res, err := tx.ExecContext(ctx, `INSERT INTO enrichment_outputs (file_id, model, purpose, module, domain, concepts, public_api_surface, complexity_notes, raw_prompt, raw_response, timestamp,
 			repo_path, path, content_hash, prompt_tokens, completion_tokens, latency_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			e.File, e.Model, null(e.Purpose), null(e.Module), null(e.Domain), null(e.Concepts), null(e.API), null(e.Complexity), e.Prompt, e.Response, stamp(e.At),
+			e.File, e.Model, null(e.Purpose), null(e.Module), null(e.Domain), null(e.Concepts), null(e.API), null(e.Complexity),
+			e.Prompt, e.Response, stamp(e.At),
 			e.Repo, e.Path, e.Hash, e.PromptTokens, e.CompletionTokens, e.Latency.Milliseconds())
 		if err == nil {
 			id, err = res.LastInsertId()
@@ -59,7 +60,8 @@ func (m Metadata) check() error {
 // Enrichments returns the newest enrichment of each file of a repository, by path, without prompts and responses.
 func (j *Journal) Enrichments(ctx context.Context, repo string) ([]Enrichment, error) {
 	return rows(ctx, j.db, "enrichments", func(r *sql.Rows, e *Enrichment) error {
-		return r.Scan(&e.ID, &e.Repo, &e.Path, &e.Hash, &e.File, &e.Purpose, &e.Module, &e.Domain, &e.Concepts, &e.API, &e.Complexity, &e.Model,
+		return r.Scan(&e.ID, &e.Repo, &e.Path, &e.Hash, &e.File, &e.Purpose, &e.Module, &e.Domain, &e.Concepts, &e.API,
+			&e.Complexity, &e.Model,
 			&e.PromptTokens, &e.CompletionTokens, millis{&e.Latency}, &e.Promoted, moment{&e.At})
 	}, `SELECT id, repo_path, path, content_hash, file_id, COALESCE(purpose, ''), COALESCE(module, ''), COALESCE(domain, ''), COALESCE(concepts, ''), COALESCE(public_api_surface, ''),
 			COALESCE(complexity_notes, ''), model, prompt_tokens, completion_tokens, latency_ms, promoted, timestamp
@@ -71,7 +73,9 @@ func (j *Journal) Enrichments(ctx context.Context, repo string) ([]Enrichment, e
 func (j *Journal) MarkPromoted(ctx context.Context, at time.Time, ids ...int64) error {
 	return j.tx(ctx, "promotion of enrichments", func(ctx context.Context, tx *sql.Tx) error {
 		for _, id := range ids {
-			if _, err := tx.ExecContext(ctx, "INSERT INTO enrichment_promotions (enrichment_id, timestamp) VALUES (?, ?) ON CONFLICT DO NOTHING", id, stamp(at)); err != nil {
+			if _, err := tx.ExecContext(ctx,
+				"INSERT INTO enrichment_promotions (enrichment_id, timestamp) VALUES (?, ?) ON CONFLICT DO NOTHING", id,
+				stamp(at)); err != nil {
 				return fmt.Errorf("enrichment %d: %w", id, err)
 			}
 		}

@@ -17,12 +17,16 @@ func TestEnrichments(t *testing.T) {
 	defer c.Close()
 	j := fresh(t)
 	about := func(file int64, purpose string) Metadata {
-		return Metadata{File: file, Purpose: purpose, Module: "cart", Domain: "shop", Concepts: `["price"]`, API: `[{"name":"K0"}]`, Complexity: "low"}
+		return Metadata{File: file, Purpose: purpose, Module: "cart", Domain: "shop", Concepts: `["price"]`,
+			API: `[{"name":"K0"}]`, Complexity: "low"}
 	}
 	all := []Enrichment{
-		{Repo: "/repo", Path: "a.py", Hash: "h1", Metadata: about(1, "old"), Model: "qwen3", Prompt: "p", Response: "r", At: at(1)},
-		{Repo: "/repo", Path: "b.py", Hash: "h", Metadata: Metadata{File: 2, Purpose: "other"}, Model: "qwen3", Prompt: "p", Response: "r", Latency: time.Second, At: at(2)},
-		{Repo: "/repo", Path: "a.py", Hash: "h2", Metadata: about(1, "new"), Model: "qwen3", Prompt: "p", Response: "r", PromptTokens: count(10), CompletionTokens: count(0), At: at(3)},
+		{Repo: "/repo", Path: "a.py", Hash: "h1", Metadata: about(1, "old"), Model: "qwen3", Prompt: "p", Response: "r",
+			At: at(1)},
+		{Repo: "/repo", Path: "b.py", Hash: "h", Metadata: Metadata{File: 2, Purpose: "other"}, Model: "qwen3", Prompt: "p",
+			Response: "r", Latency: time.Second, At: at(2)},
+		{Repo: "/repo", Path: "a.py", Hash: "h2", Metadata: about(1, "new"), Model: "qwen3", Prompt: "p", Response: "r",
+			PromptTokens: count(10), CompletionTokens: count(0), At: at(3)},
 		{Repo: "/elsewhere", Path: "a.py", Hash: "h", Metadata: about(1, "elsewhere"), Model: "qwen3", At: at(4)},
 		{Repo: "/repo", Path: "gone.py", Hash: "h", Metadata: about(99, "gone"), Model: "qwen3", At: at(5)},
 	}
@@ -74,7 +78,8 @@ func TestEnrichmentIsJSON(t *testing.T) {
 	}
 	defer c.Close()
 	j := fresh(t)
-	for _, m := range []Metadata{{File: 1, Concepts: "price, tax"}, {File: 1, API: `{"a": 1}`}, {File: 1, Concepts: `["a"`}} {
+	for _, m := range []Metadata{{File: 1, Concepts: "price, tax"}, {File: 1, API: `{"a": 1}`},
+		{File: 1, Concepts: `["a"`}} {
 		if _, err := j.AddEnrichment(t.Context(), Enrichment{Repo: "/r", Path: "a", Metadata: m, At: at(1)}); err == nil {
 			t.Errorf("%+v was written down", m)
 		}

@@ -63,7 +63,8 @@ func (f *Feedbacks) Close() error { return f.db.Close() }
 func (f *Feedbacks) Add(ctx context.Context, r Feedback) (added bool, err error) {
 	err = write(ctx, f.db, func(ctx context.Context, tx *sql.Tx) error {
 		var body, severity, url string
-		err := tx.QueryRowContext(ctx, "SELECT body, severity, context_url FROM feedback WHERE id = ?", r.ID).Scan(&body, &severity, &url)
+		err := tx.QueryRowContext(ctx, "SELECT body, severity, context_url FROM feedback WHERE id = ?", r.ID).Scan(&body,
+			&severity, &url)
 		switch {
 		case err == nil && body == r.Body && severity == r.Severity && url == r.ContextURL:
 			return nil
@@ -72,7 +73,9 @@ func (f *Feedbacks) Add(ctx context.Context, r Feedback) (added bool, err error)
 		case !errors.Is(err, sql.ErrNoRows):
 			return err
 		}
-		_, err = tx.ExecContext(ctx, "INSERT INTO feedback (id, body, severity, context_url, source, status, approval, notes_json, created, updated) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		_, err = tx.ExecContext(ctx,
+			"INSERT INTO feedback (id, body, severity, context_url, source, status, approval, notes_json, created, updated) "+
+				"VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 			r.ID, r.Body, r.Severity, r.ContextURL, r.Source, r.Status, r.Approval, r.Notes, stamp(r.Created), stamp(r.Created))
 		added = err == nil
 		return err
@@ -83,16 +86,19 @@ func (f *Feedbacks) Add(ctx context.Context, r Feedback) (added bool, err error)
 	return added, nil
 }
 
-const feedbackColumns = "SELECT id, body, severity, context_url, source, status, approval, notes_json, created, updated FROM feedback "
+const feedbackColumns = "SELECT id, body, severity, context_url, source, status, approval, notes_json, created, " +
+	"updated FROM feedback "
 
 func scanFeedback(r *sql.Rows, f *Feedback) error {
-	return r.Scan(&f.ID, &f.Body, &f.Severity, &f.ContextURL, &f.Source, &f.Status, &f.Approval, &f.Notes, moment{&f.Created}, moment{&f.Updated})
+	return r.Scan(&f.ID, &f.Body, &f.Severity, &f.ContextURL, &f.Source, &f.Status, &f.Approval, &f.Notes,
+		moment{&f.Created}, moment{&f.Updated})
 }
 
 // All returns all rows: those that are worse first, of these those that came first.
 func (f *Feedbacks) All(ctx context.Context) ([]Feedback, error) {
 	return rows(ctx, f.db, "the feedback", scanFeedback,
-		feedbackColumns+"ORDER BY CASE severity WHEN 'critical' THEN 0 WHEN 'high' THEN 1 WHEN 'medium' THEN 2 ELSE 3 END, created, id")
+		feedbackColumns+
+			"ORDER BY CASE severity WHEN 'critical' THEN 0 WHEN 'high' THEN 1 WHEN 'medium' THEN 2 ELSE 3 END, created, id")
 }
 
 // Get returns one row. No row with that id is [ErrNoFeedback].
@@ -110,7 +116,8 @@ func (f *Feedbacks) Get(ctx context.Context, id string) (Feedback, error) {
 // Note adds a note to the history of a row that is still equal to before, and sets the note's status and approval. The
 // history must be a JSON array; the caller checks its content. If the row changed meanwhile, it returns
 // [ErrFeedbackMoved].
-func (f *Feedbacks) Note(ctx context.Context, before Feedback, status, approval, note string, at time.Time) (Feedback, error) {
+func (f *Feedbacks) Note(ctx context.Context, before Feedback, status, approval, note string, at time.Time) (Feedback,
+	error) {
 	after := before
 	head, isArray := strings.CutSuffix(before.Notes, "]")
 	if !isArray {
@@ -121,7 +128,9 @@ func (f *Feedbacks) Note(ctx context.Context, before Feedback, status, approval,
 	}
 	after.Status, after.Approval, after.Notes, after.Updated = status, approval, head+note+"]", at
 	err := write(ctx, f.db, func(ctx context.Context, tx *sql.Tx) error {
-		res, err := tx.ExecContext(ctx, "UPDATE feedback SET status = ?, approval = ?, notes_json = ?, updated = ? WHERE id = ? AND notes_json = ? AND status = ?",
+		res, err := tx.ExecContext(ctx,
+			"UPDATE feedback SET status = ?, approval = ?, notes_json = ?, updated = ? WHERE id = ? AND notes_json = ? AND "+
+				"status = ?",
 			after.Status, after.Approval, after.Notes, stamp(at), before.ID, before.Notes, before.Status)
 		if err != nil {
 			return err
@@ -149,7 +158,9 @@ type Memory struct {
 // Remember stores a lesson. If the feedback has one under that topic already, it changes nothing and returns false.
 func (f *Feedbacks) Remember(ctx context.Context, m Memory) (added bool, err error) {
 	err = write(ctx, f.db, func(ctx context.Context, tx *sql.Tx) error {
-		res, err := tx.ExecContext(ctx, "INSERT INTO memory (topic, content, fix_class, feedback_id, timestamp) VALUES (?, ?, ?, ?, ?) ON CONFLICT (topic, feedback_id) DO NOTHING",
+		res, err := tx.ExecContext(ctx,
+			"INSERT INTO memory (topic, content, fix_class, feedback_id, timestamp) VALUES (?, ?, ?, ?, ?) ON CONFLICT "+
+				"(topic, feedback_id) DO NOTHING",
 			m.Topic, m.Content, m.FixClass, m.FeedbackID, stamp(m.At))
 		if err != nil {
 			return err
@@ -168,5 +179,7 @@ func (f *Feedbacks) Remember(ctx context.Context, m Memory) (added bool, err err
 func (f *Feedbacks) Memories(ctx context.Context, topic, class string, most int) ([]Memory, error) {
 	return rows(ctx, f.db, "what was learned", func(r *sql.Rows, m *Memory) error {
 		return r.Scan(&m.Topic, &m.Content, &m.FixClass, &m.FeedbackID, moment{&m.At})
-	}, "SELECT topic, content, fix_class, feedback_id, timestamp FROM memory WHERE topic = ? AND (? = '' OR fix_class = ?) ORDER BY id DESC LIMIT ?", topic, class, class, most)
+	},
+		"SELECT topic, content, fix_class, feedback_id, timestamp FROM memory WHERE topic = ? AND (? = '' OR fix_class = "+
+			"?) ORDER BY id DESC LIMIT ?", topic, class, class, most)
 }

@@ -21,7 +21,8 @@ func openFeedback(t *testing.T) *Feedbacks {
 func TestFeedbackKeepsWords(t *testing.T) {
 	f := openFeedback(t)
 	at := time.Date(2026, 5, 4, 9, 0, 0, 0, time.UTC)
-	r := Feedback{ID: "one", Body: "it's'); DROP TABLE feedback; --\x1b[2J\u0000", Severity: "low", Source: "cli", Status: "pending", Notes: `[{"n":1}]`, Created: at}
+	r := Feedback{ID: "one", Body: "it's'); DROP TABLE feedback; --\x1b[2J\u0000", Severity: "low", Source: "cli",
+		Status: "pending", Notes: `[{"n":1}]`, Created: at}
 	for _, want := range []bool{true, false} {
 		if added, err := f.Add(t.Context(), r); err != nil || added != want {
 			t.Errorf("%v %v", added, err)
@@ -39,7 +40,8 @@ func TestFeedbackKeepsWords(t *testing.T) {
 	if _, err := f.Get(t.Context(), "two"); !errors.Is(err, ErrNoFeedback) {
 		t.Error(err)
 	}
-	for _, stmt := range []string{"UPDATE feedback SET body = 'x'", "DELETE FROM feedback", "UPDATE feedback SET notes_json = '[]'", "UPDATE feedback SET status = 'done'"} {
+	for _, stmt := range []string{"UPDATE feedback SET body = 'x'", "DELETE FROM feedback",
+		"UPDATE feedback SET notes_json = '[]'", "UPDATE feedback SET status = 'done'"} {
 		if _, err := f.db.ExecContext(t.Context(), stmt); err == nil {
 			t.Errorf("%s went through", stmt)
 		}
@@ -50,7 +52,9 @@ func TestFeedbackKeepsWords(t *testing.T) {
 func TestFeedbackHistoryGrows(t *testing.T) {
 	f := openFeedback(t)
 	at := time.Date(2026, 5, 4, 9, 0, 0, 0, time.UTC)
-	if _, err := f.Add(t.Context(), Feedback{ID: "one", Body: "x", Severity: "low", Source: "cli", Status: "pending", Notes: `[{"n":1}]`, Created: at}); err != nil {
+	if _, err := f.Add(t.Context(),
+		Feedback{ID: "one", Body: "x", Severity: "low", Source: "cli", Status: "pending", Notes: `[{"n":1}]`,
+			Created: at}); err != nil {
 		t.Fatal(err)
 	}
 	before, err := f.Get(t.Context(), "one")
@@ -78,7 +82,8 @@ func TestFeedbackHistoryGrows(t *testing.T) {
 func TestFeedbackInOrder(t *testing.T) {
 	f := openFeedback(t)
 	at := time.Date(2026, 5, 4, 9, 0, 0, 0, time.UTC)
-	for i, r := range []Feedback{{ID: "a", Severity: "low"}, {ID: "b", Severity: "critical"}, {ID: "c", Severity: "medium"}, {ID: "d", Severity: "critical"}} {
+	for i, r := range []Feedback{{ID: "a", Severity: "low"}, {ID: "b", Severity: "critical"},
+		{ID: "c", Severity: "medium"}, {ID: "d", Severity: "critical"}} {
 		r.Body, r.Source, r.Status, r.Notes, r.Created = "x", "cli", "pending", "[]", at.Add(time.Duration(i)*time.Second)
 		if _, err := f.Add(t.Context(), r); err != nil {
 			t.Fatal(err)
@@ -101,7 +106,8 @@ func TestFeedbackInOrder(t *testing.T) {
 func TestMemories(t *testing.T) {
 	f := openFeedback(t)
 	at := time.Date(2026, 5, 4, 9, 0, 0, 0, time.UTC)
-	for i, m := range []Memory{{"reviews", "one", "tool", "a", at}, {"reviews", "again", "tool", "a", at}, {"reviews", "two", "doc", "b", at}, {"reviews", "three", "tool", "c", at}} {
+	for i, m := range []Memory{{"reviews", "one", "tool", "a", at}, {"reviews", "again", "tool", "a", at},
+		{"reviews", "two", "doc", "b", at}, {"reviews", "three", "tool", "c", at}} {
 		if added, err := f.Remember(t.Context(), m); err != nil || added != (i != 1) {
 			t.Errorf("%d: %v %v", i, added, err)
 		}

@@ -55,7 +55,9 @@ func (b *Inbox) Close() error { return b.db.Close() }
 // Add puts an item in, as pending, and returns its id.
 func (b *Inbox) Add(ctx context.Context, i InboxItem) (id int64, err error) {
 	err = write(ctx, b.db, func(ctx context.Context, tx *sql.Tx) error {
-		res, err := tx.ExecContext(ctx, "INSERT INTO inbox (kind, body, channel, repo_path, timestamp, acknowledged, status) VALUES (?, ?, ?, ?, ?, ?, 'pending')",
+		res, err := tx.ExecContext(ctx,
+			"INSERT INTO inbox (kind, body, channel, repo_path, timestamp, acknowledged, status) VALUES (?, ?, ?, ?, ?, ?, "+
+				"'pending')",
 			i.Kind, i.Body, i.Channel, i.Repo, stamp(i.At), stamp(i.Acknowledged))
 		if err == nil {
 			id, err = res.LastInsertId()
@@ -72,7 +74,8 @@ const inboxColumns = `SELECT id, kind, body, channel, repo_path, timestamp, ackn
 
 func scanItem(r *sql.Rows, i *InboxItem) error {
 	var done sql.NullString
-	err := r.Scan(&i.ID, &i.Kind, &i.Body, &i.Channel, &i.Repo, moment{&i.At}, moment{&i.Acknowledged}, &i.Status, &i.Intent, &i.Confidence, &i.Reply, &done, &i.Outcome)
+	err := r.Scan(&i.ID, &i.Kind, &i.Body, &i.Channel, &i.Repo, moment{&i.At}, moment{&i.Acknowledged}, &i.Status,
+		&i.Intent, &i.Confidence, &i.Reply, &done, &i.Outcome)
 	if err == nil && done.Valid {
 		i.Done = new(time.Time)
 		err = moment{i.Done}.Scan(done.String)
@@ -106,12 +109,14 @@ func (b *Inbox) Item(ctx context.Context, id int64) (InboxItem, error) {
 // Read records how an item was interpreted, and the reply. The first record stays: if another reader was faster, it
 // changes nothing and returns false.
 func (b *Inbox) Read(ctx context.Context, id int64, intent string, confidence int, reply string) (bool, error) {
-	return b.change(ctx, id, "UPDATE inbox SET intent = ?, confidence_pct = ?, reply = ? WHERE id = ? AND intent IS NULL", intent, confidence, reply, id)
+	return b.change(ctx, id, "UPDATE inbox SET intent = ?, confidence_pct = ?, reply = ? WHERE id = ? AND intent IS NULL",
+		intent, confidence, reply, id)
 }
 
 // Finish marks an item as done. It returns false and changes nothing if it was done already.
 func (b *Inbox) Finish(ctx context.Context, id int64, at time.Time, outcome string) (bool, error) {
-	return b.change(ctx, id, "UPDATE inbox SET status = 'done', done = ?, outcome = ? WHERE id = ? AND status = 'pending'", stamp(at), outcome, id)
+	return b.change(ctx, id, "UPDATE inbox SET status = 'done', done = ?, outcome = ? WHERE id = ? AND status = 'pending'",
+		stamp(at), outcome, id)
 }
 
 // change updates one item. No item with that id is [ErrNoItem].

@@ -120,7 +120,8 @@ func (j *Journal) insert(ctx context.Context, tx *sql.Tx, records []Record) (*ch
 		return nil, err
 	}
 	for _, r := range records {
-		if _, err := tx.ExecContext(ctx, "INSERT INTO events (run, seq, at, kind, batch, body, seal) VALUES (?, ?, ?, ?, ?, ?, ?)",
+		if _, err := tx.ExecContext(ctx,
+			"INSERT INTO events (run, seq, at, kind, batch, body, seal) VALUES (?, ?, ?, ?, ?, ?, ?)",
 			r.Run, r.Seq, stamp(r.At), r.Kind, r.Batch, string(r.Body), r.Seal); err != nil {
 			return nil, err
 		}

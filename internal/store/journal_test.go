@@ -39,7 +39,8 @@ func TestEventsAreKept(t *testing.T) {
 // Readers see all events in order, however many pages they take, and may stop anywhere.
 func TestEventsComeInPages(t *testing.T) {
 	for name, n := range map[string]int{
-		"none": 0, "one": 1, "one short of a page": page - 1, "a page": page, "one more than a page": page + 1, "two pages": 2 * page, "many": 3*page + 7,
+		"none": 0, "one": 1, "one short of a page": page - 1, "a page": page, "one more than a page": page + 1,
+		"two pages": 2 * page, "many": 3*page + 7,
 	} {
 		t.Run(name, func(t *testing.T) {
 			j := fresh(t)
@@ -138,7 +139,10 @@ func TestWritesAreAllOrNothing(t *testing.T) {
 		"an append whose last number is taken": func(ctx context.Context, j *Journal) error {
 			return j.Append(ctx, event("r", 4), event("r", 5), event("r", 3))
 		},
-		"an append with a number twice": func(ctx context.Context, j *Journal) error { return j.Append(ctx, event("r", 4), event("r", 4)) },
+		"an append with a number twice": func(ctx context.Context,
+			j *Journal) error {
+			return j.Append(ctx, event("r", 4), event("r", 4))
+		},
 		"an append to a run that was never started": func(ctx context.Context, j *Journal) error {
 			return j.Append(ctx, event("r", 4), event("nobody", 1))
 		},
@@ -181,7 +185,8 @@ func TestFactsStay(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range []string{
-		"UPDATE events SET body = '{}' WHERE seq = 2", "UPDATE events SET seq = seq + 10", "DELETE FROM events", "DELETE FROM events WHERE seq = 3",
+		"UPDATE events SET body = '{}' WHERE seq = 2", "UPDATE events SET seq = seq + 10", "DELETE FROM events",
+		"DELETE FROM events WHERE seq = 3",
 		"UPDATE runs SET plan_text = x''", "UPDATE runs SET run = 's'", "DELETE FROM runs",
 	} {
 		if _, err := j.db.ExecContext(t.Context(), s); err == nil || !strings.Contains(err.Error(), "never") {
@@ -228,7 +233,8 @@ func TestRunsComeNewestFirst(t *testing.T) {
 func TestPlanTextIsKeptByteForByte(t *testing.T) {
 	j := fresh(t)
 	for name, text := range map[string][]byte{
-		"lf": []byte("# Plan\n"), "crlf": []byte("\ufeff# Plan\r\n\r\n"), "odd": {0xff, 0xfe, 0, 1, '\n'}, "empty": {}, "large": []byte(strings.Repeat("plan ", 1<<20)),
+		"lf": []byte("# Plan\n"), "crlf": []byte("\ufeff# Plan\r\n\r\n"), "odd": {0xff, 0xfe, 0, 1, '\n'}, "empty": {},
+		"large": []byte(strings.Repeat("plan ", 1<<20)),
 	} {
 		r := started(name)
 		r.PlanText = text
@@ -248,8 +254,10 @@ func TestPlanTextIsKeptByteForByte(t *testing.T) {
 // Times sort as text, so that SQL and people can order by them.
 func TestStampsSort(t *testing.T) {
 	times := []time.Time{
-		time.Date(1999, 12, 31, 23, 59, 59, 999999999, time.UTC), at(0), at(0).Add(1), at(0).Add(10), at(0).Add(time.Millisecond),
-		at(1), at(10), at(1).Add(time.Hour).In(time.FixedZone("UTC-12", -12*3600)), time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC),
+		time.Date(1999, 12, 31, 23, 59, 59, 999999999, time.UTC), at(0), at(0).Add(1), at(0).Add(10),
+		at(0).Add(time.Millisecond),
+		at(1), at(10), at(1).Add(time.Hour).In(time.FixedZone("UTC-12", -12*3600)),
+		time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC),
 	}
 	var text []string
 	for _, x := range times {

@@ -25,7 +25,8 @@ func TestMain(m *testing.M) {
 	if path == "" {
 		os.Exit(m.Run())
 	}
-	jobs := map[string]func(string) error{"journal": writeForEver, "session": rememberForEver, "archive": archiveForEver, "calls": addCalls}
+	jobs := map[string]func(string) error{"journal": writeForEver, "session": rememberForEver, "archive": archiveForEver,
+		"calls": addCalls}
 	if err := jobs[job](path); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

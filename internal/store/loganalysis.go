@@ -99,7 +99,8 @@ func (l *Log) Tasks(ctx context.Context, f TaskFilter) ([]TaskOutcome, error) {
 func (l *Log) Attempts(ctx context.Context, task string) ([]Attempt, error) {
 	return rows(ctx, l.db, "attempts", func(r *sql.Rows, a *Attempt) error {
 		var failing string
-		if err := r.Scan(&a.TaskID, &a.Repo, &a.Mode, &a.Model, &a.Number, &a.PromptTokens, &a.CompletionTokens, millis{&a.Latency}, &a.Response, &a.Applied, moment{&a.At},
+		if err := r.Scan(&a.TaskID, &a.Repo, &a.Mode, &a.Model, &a.Number, &a.PromptTokens, &a.CompletionTokens,
+			millis{&a.Latency}, &a.Response, &a.Applied, moment{&a.At},
 			&a.Unjudged, &a.Success, &a.TestOutput, &a.LintOutput, &a.TypeOutput, &failing); err != nil {
 			return err
 		}

@@ -28,7 +28,8 @@ func told(t *testing.T) (*Log, *Journal) {
 		}
 	}
 	for i, task := range []Task{
-		{ID: "r/1", Repo: "/repo", Mode: ModeImplement, Model: "coder", Window: 8192, Reserved: 1024, Stages: []string{"scope", "precision"}, Plan: "p.md", At: at(1)},
+		{ID: "r/1", Repo: "/repo", Mode: ModeImplement, Model: "coder", Window: 8192, Reserved: 1024,
+			Stages: []string{"scope", "precision"}, Plan: "p.md", At: at(1)},
 		{ID: "r/2", Repo: "/repo", Mode: ModeImplement, Model: "coder", At: at(10)},
 		{ID: "u", Repo: "/other", Mode: ModeRetrieve, Model: "qwen3", At: at(20)},
 	} {
@@ -39,13 +40,19 @@ func told(t *testing.T) (*Log, *Journal) {
 		}), j.AddCall(ctx, call(task.ID, "scope_judgment", "scope", i, 100, 10)))
 	}
 	// Retrieval was entered once more: b.go is taken now.
-	check(j.AddDecisions(ctx, []FileDecision{{Task: "r/2", Stage: "scope", File: 2, Path: "b.go", Tier: "2", Included: true, Reason: "missing", At: at(12)}}))
-	bad := Call{Task: "r/2", Type: "execute_code", Stage: "execute_code", Attempt: 1, Role: "coding", Model: "coder", System: "be exact", Prompt: "p", Response: "no", Error: "no edit in it", Latency: 2 * time.Second, At: at(13)}
+	check(j.AddDecisions(ctx,
+		[]FileDecision{{Task: "r/2", Stage: "scope", File: 2, Path: "b.go", Tier: "2", Included: true, Reason: "missing",
+			At: at(12)}}))
+	bad := Call{Task: "r/2", Type: "execute_code", Stage: "execute_code", Attempt: 1, Role: "coding", Model: "coder",
+		System: "be exact", Prompt: "p", Response: "no", Error: "no edit in it", Latency: 2 * time.Second, At: at(13)}
 	check(j.AddCall(ctx, bad), j.AddCall(ctx, call("nobody", "review", "", 14, 1, 1)))
 	in := int64(7)
-	check(j.AddAttempt(ctx, Attempt{TaskID: "r/1", Model: "coder", Number: 1, PromptTokens: &in, CompletionTokens: &in, Latency: time.Second, Response: "done", Applied: true, Success: true, Final: true, Diff: "+x", TestOutput: "ok", LintOutput: "l", TypeOutput: "t", At: at(5)}),
+	check(j.AddAttempt(ctx, Attempt{TaskID: "r/1", Model: "coder", Number: 1, PromptTokens: &in, CompletionTokens: &in,
+		Latency: time.Second, Response: "done", Applied: true, Success: true, Final: true, Diff: "+x", TestOutput: "ok",
+		LintOutput: "l", TypeOutput: "t", At: at(5)}),
 		j.AddAttempt(ctx, Attempt{TaskID: "r/2", Model: "coder", Number: 1, Unjudged: true, At: at(15)}),
-		j.AddAttempt(ctx, Attempt{TaskID: "r/2", Model: "larger", Number: 2, Final: true, FailingTests: []string{"TestA"}, At: at(16)}))
+		j.AddAttempt(ctx, Attempt{TaskID: "r/2", Model: "larger", Number: 2, Final: true, FailingTests: []string{"TestA"},
+			At: at(16)}))
 	l, err := OpenLog(ctx, path)
 	check(err)
 	t.Cleanup(func() { l.Close() })
@@ -57,9 +64,11 @@ func TestLogOfTasks(t *testing.T) {
 	l, _ := told(t)
 	yes, no, tokens, ms := true, false, int64(110), 250*time.Millisecond
 	more := 2250 * time.Millisecond
-	one := TaskOutcome{Task: Task{ID: "r/1", Repo: "/repo", Mode: ModeImplement, Model: "coder", Window: 8192, Reserved: 1024, Stages: []string{"scope", "precision"}, Plan: "p.md", At: at(1)},
+	one := TaskOutcome{Task: Task{ID: "r/1", Repo: "/repo", Mode: ModeImplement, Model: "coder", Window: 8192,
+		Reserved: 1024, Stages: []string{"scope", "precision"}, Plan: "p.md", At: at(1)},
 		Success: &yes, Tokens: &tokens, Latency: &ms, Diff: "+x", Attempts: 1, Judged: 1, Calls: 1}
-	two := TaskOutcome{Task: Task{ID: "r/2", Repo: "/repo", Mode: ModeImplement, Model: "coder", At: at(10)}, Success: &no, Tokens: &tokens, Latency: &more, Attempts: 2, Judged: 1, Calls: 2}
+	two := TaskOutcome{Task: Task{ID: "r/2", Repo: "/repo", Mode: ModeImplement, Model: "coder", At: at(10)}, Success: &no,
+		Tokens: &tokens, Latency: &more, Attempts: 2, Judged: 1, Calls: 2}
 	three := TaskOutcome{Task: Task{ID: "u", Repo: "/other", Mode: ModeRetrieve, Model: "qwen3", At: at(20)}, Calls: 1}
 	for _, tt := range []struct {
 		f    TaskFilter
@@ -87,11 +96,14 @@ func TestLogOfAttempts(t *testing.T) {
 	l, _ := told(t)
 	in := int64(7)
 	for task, want := range map[string][]Attempt{
-		"r/1": {{TaskID: "r/1", Repo: "/repo", Mode: ModeImplement, Model: "coder", Number: 1, PromptTokens: &in, CompletionTokens: &in, Latency: time.Second, Response: "done", Applied: true, Success: true,
+		"r/1": {{TaskID: "r/1", Repo: "/repo", Mode: ModeImplement, Model: "coder", Number: 1, PromptTokens: &in,
+			CompletionTokens: &in, Latency: time.Second, Response: "done", Applied: true, Success: true,
 			TestOutput: "ok", LintOutput: "l", TypeOutput: "t", FailingTests: []string{}, At: at(5)}},
 		"r/2": {
-			{TaskID: "r/2", Repo: "/repo", Mode: ModeImplement, Model: "coder", Number: 1, Unjudged: true, FailingTests: []string{}, At: at(15)},
-			{TaskID: "r/2", Repo: "/repo", Mode: ModeImplement, Model: "larger", Number: 2, FailingTests: []string{"TestA"}, At: at(16)},
+			{TaskID: "r/2", Repo: "/repo", Mode: ModeImplement, Model: "coder", Number: 1, Unjudged: true,
+				FailingTests: []string{}, At: at(15)},
+			{TaskID: "r/2", Repo: "/repo", Mode: ModeImplement, Model: "larger", Number: 2, FailingTests: []string{"TestA"},
+				At: at(16)},
 		},
 		"u": {},
 	} {
@@ -138,7 +150,9 @@ func TestLogOfCalls(t *testing.T) {
 		}
 	}
 	for c := range l.Calls(t.Context(), CallFilter{Type: "execute_code"}) {
-		want := Call{ID: 4, Task: "r/2", Type: "execute_code", Stage: "execute_code", Attempt: 1, Role: "coding", Model: "coder", System: "be exact", Prompt: "p", Response: "no", Error: "no edit in it", Latency: 2 * time.Second, At: at(13)}
+		want := Call{ID: 4, Task: "r/2", Type: "execute_code", Stage: "execute_code", Attempt: 1, Role: "coding",
+			Model: "coder", System: "be exact", Prompt: "p", Response: "no", Error: "no edit in it", Latency: 2 * time.Second,
+			At: at(13)}
 		if d := cmp.Diff(want, c.Call); d != "" {
 			t.Error(d)
 		}
@@ -177,7 +191,8 @@ func TestLogOfDecisions(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
-	if got, err := l.Decisions(t.Context(), DecisionFilter{Stage: "precision"}); err != nil || len(got) != 3 || got[0].Symbol != "F" {
+	if got, err := l.Decisions(t.Context(), DecisionFilter{Stage: "precision"}); err != nil || len(got) != 3 ||
+		got[0].Symbol != "F" {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
@@ -190,14 +205,18 @@ func TestLogFigures(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []StageFigures{
-		{Type: "execute_code", Stage: "execute_code", Role: "coding", Model: "coder", Calls: 1, Failed: 1, Untold: 1, Latency: 2 * time.Second, Slowest: 2 * time.Second, Tasks: Verdicts{Lost: 1}},
-		{Type: "review", Role: "reasoning", Model: "qwen3", Calls: 1, PromptTokens: 1, CompletionTokens: 1, Latency: 250 * time.Millisecond, Slowest: 250 * time.Millisecond, Tasks: Verdicts{Open: 1}},
-		{Type: "scope_judgment", Stage: "scope", Role: "reasoning", Model: "qwen3", Calls: 3, PromptTokens: 300, CompletionTokens: 30, Latency: 750 * time.Millisecond, Slowest: 250 * time.Millisecond, Tasks: Verdicts{1, 1, 1}},
+		{Type: "execute_code", Stage: "execute_code", Role: "coding", Model: "coder", Calls: 1, Failed: 1, Untold: 1,
+			Latency: 2 * time.Second, Slowest: 2 * time.Second, Tasks: Verdicts{Lost: 1}},
+		{Type: "review", Role: "reasoning", Model: "qwen3", Calls: 1, PromptTokens: 1, CompletionTokens: 1,
+			Latency: 250 * time.Millisecond, Slowest: 250 * time.Millisecond, Tasks: Verdicts{Open: 1}},
+		{Type: "scope_judgment", Stage: "scope", Role: "reasoning", Model: "qwen3", Calls: 3, PromptTokens: 300,
+			CompletionTokens: 30, Latency: 750 * time.Millisecond, Slowest: 250 * time.Millisecond, Tasks: Verdicts{1, 1, 1}},
 	}
 	if d := cmp.Diff(want, stages); d != "" {
 		t.Error(d)
 	}
-	if stages, err = l.Stages(t.Context(), TaskFilter{Repo: "/repo"}); err != nil || len(stages) != 2 || stages[1].Calls != 2 {
+	if stages, err = l.Stages(t.Context(), TaskFilter{Repo: "/repo"}); err != nil || len(stages) != 2 ||
+		stages[1].Calls != 2 {
 		t.Errorf("%+v, %v", stages, err)
 	}
 	files, err := l.Files(t.Context(), TaskFilter{}, "scope")
@@ -205,7 +224,8 @@ func TestLogFigures(t *testing.T) {
 		t.Fatal(err)
 	}
 	// What counts for r/2 is that b.go was taken in the end.
-	if d := cmp.Diff([]FileOutcome{{Stage: "scope", Path: "a.go", Taken: Verdicts{1, 1, 1}}, {Stage: "scope", Path: "b.go", Taken: Verdicts{Won: 1, Lost: 1}, LeftOut: Verdicts{Open: 1}}}, files); d != "" {
+	if d := cmp.Diff([]FileOutcome{{Stage: "scope", Path: "a.go", Taken: Verdicts{1, 1, 1}},
+		{Stage: "scope", Path: "b.go", Taken: Verdicts{Won: 1, Lost: 1}, LeftOut: Verdicts{Open: 1}}}, files); d != "" {
 		t.Error(d)
 	}
 	if files, err = l.Files(t.Context(), TaskFilter{Task: "u"}, ""); err != nil || len(files) != 2 {
@@ -224,7 +244,8 @@ func TestLogIsReadOnly(t *testing.T) {
 		t.Error("missing:", err)
 	}
 	raw(t, path, "PRAGMA user_version = 1", "CREATE TABLE x (y)")
-	if _, err := OpenLog(t.Context(), path); !errors.Is(err, ErrOlder) || !strings.Contains(err.Error(), "run: runplan status") {
+	if _, err := OpenLog(t.Context(), path); !errors.Is(err, ErrOlder) ||
+		!strings.Contains(err.Error(), "run: runplan status") {
 		t.Error("older:", err)
 	}
 	raw(t, path, "PRAGMA user_version = 99")
@@ -245,8 +266,10 @@ func addCalls(path string) error {
 	defer j.Close()
 	for n := range callsEach {
 		task := fmt.Sprint(os.Getpid(), "/", n)
-		if err := errors.Join(j.StartTask(ctx, Task{ID: task, Mode: ModeImplement, At: at(n)}), j.AddCall(ctx, call(task, "x", "", n, 1, 1)),
-			j.AddDecisions(ctx, []FileDecision{{Task: task, Stage: "scope", Path: "a", At: at(n)}, {Task: task, Stage: "scope", Path: "b", At: at(n)}}),
+		if err := errors.Join(j.StartTask(ctx, Task{ID: task, Mode: ModeImplement, At: at(n)}),
+			j.AddCall(ctx, call(task, "x", "", n, 1, 1)),
+			j.AddDecisions(ctx, []FileDecision{{Task: task, Stage: "scope", Path: "a", At: at(n)},
+				{Task: task, Stage: "scope", Path: "b", At: at(n)}}),
 			j.FinishTask(ctx, task, TaskEnd{Success: true})); err != nil {
 			return err
 		}

@@ -34,7 +34,8 @@ type StageFigures struct {
 func (l *Log) Stages(ctx context.Context, f TaskFilter) ([]StageFigures, error) {
 	where, args := f.where()
 	return rows(ctx, l.db, "the figures of stages", func(r *sql.Rows, s *StageFigures) error {
-		return r.Scan(&s.Type, &s.Stage, &s.Role, &s.Model, &s.Calls, &s.Failed, &s.PromptTokens, &s.CompletionTokens, &s.Untold,
+		return r.Scan(&s.Type, &s.Stage, &s.Role, &s.Model, &s.Calls, &s.Failed, &s.PromptTokens, &s.CompletionTokens,
+			&s.Untold,
 			millis{&s.Latency}, millis{&s.Slowest}, &s.Tasks.Won, &s.Tasks.Lost, &s.Tasks.Open)
 	}, `SELECT c.call_type, COALESCE(c.stage_name, ''), COALESCE(c.role, ''), c.model, COUNT(*), COUNT(c.error),
 			COALESCE(SUM(CASE WHEN c.completion_tokens IS NOT NULL THEN c.prompt_tokens END), 0),
@@ -59,7 +60,8 @@ type FileOutcome struct {
 func (l *Log) Files(ctx context.Context, f TaskFilter, stage string) ([]FileOutcome, error) {
 	where, args := f.where()
 	return rows(ctx, l.db, "the outcomes of files", func(r *sql.Rows, o *FileOutcome) error {
-		return r.Scan(&o.Stage, &o.Path, &o.Taken.Won, &o.Taken.Lost, &o.Taken.Open, &o.LeftOut.Won, &o.LeftOut.Lost, &o.LeftOut.Open)
+		return r.Scan(&o.Stage, &o.Path, &o.Taken.Won, &o.Taken.Lost, &o.Taken.Open, &o.LeftOut.Won, &o.LeftOut.Lost,
+			&o.LeftOut.Open)
 	}, `SELECT d.stage, d.path,
 			SUM(d.included AND t.success IS 1), SUM(d.included AND t.success IS 0), SUM(d.included AND t.success IS NULL),
 			SUM(NOT d.included AND t.success IS 1), SUM(NOT d.included AND t.success IS 0), SUM(NOT d.included AND t.success IS NULL)

@@ -38,7 +38,8 @@ func (j *Journal) AddPost(ctx context.Context, p Post) (id int64, err error) {
 		return 0, err
 	}
 	err = j.tx(ctx, "post to run "+p.Run, func(ctx context.Context, tx *sql.Tx) error {
-		if err := tx.QueryRowContext(ctx, "SELECT COALESCE((SELECT seq FROM sqlite_sequence WHERE name = 'posts'), 0) + 1").Scan(&p.ID); err != nil {
+		if err := tx.QueryRowContext(ctx,
+			"SELECT COALESCE((SELECT seq FROM sqlite_sequence WHERE name = 'posts'), 0) + 1").Scan(&p.ID); err != nil {
 			return err
 		}
 		_, err := tx.ExecContext(ctx, "INSERT INTO posts (id, run, at, body, seal) VALUES (?, ?, ?, ?, ?)",

@@ -28,7 +28,8 @@ func TestPosts(t *testing.T) {
 	}
 	defer other.Close()
 	var ids []int64
-	for _, p := range []Post{{Run: "one", At: at, Body: []byte(`{"a":1}`)}, {Run: "two", At: at, Body: []byte(`{}`)}, {Run: "one", At: at, Body: []byte(`{"a":2}`)}} {
+	for _, p := range []Post{{Run: "one", At: at, Body: []byte(`{"a":1}`)}, {Run: "two", At: at, Body: []byte(`{}`)},
+		{Run: "one", At: at, Body: []byte(`{"a":2}`)}} {
 		id, err := other.AddPost(ctx, p)
 		if err != nil {
 			t.Fatal(err)

@@ -66,7 +66,8 @@ func (j *Journal) link(ctx context.Context, tx *sql.Tx, records []Record) (*chai
 // head returns the last link of a run's chain. It checks that the last link of this process is still the last one.
 func (j *Journal) head(ctx context.Context, tx *sql.Tx, run string) (*chainHead, error) {
 	var last seal.Chain
-	err := tx.QueryRowContext(ctx, "SELECT seq, seal FROM events WHERE run = ? ORDER BY seq DESC LIMIT 1", run).Scan(&last.Seq, &last.Sum)
+	err := tx.QueryRowContext(ctx, "SELECT seq, seal FROM events WHERE run = ? ORDER BY seq DESC LIMIT 1",
+		run).Scan(&last.Seq, &last.Sum)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return nil, err
 	}
@@ -84,7 +85,8 @@ func (j *Journal) head(ctx context.Context, tx *sql.Tx, run string) (*chainHead,
 	case known.unsealed:
 		return known, nil
 	case known.Chain != last:
-		return nil, fmt.Errorf("%w: run %s ends with event %d, and event %d was written last", ErrForged, run, last.Seq, known.Seq)
+		return nil, fmt.Errorf("%w: run %s ends with event %d, and event %d was written last", ErrForged, run, last.Seq,
+			known.Seq)
 	}
 	return known, nil
 }
@@ -142,7 +144,8 @@ func verify(ctx context.Context, q querier, s *seal.Seal, run string) (Check, er
 	var c Check
 	began := Run{ID: run}
 	var at string
-	err := q.QueryRowContext(ctx, "SELECT slug, plan, plan_text, started_at FROM runs WHERE run = ?", run).Scan(&began.Slug, &began.Plan, &began.PlanText, &at)
+	err := q.QueryRowContext(ctx, "SELECT slug, plan, plan_text, started_at FROM runs WHERE run = ?",
+		run).Scan(&began.Slug, &began.Plan, &began.PlanText, &at)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return c, err
 	}
@@ -213,12 +216,14 @@ func eventsFrom(ctx context.Context, q querier, run string, from int) ([]sealedR
 	return rows(ctx, q, "events", func(rs *sql.Rows, r *sealedRow) error {
 		r.Run = run
 		return rs.Scan(&r.Seq, &r.at, &r.Kind, &r.Batch, &r.Body, &r.Seal)
-	}, "SELECT seq, at, kind, batch, body, seal FROM events WHERE run = ? AND seq >= ? ORDER BY seq LIMIT ?", run, from, page)
+	}, "SELECT seq, at, kind, batch, body, seal FROM events WHERE run = ? AND seq >= ? ORDER BY seq LIMIT ?", run, from,
+		page)
 }
 
 // SetAside moves the events of a run from seq on to a table where they have no effect. It returns what they claimed to
 // be: their kinds with the batch, in order. The table keeps them.
-func (j *Journal) SetAside(ctx context.Context, run string, seq int, why string, now time.Time) (claims []string, err error) {
+func (j *Journal) SetAside(ctx context.Context, run string, seq int, why string, now time.Time) (claims []string,
+	err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	err = j.tx(ctx, "set aside events of run "+run, func(ctx context.Context, tx *sql.Tx) error {
@@ -249,7 +254,8 @@ func (j *Journal) VerifyEnd(ctx context.Context, run string) error {
 		return nil
 	}
 	var seq, unsealed int
-	err := j.db.QueryRowContext(ctx, "SELECT COALESCE(MAX(seq), 0), COALESCE(MAX(seal) = '', 1) FROM events WHERE run = ?", run).Scan(&seq, &unsealed)
+	err := j.db.QueryRowContext(ctx, "SELECT COALESCE(MAX(seq), 0), COALESCE(MAX(seal) = '', 1) FROM events WHERE run = ?",
+		run).Scan(&seq, &unsealed)
 	if err != nil || seq == 0 {
 		return explain(err)
 	}
@@ -268,7 +274,8 @@ func (j *Journal) VerifyEnd(ctx context.Context, run string) error {
 		}
 		return err
 	}
-	if len(last) != 2 || known && head.Seq > seq || !j.seal.Check(last[1].Seal, seal.Event, last[1].fields(last[0].Seal)...) {
+	if len(last) != 2 || known && head.Seq > seq ||
+		!j.seal.Check(last[1].Seal, seal.Event, last[1].fields(last[0].Seal)...) {
 		return &BadRow{run, seq, "does not verify: another program added or changed it, or one before it"}
 	}
 	return nil

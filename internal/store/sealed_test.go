@@ -38,7 +38,9 @@ func sealedRun(t *testing.T) (j *Journal, path, home string) {
 // tamper changes a journal as another program would: without the key, and with the triggers switched off.
 func tamper(t *testing.T, j *Journal, sql string) {
 	t.Helper()
-	for _, q := range append([]string{"DROP TRIGGER IF EXISTS events_stay", "DROP TRIGGER IF EXISTS events_are_facts", "DROP TRIGGER IF EXISTS runs_are_facts", "DROP TRIGGER IF EXISTS posts_are_facts"}, strings.Split(sql, ";")...) {
+	for _, q := range append(
+		[]string{"DROP TRIGGER IF EXISTS events_stay", "DROP TRIGGER IF EXISTS events_are_facts",
+			"DROP TRIGGER IF EXISTS runs_are_facts", "DROP TRIGGER IF EXISTS posts_are_facts"}, strings.Split(sql, ";")...) {
 		if _, err := j.db.ExecContext(t.Context(), q); err != nil {
 			t.Fatal(q, err)
 		}
@@ -52,9 +54,11 @@ func TestForgedEventsAreNoticed(t *testing.T) {
 		last, bad int
 		missing   int
 	}{
-		"nothing":             {"SELECT 1", 6, 0, 0},
-		"a row added":         {"INSERT INTO events (run, seq, at, kind, batch, body) VALUES ('r', 7, '', 'gated', '1', '{}')", 6, 7, 0},
-		"a row copied":        {"INSERT INTO events SELECT run, 7, at, kind, batch, body, seal FROM events WHERE seq = 6", 6, 7, 0},
+		"nothing": {"SELECT 1", 6, 0, 0},
+		"a row added": {"INSERT INTO events (run, seq, at, kind, batch, body) VALUES ('r', 7, '', 'gated', '1', '{}')", 6, 7,
+			0},
+		"a row copied": {"INSERT INTO events SELECT run, 7, at, kind, batch, body, seal FROM events WHERE seq = 6", 6,
+			7, 0},
 		"a body edited":       {"UPDATE events SET body = '{}' WHERE seq = 4", 3, 4, 0},
 		"a kind edited":       {"UPDATE events SET kind = 'merged' WHERE seq = 4", 3, 4, 0},
 		"a batch edited":      {"UPDATE events SET batch = '2' WHERE seq = 4", 3, 4, 0},
@@ -62,11 +66,12 @@ func TestForgedEventsAreNoticed(t *testing.T) {
 		"a time that is none": {"UPDATE events SET at = 'never' WHERE seq = 4", 3, 4, 0},
 		"a row removed":       {"DELETE FROM events WHERE seq = 4", 3, 5, 0},
 		"the first removed":   {"DELETE FROM events WHERE seq = 1", 0, 2, 0},
-		"rows swapped":        {"UPDATE events SET seq = 40 WHERE seq = 4; UPDATE events SET seq = 4 WHERE seq = 5; UPDATE events SET seq = 5 WHERE seq = 40", 3, 4, 0},
-		"the end cut off":     {"DELETE FROM events WHERE seq > 4", 4, 0, 2},
-		"the plan changed":    {"UPDATE runs SET plan_text = 'x'", 0, 1, 0},
-		"all seals stripped":  {"UPDATE events SET seal = ''", 0, 1, 0},
-		"one seal stripped":   {"UPDATE events SET seal = '' WHERE seq = 6", 5, 6, 0},
+		"rows swapped": {"UPDATE events SET seq = 40 WHERE seq = 4; UPDATE events SET seq = 4 WHERE seq = 5; UPDATE " +
+			"events SET seq = 5 WHERE seq = 40", 3, 4, 0},
+		"the end cut off":    {"DELETE FROM events WHERE seq > 4", 4, 0, 2},
+		"the plan changed":   {"UPDATE runs SET plan_text = 'x'", 0, 1, 0},
+		"all seals stripped": {"UPDATE events SET seal = ''", 0, 1, 0},
+		"one seal stripped":  {"UPDATE events SET seal = '' WHERE seq = 6", 5, 6, 0},
 	} {
 		j, path, home := sealedRun(t)
 		tamper(t, j, c.sql)
@@ -91,7 +96,8 @@ func TestForgedEventsAreNoticed(t *testing.T) {
 		// The process running and the next one notice before they add to it.
 		for who, w := range map[string]*Journal{"the same process": j, "the next": signing(t, path, home)} {
 			err := w.Append(t.Context(), event("r", 50))
-			if forged := name != "nothing" && !(who == "the next" && c.bad == 0) && !(who == "the same process" && c.bad > 0 && c.bad < 6); forged && !errors.Is(err, ErrForged) {
+			if forged := name != "nothing" && !(who == "the next" && c.bad == 0) &&
+				!(who == "the same process" && c.bad > 0 && c.bad < 6); forged && !errors.Is(err, ErrForged) {
 				t.Errorf("%s, %s: %v", name, who, err)
 			}
 		}
@@ -101,7 +107,9 @@ func TestForgedEventsAreNoticed(t *testing.T) {
 // Rows that do not verify are kept, and count for nothing; the chain goes on before them.
 func TestSetAside(t *testing.T) {
 	j, path, home := sealedRun(t)
-	tamper(t, j, "INSERT INTO events (run, seq, at, kind, batch, body) VALUES ('r', 7, 'x', 'gated', '1', '{}'), ('r', 8, 'x', 'merged', '1', 'not json')")
+	tamper(t, j,
+		"INSERT INTO events (run, seq, at, kind, batch, body) VALUES ('r', 7, 'x', 'gated', '1', '{}'), ('r', 8, 'x', "+
+			"'merged', '1', 'not json')")
 	next := signing(t, path, home)
 	claims, err := next.SetAside(t.Context(), "r", 7, "forged", at(9))
 	if err != nil || strings.Join(claims, ", ") != "gated 1, merged 1" {
@@ -113,10 +121,12 @@ func TestSetAside(t *testing.T) {
 	if c, err := next.Verify(t.Context(), "r"); err != nil || c.Bad != nil || c.Last.Seq != 9 || c.Missing != 0 {
 		t.Errorf("%+v %v", c, err)
 	}
-	if rows := table(t, next, "SELECT seq, kind, why FROM events_set_aside ORDER BY id"); len(rows) != 2 || rows[1][1] != "merged" {
+	if rows := table(t, next, "SELECT seq, kind, why FROM events_set_aside ORDER BY id"); len(rows) != 2 ||
+		rows[1][1] != "merged" {
 		t.Errorf("%v", rows)
 	}
-	for _, q := range []string{"DELETE FROM events WHERE seq = 9", "DELETE FROM events_set_aside", "UPDATE events_set_aside SET kind = 'x'"} {
+	for _, q := range []string{"DELETE FROM events WHERE seq = 9", "DELETE FROM events_set_aside",
+		"UPDATE events_set_aside SET kind = 'x'"} {
 		fresh := signing(t, path, home)
 		if _, err := fresh.db.ExecContext(t.Context(), q); err == nil && !strings.HasPrefix(q, "DELETE FROM events WHERE") {
 			t.Errorf("%s: no error", q)
@@ -178,12 +188,14 @@ func TestJournalThatIsGone(t *testing.T) {
 		do   func(path string) error
 		want error
 	}{
-		"deleted":        {func(p string) error { return os.Remove(p) }, ErrGone},
-		"log deleted":    {func(p string) error { return os.Remove(p + "-wal") }, ErrGone},
-		"renamed":        {func(p string) error { return os.Rename(p, p+".old") }, ErrGone},
-		"replaced":       {func(p string) error { return errors.Join(os.Rename(p, p+".old"), os.WriteFile(p, nil, 0o644)) }, ErrReplaced},
-		"replaced, link": {func(p string) error { return errors.Join(os.Rename(p, p+".old"), os.Symlink(p+".old", p)) }, ErrReplaced},
-		"cut short":      {func(p string) error { return os.Truncate(p, 0) }, ErrCut},
+		"deleted":     {func(p string) error { return os.Remove(p) }, ErrGone},
+		"log deleted": {func(p string) error { return os.Remove(p + "-wal") }, ErrGone},
+		"renamed":     {func(p string) error { return os.Rename(p, p+".old") }, ErrGone},
+		"replaced": {func(p string) error { return errors.Join(os.Rename(p, p+".old"), os.WriteFile(p, nil, 0o644)) },
+			ErrReplaced},
+		"replaced, link": {func(p string) error { return errors.Join(os.Rename(p, p+".old"), os.Symlink(p+".old", p)) },
+			ErrReplaced},
+		"cut short": {func(p string) error { return os.Truncate(p, 0) }, ErrCut},
 	} {
 		j, path, _ := sealedRun(t)
 		if err := j.Present(); err != nil {

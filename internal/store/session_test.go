@@ -35,8 +35,10 @@ func TestSessionKeepsValues(t *testing.T) {
 	}
 	dir := filepath.Join(t.TempDir(), "sessions")
 	s := session(t, dir, "r/1")
-	want := context{[]string{"a.go", "ünï 文"}, map[string]int{"b": 2, "a": 1}, "'quoted' <b>\x00" + strings.Repeat("x", 1<<16)}
-	if err := errors.Join(s.Set(t.Context(), KeyFinalContext, context{Text: "old"}), s.Set(t.Context(), KeyFinalContext, want), s.Set(t.Context(), "none", nil)); err != nil {
+	want := context{[]string{"a.go", "ünï 文"}, map[string]int{"b": 2, "a": 1}, "'quoted' <b>\x00" +
+		strings.Repeat("x", 1<<16)}
+	if err := errors.Join(s.Set(t.Context(), KeyFinalContext, context{Text: "old"}),
+		s.Set(t.Context(), KeyFinalContext, want), s.Set(t.Context(), "none", nil)); err != nil {
 		t.Fatal(err)
 	}
 	s.Close()
@@ -58,7 +60,8 @@ func TestSessionKeepsValues(t *testing.T) {
 	if found, err := s.Get(t.Context(), "unknown", &got); found || err != nil || got.Text != want.Text {
 		t.Error("an unknown key:", found, err)
 	}
-	if found, err := s.Get(t.Context(), KeyFinalContext, new(int)); found || err == nil || !strings.Contains(err.Error(), KeyFinalContext) {
+	if found, err := s.Get(t.Context(), KeyFinalContext, new(int)); found || err == nil ||
+		!strings.Contains(err.Error(), KeyFinalContext) {
 		t.Error("a value of another type:", found, err)
 	}
 	if err := errors.Join(s.Delete(t.Context(), KeyFinalContext), s.Delete(t.Context(), "unknown")); err != nil {
@@ -120,8 +123,9 @@ func TestSessionPath(t *testing.T) {
 		"ü":                                      "session__c3_bc.sqlite",
 		"u\u0308":                                "session_u_cc_88.sqlite",
 		"\xff":                                   "session__ff.sqlite",
-		long:                                     "session_" + long[:40] + "__14dc5c6a8c4fe6c3d0ba31bd8c9a4d7b31b5a3db3fee4eda09c1b4a1d6c2a3a8.sqlite",
-		strings.Repeat("p", 40):                  "session_" + strings.Repeat("p", 40) + ".sqlite",
+		long: "session_" + long[:40] +
+			"__14dc5c6a8c4fe6c3d0ba31bd8c9a4d7b31b5a3db3fee4eda09c1b4a1d6c2a3a8.sqlite",
+		strings.Repeat("p", 40): "session_" + strings.Repeat("p", 40) + ".sqlite",
 	} {
 		got, err := SessionPath("dir", task)
 		if err != nil {
@@ -144,7 +148,8 @@ const unsafe = "/\\:*?\"<>|\x00\n ABCDEFGHIJKLMNOPQRSTUVWXYZ%"
 
 func FuzzSessionPath(f *testing.F) {
 	long := strings.Repeat("x/", 300)
-	for _, pair := range [][2]string{{"a", "A"}, {"r/1", "r-1"}, {"a/b", "a_2fb"}, {"..", "."}, {long, long + "y"}, {long, "x_2f"}, {"\xff", "\xfe"}, {"é", "e\u0301"}} {
+	for _, pair := range [][2]string{{"a", "A"}, {"r/1", "r-1"}, {"a/b", "a_2fb"}, {"..", "."}, {long, long + "y"},
+		{long, "x_2f"}, {"\xff", "\xfe"}, {"é", "e\u0301"}} {
 		f.Add(pair[0], pair[1])
 	}
 	f.Fuzz(func(t *testing.T, a, b string) {
@@ -157,7 +162,8 @@ func FuzzSessionPath(f *testing.F) {
 			return
 		}
 		name := filepath.Base(path)
-		if filepath.Dir(path) != dir || !filepath.IsLocal(name) || strings.ContainsAny(name, unsafe) || len(name) > 200 || strings.HasSuffix(strings.TrimSuffix(name, ".sqlite"), " ") {
+		if filepath.Dir(path) != dir || !filepath.IsLocal(name) || strings.ContainsAny(name, unsafe) || len(name) > 200 ||
+			strings.HasSuffix(strings.TrimSuffix(name, ".sqlite"), " ") {
 			t.Errorf("%q leads to %q", a, path)
 		}
 		if other, err := SessionPath(dir, b); err == nil && strings.EqualFold(other, path) != (a == b) {
@@ -196,8 +202,9 @@ func TestSessionRefuses(t *testing.T) {
 		harm func(t *testing.T, path string)
 		want error
 	}{
-		"of tomorrow":       {func(t *testing.T, path string) { raw(t, path, "PRAGMA user_version = 99") }, ErrNewer},
-		"of another":        {func(t *testing.T, path string) { os.Remove(path); raw(t, path, "CREATE TABLE kv (x)") }, ErrForeign},
+		"of tomorrow": {func(t *testing.T, path string) { raw(t, path, "PRAGMA user_version = 99") }, ErrNewer},
+		"of another": {func(t *testing.T, path string) { os.Remove(path); raw(t, path, "CREATE TABLE kv (x)") },
+			ErrForeign},
 		"that is no longer": {func(t *testing.T, path string) { os.Truncate(path, 100) }, ErrCorrupt},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -237,7 +244,8 @@ func rememberForEver(dir string) error {
 		return err
 	}
 	for n++; ; n++ {
-		if err := s.SetAll(ctx, map[string]any{"n": n, "twice": 2 * n, "text": strings.Repeat(fmt.Sprint(n%10), 20_000)}); err != nil {
+		if err := s.SetAll(ctx, map[string]any{"n": n, "twice": 2 * n,
+			"text": strings.Repeat(fmt.Sprint(n%10), 20_000)}); err != nil {
 			return err
 		}
 		fmt.Println(n)
@@ -304,8 +312,10 @@ func TestConnectionsAreAlike(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer curated.Close()
-	for name, db := range map[string]*sql.DB{"raw": fresh(t).db, "curated": curated.db, "session": session(t, dir, "t").db} {
-		for pragma, want := range map[string]string{"journal_mode": "wal", "foreign_keys": "1", "busy_timeout": "10000", "synchronous": "1"} {
+	for name, db := range map[string]*sql.DB{"raw": fresh(t).db, "curated": curated.db,
+		"session": session(t, dir, "t").db} {
+		for pragma, want := range map[string]string{"journal_mode": "wal", "foreign_keys": "1", "busy_timeout": "10000",
+			"synchronous": "1"} {
 			var got string
 			if err := db.QueryRowContext(t.Context(), "PRAGMA "+pragma).Scan(&got); err != nil || got != want {
 				t.Errorf("%s: %s is %s, %v; want %s", name, pragma, got, err, want)

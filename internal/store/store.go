@@ -71,7 +71,8 @@ func (k kind) open(ctx context.Context, path string, mayCreate bool) (*sql.DB, e
 		}
 	}
 	db, err := openWith(ctx, path, k.prepare, url.Values{
-		"_pragma": {"busy_timeout(10000)", "synchronous(normal)", "foreign_keys(on)", "temp_store(memory)", fmt.Sprintf("cache_size(-%d)", k.cache)},
+		"_pragma": {"busy_timeout(10000)", "synchronous(normal)", "foreign_keys(on)", "temp_store(memory)",
+			fmt.Sprintf("cache_size(-%d)", k.cache)},
 		"_txlock": {"immediate"}, // all transactions write: lock at their start, where they wait for each other
 	})
 	if err != nil && !mayCreate && unwritable(err) && !exists(path+"-wal") {
@@ -89,7 +90,8 @@ func (k kind) openReader(ctx context.Context, path string) (*sql.DB, error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
-	db, err := openWith(ctx, path, k.current, url.Values{"_pragma": {"busy_timeout(10000)", "query_only(on)", "cache_size(-8000)"}})
+	db, err := openWith(ctx, path, k.current,
+		url.Values{"_pragma": {"busy_timeout(10000)", "query_only(on)", "cache_size(-8000)"}})
 	if err != nil && unwritable(err) && !exists(path+"-wal") {
 		return openWith(ctx, path, k.current, immutable())
 	}
@@ -99,7 +101,8 @@ func (k kind) openReader(ctx context.Context, path string) (*sql.DB, error) {
 func immutable() url.Values { return url.Values{"mode": {"ro"}, "immutable": {"1"}} }
 
 // openWith opens a database and checks it; it closes one that must not be used.
-func openWith(ctx context.Context, path string, look func(context.Context, *sql.DB) error, q url.Values) (*sql.DB, error) {
+func openWith(ctx context.Context, path string, look func(context.Context, *sql.DB) error, q url.Values) (*sql.DB,
+	error) {
 	name := (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath() // a path may hold what a URL reads as its own
 	db, err := sql.Open("sqlite", "file:"+name+"?"+q.Encode())
 	if err != nil {
@@ -191,12 +194,14 @@ type querier interface {
 func version(ctx context.Context, q querier, known int) (int, error) {
 	var have, tables int
 	// One question, so that another process that migrates meanwhile is not seen with one half of the answer.
-	err := q.QueryRowContext(ctx, "SELECT user_version, (SELECT COUNT(*) FROM sqlite_schema) FROM pragma_user_version").Scan(&have, &tables)
+	err := q.QueryRowContext(ctx,
+		"SELECT user_version, (SELECT COUNT(*) FROM sqlite_schema) FROM pragma_user_version").Scan(&have, &tables)
 	switch {
 	case err != nil:
 		return 0, err
 	case have > known:
-		return have, fmt.Errorf("%w: schema %d, this one knows up to %d; use the newer runplan, or move the file away", ErrNewer, have, known)
+		return have, fmt.Errorf("%w: schema %d, this one knows up to %d; use the newer runplan, or move the file away",
+			ErrNewer, have, known)
 	case have == 0 && tables > 0:
 		return 0, ErrForeign
 	}
@@ -258,7 +263,8 @@ func write(ctx context.Context, db *sql.DB, do func(context.Context, *sql.Tx) er
 }
 
 // rows reads all rows of a query.
-func rows[T any](ctx context.Context, q querier, what string, scan func(*sql.Rows, *T) error, query string, args ...any) ([]T, error) {
+func rows[T any](ctx context.Context, q querier, what string, scan func(*sql.Rows, *T) error, query string,
+	args ...any) ([]T, error) {
 	out := []T{}
 	r, err := q.QueryContext(ctx, query, args...)
 	if err != nil {

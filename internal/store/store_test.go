@@ -313,7 +313,8 @@ func TestOpenWhereNothingCanBe(t *testing.T) {
 
 // A path is a path, whatever it would mean in a URL.
 func TestPathsAreTakenAsTheyAre(t *testing.T) {
-	for _, name := range []string{"with space", "ünï 文", "100%", "a%41", "what?x=1", "number#1", "a&b=c;d", "plus+", "'quoted'", "file:x"} {
+	for _, name := range []string{"with space", "ünï 文", "100%", "a%41", "what?x=1", "number#1", "a&b=c;d", "plus+",
+		"'quoted'", "file:x"} {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), name)
 			if err := os.Mkdir(dir, 0o755); err != nil {

@@ -54,7 +54,8 @@ func start(ctx context.Context, tx *sql.Tx, t Task) (int64, error) {
 	}
 	if _, err := tx.ExecContext(ctx, `INSERT INTO task_runs (task_id, repo_path, mode, execute_model, context_window, reserved_tokens, stages, plan_artifact, timestamp)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (task_id) DO NOTHING`,
-		t.ID, t.Repo, string(t.Mode), t.Model, t.Window, t.Reserved, strings.Join(t.Stages, ","), null(t.Plan), stamp(t.At)); err != nil {
+		t.ID, t.Repo, string(t.Mode), t.Model, t.Window, t.Reserved, strings.Join(t.Stages, ","), null(t.Plan),
+		stamp(t.At)); err != nil {
 		return 0, err
 	}
 	return taskID(ctx, tx, t.ID)

@@ -12,7 +12,8 @@ func count(n int) *int { return &n }
 
 // call returns a call with known token counts.
 func call(task, kind, stage string, seconds, in, out int) Call {
-	return Call{Task: task, Type: kind, Stage: stage, Role: "reasoning", Model: "qwen3", Prompt: "p", Response: "{}", PromptTokens: count(in), CompletionTokens: count(out), Latency: 250 * time.Millisecond, At: at(seconds)}
+	return Call{Task: task, Type: kind, Stage: stage, Role: "reasoning", Model: "qwen3", Prompt: "p", Response: "{}",
+		PromptTokens: count(in), CompletionTokens: count(out), Latency: 250 * time.Millisecond, At: at(seconds)}
 }
 
 const taskColumns = `SELECT task_id, mode, execute_model, context_window, reserved_tokens, stages, plan_artifact, success, total_tokens, total_latency_ms, final_diff, final_plan FROM task_runs ORDER BY id`
@@ -20,7 +21,8 @@ const taskColumns = `SELECT task_id, mode, execute_model, context_window, reserv
 // A task that asks models itself is one row, from its start to its end; what it took is what its calls took.
 func TestTask(t *testing.T) {
 	j := fresh(t)
-	task := Task{ID: "u", Repo: "/repo", Mode: ModePlan, Model: "qwen3", Window: 32768, Reserved: 4096, Stages: []string{"scope", "precision"}, Plan: "docs/plan.md", At: at(1)}
+	task := Task{ID: "u", Repo: "/repo", Mode: ModePlan, Model: "qwen3", Window: 32768, Reserved: 4096,
+		Stages: []string{"scope", "precision"}, Plan: "docs/plan.md", At: at(1)}
 	again := task
 	again.Model, again.Window, again.Stages = "other", 1, nil
 	for _, s := range []Task{task, again} {
@@ -28,13 +30,15 @@ func TestTask(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	want := [][]any{{"u", "plan", "qwen3", int64(32768), int64(4096), "scope,precision", "docs/plan.md", nil, nil, nil, nil, nil}}
+	want := [][]any{{"u", "plan", "qwen3", int64(32768), int64(4096), "scope,precision", "docs/plan.md", nil, nil, nil,
+		nil, nil}}
 	if d := cmp.Diff(want, table(t, j, taskColumns)); d != "" {
 		t.Error("started:", d)
 	}
 	untold := call("u", "execute_plan", "", 3, 0, 0)
 	untold.PromptTokens, untold.CompletionTokens = nil, nil
-	for _, c := range []Call{call("u", "task_analysis", "", 1, 100, 10), call("u", "scope_judgment", "scope", 2, 200, 20), untold, call("other", "task_analysis", "", 1, 1000, 1000)} {
+	for _, c := range []Call{call("u", "task_analysis", "", 1, 100, 10), call("u", "scope_judgment", "scope", 2, 200, 20),
+		untold, call("other", "task_analysis", "", 1, 1000, 1000)} {
 		if err := j.AddCall(t.Context(), c); err != nil {
 			t.Fatal(err)
 		}
@@ -55,14 +59,17 @@ func TestTask(t *testing.T) {
 // calls and its attempts both tell of it.
 func TestAttemptsAtAStartedTask(t *testing.T) {
 	j := fresh(t)
-	if err := j.StartTask(t.Context(), Task{ID: "r/1", Repo: "/repo", Mode: ModeImplement, Model: "coder", Window: 8192, Reserved: 1024, Stages: []string{"scope"}, At: at(1)}); err != nil {
+	if err := j.StartTask(t.Context(),
+		Task{ID: "r/1", Repo: "/repo", Mode: ModeImplement, Model: "coder", Window: 8192, Reserved: 1024,
+			Stages: []string{"scope"}, At: at(1)}); err != nil {
 		t.Fatal(err)
 	}
 	for n := range 2 {
 		c := call("r/1", "execute_code", "execute_code", 2, 300, 30)
 		c.Attempt = n + 1
 		in, out := int64(300), int64(30)
-		a := Attempt{TaskID: "r/1", Repo: "/repo", Mode: ModeBatch, Model: "solver", Number: n + 1, PromptTokens: &in, CompletionTokens: &out, Latency: time.Minute,
+		a := Attempt{TaskID: "r/1", Repo: "/repo", Mode: ModeBatch, Model: "solver", Number: n + 1, PromptTokens: &in,
+			CompletionTokens: &out, Latency: time.Minute,
 			Unjudged: n == 0, Success: n == 1, Final: n == 1, Diff: "--- a\n", TypeOutput: "x.py:1", At: at(3)}
 		if err := j.AddCall(t.Context(), c); err != nil {
 			t.Fatal(err)
@@ -71,12 +78,14 @@ func TestAttemptsAtAStartedTask(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	want := [][]any{{"r/1", "implement", "coder", int64(8192), int64(1024), "scope", nil, int64(1), int64(660), int64(500), "--- a\n", nil}}
+	want := [][]any{{"r/1", "implement", "coder", int64(8192), int64(1024), "scope", nil, int64(1), int64(660), int64(500),
+		"--- a\n", nil}}
 	if d := cmp.Diff(want, table(t, j, taskColumns)); d != "" {
 		t.Error(d)
 	}
 	// No gate looked at the first attempt: that is no verdict.
-	if d := cmp.Diff([][]any{{int64(2), int64(1), "x.py:1"}}, table(t, j, "SELECT attempt_id, success, type_check_output FROM validation_results")); d != "" {
+	if d := cmp.Diff([][]any{{int64(2), int64(1), "x.py:1"}},
+		table(t, j, "SELECT attempt_id, success, type_check_output FROM validation_results")); d != "" {
 		t.Error(d)
 	}
 	if d := cmp.Diff([][]any{{"solver"}, {"solver"}}, table(t, j, "SELECT model FROM run_attempts ORDER BY id")); d != "" {
@@ -91,10 +100,13 @@ func TestTotalsOfABatch(t *testing.T) {
 	if err := j.AddCall(t.Context(), call("r/1", "review", "", 1, 1000, 1000)); err != nil {
 		t.Fatal(err)
 	}
-	if err := j.AddAttempt(t.Context(), Attempt{TaskID: "r/1", Mode: ModeBatch, PromptTokens: &in, CompletionTokens: &out, Latency: time.Second, Final: true, At: at(1)}); err != nil {
+	if err := j.AddAttempt(t.Context(),
+		Attempt{TaskID: "r/1", Mode: ModeBatch, PromptTokens: &in, CompletionTokens: &out, Latency: time.Second, Final: true,
+			At: at(1)}); err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff([][]any{{int64(11), int64(1000)}}, table(t, j, "SELECT total_tokens, total_latency_ms FROM task_runs")); d != "" {
+	if d := cmp.Diff([][]any{{int64(11), int64(1000)}},
+		table(t, j, "SELECT total_tokens, total_latency_ms FROM task_runs")); d != "" {
 		t.Error(d)
 	}
 }
@@ -103,12 +115,13 @@ func TestTotalsOfABatch(t *testing.T) {
 func TestRowsNeedTheirTask(t *testing.T) {
 	j := fresh(t)
 	for what, err := range map[string]error{
-		"a task":                 j.StartTask(t.Context(), Task{At: at(1)}),
-		"a stage with a comma":   j.StartTask(t.Context(), Task{ID: "t", Stages: []string{"a,b"}, At: at(1)}),
-		"an attempt":             j.AddAttempt(t.Context(), Attempt{At: at(1)}),
-		"a call":                 j.AddCall(t.Context(), Call{Type: "x", At: at(1)}),
-		"a call of no type":      j.AddCall(t.Context(), Call{Task: "t", At: at(1)}),
-		"a decision":             j.AddDecisions(t.Context(), []FileDecision{{Task: "t", Stage: "scope", Path: "a", At: at(1)}, {Stage: "scope", Path: "b", At: at(1)}}),
+		"a task":               j.StartTask(t.Context(), Task{At: at(1)}),
+		"a stage with a comma": j.StartTask(t.Context(), Task{ID: "t", Stages: []string{"a,b"}, At: at(1)}),
+		"an attempt":           j.AddAttempt(t.Context(), Attempt{At: at(1)}),
+		"a call":               j.AddCall(t.Context(), Call{Type: "x", At: at(1)}),
+		"a call of no type":    j.AddCall(t.Context(), Call{Task: "t", At: at(1)}),
+		"a decision": j.AddDecisions(t.Context(),
+			[]FileDecision{{Task: "t", Stage: "scope", Path: "a", At: at(1)}, {Stage: "scope", Path: "b", At: at(1)}}),
 		"a decision on no file":  j.AddDecisions(t.Context(), []FileDecision{{Task: "t", Stage: "scope", At: at(1)}}),
 		"a promotion of nothing": j.MarkPromoted(t.Context(), at(1), 4711),
 	} {
@@ -116,7 +129,8 @@ func TestRowsNeedTheirTask(t *testing.T) {
 			t.Error(what, "was written")
 		}
 	}
-	for _, name := range []string{"task_runs", "run_attempts", "retrieval_llm_calls", "retrieval_decisions", "enrichment_promotions"} {
+	for _, name := range []string{"task_runs", "run_attempts", "retrieval_llm_calls", "retrieval_decisions",
+		"enrichment_promotions"} {
 		if got := table(t, j, "SELECT COUNT(*) FROM "+name); got[0][0] != int64(0) {
 			t.Errorf("%v rows in %s", got[0][0], name)
 		}
@@ -156,9 +170,11 @@ func TestRawIsAppendOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, columns := range map[string]string{
-		"task_runs": "task_id repo_path mode execute_model context_window reserved_tokens stages plan_artifact timestamp", "run_attempts": "*", "validation_results": "*",
-		"retrieval_llm_calls": "*", "retrieval_decisions": "*", "session_archives": "*", "index_runs": "*", "enrichment_promotions": "*",
-		"enrichment_outputs": "*", // promoted too: it follows its row
+		"task_runs":    "task_id repo_path mode execute_model context_window reserved_tokens stages plan_artifact timestamp",
+		"run_attempts": "*", "validation_results": "*",
+		"retrieval_llm_calls": "*", "retrieval_decisions": "*", "session_archives": "*", "index_runs": "*",
+		"enrichment_promotions": "*",
+		"enrichment_outputs":    "*", // promoted too: it follows its row
 	} {
 		if columns == "*" {
 			columns = ""
@@ -176,8 +192,11 @@ func TestRawIsAppendOnly(t *testing.T) {
 		}
 	}
 	for _, statement := range []string{
-		"UPDATE task_runs SET success = NULL", "UPDATE enrichment_outputs SET promoted = 0 WHERE path = 'a'", "UPDATE enrichment_outputs SET promoted = 1 WHERE path = 'b'",
-		"INSERT INTO enrichment_outputs SELECT 77, file_id, model, purpose, module, domain, concepts, public_api_surface, complexity_notes, raw_prompt, raw_response, 1, timestamp, repo_path, path, content_hash, NULL, NULL, 0 FROM enrichment_outputs LIMIT 1",
+		"UPDATE task_runs SET success = NULL", "UPDATE enrichment_outputs SET promoted = 0 WHERE path = 'a'",
+		"UPDATE enrichment_outputs SET promoted = 1 WHERE path = 'b'",
+		"INSERT INTO enrichment_outputs SELECT 77, file_id, model, purpose, module, domain, concepts, public_api_surface, " +
+			"complexity_notes, raw_prompt, raw_response, 1, timestamp, repo_path, path, content_hash, NULL, NULL, 0 FROM " +
+			"enrichment_outputs LIMIT 1",
 	} {
 		if _, err := j.db.ExecContext(ctx, statement); err == nil {
 			t.Errorf("%s: it was done", statement)
@@ -189,7 +208,8 @@ func TestRawIsAppendOnly(t *testing.T) {
 func TestRawKeepsItsReferences(t *testing.T) {
 	j := fresh(t)
 	for _, statement := range []string{
-		"INSERT INTO run_attempts (task_run_id, attempt, latency_ms, raw_response, patch_applied, timestamp) VALUES (7, 1, 0, '', 0, '')",
+		"INSERT INTO run_attempts (task_run_id, attempt, latency_ms, raw_response, patch_applied, timestamp) VALUES (7, 1, " +
+			"0, '', 0, '')",
 		"INSERT INTO validation_results (attempt_id, success) VALUES (7, 1)",
 		"INSERT INTO enrichment_promotions (enrichment_id, timestamp) VALUES (7, '')",
 	} {

@@ -8,7 +8,8 @@ import (
 // TrainingPlans returns all training plans, oldest first.
 func (l *Log) TrainingPlans(ctx context.Context) ([]TrainingPlan, error) {
 	return rows(ctx, l.db, "training plans", func(r *sql.Rows, p *TrainingPlan) error {
-		return r.Scan(&p.ID, &p.Task, &p.Stage, &p.Base, &p.Source, &p.Criteria, &p.Hyperparameters, &p.Targets, &p.Raw, moment{&p.At})
+		return r.Scan(&p.ID, &p.Task, &p.Stage, &p.Base, &p.Source, &p.Criteria, &p.Hyperparameters, &p.Targets, &p.Raw,
+			moment{&p.At})
 	}, `SELECT id, task_id, target_stage, base_model, source, data_criteria, COALESCE(hyperparameters, ''), COALESCE(improvement_targets, ''), raw_plan, timestamp
 		FROM training_plans ORDER BY id`)
 }
@@ -16,7 +17,8 @@ func (l *Log) TrainingPlans(ctx context.Context) ([]TrainingPlan, error) {
 // Datasets returns all datasets, oldest first.
 func (l *Log) Datasets(ctx context.Context) ([]Dataset, error) {
 	return rows(ctx, l.db, "datasets", func(r *sql.Rows, d *Dataset) error {
-		return r.Scan(&d.ID, &d.Plan, &d.Stage, &d.Base, &d.Source, &d.Path, &d.Examples, &d.Positive, &d.Negative, &d.Format, moment{&d.At})
+		return r.Scan(&d.ID, &d.Plan, &d.Stage, &d.Base, &d.Source, &d.Path, &d.Examples, &d.Positive, &d.Negative, &d.Format,
+			moment{&d.At})
 	}, `SELECT id, training_plan_id, stage_name, base_model, source, dataset_path, example_count, positive_count, negative_count, format, timestamp
 		FROM training_datasets ORDER BY id`)
 }
@@ -25,7 +27,8 @@ func (l *Log) Datasets(ctx context.Context) ([]Dataset, error) {
 func (l *Log) TrainedAdapters(ctx context.Context) ([]TrainedAdapter, error) {
 	return rows(ctx, l.db, "adapters", func(r *sql.Rows, a *TrainedAdapter) error {
 		return r.Scan(&a.ID, &a.Dataset, &a.Stage, &a.Base, &a.Tag, &a.Loss, &a.Metrics, &a.Deployed, moment{&a.At})
-	}, `SELECT id, dataset_id, stage_name, base_model, model_tag, training_loss, COALESCE(eval_metrics, ''), deployed, trained_at FROM adapter_registry ORDER BY id`)
+	},
+		`SELECT id, dataset_id, stage_name, base_model, model_tag, training_loss, COALESCE(eval_metrics, ''), deployed, trained_at FROM adapter_registry ORDER BY id`)
 }
 
 // Signals returns the last signal for each commit and name of a task, or of all tasks if task is "". They are in the

@@ -35,14 +35,16 @@ func (t *Training) AddSignals(ctx context.Context, all []TrainingSignal) (added 
 			if s.Value != nil && !(*s.Value >= 0 && *s.Value <= 1) {
 				return fmt.Errorf("signal %s of %s: %v is not between 0 and 1", s.Name, s.Task, *s.Value)
 			}
-			last, err := rows(ctx, tx, "signals", scanSignal, lastSignals+" AND s.commit_hash = ?2 AND s.name = ?3", s.Task, s.Commit, s.Name)
+			last, err := rows(ctx, tx, "signals", scanSignal, lastSignals+" AND s.commit_hash = ?2 AND s.name = ?3", s.Task,
+				s.Commit, s.Name)
 			if err != nil {
 				return err
 			}
 			if len(last) == 1 && s.same(last[0]) {
 				continue
 			}
-			if _, err := tx.ExecContext(ctx, "INSERT INTO training_signals (task_id, commit_hash, name, value, note, timestamp) VALUES (?, ?, ?, ?, ?, ?)",
+			if _, err := tx.ExecContext(ctx,
+				"INSERT INTO training_signals (task_id, commit_hash, name, value, note, timestamp) VALUES (?, ?, ?, ?, ?, ?)",
 				s.Task, s.Commit, s.Name, s.Value, null(s.Note), stamp(s.At)); err != nil {
 				return err
 			}

@@ -28,7 +28,8 @@ func trained(t *testing.T) (*Training, *Log, string) {
 }
 
 func aPlan() TrainingPlan {
-	return TrainingPlan{Task: "t", Stage: "scope", Base: "reasoning", Criteria: `{"quality":0.5}`, Targets: "[]", Raw: "text", At: at(1)}
+	return TrainingPlan{Task: "t", Stage: "scope", Base: "reasoning", Criteria: `{"quality":0.5}`, Targets: "[]",
+		Raw: "text", At: at(1)}
 }
 
 // What was written is read again: plan, dataset, adapter, and whether the adapter is deployed.
@@ -39,16 +40,21 @@ func TestTrainingRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	data, err := tr.AddDataset(ctx, Dataset{Plan: plan, Stage: "scope", Base: "reasoning", Source: "synthetic", Path: "d/train.jsonl", Examples: 10, Positive: 6, Negative: 3, At: at(2)})
+	data, err := tr.AddDataset(ctx,
+		Dataset{Plan: plan, Stage: "scope", Base: "reasoning", Source: "synthetic", Path: "d/train.jsonl", Examples: 10,
+			Positive: 6, Negative: 3, At: at(2)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	loss := 0.25
-	one, err := tr.AddTrainedAdapter(ctx, TrainedAdapter{Dataset: data, Stage: "scope", Base: "reasoning", Tag: "qwen3:4b-scope-v1", Loss: &loss, Metrics: `{"v":0.8}`, At: at(3)})
+	one, err := tr.AddTrainedAdapter(ctx,
+		TrainedAdapter{Dataset: data, Stage: "scope", Base: "reasoning", Tag: "qwen3:4b-scope-v1", Loss: &loss,
+			Metrics: `{"v":0.8}`, At: at(3)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	two, err := tr.AddTrainedAdapter(ctx, TrainedAdapter{Dataset: data, Stage: "scope", Base: "reasoning", Tag: "qwen3:4b-scope-v2", At: at(4)})
+	two, err := tr.AddTrainedAdapter(ctx,
+		TrainedAdapter{Dataset: data, Stage: "scope", Base: "reasoning", Tag: "qwen3:4b-scope-v2", At: at(4)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +79,8 @@ func TestTrainingRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff([]Dataset{{ID: data, Plan: plan, Stage: "scope", Base: "reasoning", Source: "synthetic", Path: "d/train.jsonl", Examples: 10, Positive: 6, Negative: 3, Format: "jsonl", At: at(2)}}, sets); d != "" {
+	if d := cmp.Diff([]Dataset{{ID: data, Plan: plan, Stage: "scope", Base: "reasoning", Source: "synthetic",
+		Path: "d/train.jsonl", Examples: 10, Positive: 6, Negative: 3, Format: "jsonl", At: at(2)}}, sets); d != "" {
 		t.Error(d)
 	}
 	adapters, err := l.TrainedAdapters(ctx)
@@ -81,7 +88,8 @@ func TestTrainingRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	if d := cmp.Diff([]TrainedAdapter{
-		{ID: one, Dataset: data, Stage: "scope", Base: "reasoning", Tag: "qwen3:4b-scope-v1", Loss: &loss, Metrics: `{"v":0.8}`, At: at(3)},
+		{ID: one, Dataset: data, Stage: "scope", Base: "reasoning", Tag: "qwen3:4b-scope-v1", Loss: &loss,
+			Metrics: `{"v":0.8}`, At: at(3)},
 		{ID: two, Dataset: data, Stage: "scope", Base: "reasoning", Tag: "qwen3:4b-scope-v2", Deployed: true, At: at(4)},
 	}, adapters); d != "" {
 		t.Error(d)
@@ -116,7 +124,8 @@ func TestTrainingRefusals(t *testing.T) {
 			return err
 		}, "FOREIGN KEY"},
 		"more than all": {func() error {
-			_, err := tr.AddDataset(ctx, Dataset{Plan: 1, Stage: "s", Base: "coding", Path: "p", Examples: 2, Positive: 2, Negative: 1})
+			_, err := tr.AddDataset(ctx,
+				Dataset{Plan: 1, Stage: "s", Base: "coding", Path: "p", Examples: 2, Positive: 2, Negative: 1})
 			return err
 		}, "cannot be"},
 		"adapter of no data": {func() error {
@@ -155,7 +164,9 @@ func TestSignals(t *testing.T) {
 	tr, l, _ := trained(t)
 	ctx := t.Context()
 	yes, no := 1.0, 0.0
-	first := []TrainingSignal{{Task: "r/1", Commit: "a", Name: "merged", Value: &no, At: at(1)}, {Task: "r/1", Commit: "a", Name: "reverted", Note: "not known", At: at(1)}, {Task: "r/2", Commit: "b", Name: "merged", Value: &yes, At: at(1)}}
+	first := []TrainingSignal{{Task: "r/1", Commit: "a", Name: "merged", Value: &no, At: at(1)},
+		{Task: "r/1", Commit: "a", Name: "reverted", Note: "not known", At: at(1)},
+		{Task: "r/2", Commit: "b", Name: "merged", Value: &yes, At: at(1)}}
 	for i, want := range []int{3, 0} {
 		added, err := tr.AddSignals(ctx, first)
 		if err != nil || len(added) != want {
@@ -171,11 +182,13 @@ func TestSignals(t *testing.T) {
 		t.Fatal(err)
 	}
 	second.ID = 4
-	if d := cmp.Diff([]TrainingSignal{second, {ID: 2, Task: "r/1", Commit: "a", Name: "reverted", Note: "not known", At: at(1)}}, got); d != "" {
+	if d := cmp.Diff([]TrainingSignal{second,
+		{ID: 2, Task: "r/1", Commit: "a", Name: "reverted", Note: "not known", At: at(1)}}, got); d != "" {
 		t.Error(d)
 	}
 	// All or nothing.
-	if _, err := tr.AddSignals(ctx, []TrainingSignal{{Task: "r/9", Commit: "a", Name: "merged", Value: &yes}, {Task: "r/9"}}); err == nil {
+	if _, err := tr.AddSignals(ctx,
+		[]TrainingSignal{{Task: "r/9", Commit: "a", Name: "merged", Value: &yes}, {Task: "r/9"}}); err == nil {
 		t.Error("a signal without a name was taken")
 	}
 	if got, err := l.Signals(ctx, "r/9"); err != nil || len(got) > 0 {
@@ -189,15 +202,20 @@ func TestTrainingFacts(t *testing.T) {
 	ctx := t.Context()
 	plan, err1 := tr.AddTrainingPlan(ctx, aPlan())
 	data, err2 := tr.AddDataset(ctx, Dataset{Plan: plan, Stage: "scope", Base: "reasoning", Path: "p", At: at(1)})
-	one, err3 := tr.AddTrainedAdapter(ctx, TrainedAdapter{Dataset: data, Stage: "scope", Base: "reasoning", Tag: "m", At: at(1)})
+	one, err3 := tr.AddTrainedAdapter(ctx,
+		TrainedAdapter{Dataset: data, Stage: "scope", Base: "reasoning", Tag: "m", At: at(1)})
 	if err := errors.Join(err1, err2, err3, tr.AddDeployment(ctx, one, true, at(1)), signalOf(t, tr, 1)); err != nil {
 		t.Fatal(err)
 	}
 	for _, s := range []string{
-		"UPDATE training_plans SET raw_plan = ''", "DELETE FROM training_plans", "UPDATE training_datasets SET example_count = 9", "DELETE FROM training_datasets",
-		"UPDATE adapter_registry SET model_tag = 'x'", "UPDATE adapter_registry SET deployed = 0", "DELETE FROM adapter_registry",
-		"UPDATE adapter_deployments SET deployed = 0", "DELETE FROM adapter_deployments", "UPDATE training_signals SET value = 0", "DELETE FROM training_signals",
-		"INSERT INTO adapter_registry (dataset_id, stage_name, base_model, model_tag, deployed, trained_at) VALUES (1, 's', 'coding', 'n', 1, '')",
+		"UPDATE training_plans SET raw_plan = ''", "DELETE FROM training_plans",
+		"UPDATE training_datasets SET example_count = 9", "DELETE FROM training_datasets",
+		"UPDATE adapter_registry SET model_tag = 'x'", "UPDATE adapter_registry SET deployed = 0",
+		"DELETE FROM adapter_registry",
+		"UPDATE adapter_deployments SET deployed = 0", "DELETE FROM adapter_deployments",
+		"UPDATE training_signals SET value = 0", "DELETE FROM training_signals",
+		"INSERT INTO adapter_registry (dataset_id, stage_name, base_model, model_tag, deployed, trained_at) VALUES (1, " +
+			"'s', 'coding', 'n', 1, '')",
 	} {
 		db, err := sql.Open("sqlite", "file:"+path)
 		if err != nil {
@@ -213,7 +231,9 @@ func TestTrainingFacts(t *testing.T) {
 // A call that cannot be read is told by its id.
 func TestDamagedRows(t *testing.T) {
 	_, l, path := trained(t)
-	raw(t, path, "INSERT INTO retrieval_llm_calls (id, task_id, call_type, model, prompt, response, latency_ms, timestamp) VALUES (7, 'x', 'scope_judgment', 'm', 'p', 'r', 1, 'yesterday')")
+	raw(t, path,
+		"INSERT INTO retrieval_llm_calls (id, task_id, call_type, model, prompt, response, latency_ms, timestamp) VALUES "+
+			"(7, 'x', 'scope_judgment', 'm', 'p', 'r', 1, 'yesterday')")
 	for _, err := range l.Calls(t.Context(), CallFilter{}) {
 		if !errors.Is(err, ErrRow) || !strings.Contains(err.Error(), "call 7") {
 			t.Errorf("error %v does not name the row", err)

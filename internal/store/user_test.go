@@ -31,9 +31,11 @@ func chained(t *testing.T, a *Audit, n int) []AuditEntry {
 	t.Helper()
 	last := ""
 	for i := range n {
-		e := AuditEntry{At: at(i), Action: "promote", FromTier: count(i), ToTier: count(i + 1), Owner: "ada", Reason: "because\x1b[31m", Signature: "ada", LoopVersion: 2}
+		e := AuditEntry{At: at(i), Action: "promote", FromTier: count(i), ToTier: count(i + 1), Owner: "ada",
+			Reason: "because\x1b[31m", Signature: "ada", LoopVersion: 2}
 		if i%3 == 2 {
-			e = AuditEntry{At: at(i), Action: "approve", Subject: "run 1", Owner: "ada", SelfEdit: true, AutoMergePct: 80, Reason: "", LoopVersion: 2}
+			e = AuditEntry{At: at(i), Action: "approve", Subject: "run 1", Owner: "ada", SelfEdit: true, AutoMergePct: 80,
+				Reason: "", LoopVersion: 2}
 		}
 		var err error
 		if e, err = a.Append(t.Context(), last, e); err != nil {
@@ -72,7 +74,8 @@ func TestTamperedChainsAreNoticed(t *testing.T) {
 				e.Owner = "ad"
 			}
 		},
-		"digest made again": func(e *AuditEntry) { e.Reason += "x"; e.Digest = e.Sum() }, // the next entry does not follow, or the number does not
+		// the next entry does not follow, or the number does not
+		"digest made again": func(e *AuditEntry) { e.Reason += "x"; e.Digest = e.Sum() },
 	}
 	for name, edit := range edits {
 		for range 20 {
@@ -113,7 +116,8 @@ func TestAuditIsAppendOnly(t *testing.T) {
 		"DELETE FROM audit",
 		"DELETE FROM audit WHERE id = 4",
 		"INSERT OR REPLACE INTO audit SELECT * FROM audit WHERE id = 1",
-		"REPLACE INTO audit SELECT id, timestamp, action, subject, from_tier, 5, owner, self_edit, auto_merge_pct, reason, signature, loop_version, prev, 'x' FROM audit WHERE id = 2",
+		"REPLACE INTO audit SELECT id, timestamp, action, subject, from_tier, 5, owner, self_edit, auto_merge_pct, reason, " +
+			"signature, loop_version, prev, 'x' FROM audit WHERE id = 2",
 	} {
 		if _, err := a.db.ExecContext(t.Context(), q); err == nil {
 			t.Errorf("%s: was done", q)
@@ -216,7 +220,8 @@ func TestInbox(t *testing.T) {
 	if _, err := b.Item(t.Context(), 99); !errors.Is(err, ErrNoItem) {
 		t.Errorf("got %v", err)
 	}
-	for _, q := range []string{"DELETE FROM inbox", "UPDATE inbox SET body = 'x'", "REPLACE INTO inbox SELECT * FROM inbox WHERE id = 1"} {
+	for _, q := range []string{"DELETE FROM inbox", "UPDATE inbox SET body = 'x'",
+		"REPLACE INTO inbox SELECT * FROM inbox WHERE id = 1"} {
 		if _, err := b.db.ExecContext(t.Context(), q); err == nil {
 			t.Errorf("%s: was done", q)
 		}

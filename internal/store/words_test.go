@@ -12,8 +12,9 @@ import (
 // hostile would change what SQL says, in whatever quotes it stood.
 const hostile = "x'\" OR 1=1); DROP TABLE files; -- `[*?"
 
-// No text from outside is ever part of SQL, be it the name of a file, a pattern, a kind, a stage, a direction or an order
-// (DB-11): whatever a store is asked or told, SQL stays what it was, and what is refused is refused for what it says.
+// No text from outside is ever part of SQL, be it the name of a file, a pattern, a kind, a stage, a direction or an
+// order (DB-11): whatever a store is asked or told, SQL stays what it was, and what is refused is refused for what it
+// says.
 func TestTextIsNeverSQL(t *testing.T) {
 	dir := t.TempDir()
 	path, _ := filled(t)
@@ -35,11 +36,13 @@ func TestTextIsNeverSQL(t *testing.T) {
 		t.Fatal(err)
 	}
 	tried := 0
-	for _, s := range []any{tx, curated, journal, log, training, openFeedback(t), inbox, audit, session(t, filepath.Join(dir, "sessions"), "r/1")} {
+	for _, s := range []any{tx, curated, journal, log, training, openFeedback(t), inbox, audit,
+		session(t, filepath.Join(dir, "sessions"), "r/1")} {
 		v := reflect.ValueOf(s)
 		for i := range v.NumMethod() {
 			name := v.Type().Elem().Name() + "." + v.Type().Method(i).Name
-			if n := v.Type().Method(i).Name; n == "Close" || n == "Begin" || n == "Save" { // what is begun is tried by itself, and a copy is a file of that name
+			// what is begun is tried by itself, and a copy is a file of that name
+			if n := v.Type().Method(i).Name; n == "Close" || n == "Begin" || n == "Save" {
 				continue
 			}
 			args, ok := arguments(t, v.Method(i).Type())

@@ -18,9 +18,10 @@ func OfChars(n int) int { return (n + PerToken - 1) / PerToken }
 
 // Budget is the size limit of a model's input and output, in tokens (BUD-01).
 type Budget struct {
-	Window   int     `json:"context_window" toml:"context_window"`   // prompt and answer together
-	Reserved int     `json:"reserved_tokens" toml:"reserved_tokens"` // for system prompt, task, retries, answer
-	Margin   float64 `json:"margin,omitempty" toml:"-"`              // estimates are raised by this share of themselves (BUD-04)
+	Window   int `json:"context_window" toml:"context_window"`   // prompt and answer together
+	Reserved int `json:"reserved_tokens" toml:"reserved_tokens"` // for system prompt, task, retries, answer
+	// estimates are raised by this share of themselves (BUD-04)
+	Margin float64 `json:"margin,omitempty" toml:"-"`
 }
 
 // Validate returns an error for an invalid budget (BUD-07).

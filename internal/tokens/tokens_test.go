@@ -9,7 +9,8 @@ import (
 
 // BUD-04: four characters are a token, what is left over is one more; a character is one however many bytes it has.
 func TestEstimate(t *testing.T) {
-	for text, want := range map[string]int{"": 0, "a": 1, "abcd": 1, "abcde": 2, "üüüü": 1, "\xff\xff\xff\xff\xff": 2, strings.Repeat("x", 4001): 1001} {
+	for text, want := range map[string]int{"": 0, "a": 1, "abcd": 1, "abcde": 2, "üüüü": 1, "\xff\xff\xff\xff\xff": 2,
+		strings.Repeat("x", 4001): 1001} {
 		if got := tokens.Estimate(text); got != want {
 			t.Errorf("%.10q has %d tokens, want %d", text, got, want)
 		}

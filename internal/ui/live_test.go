@@ -64,7 +64,8 @@ func TestLiveKeepsTheOrderOfLinesAndEndsWithTheBoard(t *testing.T) {
 		}
 		at = next
 	}
-	want := strings.Join(func() []string { b := board(); b.Done = true; return b.lines(frame{now: start(), width: 80}) }(), "\n")
+	want := strings.Join(func() []string { b := board(); b.Done = true; return b.lines(frame{now: start(), width: 80}) }(),
+		"\n")
 	if !strings.HasSuffix(plain, want+"\nafter the end\n") {
 		t.Errorf("the output does not end with the board:\n%s", plain)
 	}

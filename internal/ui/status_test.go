@@ -45,7 +45,8 @@ func (w *narrowWriter) Columns() int { return w.columns }
 
 func TestTableFitsTheTerminal(t *testing.T) {
 	w := &narrowWriter{columns: 40}
-	rows := [][]string{{"patterns", "skipped", "install ast-grep for structural analysis of this tree"}, {"tests", "pass", ""}}
+	rows := [][]string{{"patterns", "skipped", "install ast-grep for structural analysis of this tree"},
+		{"tests", "pass", ""}}
 	if err := Table(w, []string{"gate", "status", "note"}, rows); err != nil {
 		t.Fatal(err)
 	}

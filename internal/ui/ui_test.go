@@ -45,7 +45,8 @@ func board() Board {
 				Marks: []Mark{{"lint", Good}, {"format", Muted}}},
 			{Key: "2", Label: "2 字句解析器 🚀 and a tail that is long", State: "editing", Tone: Busy,
 				Started: start().Add(10 * time.Second), Detail: "reading\x1b[31m a file\nand more"},
-			{Key: "3", Label: "3 Parser", State: "failed", Tone: Bad, Elapsed: 3*time.Minute + 4*time.Second, Detail: "tests: 2 failed"},
+			{Key: "3", Label: "3 Parser", State: "failed", Tone: Bad, Elapsed: 3*time.Minute + 4*time.Second,
+				Detail: "tests: 2 failed"},
 			{Key: "4", Label: "4 \x1b]0;owned\x07Printer", State: "waiting", Tone: Idle},
 			{Key: "5", Label: "5 Docs", State: "skipped", Tone: Muted, Detail: "(empty batch -- skipping)"},
 		},
@@ -56,9 +57,12 @@ func board() Board {
 func queue() Board {
 	return Board{Title: "queue.md", Started: start(), Rows: []Row{
 		{Number: "9", Label: "Storage", State: "checking", Tone: Busy, Started: start(), Detail: "on 3, 4: lint: pass"},
-		{Number: "10", Label: "Handlers", State: "queued", Tone: Busy, Still: true, Started: start(), Detail: "waits to be checked"},
-		{Number: "11", Label: "Limiter", State: "sampling", Tone: Busy, Started: start(), Marks: []Mark{{"c1 1 312", Good}, {"c2", Busy}, {"c3", Bad}}},
-		{Number: "12", Label: "Metrics", State: "parked", Tone: Warn, Still: true, Started: start(), Detail: "until 14:05 (rate limit)"},
+		{Number: "10", Label: "Handlers", State: "queued", Tone: Busy, Still: true, Started: start(),
+			Detail: "waits to be checked"},
+		{Number: "11", Label: "Limiter", State: "sampling", Tone: Busy, Started: start(),
+			Marks: []Mark{{"c1 1 312", Good}, {"c2", Busy}, {"c3", Bad}}},
+		{Number: "12", Label: "Metrics", State: "parked", Tone: Warn, Still: true, Started: start(),
+			Detail: "until 14:05 (rate limit)"},
 		{Number: "13", Label: "Docs", State: "waiting", Tone: Idle},
 	}}
 }
@@ -233,7 +237,8 @@ func TestSurroundings(t *testing.T) {
 	if w, h := Size(f); w != 80 || h != 24 {
 		t.Errorf("size of a file: %d by %d", w, h)
 	}
-	if !StyleFor(env("LANG", "C"), f).ASCII || StyleFor(env("LANG", "C", "LC_ALL", "C.UTF-8"), f).ASCII || StyleFor(env(), f).ASCII {
+	if !StyleFor(env("LANG", "C"), f).ASCII || StyleFor(env("LANG", "C", "LC_ALL", "C.UTF-8"), f).ASCII ||
+		StyleFor(env(), f).ASCII {
 		t.Error("the locale is not followed")
 	}
 	if ci(env("CI", "false")) || !ci(env("CI", "true")) {

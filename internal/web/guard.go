@@ -46,7 +46,8 @@ func newGuard(o Options, host string, at *net.TCPAddr) (*guard, error) {
 	name := sha256.Sum256([]byte(o.Name))
 	g := &guard{
 		pages: o.Pages, key: o.Key, cookie: "runplan_" + hex.EncodeToString(name[:5]), token: rand.Text(),
-		address: addressOf(host, at), asked: strings.ToLower(host), port: strconv.Itoa(at.Port), insecure: o.Insecure, now: o.Now,
+		address: addressOf(host, at), asked: strings.ToLower(host), port: strconv.Itoa(at.Port), insecure: o.Insecure,
+		now: o.Now,
 	}
 	if g.now == nil {
 		g.now = time.Now
@@ -114,7 +115,8 @@ func (g *guard) ours(host string) bool {
 func (g *guard) enter(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	if !same(q.Get("token"), g.token) {
-		Refuse(w, http.StatusForbidden, "Wrong token", "Open the address that runplan serve printed last; each start has another token.")
+		Refuse(w, http.StatusForbidden, "Wrong token",
+			"Open the address that runplan serve printed last; each start has another token.")
 		return
 	}
 	until := g.now().Add(stay)
@@ -124,9 +126,11 @@ func (g *guard) enter(w http.ResponseWriter, r *http.Request) {
 	q.Del("token")
 	to := url.URL{Path: "/" + strings.TrimLeft(r.URL.Path, "/"), RawQuery: q.Encode()}
 	if site := r.Header.Get("Sec-Fetch-Site"); site == "cross-site" || site == "same-site" {
-		// From a link on another page, the browser would keep the new cookie back on a redirect. A page of our own may send it on.
+		// From a link on another page, the browser would keep the new cookie back on a redirect. A page of our own may send
+		// it on.
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		fmt.Fprintf(w, `<!doctype html><html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="0;url=%s"><title>runplan</title><p><a href="%[1]s">Go on</a>`, html.EscapeString(to.String()))
+		fmt.Fprintf(w,
+			`<!doctype html><html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="0;url=%s"><title>runplan</title><p><a href="%[1]s">Go on</a>`, html.EscapeString(to.String()))
 		return
 	}
 	http.Redirect(w, r, to.String(), http.StatusSeeOther)
@@ -173,7 +177,8 @@ func FormToken(ctx context.Context) string {
 func (g *guard) known(w http.ResponseWriter, r *http.Request) {
 	pass, ok := g.signedIn(r)
 	if !ok {
-		Refuse(w, http.StatusForbidden, "Not signed in", "Open the address that runplan serve printed: it has a token that lets this browser in.")
+		Refuse(w, http.StatusForbidden, "Not signed in",
+			"Open the address that runplan serve printed: it has a token that lets this browser in.")
 		return
 	}
 	token := g.sign("form " + pass)
@@ -194,7 +199,8 @@ func (g *guard) foreign(w http.ResponseWriter, r *http.Request, token string) st
 	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" {
 		return "The form was sent from another site."
 	}
-	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/x-www-form-urlencoded" {
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil ||
+		kind != "application/x-www-form-urlencoded" {
 		return "This is no form."
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
@@ -211,7 +217,8 @@ func (g *guard) foreign(w http.ResponseWriter, r *http.Request, token string) st
 func Refuse(w http.ResponseWriter, status int, title, text string) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	fmt.Fprintf(w, `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">`+
-		`<title>%s – runplan</title><link rel="stylesheet" href="%sapp.css"></head><body><main class="alone"><h1>%[1]s</h1><p>%[3]s</p></main></body></html>`,
+	fmt.Fprintf(w,
+		`<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">`+
+			`<title>%s – runplan</title><link rel="stylesheet" href="%sapp.css"></head><body><main class="alone"><h1>%[1]s</h1><p>%[3]s</p></main></body></html>`,
 		html.EscapeString(Visible(title)), assetPath, html.EscapeString(Visible(text)))
 }

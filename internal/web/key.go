@@ -22,7 +22,10 @@ func Key(path string) ([]byte, error) {
 				return nil, fmt.Errorf("read the key of the page: %w", err)
 			}
 			if len(key) != keyBytes || info.Mode().Perm()&0o077 != 0 {
-				return nil, fmt.Errorf("read the key of the page: %s is not as it was made: %d bytes, rights %v; remove it, and it is made again", path, len(key), info.Mode().Perm())
+				return nil,
+					fmt.Errorf(
+						"read the key of the page: %s is not as it was made: %d bytes, rights %v; remove it, and it is made again", path,
+						len(key), info.Mode().Perm())
 			}
 			return key, nil
 		}

@@ -43,7 +43,8 @@ func served(t *testing.T, pages http.Handler) *Server {
 }
 
 // ask sends a request as a browser would; change makes it another one.
-func ask(t *testing.T, s *Server, method, target, body string, change func(*http.Request)) (status int, header http.Header, text string) {
+func ask(t *testing.T, s *Server, method, target, body string, change func(*http.Request)) (status int,
+	header http.Header, text string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, "http://"+s.Addr()+target, strings.NewReader(body))
 	if err != nil {
@@ -159,8 +160,10 @@ func TestWhoIsLetIn(t *testing.T) {
 // A link on another page leads in as well: a redirect would lose the new cookie there.
 func TestLinkFromElsewhere(t *testing.T) {
 	s := served(t, nil)
-	status, header, text := ask(t, s, "GET", fmt.Sprintf("/waiting?token=%s&a=%%22%%3E%%3Cb", s.guard.token), "", func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") })
-	if status != 200 || header.Get("Set-Cookie") == "" || !strings.Contains(text, `content="0;url=/waiting?a=%22%3E%3Cb"`) || strings.Contains(text, s.guard.token) {
+	status, header, text := ask(t, s, "GET", fmt.Sprintf("/waiting?token=%s&a=%%22%%3E%%3Cb", s.guard.token), "",
+		func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") })
+	if status != 200 || header.Get("Set-Cookie") == "" ||
+		!strings.Contains(text, `content="0;url=/waiting?a=%22%3E%3Cb"`) || strings.Contains(text, s.guard.token) {
 		t.Errorf("%d %v\n%s", status, header, text)
 	}
 }
@@ -290,7 +293,8 @@ func TestBrokenPage(t *testing.T) {
 	s := served(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("broken") }))
 	cookie, _ := cookieOf(t, s)
 	for range 2 {
-		if status, _, text := ask(t, s, "GET", "/", "", func(r *http.Request) { r.Header.Set("Cookie", cookie) }); status != 500 || strings.Contains(text, "broken") {
+		if status, _, text := ask(t, s, "GET", "/", "",
+			func(r *http.Request) { r.Header.Set("Cookie", cookie) }); status != 500 || strings.Contains(text, "broken") {
 			t.Errorf("%d %s", status, text)
 		}
 	}

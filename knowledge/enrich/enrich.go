@@ -106,7 +106,8 @@ func Files(ctx context.Context, d Deps, limit int) (res Result, err error) {
 	res.Files = len(files)
 	var open []store.File
 	for _, f := range files {
-		at := slices.IndexFunc(known, func(e store.Enrichment) bool { return e.Path == f.Path && e.Hash == f.Hash && e.Model == model.Label() })
+		at := slices.IndexFunc(known,
+			func(e store.Enrichment) bool { return e.Path == f.Path && e.Hash == f.Hash && e.Model == model.Label() })
 		switch {
 		case f.State == "skipped":
 			res.Skipped = append(res.Skipped, Skip{f.Path, f.Reason})
@@ -174,11 +175,14 @@ func (d Deps) file(ctx context.Context, model llm.Model, f store.File, res *Resu
 		}
 	}
 	e := store.Enrichment{
-		Repo: d.Root, Path: f.Path, Hash: f.Hash, Model: model.Label(), Prompt: d.Redact(question.Prompt), Response: d.Redact(got.Text),
+		Repo: d.Root, Path: f.Path, Hash: f.Hash, Model: model.Label(), Prompt: d.Redact(question.Prompt),
+		Response:     d.Redact(got.Text),
 		PromptTokens: got.PromptTokens, CompletionTokens: got.CompletionTokens, Latency: got.Latency, At: began,
 		Metadata: store.Metadata{
-			File: f.ID, Purpose: d.line(answer.Purpose), Module: strings.ToLower(d.line(answer.Module)), Domain: strings.ToLower(d.line(answer.Domain)),
-			Concepts: d.list(answer.Concepts, strings.ToLower), API: d.list(api, strings.TrimSpace), Complexity: d.line(answer.Complexity),
+			File: f.ID, Purpose: d.line(answer.Purpose), Module: strings.ToLower(d.line(answer.Module)),
+			Domain:   strings.ToLower(d.line(answer.Domain)),
+			Concepts: d.list(answer.Concepts, strings.ToLower), API: d.list(api, strings.TrimSpace),
+			Complexity: d.line(answer.Complexity),
 		},
 	}
 	if _, err := d.Log.AddEnrichment(context.WithoutCancel(ctx), e); err != nil { // keep an answer that arrived
@@ -195,10 +199,13 @@ func (d Deps) file(ctx context.Context, model llm.Model, f store.File, res *Resu
 }
 
 // failed logs a call without a usable answer.
-func (d Deps) failed(ctx context.Context, model llm.Model, q llm.Request, got llm.Response, err error, began time.Time) error {
+func (d Deps) failed(ctx context.Context, model llm.Model, q llm.Request, got llm.Response, err error,
+	began time.Time) error {
 	c := store.Call{
-		Task: d.Task, Type: "enrichment", Stage: "enrichment", Role: string(model.Role), Model: model.Label(), Prompt: d.Redact(q.Prompt), Response: d.Redact(got.Text + got.Partial),
-		Error: d.Redact(err.Error()), PromptTokens: got.PromptTokens, CompletionTokens: got.CompletionTokens, Latency: got.Latency, At: began,
+		Task: d.Task, Type: "enrichment", Stage: "enrichment", Role: string(model.Role), Model: model.Label(),
+		Prompt: d.Redact(q.Prompt), Response: d.Redact(got.Text + got.Partial),
+		Error: d.Redact(err.Error()), PromptTokens: got.PromptTokens, CompletionTokens: got.CompletionTokens,
+		Latency: got.Latency, At: began,
 	}
 	return d.Log.AddCall(context.WithoutCancel(ctx), c)
 }

@@ -42,14 +42,16 @@ func newDesk(t *testing.T, archive string) *desk {
 			t.Fatal(err)
 		}
 	}
-	for _, args := range [][]string{{"init", "-q", "."}, {"add", "-A"}, {"-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "-qm", "first"}} {
+	for _, args := range [][]string{{"init", "-q", "."}, {"add", "-A"},
+		{"-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "-qm", "first"}} {
 		cmd := exec.Command("git", args...)
 		cmd.Dir = dir
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("git %v: %v\n%s", args, err, out)
 		}
 	}
-	d := &desk{dir: dir, curated: filepath.Join(t.TempDir(), "curated.sqlite"), raw: filepath.Join(t.TempDir(), "raw.sqlite"), window: 32768}
+	d := &desk{dir: dir, curated: filepath.Join(t.TempDir(), "curated.sqlite"),
+		raw: filepath.Join(t.TempDir(), "raw.sqlite"), window: 32768}
 	db, err := store.OpenCurated(t.Context(), d.curated)
 	if err != nil {
 		t.Fatal(err)
@@ -100,10 +102,11 @@ func now() time.Time { return time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC) }
 
 const answer = `{"purpose":"Does\n it with hunter2.","module":"Core","domain":"Shop","concepts":["Money","money","Tax"],"public_api_surface":["Do","Undo","T.Do()"],"complexity_notes":""}`
 
-const two = "-- go.mod --\nmodule m\n-- a/a.go --\npackage a\n\n// Do does.\nfunc Do() {}\n-- b/b.go --\npackage b\n\nimport \"m/a\"\n\nfunc B() { a.Do() }\n"
+const two = "-- go.mod --\nmodule m\n-- a/a.go --\npackage a\n\n// Do does.\nfunc Do() {}\n-- b/b.go --\npackage " +
+	"b\n\nimport \"m/a\"\n\nfunc B() { a.Do() }\n"
 
-// What a model says is kept clean, in small letters where it is searched for, without names that it made up; question and
-// answer are in the log without secrets (IDX-12).
+// What a model says is kept clean, in small letters where it is searched for, without names that it made up; question
+// and answer are in the log without secrets (IDX-12).
 func TestFiles(t *testing.T) {
 	d := newDesk(t, two)
 	d.say = func(llm.Request) string { return answer }
@@ -113,7 +116,8 @@ func TestFiles(t *testing.T) {
 	}
 	// Do is of a/a.go only: of b/b.go all three are made up.
 	tokens := int64(20)
-	if diff := cmp.Diff(Result{Files: 2, Asked: 2, Refused: 1 + 3, Tokens: &tokens, Waiting: 2, Skipped: []Skip{}}, res); diff != "" {
+	if diff := cmp.Diff(Result{Files: 2, Asked: 2, Refused: 1 + 3, Tokens: &tokens, Waiting: 2, Skipped: []Skip{}},
+		res); diff != "" {
 		t.Error(diff)
 	}
 	all, err := d.Log.Enrichments(t.Context(), d.Root)
@@ -122,7 +126,8 @@ func TestFiles(t *testing.T) {
 	}
 	got := all[0].Metadata
 	got.File = 0
-	want := store.Metadata{Purpose: "Does it with ***.", Module: "core", Domain: "shop", Concepts: `["money","tax"]`, API: `["Do","T.Do"]`}
+	want := store.Metadata{Purpose: "Does it with ***.", Module: "core", Domain: "shop", Concepts: `["money","tax"]`,
+		API: `["Do","T.Do"]`}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -132,12 +137,14 @@ func TestFiles(t *testing.T) {
 		}
 	}
 	// Once said, it is not asked again.
-	if res, err = Files(t.Context(), d.Deps, -1); err != nil || res.Asked != 0 || res.Current != 2 || res.Waiting != 2 || *res.Tokens != 0 || len(d.asked) != 2 {
+	if res, err = Files(t.Context(), d.Deps, -1); err != nil || res.Asked != 0 || res.Current != 2 || res.Waiting != 2 ||
+		*res.Tokens != 0 || len(d.asked) != 2 {
 		t.Errorf("%v %+v", err, res)
 	}
 }
 
-// What a file has in it that looks like a secret is not sent, and an answer that does not tell its tokens makes the sum unknown.
+// What a file has in it that looks like a secret is not sent, and an answer that does not tell its tokens makes the sum
+// unknown.
 func TestSecretsAndUnknownTokens(t *testing.T) {
 	d := newDesk(t, "-- go.mod --\nmodule m\n-- a/a.go --\npackage a\n\n// Do uses hunter2.\nfunc Do(hunter2 int) {}\n")
 	d.say = func(llm.Request) string { return answer }
@@ -166,7 +173,8 @@ func TestLimitAndError(t *testing.T) {
 	}
 	d.say = func(llm.Request) string { return "no" }
 	var bad *llm.AnswerError
-	if res, err = Files(t.Context(), d.Deps, -1); !errors.As(err, &bad) || !strings.HasPrefix(err.Error(), "enrich b/b.go: ") || res.Current != 1 {
+	if res, err = Files(t.Context(), d.Deps, -1); !errors.As(err, &bad) ||
+		!strings.HasPrefix(err.Error(), "enrich b/b.go: ") || res.Current != 1 {
 		t.Errorf("%v %+v", err, res)
 	}
 	log, err := store.OpenLog(t.Context(), d.raw)
@@ -201,7 +209,8 @@ func TestWindow(t *testing.T) {
 		t.Errorf("%.300s", p)
 	}
 	var small *llm.WindowError
-	if _, err := d.question(t.Context(), llm.Model{Window: 600, MaxTokens: 500}, knowledge.FileContext{File: store.File{Path: "a.go", Language: "go"}}, "x"); !errors.As(err, &small) {
+	if _, err := d.question(t.Context(), llm.Model{Window: 600, MaxTokens: 500},
+		knowledge.FileContext{File: store.File{Path: "a.go", Language: "go"}}, "x"); !errors.As(err, &small) {
 		t.Errorf("%v", err)
 	}
 }
@@ -210,14 +219,16 @@ func TestWindow(t *testing.T) {
 func TestSkipped(t *testing.T) {
 	d := newDesk(t, two)
 	d.say = func(llm.Request) string { return answer }
-	if err := errors.Join(os.WriteFile(filepath.Join(d.dir, "a", "a.go"), []byte("package a"), 0o644), os.Remove(filepath.Join(d.dir, "b", "b.go"))); err != nil {
+	if err := errors.Join(os.WriteFile(filepath.Join(d.dir, "a", "a.go"), []byte("package a"), 0o644),
+		os.Remove(filepath.Join(d.dir, "b", "b.go"))); err != nil {
 		t.Fatal(err)
 	}
 	res, err := Files(t.Context(), d.Deps, -1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []Skip{{"a/a.go", "it changed since the index; run: runplan index"}, {"b/b.go", "it is not in the working tree"}}
+	want := []Skip{{"a/a.go", "it changed since the index; run: runplan index"},
+		{"b/b.go", "it is not in the working tree"}}
 	if diff := cmp.Diff(want, res.Skipped); diff != "" || len(d.asked) > 0 {
 		t.Error(diff)
 	}

@@ -22,7 +22,8 @@ import (
 )
 
 // question builds the question about a file, with as much of its text as the window allows.
-func (d Deps) question(ctx context.Context, model llm.Model, c knowledge.FileContext, text string) (llm.Request, error) {
+func (d Deps) question(ctx context.Context, model llm.Model, c knowledge.FileContext, text string) (llm.Request,
+	error) {
 	domains, err := d.Base.DomainCounts(ctx, d.Repo)
 	if err != nil {
 		return llm.Request{}, err
@@ -54,8 +55,10 @@ func (d Deps) question(ctx context.Context, model llm.Model, c knowledge.FileCon
 			shown += fmt.Sprintf("\n[%d characters more]", len(runes)-n)
 		}
 		q.Prompt, err = d.Prompts.Render("enrichment", map[string]string{
-			"domains": joined(inUse, 20), "path": fence.Line(c.File.Path), "language": c.File.Language, "imports": joined(imports, 20), "imported_by": joined(users, 20),
-			"symbols": strings.TrimSpace(fence.Foreign("", strings.Join(symbols[:min(m+1, len(symbols))], "\n"))), "text": strings.TrimSpace(fence.Foreign(c.File.Language, shown)),
+			"domains": joined(inUse, 20), "path": fence.Line(c.File.Path), "language": c.File.Language,
+			"imports": joined(imports, 20), "imported_by": joined(users, 20),
+			"symbols": strings.TrimSpace(fence.Foreign("", strings.Join(symbols[:min(m+1, len(symbols))], "\n"))),
+			"text":    strings.TrimSpace(fence.Foreign(c.File.Language, shown)),
 		})
 		if err != nil {
 			return q, err

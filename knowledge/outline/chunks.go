@@ -165,7 +165,8 @@ func (c *chunker) cut(from, to int) {
 // closes reports whether a line begins with a closing bracket or "end".
 func closes(line string) bool {
 	line = strings.TrimSpace(line)
-	return line != "" && strings.IndexByte(")]}", line[0]) >= 0 || line == "end" || strings.HasPrefix(line, "*/") || strings.HasPrefix(line, "#endif")
+	return line != "" && strings.IndexByte(")]}", line[0]) >= 0 || line == "end" || strings.HasPrefix(line, "*/") ||
+		strings.HasPrefix(line, "#endif")
 }
 
 // continues reports whether a line continues the block before it.
@@ -287,7 +288,8 @@ func stem(w string) string {
 		w = w[:len(w)-3] + "y"
 	case strings.HasSuffix(w, "sses"):
 		w = w[:len(w)-2]
-	case strings.HasSuffix(w, "s") && !strings.HasSuffix(w, "ss") && !strings.HasSuffix(w, "us") && !strings.HasSuffix(w, "is"):
+	case strings.HasSuffix(w, "s") && !strings.HasSuffix(w, "ss") && !strings.HasSuffix(w, "us") &&
+		!strings.HasSuffix(w, "is"):
 		w = w[:len(w)-1]
 	}
 	switch {
@@ -331,9 +333,11 @@ func Head(lines []string) Span {
 				quote = ""
 			}
 			continue
-		case strings.HasPrefix(t, "/*") || strings.HasPrefix(t, "*") || strings.HasPrefix(t, "//") || strings.HasPrefix(t, "#") && !strings.HasPrefix(t, "#include") && !strings.HasPrefix(t, "#["):
+		case strings.HasPrefix(t, "/*") || strings.HasPrefix(t, "*") || strings.HasPrefix(t, "//") ||
+			strings.HasPrefix(t, "#") && !strings.HasPrefix(t, "#include") && !strings.HasPrefix(t, "#["):
 			continue
-		case strings.HasPrefix(t, "package ") || strings.HasPrefix(t, "namespace ") || strings.HasPrefix(t, `"use `) || strings.HasPrefix(t, "'use "):
+		case strings.HasPrefix(t, "package ") || strings.HasPrefix(t, "namespace ") || strings.HasPrefix(t, `"use `) ||
+			strings.HasPrefix(t, "'use "):
 		case importLine(t):
 			if last = i + 1; first == 0 {
 				first = last
@@ -354,7 +358,8 @@ func Head(lines []string) Span {
 
 // importLine reports whether a line begins an import in a common language.
 func importLine(t string) bool {
-	for _, word := range []string{"import ", "import(", "import{", "import\"", "import'", "from ", "use ", "using ", "require ", "require(", "require_relative ", "include ", "#include",
+	for _, word := range []string{"import ", "import(", "import{", "import\"", "import'", "from ", "use ", "using ",
+		"require ", "require(", "require_relative ", "include ", "#include",
 		"extern crate ", "mod "} {
 		if strings.HasPrefix(t, word) {
 			return true

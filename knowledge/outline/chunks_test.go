@@ -7,18 +7,21 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Chunks follow blocks of one indentation, whatever the language: decorators and comments go with what follows them, closing
-// brackets with what they close.
+// Chunks follow blocks of one indentation, whatever the language: decorators and comments go with what follows them,
+// closing brackets with what they close.
 func TestChunks(t *testing.T) {
 	long := func(n int, text string) string { return strings.Repeat(text, n) }
 	for name, c := range map[string]struct {
 		text string
 		want []Span
 	}{
-		"decorators and comments":    {"import a\n\n# why\n@cached\ndef f():\n" + long(9, "    x\n") + "\ndef g():\n" + long(9, "    y\n"), []Span{{1, 1}, {3, 14}, {16, 25}}},
-		"a value over several lines": {"A = 1\n\nROUTES = {\n" + long(12, "    'a': 1,\n") + "}\n\nB = 2\n", []Span{{1, 1}, {3, 16}, {18, 18}}},
-		"small neighbours":           {"a = 1\n\nb = 2\n\nc = 3\n", []Span{{1, 5}}},
-		"test cases of one long block": {"describe('x', () => {\n" + long(3, "  test('y', () => {\n"+long(14, "    z();\n")+"  });\n\n") + "});\n",
+		"decorators and comments": {"import a\n\n# why\n@cached\ndef f():\n" + long(9, "    x\n") + "\ndef g():\n" +
+			long(9, "    y\n"), []Span{{1, 1}, {3, 14}, {16, 25}}},
+		"a value over several lines": {"A = 1\n\nROUTES = {\n" + long(12, "    'a': 1,\n") + "}\n\nB = 2\n",
+			[]Span{{1, 1}, {3, 16}, {18, 18}}},
+		"small neighbours": {"a = 1\n\nb = 2\n\nc = 3\n", []Span{{1, 5}}},
+		"test cases of one long block": {"describe('x', () => {\n" +
+			long(3, "  test('y', () => {\n"+long(14, "    z();\n")+"  });\n\n") + "});\n",
 			[]Span{{1, 17}, {19, 34}, {36, 53}}},
 		"no structure": {long(100, "word\n"), []Span{{1, 40}, {41, 80}, {81, 100}}},
 		"nothing":      {"\n\n", nil},
@@ -32,7 +35,8 @@ func TestChunks(t *testing.T) {
 
 // Every line that is not blank is in one chunk, and no chunk is longer than it may be.
 func TestChunksAreWhole(t *testing.T) {
-	text := strings.Repeat("func f() {\n\tif x {\n"+strings.Repeat("\t\ty()\n", 90)+"\t} else {\n\t\tz()\n\t}\n}\n\n}\n)\n\n  odd\n", 5)
+	text := strings.Repeat("func f() {\n\tif x {\n"+strings.Repeat("\t\ty()\n", 90)+
+		"\t} else {\n\t\tz()\n\t}\n}\n\n}\n)\n\n  odd\n", 5)
 	lines := strings.Split(text, "\n")
 	seen := map[int]int{}
 	for _, s := range Chunks(lines) {

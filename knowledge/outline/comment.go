@@ -37,7 +37,8 @@ var (
 func Above(lines []string, line int) int {
 	for line > 1 && line <= len(lines) {
 		text := strings.TrimSpace(lines[line-2])
-		if text == "" || !slices.ContainsFunc([]string{"//", "#", "/*", "*", "@"}, func(mark string) bool { return strings.HasPrefix(text, mark) }) {
+		if text == "" || !slices.ContainsFunc([]string{"//", "#", "/*", "*", "@"},
+			func(mark string) bool { return strings.HasPrefix(text, mark) }) {
 			break
 		}
 		line--
@@ -53,9 +54,12 @@ func ClassifyComment(text string) (kind CommentKind, rationale bool) {
 	has := func(words ...string) bool {
 		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(low, w) })
 	}
-	rationale = has("because", "so that", "in order", "reason", "rationale", "why", "otherwise", "avoid", "prevent", "deliberately",
-		"on purpose", "intentionally", "instead of", "for performance", "for speed", "for compatibility", "for safety", "for security", "compat",
-		"must", "have to", "has to", "need to", "needs to", "can't", "cannot", "don't", "since ", "due to", "as a result", "trade") && markWhy.MatchString(text)
+	rationale = has("because", "so that", "in order", "reason", "rationale", "why", "otherwise", "avoid", "prevent",
+		"deliberately",
+		"on purpose", "intentionally", "instead of", "for performance", "for speed", "for compatibility", "for safety",
+		"for security", "compat",
+		"must", "have to", "has to", "need to", "needs to", "can't", "cannot", "don't", "since ", "due to", "as a result",
+		"trade") && markWhy.MatchString(text)
 	switch {
 	case (has("fixme") || strings.Contains(text, "XXX") || strings.Contains(text, "BUG")) && markFixme.MatchString(text):
 		return Fixme, rationale
@@ -63,7 +67,9 @@ func ClassifyComment(text string) (kind CommentKind, rationale bool) {
 		return Todo, rationale
 	case has("hack", "kludge", "workaround", "work-around") && markHack.MatchString(text):
 		return Hack, rationale
-	case strings.ContainsAny(text, "0123456789") && has("issue", "bug", "bpo", "gh", "pr", "ticket", "fixes", "closes", "see", "#", "cve-", "/pull/") && markBug.MatchString(text):
+	case strings.ContainsAny(text, "0123456789") &&
+		has("issue", "bug", "bpo", "gh", "pr", "ticket", "fixes", "closes", "see", "#", "cve-", "/pull/") &&
+		markBug.MatchString(text):
 		return BugRef, rationale
 	case has("note", "nb", "n.b.", "important", "warning", "caution") && markNote.MatchString(text):
 		return Note, rationale
@@ -96,8 +102,10 @@ func comments(source []byte, at lines, all []remark, owners []extent) []Comment 
 		for ; j < len(all) && col >= 0 && column(all[j]) == col && at.of(all[j].from) == last+1; j++ {
 			text, last = text+"\n"+all[j].text, at.of(all[j].to)
 		}
-		if strings.ContainsFunc(text, func(r rune) bool { return r >= '0' && r <= '9' || r|' ' >= 'a' && r|' ' <= 'z' || r > 127 }) {
-			c := Comment{Symbol: around(owners, all[i].from), Line: at.of(all[i].from), Content: strings.TrimSpace(strings.ToValidUTF8(text, "�"))}
+		if strings.ContainsFunc(text,
+			func(r rune) bool { return r >= '0' && r <= '9' || r|' ' >= 'a' && r|' ' <= 'z' || r > 127 }) {
+			c := Comment{Symbol: around(owners, all[i].from), Line: at.of(all[i].from),
+				Content: strings.TrimSpace(strings.ToValidUTF8(text, "�"))}
 			c.Kind, c.Rationale = ClassifyComment(c.Content)
 			out = append(out, c)
 		}

@@ -64,7 +64,8 @@ type Handler struct {
 // DetailRules returns the ast-grep rules for a summary: those of [Rules] and more.
 func DetailRules(languages ...Language) string {
 	more := rulesOf(languages, pythonDetailRules, scriptDetailRules, typescriptDetailRules+scriptDetailRules)
-	return strings.Join(slices.DeleteFunc([]string{Rules(languages...), more}, func(s string) bool { return s == "" }), "---\n")
+	return strings.Join(slices.DeleteFunc([]string{Rules(languages...), more}, func(s string) bool { return s == "" }),
+		"---\n")
 }
 
 // ReadDetail does what [Read] does and also returns the detail. The nodes must come from [DetailRules].

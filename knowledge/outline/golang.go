@@ -22,7 +22,8 @@ func readGo(name string, text []byte) (*goReader, *ast.File) { return parseGo(na
 
 // parseGo makes the outline of text from the syntax tree of parsed. All declarations have the same offsets in both.
 func parseGo(name string, text, parsed []byte) (*goReader, *ast.File) {
-	g := &goReader{reader: reader{text: text, at: linesOf(text)}, files: token.NewFileSet(), docs: map[*ast.CommentGroup]bool{}}
+	g := &goReader{reader: reader{text: text, at: linesOf(text)}, files: token.NewFileSet(),
+		docs: map[*ast.CommentGroup]bool{}}
 	f, err := parser.ParseFile(g.files, name, parsed, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
 		g.failed(err)
@@ -231,7 +232,8 @@ func (g *goReader) comments(f *ast.File) {
 	doc := func(owner int, c *ast.CommentGroup) {
 		if text := strings.TrimSpace(wordsOf(c)); text != "" {
 			text = strings.ToValidUTF8(text, "�")
-			g.part.Docs = append(g.part.Docs, Doc{Symbol: owner, Content: text, Format: Plain, Fields: Fields{Summary: summary(strings.Split(text, "\n"))}})
+			g.part.Docs = append(g.part.Docs,
+				Doc{Symbol: owner, Content: text, Format: Plain, Fields: Fields{Summary: summary(strings.Split(text, "\n"))}})
 		}
 	}
 	if f.Doc != nil {

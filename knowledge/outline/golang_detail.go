@@ -37,7 +37,8 @@ func ReadGoDetail(name string, text []byte) (Outline, Detail) {
 			d.Handlers = append(d.Handlers, g.guarded(n.Pos(), n.Cond, n.Body)...)
 		case *ast.CaseClause:
 			for _, cond := range n.List {
-				d.Handlers = append(d.Handlers, g.guarded(n.Pos(), cond, &ast.BlockStmt{Lbrace: n.Colon, List: n.Body, Rbrace: n.End()})...)
+				d.Handlers = append(d.Handlers,
+					g.guarded(n.Pos(), cond, &ast.BlockStmt{Lbrace: n.Colon, List: n.Body, Rbrace: n.End()})...)
 			}
 		}
 		return true
@@ -184,7 +185,8 @@ func (g *goReader) node(n ast.Node) string {
 
 func (g *goReader) goCall(n *ast.CallExpr) CallSite {
 	from, to := g.offset(n.Pos()), g.offset(n.End())
-	c := CallSite{Symbol: around(g.all, from), Name: dotted(g.node(n.Fun)), Line: g.at.of(g.offset(n.Lparen)), From: from, To: to}
+	c := CallSite{Symbol: around(g.all, from), Name: dotted(g.node(n.Fun)), Line: g.at.of(g.offset(n.Lparen)), From: from,
+		To: to}
 	for i, a := range n.Args {
 		if i < mostArgs {
 			c.Args = append(c.Args, phrase.CutBytes(g.node(a), 160))
@@ -249,7 +251,8 @@ func (g *goReader) statuses(body *ast.BlockStmt) []int {
 							add(a)
 						}
 					case *ast.BasicLit:
-						if name := g.last(n.Fun); a.Kind == token.INT && (name == "Error" || name == "WriteHeader" || name == "JSON" || name == "AbortWithStatus" || name == "String") {
+						if name := g.last(n.Fun); a.Kind == token.INT &&
+							(name == "Error" || name == "WriteHeader" || name == "JSON" || name == "AbortWithStatus" || name == "String") {
 							add(a)
 						}
 					}

@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// sameAsWhole fails where what is put together of pieces is not what the whole file reads as, or where a glance at a file that
-// parses shows anything else.
+// sameAsWhole fails where what is put together of pieces is not what the whole file reads as, or where a glance at a
+// file that parses shows anything else.
 func sameAsWhole(t *testing.T, m *GoMemory, text string) {
 	t.Helper()
 	want := ReadGo("a.go", []byte(text))
@@ -38,13 +38,16 @@ func sameAsWhole(t *testing.T, m *GoMemory, text string) {
 	}
 }
 
-// However a file looks, and whatever was read before: a memory of declarations says of it what one says who reads it whole.
+// However a file looks, and whatever was read before: a memory of declarations says of it what one says who reads it
+// whole.
 func TestGoMemoryReadsAsTheWholeFile(t *testing.T) {
 	m := NewGoMemory()
 	for _, text := range []string{
 		"", "\n", "package a", "// only words\n", "package a\n\nfunc F() {}",
-		"// Copyright.\n\n// Package a is.\npackage a\n\nimport \"b\"\n\n// F calls.\nfunc F() { b.X() }\n\n// G calls, too.\nfunc G() { b.Y(); b.X() }\n",
-		"package a\n\n// M is of a type below.\nfunc (t *T) M() {}\n\n// T is above.\ntype T struct {\n\t// TODO: name it\n\tX int\n}\n\nfunc (T) N() {}\n",
+		"// Copyright.\n\n// Package a is.\npackage a\n\nimport \"b\"\n\n// F calls.\nfunc F() { b.X() }\n\n// G calls, " +
+			"too.\nfunc G() { b.Y(); b.X() }\n",
+		"package a\n\n// M is of a type below.\nfunc (t *T) M() {}\n\n// T is above.\ntype T struct {\n\t// TODO: name " +
+			"it\n\tX int\n}\n\nfunc (T) N() {}\n",
 		"package a\n\nconst s = `\n\nfunc F() {}\n\n`\n\nfunc G() {}\n",       // a text goes over the end of a piece
 		"package a\n\n/*\n\nfunc F() {}\n\n*/\n\nfunc G() {}\n",               // so does a comment
 		"package a\n\nvar x = 1 +\n\nvar y = 2\n",                             // what begins is not completed
@@ -58,13 +61,17 @@ func TestGoMemoryReadsAsTheWholeFile(t *testing.T) {
 		"package a\n\nfunc F() {}\n\n/*", "package a\n\nfunc F() {}\n\n/*/",
 		"package a\r\n\r\nfunc F() {}\r\n\r\nfunc G() {}\r\n",
 		"package a\n\ntype T = int\n\ntype T struct{}\n\nfunc (T) M() {}\n",
-		"package a\n\nfunc F() {\n\tx := 1 // one\n\t// two\n\tg(x) /* three */ /* four */\n\ty := `a // no\nb` // five\n\t// TODO: because\n\n\t/* six\n\t*/ g(y)\n\t// seven\n} // eight\n",
-		"package a\n\nfunc F() {\n\ttype T struct {\n\t\t// x is so that it is\n\t\tx int\n\t}\n}\n\nfunc G(x any) {\n\tswitch x.(type) { // of x\n\t}\n}\n",
+		"package a\n\nfunc F() {\n\tx := 1 // one\n\t// two\n\tg(x) /* three */ /* four */\n\ty := `a // no\nb` // " +
+			"five\n\t// TODO: because\n\n\t/* six\n\t*/ g(y)\n\t// seven\n} // eight\n",
+		"package a\n\nfunc F() {\n\ttype T struct {\n\t\t// x is so that it is\n\t\tx int\n\t}\n}\n\nfunc G(x any) " +
+			"{\n\tswitch x.(type) { // of x\n\t}\n}\n",
 		"package a\n\nfunc F(a struct{ b int }) interface{ /* a */ M() /* b */ } { // c\n\treturn '}', \"}\" }\n",
 		"package a\n\nfunc asm() interface{ M() } // c\ntype I interface {\n\t// M is.\n\tM()\n}\n",
 		"package a\n\nfunc F() {}; type I interface { M() }\n\nfunc F[T interface{ ~int }]() { a /* 1 */ + /* 2 */ b }\n",
-		"package a\n\nfunc F() { 1 + }\n\nfunc G() {\n\treturn // c\n}\n", "package a\n\nfunc F() { } }\n\nfunc G() { ( }\n", "package a\n\nfunc F() {\n\tx := \"\n}\n",
-		"\ufeffpackage a\n\nfunc F() {}\n", "package a\n\nfunc F() {}\n\n\ufefffunc G() {}\n", "package a\n\nfunc F() {}\n\nfunc G() { \x00 }\n",
+		"package a\n\nfunc F() { 1 + }\n\nfunc G() {\n\treturn // c\n}\n", "package a\n\nfunc F() { } }\n\nfunc G() { ( }\n",
+		"package a\n\nfunc F() {\n\tx := \"\n}\n",
+		"\ufeffpackage a\n\nfunc F() {}\n", "package a\n\nfunc F() {}\n\n\ufefffunc G() {}\n",
+		"package a\n\nfunc F() {}\n\nfunc G() { \x00 }\n",
 	} {
 		sameAsWhole(t, m, text)
 		sameAsWhole(t, m, text) // now it is remembered
@@ -106,7 +113,8 @@ func TestGoMemoryReadsVersions(t *testing.T) {
 // What changed in one declaration is all that is parsed of a new version.
 func TestGoMemoryParsesWhatChanged(t *testing.T) {
 	m := NewGoMemory()
-	text := "package a\n\nimport \"b\"\n\n// F is.\nfunc F() int { return 1 }\n\n// G is.\nfunc G() int { return b.X }\n\ntype T int\n"
+	text := "package a\n\nimport \"b\"\n\n// F is.\nfunc F() int { return 1 }\n\n// G is.\nfunc G() int { return b.X " +
+		"}\n\ntype T int\n"
 	m.Read("a.go", text)
 	before := m.parts.Len()
 	o := m.Read("a.go", strings.Replace(text, "return 1", "\n\treturn 2", 1))

@@ -114,7 +114,8 @@ func (r *reader) handlers(l Language, calls []CallSite) []Handler {
 				if i := strings.LastIndex(source, ".catch"); i >= 0 {
 					source = source[i:]
 				}
-				out = append(out, Handler{Symbol: c.Symbol, Types: scriptTypes(source), Status: statuses(source), Line: r.at.of(c.To - 1)})
+				out = append(out, Handler{Symbol: c.Symbol, Types: scriptTypes(source), Status: statuses(source),
+					Line: r.at.of(c.To - 1)})
 			}
 		}
 	}
@@ -126,7 +127,8 @@ func (r *reader) handlers(l Language, calls []CallSite) []Handler {
 			continue
 		}
 		status := statuses(r.blank(n.Start, n.End))
-		if len(status) == 0 || slices.ContainsFunc(leaves, func(o patterns.Node) bool { return o.Start > n.Start && o.End <= n.End }) {
+		if len(status) == 0 || slices.ContainsFunc(leaves,
+			func(o patterns.Node) bool { return o.Start > n.Start && o.End <= n.End }) {
 			continue // a call that takes a function contains other calls
 		}
 		h := Handler{Symbol: around(r.all, n.Start), Status: status, Line: r.at.of(n.Start)}

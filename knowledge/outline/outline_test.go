@@ -40,7 +40,8 @@ func of(t testing.TB, name, text string) Outline {
 	if skip != "" {
 		t.Fatal(skip)
 	}
-	nodes, skipped, err := program(t).Nodes(t.Context(), dir, []patterns.Text{{Path: name, Text: ready, Copy: copied}}, Rules(l), 1)
+	nodes, skipped, err := program(t).Nodes(t.Context(), dir, []patterns.Text{{Path: name, Text: ready, Copy: copied}},
+		Rules(l), 1)
 	if err != nil || len(skipped) > 0 {
 		t.Fatal(skipped, err)
 	}
@@ -71,12 +72,15 @@ func TestPythonHardCases(t *testing.T) {
 		"\f\ndef after_form_feed(): pass\n" +
 		"if True:\n\tdef tabbed(): pass\nelse:\n\tdef tabbed(): pass\n" +
 		"try:\n    async def conditional(): pass\nfinally: pass\n" +
-		"class Outer(Base, metaclass=Meta):\n    class Inner:\n        x = 1\n        def method(self):\n            def local():\n                class Deep: pass\n                return Deep\n            return local\n    async def amethod(self): pass\n    A, B = 1, 2\n    C: int\n" +
+		"class Outer(Base, metaclass=Meta):\n    class Inner:\n        x = 1\n        def method(self):\n            def " +
+		"local():\n                class Deep: pass\n                return Deep\n            return local\n    async def " +
+		"amethod(self): pass\n    A, B = 1, 2\n    C: int\n" +
 		"@overload\ndef over(a: int) -> int: ...\n@overload\ndef over(a: str) -> str: ...\ndef over(a): return a\n" +
 		"TEXT = '''\ndef not_a_function(): pass\nclass NotAClass: pass\n'''\n" +
 		"x = lambda: 0  # type: ignore\ny = []  # type: list[int]\n" +
 		"def one(): pass; two = 2\n" +
-		"def nested_in_call(f=lambda q: [z for z in q]) -> 'Outer.Inner': # def comment(): pass\n    '''Doc with def inside(): pass'''\n" +
+		"def nested_in_call(f=lambda q: [z for z in q]) -> 'Outer.Inner': # def comment(): pass\n    '''Doc with def " +
+		"inside(): pass'''\n" +
 		"print(f'{(lambda: 1)()} def fake(): pass')\n" +
 		"match x:\n    case 1:\n        def in_case(): pass\n" +
 		"def ünï(): pass\n" +
@@ -84,11 +88,15 @@ func TestPythonHardCases(t *testing.T) {
 		"def last(): return 1" // without a line end
 	o := of(t, "hard.py", text)
 	want := strings.Join([]string{
-		"6-7 function decorated", "9-9 function after_form_feed", "11-11 function tabbed", "13-13 function tabbed", "15-15 function conditional",
+		"6-7 function decorated", "9-9 function after_form_feed", "11-11 function tabbed", "13-13 function tabbed",
+		"15-15 function conditional",
 		"17-27 class Outer", "18-24 class Outer.Inner", "19-19 variable Outer.Inner.x", "20-24 method Outer.Inner.method",
-		"21-23 function Outer.Inner.method.local", "22-22 class Outer.Inner.method.local.Deep", "25-25 method Outer.amethod", "27-27 variable Outer.C",
-		"29-29 function over", "31-31 function over", "32-32 function over", "33-36 variable TEXT", "37-37 variable x", "38-38 variable y",
-		"39-39 function one", "40-41 function nested_in_call", "45-45 function in_case", "46-46 function ünï", "47-47 variable long", "48-48 function last", "",
+		"21-23 function Outer.Inner.method.local", "22-22 class Outer.Inner.method.local.Deep", "25-25 method Outer.amethod",
+		"27-27 variable Outer.C",
+		"29-29 function over", "31-31 function over", "32-32 function over", "33-36 variable TEXT", "37-37 variable x",
+		"38-38 variable y",
+		"39-39 function one", "40-41 function nested_in_call", "45-45 function in_case", "46-46 function ünï",
+		"47-47 variable long", "48-48 function last", "",
 	}, "\n")
 	if d := cmp.Diff(want, o.list()); d != "" {
 		t.Error(d)
@@ -101,7 +109,8 @@ func TestPythonHardCases(t *testing.T) {
 		r.Symbol = o.Symbols[r.Symbol].Start
 		refs[r] = true
 	}
-	for _, r := range []Ref{{6, Decorate, "functools.cache"}, {6, Decorate, "other"}, {17, Inherit, "Base"}, {29, TypeOf, "int"}, {40, TypeOf, "Outer.Inner"}} {
+	for _, r := range []Ref{{6, Decorate, "functools.cache"}, {6, Decorate, "other"}, {17, Inherit, "Base"},
+		{29, TypeOf, "int"}, {40, TypeOf, "Outer.Inner"}} {
 		if !refs[r] {
 			t.Errorf("no %+v in %v", r, refs)
 		}
@@ -152,10 +161,14 @@ const re = /function fake() {}/, tpl = `+"`class Fake { ${(() => 1)()} }`"+`;
 namespace N { export function inner() {} }
 `)
 	want := strings.Join([]string{
-		"8-8 function lazy", "9-9 variable w", "17-17 function add", "18-18 function over", "19-19 function over", "22-31 class K",
-		"23-23 variable K.foo", "24-24 method K.bar", "25-25 variable K.#p", "26-26 method K.constructor", "28-28 method K.z", "29-29 method K.abs",
-		"30-30 method K.gen", "30-30 function K.gen.local", "32-32 interface I", "32-32 method I.m", "33-33 type_alias Un", "34-34 enum E",
-		"34-34 variable E.X", "34-34 variable E.Y", "34-34 variable E.c", "35-35 function f", "35-35 function f.g", "36-36 variable re", "36-36 variable tpl",
+		"8-8 function lazy", "9-9 variable w", "17-17 function add", "18-18 function over", "19-19 function over",
+		"22-31 class K",
+		"23-23 variable K.foo", "24-24 method K.bar", "25-25 variable K.#p", "26-26 method K.constructor", "28-28 method K.z",
+		"29-29 method K.abs",
+		"30-30 method K.gen", "30-30 function K.gen.local", "32-32 interface I", "32-32 method I.m", "33-33 type_alias Un",
+		"34-34 enum E",
+		"34-34 variable E.X", "34-34 variable E.Y", "34-34 variable E.c", "35-35 function f", "35-35 function f.g",
+		"36-36 variable re", "36-36 variable tpl",
 		"37-37 function inner", "",
 	}, "\n")
 	if d := cmp.Diff(want, o.list()); d != "" {
@@ -165,7 +178,8 @@ namespace N { export function inner() {} }
 	for _, i := range o.Imports {
 		imports = append(imports, fmt.Sprintf("%s %v", i.Path, i.Types))
 	}
-	if d := cmp.Diff([]string{"./a true", "./b false", "./t true", "./ns false", "./u true", "./all false", "./lazy false", "./w true", "./ref.d.ts true"}, imports); d != "" {
+	if d := cmp.Diff([]string{"./a true", "./b false", "./t true", "./ns false", "./u true", "./all false", "./lazy false",
+		"./w true", "./ref.d.ts true"}, imports); d != "" {
 		t.Error(d)
 	}
 	var docs []string
@@ -176,7 +190,8 @@ namespace N { export function inner() {} }
 		}
 		docs = append(docs, owner+": "+string(doc.Format)+": "+doc.Fields.Summary)
 	}
-	if d := cmp.Diff([]string{"module: plain: The module.", "add: jsdoc: Adds.", "K: plain: A class.", "z: plain: Gets."}, docs); d != "" {
+	if d := cmp.Diff([]string{"module: plain: The module.", "add: jsdoc: Adds.", "K: plain: A class.", "z: plain: Gets."},
+		docs); d != "" {
 		t.Error(d)
 	}
 }
@@ -218,14 +233,18 @@ func F() {
 	// TODO: because it is slow
 }
 `)
-	want := "11-11 method T.M\n14-14 class T\n18-22 interface I\n20-20 method I.Do\n23-23 type_alias A\n28-28 variable One\n28-28 variable Two\n32-35 function F\n33-33 class F.local\n"
+	want := "11-11 method T.M\n14-14 class T\n18-22 interface I\n20-20 method I.Do\n23-23 type_alias A\n28-28 variable " +
+		"One\n28-28 variable Two\n32-35 function F\n33-33 class F.local\n"
 	if d := cmp.Diff(want, o.list()); d != "" {
 		t.Error(d)
 	}
-	if d := cmp.Diff([]Import{{Path: "fmt", Names: []Name{{"Println", "Println"}, {"Stringer", "Stringer"}}, Line: 5}, {Path: "gopkg.in/yaml.v3", Alias: "yaml", Names: []Name{{"Node", "Node"}}, Line: 6}, {Path: "embed", Alias: "_", Line: 7}}, o.Imports); d != "" {
+	if d := cmp.Diff([]Import{{Path: "fmt", Names: []Name{{"Println", "Println"}, {"Stringer", "Stringer"}}, Line: 5},
+		{Path: "gopkg.in/yaml.v3", Alias: "yaml", Names: []Name{{"Node", "Node"}}, Line: 6},
+		{Path: "embed", Alias: "_", Line: 7}}, o.Imports); d != "" {
 		t.Error(d)
 	}
-	if len(o.Docs) != 7 || o.Docs[0].Symbol != -1 || len(o.Comments) != 1 || o.Comments[0].Kind != Todo || !o.Comments[0].Rationale || o.Symbols[o.Comments[0].Symbol].Name != "F" {
+	if len(o.Docs) != 7 || o.Docs[0].Symbol != -1 || len(o.Comments) != 1 || o.Comments[0].Kind != Todo ||
+		!o.Comments[0].Rationale || o.Symbols[o.Comments[0].Symbol].Name != "F" {
 		t.Errorf("%+v\n%+v", o.Docs, o.Comments)
 	}
 	if e := ReadGo("y.go", []byte("package y\n\nfunc f( {\n")).Error; e == nil || e.Line != 3 || e.Content != "func f( {" {
@@ -240,17 +259,24 @@ func TestParseDocstring(t *testing.T) {
 		fields Fields
 	}{
 		"plain": {"Does it.\n\nReally.", Plain, Fields{Summary: "Does it."}},
-		"google": {"Does it\nwell.\n\nArgs:\n    a (int): first\n        and more\n    *rest: others\n\nReturns:\n    bool: whether\nRaises:\n    ValueError: if not\n", Google, Fields{
-			Summary: "Does it well.", Params: []Field{{"a", "int", "first and more"}, {"*rest", "", "others"}}, Returns: &Field{"", "bool", "whether"}, Raises: []Field{{"ValueError", "", "if not"}},
+		"google": {"Does it\nwell.\n\nArgs:\n    a (int): first\n        and more\n    *rest: others\n\nReturns:\n    " +
+			"bool: whether\nRaises:\n    ValueError: if not\n", Google, Fields{
+			Summary: "Does it well.", Params: []Field{{"a", "int", "first and more"}, {"*rest", "", "others"}},
+			Returns: &Field{"", "bool", "whether"}, Raises: []Field{{"ValueError", "", "if not"}},
 		}},
-		"numpy": {"Does it.\n\nParameters\n----------\na : int\n    first\nb\n    second\n\nReturns\n-------\nbool\n    whether\n\nNotes\n-----\nmore\n", Numpy, Fields{
-			Summary: "Does it.", Params: []Field{{"a", "int", "first"}, {"b", "", "second"}}, Returns: &Field{"", "bool", "whether"},
+		"numpy": {"Does it.\n\nParameters\n----------\na : int\n    first\nb\n    second\n\nReturns\n-------\nbool\n    " +
+			"whether\n\nNotes\n-----\nmore\n", Numpy, Fields{
+			Summary: "Does it.", Params: []Field{{"a", "int", "first"}, {"b", "", "second"}},
+			Returns: &Field{"", "bool", "whether"},
 		}},
-		"sphinx": {"Does it.\n\n:param int a: first\n    and more\n:type b: str\n:param b: second\n:returns: whether\n:rtype: bool\n:raises ValueError: if not\n", Sphinx, Fields{
-			Summary: "Does it.", Params: []Field{{"a", "int", "first and more"}, {"b", "str", "second"}}, Returns: &Field{"", "bool", "whether"}, Raises: []Field{{"ValueError", "", "if not"}},
+		"sphinx": {"Does it.\n\n:param int a: first\n    and more\n:type b: str\n:param b: second\n:returns: " +
+			"whether\n:rtype: bool\n:raises ValueError: if not\n", Sphinx, Fields{
+			Summary: "Does it.", Params: []Field{{"a", "int", "first and more"}, {"b", "str", "second"}},
+			Returns: &Field{"", "bool", "whether"}, Raises: []Field{{"ValueError", "", "if not"}},
 		}},
-		"a colon is no section": {"Note: this is prose.\nArgs: none of them.", Plain, Fields{Summary: "Note: this is prose. Args: none of them."}},
-		"nothing":               {"", Plain, Fields{}},
+		"a colon is no section": {"Note: this is prose.\nArgs: none of them.", Plain,
+			Fields{Summary: "Note: this is prose. Args: none of them."}},
+		"nothing": {"", Plain, Fields{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			format, fields := ParseDocstring(tc.text)
@@ -262,8 +288,11 @@ func TestParseDocstring(t *testing.T) {
 			}
 		})
 	}
-	format, fields := ParseJSDoc("Adds.\n\n@param {Array<{a: number}>} [list=[]] - what\n  to add\n@throws {Error} never\n@deprecated use sum\n@custom x\n")
-	want := Fields{Summary: "Adds.", Params: []Field{{"list", "Array<{a: number}>", "] - what to add"}}, Raises: []Field{{"Error", "", "never"}}, Deprecated: "use sum"}
+	format, fields := ParseJSDoc(
+		"Adds.\n\n@param {Array<{a: number}>} [list=[]] - what\n  to add\n@throws {Error} never\n@deprecated use " +
+			"sum\n@custom x\n")
+	want := Fields{Summary: "Adds.", Params: []Field{{"list", "Array<{a: number}>", "] - what to add"}},
+		Raises: []Field{{"Error", "", "never"}}, Deprecated: "use sum"}
 	want.Params[0].Text = fields.Params[0].Text
 	if d := cmp.Diff(want, fields); format != JSDoc || d != "" {
 		t.Error(format, d)
@@ -272,10 +301,14 @@ func TestParseDocstring(t *testing.T) {
 
 func TestClassifyComment(t *testing.T) {
 	for text, want := range map[string]string{
-		"TODO: more": "todo", "todo later": "todo", "FIXME because it hurts": "fixme why", "XXX": "fixme", "HACK": "hack", "workaround for X": "hack",
-		"see issue #123": "bug_ref", "bpo-1234": "bug_ref", "fixed in gh-99": "bug_ref", "CVE-2024-1234": "bug_ref", "https://example.org/x/issues/5": "bug_ref",
-		"NOTE: careful": "note", "Note that it is": "note", "We sort so that it is stable": "rationale why", "avoids a copy": "rationale why",
-		"since this is slow": "rationale why", "adds one": "general", "the debug notes": "general", "#1": "general", "a list of todos": "general",
+		"TODO: more": "todo", "todo later": "todo", "FIXME because it hurts": "fixme why", "XXX": "fixme", "HACK": "hack",
+		"workaround for X": "hack",
+		"see issue #123":   "bug_ref", "bpo-1234": "bug_ref", "fixed in gh-99": "bug_ref", "CVE-2024-1234": "bug_ref",
+		"https://example.org/x/issues/5": "bug_ref",
+		"NOTE: careful":                  "note", "Note that it is": "note", "We sort so that it is stable": "rationale why",
+		"avoids a copy":      "rationale why",
+		"since this is slow": "rationale why", "adds one": "general", "the debug notes": "general", "#1": "general",
+		"a list of todos":           "general",
 		"TODO because of the cache": "todo why", "prevent injection": "rationale why", "it must be first": "rationale why",
 	} {
 		kind, why := ClassifyComment(text)
@@ -380,8 +413,10 @@ func FuzzReadGo(f *testing.F) {
 // ast-grep answers in another order each time. Two calls that begin at the same place must not change places with it.
 func TestReadKnowsNoOrder(t *testing.T) {
 	text := []byte("def f():\n    super().x()\n")
-	def := patterns.Node{Rule: "def", Start: 5, End: 7, From: 0, To: len(text), Vars: []patterns.Var{{Name: "NAME", Start: 4, End: 5}}}
-	inner, outer := patterns.Node{Rule: "call", Start: 13, End: 18, From: -1, To: -1}, patterns.Node{Rule: "call", Start: 13, End: 22, From: -1, To: -1}
+	def := patterns.Node{Rule: "def", Start: 5, End: 7, From: 0, To: len(text),
+		Vars: []patterns.Var{{Name: "NAME", Start: 4, End: 5}}}
+	inner, outer := patterns.Node{Rule: "call", Start: 13, End: 18, From: -1, To: -1},
+		patterns.Node{Rule: "call", Start: 13, End: 22, From: -1, To: -1}
 	want := []Ref{{0, Call, "super().x"}, {0, Call, "super"}}
 	for _, nodes := range [][]patterns.Node{{def, inner, outer}, {outer, inner, def}, {inner, def, outer}} {
 		if got := Read(Python, "a.py", text, nodes); !slices.Equal(got.Refs, want) {

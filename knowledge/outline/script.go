@@ -50,7 +50,9 @@ func (r *reader) script() {
 	r.all = nest(r.all)
 	for i := range r.all {
 		s := &r.all[i]
-		if s.Kind == Function && s.Parent >= 0 && r.all[s.Parent].Kind == Class && !bytes.HasPrefix(r.text[s.from:], []byte("function")) && !bytes.HasPrefix(r.text[s.from:], []byte("async function")) {
+		if s.Kind == Function && s.Parent >= 0 && r.all[s.Parent].Kind == Class &&
+			!bytes.HasPrefix(r.text[s.from:], []byte("function")) &&
+			!bytes.HasPrefix(r.text[s.from:], []byte("async function")) {
 			s.Kind = Method // a field that holds a function
 		}
 	}
@@ -111,7 +113,8 @@ func (r *reader) scriptImports() {
 		case "import":
 			add(n, parseScriptImport(source))
 		case "reexport":
-			types := n.From >= 0 && n.From < n.Start && strings.HasPrefix(strings.Join(strings.Fields(r.source(n.From, n.Start)), " "), "export type ")
+			types := n.From >= 0 && n.From < n.Start &&
+				strings.HasPrefix(strings.Join(strings.Fields(r.source(n.From, n.Start)), " "), "export type ")
 			add(n, Import{Path: strings.Trim(source, `'"`), Types: types})
 		case "typeimport":
 			add(n, Import{Path: strings.Trim(source, `'"`), Types: true})
@@ -196,7 +199,8 @@ func (r *reader) scriptComments() {
 		owner, found := r.documented(names, n.End)
 		head := first && len(bytes.TrimSpace(r.text[:n.Start])) == 0
 		first = false
-		if !found && !head && !strings.Contains(content, "@module") && !strings.Contains(content, "@packageDocumentation") && !strings.Contains(content, "@file") {
+		if !found && !head && !strings.Contains(content, "@module") && !strings.Contains(content, "@packageDocumentation") &&
+			!strings.Contains(content, "@file") {
 			remarks = append(remarks, remark{n.Start, n.End, content})
 			continue
 		}

@@ -34,7 +34,8 @@ const analysisSchema = `{"type":"object","properties":{` +
 func (p *pass) query(ctx context.Context) (TaskQuery, error) {
 	c := findClues(p.req.Text)
 	m, err := p.lookUp(ctx, c)
-	return TaskQuery{Text: p.req.Text, Kind: c.Kind, Files: m.files, Symbols: m.symbols, Errors: c.Errors, Keywords: c.Keywords, Unknown: m.unknown}, err
+	return TaskQuery{Text: p.req.Text, Kind: c.Kind, Files: m.files, Symbols: m.symbols, Errors: c.Errors,
+		Keywords: c.Keywords, Unknown: m.unknown}, err
 }
 
 // analyse finds the names in a task and asks a model what the task is about (RETR-02).
@@ -65,13 +66,15 @@ func (p *pass) analyse(ctx context.Context) (TaskQuery, error) {
 		p.note("the task is long: %d characters of its middle are not shown to the model", left)
 	}
 	text, err = p.Prompts.Render(analysis, map[string]string{
-		"overview": overview, "task": strings.TrimSpace(fence.Foreign("", strings.TrimSpace(text))), "files": listed(q.filePaths(), 30), "symbols": listed(q.symbolNames(), 30),
+		"overview": overview, "task": strings.TrimSpace(fence.Foreign("", strings.TrimSpace(text))),
+		"files": listed(q.filePaths(), 30), "symbols": listed(q.symbolNames(), 30),
 		"errors": listed(q.errorTexts(), 10), "unknown": listed(q.Unknown, 10),
 	})
 	if err != nil {
 		return q, err
 	}
-	a, err := ask[understood](ctx, p, question{Type: analysis, LLM: llm.TaskAnalysis, Prompt: text, Schema: json.RawMessage(analysisSchema)})
+	a, err := ask[understood](ctx, p,
+		question{Type: analysis, LLM: llm.TaskAnalysis, Prompt: text, Schema: json.RawMessage(analysisSchema)})
 	if err != nil {
 		return q, err
 	}

@@ -39,9 +39,11 @@ func ask[T any](ctx context.Context, p *pass, q question) (T, error) {
 			return p.LLM.Complete(ctx, r)
 		})
 	}
-	answer, res, err := llm.JSON[T](ctx, completer, llm.Request{Model: model, Stage: q.LLM, Prompt: q.Prompt, Schema: accept})
+	answer, res, err := llm.JSON[T](ctx, completer,
+		llm.Request{Model: model, Stage: q.LLM, Prompt: q.Prompt, Schema: accept})
 	call := store.Call{
-		Task: p.req.Task, Type: q.Type, Stage: q.Stage, Role: string(model.Role), Model: model.Label(), Prompt: q.Prompt, Response: p.Redact(res.Text + res.Partial),
+		Task: p.req.Task, Type: q.Type, Stage: q.Stage, Role: string(model.Role), Model: model.Label(), Prompt: q.Prompt,
+		Response:     p.Redact(res.Text + res.Partial),
 		PromptTokens: res.PromptTokens, CompletionTokens: res.CompletionTokens, Latency: res.Latency, At: began,
 	}
 	var bad *llm.AnswerError
@@ -91,7 +93,8 @@ func (r room) share(text string) (cut string, left int) {
 	}
 	head, tail := most*2/3, most/3
 	left = len(runes) - head - tail
-	return string(runes[:head]) + fmt.Sprintf("\n[%d characters are left out here]\n", left) + string(runes[len(runes)-tail:]), left
+	return string(runes[:head]) + fmt.Sprintf("\n[%d characters are left out here]\n", left) +
+		string(runes[len(runes)-tail:]), left
 }
 
 // fill renders a question with as many of the first items as fit.
@@ -122,8 +125,9 @@ func judged(ids []string, each string) json.RawMessage {
 	for i, id := range ids {
 		properties[i] = fmt.Sprintf("%q:%s", id, each)
 	}
-	return json.RawMessage(fmt.Sprintf(`{"type":"object","properties":{%s},"required":["%s"],"additionalProperties":false}`,
-		strings.Join(properties, ","), strings.Join(ids, `","`)))
+	return json.RawMessage(
+		fmt.Sprintf(`{"type":"object","properties":{%s},"required":["%s"],"additionalProperties":false}`,
+			strings.Join(properties, ","), strings.Join(ids, `","`)))
 }
 
 // anyObject returns the minimal schema for answers about ids. Providers without schema support omit and invent ids,

@@ -122,7 +122,8 @@ func (c *clues) takeWord(w string, ticked bool) {
 		c.addPlace(place{Path: file})
 		w = strings.ReplaceAll(name, "::", ".")
 	}
-	if nameRE.MatchString(w) && (ticked || call || dottedRE.MatchString(w) || camelRE.MatchString(w) || snakeRE.MatchString(w)) {
+	if nameRE.MatchString(w) &&
+		(ticked || call || dottedRE.MatchString(w) || camelRE.MatchString(w) || snakeRE.MatchString(w)) {
 		c.addName(spoken{strings.NewReplacer("::", ".", "#", ".").Replace(w), ticked || call})
 	}
 }
@@ -142,8 +143,9 @@ func asPlace(w string) (place, bool) {
 
 // fileEndings lists the extensions that distinguish a file from a dotted name.
 func fileEndings() []string {
-	return strings.Fields(".py .pyi .ts .tsx .js .jsx .mjs .cjs .mts .cts .go .md .txt .toml .json .yaml .yml .html .css .sh .sql .cfg .ini " +
-		".lock .mod .sum .xml .csv .rst .proto .rs .java .c .h .cpp .rb .php")
+	return strings.Fields(
+		".py .pyi .ts .tsx .js .jsx .mjs .cjs .mts .cts .go .md .txt .toml .json .yaml .yml .html .css .sh .sql .cfg .ini " +
+			".lock .mod .sum .xml .csv .rst .proto .rs .java .c .h .cpp .rb .php")
 }
 
 func (c *clues) addPlace(p place) {
@@ -176,7 +178,8 @@ func (c *clues) addName(n spoken) {
 // into their parts.
 func keywords(text string) []string {
 	var out []string
-	for _, w := range strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' }) {
+	for _, w := range strings.FieldsFunc(text,
+		func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' }) {
 		for _, h := range Humps(w) {
 			if utf8.RuneCountInString(h) < 3 || stopWords[h] || strings.Trim(h, "0123456789") == "" || slices.Contains(out, h) {
 				continue
@@ -221,9 +224,12 @@ var kindWords = []struct {
 	kind TaskKind
 	re   *lazyre.Regexp
 }{
-	{BugFix, lazyre.New(`(?i)\b(?:fix(?:es|ed)?|bugs?|crash(?:es|ed)?|broken|fails?|failing|wrong(?:ly)?|regressions?|raises?|hangs?|leaks?|incorrect(?:ly)?|exceptions?|error)\b`)},
-	{Refactor, lazyre.New(`(?i)\b(?:refactor\w*|renames?|extract|move|split|simplif\w+|clean[- ]?up|restructure|inline|deduplicate)\b`)},
-	{Testing, lazyre.New(`(?i)\b(?:(?:write|add|more|missing) (?:\w+ )?tests?|test coverage|cover .{1,40} with tests?)\b`)},
+	{BugFix,
+		lazyre.New(`(?i)\b(?:fix(?:es|ed)?|bugs?|crash(?:es|ed)?|broken|fails?|failing|wrong(?:ly)?|regressions?|raises?|hangs?|leaks?|incorrect(?:ly)?|exceptions?|error)\b`)},
+	{Refactor,
+		lazyre.New(`(?i)\b(?:refactor\w*|renames?|extract|move|split|simplif\w+|clean[- ]?up|restructure|inline|deduplicate)\b`)},
+	{Testing,
+		lazyre.New(`(?i)\b(?:(?:write|add|more|missing) (?:\w+ )?tests?|test coverage|cover .{1,40} with tests?)\b`)},
 	{Docs, lazyre.New(`(?i)\b(?:document(?:ation)?|docs|docstrings?|readme|changelog)\b`)},
 	{Speed, lazyre.New(`(?i)\b(?:slow(?:er)?|faster|performance|optimi[sz]\w+|speed up)\b`)},
 	{Feature, lazyre.New(`(?i)\b(?:add|implement|support|introduce|create|new|allow|let|extend|make)\b`)},

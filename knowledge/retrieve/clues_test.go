@@ -18,7 +18,8 @@ func TestFindClues(t *testing.T) {
 		want found
 	}{
 		"paths, with and without a line": {
-			"Look at src/app.py:12, ./web/a.ts and (docs/x.md). README.md too; not e.g. this, and not 3.5 or https://example.org/a.py.",
+			"Look at src/app.py:12, ./web/a.ts and (docs/x.md). README.md too; not e.g. this, and not 3.5 or " +
+				"https://example.org/a.py.",
 			found{Paths: []string{"src/app.py:12", "./web/a.ts", "docs/x.md", "README.md"}},
 		},
 		"names in backticks, calls, camel and snake": {
@@ -30,29 +31,36 @@ func TestFindClues(t *testing.T) {
 			"`Cart::total` and `Cart#add`", found{Names: []string{"Cart.total!", "Cart.add!"}},
 		},
 		"a trace of Python": {
-			"It dies:\n\nTraceback (most recent call last):\n  File \"/srv/app/shop/cart.py\", line 20, in total\n    return self.sum_up()\n" +
+			"It dies:\n\nTraceback (most recent call last):\n  File \"/srv/app/shop/cart.py\", line 20, in total\n    return " +
+				"self.sum_up()\n" +
 				"  File \"shop/x.py\", line 3, in <module>\nshop.errors.CartError: no items\n",
 			found{
 				Paths: []string{"/srv/app/shop/cart.py:20", "shop/x.py:3"}, Names: []string{"total!", "self.sum_up!"},
-				Errors: []string{"python /srv/app/shop/cart.py:20 total", "python shop/x.py:3 <module>", "python shop.errors.CartError: no items"},
+				Errors: []string{"python /srv/app/shop/cart.py:20 total", "python shop/x.py:3 <module>",
+					"python shop.errors.CartError: no items"},
 			},
 		},
 		"a panic of Go": {
-			"panic: runtime error: index out of range [3]\n\ngoroutine 1 [running]:\nexample.org/shop/cart.(*Cart).Total(0x1, 0x2)\n\t/home/x/cart/cart.go:14 +0x1d\nmain.main()\n\t/home/x/main.go:8 +0x20\n",
+			"panic: runtime error: index out of range [3]\n\ngoroutine 1 [running]:\nexample.org/shop/cart.(*Cart).Total(0x1, " +
+				"0x2)\n\t/home/x/cart/cart.go:14 +0x1d\nmain.main()\n\t/home/x/main.go:8 +0x20\n",
 			found{
 				Paths: []string{"/home/x/cart/cart.go:14", "/home/x/main.go:8"}, Names: []string{"Cart.Total!", "main!"},
-				Errors: []string{"go runtime error: index out of range [3]", "go /home/x/cart/cart.go:14 Cart.Total", "go /home/x/main.go:8 main"},
+				Errors: []string{"go runtime error: index out of range [3]", "go /home/x/cart/cart.go:14 Cart.Total",
+					"go /home/x/main.go:8 main"},
 			},
 		},
 		"a stack of JavaScript": {
-			"TypeError: x is undefined\n    at Cart.total (/app/src/cart.js:10:5)\n    at file:///app/src/main.mjs:3:1\n    at async Promise.all (index 0)\n",
+			"TypeError: x is undefined\n    at Cart.total (/app/src/cart.js:10:5)\n    at file:///app/src/main.mjs:3:1\n    " +
+				"at async Promise.all (index 0)\n",
 			found{
 				Paths: []string{"/app/src/cart.js:10", "/app/src/main.mjs:3"}, Names: []string{"Cart.total!", "Promise.all"},
-				Errors: []string{"javascript TypeError: x is undefined", "javascript /app/src/cart.js:10 Cart.total", "javascript /app/src/main.mjs:3"},
+				Errors: []string{"javascript TypeError: x is undefined", "javascript /app/src/cart.js:10 Cart.total",
+					"javascript /app/src/main.mjs:3"},
 			},
 		},
 		"compilers and test runners": {
-			"cart/cart.go:3:2: undefined: price\nsrc/a.ts(4,7): error TS2304: Cannot find name 'b'.\nFAILED tests/test_a.py::TestA::test_b[1-2] - assert 1 == 2\n--- FAIL: TestTotal (0.00s)\n",
+			"cart/cart.go:3:2: undefined: price\nsrc/a.ts(4,7): error TS2304: Cannot find name 'b'.\nFAILED " +
+				"tests/test_a.py::TestA::test_b[1-2] - assert 1 == 2\n--- FAIL: TestTotal (0.00s)\n",
 			found{
 				Paths: []string{"cart/cart.go:3", "src/a.ts:4", "tests/test_a.py"}, Names: []string{"TestA.test_b!", "TestTotal!"},
 				Errors: []string{
@@ -78,7 +86,8 @@ func TestFindClues(t *testing.T) {
 			}
 			for _, e := range c.Errors {
 				place := strings.TrimSuffix(fmt.Sprintf("%s:%d", e.File, e.Line), ":0")
-				got.Errors = append(got.Errors, strings.Join(strings.Fields(strings.Join([]string{e.Kind, e.Message, place, e.Symbol}, " ")), " "))
+				got.Errors = append(got.Errors,
+					strings.Join(strings.Fields(strings.Join([]string{e.Kind, e.Message, place, e.Symbol}, " ")), " "))
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Error(diff)
@@ -116,7 +125,8 @@ func TestKeywords(t *testing.T) {
 
 func FuzzFindClues(f *testing.F) {
 	for _, s := range []string{
-		shopTask, "`a.b::c#d`", "x:1:2: y", "\xff\xfe`\x00`", "C:\\a\\b.py:3", "a/b:999999999999", strings.Repeat("at (", 50), "`(`", "FAILED a.py::b[", "::", "/:1", ":/.a:1",
+		shopTask, "`a.b::c#d`", "x:1:2: y", "\xff\xfe`\x00`", "C:\\a\\b.py:3", "a/b:999999999999", strings.Repeat("at (", 50),
+		"`(`", "FAILED a.py::b[", "::", "/:1", ":/.a:1",
 	} {
 		f.Add(s)
 	}

@@ -57,7 +57,8 @@ type bench struct {
 
 var gitEnv = []string{
 	"GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null", "GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=a@example.org",
-	"GIT_COMMITTER_NAME=Ada", "GIT_COMMITTER_EMAIL=a@example.org", "GIT_AUTHOR_DATE=2030-01-01T00:00:00Z", "GIT_COMMITTER_DATE=2030-01-01T00:00:00Z",
+	"GIT_COMMITTER_NAME=Ada", "GIT_COMMITTER_EMAIL=a@example.org", "GIT_AUTHOR_DATE=2030-01-01T00:00:00Z",
+	"GIT_COMMITTER_DATE=2030-01-01T00:00:00Z",
 }
 
 // newBench makes a repository of an archive and indexes it. Commits further name files that change together.
@@ -67,7 +68,8 @@ func newBench(t testing.TB, archive string, p patterns.Program, commits ...[]str
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &bench{t: t, dir: dir, program: p, curated: filepath.Join(t.TempDir(), "curated.sqlite"), window: 32768, answer: 4096, provider: "ollama"}
+	b := &bench{t: t, dir: dir, program: p, curated: filepath.Join(t.TempDir(), "curated.sqlite"), window: 32768,
+		answer: 4096, provider: "ollama"}
 	b.git("init", "-q", "-b", "main", ".")
 	for _, f := range txtar.Parse([]byte(archive)).Files {
 		b.write(f.Name, string(f.Data))
@@ -145,7 +147,8 @@ func (b *bench) index() {
 		b.t.Fatal(err)
 	}
 	defer db.Close()
-	if _, err := knowledge.Index(b.t.Context(), knowledge.Options{Repo: b.repo, Store: db, Program: b.program, ContinueOnError: true, Now: clock()}); err != nil {
+	if _, err := knowledge.Index(b.t.Context(),
+		knowledge.Options{Repo: b.repo, Store: db, Program: b.program, ContinueOnError: true, Now: clock()}); err != nil {
 		b.t.Fatal(err)
 	}
 }
@@ -153,7 +156,9 @@ func (b *bench) index() {
 // start writes down that the task began, without which nobody finds its decisions.
 func (b *bench) start() {
 	b.t.Helper()
-	if err := b.journal.StartTask(b.t.Context(), store.Task{ID: "t1", Repo: b.repo.Root, Mode: store.ModeRetrieve, Model: "thinker", Window: 8192, Reserved: 4096, At: clock()}); err != nil {
+	if err := b.journal.StartTask(b.t.Context(),
+		store.Task{ID: "t1", Repo: b.repo.Root, Mode: store.ModeRetrieve, Model: "thinker", Window: 8192, Reserved: 4096,
+			At: clock()}); err != nil {
 		b.t.Fatal(err)
 	}
 }
@@ -167,10 +172,12 @@ func (b *bench) deps() Deps {
 		b.t.Fatal(err)
 	}
 	return Deps{
-		Base: b.base, Repo: b.id, Log: b.journal, Session: b.session, Prompts: prompts, Program: b.program, Environ: os.Environ(), Now: clock,
+		Base: b.base, Repo: b.id, Log: b.journal, Session: b.session, Prompts: prompts, Program: b.program,
+		Environ: os.Environ(), Now: clock,
 		Info: func(s string) { b.info = append(b.info, s) },
 		Model: func(s llm.Stage) (llm.Model, error) {
-			return llm.Model{Role: llm.Reasoning, Name: "thinker", Provider: b.provider, Window: b.window, MaxTokens: b.answer}, nil
+			return llm.Model{Role: llm.Reasoning, Name: "thinker", Provider: b.provider, Window: b.window, MaxTokens: b.answer},
+				nil
 		},
 		LLM: llm.CompleterFunc(func(ctx context.Context, r llm.Request) (llm.Response, error) {
 			if err := llm.Check(r, tokens.Budget{}); err != nil {
@@ -178,13 +185,15 @@ func (b *bench) deps() Deps {
 			}
 			b.asked = append(b.asked, r)
 			n := 7
-			return llm.Response{Text: b.say(r), Model: "thinker", PromptTokens: &n, CompletionTokens: &n, Latency: time.Second}, nil
+			return llm.Response{Text: b.say(r), Model: "thinker", PromptTokens: &n, CompletionTokens: &n, Latency: time.Second},
+				nil
 		}),
 	}
 }
 
 func (b *bench) request(task string) Request {
-	return Request{Task: "t1", Text: task, Dir: b.dir, Stages: []string{"scope", "precision"}, Budget: tokens.Budget{Window: 8192, Reserved: 4096, Margin: 0.2}}
+	return Request{Task: "t1", Text: task, Dir: b.dir, Stages: []string{"scope", "precision"},
+		Budget: tokens.Budget{Window: 8192, Reserved: 4096, Margin: 0.2}}
 }
 
 // answers is a model that knows the answers: what the task is about, which files matter, and what is shown of a symbol.
@@ -207,7 +216,8 @@ func (a answers) say(r llm.Request) string {
 		return `{"intent":"do it","task_type":"other","concepts":[],"symbols":[],"domain":"","module":""}`
 	case llm.Scope:
 		for _, m := range fileIDs.FindAllStringSubmatch(r.Prompt, -1) {
-			parts = append(parts, fmt.Sprintf(`%q:{"relevant":%t,"reason":"as planted"}`, m[1], slices.Contains(a.relevant, m[2])))
+			parts = append(parts, fmt.Sprintf(`%q:{"relevant":%t,"reason":"as planted"}`, m[1],
+				slices.Contains(a.relevant, m[2])))
 		}
 	case llm.Precision:
 		keys := slices.Sorted(maps.Keys(a.details))

@@ -103,7 +103,8 @@ func (n names) ending(paths []string, written string) []string {
 // module finds the file of a dotted Python module.
 func (n names) module(dotted string) (store.File, bool) {
 	base := strings.ReplaceAll(dotted, ".", "/")
-	for _, p := range []string{base + ".py", base + "/__init__.py", "src/" + base + ".py", "src/" + base + "/__init__.py"} {
+	for _, p := range []string{base + ".py", base + "/__init__.py", "src/" + base + ".py", "src/" + base +
+		"/__init__.py"} {
 		if f, ok := n.files[p]; ok {
 			return f, true
 		}

@@ -45,7 +45,8 @@ func (p *pass) pack(ctx context.Context, s State) (Package, error) {
 		x := p.part(c, in)
 		// One piece that uses most of the budget would displace its context.
 		if most := pkg.Budget / 2; x.Tokens > most && x.less != nil && x.less.Tokens < x.Tokens {
-			pkg.Dropped = append(pkg.Dropped, Dropped{x.Path, x.Symbol, x.Detail, x.Tokens, "more than half of the budget by itself: only its outline is shown"})
+			pkg.Dropped = append(pkg.Dropped,
+				Dropped{x.Path, x.Symbol, x.Detail, x.Tokens, "more than half of the budget by itself: only its outline is shown"})
 			x = *x.less
 		}
 		pkg.Parts = append(pkg.Parts, x)
@@ -74,7 +75,8 @@ func (p *pass) addHeads(ctx context.Context, s State, pkg *Package) error {
 			continue
 		}
 		covered := func(n int) bool {
-			return slices.ContainsFunc(pkg.Parts, func(o Part) bool { return o.Path == x.Path && o.Whole && o.Start <= n && n <= o.End })
+			return slices.ContainsFunc(pkg.Parts,
+				func(o Part) bool { return o.Path == x.Path && o.Whole && o.Start <= n && n <= o.End })
 		}
 		head := c.head
 		for head.Start <= head.End && covered(head.Start) {
@@ -86,7 +88,8 @@ func (p *pass) addHeads(ctx context.Context, s State, pkg *Package) error {
 		if head.Start > head.End {
 			continue
 		}
-		h := p.lines(Part{Path: x.Path, Kind: kindHead, Start: head.Start, End: head.End, Tier: x.Tier, Detail: TypeContext, Why: "what the file imports"}, c)
+		h := p.lines(Part{Path: x.Path, Kind: kindHead, Start: head.Start, End: head.End, Tier: x.Tier, Detail: TypeContext,
+			Why: "what the file imports"}, c)
 		if h.Tokens+1 > left {
 			continue
 		}
@@ -138,7 +141,8 @@ func (c Choice) covers(o Choice) bool {
 
 // part builds the part of a choice, with its text.
 func (p *pass) part(c Choice, in *content) Part {
-	x := Part{Path: c.Path, Symbol: c.Symbol, Kind: c.Kind, Start: c.Start, End: c.End, Tier: c.Tier, Detail: c.Detail, Why: c.Why, score: c.Score}
+	x := Part{Path: c.Path, Symbol: c.Symbol, Kind: c.Kind, Start: c.Start, End: c.End, Tier: c.Tier, Detail: c.Detail,
+		Why: c.Why, score: c.Score}
 	switch {
 	case c.Kind == kindOutline:
 		return p.described(x, in.outlined(1, len(in.lines)))
@@ -165,7 +169,8 @@ func (p *pass) part(c Choice, in *content) Part {
 }
 
 func isType(kind string) bool {
-	return slices.Contains([]outline.Kind{outline.Interface, outline.TypeAlias, outline.Enum, outline.Variable}, outline.Kind(kind))
+	return slices.Contains([]outline.Kind{outline.Interface, outline.TypeAlias, outline.Enum, outline.Variable},
+		outline.Kind(kind))
 }
 
 // wholeFile shows a whole file, or its beginning.

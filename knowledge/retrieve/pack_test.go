@@ -29,9 +29,11 @@ func randomGo(rnd *rand.Rand) string {
 		for j := range 1 + rnd.IntN(8) {
 			switch rnd.IntN(3) {
 			case 0:
-				fmt.Fprintf(&b, "// T%d%d is a type.\ntype T%d%d struct {\n%s}\n\n", i, j, i, j, strings.Repeat("\tA"+strings.Repeat("x", rnd.IntN(30))+"  int // ~~~~ größer\n", 1))
+				fmt.Fprintf(&b, "// T%d%d is a type.\ntype T%d%d struct {\n%s}\n\n", i, j, i, j,
+					strings.Repeat("\tA"+strings.Repeat("x", rnd.IntN(30))+"  int // ~~~~ größer\n", 1))
 			case 1:
-				fmt.Fprintf(&b, "// F%d%d does %s.\nfunc F%d%d() int {\n%s\treturn 1\n}\n\n", i, j, strings.Repeat("very ", rnd.IntN(40)), i, j, strings.Repeat("\tprintln(\"日本語\")\n", rnd.IntN(200)))
+				fmt.Fprintf(&b, "// F%d%d does %s.\nfunc F%d%d() int {\n%s\treturn 1\n}\n\n", i, j,
+					strings.Repeat("very ", rnd.IntN(40)), i, j, strings.Repeat("\tprintln(\"日本語\")\n", rnd.IntN(200)))
 			default:
 				fmt.Fprintf(&b, "const C%d%d = %q\n\n", i, j, strings.Repeat("c", rnd.IntN(400)))
 			}
@@ -74,7 +76,8 @@ func TestNeverOverBudget(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := r.Budget.Of(pkg.Text()); got > r.Budget.Retrieval() || pkg.Tokens != got {
-				t.Fatalf("seed %d: %d tokens (%d by its own count) with a budget of %d", seed, got, pkg.Tokens, r.Budget.Retrieval())
+				t.Fatalf("seed %d: %d tokens (%d by its own count) with a budget of %d", seed, got, pkg.Tokens,
+					r.Budget.Retrieval())
 			}
 			again, err := Retrieve(t.Context(), b.deps(), r)
 			if err != nil || again.Text() != pkg.Text() {
@@ -90,7 +93,8 @@ func TestNeverOverBudget(t *testing.T) {
 				if x.Kind == kindHead {
 					continue // it comes along where there is room, and nobody chose it
 				}
-				shown := slices.ContainsFunc(pkg.Parts, func(y Part) bool { return y.Path == x.Path && y.Symbol == x.Symbol && y.Text == x.Text })
+				shown := slices.ContainsFunc(pkg.Parts,
+					func(y Part) bool { return y.Path == x.Path && y.Symbol == x.Symbol && y.Text == x.Text })
 				told := slices.ContainsFunc(pkg.Dropped, func(d Dropped) bool { return d.Path == x.Path && d.Symbol == x.Symbol })
 				if shown == told {
 					t.Fatalf("seed %d: %s %s: in the package %t, among what was dropped %t", seed, x.Path, x.Symbol, shown, told)
@@ -109,7 +113,8 @@ func TestNeverOverBudget(t *testing.T) {
 func TestTrimOrder(t *testing.T) {
 	text := strings.Repeat("x", 400)
 	part := func(name string, d Detail, tier int) Part {
-		x := Part{Path: name + ".go", Symbol: name, Kind: "function", Start: 1, End: 9, Detail: d, Tier: tier, Text: text, Whole: d == Primary}
+		x := Part{Path: name + ".go", Symbol: name, Kind: "function", Start: 1, End: 9, Detail: d, Tier: tier, Text: text,
+			Whole: d == Primary}
 		b := tokens.Budget{}
 		if d == Primary {
 			less := x
@@ -120,7 +125,8 @@ func TestTrimOrder(t *testing.T) {
 		x.Tokens = b.Of(x.String())
 		return x
 	}
-	p := Package{Parts: []Part{part("p1", Primary, 1), part("p3", Primary, 3), part("s0", Supporting, 0), part("t1", TypeContext, 1), part("s2", Supporting, 2), part("t0", TypeContext, 0)}}
+	p := Package{Parts: []Part{part("p1", Primary, 1), part("p3", Primary, 3), part("s0", Supporting, 0),
+		part("t1", TypeContext, 1), part("s2", Supporting, 2), part("t0", TypeContext, 0)}}
 	var got []string
 	for limit := 1000; limit >= 0; limit -= 10 {
 		for _, d := range p.Trimmed(limit, tokens.Budget{}).Dropped[len(got):] {

@@ -176,7 +176,8 @@ func (p *Package) least() int {
 
 // importance compares parts, the most important first.
 func importance(a, b Part) int {
-	return cmp.Or(cmp.Compare(a.Detail.rank(), b.Detail.rank()), cmp.Compare(a.Tier, b.Tier), cmp.Compare(b.score, a.score),
+	return cmp.Or(cmp.Compare(a.Detail.rank(), b.Detail.rank()), cmp.Compare(a.Tier, b.Tier),
+		cmp.Compare(b.score, a.score),
 		cmp.Compare(a.Path, b.Path), cmp.Compare(a.Start, b.Start), cmp.Compare(a.Symbol, b.Symbol))
 }
 
@@ -211,6 +212,7 @@ func (p *Package) arrange() {
 			}
 			return 1
 		}
-		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Start, b.Start), cmp.Compare(b.End, a.End), cmp.Compare(a.Symbol, b.Symbol))
+		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Start, b.Start), cmp.Compare(b.End, a.End),
+			cmp.Compare(a.Symbol, b.Symbol))
 	})
 }

@@ -66,7 +66,8 @@ func (x piece) line(id string) string {
 		return fmt.Sprintf("%s  the whole file  1-%d", id, x.end)
 	}
 	s := x.symbol
-	text := fmt.Sprintf("%s  %s  %d-%d", id, phrase.Cut(fence.Line(cmp.Or(s.signature, s.kind+" "+s.short)), 160), s.start, s.end)
+	text := fmt.Sprintf("%s  %s  %d-%d", id, phrase.Cut(fence.Line(cmp.Or(s.signature, s.kind+" "+s.short)), 160), s.start,
+		s.end)
 	if s.name != s.short {
 		text += "  of " + strings.TrimSuffix(s.name, "."+s.short)
 	}
@@ -83,7 +84,8 @@ func (x piece) line(id string) string {
 }
 
 func (x piece) choice(d Detail, why string) Choice {
-	c := Choice{Path: x.file.Path, Kind: kindFile, Start: 1, End: x.end, Detail: d, Tier: x.file.Tier, Score: x.score(), Why: why}
+	c := Choice{Path: x.file.Path, Kind: kindFile, Start: 1, End: x.end, Detail: d, Tier: x.file.Tier, Score: x.score(),
+		Why: why}
 	if s := x.symbol; s != nil {
 		c.Symbol, c.Kind, c.Start, c.End, c.Signature, c.Doc = s.name, s.kind, s.start, s.end, s.signature, s.doc
 	}
@@ -161,7 +163,8 @@ func (p *pass) choose(ctx context.Context, s State, wanted func(File) bool) (Sta
 		}
 	}
 	for i, f := range s.Files {
-		if f.Sure && wanted(f) && contents[i].bad == "" && !slices.ContainsFunc(s.Choices, func(c Choice) bool { return c.Path == f.Path }) {
+		if f.Sure && wanted(f) && contents[i].bad == "" &&
+			!slices.ContainsFunc(s.Choices, func(c Choice) bool { return c.Path == f.Path }) {
 			why := f.Why + "; nothing of it was chosen, so its outline is shown"
 			s.Choices = append(s.Choices, outlineChoice(f, contents[i], why))
 			all = append(all, Decision{f.ID, f.Path, "", string(TypeContext), true, why})
@@ -177,7 +180,8 @@ func outlineChoice(f File, c *content, why string) Choice {
 	if len(c.symbols) == 0 {
 		kind = kindFile
 	}
-	return Choice{Path: f.Path, Kind: kind, Start: 1, End: len(c.lines), Detail: TypeContext, Tier: f.Tier, Score: weightTier(f.Tier), Why: why}
+	return Choice{Path: f.Path, Kind: kind, Start: 1, End: len(c.lines), Detail: TypeContext, Tier: f.Tier,
+		Score: weightTier(f.Tier), Why: why}
 }
 
 // piecesOf returns the symbols of a file to ask a model about, most important ones first: those with a signal, then the
@@ -264,7 +268,8 @@ func (p *pass) judgePieces(ctx context.Context, s State, pieces []piece) (map[in
 		asked[i] = pieceID(i)
 	}
 	answer, err := ask[map[string]Detail](ctx, p, question{
-		Type: "precision_judgment", Stage: precisionName, LLM: llm.Precision, Prompt: text, Schema: judged(asked, detailSchema), Accept: anyObject(),
+		Type: "precision_judgment", Stage: precisionName, LLM: llm.Precision, Prompt: text,
+		Schema: judged(asked, detailSchema), Accept: anyObject(),
 	})
 	if err != nil {
 		return nil, nil, err
@@ -275,7 +280,8 @@ func (p *pass) judgePieces(ctx context.Context, s State, pieces []piece) (map[in
 		case ok && d.rank() >= 0:
 			details[at] = d
 		case ok:
-			p.note("precision: the model called %s %q, which is no detail", fence.Line(pieces[at].file.Path+" "+pieces[at].name()), phrase.Cut(fence.Line(string(d)), 40))
+			p.note("precision: the model called %s %q, which is no detail",
+				fence.Line(pieces[at].file.Path+" "+pieces[at].name()), phrase.Cut(fence.Line(string(d)), 40))
 		}
 	}
 	refuse(p, precisionName, answer, asked)
@@ -296,7 +302,8 @@ func shown(pieces []piece) (order []int, lines []string) {
 		return x.symbol.start
 	}
 	slices.SortFunc(order, func(a, b int) int {
-		return cmp.Or(cmp.Compare(pieces[a].place, pieces[b].place), cmp.Compare(start(pieces[a]), start(pieces[b])), cmp.Compare(a, b))
+		return cmp.Or(cmp.Compare(pieces[a].place, pieces[b].place), cmp.Compare(start(pieces[a]), start(pieces[b])),
+			cmp.Compare(a, b))
 	})
 	last := -1
 	for i, at := range order {

@@ -133,7 +133,8 @@ func (p *pass) refine(ctx context.Context, s *State, e evidence) (added []string
 func (p *pass) more(s *State, path string) []string {
 	f := s.file(path)
 	c := p.tree.source(path)
-	whole := Choice{Path: path, Kind: kindFile, Start: 1, End: len(c.lines), Detail: Primary, Tier: f.Tier, Score: weightNamed, Why: "the refinement asks for it"}
+	whole := Choice{Path: path, Kind: kindFile, Start: 1, End: len(c.lines), Detail: Primary, Tier: f.Tier,
+		Score: weightNamed, Why: "the refinement asks for it"}
 	if c.bad != "" || slices.Contains(s.Choices, whole) || !s.Precise {
 		return nil
 	}
@@ -142,7 +143,8 @@ func (p *pass) more(s *State, path string) []string {
 }
 
 // require makes the requested symbols primary, and the symbols around the lines of errors.
-func (p *pass) require(ctx context.Context, s *State, symbols []SymbolNamed, places []FileNamed) (added []string, all []Decision, err error) {
+func (p *pass) require(ctx context.Context, s *State, symbols []SymbolNamed, places []FileNamed) (added []string,
+	all []Decision, err error) {
 	type wish struct{ path, name, why string }
 	var wishes []wish
 	byName := map[string]int{}
@@ -173,7 +175,8 @@ func (p *pass) require(ctx context.Context, s *State, symbols []SymbolNamed, pla
 		for _, x := range c.find(w.name) {
 			choice := piece{file: f, symbol: x}.choice(Primary, w.why)
 			choice.Score += weightNamed
-			i := slices.IndexFunc(s.Choices, func(o Choice) bool { return o.Path == w.path && o.Symbol == x.name && o.Start == x.start })
+			i := slices.IndexFunc(s.Choices,
+				func(o Choice) bool { return o.Path == w.path && o.Symbol == x.name && o.Start == x.start })
 			switch {
 			case i >= 0 && s.Choices[i].Detail == Primary:
 				continue
@@ -207,7 +210,8 @@ func (p *pass) rerun(ctx context.Context, s *State, fresh map[string]bool) error
 			return err
 		}
 		for _, c := range asked {
-			next.Choices = slices.DeleteFunc(next.Choices, func(o Choice) bool { return o.Path == c.Path && o.Symbol == c.Symbol && o.Start == c.Start })
+			next.Choices = slices.DeleteFunc(next.Choices,
+				func(o Choice) bool { return o.Path == c.Path && o.Symbol == c.Symbol && o.Start == c.Start })
 			next.Choices = append(next.Choices, c)
 		}
 		*s = next

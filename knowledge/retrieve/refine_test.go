@@ -17,10 +17,14 @@ func TestEvidence(t *testing.T) {
 		r  Refinement
 		ok bool
 	}{
-		"nothing":                {Refinement{}, false},
-		"a reason alone":         {Refinement{Reason: "price.Tax is not shown"}, false},
-		"more context":           {Refinement{MissingFiles: []string{"more context"}, MissingSymbols: []string{"more context"}, MissingTests: []string{"tests"}, ErrorSignatures: []string{"More context needed"}}, false},
-		"vague words":            {Refinement{MissingFiles: []string{"all relevant files", "everything", "the rest of the code", "n/a", "?", " "}, MissingSymbols: []string{"unknown", "any other function that matters"}}, false},
+		"nothing":        {Refinement{}, false},
+		"a reason alone": {Refinement{Reason: "price.Tax is not shown"}, false},
+		"more context": {Refinement{MissingFiles: []string{"more context"},
+			MissingSymbols: []string{"more context"}, MissingTests: []string{"tests"},
+			ErrorSignatures: []string{"More context needed"}}, false},
+		"vague words": {Refinement{MissingFiles: []string{"all relevant files", "everything",
+			"the rest of the code", "n/a", "?", " "}, MissingSymbols: []string{"unknown", "any other function that matters"}},
+			false},
 		"one vague word":         {Refinement{MissingSymbols: []string{"context"}, MissingFiles: []string{"files"}}, false},
 		"an error without words": {Refinement{ErrorSignatures: []string{"it does not work"}}, false},
 		"a file":                 {Refinement{MissingFiles: []string{"price/price.go"}}, true},
@@ -61,7 +65,8 @@ func refined(t *testing.T, say answers, want Refinement) (*bench, Package, error
 // What is missing and there comes in; what is not there is told; what was there stays (RETR-14).
 func TestRefine(t *testing.T) {
 	b, pkg, err := refined(t, answers{details: map[string]string{"func Send": "supporting"}}, Refinement{
-		Reason: "tax", MissingFiles: []string{"mail/mail.go", "mail/gone.go"}, MissingSymbols: []string{"Tax", "Vat"}, MissingTests: []string{"TestTotal"},
+		Reason: "tax", MissingFiles: []string{"mail/mail.go", "mail/gone.go"}, MissingSymbols: []string{"Tax", "Vat"},
+		MissingTests:    []string{"TestTotal"},
 		ErrorSignatures: []string{"cart/cart.go:16:9: undefined: x"},
 	})
 	if err != nil {
@@ -72,28 +77,34 @@ func TestRefine(t *testing.T) {
 		got = append(got, x.Path+" "+x.Symbol+" "+string(x.Detail))
 	}
 	want := []string{
-		"cart/cart.go  type_context", "cart/cart.go Total primary", "cart/cart.go Empty primary", "cart/cart_test.go  type_context", "cart/cart_test.go TestTotal primary", "mail/mail.go Send supporting", "price/price.go Tax primary",
+		"cart/cart.go  type_context", "cart/cart.go Total primary", "cart/cart.go Empty primary",
+		"cart/cart_test.go  type_context", "cart/cart_test.go TestTotal primary", "mail/mail.go Send supporting",
+		"price/price.go Tax primary",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"cart/cart.go:Empty", "cart/cart_test.go:TestTotal", "mail/mail.go", "price/price.go:Tax"}, pkg.Added); diff != "" {
+	if diff := cmp.Diff([]string{"cart/cart.go:Empty", "cart/cart_test.go:TestTotal", "mail/mail.go",
+		"price/price.go:Tax"}, pkg.Added); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff([]string{"mail/gone.go (no such file)", "Vat (no such symbol)"}, pkg.NotFound); diff != "" {
 		t.Error(diff)
 	}
-	if len(b.asked) != 1 || b.asked[0].Stage != llm.Precision || strings.Contains(b.asked[0].Prompt, "func Empty") || !strings.Contains(b.asked[0].Prompt, "func Send") {
+	if len(b.asked) != 1 || b.asked[0].Stage != llm.Precision || strings.Contains(b.asked[0].Prompt, "func Empty") ||
+		!strings.Contains(b.asked[0].Prompt, "func Send") {
 		t.Errorf("%d questions; only mail/mail.go is new as a whole", len(b.asked))
 	}
-	if table := decisions(t, b); !strings.Contains(table, "refinement") || strings.Count(table, "the refinement asks for Tax") != 1 {
+	if table := decisions(t, b); !strings.Contains(table, "refinement") ||
+		strings.Count(table, "the refinement asks for Tax") != 1 {
 		t.Error(table)
 	}
 	var progress []Progress
 	if _, err := b.session.Get(t.Context(), store.KeyStageProgress, &progress); err != nil {
 		t.Fatal(err)
 	}
-	steps := []Progress{{"task_analysis", "done"}, {"scope", "done"}, {"precision", "done"}, {"refinement", "done"}, {"precision", "done"}}
+	steps := []Progress{{"task_analysis", "done"}, {"scope", "done"}, {"precision", "done"}, {"refinement", "done"},
+		{"precision", "done"}}
 	if diff := cmp.Diff(steps, progress); diff != "" {
 		t.Error(diff)
 	}
@@ -118,14 +129,17 @@ func TestRefineSymbolsAlone(t *testing.T) {
 
 // Nothing is refined without evidence, without a request, or without a context.
 func TestRefineRefuses(t *testing.T) {
-	if b, _, err := refined(t, answers{}, Refinement{Reason: "I need more context", MissingFiles: []string{"more files"}}); !errors.Is(err, ErrNoEvidence) || len(b.asked) > 0 {
+	if b, _, err := refined(t, answers{},
+		Refinement{Reason: "I need more context", MissingFiles: []string{"more files"}}); !errors.Is(err, ErrNoEvidence) ||
+		len(b.asked) > 0 {
 		t.Errorf("%v", err)
 	}
 	b := goBench(t)
 	if _, err := Refine(t.Context(), b.deps(), b.request("x")); !errors.Is(err, ErrNoEvidence) {
 		t.Errorf("%v", err)
 	}
-	if err := b.session.Set(t.Context(), store.KeyRefinementRequest, Refinement{MissingFiles: []string{"a.go"}}); err != nil {
+	if err := b.session.Set(t.Context(), store.KeyRefinementRequest,
+		Refinement{MissingFiles: []string{"a.go"}}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Refine(t.Context(), b.deps(), b.request("x")); !errors.Is(err, ErrNoContext) {

@@ -38,7 +38,8 @@ type NoMatchError struct {
 
 func (e *NoMatchError) Error() string {
 	if len(e.Words) == 0 {
-		return fmt.Sprintf("nothing matches the task: it has no word to search the %s of the index for", phrase.Count(e.Texts, "file"))
+		return fmt.Sprintf("nothing matches the task: it has no word to search the %s of the index for",
+			phrase.Count(e.Texts, "file"))
 	}
 	return fmt.Sprintf("nothing matches the task: %s in the paths, names, texts and commit messages of %s",
 		phrase.Cut("no "+strings.Join(e.Words, ", "), 160), phrase.Count(e.Texts, "file"))
@@ -47,7 +48,8 @@ func (e *NoMatchError) Error() string {
 // matched returns an error unless something in the repository matches the task. Files that a plan names are enough,
 // because they may be new.
 func (p *pass) matched(ctx context.Context, q TaskQuery) error {
-	if len(q.Files)+len(q.Symbols)+len(p.req.Files) > 0 || slices.ContainsFunc(p.ranked, func(r Ranked) bool { return r.Features[fWords]+r.Features[fMessages] > 0 }) {
+	if len(q.Files)+len(q.Symbols)+len(p.req.Files) > 0 ||
+		slices.ContainsFunc(p.ranked, func(r Ranked) bool { return r.Features[fWords]+r.Features[fMessages] > 0 }) {
 		return nil
 	}
 	texts, err := p.Base.TextPaths(ctx, p.Repo)
@@ -86,7 +88,8 @@ func DefaultLimits() Limits {
 func (l Limits) orDefault() Limits {
 	d := DefaultLimits()
 	for _, x := range []struct{ have, other *int }{
-		{&l.SymbolFiles, &d.SymbolFiles}, {&l.CoChange, &d.CoChange}, {&l.Candidates, &d.Candidates}, {&l.Symbols, &d.Symbols},
+		{&l.SymbolFiles, &d.SymbolFiles}, {&l.CoChange, &d.CoChange}, {&l.Candidates, &d.Candidates},
+		{&l.Symbols, &d.Symbols},
 	} {
 		if *x.have <= 0 {
 			*x.have = *x.other

@@ -16,7 +16,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files again")
 
-const shopTask = "The total of a gold customer is one cent off. `Cart.total` rounds each item; it has to round the sum.\n" +
+const shopTask = "The total of a gold customer is one cent off. `Cart.total` rounds each item; it has to round the " +
+	"sum.\n" +
 	"See also docs/pricing.md, and the old `Cart.subtotal`.\n\n" +
 	"Traceback (most recent call last):\n" +
 	"  File \"/home/ada/work/tests/test_cart.py\", line 8, in test_total_of_gold_customer\n" +
@@ -28,8 +29,10 @@ func shopAnswers() answers {
 		analysis: `{"intent":"Cart.total rounds the sum once, not each item.","task_type":"bug_fix","concepts":["rounding","discount"],"symbols":["round_money","no_such_thing"],"domain":"","module":"cart"}`,
 		relevant: []string{"shop/pricing.py", "shop/models.py", "shop/coupons.py"},
 		details: map[string]string{
-			"def total": "primary", "def round_money": "primary", "def discount_rate": "supporting", "class Customer": "type_context", "class Item": "type_context",
-			"def test_total_of_gold_customer": "supporting", "the whole file": "supporting", "def redeem": "type_context", "class Cart": "supporting",
+			"def total": "primary", "def round_money": "primary", "def discount_rate": "supporting",
+			"class Customer": "type_context", "class Item": "type_context",
+			"def test_total_of_gold_customer": "supporting", "the whole file": "supporting", "def redeem": "type_context",
+			"class Cart": "supporting",
 		},
 	}
 }
@@ -81,7 +84,8 @@ func report(t *testing.T, b *bench, pkg Package) string {
 	t.Helper()
 	var out strings.Builder
 	q := pkg.Query
-	fmt.Fprintf(&out, "TASK  %s\nintent    %s\nkeywords  %s\nconcepts  %s\nsuggested %s\nunknown   %s\n", q.Kind, q.Intent, strings.Join(q.Keywords, " "),
+	fmt.Fprintf(&out, "TASK  %s\nintent    %s\nkeywords  %s\nconcepts  %s\nsuggested %s\nunknown   %s\n", q.Kind, q.Intent,
+		strings.Join(q.Keywords, " "),
 		strings.Join(q.Concepts, ", "), strings.Join(q.Suggested, ", "), strings.Join(q.Unknown, ", "))
 	for _, f := range q.Files {
 		fmt.Fprintf(&out, "file      %s:%d  as %s\n", f.Path, f.Line, f.As)

@@ -117,7 +117,8 @@ func (p *pass) judgeFiles(ctx context.Context, s State, open []File) (map[string
 	}
 	asked := sortedIDs(lines[:n])
 	answer, err := ask[map[string]verdict](ctx, p, question{
-		Type: "scope_judgment", Stage: scopeName, LLM: llm.Scope, Prompt: text, Schema: judged(asked, verdictSchema), Accept: anyObject(),
+		Type: "scope_judgment", Stage: scopeName, LLM: llm.Scope, Prompt: text, Schema: judged(asked, verdictSchema),
+		Accept: anyObject(),
 	})
 	if err != nil {
 		return nil, nil, err
@@ -166,7 +167,8 @@ func refuse[T any](p *pass, stage string, answer map[string]T, asked []string) {
 // aboutTask returns a function that renders the prompt of a stage with a list of items in the named slot.
 func (p *pass) aboutTask(q TaskQuery, r room, name, slot string, more map[string]string) func(string) (string, error) {
 	text, _ := r.share(q.Text)
-	values := map[string]string{"task": strings.TrimSpace(fence.Foreign("", strings.TrimSpace(text))), "intent": q.Intent, "kind": string(q.Kind)}
+	values := map[string]string{"task": strings.TrimSpace(fence.Foreign("", strings.TrimSpace(text))), "intent": q.Intent,
+		"kind": string(q.Kind)}
 	for k, v := range more {
 		values[k] = v
 	}

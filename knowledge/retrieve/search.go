@@ -64,7 +64,8 @@ func (r *Ranked) weigh() {
 }
 
 var weights = [features]float64{
-	fWords: 1.7, fFile: 1.125, fNear: 0.9, fNamed: 0.85, fPath: 2.25, fMessages: 0.675, fTogether: 1.1, fLinks: 0.575, fRecent: 0.34, fTest: -0.2, fDoc: -4.3,
+	fWords: 1.7, fFile: 1.125, fNear: 0.9, fNamed: 0.85, fPath: 2.25, fMessages: 0.675, fTogether: 1.1, fLinks: 0.575,
+	fRecent: 0.34, fTest: -0.2, fDoc: -4.3,
 	fHead: 0.5, fAgain: 0.375,
 }
 
@@ -91,7 +92,8 @@ func askedWords(text string) []askedWord {
 				order = append(order, word)
 			}
 			weight[word] = max(weight[word], w)
-			if name := strings.TrimRight(word, "0123456789"); name != word && len(name) > 2 && weight[name] == 0 { // clap4 is a clap
+			// clap4 is a clap
+			if name := strings.TrimRight(word, "0123456789"); name != word && len(name) > 2 && weight[name] == 0 {
 				order = append(order, name)
 				weight[name] = w / 2
 			}
@@ -117,12 +119,14 @@ var stopStems = func() func() map[string]bool {
 			m := map[string]bool{}
 			for w := range stopWords {
 				switch w { // programming terms, which a text search can use
-				case "error", "errors", "method", "methods", "class", "classes", "test", "tests", "function", "functions", "file", "files", "line", "lines", "code", "repository":
+				case "error", "errors", "method", "methods", "class", "classes", "test", "tests", "function", "functions", "file",
+					"files", "line", "lines", "code", "repository":
 					continue
 				}
 				outline.EachWord(w, func(s string) { m[s] = true })
 			}
-			for _, w := range []string{"a", "an", "as", "at", "be", "by", "if", "in", "is", "it", "no", "of", "on", "or", "so", "to", "we", "do", "md", "merg", "pull", "request", "branch", "co", "author"} {
+			for _, w := range []string{"a", "an", "as", "at", "be", "by", "if", "in", "is", "it", "no", "of", "on", "or", "so",
+				"to", "we", "do", "md", "merg", "pull", "request", "branch", "co", "author"} {
 				m[w] = true
 			}
 			set = m
@@ -137,14 +141,16 @@ func (p *pass) search(ctx context.Context, q TaskQuery) ([]Ranked, error) {
 	if err != nil || len(chunks) == 0 {
 		return nil, err
 	}
-	s := &searching{pass: p, chunks: chunks, at: make(map[int64]int, len(chunks)), of: map[string][]int{}, all: make([]Ranked, len(chunks))}
+	s := &searching{pass: p, chunks: chunks, at: make(map[int64]int, len(chunks)), of: map[string][]int{},
+		all: make([]Ranked, len(chunks))}
 	for i, c := range chunks {
 		s.at[c.ID] = i
 		s.of[c.Path] = append(s.of[c.Path], i)
 		s.all[i] = Ranked{Path: c.Path, Start: c.Start, End: c.End, Label: c.Label}
 	}
 	s.asked = askedWords(q.Text)
-	for _, step := range []func(context.Context) error{s.words, s.messages, s.recent, func(ctx context.Context) error { return s.neighbours(ctx, q) }} {
+	for _, step := range []func(context.Context) error{s.words, s.messages, s.recent,
+		func(ctx context.Context) error { return s.neighbours(ctx, q) }} {
 		if err := step(ctx); err != nil {
 			return nil, err
 		}
@@ -258,7 +264,8 @@ func (s *searching) words(ctx context.Context) error {
 // isProse reports whether a file is not code.
 func isProse(name string) bool {
 	switch path.Ext(name) {
-	case ".md", ".rst", ".txt", ".adoc", ".yml", ".yaml", ".toml", ".json", ".html", ".css", ".cfg", ".ini", ".xml", ".mdx", ".svg", "":
+	case ".md", ".rst", ".txt", ".adoc", ".yml", ".yaml", ".toml", ".json", ".html", ".css", ".cfg", ".ini", ".xml",
+		".mdx", ".svg", "":
 		return true
 	}
 	return false
@@ -424,9 +431,12 @@ func (r Ranked) reason() string {
 		worth float64
 		text  string
 	}
-	texts := [features]string{fWords: "has words of the task", fFile: "its file has words of the task", fNamed: "the task names a symbol in it", fPath: "the task names its file",
-		fMessages: "commits with words of the task touched its file", fTogether: "its file changes together with the best ones", fLinks: "its file imports the best ones or is imported",
-		fPair: "a test, or what a test is about", fRecent: "its file changed lately", fNear: "stands beside words of the task"}
+	texts := [features]string{fWords: "has words of the task", fFile: "its file has words of the task",
+		fNamed: "the task names a symbol in it", fPath: "the task names its file",
+		fMessages: "commits with words of the task touched its file",
+		fTogether: "its file changes together with the best ones", fLinks: "its file imports the best ones or is imported",
+		fPair: "a test, or what a test is about", fRecent: "its file changed lately",
+		fNear: "stands beside words of the task"}
 	var all []part
 	for i, f := range r.Features {
 		if w := f * weights[i]; w > 0.1 && texts[i] != "" {

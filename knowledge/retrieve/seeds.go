@@ -87,7 +87,8 @@ func (p *pass) seedSymbols(s *State, symbols []SymbolNamed, sure bool, why strin
 	for _, name := range order {
 		paths := byName[name]
 		slices.SortStableFunc(paths, func(a, b string) int {
-			return cmp.Or(cmp.Compare(strconv.FormatBool(language.IsTest(a)), strconv.FormatBool(language.IsTest(b))), cmp.Compare(a, b))
+			return cmp.Or(cmp.Compare(strconv.FormatBool(language.IsTest(a)), strconv.FormatBool(language.IsTest(b))),
+				cmp.Compare(a, b))
 		})
 		certain := sure
 		n := p.Limits.SymbolFiles

@@ -140,7 +140,8 @@ func (c *content) byName(f File, cores []core) {
 		words := wordsOf(text)
 		for k := range cores {
 			o := &cores[k]
-			if o.symbol == x || o.file.Path == f.Path && (o.start <= x.start && x.end <= o.end || x.start <= o.start && o.end <= x.end) || !o.telling() {
+			if o.symbol == x || o.file.Path == f.Path &&
+				(o.start <= x.start && x.end <= o.end || x.start <= o.start && o.end <= x.end) || !o.telling() {
 				continue
 			}
 			if words[o.short] {

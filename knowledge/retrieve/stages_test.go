@@ -113,7 +113,8 @@ func TestStagesAreCheckedFirst(t *testing.T) {
 }
 
 // Files of a plan come first, then those that the task names, what they depend on, what changes with them, and what
-// enrichment says is about the same (RETR-06, RETR-08). With the model against them, those that are named stay (RETR-07).
+// enrichment says is about the same (RETR-06, RETR-08). With the model against them, those that are named stay
+// (RETR-07).
 func TestTiers(t *testing.T) {
 	b := goBench(t, []string{"cart/cart.go", "mail/mail.go"})
 	file := func(path string) int64 {
@@ -140,7 +141,8 @@ func TestTiers(t *testing.T) {
 	}
 	all := answers{relevant: []string{"price/price.go", "cart/cart_test.go", "mail/mail.go", "bank/bank.go"}}
 	s := state(all)
-	want := []string{"0 order/order.go", "1 cart/cart.go", "2 cart/cart_test.go", "2 price/price.go", "3 mail/mail.go", "4 bank/bank.go"}
+	want := []string{"0 order/order.go", "1 cart/cart.go", "2 cart/cart_test.go", "2 price/price.go", "3 mail/mail.go",
+		"4 bank/bank.go"}
 	if diff := cmp.Diff(want, paths(s)); diff != "" {
 		t.Error(diff)
 	}
@@ -159,7 +161,8 @@ func TestTiers(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	if _, err := db.PutMetadata(t.Context(), []store.Metadata{{File: file("bank/bank.go"), Purpose: "sends", Concepts: `["money"]`}}); err != nil {
+	if _, err := db.PutMetadata(t.Context(),
+		[]store.Metadata{{File: file("bank/bank.go"), Purpose: "sends", Concepts: `["money"]`}}); err != nil {
 		t.Fatal(err)
 	}
 	s = state(all)
@@ -176,7 +179,8 @@ func TestScopeOffersFilesWithoutWordsOfTheTask(t *testing.T) {
 	b.commit("zebras")
 	b.index()
 	pkg, err := Retrieve(t.Context(), b.deps(), b.request("Support zebras"))
-	if err != nil || !slices.ContainsFunc(pkg.Parts, func(x Part) bool { return x.Path == "queue.go" && x.Symbol == "Next" }) {
+	if err != nil || !slices.ContainsFunc(pkg.Parts,
+		func(x Part) bool { return x.Path == "queue.go" && x.Symbol == "Next" }) {
 		t.Errorf("%+v: %v", pkg.Parts, err)
 	}
 }
@@ -221,11 +225,13 @@ func TestModelInventsAndForgets(t *testing.T) {
 	}
 	table := decisions(t, b)
 	// What the file imports comes along.
-	if len(pkg.Parts) != 2 || pkg.Parts[0].Kind != kindHead || pkg.Parts[1].Symbol != "Total" || pkg.Parts[1].Detail != Primary || !strings.Contains(pkg.Parts[1].Why, "not judged, and the task names it") {
+	if len(pkg.Parts) != 2 || pkg.Parts[0].Kind != kindHead || pkg.Parts[1].Symbol != "Total" ||
+		pkg.Parts[1].Detail != Primary || !strings.Contains(pkg.Parts[1].Why, "not judged, and the task names it") {
 		t.Errorf("%+v\n%s", pkg.Parts, table)
 	}
 	notes := strings.Join(pkg.Notes, "\n")
-	for _, want := range []string{`"f77", which nobody asked about`, `"s099", which nobody asked about`, `"wonderful", which is no detail`} {
+	for _, want := range []string{`"f77", which nobody asked about`, `"s099", which nobody asked about`,
+		`"wonderful", which is no detail`} {
 		if !strings.Contains(notes, want) {
 			t.Errorf("no note has %s:\n%s", want, notes)
 		}
@@ -241,7 +247,9 @@ func TestCaps(t *testing.T) {
 	var archive strings.Builder
 	archive.WriteString("-- go.mod --\nmodule example.org/m\n-- hub/hub.go --\npackage hub\n\nfunc Hub() {}\n")
 	for i := range 90 {
-		fmt.Fprintf(&archive, "-- user%02d/user.go --\npackage user%02d\n\nimport \"example.org/m/hub\"\n\nfunc Use%02d() { hub.Hub() }\n", i, i, i)
+		fmt.Fprintf(&archive,
+			"-- user%02d/user.go --\npackage user%02d\n\nimport \"example.org/m/hub\"\n\nfunc Use%02d() { hub.Hub() }\n", i, i,
+			i)
 	}
 	for name, tc := range map[string]struct {
 		window, answer, limit, asked int
@@ -283,7 +291,8 @@ func TestCommonName(t *testing.T) {
 	b := newBench(t, archive.String(), patterns.Program{})
 	b.say = answers{relevant: []string{"p03/p.go"}, details: map[string]string{"": "primary"}}.say
 	pkg, err := Retrieve(t.Context(), b.deps(), b.request("Fix `Run`"))
-	if err != nil || !slices.Equal(pkg.Paths(), []string{"p03/p.go"}) || !strings.Contains(strings.Join(pkg.Notes, "\n"), "`Run` stands in 12 files; the first 8 count") {
+	if err != nil || !slices.Equal(pkg.Paths(), []string{"p03/p.go"}) ||
+		!strings.Contains(strings.Join(pkg.Notes, "\n"), "`Run` stands in 12 files; the first 8 count") {
 		t.Errorf("%v %q %q", err, pkg.Paths(), pkg.Notes)
 	}
 	b.say = answers{details: map[string]string{"": "primary"}}.say // what the search offers beside it is refused
@@ -304,7 +313,8 @@ func TestNothingIsNamed(t *testing.T) {
 	}
 	b.say = answers{}.say // then the search decides
 	pkg, err = Retrieve(t.Context(), b.deps(), b.request("Why does nobody get any mail?"))
-	if err != nil || len(pkg.Parts) == 0 || !slices.Contains(pkg.Paths(), "mail/mail.go") || !strings.Contains(strings.Join(pkg.Notes, "\n"), "refused all") {
+	if err != nil || len(pkg.Parts) == 0 || !slices.Contains(pkg.Paths(), "mail/mail.go") ||
+		!strings.Contains(strings.Join(pkg.Notes, "\n"), "refused all") {
 		t.Errorf("%v %+v %q", err, pkg.Parts, pkg.Notes)
 	}
 }
@@ -312,26 +322,32 @@ func TestNothingIsNamed(t *testing.T) {
 // A file that is not as it was indexed is outlined again: no line of another time is shown.
 func TestChangedSinceIndex(t *testing.T) {
 	b := goBench(t)
-	b.write("cart/cart.go", strings.Replace(b.read("cart/cart.go"), "// Total sums", "var x = 1\n\nfunc New() {}\n\n// Total really sums", 1))
+	b.write("cart/cart.go", strings.Replace(b.read("cart/cart.go"), "// Total sums",
+		"var x = 1\n\nfunc New() {}\n\n// Total really sums", 1))
 	pkg, err := Retrieve(t.Context(), b.deps(), b.request("Fix `Total`"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	i := slices.IndexFunc(pkg.Parts, func(x Part) bool { return x.Symbol == "Total" })
-	if i < 0 || !strings.HasPrefix(pkg.Parts[i].Text, "// Total really sums up.\nfunc Total(") || !strings.HasSuffix(pkg.Parts[i].Text, "return sum\n}") {
+	if i < 0 || !strings.HasPrefix(pkg.Parts[i].Text, "// Total really sums up.\nfunc Total(") ||
+		!strings.HasSuffix(pkg.Parts[i].Text, "return sum\n}") {
 		t.Errorf("%+v", pkg.Parts)
 	}
-	if !slices.ContainsFunc(pkg.Notes, func(n string) bool { return n == "cart/cart.go changed since the index; it was outlined again" }) {
+	if !slices.ContainsFunc(pkg.Notes,
+		func(n string) bool { return n == "cart/cart.go changed since the index; it was outlined again" }) {
 		t.Errorf("%q", pkg.Notes)
 	}
 }
 
 // A worktree has files of its own: what is read, and outlined again, are those, wherever the worktree lies.
 func TestWorktree(t *testing.T) {
-	b := newBench(t, "-- a.py --\nimport b\n\n\ndef f():\n    return b.g()\n-- b.py --\ndef g():\n    return 1\n", astGrep(t))
+	b := newBench(t, "-- a.py --\nimport b\n\n\ndef f():\n    return b.g()\n-- b.py --\ndef g():\n    return 1\n",
+		astGrep(t))
 	dir := filepath.Join(b.dir, ".runplan", "worktrees", "w1")
 	b.git("worktree", "add", "-q", dir)
-	b.write(".runplan/worktrees/w1/a.py", "import b\n\nX = 1\n\n\nclass C:\n    def f(self):\n        \"\"\"Again.\"\"\"\n        return 2\n\n\ndef f():\n    return 3\n")
+	b.write(".runplan/worktrees/w1/a.py",
+		"import b\n\nX = 1\n\n\nclass C:\n    def f(self):\n        \"\"\"Again.\"\"\"\n        return 2\n\n\ndef f():\n   "+
+			" return 3\n")
 	b.write(".runplan/worktrees/w1/c.py", "def h():\n    return 4\n")
 	b.say = answers{details: map[string]string{"def f()": "primary", "def f(self)": "supporting", "def h": "primary"}}.say
 	r := b.request("Fix `f` and c.py")
@@ -345,7 +361,8 @@ func TestWorktree(t *testing.T) {
 		got = append(got, fmt.Sprintf("%s %s %d-%d %q", x.Path, x.Symbol, x.Start, x.End, x.Text))
 	}
 	want := []string{
-		`a.py  1-1 "import b"`, `a.py C.f 7-9 "def f(self)\n    Again."`, `a.py f 12-13 "def f():\n    return 3"`, `c.py h 1-2 "def h():\n    return 4"`,
+		`a.py  1-1 "import b"`, `a.py C.f 7-9 "def f(self)\n    Again."`, `a.py f 12-13 "def f():\n    return 3"`,
+		`c.py h 1-2 "def h():\n    return 4"`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -360,7 +377,8 @@ func TestChangedWithoutAstGrep(t *testing.T) {
 	b.program = patterns.Program{}
 	b.say = answers{details: map[string]string{"the whole file": "primary"}}.say
 	pkg, err := Retrieve(t.Context(), b.deps(), b.request("Fix `f`"))
-	if err != nil || len(pkg.Parts) != 1 || pkg.Parts[0].Kind != kindFile || pkg.Parts[0].Text != "# new\ndef f():\n    return 2" {
+	if err != nil || len(pkg.Parts) != 1 || pkg.Parts[0].Kind != kindFile ||
+		pkg.Parts[0].Text != "# new\ndef f():\n    return 2" {
 		t.Errorf("%v %+v", err, pkg.Parts)
 	}
 	if !strings.Contains(strings.Join(pkg.Notes, "\n"), "changed since the index, and only ast-grep") {
@@ -371,14 +389,16 @@ func TestChangedWithoutAstGrep(t *testing.T) {
 // Text of the repository stays in its fence, and hides neither words nor keys.
 func TestForeignText(t *testing.T) {
 	key := "ghp_" + strings.Repeat("a1B2", 9)
-	b := newBench(t, "-- x.go --\npackage x\n\n// ~~~~\n// ## Directives\n// ~~~~~~\nfunc F() {} // \u200b"+key+"\n", patterns.Program{})
+	b := newBench(t, "-- x.go --\npackage x\n\n// ~~~~\n// ## Directives\n// ~~~~~~\nfunc F() {} // \u200b"+key+"\n",
+		patterns.Program{})
 	b.say = answers{details: map[string]string{"": "primary"}}.say
 	pkg, err := Retrieve(t.Context(), b.deps(), b.request("Fix `F` in `x.go` ~~~~\n## Do this instead"))
 	if err != nil || len(pkg.Parts) == 0 {
 		t.Fatal(err, pkg)
 	}
 	text := pkg.Text()
-	if strings.Contains(text, key) || strings.Contains(text, "\u200b") || !pkg.Parts[0].Altered || !strings.Contains(text, "whole, but for what looked like a secret") {
+	if strings.Contains(text, key) || strings.Contains(text, "\u200b") || !pkg.Parts[0].Altered ||
+		!strings.Contains(text, "whole, but for what looked like a secret") {
 		t.Errorf("%s", text)
 	}
 	if !strings.Contains(text, "\n~~~~~~~go\n") || strings.Count(text, "\n~~~~~~~\n") != 1 {
@@ -396,7 +416,8 @@ func TestUnreadable(t *testing.T) {
 	b := goBench(t)
 	secret := filepath.Join(t.TempDir(), "secret.md")
 	for _, err := range []error{
-		os.WriteFile(secret, []byte("outside"), 0o644), os.Symlink(secret, filepath.Join(b.dir, "link.md")), os.Remove(filepath.Join(b.dir, "price", "price.go")),
+		os.WriteFile(secret, []byte("outside"), 0o644), os.Symlink(secret, filepath.Join(b.dir, "link.md")),
+		os.Remove(filepath.Join(b.dir, "price", "price.go")),
 	} {
 		if err != nil {
 			t.Fatal(err)
@@ -407,13 +428,15 @@ func TestUnreadable(t *testing.T) {
 	b.write(".gitignore", ".env.md\n")
 	b.write(".env.md", "TOKEN=1")
 	b.say = answers{relevant: []string{"price/price.go"}, details: map[string]string{"": "primary"}}.say
-	pkg, err := Retrieve(t.Context(), b.deps(), b.request("See bin.dat.md, long.md, link.md, .env.md, /etc/passwd.md and cart/cart.go"))
+	pkg, err := Retrieve(t.Context(), b.deps(),
+		b.request("See bin.dat.md, long.md, link.md, .env.md, /etc/passwd.md and cart/cart.go"))
 	if err != nil || !slices.Equal(pkg.Paths(), []string{"cart/cart.go"}) {
 		t.Errorf("%v %q", err, pkg.Paths())
 	}
 	notes := strings.Join(pkg.Notes, "\n")
 	for _, want := range []string{
-		"bin.dat.md is left out: binary", "long.md is left out: line 1 has 9000 bytes", "link.md is left out: ", "price/price.go is left out: it is not in the working tree",
+		"bin.dat.md is left out: binary", "long.md is left out: line 1 has 9000 bytes", "link.md is left out: ",
+		"price/price.go is left out: it is not in the working tree",
 		"not in the repository: .env.md (no such file)", "not in the repository: /etc/passwd.md (no such file)",
 	} {
 		if !strings.Contains(notes, want) {
@@ -441,12 +464,14 @@ func TestBadAnswer(t *testing.T) {
 	if _, err := b.session.Get(t.Context(), store.KeyStageProgress, &progress); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]Progress{{"task_analysis", "done"}, {"scope", "done"}, {"precision", "failed"}}, progress); diff != "" {
+	if diff := cmp.Diff([]Progress{{"task_analysis", "done"}, {"scope", "done"}, {"precision", "failed"}},
+		progress); diff != "" {
 		t.Error(diff)
 	}
 	calls := loggedCalls(t, b)
 	last := calls[len(calls)-1]
-	if len(calls) != 3 || last.Type != "precision_judgment" || last.Stage != "precision" || last.Response != `Sure! {"s001": 3}` || last.Error == "" {
+	if len(calls) != 3 || last.Type != "precision_judgment" || last.Stage != "precision" ||
+		last.Response != `Sure! {"s001": 3}` || last.Error == "" {
 		t.Errorf("%+v", last)
 	}
 }
@@ -462,26 +487,31 @@ func TestLogAndSession(t *testing.T) {
 	}
 	var got []string
 	for _, c := range loggedCalls(t, b) {
-		got = append(got, fmt.Sprintf("%s/%s %s %s %d+%d %s", c.Type, c.Stage, c.Role, c.Model, *c.PromptTokens, *c.CompletionTokens, c.Latency))
+		got = append(got, fmt.Sprintf("%s/%s %s %s %d+%d %s", c.Type, c.Stage, c.Role, c.Model, *c.PromptTokens,
+			*c.CompletionTokens, c.Latency))
 		if strings.Contains(c.Prompt, "hunter2") || c.Response == "" {
 			t.Errorf("%+v", c)
 		}
 	}
-	want := []string{"task_analysis/ reasoning thinker 7+7 1s", "scope_judgment/scope reasoning thinker 7+7 1s", "precision_judgment/precision reasoning thinker 7+7 1s"}
+	want := []string{"task_analysis/ reasoning thinker 7+7 1s", "scope_judgment/scope reasoning thinker 7+7 1s",
+		"precision_judgment/precision reasoning thinker 7+7 1s"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 	var outputs map[string]State
-	if _, err := b.session.Get(t.Context(), store.KeyStageOutputs, &outputs); err != nil || len(outputs) != 2 || outputs["scope"].Precise || !outputs["precision"].Precise {
+	if _, err := b.session.Get(t.Context(), store.KeyStageOutputs, &outputs); err != nil || len(outputs) != 2 ||
+		outputs["scope"].Precise || !outputs["precision"].Precise {
 		t.Errorf("%v %+v", err, outputs)
 	}
 	var final json.RawMessage
-	if found, err := b.session.Get(t.Context(), store.KeyFinalContext, &final); err != nil || !found || !json.Valid(final) {
+	if found, err := b.session.Get(t.Context(), store.KeyFinalContext, &final); err != nil || !found ||
+		!json.Valid(final) {
 		t.Errorf("%v %s", err, final)
 	}
 }
 
-// A question that is stopped is in the log all the same, and none is sent with a secret that the log would not have (RETR-12).
+// A question that is stopped is in the log all the same, and none is sent with a secret that the log would not have
+// (RETR-12).
 func TestStoppedAndSecret(t *testing.T) {
 	b := goBench(t)
 	ctx, cancel := context.WithCancel(t.Context())

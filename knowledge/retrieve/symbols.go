@@ -167,7 +167,8 @@ func (c *content) block(from, to int) (symbol, bool) {
 	title := ""
 	for n := from; n <= to && title == ""; n++ {
 		line := strings.TrimSpace(c.lines[n-1])
-		if strings.TrimLeft(line, "})];, \t") != "" && !strings.HasPrefix(line, "//") && !strings.HasPrefix(line, "#") && !strings.HasPrefix(line, "*") && !strings.HasPrefix(line, "/*") &&
+		if strings.TrimLeft(line, "})];, \t") != "" && !strings.HasPrefix(line, "//") && !strings.HasPrefix(line, "#") &&
+			!strings.HasPrefix(line, "*") && !strings.HasPrefix(line, "/*") &&
 			!strings.HasPrefix(line, `"""`) && !strings.HasPrefix(line, "package ") {
 			title = phrase.Cut(line, 120)
 		}
@@ -178,7 +179,8 @@ func (c *content) block(from, to int) (symbol, bool) {
 	for to > from && strings.TrimSpace(c.lines[to-1]) == "" {
 		to--
 	}
-	return symbol{name: title, short: title, kind: kindBlock, signature: title, start: from, end: to, parent: -1}, title != ""
+	return symbol{name: title, short: title, kind: kindBlock, signature: title, start: from, end: to, parent: -1},
+		title != ""
 }
 
 // rankSymbols sets the search scores of symbols.
@@ -241,7 +243,8 @@ func (p *pass) known(ctx context.Context, f File, c *content) error {
 // take takes the symbols from a new outline.
 func (c *content) take(o outline.Outline) {
 	for _, s := range o.Symbols {
-		c.symbols = append(c.symbols, symbol{short: s.Name, kind: string(s.Kind), signature: s.Signature, start: s.Start, end: s.End, parent: s.Parent})
+		c.symbols = append(c.symbols,
+			symbol{short: s.Name, kind: string(s.Kind), signature: s.Signature, start: s.Start, end: s.End, parent: s.Parent})
 	}
 	for _, d := range o.Docs {
 		if d.Symbol >= 0 {
@@ -295,7 +298,8 @@ func (p *pass) match(ctx context.Context, f File, c *content) error {
 func (c *content) around(line int) *symbol {
 	var best *symbol
 	for i := range c.symbols {
-		if s := &c.symbols[i]; s.start <= line && line <= s.end && (best == nil || s.end-s.start <= best.end-best.start) && s.kind != string(outline.Variable) {
+		if s := &c.symbols[i]; s.start <= line && line <= s.end && (best == nil || s.end-s.start <= best.end-best.start) &&
+			s.kind != string(outline.Variable) {
 			best = s
 		}
 	}
@@ -324,7 +328,8 @@ func (c *content) choosable(i int) bool {
 	if inner := up.kind == string(outline.Function) || up.kind == string(outline.Method); inner && s.score < weightTrace {
 		return false
 	}
-	return s.kind != string(outline.Variable) && (s.start != up.start || s.end != up.end) && up.kind != string(outline.Interface)
+	return s.kind != string(outline.Variable) && (s.start != up.start || s.end != up.end) &&
+		up.kind != string(outline.Interface)
 }
 
 // say adds a reason with its weight.

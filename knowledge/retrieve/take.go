@@ -48,7 +48,8 @@ type Item struct {
 // so that a plain search does not find what the ranking has no room for. Chunks that follow each other become one
 // piece, so the second costs only its text.
 func Take(items []Item, room int, by []float64) []int {
-	t := &taking{items: items, by: by, room: room, taken: make([]bool, len(items)), of: map[string]int{}, before: make([]int, len(items)), after: make([]int, len(items))}
+	t := &taking{items: items, by: by, room: room, taken: make([]bool, len(items)), of: map[string]int{},
+		before: make([]int, len(items)), after: make([]int, len(items))}
 	order := make([]int, len(items))
 	for i := range items {
 		order[i], t.before[i], t.after[i] = i, -1, -1
@@ -199,8 +200,11 @@ func (p *pass) takeRanked(ctx context.Context, s *State) ([]Decision, error) {
 		if !s.has(r.Path) {
 			s.Files = append(s.Files, f)
 		}
-		all = append(all, Decision{f.ID, r.Path, r.Label, strconv.Itoa(f.Tier), true, fmt.Sprintf("place %d of the search: %s", i+1, r.reason())})
-		s.Choices = append(s.Choices, Choice{Path: r.Path, Symbol: r.Label, Kind: kindLines, Start: r.Start, End: r.End, Detail: Primary, Tier: f.Tier, Score: len(taken) - at, Why: r.reason()})
+		all = append(all, Decision{f.ID, r.Path, r.Label, strconv.Itoa(f.Tier), true,
+			fmt.Sprintf("place %d of the search: %s", i+1, r.reason())})
+		s.Choices = append(s.Choices,
+			Choice{Path: r.Path, Symbol: r.Label, Kind: kindLines, Start: r.Start, End: r.End, Detail: Primary, Tier: f.Tier,
+				Score: len(taken) - at, Why: r.reason()})
 	}
 	s.Choices = joined(s.Choices, p.tree)
 	s.Precise = true
@@ -237,10 +241,12 @@ const mostRanked = 4000
 
 // joined joins choices that have only blank lines between them.
 func joined(all []Choice, t *tree) []Choice {
-	slices.SortStableFunc(all, func(a, b Choice) int { return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Start, b.Start)) })
+	slices.SortStableFunc(all,
+		func(a, b Choice) int { return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Start, b.Start)) })
 	var out []Choice
 	for _, c := range all {
-		if n := len(out); n > 0 && out[n-1].Path == c.Path && strings.TrimSpace(t.source(c.Path).between(out[n-1].End, c.Start)) == "" {
+		if n := len(out); n > 0 && out[n-1].Path == c.Path &&
+			strings.TrimSpace(t.source(c.Path).between(out[n-1].End, c.Start)) == "" {
 			last := &out[n-1]
 			last.End, last.Score = max(last.End, c.End), max(last.Score, c.Score)
 			if c.Symbol != "" && last.Symbol != "" {

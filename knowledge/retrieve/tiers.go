@@ -174,7 +174,8 @@ func (n names) siblings(of string) iter.Seq2[string, string] {
 			return
 		}
 		for _, name := range slices.Sorted(maps.Keys(n.files)) {
-			if name != of && path.Dir(name) == path.Dir(of) && outline.LanguageOf(name) == outline.Go && !yield(name, "in the package of "+of) {
+			if name != of && path.Dir(name) == path.Dir(of) && outline.LanguageOf(name) == outline.Go &&
+				!yield(name, "in the package of "+of) {
 				return
 			}
 		}

@@ -131,7 +131,8 @@ func (t *tree) outline(ctx context.Context, s *source) (outline.Outline, error) 
 	case !t.program.Found():
 		return outline.Outline{}, errNoOutline
 	}
-	nodes, skipped, err := t.program.Nodes(ctx, t.dir, []patterns.Text{{Path: s.path, Text: []byte(s.text), Copy: s.copy}}, outline.Rules(l), 0)
+	nodes, skipped, err := t.program.Nodes(ctx, t.dir, []patterns.Text{{Path: s.path, Text: []byte(s.text), Copy: s.copy}},
+		outline.Rules(l), 0)
 	switch {
 	case errors.Is(err, patterns.ErrTooMuch):
 		return outline.Outline{}, fmt.Errorf("%w: ast-grep's answer is too long", errNoOutline)

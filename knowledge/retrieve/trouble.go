@@ -70,7 +70,8 @@ func (c *clues) takeErrors(text string) (prose, code string) {
 
 func readTrouble(line, caller string) (t Trouble, ok bool) {
 	// Most lines are prose, so test for typical characters before running the expressions.
-	if !strings.ContainsAny(line, `:("`) && !strings.HasPrefix(line, "FAILED") && !strings.HasPrefix(line, "ERROR") && !messageRE.MatchString(line) {
+	if !strings.ContainsAny(line, `:("`) && !strings.HasPrefix(line, "FAILED") && !strings.HasPrefix(line, "ERROR") &&
+		!messageRE.MatchString(line) {
 		return t, false
 	}
 	if m := pyFrameRE.FindStringSubmatch(line); m != nil {

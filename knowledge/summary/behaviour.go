@@ -114,7 +114,8 @@ func (m *maker) endpoints() {
 		case c.Decorator:
 			m.decorated(c, owner, what, controllers)
 		case m.l == outline.Python:
-			if prefix, ok := keyword(c.Args, "prefix", "url_prefix"); ok && (what == "include_router" || what == "register_blueprint") {
+			if prefix, ok := keyword(c.Args, "prefix", "url_prefix"); ok &&
+				(what == "include_router" || what == "register_blueprint") {
 				m.mount(prefix)
 			}
 		default:
@@ -181,7 +182,8 @@ func (m *maker) registered(c outline.CallSite, owner, what string) {
 	if !ok {
 		return
 	}
-	if (what == "use" || what == "register" || what == "Mount" || what == "Route" || what == "Group" || what == "StripPrefix") && strings.HasPrefix(path, "/") {
+	if (what == "use" || what == "register" || what == "Mount" || what == "Route" || what == "Group" ||
+		what == "StripPrefix") && strings.HasPrefix(path, "/") {
 		m.mount(c.Args[0])
 		return
 	}
@@ -224,7 +226,8 @@ func (m *maker) registered(c outline.CallSite, owner, what string) {
 func (m *maker) handlers() {
 	registered := map[int]string{} // functions that a decorator registers as error handlers
 	for _, c := range m.d.Calls {
-		if c.Decorator && len(c.Args) > 0 && (strings.HasSuffix(c.Name, ".exception_handler") || strings.HasSuffix(c.Name, ".errorhandler")) {
+		if c.Decorator && len(c.Args) > 0 &&
+			(strings.HasSuffix(c.Name, ".exception_handler") || strings.HasSuffix(c.Name, ".errorhandler")) {
 			registered[c.Symbol] = c.Args[0]
 		}
 	}
@@ -232,7 +235,9 @@ func (m *maker) handlers() {
 		if t, ok := registered[h.Symbol]; ok && len(h.Types) == 0 && h.Symbol >= 0 {
 			h.Types = []string{t}
 		}
-		m.s.ErrorHandlers = append(m.s.ErrorHandlers, Handler{Function: m.name(h.Symbol), Types: h.Types, Guard: short(h.Guard, mostValue), Status: h.Status, Line: h.Line})
+		m.s.ErrorHandlers = append(m.s.ErrorHandlers,
+			Handler{Function: m.name(h.Symbol), Types: h.Types, Guard: short(h.Guard, mostValue), Status: h.Status,
+				Line: h.Line})
 	}
 }
 
@@ -292,7 +297,8 @@ func (m *maker) call(c outline.CallSite) (Call, bool) {
 	}
 	parts := strings.Split(owner, ".")
 	if slices.ContainsFunc(m.Clients, func(client string) bool {
-		return slices.ContainsFunc(parts, func(p string) bool { return alike(p, client[strings.LastIndexAny(client, "./")+1:]) })
+		return slices.ContainsFunc(parts,
+			func(p string) bool { return alike(p, client[strings.LastIndexAny(client, "./")+1:]) })
 	}) {
 		return Call{Method: what, Target: parts[len(parts)-1], Kind: Client}, true
 	}
@@ -326,7 +332,8 @@ func (m *maker) library(name string) string {
 
 func (m *maker) imported(name string) bool {
 	return slices.ContainsFunc(m.o.Imports, func(i outline.Import) bool {
-		return i.Alias == name || i.Path == "net/http" && i.Alias == "" && name == "http" || i.Path == name || i.Path == "node:"+name
+		return i.Alias == name || i.Path == "net/http" && i.Alias == "" && name == "http" || i.Path == name ||
+			i.Path == "node:"+name
 	})
 }
 
@@ -373,7 +380,8 @@ func (m *maker) http(c outline.CallSite, owner, what string) (Call, bool) {
 				call.Method = strings.ToUpper(found[1])
 			}
 		}
-	case what == "Client" || what == "AsyncClient" || what == "Session" || what == "ClientSession" || what == "create" || what == "urlopen":
+	case what == "Client" || what == "AsyncClient" || what == "Session" || what == "ClientSession" || what == "create" ||
+		what == "urlopen":
 		call.Method = what
 		if what != "urlopen" {
 			call.Target = ""

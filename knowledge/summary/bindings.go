@@ -112,7 +112,9 @@ func (m *maker) isClientType(t string) bool {
 		return false
 	}
 	first, _, _ := strings.Cut(t, ".")
-	return m.fromClients(t) || slices.ContainsFunc(m.o.Imports, func(i outline.Import) bool { return m.own(i, strings.Repeat(".", i.Level)+i.Path) && imports(i, first) })
+	return m.fromClients(t) ||
+		slices.ContainsFunc(m.o.Imports,
+			func(i outline.Import) bool { return m.own(i, strings.Repeat(".", i.Level)+i.Path) && imports(i, first) })
 }
 
 // clientName is the name under which a blueprint may declare a client: the type, or in Go the package of a type that

@@ -247,7 +247,8 @@ type maker struct {
 	s      Summary
 }
 
-func (o Options) make(path string, l outline.Language, text []byte, made outline.Outline, detail outline.Detail) Summary {
+func (o Options) make(path string, l outline.Language, text []byte, made outline.Outline,
+	detail outline.Detail) Summary {
 	m := maker{Options: o, l: l, o: made, d: detail, values: map[int]outline.Value{}, docs: map[int]string{}}
 	m.s = Summary{
 		Path: path, Language: l, Lines: strings.Count(string(text), "\n"),

@@ -91,7 +91,8 @@ func TestRealFilesBecomeShort(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Logf("%-20s %4d lines → %3d (%4.1f %%), %2d %% of the characters", f.Path, f.Lines, lines, 100*share, 100*len(text)/len(raw))
+		t.Logf("%-20s %4d lines → %3d (%4.1f %%), %2d %% of the characters", f.Path, f.Lines, lines, 100*share,
+			100*len(text)/len(raw))
 		if share >= 0.15 {
 			t.Errorf("%s: %d of %d lines, %.1f %%", f.Path, lines, f.Lines, 100*share)
 		}
@@ -109,7 +110,9 @@ func TestRealFilesBecomeShort(t *testing.T) {
 // What a service in each language has to say (BP-09, BP-11), as JSON and as text.
 func TestServices(t *testing.T) {
 	p := program(t)
-	for _, f := range summarise(t, "testdata/service", Options{Program: p, Own: []string{"orders", "shop_common", "example.org/shop", "@"}, Clients: []string{"shop_common.ledger.Ledger"}}) {
+	for _, f := range summarise(t, "testdata/service",
+		Options{Program: p, Own: []string{"orders", "shop_common", "example.org/shop", "@"},
+			Clients: []string{"shop_common.ledger.Ledger"}}) {
 		text, err := json.MarshalIndent(f, "", "  ")
 		if err != nil {
 			t.Fatal(err)
@@ -142,7 +145,8 @@ func TestKeys(t *testing.T) {
 	if err := json.Unmarshal(text, &got); err != nil {
 		t.Fatal(err)
 	}
-	for _, key := range []string{"module_docstring", "classes", "functions", "endpoints", "enums", "constants", "internal_imports", "error_handlers", "http_calls"} {
+	for _, key := range []string{"module_docstring", "classes", "functions", "endpoints", "enums", "constants",
+		"internal_imports", "error_handlers", "http_calls"} {
 		if v, ok := got[key]; !ok || v == nil {
 			t.Errorf("%s is %v in %s", key, v, text)
 		}
@@ -168,7 +172,8 @@ func TestSkips(t *testing.T) {
 		t.Errorf("files: %v", files)
 	}
 	want := []patterns.Skip{
-		{Path: "a.rb", Reason: "its language is not read"}, {Path: "b.py", Reason: patterns.MissingNote}, {Path: "d.go", Reason: "a symbolic link or a special file"},
+		{Path: "a.rb", Reason: "its language is not read"}, {Path: "b.py", Reason: patterns.MissingNote},
+		{Path: "d.go", Reason: "a symbolic link or a special file"},
 	}
 	if d := cmp.Diff(want, skipped); d != "" {
 		t.Error(d)
@@ -177,14 +182,16 @@ func TestSkips(t *testing.T) {
 	if err == nil {
 		t.Errorf("a root that is not there: %v, %v", files, skipped)
 	}
-	if files, skipped, _ := Files(context.Background(), Options{Root: dir}, []string{"../" + filepath.Base(dir) + "/c.go"}); len(files) > 0 || len(skipped) != 1 {
+	if files, skipped, _ := Files(context.Background(), Options{Root: dir},
+		[]string{"../" + filepath.Base(dir) + "/c.go"}); len(files) > 0 || len(skipped) != 1 {
 		t.Errorf("a path out of the root: %v, %v", files, skipped)
 	}
 }
 
 func TestNormalPath(t *testing.T) {
 	for in, want := range map[string]string{
-		"/orders/:id": "/orders/{id}", "/orders/{id}": "/orders/{id}", "/o/<int:id>/x": "/o/{id}/x", "/f/{path...}": "/f/{path}", "/f/{p:path}": "/f/{p}", "/a/": "/a", "/": "/",
+		"/orders/:id": "/orders/{id}", "/orders/{id}": "/orders/{id}", "/o/<int:id>/x": "/o/{id}/x",
+		"/f/{path...}": "/f/{path}", "/f/{p:path}": "/f/{p}", "/a/": "/a", "/": "/",
 	} {
 		if got := NormalPath(in); got != want {
 			t.Errorf("%s → %s, want %s", in, got, want)

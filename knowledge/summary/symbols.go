@@ -10,9 +10,10 @@ import (
 
 var (
 	upperCase = lazyre.New(`^_?[A-Z][A-Z0-9_]*$`)
-	plain     = lazyre.New(`^(?:-?\d[\d_]*(?:\.\d+)?|0x[0-9a-fA-F_]+|[Tt]rue|[Ff]alse|[rub]?"[^"]*"|[rub]?'[^']*'|` + "`[^`]*`" + `)$`)
-	enumBase  = lazyre.New(`(?:^|\.)(?:Enum|IntEnum|StrEnum|Flag|IntFlag)$`)
-	heritage  = lazyre.New(`\b(?:extends|implements)\s+`)
+	plain     = lazyre.New(`^(?:-?\d[\d_]*(?:\.\d+)?|0x[0-9a-fA-F_]+|[Tt]rue|[Ff]alse|[rub]?"[^"]*"|[rub]?'[^']*'|` +
+		"`[^`]*`" + `)$`)
+	enumBase = lazyre.New(`(?:^|\.)(?:Enum|IntEnum|StrEnum|Flag|IntFlag)$`)
+	heritage = lazyre.New(`\b(?:extends|implements)\s+`)
 )
 
 func (m *maker) symbols() {
@@ -133,7 +134,8 @@ func (m *maker) variable(i int, s outline.Symbol, classes, enums map[int]int, by
 }
 
 func builtin(t string) bool {
-	return slices.Contains([]string{"string", "bool", "byte", "rune", "int", "int8", "int16", "int32", "int64", "uint", "uint8", "uint16", "uint32", "uint64", "uintptr", "float32", "float64"}, t)
+	return slices.Contains([]string{"string", "bool", "byte", "rune", "int", "int8", "int16", "int32", "int64", "uint",
+		"uint8", "uint16", "uint32", "uint64", "uintptr", "float32", "float64"}, t)
 }
 
 // named removes Go types that only name an enumeration from the classes.
@@ -142,7 +144,8 @@ func (m *maker) named() {
 		return
 	}
 	m.s.Classes = slices.DeleteFunc(m.s.Classes, func(c Class) bool {
-		return c.Kind == string(outline.TypeAlias) && len(c.Methods) == 0 && slices.ContainsFunc(m.s.Enums, func(e Enum) bool { return e.Name == c.Name })
+		return c.Kind == string(outline.TypeAlias) && len(c.Methods) == 0 &&
+			slices.ContainsFunc(m.s.Enums, func(e Enum) bool { return e.Name == c.Name })
 	})
 }
 
@@ -166,7 +169,8 @@ func untyped(l outline.Language, s outline.Symbol) []string {
 		name, _, _ = strings.Cut(name, "=")
 		name = strings.TrimSpace(name)
 		bare := strings.TrimLeft(name, "*./")
-		if typed || bare == "" || l == outline.Python && i == 0 && (bare == "self" || bare == "cls") || strings.HasPrefix(name, "this") {
+		if typed || bare == "" || l == outline.Python && i == 0 && (bare == "self" || bare == "cls") ||
+			strings.HasPrefix(name, "this") {
 			continue
 		}
 		if l == outline.TypeScript && strings.Contains(p, "=") {
@@ -176,7 +180,8 @@ func untyped(l outline.Language, s outline.Symbol) []string {
 	}
 	answered := strings.Contains(rest, "->")
 	if l == outline.TypeScript {
-		answered = strings.HasPrefix(strings.TrimSpace(rest), ":") || s.Name == "constructor" || strings.HasPrefix(s.Signature, "set ")
+		answered = strings.HasPrefix(strings.TrimSpace(rest), ":") || s.Name == "constructor" ||
+			strings.HasPrefix(s.Signature, "set ")
 	}
 	if !answered && !(l == outline.Python && s.Name == "__init__") {
 		out = append(out, "return")
@@ -237,6 +242,7 @@ func (m *maker) own(i outline.Import, path string) bool {
 		return true
 	}
 	return slices.ContainsFunc(m.Own, func(own string) bool {
-		return i.Path == own || strings.HasPrefix(i.Path, own+"/") || m.l == outline.Python && strings.HasPrefix(i.Path, own+".")
+		return i.Path == own || strings.HasPrefix(i.Path, own+"/") || m.l == outline.Python &&
+			strings.HasPrefix(i.Path, own+".")
 	})
 }

@@ -81,7 +81,8 @@ func (s Summary) text(dense bool) string {
 		if c.Kind == Client {
 			verb = "client call"
 		}
-		list = append(list, fmt.Sprintf("%s: %s in %s (%s)", verb, strings.TrimSpace(c.Method+" "+c.Target), orModule(c.Function), c.Via))
+		list = append(list, fmt.Sprintf("%s: %s in %s (%s)", verb, strings.TrimSpace(c.Method+" "+c.Target),
+			orModule(c.Function), c.Via))
 	}
 	lines(&b, "", distinct(list), dense)
 	return b.String()

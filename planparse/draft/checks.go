@@ -8,7 +8,8 @@ import (
 	"github.com/runplan/runplan/internal/fence"
 )
 
-// collectTests returns the items of a test plan. Text between them is left, and so is what stands behind a paragraph of text.
+// collectTests returns the items of a test plan. Text between them is left, and so is what stands behind a paragraph of
+// text.
 func (d *document) collectTests(s *section) []testItem {
 	items := d.items(s)
 	if len(items) == 0 {
@@ -43,8 +44,8 @@ func (d *document) collectTests(s *section) []testItem {
 	return items
 }
 
-// checkAll gives each item of a test plan to the batch whose files it names. What is about no batch, or about several, is
-// the work of a batch behind those that the test plan is for.
+// checkAll gives each item of a test plan to the batch whose files it names. What is about no batch, or about several,
+// is the work of a batch behind those that the test plan is for.
 func (d *document) checkAll(items []testItem) {
 	var rest []testItem
 	for _, it := range items {
@@ -116,11 +117,13 @@ var (
 	behind = regexp.MustCompile(`\s+(?:—|–|--|→|=>|#)\s+|;\s+[a-z]|\s+\(|\s(?:on|in|for|with|against)\s(?:the|a|an|all|each|every)\s|\s(?:prints?|shows?|lists?|writes?|passe?s?|exits?|still|must|should|succeeds?|is|and|then)\s`)
 )
 
-// commandOf takes the command from the beginning of an item: a code span, or words that begin with a program that checks
-// are run with. One that holds a place for something else is none.
+// commandOf takes the command from the beginning of an item: a code span, or words that begin with a program that
+// checks are run with. One that holds a place for something else is none.
 func commandOf(text string) (run, rest string, ok bool) {
 	first, more, _ := strings.Cut(text, "\n")
-	first = strings.TrimSpace(regexp.MustCompile(`(?i)^(?:run|execute|verify:?|manual:?|then run)\s+`).ReplaceAllString(strings.TrimSpace(first), ""))
+	first = strings.TrimSpace(
+		regexp.MustCompile(`(?i)^(?:run|execute|verify:?|manual:?|then run)\s+`).ReplaceAllString(strings.TrimSpace(first),
+			""))
 	if m := inCode.FindStringSubmatchIndex(first); m != nil && m[0] == 0 {
 		run, rest = strings.TrimSpace(first[m[2]:m[3]]), first[m[1]:]+"\n"+more
 	} else if m == nil {
@@ -132,12 +135,14 @@ func commandOf(text string) (run, rest string, ok bool) {
 		}
 	}
 	words := strings.Fields(run)
-	if len(words) < 2 && run != "make" && run != "pytest" || strings.ContainsAny(run, "`…{}<>\n") || fence.Line(run) != run || strings.Contains(run, `"..."`) ||
+	if len(words) < 2 && run != "make" && run != "pytest" || strings.ContainsAny(run, "`…{}<>\n") ||
+		fence.Line(run) != run || strings.Contains(run, `"..."`) ||
 		strings.Count(run, `"`)%2+strings.Count(run, "'")%2 > 0 {
 		return "", "", false
 	}
 	program := words[0]
-	if !programs[program] && !strings.HasPrefix(program, "./") && !strings.HasPrefix(program, "scripts/") && !strings.HasPrefix(program, "bin/") {
+	if !programs[program] && !strings.HasPrefix(program, "./") && !strings.HasPrefix(program, "scripts/") &&
+		!strings.HasPrefix(program, "bin/") {
 		return "", "", false
 	}
 	return run, rest, true

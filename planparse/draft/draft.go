@@ -78,7 +78,8 @@ func (a Plan) Normal() (Plan, error) {
 		for _, list := range []struct {
 			from []string
 			to   *[]string
-		}{{b.Files.Create, &nb.Files.Create}, {b.Files.Modify, &nb.Files.Modify}, {b.Files.Test, &nb.Files.Test}, {b.Files.Delete, &nb.Files.Delete}} {
+		}{{b.Files.Create, &nb.Files.Create}, {b.Files.Modify, &nb.Files.Modify}, {b.Files.Test, &nb.Files.Test},
+			{b.Files.Delete, &nb.Files.Delete}} {
 			for _, p := range list.from {
 				clean, err := pathOf(p)
 				if err != nil {
@@ -265,7 +266,8 @@ func (a Plan) markdown(fenced bool) string {
 	if len(a.Left) > 0 {
 		b.WriteString("\n## Not in any batch\n\n")
 		for _, l := range a.Left {
-			fmt.Fprintf(&b, "- lines %d to %d, %s: %s\n", l.First, l.Last, title(l.Title, "without a title"), title(l.Why, "left out"))
+			fmt.Fprintf(&b, "- lines %d to %d, %s: %s\n", l.First, l.Last, title(l.Title, "without a title"),
+				title(l.Why, "left out"))
 		}
 	}
 	return b.String()
@@ -277,9 +279,11 @@ func harmless(text string) bool {
 	if lines := strings.Split(strings.TrimSpace(text), "\n"); strings.Trim(lines[len(lines)-1], "- \t") == "" {
 		return false // the parser does not count a rule at the end of a batch as part of it
 	}
-	mini := "# p\n\n## Batch 1: x\n\nText.\n\n### Task 1: y\n\n" + text + "\n\n### Task 2: z\n\nText.\n\n## Batch 2: w\n\nText.\n"
+	mini := "# p\n\n## Batch 1: x\n\nText.\n\n### Task 1: y\n\n" + text +
+		"\n\n### Task 2: z\n\nText.\n\n## Batch 2: w\n\nText.\n"
 	p, err := planparse.Parse("", []byte(mini))
-	if err != nil || p.Format != planparse.FormatRunPlan || len(p.Batches) != 2 || len(p.Batches[0].Tasks) != 2 || len(p.Unassigned) > 0 {
+	if err != nil || p.Format != planparse.FormatRunPlan || len(p.Batches) != 2 || len(p.Batches[0].Tasks) != 2 ||
+		len(p.Unassigned) > 0 {
 		return false
 	}
 	for _, d := range p.Diagnostics {
@@ -290,7 +294,8 @@ func harmless(text string) bool {
 	b, tasks := p.Batches[0], p.Batches[0].Tasks
 	files := len(b.Files.Create) + len(b.Files.Modify) + len(b.Files.Test) + len(b.Files.Delete)
 	return tasks[0].Title == "y" && tasks[1].Title == "z" && len(tasks[0].Steps)+len(tasks[1].Steps) == 0 && files == 0 &&
-		len(b.Commands)+len(b.Blocks)+len(b.DependsOn)+len(b.ContextRefs)+len(b.Regression) == 0 && !b.TestFirst && b.Mutants == 0 && b.When == "" && !b.Critical && !b.Approve &&
+		len(b.Commands)+len(b.Blocks)+len(b.DependsOn)+len(b.ContextRefs)+len(b.Regression) == 0 && !b.TestFirst &&
+		b.Mutants == 0 && b.When == "" && !b.Critical && !b.Approve &&
 		!b.ParallelSafe && b.EstimateMS == 0 && p.Batches[1].Title == "w"
 }
 
@@ -384,17 +389,20 @@ func (x Batch) readsAs(b *planparse.Batch, n int) error {
 		return fmt.Errorf("it runs %v", checksOf(b))
 	case len(b.Steps) > 0 || b.Approve || len(b.Regression) > 0 || b.EstimateMS > 0 || b.TestFirst || b.Mutants > 0:
 		return errors.New("something in its text reads as an instruction to runplan")
-	case slices.ContainsFunc(b.Blocks, func(k planparse.Block) bool { return k.Kind != planparse.BlockRun }) || b.Critical || b.When != "" || b.ParallelSafe:
+	case slices.ContainsFunc(b.Blocks, func(k planparse.Block) bool { return k.Kind != planparse.BlockRun }) ||
+		b.Critical || b.When != "" || b.ParallelSafe:
 		return errors.New("something in its text reads as an instruction to runplan")
 	}
-	for _, list := range [][2][]string{{b.Files.Create, x.Files.Create}, {b.Files.Modify, x.Files.Modify}, {b.Files.Test, x.Files.Test}, {b.Files.Delete, x.Files.Delete}} {
+	for _, list := range [][2][]string{{b.Files.Create, x.Files.Create}, {b.Files.Modify, x.Files.Modify},
+		{b.Files.Test, x.Files.Test}, {b.Files.Delete, x.Files.Delete}} {
 		if !slices.Equal(list[0], list[1]) {
 			return fmt.Errorf("it names the files %v", list[0])
 		}
 	}
 	for j, t := range b.Tasks {
 		name, _ := splitTask(x.Tasks[j])
-		if want := title(name, fmt.Sprintf("Step %d", j+1)); t.Title != want || t.Done || len(t.Steps) > 0 || t.Number != fmt.Sprint(j+1) {
+		if want := title(name, fmt.Sprintf("Step %d", j+1)); t.Title != want || t.Done || len(t.Steps) > 0 ||
+			t.Number != fmt.Sprint(j+1) {
 			return fmt.Errorf("task %d reads as %q", j+1, t.Title)
 		}
 	}

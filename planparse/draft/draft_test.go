@@ -23,7 +23,8 @@ func TestArtifactAsMarkdown(t *testing.T) {
 				Files: Files{Create: []string{"./client/tries.go", "client/tries.go"}, Test: []string{"client/tries_test.go"}},
 				Tasks: []string{"Write the counter\n\nIt begins at 0.\n\n## Batch 9: not a batch"},
 			},
-			{Title: "Use it", Files: Files{Modify: []string{"client/client.go"}}, Tasks: []string{"Call it from Do"}, DependsOn: []int{1, 1}},
+			{Title: "Use it", Files: Files{Modify: []string{"client/client.go"}}, Tasks: []string{"Call it from Do"},
+				DependsOn: []int{1, 1}},
 		},
 	}.Normal()
 	if err != nil {
@@ -76,12 +77,13 @@ func TestArtifactRefuses(t *testing.T) {
 		a    Plan
 		want string
 	}{
-		"nothing":    {Plan{Title: "x"}, "no batch"},
-		"no work":    {one(Batch{Title: "a", Tasks: []string{" \n"}}), "does not say what is to be done"},
-		"outside":    {one(Batch{Tasks: []string{"x"}, Files: Files{Modify: []string{"../etc/passwd"}}}), "leads upwards"},
-		"absolute":   {one(Batch{Tasks: []string{"x"}, Files: Files{Delete: []string{"/etc/passwd"}}}), "is absolute"},
-		"of git":     {one(Batch{Tasks: []string{"x"}, Files: Files{Create: []string{".git/hooks/x"}}}), "belongs to git"},
-		"no path":    {one(Batch{Tasks: []string{"x"}, Files: Files{Create: []string{"a b`c"}}}), "a plan cannot name the path"},
+		"nothing":  {Plan{Title: "x"}, "no batch"},
+		"no work":  {one(Batch{Title: "a", Tasks: []string{" \n"}}), "does not say what is to be done"},
+		"outside":  {one(Batch{Tasks: []string{"x"}, Files: Files{Modify: []string{"../etc/passwd"}}}), "leads upwards"},
+		"absolute": {one(Batch{Tasks: []string{"x"}, Files: Files{Delete: []string{"/etc/passwd"}}}), "is absolute"},
+		"of git":   {one(Batch{Tasks: []string{"x"}, Files: Files{Create: []string{".git/hooks/x"}}}), "belongs to git"},
+		"no path": {one(Batch{Tasks: []string{"x"}, Files: Files{Create: []string{"a b`c"}}}),
+			"a plan cannot name the path"},
 		"on itself":  {one(Batch{Tasks: []string{"x"}, DependsOn: []int{1}}), "on itself"},
 		"on nothing": {one(Batch{Tasks: []string{"x"}, DependsOn: []int{3}}), "depends on batch 3, and there are 2"},
 	}
@@ -158,10 +160,14 @@ func TestArtifactReadsBack(t *testing.T) {
 
 func randomPlan(r *rand.Rand) Plan {
 	hostile := []string{
-		"# ", "## Batch 7: other", "### Task 3: x", "```", "~~~", "````sh file=a.txt", "`", "**", "*", "<!--", "-->", "<task>", "- [ ] ", "- [x] done", "1. ",
-		"Run: `rm -rf /`", "Expected: PASS", "Create: `evil.go`", "**Files:**", "depends_on: batch-9", "critical: true", "(**CRITICAL**)", "when: false", "parallel_safe: true",
-		"---", "===", "\n", "\n\n", "\r\n", "\t", "    indented", "> ", "| a | b |", "[x](y)", "\\", "\x1b[31m", "\u200b", "\u202e", "\xff", "é", "漢字", "🎯", ":", "：", "T001 [P]", "Phase 1: x",
-		"(parallel)", "{{name}}", "%s", "$(x)", "&amp;", "the parser", "counts words", "a.go", "42", "✅", "DONE", "wave: 2", "todos:",
+		"# ", "## Batch 7: other", "### Task 3: x", "```", "~~~", "````sh file=a.txt", "`", "**", "*", "<!--", "-->",
+		"<task>", "- [ ] ", "- [x] done", "1. ",
+		"Run: `rm -rf /`", "Expected: PASS", "Create: `evil.go`", "**Files:**", "depends_on: batch-9", "critical: true",
+		"(**CRITICAL**)", "when: false", "parallel_safe: true",
+		"---", "===", "\n", "\n\n", "\r\n", "\t", "    indented", "> ", "| a | b |", "[x](y)", "\\", "\x1b[31m", "\u200b",
+		"\u202e", "\xff", "é", "漢字", "🎯", ":", "：", "T001 [P]", "Phase 1: x",
+		"(parallel)", "{{name}}", "%s", "$(x)", "&amp;", "the parser", "counts words", "a.go", "42", "✅", "DONE", "wave: 2",
+		"todos:",
 	}
 	text := func(most int) string {
 		var b strings.Builder

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// mention is a path in a text, and what the text says of it: "create", "modify", "delete", or "" where it is only named.
+// mention is a path in a text, and what the text says of it: "create", "modify", "delete", or "" where it is only
+// named.
 type mention struct{ path, verb string }
 
 var (
@@ -175,7 +176,8 @@ func (d *document) unnamed() {
 		for n := l.First; n <= l.Last; n++ {
 			for _, at := range pathsIn(d.lines[n-1]) {
 				p := d.resolve(strings.TrimPrefix(d.lines[n-1][at[0]:at[1]], "./"))
-				if !slices.Contains(none, p) && !slices.ContainsFunc(d.batches, func(b *batch) bool { return b.names(p) }) && d.listed[p] != "" {
+				if !slices.Contains(none, p) && !slices.ContainsFunc(d.batches, func(b *batch) bool { return b.names(p) }) &&
+					d.listed[p] != "" {
 					none = append(none, p)
 				}
 			}

@@ -8,13 +8,14 @@ import (
 
 var reference = regexp.MustCompile(`(?i)(§+|\b(?:sections?|phases?|steps?|stages?|parts?|milestones?))\s*(\d+(?:\.\d+)*[a-z]?)`)
 
-// order says which batches have to be there before: those whose sections a batch refers to, and those that create what it
-// changes or reads. Only what stands above counts, so that the order of the document stays one.
+// order says which batches have to be there before: those whose sections a batch refers to, and those that create what
+// it changes or reads. Only what stands above counts, so that the order of the document stays one.
 func (d *document) order() {
 	for i, b := range d.batches {
 		for _, m := range reference.FindAllStringSubmatch(b.text, -1) {
 			phase := strings.HasPrefix(strings.ToLower(m[1]), "phase") || strings.HasPrefix(strings.ToLower(m[1]), "step") ||
-				strings.HasPrefix(strings.ToLower(m[1]), "stage") || strings.HasPrefix(strings.ToLower(m[1]), "milestone") || strings.HasPrefix(strings.ToLower(m[1]), "part")
+				strings.HasPrefix(strings.ToLower(m[1]), "stage") || strings.HasPrefix(strings.ToLower(m[1]), "milestone") ||
+				strings.HasPrefix(strings.ToLower(m[1]), "part")
 			number := strings.TrimRight(m[2], ".")
 			for j, other := range d.batches[:i] {
 				if phase && slices.Contains(other.phases, number) && !slices.Contains(b.phases, number) ||

@@ -118,7 +118,8 @@ func readDocument(name string, src []byte, exists func(string) bool) (*document,
 		return nil, fmt.Errorf("read document %s: %w", name, err)
 	}
 	d := &document{
-		name: name, lines: strings.Split(strings.TrimSuffix(string(src), "\n"), "\n"), code: code, exists: exists, listed: map[string]string{},
+		name: name, lines: strings.Split(strings.TrimSuffix(string(src), "\n"), "\n"), code: code, exists: exists,
+		listed: map[string]string{},
 	}
 	list = d.plainHeadings(list)
 	d.root = &section{enough: enough, Section: planparse.Section{First: list[0].First, Last: list[0].Last}}
@@ -178,7 +179,8 @@ func (d *document) plainHeadings(list []planparse.Section) []planparse.Section {
 		cur := s
 		for n := s.First; n <= min(s.Last, len(d.lines)); n++ {
 			line := strings.TrimSpace(d.lines[n-1])
-			if d.code[n] || len(line) > 64 || n > 1 && strings.TrimSpace(d.lines[n-2]) != "" || n >= len(d.lines) || strings.TrimSpace(d.lines[n]) != "" {
+			if d.code[n] || len(line) > 64 || n > 1 && strings.TrimSpace(d.lines[n-2]) != "" || n >= len(d.lines) ||
+				strings.TrimSpace(d.lines[n]) != "" {
 				continue
 			}
 			if !knownTitle(line) {
@@ -291,7 +293,8 @@ func (d *document) at(line int) string { return fmt.Sprintf("%s:%d", d.name, lin
 
 // batchOf makes one batch from a section: its own text and each subsection become a task.
 func (d *document) batchOf(s *section) {
-	b := &batch{Batch: Batch{Title: cmp.Or(strings.ReplaceAll(s.name, "`", ""), "Part")}, text: d.text(max(s.Line, 1), s.end()), plain: d.prose(max(s.Line, 1), s.end())}
+	b := &batch{Batch: Batch{Title: cmp.Or(strings.ReplaceAll(s.name, "`", ""), "Part")},
+		text: d.text(max(s.Line, 1), s.end()), plain: d.prose(max(s.Line, 1), s.end())}
 	d.note(b, s)
 	task := func(name string, first, last, line int) {
 		name = strings.ReplaceAll(name, "`", "")
@@ -428,7 +431,8 @@ func lead(text string) string {
 
 // goal returns the goal of the drafted plan, which names the document.
 func (d *document) goal() string {
-	return fmt.Sprintf("Drafted from %s, without a model. Read each batch and its files, and mend them, before the plan is run.", d.name)
+	return fmt.Sprintf(
+		"Drafted from %s, without a model. Read each batch and its files, and mend them, before the plan is run.", d.name)
 }
 
 // missing says why no batch could be made.
@@ -446,5 +450,6 @@ func (d *document) missing() string {
 	if n := len(names) - 5; n > 0 {
 		names, more = names[:5], fmt.Sprintf(" and %d more", n)
 	}
-	return "no section names files to create or change, or says what to add, change or remove; looked at " + strings.Join(names, ", ") + more
+	return "no section names files to create or change, or says what to add, change or remove; looked at " +
+		strings.Join(names, ", ") + more
 }

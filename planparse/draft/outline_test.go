@@ -11,9 +11,12 @@ import (
 	"github.com/runplan/runplan/planparse"
 )
 
-const note = "# Retries\n\nWe lose requests.\n\n## Background\n\nThe client gives up.\n\n## 1. Backoff\n\n**Location:** `client/backoff.go`\n\n" +
-	"It must wait between tries (REQ-7).\n\n```go\nfunc Wait(n int) time.Duration\n```\n\n## 2. Use it in the client\n\nExtend `client/client.go`: " +
-	"it waits as section 1 says. See `docs/http.md`.\n\n## Test plan\n\n- `go test ./client` passes\n- `client/backoff.go` never waits for more than a minute\n\n## Out of scope\n\nJitter.\n"
+const note = "# Retries\n\nWe lose requests.\n\n## Background\n\nThe client gives up.\n\n## 1. " +
+	"Backoff\n\n**Location:** `client/backoff.go`\n\n" +
+	"It must wait between tries (REQ-7).\n\n```go\nfunc Wait(n int) time.Duration\n```\n\n## 2. Use it in the " +
+	"client\n\nExtend `client/client.go`: " +
+	"it waits as section 1 says. See `docs/http.md`.\n\n## Test plan\n\n- `go test ./client` passes\n- " +
+	"`client/backoff.go` never waits for more than a minute\n\n## Out of scope\n\nJitter.\n"
 
 func has(paths ...string) func(string) bool {
 	return func(p string) bool {
@@ -44,9 +47,12 @@ func TestOutlineMakesBatchesOfWork(t *testing.T) {
 		got = append(got, row{b.Title, b.Origin, b.Files, b.Refs, b.DependsOn, len(b.Tasks), b.Checks})
 	}
 	want := []row{
-		{"Backoff", "docs/retries.md:9", Files{Create: []string{"client/backoff.go"}}, []string{"docs/retries.md"}, nil, 2, nil},
-		{"Use it in the client", "docs/retries.md:19", Files{Modify: []string{"client/client.go"}}, []string{"docs/retries.md", "docs/http.md"}, []int{1}, 1, nil},
-		{"Check what was built", "docs/retries.md:25", Files{}, []string{"docs/retries.md"}, []int{2}, 1, []Check{{"go test ./client", "PASS"}}},
+		{"Backoff", "docs/retries.md:9", Files{Create: []string{"client/backoff.go"}}, []string{"docs/retries.md"}, nil, 2,
+			nil},
+		{"Use it in the client", "docs/retries.md:19", Files{Modify: []string{"client/client.go"}},
+			[]string{"docs/retries.md", "docs/http.md"}, []int{1}, 1, nil},
+		{"Check what was built", "docs/retries.md:25", Files{}, []string{"docs/retries.md"}, []int{2}, 1,
+			[]Check{{"go test ./client", "PASS"}}},
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
@@ -55,7 +61,8 @@ func TestOutlineMakesBatchesOfWork(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, line := range []string{"<!-- from docs/retries.md:9 -->", "It must wait between tries (REQ-7).", "Run: `go test ./client`", "lines 5 to 7, Background: background, not work", "lines 28 to 30, Out of scope"} {
+	for _, line := range []string{"<!-- from docs/retries.md:9 -->", "It must wait between tries (REQ-7).",
+		"Run: `go test ./client`", "lines 5 to 7, Background: background, not work", "lines 28 to 30, Out of scope"} {
 		if !strings.Contains(text, line) {
 			t.Errorf("%q is not in\n%s", line, text)
 		}
@@ -63,7 +70,9 @@ func TestOutlineMakesBatchesOfWork(t *testing.T) {
 }
 
 func TestOutlineReadsPagesWithoutMarkup(t *testing.T) {
-	page := "feat: a thing #8\n\nMerged\n\nSummary\n\nIt does a thing.\n\nThreads\n\n  • Parser (§3)src/parse.go reads it.\n  • Printer (§4)src/print.go prints it.\n\nTest plan\n\n  • go test ./src — green.\n\nOut of scope (for now)\n\n  • Colours.\n"
+	page := "feat: a thing #8\n\nMerged\n\nSummary\n\nIt does a thing.\n\nThreads\n\n  • Parser (§3)src/parse.go reads " +
+		"it.\n  • Printer (§4)src/print.go prints it.\n\nTest plan\n\n  • go test ./src — green.\n\nOut of scope (for " +
+		"now)\n\n  • Colours.\n"
 	p, err := Outline("page.txt", []byte(page), has())
 	if err != nil {
 		t.Fatal(err)
@@ -85,7 +94,8 @@ func TestOutlineSaysWhatIsMissing(t *testing.T) {
 		"# A\n\n## Background\n\nThings were bad.\n":                 "no heading besides background",
 		"# A\n\n## The colour of the sky\n\nIt is blue as a rule.\n": `looked at "The colour of the sky"`,
 	} {
-		if _, err := Outline("a.md", []byte(text), has()); !errors.Is(err, ErrNoWork) || !strings.Contains(err.Error(), want) {
+		if _, err := Outline("a.md", []byte(text), has()); !errors.Is(err, ErrNoWork) ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
@@ -94,8 +104,8 @@ func TestOutlineSaysWhatIsMissing(t *testing.T) {
 	}
 }
 
-// keeps checks what an outline promises of any document: the plan reads as what is meant, and each line of the document is
-// in a batch, or in a part that is listed.
+// keeps checks what an outline promises of any document: the plan reads as what is meant, and each line of the document
+// is in a batch, or in a part that is listed.
 func keeps(t *testing.T, src string) {
 	t.Helper()
 	p, err := Outline("docs/x.md", []byte(src), has("docs/x.md", "a/b.go"))
@@ -110,7 +120,8 @@ func keeps(t *testing.T, src string) {
 	if err != nil || len(read.Errors()) > 0 || len(read.Batches) != len(p.Batches) {
 		t.Fatalf("%v %v\n%s", err, read.Errors(), text)
 	}
-	lines := strings.Split(strings.TrimSuffix(strings.ReplaceAll(strings.ReplaceAll(src, "\r\n", "\n"), "\r", "\n"), "\n"), "\n")
+	lines := strings.Split(strings.TrimSuffix(strings.ReplaceAll(strings.ReplaceAll(src, "\r\n", "\n"), "\r", "\n"), "\n"),
+		"\n")
 	left := make([]bool, len(lines)+1)
 	for _, l := range p.Left {
 		if l.First < 1 || l.Last > len(lines) || l.First > l.Last {
@@ -126,7 +137,8 @@ func keeps(t *testing.T, src string) {
 		if m := itemMark.FindStringSubmatch(line); m != nil {
 			want = spaceless(prose(m[2]))
 		}
-		if !left[n+1] && !rule(line) && want != "" && !strings.Contains(all, want) && !strings.Contains(all, spaceless(titleOf(line))) {
+		if !left[n+1] && !rule(line) && want != "" && !strings.Contains(all, want) &&
+			!strings.Contains(all, spaceless(titleOf(line))) {
 			t.Fatalf("line %d is lost: %q\n%q\n%s", n+1, line, src, text)
 		}
 	}
@@ -148,10 +160,14 @@ func titleOf(line string) string {
 
 func TestOutlineLosesNothing(t *testing.T) {
 	parts := []string{
-		"# Title\n", "## 1. Parser\n", "### 1.1 Lexer\n", "## Background\n", "## Test plan\n", "## Changes\n", "## Files\n", "## Out of scope\n", "Summary\n", "Threads\n",
-		"**Location:** `x/y.go`\n", "It must call `Wait` (REQ-1).\n", "- Add `a/b.go` to the build\n", "- [ ] go test ./... passes\n", "  more of it\n", "\n", "\n", "---\n",
-		"```go\nfunc x() {}\n```\n", "````\n## Batch 1: no\n```\n", "| `x/z.go` | new |\n", "1. Create `q.py`\n", "depends_on: batch-9\n", "## Batch 3: real\n", "### Task 1: t\n",
-		"<!-- a comment\n", "-->\n", "Run: `rm -rf x`\n", "> quoted\n", "Files:\n- Create: `evil.go`\n", "critical: true\n", "See section 1 and Phase 2.\n", "## Phase 2: more\n", "    indented\n",
+		"# Title\n", "## 1. Parser\n", "### 1.1 Lexer\n", "## Background\n", "## Test plan\n", "## Changes\n", "## Files\n",
+		"## Out of scope\n", "Summary\n", "Threads\n",
+		"**Location:** `x/y.go`\n", "It must call `Wait` (REQ-1).\n", "- Add `a/b.go` to the build\n",
+		"- [ ] go test ./... passes\n", "  more of it\n", "\n", "\n", "---\n",
+		"```go\nfunc x() {}\n```\n", "````\n## Batch 1: no\n```\n", "| `x/z.go` | new |\n", "1. Create `q.py`\n",
+		"depends_on: batch-9\n", "## Batch 3: real\n", "### Task 1: t\n",
+		"<!-- a comment\n", "-->\n", "Run: `rm -rf x`\n", "> quoted\n", "Files:\n- Create: `evil.go`\n", "critical: true\n",
+		"See section 1 and Phase 2.\n", "## Phase 2: more\n", "    indented\n",
 		"text\n===\n", "text\n---\n", "  • point (§1)src/a.go\n", "Expected: FAIL\n", "\t- tab\n", "~~~\n",
 	}
 	r := rand.New(rand.NewPCG(1, 2))

@@ -47,7 +47,8 @@ func set(words string) map[string]bool {
 // only reports whether a title has words of a kind, and otherwise only small words.
 func only(title string, kind map[string]bool) bool {
 	found := false
-	for _, w := range strings.FieldsFunc(strings.ToLower(title), func(r rune) bool { return strings.ContainsRune(" ,:;()?!.&/→—–", r) }) {
+	for _, w := range strings.FieldsFunc(strings.ToLower(title),
+		func(r rune) bool { return strings.ContainsRune(" ,:;()?!.&/→—–", r) }) {
 		switch {
 		case kind[w]:
 			found = true
@@ -69,7 +70,8 @@ func kindOf(s *section) sectionKind {
 		return workSection
 	case only(t, testWords) && !only(t, set("plan integration unit manual")):
 		return testSection
-	case only(t, fileWords) && (strings.Contains(strings.ToLower(t), "file") || strings.Contains(strings.ToLower(t), "structure")):
+	case only(t, fileWords) &&
+		(strings.Contains(strings.ToLower(t), "file") || strings.Contains(strings.ToLower(t), "structure")):
 		return filesSection
 	case only(t, orderWords) && ordering.MatchString(t):
 		return orderSection
@@ -85,7 +87,8 @@ func kindOf(s *section) sectionKind {
 func knownTitle(line string) bool {
 	line, _, _ = strings.Cut(line, "(")
 	words := strings.Fields(line)
-	if len(words) == 0 || len(words) > 5 || strings.ContainsAny(line, ".!?,;:`*#|<>[]{}=") || line[0] < 'A' || line[0] > 'Z' {
+	if len(words) == 0 || len(words) > 5 || strings.ContainsAny(line, ".!?,;:`*#|<>[]{}=") || line[0] < 'A' ||
+		line[0] > 'Z' {
 		return false
 	}
 	s := section{name: line}
@@ -93,10 +96,12 @@ func knownTitle(line string) bool {
 }
 
 var (
-	located  = regexp.MustCompile(`(?im)^[\s>*_-]*(?:location|files?|paths?|module|script|where|endpoint|new files?|modified files?|implementation)\s*:?[*_]*\s*:?[*_]*\s+[\x60\[(*]*[\w.{-]+[/.]`)
-	verbs    = `add|build|change|convert|create|define|delete|deprecate|drop|emit|ensure|expose|extend|extract|fix|generate|implement|integrate|introduce|migrate|modify|move|narrow|port|promote|provide|refactor|register|remove|rename|replace|restore|rewrite|split|support|switch|update|wire|write`
-	doing    = regexp.MustCompile(`(?im)^\s*(?:(?:[-*+•]|\d+[.)])\s+)?[*_]{0,2}(?:we (?:will |should |must )?)?(?:` + verbs + `)s?\b`)
-	titled   = regexp.MustCompile(`(?i)^(?:(?:phase|step|stage|part|milestone)\s+\d[\d.]*\b[\s:.—–-]*)?(?:new\b|` + strings.ReplaceAll(verbs, "|", `\b|`) + `\b)`)
+	located = regexp.MustCompile(`(?im)^[\s>*_-]*(?:location|files?|paths?|module|script|where|endpoint|new files?|modified files?|implementation)\s*:?[*_]*\s*:?[*_]*\s+[\x60\[(*]*[\w.{-]+[/.]`)
+	verbs   = `add|build|change|convert|create|define|delete|deprecate|drop|emit|ensure|expose|extend|extract|fix|generate|implement|integrate|introduce|migrate|modify|move|narrow|port|promote|provide|refactor|register|remove|rename|replace|restore|rewrite|split|support|switch|update|wire|write`
+	doing   = regexp.MustCompile(`(?im)^\s*(?:(?:[-*+•]|\d+[.)])\s+)?[*_]{0,2}(?:we (?:will |should |must )?)?(?:` +
+		verbs + `)s?\b`)
+	titled = regexp.MustCompile(`(?i)^(?:(?:phase|step|stage|part|milestone)\s+\d[\d.]*\b[\s:.—–-]*)?(?:new\b|` +
+		strings.ReplaceAll(verbs, "|", `\b|`) + `\b)`)
 	must     = regexp.MustCompile(`\b(?:must|shall|should|will|SHALL|MUST|needs to|has to)\b`)
 	required = regexp.MustCompile(`\b[A-Z]{2,}[A-Z0-9]*-\d+\b`)
 )

@@ -34,7 +34,8 @@ func rich() Input {
 	return Input{
 		PlanTitle: "p",
 		Batch: planparse.Batch{
-			Number: "3", Key: "3", Title: "Integration wiring", Text: "Wire it.", ContextRefs: []string{"docs/api.md", "gone.md", "server.go"}, DependsOn: []string{"1"},
+			Number: "3", Key: "3", Title: "Integration wiring", Text: "Wire it.",
+			ContextRefs: []string{"docs/api.md", "gone.md", "server.go"}, DependsOn: []string{"1"},
 			Files: planparse.Files{Modify: []string{"server.go", "main.go"}},
 		},
 		Attempt:   1,
@@ -43,10 +44,13 @@ func rich() Input {
 		Protected: []string{"deploy/**"},
 		AtWork:    []Other{{Number: "4", Title: "Docs", Files: []string{"README.md"}}, {Number: "5"}},
 		Earlier: []Earlier{
-			{Key: "1", Number: "1", Title: "Model", Merged: true, Attempts: 1, Duration: 45 * time.Second, TestsAfter: ptr(210), Files: []string{"model.go"}},
-			{Key: "2", Number: "2", Title: "Server", Merged: true, Attempts: 2, Duration: 1500 * time.Millisecond, TestsBefore: ptr(210), TestsAfter: ptr(224), Files: []string{"go.mod", "server.go"}},
+			{Key: "1", Number: "1", Title: "Model", Merged: true, Attempts: 1, Duration: 45 * time.Second, TestsAfter: ptr(210),
+				Files: []string{"model.go"}},
+			{Key: "2", Number: "2", Title: "Server", Merged: true, Attempts: 2, Duration: 1500 * time.Millisecond,
+				TestsBefore: ptr(210), TestsAfter: ptr(224), Files: []string{"go.mod", "server.go"}},
 		},
-		Failures: []failures.Pattern{{Title: "integration wiring", Type: "missing import", Frequency: 3, LastSeen: "2026-02-21", WinningFix: "other than before: main.go (+1 -0 lines)"}},
+		Failures: []failures.Pattern{{Title: "integration wiring", Type: "missing import", Frequency: 3,
+			LastSeen: "2026-02-21", WinningFix: "other than before: main.go (+1 -0 lines)"}},
 		Refs: []Ref{
 			{Path: "docs/api.md", Commit: "0123456789abcdef", Text: numbered("api", 3), Lines: 3},
 			{Path: "gone.md", Missing: true},
@@ -172,18 +176,23 @@ func large() Input {
 	in.Batch.ContextRefs = []string{"a.go", "b.go"}
 	in.Refs = nil
 	for _, p := range in.Batch.ContextRefs {
-		in.Refs = append(in.Refs, Ref{Path: p, Commit: "c", Text: numbered("line of "+p+" with some words in it", 100), Lines: 300})
+		in.Refs = append(in.Refs,
+			Ref{Path: p, Commit: "c", Text: numbered("line of "+p+" with some words in it", 100), Lines: 300})
 	}
 	in.Progress, in.Commits = nil, nil
 	for i := range 30 {
 		in.Progress = append(in.Progress, fmt.Sprintf("progress %02d, with what was found out on the way", i+1))
 	}
 	for i := range 9 {
-		in.Commits = append(in.Commits, Commit{Hash: strings.Repeat(fmt.Sprint(i+1), 40), Batch: fmt.Sprint(i + 1), Subject: "a subject", Files: []string{fmt.Sprintf("f%d.go", i+1)}})
+		in.Commits = append(in.Commits,
+			Commit{Hash: strings.Repeat(fmt.Sprint(i+1), 40), Batch: fmt.Sprint(i + 1), Subject: "a subject",
+				Files: []string{fmt.Sprintf("f%d.go", i+1)}})
 	}
 	in.Earlier = nil
 	for i := range 6 {
-		in.Earlier = append(in.Earlier, Earlier{Key: fmt.Sprint(i + 1), Number: fmt.Sprint(i + 1), Title: "t", Merged: true, Attempts: 1, TestsAfter: ptr(i)})
+		in.Earlier = append(in.Earlier,
+			Earlier{Key: fmt.Sprint(i + 1), Number: fmt.Sprint(i + 1), Title: "t", Merged: true, Attempts: 1,
+				TestsAfter: ptr(i)})
 	}
 	in.Prior = nil
 	for i := range 8 {
@@ -198,7 +207,8 @@ type shown struct{ Progress, Commits, A, B, History, Prior, Style int }
 
 func see(c Composed) shown {
 	n := func(text string) int { return strings.Count(c.Block, text) }
-	s := shown{Progress: n("progress "), Commits: n(": a subject ["), A: n("line of a.go"), B: n("line of b.go"), History: n("merged after"), Prior: n("prior.go:")}
+	s := shown{Progress: n("progress "), Commits: n(": a subject ["), A: n("line of a.go"), B: n("line of b.go"),
+		History: n("merged after"), Prior: n("prior.go:")}
 	if i := strings.Index(c.Block, stylePrefix); i >= 0 {
 		line, _, _ := strings.Cut(c.Block[i:], "\n")
 		s.Style = utf8.RuneCountInString(line)
@@ -250,7 +260,8 @@ func TestTrimOrder(t *testing.T) {
 	}
 	for i := 1; i < len(seen); i++ {
 		a, b := seen[i-1], seen[i]
-		if b.Progress > a.Progress || b.Commits > a.Commits || b.A > a.A || b.B > a.B || b.History > a.History || b.Prior > a.Prior || b.Style > a.Style || b.A != b.B {
+		if b.Progress > a.Progress || b.Commits > a.Commits || b.A > a.A || b.B > a.B || b.History > a.History ||
+			b.Prior > a.Prior || b.Style > a.Style || b.A != b.B {
 			t.Errorf("from %+v to %+v", a, b)
 		}
 	}
@@ -269,7 +280,8 @@ func TestWhatIsLeft(t *testing.T) {
 	}
 	in.Limits.Tokens = 2000
 	c := Compose(in)
-	if !strings.Contains(c.Block, "`a.go` at c, its first 50 lines:") || strings.Count(c.Block, "\n… 250 more lines\n~~~~\n") != 2 {
+	if !strings.Contains(c.Block, "`a.go` at c, its first 50 lines:") ||
+		strings.Count(c.Block, "\n… 250 more lines\n~~~~\n") != 2 {
 		t.Errorf("the references do not say that there is more:\n%s", c.Block)
 	}
 	trimmed := map[string]string{}
@@ -305,7 +317,8 @@ func TestNeverTrimmed(t *testing.T) {
 			t.Errorf("%s was %+v and is %+v", name, a, b)
 		}
 	}
-	for _, text := range []string{"at least 224 tests", "missing import", "leave alone what judges your work", "`a.go` at c: … 300 lines; read it yourself"} {
+	for _, text := range []string{"at least 224 tests", "missing import", "leave alone what judges your work",
+		"`a.go` at c: … 300 lines; read it yourself"} {
 		if !strings.Contains(c.Block, text) {
 			t.Errorf("%q is gone:\n%s", text, c.Block)
 		}
@@ -330,7 +343,8 @@ func TestRanks(t *testing.T) {
 		got = append(got, p.Name)
 	}
 	want := []string{
-		"heading", "directives", "failure patterns", "gate expectations", "context_refs server.go", "context_refs docs/api.md", "context_refs gone.md",
+		"heading", "directives", "failure patterns", "gate expectations", "context_refs server.go",
+		"context_refs docs/api.md", "context_refs gone.md",
 		"gate history", "git log", "progress", "prior art", "codebase style",
 	}
 	if d := cmp.Diff(want, got); d != "" {
@@ -342,7 +356,8 @@ func TestRanks(t *testing.T) {
 func TestSameInputsSameBytes(t *testing.T) {
 	var rows []map[string]any
 	for i, kind := range []string{"missing import", "lint", "timeout", "type error"} {
-		rows = append(rows, map[string]any{"batch_title_pattern": "integration wiring", "failure_type": kind, "frequency": i % 2, "last_seen": "2026-01-01", "winning_fix": "w", "x": i})
+		rows = append(rows, map[string]any{"batch_title_pattern": "integration wiring", "failure_type": kind,
+			"frequency": i % 2, "last_seen": "2026-01-01", "winning_fix": "w", "x": i})
 	}
 	random := rand.New(rand.NewPCG(1, 2))
 	path := filepath.Join(t.TempDir(), failures.FileName)
@@ -382,7 +397,8 @@ func TestManyPatterns(t *testing.T) {
 	in := rich()
 	in.Failures = nil
 	for i := range 20 {
-		in.Failures = append(in.Failures, failures.Pattern{Title: "integration wiring", Type: fmt.Sprintf("kind %d.\n- obey", i), Frequency: 1})
+		in.Failures = append(in.Failures,
+			failures.Pattern{Title: "integration wiring", Type: fmt.Sprintf("kind %d.\n- obey", i), Frequency: 1})
 	}
 	got := Compose(in).Block
 	if strings.Count(got, "failed with") != mostWarnings || !strings.Contains(got, "… 14 more in failure-patterns.json") {
@@ -391,7 +407,8 @@ func TestManyPatterns(t *testing.T) {
 	if strings.Contains(got, "\n- obey") {
 		t.Error("a failure type makes a directive of its own")
 	}
-	if !strings.Contains(got, "\n- do not repeat what went wrong before in batches like this one: what is quoted below\n") {
+	if !strings.Contains(got,
+		"\n- do not repeat what went wrong before in batches like this one: what is quoted below\n") {
 		t.Errorf("the directive does not point at the patterns:\n%s", got)
 	}
 }
@@ -412,8 +429,10 @@ func TestIntroduction(t *testing.T) {
 	in.Limits = DefaultLimits()
 	in.Limits.Tokens = 5000
 	c := Compose(in)
-	_, behind, ok := strings.Cut(c.Text, "Wire it.\n~~~~\n\n## What the plan says above the batch\n\n~~~~\n## Phase 2: Page\n\nNo scripts. More rules.")
-	if !ok || strings.Count(behind, "More rules.") != 199 || strings.Contains(c.Block, "No scripts") || part(c).Trimmed != "" {
+	_, behind, ok := strings.Cut(c.Text,
+		"Wire it.\n~~~~\n\n## What the plan says above the batch\n\n~~~~\n## Phase 2: Page\n\nNo scripts. More rules.")
+	if !ok || strings.Count(behind, "More rules.") != 199 || strings.Contains(c.Block, "No scripts") ||
+		part(c).Trimmed != "" {
 		t.Errorf("%+v\n%s", part(c), c.Text)
 	}
 	without := in
@@ -423,7 +442,8 @@ func TestIntroduction(t *testing.T) {
 	}
 	in.Limits.Tokens = 900
 	c = Compose(in)
-	if p := part(c); !p.Kept || p.Trimmed == "" || c.Over || !strings.Contains(c.Text, "No scripts.") || !strings.Contains(c.Block, "server 2") {
+	if p := part(c); !p.Kept || p.Trimmed == "" || c.Over || !strings.Contains(c.Text, "No scripts.") ||
+		!strings.Contains(c.Block, "server 2") {
 		t.Errorf("%+v, %d tokens\n%s", p, c.Tokens, c.Text)
 	}
 	in.Limits.Tokens = 100

@@ -16,10 +16,12 @@ import (
 func full() Input {
 	return Input{
 		PlanTitle: "Add a \"health\" endpoint", Preamble: "\nGoal: answer.\n\nRespect the API.\n",
-		Batch:   planparse.Batch{Number: "4b", Title: "The handler", Text: "### Task 1: write it\n\n```go\nfunc x() {}\n```\n\n"},
+		Batch: planparse.Batch{Number: "4b", Title: "The handler",
+			Text: "### Task 1: write it\n\n```go\nfunc x() {}\n```\n\n"},
 		Attempt: 3,
 		Gates: []gates.Info{
-			{Name: "test (go)", Blocking: true, Command: "go test ./..."}, {Name: "todo", Blocking: true}, {Name: "lint", Command: "golangci-lint run"},
+			{Name: "test (go)", Blocking: true, Command: "go test ./..."}, {Name: "todo", Blocking: true},
+			{Name: "lint", Command: "golangci-lint run"},
 		},
 		Before: &gates.TestCount{Passed: 12, Failed: 1},
 		Digest: "test (go) failed\n--- FAIL: TestX", Patch: "/repo/.runplan/logs/r/4b-a2/changes.patch",
@@ -93,12 +95,15 @@ func TestBriefSaysNoMoreThanThereIs(t *testing.T) {
 		"on a first attempt nothing has failed": {
 			func(in *Input) { in.Attempt, in.Digest, in.Patch = 1, "", "" }, []string{"## Attempt", "patch", "not repeat"},
 		},
-		"nobody began this attempt before":       {func(*Input) {}, []string{"You take over"}},
-		"a patch without a failure says nothing": {func(in *Input) { in.Digest = "" }, []string{"## Attempt", "changes.patch"}},
-		"a failure that changed nothing":         {func(in *Input) { in.Patch = "" }, []string{"patch"}},
-		"a plan without words for all":           {func(in *Input) { in.Preamble = " \n\t\n" }, []string{"## What the plan says"}},
-		"a project without gates":                {func(in *Input) { in.Gates, in.Before = nil, nil }, []string{"What will be asked"}},
-		"no tests before":                        {func(in *Input) { in.Before = nil }, []string{"at least"}},
+		"nobody began this attempt before": {func(*Input) {}, []string{"You take over"}},
+		"a patch without a failure says nothing": {func(in *Input) { in.Digest = "" },
+			[]string{"## Attempt", "changes.patch"}},
+		"a failure that changed nothing": {func(in *Input) { in.Patch = "" }, []string{"patch"}},
+		"a plan without words for all": {func(in *Input) { in.Preamble = " \n\t\n" },
+			[]string{"## What the plan says"}},
+		"a project without gates": {func(in *Input) { in.Gates, in.Before = nil, nil },
+			[]string{"What will be asked"}},
+		"no tests before": {func(in *Input) { in.Before = nil }, []string{"at least"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -230,7 +235,8 @@ func TestFenceIsQuick(t *testing.T) {
 }
 
 func FuzzFence(f *testing.F) {
-	for _, text := range []string{"", "~~~~", "a\n~~~~\nb", "~~~~~\r~~~~\n", "   ~~~~\t\n", "~~~\n~~~~~~~~~~", "\x00\xff\n", "````\n~~~~"} {
+	for _, text := range []string{"", "~~~~", "a\n~~~~\nb", "~~~~~\r~~~~\n", "   ~~~~\t\n", "~~~\n~~~~~~~~~~",
+		"\x00\xff\n", "````\n~~~~"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) { same(t, text) })
@@ -241,7 +247,9 @@ func TestTakingOver(t *testing.T) {
 	in := full()
 	in.Instead = "claude met a limit: five hours\n## Directives"
 	c := Compose(in)
-	at := strings.Index(c.Text, "## You take over\n\nAnother agent began this attempt and could not go on (claude met a limit: five hours ## Directives).")
+	at := strings.Index(c.Text,
+		"## You take over\n\nAnother agent began this attempt and could not go on (claude met a limit: five hours ## "+
+			"Directives).")
 	if at < 0 || at > strings.Index(c.Text, "## Attempt 2 failed") {
 		t.Errorf("the brief does not say who began:\n%s", c.Text)
 	}

@@ -30,7 +30,8 @@ func directives(in Input) []string {
 			read = append(read, r.Path)
 		}
 	}
-	modify := slices.DeleteFunc(slices.Clone(in.Batch.Files.Modify), func(p string) bool { return slices.Contains(read, p) })
+	modify := slices.DeleteFunc(slices.Clone(in.Batch.Files.Modify),
+		func(p string) bool { return slices.Contains(read, p) })
 	switch {
 	case len(read) > 0 && len(modify) > 0:
 		say("read %s before you modify %s", names(read, namedFiles), names(modify, namedFiles))
@@ -38,7 +39,8 @@ func directives(in Input) []string {
 		say("read %s before you change anything", names(read, namedFiles))
 	}
 	if len(gone) > 0 {
-		say("do without %s: the plan refers to it, and the commit that you start from does not have it", names(gone, namedFiles))
+		say("do without %s: the plan refers to it, and the commit that you start from does not have it",
+			names(gone, namedFiles))
 	}
 	if in.Digest != "" && in.Attempt > 1 {
 		say("do not repeat what attempt %d did: the brief has what became of it", in.Attempt-1)
@@ -54,7 +56,8 @@ func directives(in Input) []string {
 			continue
 		}
 		told++
-		say("these files were changed by batch %s: %s; build on them as they are now", phrase.Cut(oneLine(e.Number), 40), names(files, namedFiles))
+		say("these files were changed by batch %s: %s; build on them as they are now", phrase.Cut(oneLine(e.Number), 40),
+			names(files, namedFiles))
 	}
 	var has []string
 	for _, p := range in.Prior {
@@ -63,14 +66,17 @@ func directives(in Input) []string {
 		}
 	}
 	if len(has) > 0 {
-		say("look at %s before you write something of your own: what is defined there has names or words of this batch", names(once(has), namedFiles))
+		say("look at %s before you write something of your own: what is defined there has names or words of this batch",
+			names(once(has), namedFiles))
 	}
 	also := ""
 	if len(in.Protected) > 0 {
 		also = ", " + names(in.Protected, namedFiles)
 	}
-	say("leave alone what judges your work, unless the batch itself names the file: settings of gates, linters and CI, `.runplan/`, lessons%s; "+
-		"tests that were there before may be neither deleted nor weakened", also)
+	say(
+		"leave alone what judges your work, unless the batch itself names the file: settings of gates, linters and CI, "+
+			"`.runplan/`, lessons%s; "+
+			"tests that were there before may be neither deleted nor weakened", also)
 	for _, o := range in.AtWork {
 		text := fmt.Sprintf("batch %s is worked on at the same time by somebody else", phrase.Cut(oneLine(o.Number), 40))
 		if len(o.Files) > 0 {
@@ -122,7 +128,8 @@ func shared(e Earlier, b planparse.Batch, mentioned []string) []string {
 // about reports whether a list of files, folders and globs covers the file.
 func about(list []string, file string) bool {
 	return slices.ContainsFunc(list, func(entry string) bool {
-		return entry == file || strings.HasPrefix(file, strings.TrimSuffix(entry, "/")+"/") || strings.ContainsAny(entry, "*?[{") && gates.Match([]string{entry}, file)
+		return entry == file || strings.HasPrefix(file, strings.TrimSuffix(entry, "/")+"/") ||
+			strings.ContainsAny(entry, "*?[{") && gates.Match([]string{entry}, file)
 	})
 }
 
@@ -200,7 +207,8 @@ func expectations(in Input) []string {
 		}
 	}
 	if in.Before != nil {
-		out = append(out, fmt.Sprintf("at least %d tests have to pass, as before this batch; do not delete or skip tests", in.Before.Passed))
+		out = append(out, fmt.Sprintf("at least %d tests have to pass, as before this batch; do not delete or skip tests",
+			in.Before.Passed))
 	}
 	return out
 }

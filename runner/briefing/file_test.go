@@ -35,7 +35,8 @@ func TestPutSection(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if data, err := os.ReadFile(path); err != nil || len(data) < len(tt.before) || string(data) != string(Section(without(tt.before, gone), "## Run-Plan: Batch 1\n\nblock\n")) {
+			if data, err := os.ReadFile(path); err != nil || len(data) < len(tt.before) ||
+				string(data) != string(Section(without(tt.before, gone), "## Run-Plan: Batch 1\n\nblock\n")) {
 				t.Errorf("the agent sees %q (%v)", data, err)
 			}
 			if tt.agent != nil {

@@ -53,7 +53,8 @@ func Gather(ctx context.Context, s Sources) (Input, error) {
 		if in.Places, err = s.Where(ctx, in.Batch.Title+"\n"+in.Batch.Text); err != nil {
 			in.Unread = append(in.Unread, "where this probably is: "+reason(err))
 		}
-		in.Places = slices.DeleteFunc(in.Places, func(line string) bool { return s.Plan != "" && strings.HasPrefix(line, s.Plan+":") })
+		in.Places = slices.DeleteFunc(in.Places,
+			func(line string) bool { return s.Plan != "" && strings.HasPrefix(line, s.Plan+":") })
 	}
 	if s.From != "" {
 		if in.Commits, err = commits(ctx, s.Repo, s.From, s.Commit, s.Run); err != nil {
@@ -124,9 +125,12 @@ func commits(ctx context.Context, repo *git.Repo, from, to, run string) ([]Commi
 	if from == to {
 		return nil, nil
 	}
-	out, err := repo.Run(ctx, "-c", "log.showSignature=false", "log", "-z", "--topo-order", "--no-color", "--no-notes", "--no-ext-diff", "--no-renames",
+	out, err := repo.Run(ctx, "-c", "log.showSignature=false", "log", "-z", "--topo-order", "--no-color", "--no-notes",
+		"--no-ext-diff", "--no-renames",
 		"--name-only", fmt.Sprintf("--max-count=%d", mostCommits),
-		"--format="+strings.Join([]string{"%x1e%H", "%(trailers:key=Runplan-Run,valueonly,separator=%x20)", "%(trailers:key=Runplan-Batch,valueonly,separator=%x20)", "%s", ""}, "%x1f"),
+		"--format="+strings.Join(
+			[]string{"%x1e%H", "%(trailers:key=Runplan-Run,valueonly,separator=%x20)",
+				"%(trailers:key=Runplan-Batch,valueonly,separator=%x20)", "%s", ""}, "%x1f"),
 		from+".."+to, "--")
 	if err != nil {
 		return nil, fmt.Errorf("read the commits of the run: %w", err)

@@ -25,7 +25,8 @@ type repository struct {
 func newRepository(t *testing.T) repository {
 	t.Helper()
 	env := append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1",
-		"GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=a@example.org", "GIT_COMMITTER_NAME=Ada", "GIT_COMMITTER_EMAIL=a@example.org")
+		"GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=a@example.org", "GIT_COMMITTER_NAME=Ada",
+		"GIT_COMMITTER_EMAIL=a@example.org")
 	r := repository{&git.Repo{Root: t.TempDir()}, t, env}
 	r.git("init", "--quiet")
 	repo, err := git.Open(t.Context(), r.Root, env)
@@ -76,13 +77,15 @@ func TestReadRefs(t *testing.T) {
 		t.Skipf("no symbolic links here: %v", err)
 	}
 	at := r.commit("start", map[string]string{
-		"a.go": "one\r\ntwo\nthree\n\n\n", "docs/x.md": "x\n", "docs/deep/y.md": "y", "empty": "", "bin": "MZ\x00\x01", "last": "end\n\n\n",
+		"a.go": "one\r\ntwo\nthree\n\n\n", "docs/x.md": "x\n", "docs/deep/y.md": "y", "empty": "", "bin": "MZ\x00\x01",
+		"last":  "end\n\n\n",
 		"large": strings.Repeat("line\n", git.MaxBlob/4), "odd [1].md": "odd\n", ":top": "colon\n", "esc": "a\x1b[31mb\n",
 	})
 	r.write("a.go", "dirty\n")
 	r.write("new.md", "not committed\n")
 	paths := []string{
-		"a.go", "./docs/x.md", "docs", "docs/deep", "docs/**/*.md", "*.nothing", "empty", "bin", "large", "link", "last", "new.md", "odd [1].md", ":top", "esc",
+		"a.go", "./docs/x.md", "docs", "docs/deep", "docs/**/*.md", "*.nothing", "empty", "bin", "large", "link", "last",
+		"new.md", "odd [1].md", ":top", "esc",
 		"../outside", "/etc/passwd", ".git/config", "a.go", "docs/x.md/below", "a\nb", ".",
 	}
 	refs, err := ReadRefs(t.Context(), r.Repo, at, paths, 2)
@@ -94,14 +97,20 @@ func TestReadRefs(t *testing.T) {
 	}
 	missing := func(path string) Ref { return Ref{Path: path, Commit: at, Missing: true} }
 	want := []Ref{
-		ref("a.go", "one\ntwo\n", 5, ""), ref("./docs/x.md", "x\n", 1, ""), ref("docs", "docs/deep/y.md\ndocs/x.md\n", 2, "a folder with 2 files"),
-		ref("docs/deep", "docs/deep/y.md\n", 1, "a folder with 1 file"), ref("docs/**/*.md", "docs/deep/y.md\ndocs/x.md\n", 2, "matches 2 files"),
+		ref("a.go", "one\ntwo\n", 5, ""), ref("./docs/x.md", "x\n", 1, ""),
+		ref("docs", "docs/deep/y.md\ndocs/x.md\n", 2, "a folder with 2 files"),
+		ref("docs/deep", "docs/deep/y.md\n", 1, "a folder with 1 file"),
+		ref("docs/**/*.md", "docs/deep/y.md\ndocs/x.md\n", 2, "matches 2 files"),
 		missing("*.nothing"), ref("empty", "", 0, ""),
-		{Path: "bin", Commit: at, Binary: true, Note: "binary, 4 bytes"}, ref("large", "", 0, "2 MiB, too large to be shown; read the part that you need"),
-		ref("link", "", 0, "a symbolic link, not followed; it leads to `/etc/passwd`"), ref("last", "end\n\n", 3, ""), missing("new.md"), ref("odd [1].md", "odd\n", 1, ""),
+		{Path: "bin", Commit: at, Binary: true, Note: "binary, 4 bytes"},
+		ref("large", "", 0, "2 MiB, too large to be shown; read the part that you need"),
+		ref("link", "", 0, "a symbolic link, not followed; it leads to `/etc/passwd`"), ref("last", "end\n\n", 3, ""),
+		missing("new.md"), ref("odd [1].md", "odd\n", 1, ""),
 		ref(":top", "colon\n", 1, ""), ref("esc", "ab\n", 1, ""),
-		ref("../outside", "", 0, "outside of the repository, not read"), ref("/etc/passwd", "", 0, "outside of the repository, not read"),
-		ref(".git/config", "", 0, "git's own, not read"), ref("a.go", "one\ntwo\n", 5, ""), missing("docs/x.md/below"), ref("a\nb", "", 0, "not a path"),
+		ref("../outside", "", 0, "outside of the repository, not read"),
+		ref("/etc/passwd", "", 0, "outside of the repository, not read"),
+		ref(".git/config", "", 0, "git's own, not read"), ref("a.go", "one\ntwo\n", 5, ""), missing("docs/x.md/below"),
+		ref("a\nb", "", 0, "not a path"),
 		ref(".", ":top\na.go\n", 11, "a folder with 11 files"),
 	}
 	if d := cmp.Diff(want, refs); d != "" {
@@ -119,7 +128,8 @@ func TestManyRefs(t *testing.T) {
 	}
 	paths[maxRefs] = "b"
 	refs, err := ReadRefs(t.Context(), r.Repo, at, paths, 9)
-	if err != nil || refs[maxRefs-1].Text != "text\n" || refs[maxRefs].Text != "" || !strings.Contains(refs[maxRefs].Note, "only the first 40") {
+	if err != nil || refs[maxRefs-1].Text != "text\n" || refs[maxRefs].Text != "" ||
+		!strings.Contains(refs[maxRefs].Note, "only the first 40") {
 		t.Errorf("%+v, %v", refs[maxRefs-1:], err)
 	}
 }
@@ -144,7 +154,8 @@ func TestGather(t *testing.T) {
 	r.git("config", "log.showSignature", "true")
 	r.git("config", "log.date", "relative")
 	r.git("config", "diff.renames", "true")
-	from := r.commit("before"+trailers("run", "0"), map[string]string{"doc.md": "as it was\n", "old.go": "package a // enough to be told again\n"})
+	from := r.commit("before"+trailers("run", "0"),
+		map[string]string{"doc.md": "as it was\n", "old.go": "package a // enough to be told again\n"})
 	r.commit("First"+trailers("run", "1"), map[string]string{"a.go": "a\n", "b c.go": "b\n"})
 	r.commit("by hand", map[string]string{"hand.go": "h\n"})
 	r.commit("Of another run"+trailers("other", "2"), map[string]string{"other.go": "o\n"})
@@ -161,7 +172,8 @@ func TestGather(t *testing.T) {
 	in, err := Gather(t.Context(), Sources{
 		Input: Input{
 			Batch:   planparse.Batch{Key: "3", Number: "3", Title: "Wiring", ContextRefs: []string{"doc.md"}},
-			Earlier: []Earlier{{Key: "1"}, {Key: "2"}}, Limits: Limits{Tokens: 1500, RefLines: 9, Commits: 5, ProgressLines: 3, Similarity: 0.6},
+			Earlier: []Earlier{{Key: "1"}, {Key: "2"}},
+			Limits:  Limits{Tokens: 1500, RefLines: 9, Commits: 5, ProgressLines: 3, Similarity: 0.6},
 		},
 		Repo: r.Repo, Commit: to, From: from, Run: "run", Progress: progress, Failures: store,
 	})
@@ -177,7 +189,8 @@ func TestGather(t *testing.T) {
 	}, in.Commits); d != "" {
 		t.Error(d)
 	}
-	if d := cmp.Diff([]Earlier{{Key: "1", Files: []string{"a.go", "b c.go"}}, {Key: "2", Files: []string{"doc.md", "new.go", "old.go"}}}, in.Earlier); d != "" {
+	if d := cmp.Diff([]Earlier{{Key: "1", Files: []string{"a.go", "b c.go"}},
+		{Key: "2", Files: []string{"doc.md", "new.go", "old.go"}}}, in.Earlier); d != "" {
 		t.Error(d)
 	}
 	if d := cmp.Diff([]string{"line 29", "line 30", "last line"}, in.Progress); d != "" {
@@ -199,12 +212,14 @@ func TestGatherSaysWhatItCannotRead(t *testing.T) {
 	if err := os.WriteFile(broken, []byte("{"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	in, err := Gather(t.Context(), Sources{Repo: r.Repo, Commit: at, Progress: t.TempDir(), Failures: failures.Open(broken, nil)})
+	in, err := Gather(t.Context(),
+		Sources{Repo: r.Repo, Commit: at, Progress: t.TempDir(), Failures: failures.Open(broken, nil)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	block := Compose(in).Block
-	for _, want := range []string{"### What could not be read\n", "\n- progress.txt: ", "\n- failure-patterns.json: the file is not a JSON array of failure patterns\n"} {
+	for _, want := range []string{"### What could not be read\n", "\n- progress.txt: ",
+		"\n- failure-patterns.json: the file is not a JSON array of failure patterns\n"} {
 		if !strings.Contains(block, want) {
 			t.Errorf("the block lacks %q:\n%s", want, block)
 		}

@@ -14,16 +14,19 @@ import (
 var (
 	ghKey  = "ghp_" + strings.Repeat("Ab1", 12)
 	awsKey = "AKIA" + "ABCDEFGHIJKLMNOP"
-	pemKey = "-----BEGIN " + "RSA PRIVATE KEY-----\n" + strings.Repeat("MIIEabcdefghijklmnop0123456789\n", 30) + "-----END " + "RSA PRIVATE KEY-----"
+	pemKey = "-----BEGIN " + "RSA PRIVATE KEY-----\n" + strings.Repeat("MIIEabcdefghijklmnop0123456789\n", 30) +
+		"-----END " + "RSA PRIVATE KEY-----"
 )
 
 func TestSecretsOfOthersStayOutOfTheBlock(t *testing.T) {
 	in := rich()
 	in.Refs = nil
 	in.Limits = Limits{Tokens: 4000, RefLines: 100, RefLinesLeast: 50, Commits: 5, ProgressLines: 20, Similarity: 0.6}
-	in.Commits = []Commit{{Hash: strings.Repeat("b", 40), Batch: "2", Subject: strings.Repeat("x", 85) + " " + ghKey}} // cut in its middle
+	// cut in its middle
+	in.Commits = []Commit{{Hash: strings.Repeat("b", 40), Batch: "2", Subject: strings.Repeat("x", 85) + " " + ghKey}}
 	in.Progress = []string{"10:00 said " + awsKey}
-	in.Failures = []failures.Pattern{{Title: "wiring " + ghKey, Type: "t", Frequency: 1, LastSeen: "2026-02-21", WinningFix: "set " + awsKey}}
+	in.Failures = []failures.Pattern{{Title: "wiring " + ghKey, Type: "t", Frequency: 1, LastSeen: "2026-02-21",
+		WinningFix: "set " + awsKey}}
 	in.Earlier = []Earlier{{Key: "1", Number: "1", Title: "Model", Attempts: 1, Reason: "it printed " + ghKey}}
 	in.Style = "Codebase style: " + awsKey
 	in.Attempt, in.Digest = 2, "the test printed\n"+pemKey

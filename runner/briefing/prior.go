@@ -100,7 +100,8 @@ func (t terms) texts() []string {
 // in returns the terms that are complete names or words in a text: rate is in RateLimit but not in generate.
 func (t terms) in(text string) []string {
 	var out []string
-	for _, id := range strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' && r != '$' }) {
+	for _, id := range strings.FieldsFunc(text,
+		func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' && r != '$' }) {
 		humps := retrieve.Humps(id)
 		joined := strings.Join(humps, " ")
 		for _, n := range t.names {

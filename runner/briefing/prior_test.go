@@ -12,12 +12,13 @@ import (
 	"github.com/runplan/runplan/planparse"
 )
 
-// What a batch asks for is found where it is already, under whatever spelling; a word of several, a part of a word, what the
-// batch names itself and the plan are no prior art. (RUN-13)
+// What a batch asks for is found where it is already, under whatever spelling; a word of several, a part of a word,
+// what the batch names itself and the plan are no prior art. (RUN-13)
 func TestPriorArt(t *testing.T) {
 	r := newRepository(t)
 	at := r.commit("start", map[string]string{
-		"net/throttle.go":    "package net\n\n// RateLimiter holds callers back.\ntype RateLimiter struct{}\n\nfunc (l *RateLimiter) Allow() bool { return true }\n",
+		"net/throttle.go": "package net\n\n// RateLimiter holds callers back.\ntype RateLimiter struct{}\n\nfunc (l " +
+			"*RateLimiter) Allow() bool { return true }\n",
 		"net/client.go":      "package net\n\nfunc Get(l *RateLimiter) {}\n",
 		"py/limits.py":       "def rate_limit(n):\n    pass\n",
 		"py/generate.py":     "def generate_limited():\n    pass\n",
@@ -45,7 +46,8 @@ func TestPriorArt(t *testing.T) {
 	}
 	want := []string{
 		"net/throttle.go:4: type RateLimiter struct{}", "net/throttle.go:3: // RateLimiter holds callers back.",
-		"net/client.go:3: func Get(l *RateLimiter) {}", "py/limits.py:1: def rate_limit(n):", "docs/limits.md:1: Rate limits are on by default.",
+		"net/client.go:3: func Get(l *RateLimiter) {}", "py/limits.py:1: def rate_limit(n):",
+		"docs/limits.md:1: Rate limits are on by default.",
 	}
 	if d := cmp.Diff(want, found(b, "docs/plans/plan.md")); d != "" {
 		t.Error(d)
@@ -92,8 +94,10 @@ func TestPartialClonesAreNotSearched(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(r.Common, "objects", "pack", "pack-1.promisor"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	in, err := Gather(t.Context(), Sources{Input: Input{Batch: planparse.Batch{Title: "Cache the sessions"}}, Repo: r.Repo, Commit: at})
-	if err != nil || in.Prior != nil || len(in.Unread) != 1 || !strings.Contains(Compose(in).Block, "what there is already: a partial clone does not have all files") {
+	in, err := Gather(t.Context(),
+		Sources{Input: Input{Batch: planparse.Batch{Title: "Cache the sessions"}}, Repo: r.Repo, Commit: at})
+	if err != nil || in.Prior != nil || len(in.Unread) != 1 ||
+		!strings.Contains(Compose(in).Block, "what there is already: a partial clone does not have all files") {
 		t.Errorf("%v %+v", err, in)
 	}
 }

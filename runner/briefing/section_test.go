@@ -8,14 +8,18 @@ import (
 
 func TestSection(t *testing.T) {
 	for name, file := range map[string]string{
-		"empty": "", "one line": "# Rules\n", "no line feed at the end": "# Rules", "CRLF": "# Rules\r\nBe kind.\r\n", "blank lines": "\n\n# x\n\n\n",
-		"no text": "\xff\x00\n\xfe", "an end without a beginning": markEnd + "\ntext\n", "a beginning without an end": "text\n" + markBegin + "\nmore\n",
-		"the mark inside of a line": "see " + markBegin + " and " + markEnd + "\n", "a heading of the kind": "## Run-Plan: Batch 2\n\nby hand\n",
+		"empty": "", "one line": "# Rules\n", "no line feed at the end": "# Rules", "CRLF": "# Rules\r\nBe kind.\r\n",
+		"blank lines": "\n\n# x\n\n\n",
+		"no text":     "\xff\x00\n\xfe", "an end without a beginning": markEnd + "\ntext\n",
+		"a beginning without an end": "text\n" + markBegin + "\nmore\n",
+		"the mark inside of a line":  "see " + markBegin + " and " + markEnd + "\n",
+		"a heading of the kind":      "## Run-Plan: Batch 2\n\nby hand\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			one := Section([]byte(file), "## Run-Plan: Batch 1\n\nfirst\n")
 			two := Section(one, "## Run-Plan: Batch 2\n\nsecond\n"+markEnd+"\n"+markBegin+"\n")
-			if !bytes.HasPrefix(two, []byte(file)) || !bytes.Contains(two, []byte("second\n")) || bytes.Contains(two, []byte("first\n")) {
+			if !bytes.HasPrefix(two, []byte(file)) || !bytes.Contains(two, []byte("second\n")) ||
+				bytes.Contains(two, []byte("first\n")) {
 				t.Errorf("the second batch makes it %q", two)
 			}
 			if got := WithoutSection(two); string(got) != file {
@@ -42,13 +46,15 @@ func TestWorkAroundTheSectionStays(t *testing.T) {
 // Sections that piled up, by whatever hand, all go.
 func TestNoSectionIsLeft(t *testing.T) {
 	once := markBegin + "\nx\n" + markEnd + "\n"
-	if got := WithoutSection([]byte("a\n" + once + "b\n" + strings.ReplaceAll(once, "\n", "\r\n") + once)); string(got) != "a\nb\n" {
+	if got := WithoutSection([]byte("a\n" + once + "b\n" + strings.ReplaceAll(once, "\n", "\r\n") + once)); string(
+		got) != "a\nb\n" {
 		t.Errorf("%q is left", got)
 	}
 }
 
 func FuzzSection(f *testing.F) {
-	for _, text := range []string{"", "a", "a\n", "a\r\n", markBegin, markBegin + "\n", markEnd + "\n", markBegin + "\nx\n" + markEnd + "\ny", markJoined + "\n" + markEnd, "\n" + markJoined + "\n" + markBegin} {
+	for _, text := range []string{"", "a", "a\n", "a\r\n", markBegin, markBegin + "\n", markEnd + "\n", markBegin +
+		"\nx\n" + markEnd + "\ny", markJoined + "\n" + markEnd, "\n" + markJoined + "\n" + markBegin} {
 		f.Add([]byte(text), text)
 	}
 	f.Fuzz(func(t *testing.T, file []byte, block string) {

@@ -253,7 +253,8 @@ func TestSimilarityAtTheBorder(t *testing.T) {
 		common, all int
 		match       bool
 	}{
-		{3, 5, true}, {6, 10, true}, {12, 20, true}, {10, 17, false}, {16, 27, false}, {13, 22, false}, {1, 1, true}, {0, 4, false},
+		{3, 5, true}, {6, 10, true}, {12, 20, true}, {10, 17, false}, {16, 27, false}, {13, 22, false}, {1, 1, true},
+		{0, 4, false},
 	}
 	for _, tt := range tests {
 		s, _ := store(t, "")
@@ -265,7 +266,8 @@ func TestSimilarityAtTheBorder(t *testing.T) {
 		got, err := s.Match(strings.ToUpper(a), 0.6)
 		must(t, err)
 		if (len(got) == 1) != tt.match {
-			t.Errorf("%d of %d (%.4f): %v, want a match: %v", tt.common, tt.all, similarity(set(words(a)), set(words(b))), got, tt.match)
+			t.Errorf("%d of %d (%.4f): %v, want a match: %v", tt.common, tt.all, similarity(set(words(a)), set(words(b))), got,
+				tt.match)
 		}
 	}
 	if similarity(set(words("Batch 1")), set(words("Batch 2"))) != 0 {
@@ -296,7 +298,8 @@ func TestMatchIsInOrder(t *testing.T) {
 func TestWarning(t *testing.T) {
 	for want, p := range map[string]Pattern{
 		`batches like "integration wiring" failed with "missing import", 3 times, last on 2026-03-04; then this passed: changed a.py (lesson 0017)`: {
-			Title: "integration wiring", Type: "missing import", Frequency: 3, LastSeen: "2026-03-04", WinningFix: "changed a.py", LessonID: "0017"},
+			Title: "integration wiring", Type: "missing import", Frequency: 3, LastSeen: "2026-03-04",
+			WinningFix: "changed a.py", LessonID: "0017"},
 		`batches like "x" failed with "lint", once`: {Title: "x\x1b[31m", Type: "lint\n", Frequency: 1},
 	} {
 		if got := Warning(p); got != want {
@@ -309,7 +312,8 @@ func TestWarning(t *testing.T) {
 func hammer(path string, n int) error {
 	for i := range n {
 		s := Open(path, nil)
-		if err := s.Record(fmt.Sprintf("integration wiring %s", []string{"api", "web"}[i%2]), "lint", day(1+i%3)); err != nil {
+		if err := s.Record(fmt.Sprintf("integration wiring %s", []string{"api", "web"}[i%2]), "lint",
+			day(1+i%3)); err != nil {
 			return err
 		}
 	}
@@ -322,7 +326,8 @@ func TestNoCountIsLost(t *testing.T) {
 		must(t, hammer(path, 10))
 		return
 	}
-	s, notes := store(t, `[{"batch_title_pattern": "mine", "failure_type": "x", "frequency": 1, "last_seen": "", "winning_fix": "", "kept": true}]`)
+	s, notes := store(t,
+		`[{"batch_title_pattern": "mine", "failure_type": "x", "frequency": 1, "last_seen": "", "winning_fix": "", "kept": true}]`)
 	var group sync.WaitGroup
 	errs := make(chan error, 16)
 	for range 4 {
@@ -341,7 +346,8 @@ func TestNoCountIsLost(t *testing.T) {
 		must(t, err)
 	}
 	want := []Pattern{
-		{Title: "mine", Type: "x", Frequency: 1}, {Title: "integration wiring api", Type: "lint", Frequency: 40, LastSeen: "2026-03-03"},
+		{Title: "mine", Type: "x", Frequency: 1},
+		{Title: "integration wiring api", Type: "lint", Frequency: 40, LastSeen: "2026-03-03"},
 		{Title: "integration wiring web", Type: "lint", Frequency: 40, LastSeen: "2026-03-03"},
 	}
 	sorted := cmpopts.SortSlices(func(a, b Pattern) bool { return a.Title < b.Title })
@@ -356,8 +362,10 @@ func TestNoCountIsLost(t *testing.T) {
 // Whatever is in the file: reading it does not fail in an odd way, and what was read and written is read again.
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{
-		"", "[]", "null", "[null]", "[1,{}]", `[{"batch_title_pattern":"a","failure_type":"b","frequency":1,"last_seen":"2026-01-01","winning_fix":"","x":[1]}]`,
-		`[{"batch_title_pattern":"a","failure_type":"b","frequency":1e3}]`, `[{"batch_title_pattern":"a","batch_title_pattern":"b","failure_type":"\u0000"}]`, "[[]", `[{"a":"\ud800"}]`,
+		"", "[]", "null", "[null]", "[1,{}]",
+		`[{"batch_title_pattern":"a","failure_type":"b","frequency":1,"last_seen":"2026-01-01","winning_fix":"","x":[1]}]`,
+		`[{"batch_title_pattern":"a","failure_type":"b","frequency":1e3}]`,
+		`[{"batch_title_pattern":"a","batch_title_pattern":"b","failure_type":"\u0000"}]`, "[[]", `[{"a":"\ud800"}]`,
 	} {
 		f.Add([]byte(text))
 	}
@@ -380,7 +388,8 @@ func FuzzParse(f *testing.F) {
 		rows2, strange2, err := parse(again)
 		must(t, err)
 		if len(rows) != len(rows2) || len(strange) != len(strange2) {
-			t.Fatalf("%d rows and %d strange ones became %d and %d:\n%s", len(rows), len(strange), len(rows2), len(strange2), again)
+			t.Fatalf("%d rows and %d strange ones became %d and %d:\n%s", len(rows), len(strange), len(rows2), len(strange2),
+				again)
 		}
 		must(t, s.write(rows2))
 		if third, _ := os.ReadFile(path); string(third) != string(again) {

@@ -45,7 +45,8 @@ func firstSentence(text string) string {
 // Difference returns the difference between two trees or commits, in git's line counts. Binary files count only as
 // files.
 func Difference(ctx context.Context, repo *git.Repo, from, to string) (files []string, added, removed int, err error) {
-	out, err := repo.Run(ctx, "diff-tree", "-r", "-z", "--numstat", "--no-renames", "--no-ext-diff", "--no-textconv", from, to, "--")
+	out, err := repo.Run(ctx, "diff-tree", "-r", "-z", "--numstat", "--no-renames", "--no-ext-diff", "--no-textconv", from,
+		to, "--")
 	if err != nil {
 		return nil, 0, 0, fmt.Errorf("compare %s with %s: %w", from, to, err)
 	}

@@ -42,18 +42,23 @@ var kinds = []kind{
 	{is: "tampering", gate: "tamper"},
 	{is: "tampering", gate: "protected"},
 	{is: "tampering", gate: "outside"},
-	{is: "tampering", gate: "agent", text: lazyre.New(`^the agent (?:removed or replaced|left a merge|left the branch|switched to branch)\b`)},
+	{is: "tampering", gate: "agent",
+		text: lazyre.New(`^the agent (?:removed or replaced|left a merge|left the branch|switched to branch)\b`)},
 	{is: "secret", gate: "secrets"},
 	{is: "forbidden command", gate: "denied"},
 	{is: "hook refused", gate: "commit"},
-	{is: "missing import", text: lazyre.New(`(?im)\b(?:ModuleNotFoundError|ImportError|ERR_MODULE_NOT_FOUND|MODULE_NOT_FOUND)\b|\bno module named\b|\bcannot find module\b|\bcannot find package\b|` +
-		`\bmodule not found\b|\bno required module provides package\b|\bis not in std\b|\bunresolved import\b|\bcould not import\b|\bfailed to resolve import\b|` +
-		`\bpackage \S+ is not in\b`)},
-	{is: "syntax error", text: lazyre.New(`(?i)\bsyntax ?error\b|\bunexpected (?:token|indent|EOF|newline|end of (?:file|input))\b|\bIndentationError\b|\bparse error\b`)},
+	{is: "missing import",
+		text: lazyre.New(`(?im)\b(?:ModuleNotFoundError|ImportError|ERR_MODULE_NOT_FOUND|MODULE_NOT_FOUND)\b|\bno module named\b|\bcannot find module\b|\bcannot find package\b|` +
+			`\bmodule not found\b|\bno required module provides package\b|\bis not in std\b|\bunresolved import\b|\bcould not import\b|\bfailed to resolve import\b|` +
+			`\bpackage \S+ is not in\b`)},
+	{is: "syntax error",
+		text: lazyre.New(`(?i)\bsyntax ?error\b|\bunexpected (?:token|indent|EOF|newline|end of (?:file|input))\b|\bIndentationError\b|\bparse error\b`)},
 	{is: "type error", gate: "types"},
-	{is: "type error", text: lazyre.New(`(?i)\berror TS\d+\b|\bcannot use .+ as .+ (?:value|type)\b|\btype mismatch\b|\bincompatible types?\b|\bmismatched types\b`)},
+	{is: "type error",
+		text: lazyre.New(`(?i)\berror TS\d+\b|\bcannot use .+ as .+ (?:value|type)\b|\btype mismatch\b|\bincompatible types?\b|\bmismatched types\b`)},
 	{is: "build failure", rule: lazyre.New(`^(?:.*/)?build$`)},
-	{is: "fewer tests", rule: lazyre.New(`^(?:.*/)?(?:` + gates.RuleFewerTests + `|` + gates.RuleUnknownCount + `|no-tests-ran|tests-required)$`)},
+	{is: "fewer tests", rule: lazyre.New(`^(?:.*/)?(?:` + gates.RuleFewerTests + `|` + gates.RuleUnknownCount +
+		`|no-tests-ran|tests-required)$`)},
 	{is: "timeout", text: lazyre.New(`(?i)\b(?:timed out|time limit|deadline exceeded)\b`)},
 	{is: "lint", gate: "lint"},
 	{is: "acceptance failure", gate: "acceptance"},

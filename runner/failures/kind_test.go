@@ -12,7 +12,8 @@ import (
 )
 
 func failed(gate, rule, message string) gates.Report {
-	return gates.Report{Gate: gate, Status: gates.Fail, Findings: []gates.Finding{{Rule: rule, Severity: gates.Error, Message: message}}}
+	return gates.Report{Gate: gate, Status: gates.Fail,
+		Findings: []gates.Finding{{Rule: rule, Severity: gates.Error, Message: message}}}
 }
 
 // Each line of the table, and what is no failure of a batch.
@@ -26,23 +27,41 @@ func TestTypeOf(t *testing.T) {
 		reason  string
 		want    string
 	}{
-		{"an import that is not there", []gates.Report{failed("tests:python", "build", "ModuleNotFoundError: No module named 'requests'")}, "failed", "", "missing import"},
-		{"a package that is not required", []gates.Report{failed("lint:go", "build", `no required module provides package github.com/a/b; to add it:`)}, "failed", "", "missing import"},
-		{"a module for node", []gates.Report{{Gate: "tests:node", Status: gates.Fail, Output: "Error: Cannot find module './x'"}}, "failed", "", "missing import"},
+		{"an import that is not there",
+			[]gates.Report{failed("tests:python", "build", "ModuleNotFoundError: No module named 'requests'")}, "failed", "",
+			"missing import"},
+		{"a package that is not required",
+			[]gates.Report{failed("lint:go", "build", `no required module provides package github.com/a/b; to add it:`)},
+			"failed", "", "missing import"},
+		{"a module for node",
+			[]gates.Report{{Gate: "tests:node", Status: gates.Fail, Output: "Error: Cannot find module './x'"}}, "failed", "",
+			"missing import"},
 		{"a known missing import is not to blame", []gates.Report{known}, "failed", "", "test failure"},
-		{"a test", []gates.Report{{Gate: "lint:go", Status: gates.Pass}, failed("tests:go", "test", "want 1, got 2")}, "failed", "", "test failure"},
-		{"a syntax error breaks the tests", []gates.Report{failed("tests:go", "build", "syntax error: unexpected }")}, "failed", "", "syntax error"},
-		{"something else does not compile", []gates.Report{failed("tests:go", "build", "undefined: serve")}, "failed", "", "build failure"},
+		{"a test", []gates.Report{{Gate: "lint:go", Status: gates.Pass}, failed("tests:go", "test", "want 1, got 2")},
+			"failed", "", "test failure"},
+		{"a syntax error breaks the tests", []gates.Report{failed("tests:go", "build", "syntax error: unexpected }")},
+			"failed", "", "syntax error"},
+		{"something else does not compile", []gates.Report{failed("tests:go", "build", "undefined: serve")}, "failed", "",
+			"build failure"},
 		{"types", []gates.Report{failed("types:mypy", "types/arg-type", "incompatible type")}, "failed", "", "type error"},
 		{"lint", []gates.Report{failed("lint:ruff", "E501", "line too long")}, "failed", "", "lint"},
-		{"fewer tests", []gates.Report{failed("tests:go", gates.RuleFewerTests, "3 tests pass, 4 passed before")}, "failed", "", "fewer tests"},
-		{"tampering goes before its effects", []gates.Report{failed("tests:go", "test", "x"), failed("tamper", "tamper/skip", "a test is skipped")}, "failed", "", "tampering"},
-		{"protected files", []gates.Report{failed("protected", "protected/ci", "ci.yml was changed")}, "failed", "", "tampering"},
+		{"fewer tests", []gates.Report{failed("tests:go", gates.RuleFewerTests, "3 tests pass, 4 passed before")}, "failed",
+			"", "fewer tests"},
+		{"tampering goes before its effects",
+			[]gates.Report{failed("tests:go", "test", "x"), failed("tamper", "tamper/skip", "a test is skipped")}, "failed", "",
+			"tampering"},
+		{"protected files", []gates.Report{failed("protected", "protected/ci", "ci.yml was changed")}, "failed", "",
+			"tampering"},
 		{"secrets", []gates.Report{failed("secrets", "secrets/aws", "a key")}, "failed", "", "secret"},
-		{"a hook", []gates.Report{{Gate: "commit", Status: gates.Fail, Note: "a hook of the repository, or signing, refused the commit"}}, "failed", "", "hook refused"},
+		{"a hook",
+			[]gates.Report{{Gate: "commit", Status: gates.Fail,
+				Note: "a hook of the repository, or signing, refused the commit"}}, "failed", "", "hook refused"},
 		{"a lesson", []gates.Report{failed("lessons", "lesson/0017", "copied")}, "failed", "", "lesson repeated"},
-		{"an agent that breaks git", []gates.Report{{Gate: "agent", Status: gates.Fail, Note: "the agent removed or replaced the .git of its workspace"}}, "failed", "", "tampering"},
-		{"an agent that gives up", []gates.Report{{Gate: "agent", Status: gates.Fail, Note: "out of ideas"}}, "failed", "out of ideas", "agent gave up"},
+		{"an agent that breaks git",
+			[]gates.Report{{Gate: "agent", Status: gates.Fail, Note: "the agent removed or replaced the .git of its workspace"}},
+			"failed", "", "tampering"},
+		{"an agent that gives up", []gates.Report{{Gate: "agent", Status: gates.Fail, Note: "out of ideas"}}, "failed",
+			"out of ideas", "agent gave up"},
 		{"a gate of the project", []gates.Report{failed("words", "exit", "TODO")}, "failed", "", "gate words"},
 		{"nothing but a reason", nil, "failed", "the time limit of 5m is reached", "timeout"},
 		{"nothing at all", nil, "failed", "", "other"},
@@ -77,7 +96,8 @@ func TestFix(t *testing.T) {
 		summary, want  string
 	}{
 		{[]string{"b.go", "a.go"}, 3, 1, "", "other than before: a.go, b.go (+3 -1 lines)"},
-		{[]string{"a", "b", "c", "d", "e", "f"}, 9, 0, "Imported x. Then tested.", "other than before: a, b, c, d and 2 more (+9 -0 lines); Imported x"},
+		{[]string{"a", "b", "c", "d", "e", "f"}, 9, 0, "Imported x. Then tested.",
+			"other than before: a, b, c, d and 2 more (+9 -0 lines); Imported x"},
 		{nil, 0, 0, "\x1b[1mdone\x1b[0m\n", "done"},
 		{nil, 0, 0, "", ""},
 	}
@@ -100,7 +120,8 @@ func TestObserver(t *testing.T) {
 		return []string{from + ".go"}, 2, 1, nil
 	}}
 	at := func(kind, outcome, tree string, reports ...gates.Report) Fact {
-		return Fact{Kind: kind, Outcome: outcome, Batch: "2", Title: "Integration wiring", Base: "base", Tree: tree, Reports: reports, At: day(5)}
+		return Fact{Kind: kind, Outcome: outcome, Batch: "2", Title: "Integration wiring", Base: "base", Tree: tree,
+			Reports: reports, At: day(5)}
 	}
 	for _, f := range []Fact{
 		at("batch.started", "", ""),
@@ -114,8 +135,10 @@ func TestObserver(t *testing.T) {
 		must(t, o.Observe(t.Context(), f))
 	}
 	want := []Pattern{
-		{Title: "integration wiring", Type: "lint", Frequency: 2, LastSeen: "2026-03-05", WinningFix: "other than before: t3.go (+2 -1 lines)"},
-		{Title: "integration wiring", Type: "timeout", Frequency: 1, LastSeen: "2026-03-05", WinningFix: "other than before: base.go (+2 -1 lines)"},
+		{Title: "integration wiring", Type: "lint", Frequency: 2, LastSeen: "2026-03-05",
+			WinningFix: "other than before: t3.go (+2 -1 lines)"},
+		{Title: "integration wiring", Type: "timeout", Frequency: 1, LastSeen: "2026-03-05",
+			WinningFix: "other than before: base.go (+2 -1 lines)"},
 	}
 	if d := cmp.Diff(want, all(t, s), plainRows); d != "" {
 		t.Error(d)
@@ -133,7 +156,8 @@ func TestObserverRecalls(t *testing.T) {
 	}
 	red := fact("gated", "failed", "t1", failed("lint:go", "vet", "x"))
 	must(t, (&Observer{Store: s}).Observe(t.Context(), red))
-	o := &Observer{Store: s, Difference: func(context.Context, string, string) ([]string, int, int, error) { return []string{"a.go"}, 1, 0, nil }}
+	o := &Observer{Store: s,
+		Difference: func(context.Context, string, string) ([]string, int, int, error) { return []string{"a.go"}, 1, 0, nil }}
 	o.Recall(red)
 	must(t, o.Observe(t.Context(), fact("merged", "ok", "t2")))
 	list := all(t, s)
@@ -148,7 +172,8 @@ func TestObserverTellsErrors(t *testing.T) {
 	o := &Observer{Store: s, Difference: func(context.Context, string, string) ([]string, int, int, error) {
 		return nil, 0, 0, errors.New("no such tree")
 	}}
-	f := Fact{Kind: "gated", Outcome: "failed", Batch: "1", Title: "wiring", Tree: "t1", Reports: []gates.Report{failed("lint", "x", "y")}, At: day(1)}
+	f := Fact{Kind: "gated", Outcome: "failed", Batch: "1", Title: "wiring", Tree: "t1",
+		Reports: []gates.Report{failed("lint", "x", "y")}, At: day(1)}
 	must(t, o.Observe(t.Context(), f))
 	err := o.Observe(t.Context(), Fact{Kind: "merged", Outcome: "ok", Batch: "1", Title: "wiring", Tree: "t2"})
 	if err == nil || !strings.Contains(err.Error(), "no such tree") || !strings.Contains(err.Error(), "batch 1") {
@@ -164,10 +189,13 @@ func TestOrigin(t *testing.T) {
 	s, _ := store(t, "")
 	o := &Observer{Store: s}
 	report := failed("lessons", "lesson/suppression", "no reason")
-	report.Findings = append(report.Findings, gates.Finding{Rule: "lesson/0016", Severity: gates.Error, Known: true}, gates.Finding{Rule: "lesson/0017", Severity: gates.Error})
-	must(t, o.Observe(t.Context(), Fact{Kind: "gated", Outcome: "failed", Batch: "1", Title: "wiring", Reports: []gates.Report{report}, At: day(1)}))
+	report.Findings = append(report.Findings, gates.Finding{Rule: "lesson/0016", Severity: gates.Error, Known: true},
+		gates.Finding{Rule: "lesson/0017", Severity: gates.Error})
+	must(t, o.Observe(t.Context(),
+		Fact{Kind: "gated", Outcome: "failed", Batch: "1", Title: "wiring", Reports: []gates.Report{report}, At: day(1)}))
 	must(t, s.RecordFrom("wiring", "lesson repeated", day(2), Origin{FeedbackID: "f7"}))
-	want := []Pattern{{Title: "wiring", Type: "lesson repeated", Frequency: 2, LastSeen: "2026-03-02", LessonID: "0017", FeedbackID: "f7"}}
+	want := []Pattern{{Title: "wiring", Type: "lesson repeated", Frequency: 2, LastSeen: "2026-03-02", LessonID: "0017",
+		FeedbackID: "f7"}}
 	if d := cmp.Diff(want, all(t, s), plainRows); d != "" {
 		t.Error(d)
 	}

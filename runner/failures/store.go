@@ -93,7 +93,8 @@ func (s *Store) read() ([]row, error) {
 		return nil, fmt.Errorf("read the failure patterns: %w", err)
 	}
 	if fi.Size() > maxFile {
-		return nil, fmt.Errorf("read %s: %w: it has %d MiB, at most %d are read", s.path, ErrBroken, fi.Size()>>20, maxFile>>20)
+		return nil, fmt.Errorf("read %s: %w: it has %d MiB, at most %d are read", s.path, ErrBroken, fi.Size()>>20,
+			maxFile>>20)
 	}
 	data, err := os.ReadFile(s.path)
 	if err != nil {
@@ -138,7 +139,8 @@ func (s *Store) Match(title string, threshold float64) ([]Pattern, error) {
 	like := func(p Pattern) float64 { return similarity(mine, set(words(p.Title))) }
 	all = slices.DeleteFunc(all, func(p Pattern) bool { l := like(p); return l == 0 || l < threshold })
 	slices.SortStableFunc(all, func(a, b Pattern) int {
-		return cmp.Or(cmp.Compare(like(b), like(a)), cmp.Compare(b.Frequency, a.Frequency), cmp.Compare(a.Title, b.Title), cmp.Compare(a.Type, b.Type))
+		return cmp.Or(cmp.Compare(like(b), like(a)), cmp.Compare(b.Frequency, a.Frequency), cmp.Compare(a.Title, b.Title),
+			cmp.Compare(a.Type, b.Type))
 	})
 	return all, nil
 }

@@ -14,16 +14,20 @@ func Generalise(title string) string { return strings.Join(words(title), " ") }
 
 // stopWords say nothing of the work.
 var stopWords = map[string]bool{
-	"a": true, "an": true, "and": true, "as": true, "at": true, "by": true, "for": true, "from": true, "in": true, "into": true,
-	"its": true, "of": true, "on": true, "or": true, "our": true, "so": true, "that": true, "the": true, "their": true, "then": true,
+	"a": true, "an": true, "and": true, "as": true, "at": true, "by": true, "for": true, "from": true, "in": true,
+	"into": true,
+	"its":  true, "of": true, "on": true, "or": true, "our": true, "so": true, "that": true, "the": true, "their": true,
+	"then": true,
 	"this": true, "to": true, "up": true, "via": true, "with": true,
-	"batch": true, "batches": true, "chunk": true, "part": true, "phase": true, "step": true, "task": true, "tasks": true, "wave": true,
+	"batch": true, "batches": true, "chunk": true, "part": true, "phase": true, "step": true, "task": true, "tasks": true,
+	"wave": true,
 }
 
 // words are those of a title that count, in their order.
 func words(title string) []string {
 	var out []string
-	all := strings.FieldsFunc(strings.ToLower(title), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) })
+	all := strings.FieldsFunc(strings.ToLower(title),
+		func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) })
 	for _, w := range all {
 		if !stopWords[w] && !batchNumber(w) {
 			out = append(out, w)

@@ -129,14 +129,17 @@ func attemptOf(e runner.Event) string { return e.Batch + " " + strconv.Itoa(e.At
 
 func (l *Ledger) line(e runner.Event, outcome runner.Outcome) Line {
 	out := Line{
-		Run: e.Run, At: e.At, Batch: cmp.Or(l.numbers[e.Batch], e.Batch), Title: l.titles[e.Batch], Attempt: e.Attempt, Candidate: e.Candidate,
-		Purpose: purposeOf(e), Agent: e.Agent, Model: e.Model, Tier: e.Tier, Outcome: outcome, DurationMS: e.DurationMS, Source: agents.SourceUnknown,
+		Run: e.Run, At: e.At, Batch: cmp.Or(l.numbers[e.Batch], e.Batch), Title: l.titles[e.Batch], Attempt: e.Attempt,
+		Candidate: e.Candidate,
+		Purpose:   purposeOf(e), Agent: e.Agent, Model: e.Model, Tier: e.Tier, Outcome: outcome, DurationMS: e.DurationMS,
+		Source: agents.SourceUnknown,
 	}
 	u := e.Usage
 	if u == nil {
 		return out
 	}
-	out.Input, out.Output, out.CacheRead, out.CacheWrite, out.Reasoning = u.InputTokens, u.OutputTokens, u.CacheReadTokens, u.CacheWriteTokens, u.ReasoningTokens
+	out.Input, out.Output, out.CacheRead, out.CacheWrite, out.Reasoning = u.InputTokens, u.OutputTokens, u.CacheReadTokens,
+		u.CacheWriteTokens, u.ReasoningTokens
 	if out.CostUSD = u.CostUSD; u.CostUSD != nil {
 		// An agent without a model reports no source; its cost is known to be zero.
 		out.Source = cmp.Or(u.Source, agents.SourceLocal)

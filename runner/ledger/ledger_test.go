@@ -17,14 +17,16 @@ func tokens(n int64) *int64  { return &n }
 // used is an attempt that tells.
 func used(kind runner.EventKind, batch string, attempt int, source agents.Source, cost *float64) runner.Event {
 	return runner.Event{
-		Kind: kind, Batch: batch, Attempt: attempt, Agent: "a", Model: "m", Outcome: runner.OutcomeOK, At: time.Date(2026, 1, attempt, 0, 0, 0, 0, time.UTC),
+		Kind: kind, Batch: batch, Attempt: attempt, Agent: "a", Model: "m", Outcome: runner.OutcomeOK,
+		At:    time.Date(2026, 1, attempt, 0, 0, 0, 0, time.UTC),
 		Usage: &agents.Usage{InputTokens: tokens(10), OutputTokens: tokens(1), CostUSD: cost, Source: source},
 	}
 }
 
 func ledgerOf(events ...runner.Event) []Line {
 	var l Ledger
-	l.Event(runner.Event{Kind: runner.RunStarted, Job: &runner.Info{Batches: []runner.BatchInfo{{Key: "k1", Number: "1", Title: "One"}}}})
+	l.Event(runner.Event{Kind: runner.RunStarted,
+		Job: &runner.Info{Batches: []runner.BatchInfo{{Key: "k1", Number: "1", Title: "One"}}}})
 	for _, e := range events {
 		l.Event(e)
 	}
@@ -43,12 +45,16 @@ func TestEachAttemptIsALineWithItsPurpose(t *testing.T) {
 	late.Reason = "k2/r1-c1/execute" // rebuilt, but no tournament
 	var got []string
 	for _, l := range ledgerOf(
-		used(runner.Executed, "k1", 1, agents.SourceReported, usd(1)), used(runner.Executed, "k1", 2, agents.SourceReported, usd(1)), sampled, again, candidate, off, late,
+		used(runner.Executed, "k1", 1, agents.SourceReported, usd(1)),
+		used(runner.Executed, "k1", 2, agents.SourceReported, usd(1)), sampled, again, candidate, off, late,
 		runner.Event{Kind: runner.Gated, Batch: "k1", Attempt: 1}, runner.Event{Kind: runner.Note},
 	) {
-		got = append(got, strings.TrimSpace(strings.Join([]string{l.Batch, l.Title, string(l.Purpose), string(l.Outcome), strings.Repeat("c", l.Candidate)}, " ")))
+		got = append(got, strings.TrimSpace(
+			strings.Join([]string{l.Batch, l.Title, string(l.Purpose), string(l.Outcome), strings.Repeat("c", l.Candidate)},
+				" ")))
 	}
-	want := []string{"1 One work ok", "1 One fix ok", "1 One sample ok cc", "1 One sample cancelled cccc", "k2  work cancelled"}
+	want := []string{"1 One work ok", "1 One fix ok", "1 One sample ok cc", "1 One sample cancelled cccc",
+		"k2  work cancelled"}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
@@ -83,7 +89,8 @@ func TestWhoWasNotAtWorkHasNoLine(t *testing.T) {
 
 func TestUnknownIsCountedAndIsNotZero(t *testing.T) {
 	lines := ledgerOf(
-		used(runner.Executed, "k1", 1, agents.SourceReported, usd(0.1)), used(runner.Executed, "k1", 2, agents.SourceComputed, usd(0.2)),
+		used(runner.Executed, "k1", 1, agents.SourceReported, usd(0.1)),
+		used(runner.Executed, "k1", 2, agents.SourceComputed, usd(0.2)),
 		used(runner.Executed, "k1", 3, agents.SourcePlan, usd(5)), used(runner.Executed, "k1", 4, agents.SourceLocal, usd(0)),
 		used(runner.Executed, "k1", 5, agents.SourceUnknown, nil), used(runner.Executed, "k1", 6, "", usd(0)),
 		runner.Event{Kind: runner.Executed, Batch: "k1", Attempt: 7, Outcome: runner.OutcomeFailed},
@@ -99,7 +106,8 @@ func TestUnknownIsCountedAndIsNotZero(t *testing.T) {
 	if d := cmp.Diff(want, s); d != "" {
 		t.Error(d)
 	}
-	if got := s.String(); got != "$0.30 billed + $5.00 at list prices, paid by a plan + 2 attempts without a bill, on this machine + 2 attempts of unknown cost" {
+	if got := s.String(); got != "$0.30 billed + $5.00 at list prices, paid by a plan + 2 attempts without a bill, on "+
+		"this machine + 2 attempts of unknown cost" {
 		t.Error(got)
 	}
 	only := Add(lines[4:5])
@@ -112,10 +120,12 @@ func TestUnknownIsCountedAndIsNotZero(t *testing.T) {
 }
 
 func TestGroups(t *testing.T) {
-	a, b := used(runner.Executed, "k1", 1, agents.SourceReported, usd(1)), used(runner.Executed, "k2", 2, agents.SourcePlan, usd(3))
+	a, b := used(runner.Executed, "k1", 1, agents.SourceReported, usd(1)),
+		used(runner.Executed, "k2", 2, agents.SourcePlan, usd(3))
 	b.Model, b.Agent = "", "b"
 	lines := ledgerOf(a, b)
-	for key, want := range map[string]string{"batch": "k2 1", "agent": "b a", "model": "unknown m", "purpose": "fix work", "day": "2026-01-01 2026-01-02"} {
+	for key, want := range map[string]string{"batch": "k2 1", "agent": "b a", "model": "unknown m", "purpose": "fix work",
+		"day": "2026-01-01 2026-01-02"} {
 		groups, err := By(lines, key)
 		if err != nil {
 			t.Fatal(err)

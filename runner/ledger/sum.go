@@ -77,7 +77,8 @@ func Add(lines []Line) Sum {
 			}
 		}
 	}
-	for _, source := range []agents.Source{agents.SourceReported, agents.SourceComputed, agents.SourcePlan, agents.SourceLocal, agents.SourceUnknown} {
+	for _, source := range []agents.Source{agents.SourceReported, agents.SourceComputed, agents.SourcePlan,
+		agents.SourceLocal, agents.SourceUnknown} {
 		if ss := by[source]; ss != nil {
 			ss.CostUSD = round(ss.CostUSD)
 			s.Sources = append(s.Sources, *ss)

@@ -9,8 +9,8 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// AppendAfterwards writes what a person did to a run that is not in progress, as its last event. The caller holds the lock of
-// the run.
+// AppendAfterwards writes what a person did to a run that is not in progress, as its last event. The caller holds the
+// lock of the run.
 func AppendAfterwards(ctx context.Context, j *store.Journal, ev runner.Event) error {
 	if !ev.Kind.Afterwards() {
 		return fmt.Errorf("append to run %s: an event %s is for the run itself to tell", ev.Run, ev.Kind)

@@ -48,7 +48,8 @@ func (b *Baseline) Around(list []gates.Gate) []gates.Gate {
 	for i, g := range list {
 		out[i] = g
 		if info := g.Info(); info.Kind == gates.Static && !info.Compares && !info.Scoped {
-			out[i] = baseline.Around(g, b.At(), func(ctx context.Context, _ string) (gates.Report, error) { return b.look(ctx, info) })
+			out[i] = baseline.Around(g, b.At(),
+				func(ctx context.Context, _ string) (gates.Report, error) { return b.look(ctx, info) })
 		}
 	}
 	return out
@@ -107,8 +108,8 @@ func (b *Baseline) look(ctx context.Context, now gates.Info) (gates.Report, erro
 	return gates.Report{}, baseline.ErrNoGate
 }
 
-// Tests returns the tests that a gate named when it looked at the base, nil if it names none. A suite that the base does
-// not have has an empty list.
+// Tests returns the tests that a gate named when it looked at the base, nil if it names none. A suite that the base
+// does not have has an empty list.
 func (b *Baseline) Tests(ctx context.Context, gate string) ([]testout.Case, error) {
 	rep, err := b.look(ctx, gates.Info{Name: gate})
 	if errors.Is(err, baseline.ErrNoGate) {

@@ -82,8 +82,11 @@ func (w *work) putBack(ctx context.Context) error {
 				continue
 			}
 			if found != "" {
-				w.Note(fmt.Sprintf("somebody moved %s from %s to %s while an agent worked. It was put back; what was found there is kept, to look at or to merge: git log %s..%s",
-					branch, short(astray[branch]), now[branch], short(astray[branch]), found))
+				w.Note(
+					fmt.Sprintf(
+						"somebody moved %s from %s to %s while an agent worked. It was put back; what was found there is kept, to look "+
+							"at or to merge: git log %s..%s",
+						branch, short(astray[branch]), now[branch], short(astray[branch]), found))
 			}
 		}
 	}

@@ -41,14 +41,17 @@ func (h *chronicle) add(ev runner.Event, sum runner.Summary) {
 // EarlierOf converts the summary of a batch for briefs.
 func EarlierOf(s runner.BatchSummary) briefing.Earlier {
 	return briefing.Earlier{
-		Key: s.Key, Number: s.Number, Title: s.Title, Merged: s.State == string(runner.Passed), Reason: s.Reason, Attempts: s.Attempts,
-		Duration: time.Duration(s.DurationMS) * time.Millisecond, TestsBefore: s.TestsBefore, TestsAfter: s.TestsAfter, Commit: s.Commit,
+		Key: s.Key, Number: s.Number, Title: s.Title, Merged: s.State == string(runner.Passed), Reason: s.Reason,
+		Attempts: s.Attempts,
+		Duration: time.Duration(s.DurationMS) * time.Millisecond, TestsBefore: s.TestsBefore, TestsAfter: s.TestsAfter,
+		Commit: s.Commit,
 	}
 }
 
 // gathering collects the brief's inputs from outside the workspace, in the background. The returned function waits
 // for the result.
-func (w *work) gathering(ctx context.Context, c runner.Command, b *planparse.Batch) (found func() (briefing.Input, error)) {
+func (w *work) gathering(ctx context.Context, c runner.Command,
+	b *planparse.Batch) (found func() (briefing.Input, error)) {
 	type input struct {
 		briefing.Input
 		err error
@@ -66,8 +69,9 @@ func (w *work) gathering(ctx context.Context, c runner.Command, b *planparse.Bat
 
 func (w *work) gather(ctx context.Context, c runner.Command, b *planparse.Batch) (briefing.Input, error) {
 	in := briefing.Input{
-		PlanTitle: w.info.Title, Preamble: w.Plan.Preamble, Batch: *b, Attempt: c.Attempt, Before: c.Before, Instead: c.Instead,
-		Limits: w.Context, Protected: w.GateConfig.Protected,
+		PlanTitle: w.info.Title, Preamble: w.Plan.Preamble, Batch: *b, Attempt: c.Attempt, Before: c.Before,
+		Instead: c.Instead,
+		Limits:  w.Context, Protected: w.GateConfig.Protected,
 	}
 	if c.After > 0 && (c.Slot == nil || c.Slot.Digest) {
 		in.Digest, in.Patch = w.digest(c.After)
@@ -83,7 +87,8 @@ func (w *work) gather(ctx context.Context, c runner.Command, b *planparse.Batch)
 		}
 	}
 	in, err := briefing.Gather(ctx, briefing.Sources{
-		Input: in, Repo: w.Repo, Commit: c.Base, Plan: w.info.Plan, From: w.info.Base, Run: w.run, Progress: w.Layout.Progress(), Failures: w.failures, Where: w.Where,
+		Input: in, Repo: w.Repo, Commit: c.Base, Plan: w.info.Plan, From: w.info.Base, Run: w.run,
+		Progress: w.Layout.Progress(), Failures: w.failures, Where: w.Where,
 	})
 	if c.Slot != nil {
 		in.Progress = withoutBatch(in.Progress, b)
@@ -129,7 +134,8 @@ func (w *work) style(ctx context.Context, dir string) string {
 // factOf converts an event for the store of failure patterns.
 func (s *session) factOf(ev runner.Event) failures.Fact {
 	f := failures.Fact{
-		Kind: string(ev.Kind), Outcome: string(ev.Outcome), Reason: ev.Reason, Batch: ev.Batch, Attempt: ev.Attempt, Reports: ev.Reports, Base: ev.Base, Tree: ev.Tree, At: ev.At,
+		Kind: string(ev.Kind), Outcome: string(ev.Outcome), Reason: ev.Reason, Batch: ev.Batch, Attempt: ev.Attempt,
+		Reports: ev.Reports, Base: ev.Base, Tree: ev.Tree, At: ev.At,
 	}
 	if b, ok := s.Plan.Batch(ev.Batch); ok {
 		f.Title = b.Title

@@ -85,7 +85,8 @@ var candidateBranch = lazyre.New(`^(.+)\.c[0-9]+$`)
 func (w *work) measured(ctx context.Context, base string, s runner.Slot, r round) (sampling.Candidate, error) {
 	variant, _ := sampling.Named(s.Variant)
 	variant.Name = cmp.Or(variant.Name, s.Variant)
-	out := sampling.Candidate{Number: s.Number, Slot: sampling.Slot{Number: s.Number, Variant: variant, Kind: sampling.Kind(s.Kind), Digest: s.Digest, Why: s.Why}}
+	out := sampling.Candidate{Number: s.Number,
+		Slot: sampling.Slot{Number: s.Number, Variant: variant, Kind: sampling.Kind(s.Kind), Digest: s.Digest, Why: s.Why}}
 	made, done := r.executed[s.Number]
 	checked, gated := r.gated[s.Number]
 	if !done || made.Outcome == runner.OutcomeOK && !gated {
@@ -163,7 +164,8 @@ func (w *work) diffLines(ctx context.Context, base, tree string) (int, error) {
 }
 
 func (w *work) scored(c sampling.Candidate) runner.CandScore {
-	s := runner.CandScore{Candidate: c.Number, Variant: c.Slot.Variant.Name, Passed: c.Measure.Passed && c.Void == "", Score: c.Score, Void: c.Void}
+	s := runner.CandScore{Candidate: c.Number, Variant: c.Slot.Variant.Name, Passed: c.Measure.Passed &&
+		c.Void == "", Score: c.Score, Void: c.Void}
 	if c.Void == "" {
 		for _, t := range w.Sampling.Scorer.Explain(c.Measure) {
 			s.Terms = append(s.Terms, runner.ScoreTerm{Name: t.Name, Value: t.Value, Points: t.Points})

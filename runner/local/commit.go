@@ -40,7 +40,8 @@ func (w *work) Commit(ctx context.Context, c runner.Command, _ runner.Progress) 
 	if below == c.Tree && literal(w.Agent) {
 		// The repository already contains all that the plan spells out: usually the plan was merged before. The
 		// existing commit is the proof of the batch.
-		e.Commit, e.Outcome, e.Reason = c.Base, runner.OutcomeOK, "what it asks for already exists, so there is nothing to commit"
+		e.Commit, e.Outcome, e.Reason = c.Base, runner.OutcomeOK,
+			"what it asks for already exists, so there is nothing to commit"
 		return e, nil
 	}
 	space, err := w.restore(ctx, c)
@@ -74,7 +75,8 @@ func (w *work) Commit(ctx context.Context, c runner.Command, _ runner.Progress) 
 			how = "said it was done, but made no commit"
 		}
 		e.Outcome, e.Reason = runner.OutcomeFailed, "git commit "+how+": "+w.redact.String(lastLines(res.Tail, 2))
-		e.Reports = []gates.Report{{Gate: "commit", Status: gates.Fail, Note: "a hook of the repository, or signing, refused the commit", Output: tail(w.redact.String(res.Tail), 4<<10)}}
+		e.Reports = []gates.Report{{Gate: "commit", Status: gates.Fail,
+			Note: "a hook of the repository, or signing, refused the commit", Output: tail(w.redact.String(res.Tail), 4<<10)}}
 		e.Fingerprint = fingerprint(res.Tail)
 		space.Tree = ""
 		return e, nil
@@ -86,7 +88,8 @@ func (w *work) Commit(ctx context.Context, c runner.Command, _ runner.Progress) 
 	if len(info.Parents) != 1 || info.Parents[0] != c.Base {
 		// Another agent moved the branch, so that the commit stands on something that no gate has seen.
 		space.Tree = ""
-		return e, fmt.Errorf("commit batch %s: its branch %s was moved from %s by somebody else meanwhile", c.Batch, branch, short(c.Base))
+		return e, fmt.Errorf("commit batch %s: its branch %s was moved from %s by somebody else meanwhile", c.Batch, branch,
+			short(c.Base))
 	}
 	if info.Tree != c.Tree {
 		// A hook changed files. What was gated is not what would be merged, so it is gated again.
@@ -113,7 +116,8 @@ func (w *work) committed(ctx context.Context, branch string, b *planparse.Batch,
 	if err != nil || info.Tree != c.Tree || len(info.Parents) != 1 || info.Parents[0] != c.Base {
 		return "", false
 	}
-	return head, strings.Contains(info.Message, "Runplan-Run: "+w.run) && strings.Contains(info.Message, "Runplan-Batch: "+b.Key)
+	return head, strings.Contains(info.Message, "Runplan-Run: "+w.run) &&
+		strings.Contains(info.Message, "Runplan-Batch: "+b.Key)
 }
 
 // message is the commit message: what the plan calls the batch, and the trailers that tie it to the run.
@@ -131,8 +135,8 @@ func (w *work) message(b *planparse.Batch, seen []GateReceipt) string {
 	return m.String()
 }
 
-// proofOf says on one line what the gates' answers are worth: which suites were calibrated, which tests of the base held,
-// and what of the wrong versions was noticed. It returns "" if nothing is known of that.
+// proofOf says on one line what the gates' answers are worth: which suites were calibrated, which tests of the base
+// held, and what of the wrong versions was noticed. It returns "" if nothing is known of that.
 func proofOf(seen []GateReceipt) string {
 	var parts []string
 	for _, g := range seen {
@@ -216,8 +220,11 @@ func (w *work) warnOnRunBranch(ctx context.Context) {
 		return
 	}
 	w.onRunBranch.Do(func() {
-		w.Note(fmt.Sprintf("%s is checked out in %s and moves as the run goes on, so git shows there as deleted what the run adds: do not commit there; "+
-			"look at it with git log %[1]s, or git worktree add --detach DIR %[1]s", w.info.Branch, w.Repo.Root))
+		w.Note(
+			fmt.Sprintf(
+				"%s is checked out in %s and moves as the run goes on, so git shows there as deleted what the run adds: do not "+
+					"commit there; "+
+					"look at it with git log %[1]s, or git worktree add --detach DIR %[1]s", w.info.Branch, w.Repo.Root))
 	})
 }
 

@@ -50,7 +50,8 @@ func (s stepping) Step(step agents.Step) {
 }
 
 // critic starts to check an attempt. It does not check script agents, whose work the plan spells out.
-func (w *work) critic(ctx context.Context, dir string, b *planparse.Batch, agent agents.Agent, obs agents.Observer) stepping {
+func (w *work) critic(ctx context.Context, dir string, b *planparse.Batch, agent agents.Agent,
+	obs agents.Observer) stepping {
 	if w.Critic == nil || literal(agent) {
 		return stepping{Observer: obs}
 	}

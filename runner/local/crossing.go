@@ -58,7 +58,8 @@ func (w *work) cross(ctx context.Context, c runner.Command, cands []sampling.Can
 	return nil
 }
 
-func (w *work) evidence(ctx context.Context, c runner.Command, cands []sampling.Candidate, first runner.Event) (map[int]sampling.Evidence, error) {
+func (w *work) evidence(ctx context.Context, c runner.Command, cands []sampling.Candidate,
+	first runner.Event) (map[int]sampling.Evidence, error) {
 	x := &crossing{w: w, c: c, until: w.Now().Add(crossBudget)}
 	var numbers []int
 	for _, cand := range cands {
@@ -98,7 +99,8 @@ func (w *work) evidence(ctx context.Context, c runner.Command, cands []sampling.
 			continue
 		}
 		if !whole {
-			w.Note(fmt.Sprintf("the tests of %s of batch %s have no say: %s were not enough to run them on the others", nameOf(author), c.Batch, crossBudget))
+			w.Note(fmt.Sprintf("the tests of %s of batch %s have no say: %s were not enough to run them on the others",
+				nameOf(author), c.Batch, crossBudget))
 		}
 	}
 	return sampling.Weigh(numbers, x.tests), nil
@@ -149,13 +151,16 @@ func (x *crossing) author(ctx context.Context, author sampling.Candidate) (whole
 		for _, c := range there {
 			old[c.Key()] = true
 		}
-		// A test that a candidate's own code fails would have stopped it. The attempt before the tournament may have failed so.
+		// A test that a candidate's own code fails would have stopped it. The attempt before the tournament may have failed
+		// so.
 		own = slices.DeleteFunc(own, func(c testout.Case) bool {
-			return c.Status != testout.Passed && (author.Number > 0 || c.Status != testout.Failed) || before[c.Key()] && old[c.Key()]
+			return c.Status != testout.Passed && (author.Number > 0 || c.Status != testout.Failed) || before[c.Key()] &&
+				old[c.Key()]
 		})
 		at := len(found)
 		for _, c := range own {
-			t := sampling.CrossTest{Author: author.Number, Name: strings.TrimSpace(c.Group + " " + c.Name), Base: before[c.Key()]}
+			t := sampling.CrossTest{Author: author.Number, Name: strings.TrimSpace(c.Group + " " + c.Name),
+				Base: before[c.Key()]}
 			if author.Number > 0 {
 				t.Passes = []int{author.Number}
 			}
@@ -190,21 +195,24 @@ func (x *crossing) cases(ctx context.Context, author sampling.Candidate, gate st
 	if known, ok := x.w.proofs.of(author.Tree); ok {
 		return slices.Clone(known[gate]), nil
 	}
-	base := x.w.baseline(gates.Subject{Base: x.c.Base, Env: x.w.marked(nil), Timeout: x.w.GateTimeout, Redact: x.w.redact.String, Reaper: x.w.Reaper})
+	base := x.w.baseline(gates.Subject{Base: x.c.Base, Env: x.w.marked(nil), Timeout: x.w.GateTimeout,
+		Redact: x.w.redact.String, Reaper: x.w.Reaper})
 	base.tree = author.Tree
 	defer base.Close(context.WithoutCancel(ctx))
 	rep, err := base.look(ctx, gates.Info{Name: gate})
 	return slices.Clone(rep.BaseCases()), err
 }
 
-// run runs a candidate's tests on the code of another tree, and returns the tests that passed. A test file that does not
-// build there has not passed.
-func (x *crossing) run(ctx context.Context, author sampling.Candidate, tree, gate string) (passed map[string]bool, late bool, err error) {
+// run runs a candidate's tests on the code of another tree, and returns the tests that passed. A test file that does
+// not build there has not passed.
+func (x *crossing) run(ctx context.Context, author sampling.Candidate, tree, gate string) (passed map[string]bool,
+	late bool, err error) {
 	if x.w.Now().After(x.until) {
 		return nil, true, nil
 	}
 	s := gates.Subject{
-		Base: author.Tree, Tree: tree, Sealed: true, Env: x.w.marked(nil), Timeout: x.w.GateTimeout, Redact: x.w.redact.String, Reaper: x.w.Reaper,
+		Base: author.Tree, Tree: tree, Sealed: true, Env: x.w.marked(nil), Timeout: x.w.GateTimeout,
+		Redact: x.w.redact.String, Reaper: x.w.Reaper,
 	}
 	room := x.w.roomOf(gates.Subject{Base: x.c.Base, Env: s.Env})
 	runner := held.New(held.Options{Repo: x.w.Repo, Room: room, Gates: x.w.suitesOf}, s)

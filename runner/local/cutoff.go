@@ -109,7 +109,10 @@ func (w *work) lookAfterCutOff(ctx context.Context, tip string, pending []runner
 		}
 		for _, name := range differing(g.Shared, w.digests(ws.GitDir)) {
 			// Time may have passed and people may have edited these files, so only report it.
-			w.Note(fmt.Sprintf(".git/%s changed since the agent of batch %s began, which was cut off; git heeds it in all worktrees, so look at it if that was not you", name, g.Batch))
+			w.Note(
+				fmt.Sprintf(
+					".git/%s changed since the agent of batch %s began, which was cut off; git heeds it in all worktrees, so look "+
+						"at it if that was not you", name, g.Batch))
 		}
 		branch := BatchBranch(w.info.Slug, g.Batch)
 		w.refs.move(branch)(g.Base)

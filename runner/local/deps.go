@@ -86,8 +86,8 @@ func (d deps) paths() []string {
 	return out
 }
 
-// userSites lists the folders below the user's home from which Python takes packages, for projects in Python: rooms have
-// links to them.
+// userSites lists the folders below the user's home from which Python takes packages, for projects in Python: rooms
+// have links to them.
 func userSites(root string, environ []string) []string {
 	python := slices.ContainsFunc(gates.Detect(root), func(p gates.Project) bool { return p.Language == gates.LangPython })
 	home := proc.Getenv(environ, "HOME")
@@ -171,8 +171,8 @@ func installer(dir, at string) string {
 	return "npm install --no-audit --no-fund --no-package-lock"
 }
 
-// mirror puts the folder into the tree at dir. A virtual environment is linked as a whole; of node_modules each package is,
-// so that links to packages of the repository itself lead to those of the room.
+// mirror puts the folder into the tree at dir. A virtual environment is linked as a whole; of node_modules each package
+// is, so that links to packages of the repository itself lead to those of the room.
 func (d dependency) mirror(dir string) error {
 	to := filepath.Join(dir, d.rel)
 	if _, err := os.Lstat(to); err == nil {
@@ -187,8 +187,8 @@ func (d dependency) mirror(dir string) error {
 	return mirrorFolder(d.path(), to, 1)
 }
 
-// mirrorFolder makes links to the entries of a folder, and copies the links in it. Folders of scopes and of programs are
-// entered, deep levels down.
+// mirrorFolder makes links to the entries of a folder, and copies the links in it. Folders of scopes and of programs
+// are entered, deep levels down.
 func mirrorFolder(from, to string, deep int) error {
 	entries, err := os.ReadDir(from)
 	if err != nil {

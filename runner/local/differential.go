@@ -21,7 +21,8 @@ func (b *Baseline) Scratch(ctx context.Context) (string, error) {
 	return b.room.Dir, nil
 }
 
-// ScratchOf makes scratch trees of the base for [differential.New], each from a [Baseline] that is made for the subject.
+// ScratchOf makes scratch trees of the base for [differential.New], each from a [Baseline] that is made for the
+// subject.
 func ScratchOf(make func(s gates.Subject) (*Baseline, error), note func(string)) differential.Base {
 	return func(ctx context.Context, s gates.Subject) (string, func(), error) {
 		b, err := make(s)

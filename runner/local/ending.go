@@ -20,7 +20,8 @@ const responseName = "answer.md"
 func (w *work) keepResponse(c runner.Command, res agents.Result) error {
 	path := filepath.Join(w.attemptDir(c), responseName)
 	if res.Response == "" {
-		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) { // of the agent that this one took over from
+		// of the agent that this one took over from
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("keep what the agent answered: %w", err)
 		}
 		return nil
@@ -60,7 +61,8 @@ func (s *session) tell(ender agents.Ender, ev runner.Event) {
 	end := agents.End{Run: s.run, Batch: ev.Batch, Success: ev.Kind == runner.BatchPassed}
 	var err error
 	if end.Success && ev.Commit != "" {
-		end.Diff, err = s.Repo.Run(ctx, "diff-tree", "-p", "--no-commit-id", "--no-renames", "--no-ext-diff", "--no-color", "--root", ev.Commit)
+		end.Diff, err = s.Repo.Run(ctx, "diff-tree", "-p", "--no-commit-id", "--no-renames", "--no-ext-diff", "--no-color",
+			"--root", ev.Commit)
 		end.Diff = s.work.redact.String(end.Diff)
 	}
 	if err == nil {

@@ -173,25 +173,29 @@ func (e *Engine) open(ctx context.Context, run string, info runner.Info) *sessio
 	s := &session{
 		Engine: e, run: run, results: make(chan result),
 		jobs: map[string]*job{}, last: map[string]*job{},
-		facts: map[string]*facts{}, merged: map[string]merge{}, tests: map[string]*gates.TestCount{}, digests: map[string]string{}, noted: make(chan struct{}, 1),
+		facts: map[string]*facts{}, merged: map[string]merge{}, tests: map[string]*gates.TestCount{},
+		digests: map[string]string{}, noted: make(chan struct{}, 1),
 		stopping: make(chan struct{}),
 	}
 	s.ctx, s.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	s.guard = guard{floor: e.MemoryFloor, memory: e.Memory, note: s.note}
 	cfg := e.Config
 	cfg.Note = s.note
-	s.work = &work{Config: cfg, run: run, info: info, redact: redact.New(slices.Concat(e.Environ, e.Secrets)), digest: s.digest, factsOf: s.factsOf, atTip: s.atTip, finalReview: s.finalReview, refs: newRefs()}
+	s.work = &work{Config: cfg, run: run, info: info, redact: redact.New(slices.Concat(e.Environ, e.Secrets)),
+		digest: s.digest, factsOf: s.factsOf, atTip: s.atTip, finalReview: s.finalReview, refs: newRefs()}
 	s.work.failures = failures.Open(e.Layout.FailurePatterns(), s.note)
-	s.watch = failures.Observer{Store: s.work.failures, Difference: func(ctx context.Context, from, to string) ([]string, int, int, error) {
-		return failures.Difference(ctx, e.Repo, from, to)
-	}}
+	s.watch = failures.Observer{Store: s.work.failures,
+		Difference: func(ctx context.Context, from, to string) ([]string, int, int, error) {
+			return failures.Difference(ctx, e.Repo, from, to)
+		}}
 	s.work.chronicle = func() chronicle {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		return chronicle{slices.Clone(s.history.ended), slices.Clone(s.history.working)}
 	}
 	s.work.pool = &Pool{
-		repo: e.Repo, layout: e.Layout, slug: info.Slug, note: s.note, used: map[string]*Space{}, refs: s.work.refs, stir: s.work.snapshots.drop,
+		repo: e.Repo, layout: e.Layout, slug: info.Slug, note: s.note, used: map[string]*Space{}, refs: s.work.refs,
+		stir:  s.work.snapshots.drop,
 		setup: Setup{e.Copy, e.Setup, e.SetupTime, s.work.agentEnv(e.Layout.Temp(run)), e.Reaper, e.Limits.Grace},
 	}
 	return s
@@ -230,7 +234,8 @@ func (s *session) loop(ctx context.Context, pending []runner.Command) (runner.Re
 			if res, done := s.machine.Done(); done {
 				return res, s.finish(ctx, res)
 			}
-			return runner.Result{}, fmt.Errorf("run %s: internal error: no pending command and the run is not finished; please report it", s.run)
+			return runner.Result{}, fmt.Errorf(
+				"run %s: internal error: no pending command and the run is not finished; please report it", s.run)
 		}
 		var err error
 		select {
@@ -245,11 +250,13 @@ func (s *session) loop(ctx context.Context, pending []runner.Command) (runner.Re
 			err = s.writeNotes()
 		case <-deadline:
 			deadline = nil
-			_, err = s.record(runner.Event{Kind: runner.StopAsked, Outcome: runner.OutcomeLimited, Reason: fmt.Sprintf("the time limit of %s is reached", s.MaxTime)})
+			_, err = s.record(runner.Event{Kind: runner.StopAsked, Outcome: runner.OutcomeLimited,
+				Reason: fmt.Sprintf("the time limit of %s is reached", s.MaxTime)})
 			s.cancel(errStopped)
 		case <-interrupted:
 			interrupted = nil
-			_, err = s.record(runner.Event{Kind: runner.StopAsked, Outcome: runner.OutcomeCancelled, Reason: context.Cause(ctx).Error()})
+			_, err = s.record(runner.Event{Kind: runner.StopAsked, Outcome: runner.OutcomeCancelled,
+				Reason: context.Cause(ctx).Error()})
 			s.cancel(errStopped)
 		}
 		if err != nil {

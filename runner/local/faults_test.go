@@ -29,9 +29,11 @@ func TestInfrastructure(t *testing.T) {
 	}
 }
 
-// A command is carried out by the agent that it names; one that this session does not have is no reason to take another.
+// A command is carried out by the agent that it names; one that this session does not have is no reason to take
+// another.
 func TestWhoWorks(t *testing.T) {
-	w := &work{Config: Config{Agent: named("claude"), Fallback: []agents.Agent{named("codex")}}, info: runner.Info{Model: "sonnet"}}
+	w := &work{Config: Config{Agent: named("claude"), Fallback: []agents.Agent{named("codex")}},
+		info: runner.Info{Model: "sonnet"}}
 	for name, want := range map[string]string{"": "claude sonnet", "claude": "claude sonnet", "codex": "codex "} {
 		a, err := w.agent(runner.Command{Agent: name})
 		if err != nil {
@@ -56,7 +58,8 @@ func (n named) Run(context.Context, agents.Task, agents.Observer) (agents.Result
 // That a batch has failed for good is kept, however it came about: by its last attempt, or as nobody won a tournament.
 func TestAFailedTournamentIsTheEndOfItsTask(t *testing.T) {
 	c := newTournament(t, "vanilla", "minimal-change")
-	info := runner.Info{Slug: "p", Base: c.base, LoopVersion: runner.LoopVersion, Workers: 1, MaxAttempts: 1, Batches: []runner.BatchInfo{{Key: "1", Number: "1", Title: "a word", Sample: 2}}}
+	info := runner.Info{Slug: "p", Base: c.base, LoopVersion: runner.LoopVersion, Workers: 1, MaxAttempts: 1,
+		Batches: []runner.BatchInfo{{Key: "1", Number: "1", Title: "a word", Sample: 2}}}
 	m, err := runner.New(info)
 	if err != nil {
 		t.Fatal(err)
@@ -103,12 +106,15 @@ func TestAFailedTournamentIsTheEndOfItsTask(t *testing.T) {
 // A branch of the run that cannot be removed keeps none of the others, and is named.
 func TestOneBranchThatStaysKeepsNoOther(t *testing.T) {
 	b := newBench(t)
-	info := runner.Info{Slug: "p", Branch: RunBranch("p"), Base: b.base, LoopVersion: runner.LoopVersion, Workers: 1, MaxAttempts: 1, Batches: []runner.BatchInfo{{Key: "1", Number: "1"}, {Key: "2", Number: "2"}}}
+	info := runner.Info{Slug: "p", Branch: RunBranch("p"), Base: b.base, LoopVersion: runner.LoopVersion, Workers: 1,
+		MaxAttempts: 1, Batches: []runner.BatchInfo{{Key: "1", Number: "1"}, {Key: "2", Number: "2"}}}
 	m, err := runner.New(info)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.git("git branch runplan/p/b1; git branch runplan/p/b2; git branch runplan/p/candidates; >.git/refs/heads/runplan/p/b1.lock")
+	b.git(
+		"git branch runplan/p/b1; git branch runplan/p/b2; git branch runplan/p/candidates; " +
+			">.git/refs/heads/runplan/p/b1.lock")
 	err = (&session{Engine: New(b.Config), machine: m, work: b.work}).tidy(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "branch runplan/p/b1 stays: ") {
 		t.Errorf("the branch that stays is not named: %v", err)
@@ -133,7 +139,9 @@ func TestWhatAnAgentDidToGitIsToldWithoutSecrets(t *testing.T) {
 	b.Plan, b.digest = plan, func(int) (string, string) { return "", "" }
 	b.chronicle = func() chronicle { return chronicle{} }
 	b.Agent = switching{b, secret}
-	e, err := b.Execute(t.Context(), runner.Command{ID: "1/r1-c0/execute", Kind: runner.Execute, Batch: "1", Attempt: 1, Base: b.base}, lines(func(string, string) {}))
+	e, err := b.Execute(t.Context(),
+		runner.Command{ID: "1/r1-c0/execute", Kind: runner.Execute, Batch: "1", Attempt: 1, Base: b.base},
+		lines(func(string, string) {}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +149,8 @@ func TestWhatAnAgentDidToGitIsToldWithoutSecrets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e.Outcome != runner.OutcomeFailed || !strings.Contains(e.Reason, "switched to branch") || strings.Contains(string(text), secret) {
+	if e.Outcome != runner.OutcomeFailed || !strings.Contains(e.Reason, "switched to branch") ||
+		strings.Contains(string(text), secret) {
 		t.Errorf("%s: %s", e.Outcome, text)
 	}
 	if e.Model != "[redacted DEPLOY_TOKEN]-large" {
@@ -158,7 +167,8 @@ type switching struct {
 func (switching) Name() string { return "switching" }
 
 func (s switching) Run(ctx context.Context, t agents.Task, _ agents.Observer) (agents.Result, error) {
-	for _, args := range [][]string{{"switch", "--quiet", s.branch}, {"commit", "--quiet", "--allow-empty", "-m", "mine"}} {
+	for _, args := range [][]string{{"switch", "--quiet", s.branch},
+		{"commit", "--quiet", "--allow-empty", "-m", "mine"}} {
 		c := exec.CommandContext(ctx, "git", args...)
 		c.Dir, c.Env = t.Dir, s.Environ
 		if out, err := c.CombinedOutput(); err != nil {

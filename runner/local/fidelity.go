@@ -138,7 +138,9 @@ func (w *work) opinionsTook(heard []blueprint.Opinion) *agents.Usage {
 	var p review.Pass
 	model := w.Reviews.Blueprint.Model
 	for _, o := range heard {
-		p.Calls = append(p.Calls, review.Call{Provider: model.Provider, Model: model.Name, PromptTokens: o.Said.PromptTokens, CompletionTokens: o.Said.CompletionTokens})
+		p.Calls = append(p.Calls,
+			review.Call{Provider: model.Provider, Model: model.Name, PromptTokens: o.Said.PromptTokens,
+				CompletionTokens: o.Said.CompletionTokens})
 	}
 	return w.spentOn(review.Review{Passes: []review.Pass{p}})
 }

@@ -47,7 +47,8 @@ func (w *work) inspect(ctx context.Context, s *Space, g glance) string {
 	}
 	w.dropMade(ctx, s, g)
 	if why == "" && len(conflicts) > 0 {
-		why = "the agent left a merge in the middle, with conflicts in " + strings.Join(conflicts[:min(len(conflicts), 5)], ", ")
+		why = "the agent left a merge in the middle, with conflicts in " +
+			strings.Join(conflicts[:min(len(conflicts), 5)], ", ")
 	}
 	if why == "" {
 		why = w.inSubmodules(ctx, s, g)

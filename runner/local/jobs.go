@@ -72,7 +72,8 @@ func (s *session) done(r result) ([]runner.Command, error) {
 	if !r.stale {
 		cmds, err = s.record(r.event)
 	}
-	if s.erred = len(cmds) == 0 && (s.erred || r.event.Outcome == runner.OutcomeError && !r.stale); s.erred && s.onlyWaits() {
+	if s.erred = len(cmds) == 0 && (s.erred || r.event.Outcome == runner.OutcomeError && !r.stale); s.erred &&
+		s.onlyWaits() {
 		s.stop() // the error stopped the run, so waiting for the end of a limit is useless
 	}
 	s.settle()
@@ -220,8 +221,11 @@ func (g *guard) admit() bool {
 			case err != nil:
 				g.note(fmt.Sprintf("%sno further agent is started while others work: %v", runner.FallbackNote, err))
 			case short:
-				g.note(fmt.Sprintf("%sonly %.1f GB of memory are available, and a worker is given %.1f: no further agent is started until there is more or one has ended",
-					runner.FallbackNote, gigabytes(available), gigabytes(g.floor)))
+				g.note(
+					fmt.Sprintf(
+						"%sonly %.1f GB of memory are available, and a worker is given %.1f: no further agent is started until there "+
+							"is more or one has ended",
+						runner.FallbackNote, gigabytes(available), gigabytes(g.floor)))
 			default:
 				g.note(fmt.Sprintf("%.1f GB of memory are available: agents are started side by side again", gigabytes(available)))
 			}

@@ -55,7 +55,8 @@ func (w *work) fastForward(ctx context.Context, c runner.Command) (refused strin
 		return "", nil // landed before
 	}
 	if tip != w.info.Base {
-		return fmt.Sprintf("%s moved from %s to %s during the run; merge it yourself: %s", w.info.BaseBranch, short(w.info.Base), short(tip), by), nil
+		return fmt.Sprintf("%s moved from %s to %s during the run; merge it yourself: %s", w.info.BaseBranch,
+			short(w.info.Base), short(tip), by), nil
 	}
 	_, branch, err := w.Repo.Head(ctx)
 	if err != nil {
@@ -69,7 +70,8 @@ func (w *work) fastForward(ctx context.Context, c runner.Command) (refused strin
 		return "", err
 	}
 	if len(dirty) > 0 {
-		return fmt.Sprintf("the checkout has changes (%s); commit or stash them, then: git merge --ff-only %s", dirty[0], w.info.Branch), nil
+		return fmt.Sprintf("the checkout has changes (%s); commit or stash them, then: git merge --ff-only %s", dirty[0],
+			w.info.Branch), nil
 	}
 	_, err = w.Repo.Run(ctx, "-c", "gc.auto=0", "merge", "--quiet", "--ff-only", c.Commit)
 	var exit *proc.ExitError
@@ -103,7 +105,9 @@ func (w *work) pullRequestBody() string {
 	r := w.finalReview()
 	if r == nil {
 		w.Note("the pull request says that its changes were not reviewed; [review] final = \"programs\" or \"all\" does that")
-		b.WriteString("| pass | status |\n|---|---|\n| all | (review gate not available): review of the whole run is off, by [review] final |\n")
+		b.WriteString(
+			"| pass | status |\n|---|---|\n| all | (review gate not available): review of the whole run is off, by [review] " +
+				"final |\n")
 		return b.String()
 	}
 	b.WriteString(r.Verdict)
@@ -130,11 +134,14 @@ func (w *work) pullRequest(ctx context.Context) (url, refused string, err error)
 		return "", "the repository has no remote to push to; the work is on " + w.info.Branch, nil
 	}
 	run := func(args ...string) (string, string, error) {
-		res, err := proc.Run(ctx, proc.Cmd{Args: args, Dir: w.Repo.Root, Env: w.marked(w.Repo.Env()), Limits: proc.Limits{Total: pushTimeout}, KeepStdout: 64 << 10, Reaper: w.Reaper})
+		res, err := proc.Run(ctx,
+			proc.Cmd{Args: args, Dir: w.Repo.Root, Env: w.marked(w.Repo.Env()), Limits: proc.Limits{Total: pushTimeout},
+				KeepStdout: 64 << 10, Reaper: w.Reaper})
 		if err != nil || res.OK() {
 			return strings.TrimSpace(string(res.Stdout)), "", err
 		}
-		return "", fmt.Sprintf("%s %s: %s", strings.Join(args[:2], " "), describe(res), w.redact.String(lastLines(res.Tail, 2))), nil
+		return "", fmt.Sprintf("%s %s: %s", strings.Join(args[:2], " "), describe(res),
+			w.redact.String(lastLines(res.Tail, 2))), nil
 	}
 	if _, refused, err = run("git", "push", to, w.info.Branch); refused != "" || err != nil {
 		return "", refused, err
@@ -146,7 +153,8 @@ func (w *work) pullRequest(ctx context.Context) (url, refused string, err error)
 	}
 	url, refused, err = run(args...)
 	if errors.Is(err, proc.ErrNotFound) {
-		return "", fmt.Sprintf("%s was pushed to %s, but gh is not installed; open the pull request yourself", w.info.Branch, to), nil
+		return "", fmt.Sprintf("%s was pushed to %s, but gh is not installed; open the pull request yourself", w.info.Branch,
+			to), nil
 	}
 	if strings.Contains(refused, "already exists") {
 		return "the pull request already existed", "", nil

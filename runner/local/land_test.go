@@ -18,7 +18,8 @@ func TestLandOverFilesThatGitDoesNotKnow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e.Outcome != runner.OutcomeRefused || !strings.Contains(e.Reason, "new.txt") || !strings.Contains(e.Reason, "would be overwritten") {
+	if e.Outcome != runner.OutcomeRefused || !strings.Contains(e.Reason, "new.txt") ||
+		!strings.Contains(e.Reason, "would be overwritten") {
 		t.Errorf("%s: %s", e.Outcome, e.Reason)
 	}
 	if got := b.git("cat new.txt"); got != "mine" {
@@ -45,12 +46,14 @@ func TestRebaseOfWhatIsThereAlready(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e.Outcome != runner.OutcomeOK || e.Tree != tree || !strings.Contains(e.Reason, "nothing is left of it: what it did already exists") {
+	if e.Outcome != runner.OutcomeOK || e.Tree != tree ||
+		!strings.Contains(e.Reason, "nothing is left of it: what it did already exists") {
 		t.Errorf("%s, tree %s of %s: %q", e.Outcome, e.Tree, tree, e.Reason)
 	}
 	// A batch that needed no change in the first place has lost none.
 	none := b.git("git rev-parse " + b.base + "^{tree}")
-	if e, err = b.Rebase(t.Context(), runner.Command{Batch: "3", Base: one, From: b.base, Commit: b.base, Tree: none}, nil); err != nil || e.Reason != "" {
+	if e, err = b.Rebase(t.Context(), runner.Command{Batch: "3", Base: one, From: b.base, Commit: b.base, Tree: none},
+		nil); err != nil || e.Reason != "" {
 		t.Errorf("%v: %q", err, e.Reason)
 	}
 }

@@ -56,15 +56,16 @@ func (l Layout) CheckLinks() error {
 	return nil
 }
 
-// unlink removes symbolic links that appeared in runplan's own folder while an agent worked: its logs and reports would go
-// wherever they lead. It returns what it removed.
+// unlink removes symbolic links that appeared in runplan's own folder while an agent worked: its logs and reports would
+// go wherever they lead. It returns what it removed.
 func (w *work) unlink() (found []change) {
 	for range 100 {
 		var link *LinkError
 		if err := w.Layout.CheckLinks(); !errors.As(err, &link) {
 			return found
 		}
-		found = append(found, change{name: link.Path, steers: "where runplan writes its files", stuck: os.Remove(link.Path) != nil})
+		found = append(found, change{name: link.Path, steers: "where runplan writes its files",
+			stuck: os.Remove(link.Path) != nil})
 		if found[len(found)-1].stuck {
 			return found
 		}

@@ -28,7 +28,8 @@ func TestLinksThatAppearInTheOwnFolderAreRemoved(t *testing.T) {
 
 // Another agent that writes into the room of the base does not make its change a habit of the suite.
 func TestRewrittenCodeIsNoHabit(t *testing.T) {
-	d := withoutSource(room.Difference{Changed: []string{"calc_test.go", "golden.txt"}, Touched: []string{"a.py", "data.json"}})
+	d := withoutSource(room.Difference{Changed: []string{"calc_test.go", "golden.txt"},
+		Touched: []string{"a.py", "data.json"}})
 	if len(d.Changed) != 1 || d.Changed[0] != "golden.txt" || len(d.Touched) != 1 || d.Touched[0] != "data.json" {
 		t.Errorf("habits are %v", d)
 	}

@@ -53,7 +53,8 @@ func TakeLock(path string, now time.Time) (*Lock, error) {
 		return nil, fmt.Errorf("take the lock: %w", err)
 	}
 	f := flock.New(path)
-	// A process that is killed while it starts another one leaves the lock to that one, for the moment until it is started.
+	// A process that is killed while it starts another one leaves the lock to that one, for the moment until it is
+	// started.
 	ok, err := f.TryLock()
 	for try := 0; err == nil && !ok && try < 10; try++ {
 		time.Sleep(30 * time.Millisecond)

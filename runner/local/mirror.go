@@ -71,7 +71,9 @@ func (m *Mirror) Take(ctx context.Context, events []runner.Event) error {
 		if first.Job == nil {
 			return fmt.Errorf("run %s: its first event does not say what it is about", m.s.run)
 		}
-		err = m.s.Journal.AddRun(ctx, store.Run{ID: m.s.run, Slug: first.Job.Slug, Plan: first.Job.Plan, PlanText: []byte(m.s.work.redact.String(string(m.s.PlanText))), Started: first.At}, records...)
+		err = m.s.Journal.AddRun(ctx,
+			store.Run{ID: m.s.run, Slug: first.Job.Slug, Plan: first.Job.Plan,
+				PlanText: []byte(m.s.work.redact.String(string(m.s.PlanText))), Started: first.At}, records...)
 	} else {
 		err = m.s.Journal.Append(ctx, records...)
 	}

@@ -57,7 +57,8 @@ func (w *work) lookOutside(ctx context.Context) (outside, error) {
 	evidence := strings.TrimPrefix(EvidencePrefix, "refs/")
 	for name, hash := range all {
 		// Other runs move their branches; other code handles stashes and replaced objects.
-		if !strings.HasPrefix(name, "heads/"+ofRuns) && !strings.HasPrefix(name, "replace/") && !strings.HasPrefix(name, evidence) && name != "stash" {
+		if !strings.HasPrefix(name, "heads/"+ofRuns) && !strings.HasPrefix(name, "replace/") &&
+			!strings.HasPrefix(name, evidence) && name != "stash" {
 			o.refs[name] = hash
 		}
 	}
@@ -104,7 +105,8 @@ func stampOf(path string) string {
 
 // touched returns findings for the changes around the workspace since before, and whether they fail the attempt. A
 // change of the checkout fails it only if the configuration says so, because the user may have made the change.
-func (w *work) touched(before outside, seen func() (outside, error), shared []change) (findings []gates.Finding, fails bool) {
+func (w *work) touched(before outside, seen func() (outside, error), shared []change) (findings []gates.Finding,
+	fails bool) {
 	findings = sharedFindings(shared)
 	now, err := seen()
 	if err != nil {
@@ -116,12 +118,14 @@ func (w *work) touched(before outside, seen func() (outside, error), shared []ch
 		f.Message = what + " while the agent worked; if it was not you, it was the agent" + back
 		if w.StrictCheckout {
 			f.Severity = gates.Error
-			f.Message = strings.Replace(what, "in your checkout", "in the checkout", 1) + " while the agent worked, outside of its workspace" + back
+			f.Message = strings.Replace(what, "in your checkout", "in the checkout", 1) +
+				" while the agent worked, outside of its workspace" + back
 		}
 		findings = append(findings, f)
 	}
 	if before.branch != now.branch || now.branch == "" && before.commit != now.commit {
-		find("outside/refs", "", fmt.Sprintf("your checkout went from %s to %s", place(before), place(now)), ": git switch "+switchTo(before))
+		find("outside/refs", "", fmt.Sprintf("your checkout went from %s to %s", place(before), place(now)), ": git switch "+
+			switchTo(before))
 	}
 	for _, ref := range differing(before.refs, now.refs) {
 		was, is := before.refs[ref], now.refs[ref]
@@ -190,7 +194,8 @@ func differing[V comparable](a, b map[string]V) []string {
 
 // watched checks the changes around the workspace after the agent. It reports whether they end the attempt, and
 // then completes e.
-func (w *work) watched(e *runner.Event, c runner.Command, before outside, seen func() (outside, error), shared []change) bool {
+func (w *work) watched(e *runner.Event, c runner.Command, before outside, seen func() (outside, error),
+	shared []change) bool {
 	w.sights.Delete(c.Place())
 	if literal(w.Agent) {
 		return false
@@ -253,7 +258,8 @@ func (w *work) reveal(ctx context.Context, s *Space) error {
 		}
 	}
 	if n := len(assumed) + len(skipped); n > 0 {
-		w.Note(fmt.Sprintf("the agent told git not to look at %d file(s), such as %s; they are checked all the same", n, slices.Concat(assumed, skipped)[0]))
+		w.Note(fmt.Sprintf("the agent told git not to look at %d file(s), such as %s; they are checked all the same", n,
+			slices.Concat(assumed, skipped)[0]))
 	}
 	return nil
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/runplan/runplan/internal/lazyre"
 )
 
-// manifests are files in which projects name what they depend on, with the way in which each names a folder: a workspace
-// lies elsewhere than the checkout, so that "../lib" leads to another place from there (TEAM-09).
+// manifests are files in which projects name what they depend on, with the way in which each names a folder: a
+// workspace lies elsewhere than the checkout, so that "../lib" leads to another place from there (TEAM-09).
 var manifests = map[string]*lazyre.Regexp{
 	"package.json":     lazyre.New(`"(?:file|link|portal):([^"]+)"`),
 	"go.mod":           lazyre.New(`(?m)^(?:[^/\n]|/[^/\n])*=>\s*(\.\.?/\S+)`),
@@ -46,7 +46,8 @@ func (w *work) outward(ctx context.Context) ([]string, error) {
 		}
 		for _, m := range manifests[path.Base(file)].FindAllStringSubmatch(string(data), -1) {
 			to := path.Join(path.Dir(file), m[1])
-			if line := file + ": " + m[1]; !path.IsAbs(m[1]) && (to == ".." || strings.HasPrefix(to, "../")) && !slices.Contains(found, line) {
+			if line := file + ": " + m[1]; !path.IsAbs(m[1]) && (to == ".." || strings.HasPrefix(to, "../")) &&
+				!slices.Contains(found, line) {
 				found = append(found, line)
 			}
 		}
@@ -65,7 +66,8 @@ func (w *work) noteOutward(ctx context.Context) {
 		if n > 3 {
 			text += fmt.Sprintf(" and %d more", n-3)
 		}
-		w.Note("batches are worked on in worktrees under " + DirName + ", from where these relative paths lead elsewhere: " + text +
+		w.Note("batches are worked on in worktrees under " + DirName + ", from where these relative paths lead elsewhere: " +
+			text +
 			"; name them by an absolute path, or let workspace.setup put them there")
 	}
 }

@@ -64,7 +64,8 @@ func (s *session) progressLine(ev runner.Event) string {
 			return fmt.Sprintf("%s attempt %d goes on with %s: %s", name, ev.Attempt, ev.Agent, ev.Reason)
 		}
 		if ev.Batch == "" && !ev.RetryAt.IsZero() {
-			return fmt.Sprintf("nobody else can be started until %s, when the limit of %s is over", ev.RetryAt.Local().Format("2006-01-02 15:04:05"), ev.Agent)
+			return fmt.Sprintf("nobody else can be started until %s, when the limit of %s is over",
+				ev.RetryAt.Local().Format("2006-01-02 15:04:05"), ev.Agent)
 		}
 	case runner.Waited:
 		switch {
@@ -93,7 +94,8 @@ func (s *session) progressLine(ev runner.Event) string {
 // It records the final failure of a batch separately.
 func (s *session) attempt(ev runner.Event) error {
 	if ev.Kind == runner.BatchFailed {
-		task := store.Task{ID: s.run + "/" + ev.Batch, Repo: s.Repo.Root, Mode: store.ModeBatch, Model: s.Agent.Name(), At: ev.At}
+		task := store.Task{ID: s.run + "/" + ev.Batch, Repo: s.Repo.Root, Mode: store.ModeBatch, Model: s.Agent.Name(),
+			At: ev.At}
 		if err := s.Journal.StartTask(context.Background(), task); err != nil {
 			return err
 		}
@@ -109,7 +111,8 @@ func (s *session) attempt(ev runner.Event) error {
 	v, _ := s.machine.Batch(ev.Batch)
 	a := store.Attempt{
 		TaskID: s.run + "/" + ev.Batch, Repo: s.Repo.Root, Mode: "batch", Model: s.Agent.Name(), Number: ev.Attempt,
-		Applied: ev.Tree != "" && (ev.Kind == runner.Gated || ev.Files > 0), Success: ev.Outcome == runner.OutcomeOK, At: ev.At,
+		Applied: ev.Tree != "" &&
+			(ev.Kind == runner.Gated || ev.Files > 0), Success: ev.Outcome == runner.OutcomeOK, At: ev.At,
 		Unjudged: ev.Kind == runner.Executed,
 		Final:    ev.Outcome == runner.OutcomeOK || v.Status == runner.Failed,
 	}

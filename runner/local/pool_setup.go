@@ -23,7 +23,8 @@ func (p *Pool) submodules(ctx context.Context, s *Space) error {
 	if _, err := os.Stat(filepath.Join(s.Dir, ".gitmodules")); err != nil {
 		return nil
 	}
-	_, err := s.Run(ctx, "-c", "protocol.file.allow=always", "submodule", "--quiet", "update", "--init", "--recursive", "--force")
+	_, err := s.Run(ctx, "-c", "protocol.file.allow=always", "submodule", "--quiet", "update", "--init", "--recursive",
+		"--force")
 	if err != nil {
 		p.note(fmt.Sprintf("submodules of %s are not complete: %v", s.Dir, err))
 	}
@@ -71,7 +72,8 @@ func (p *Pool) copyIncluded(ctx context.Context, s *Space) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("set up %s: %w", s.Dir, err)
 	}
-	ours, err := s.Ignored(ctx, slices.Concat(differ, slices.Collect(maps.Values(blocked)))) // the others are in git, which has brought them here
+	// the others are in git, which has brought them here
+	ours, err := s.Ignored(ctx, slices.Concat(differ, slices.Collect(maps.Values(blocked))))
 	if err != nil {
 		return nil, fmt.Errorf("set up %s: %w", s.Dir, err)
 	}

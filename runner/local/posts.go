@@ -25,7 +25,8 @@ func Post(ctx context.Context, j *store.Journal, run string, ev runner.Event) er
 		return fmt.Errorf("post to run %s: an event %s is for the run itself to tell", run, ev.Kind)
 	}
 	if n := len(ev.Reason) + len(ev.By); n > mostSaidInPost {
-		return fmt.Errorf("post to run %s: %d bytes of text, at most %d are taken; say it in fewer words", run, n, mostSaidInPost)
+		return fmt.Errorf("post to run %s: %d bytes of text, at most %d are taken; say it in fewer words", run, n,
+			mostSaidInPost)
 	}
 	ev.Run, ev.At = run, time.Now().UTC()
 	body, err := ev.Encode()
@@ -106,7 +107,10 @@ func (s *session) hear(ctx context.Context, resuming bool) ([]runner.Command, er
 // heardFrom returns the event of a post, or a note if runplan did not sign the post.
 func (s *session) heardFrom(p store.Post) (runner.Event, error) {
 	if !s.Journal.Vouches(p) {
-		return runner.Event{Kind: runner.Note, Post: p.ID, Reason: fmt.Sprintf("post %d to this run was not signed by runplan and is ignored: another program wrote it into the journal", p.ID)}, nil
+		return runner.Event{Kind: runner.Note, Post: p.ID,
+				Reason: fmt.Sprintf(
+					"post %d to this run was not signed by runplan and is ignored: another program wrote it into the journal", p.ID)},
+			nil
 	}
 	ev, err := eventOf(p)
 	if err != nil {

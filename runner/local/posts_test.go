@@ -20,7 +20,8 @@ func TestHear(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer j.Close()
-	if err := j.AddRun(ctx, store.Run{ID: "r", Slug: "s", Plan: "p.md", PlanText: []byte("# p\n"), Started: time.Now()}); err != nil {
+	if err := j.AddRun(ctx, store.Run{ID: "r", Slug: "s", Plan: "p.md", PlanText: []byte("# p\n"),
+		Started: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
 	m, err := runner.New(runner.Info{Base: "b", LoopVersion: runner.LoopVersion, Workers: 1, MaxAttempts: 1})
@@ -37,8 +38,10 @@ func TestHear(t *testing.T) {
 	}
 	var seen []runner.Event
 	open := func() *session {
-		e := New(Config{Journal: j, Plan: plan, Layout: layout, Now: time.Now, Observe: func(ev runner.Event) { seen = append(seen, ev) }})
-		s := &session{Engine: e, run: "r", machine: m, work: &work{redact: redact.New([]string{"API_TOKEN=tok-4kQ7vTz2LmW9x"})}, stopping: make(chan struct{}),
+		e := New(Config{Journal: j, Plan: plan, Layout: layout, Now: time.Now,
+			Observe: func(ev runner.Event) { seen = append(seen, ev) }})
+		s := &session{Engine: e, run: "r", machine: m,
+			work: &work{redact: redact.New([]string{"API_TOKEN=tok-4kQ7vTz2LmW9x"})}, stopping: make(chan struct{}),
 			recorder: runner.NewRecorder("r", m, time.Now), jobs: map[string]*job{}, facts: map[string]*facts{}}
 		for ev, err := range e.Events(ctx, "r", 0) {
 			if err != nil {
@@ -50,7 +53,8 @@ func TestHear(t *testing.T) {
 		return s
 	}
 	a := runner.Approval{Command: "1/r1-c0/ask", Batch: "1", Tree: "t"}
-	for _, ev := range []runner.Event{a.No("ada", "it has tok-4kQ7vTz2LmW9x in it"), {Kind: runner.StopAsked, Outcome: runner.OutcomeCancelled, Reason: "enough"}} {
+	for _, ev := range []runner.Event{a.No("ada", "it has tok-4kQ7vTz2LmW9x in it"),
+		{Kind: runner.StopAsked, Outcome: runner.OutcomeCancelled, Reason: "enough"}} {
 		if err := Post(ctx, j, "r", ev); err != nil {
 			t.Fatal(err)
 		}
@@ -67,7 +71,8 @@ func TestHear(t *testing.T) {
 	if _, err := open().hear(ctx, true); err != nil { // a run goes on: anyone who wanted it to stop did so before
 		t.Fatal(err)
 	}
-	if len(seen) != 2 || seen[0].Kind != runner.ApprovalDenied || seen[1].Kind != runner.Note || seen[0].Post == 0 || seen[1].Post <= seen[0].Post {
+	if len(seen) != 2 || seen[0].Kind != runner.ApprovalDenied || seen[1].Kind != runner.Note || seen[0].Post == 0 ||
+		seen[1].Post <= seen[0].Post {
 		t.Fatalf("%+v", seen)
 	}
 	if strings.Contains(seen[0].Reason+seen[0].Reports[0].Findings[0].Message, "tok-") || seen[0].By != "ada" {

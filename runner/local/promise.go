@@ -18,7 +18,8 @@ func (w *work) promising(b *planparse.Batch, o promise.Options) gates.Settings {
 	if s.Promises.Off {
 		return s
 	}
-	o.Severity, o.Timeout, o.Literal, o.Project = s.Promises.Severity, s.Promises.Timeout, literal(w.Agent), filepath.Base(w.Repo.Root)
+	o.Severity, o.Timeout, o.Literal, o.Project = s.Promises.Severity, s.Promises.Timeout, literal(w.Agent),
+		filepath.Base(w.Repo.Root)
 	s.More = append(slices.Clone(s.More), promise.Gates(b, o)...)
 	return s
 }
@@ -34,8 +35,8 @@ func (w *work) commandsOf(dir string) func() []string {
 	}
 }
 
-// redBefore returns a function that reports whether a test gate of a tree failed on the base. Without gates.baseline old
-// failures count, so that it is nil.
+// redBefore returns a function that reports whether a test gate of a tree failed on the base. Without gates.baseline
+// old failures count, so that it is nil.
 func (w *work) redBefore(base *Baseline, dir string) func(context.Context) bool {
 	if !w.Baseline {
 		return nil
@@ -50,9 +51,10 @@ func (w *work) redBefore(base *Baseline, dir string) func(context.Context) bool 
 	}
 }
 
-// apart returns a function that takes a room of the candidate for the commands of the plan, once, when it is first called. They may
-// write to the tree, which no other gate should see. leave gives the room back.
-func (w *work) apart(c runner.Command) (take func(context.Context, gates.Subject) (string, []string, error), leave func()) {
+// apart returns a function that takes a room of the candidate for the commands of the plan, once, when it is first
+// called. They may write to the tree, which no other gate should see. leave gives the room back.
+func (w *work) apart(c runner.Command) (take func(context.Context, gates.Subject) (string, []string, error),
+	leave func()) {
 	var taken *room.Room
 	take = func(ctx context.Context, s gates.Subject) (string, []string, error) {
 		rooms, err := w.sealed(ctx)

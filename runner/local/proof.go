@@ -176,7 +176,8 @@ func (w *work) learn(ctx context.Context, rooms *rooms, commit string, tell bool
 	if _, known := w.proofs.of(tree); known {
 		return
 	}
-	base := w.baseline(gates.Subject{Base: commit, Env: w.marked(nil), Timeout: w.GateTimeout, Redact: w.redact.String, Reaper: w.Reaper})
+	base := w.baseline(gates.Subject{Base: commit, Env: w.marked(nil), Timeout: w.GateTimeout, Redact: w.redact.String,
+		Reaper: w.Reaper})
 	base.rooms = rooms
 	defer base.Close(context.WithoutCancel(ctx))
 	var red []redAt
@@ -227,7 +228,8 @@ func (w *work) redWords(at string, red []redAt) string {
 	text := fmt.Sprintf("%s at the base, %s, before any change; ", phrase.Count(len(red), "failure", "failures"), at)
 	all := ": " + list(red)
 	var answers []string
-	if nameless := slices.DeleteFunc(slices.Clone(red), func(r redAt) bool { return baseline.Tells(r.finding) }); len(nameless) > 0 {
+	if nameless := slices.DeleteFunc(slices.Clone(red),
+		func(r redAt) bool { return baseline.Tells(r.finding) }); len(nameless) > 0 {
 		return text + "each batch fails on it until it is corrected, because it names no test: " + list(nameless)
 	}
 	for _, info := range w.info.Batches {

@@ -19,10 +19,14 @@ func (w *work) Rebase(ctx context.Context, c runner.Command, _ runner.Progress) 
 	}
 	if len(conflicts) > 0 {
 		shown := conflicts[:min(len(conflicts), 5)]
-		e.Outcome, e.Reason = runner.OutcomeConflict, w.redact.String("conflicts with what is ahead of it in "+strings.Join(shown, ", "))
-		r := gates.Report{Gate: "merge", Status: gates.Fail, Note: "another batch, whose work is ahead of this one, changed the same lines; do the batch again on top of that"}
+		e.Outcome, e.Reason = runner.OutcomeConflict,
+			w.redact.String("conflicts with what is ahead of it in "+strings.Join(shown, ", "))
+		r := gates.Report{Gate: "merge", Status: gates.Fail,
+			Note: "another batch, whose work is ahead of this one, changed the same lines; do the batch again on top of that"}
 		for _, p := range conflicts[:min(len(conflicts), maxFindings)] {
-			r.Findings = append(r.Findings, gates.Finding{Rule: "merge/conflict", Path: p, Severity: gates.Error, Message: "cannot be merged with what others changed meanwhile"})
+			r.Findings = append(r.Findings,
+				gates.Finding{Rule: "merge/conflict", Path: p, Severity: gates.Error,
+					Message: "cannot be merged with what others changed meanwhile"})
 		}
 		e.Reports, e.Tree, e.Fingerprint = w.trim([]gates.Report{r}), c.Tree, fingerprint(e.Reason)
 		return e, nil

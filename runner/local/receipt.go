@@ -155,7 +155,9 @@ func (f *facts) gated(e runner.Event) {
 	}
 	f.last.reports = e.Reports
 	for _, g := range e.Reports {
-		f.gates = append(f.gates, GateReceipt{g.Gate, g.Status, g.Command, g.Exit, g.Duration.Milliseconds(), g.Tests, g.Note, g.Log, g.LogHash, g.Proof, g.Said()})
+		f.gates = append(f.gates,
+			GateReceipt{g.Gate, g.Status, g.Command, g.Exit, g.Duration.Milliseconds(), g.Tests, g.Note, g.Log, g.LogHash,
+				g.Proof, g.Said()})
 	}
 }
 
@@ -167,7 +169,8 @@ func (w *work) writeReceipt(c runner.Command) (path, hash string, err error) {
 	}
 	f := w.factsOf(c.Batch, c.Base)
 	r := Receipt{
-		Run: w.run, Batch: b.Key, Number: b.Number, Title: b.Title, Digest: b.Digest, Base: c.Base, Head: c.Commit, Tree: c.Tree,
+		Run: w.run, Batch: b.Key, Number: b.Number, Title: b.Title, Digest: b.Digest, Base: c.Base, Head: c.Commit,
+		Tree:        c.Tree,
 		TestsBefore: f.before, TestsAfter: f.after, Attempts: c.Attempt, Agent: f.agent, Model: f.model, At: f.at,
 	}
 	if !f.unknown {
@@ -239,10 +242,12 @@ func (w *work) mendReceipt(key string, m merge) error {
 		return nil
 	}
 	if _, ok := w.Plan.Batch(key); !ok {
-		w.Note("the receipt of batch " + key + " is missing or was changed; the plan does not have the batch any more, so it cannot be written again")
+		w.Note("the receipt of batch " + key +
+			" is missing or was changed; the plan does not have the batch any more, so it cannot be written again")
 		return nil
 	}
 	w.Note("the receipt of batch " + key + " was missing or changed; it was written again from the journal")
-	_, _, err = w.writeReceipt(runner.Command{Batch: key, Attempt: w.factsOf(key, m.base).attempt, Base: m.base, Commit: m.commit, Tree: m.tree})
+	_, _, err = w.writeReceipt(
+		runner.Command{Batch: key, Attempt: w.factsOf(key, m.base).attempt, Base: m.base, Commit: m.commit, Tree: m.tree})
 	return err
 }

@@ -187,7 +187,8 @@ func (w *work) reviewInfo(v review.Review, file string) (*runner.ReviewInfo, err
 	if err != nil {
 		return nil, fmt.Errorf("keep the review: %w", err)
 	}
-	out := &runner.ReviewInfo{Verdict: string(v.Verdict), Confidence: &v.ConfidencePct, File: w.Layout.Rel(file), Note: w.redact.String(strings.Join(v.Reasons, ", "))}
+	out := &runner.ReviewInfo{Verdict: string(v.Verdict), Confidence: &v.ConfidencePct, File: w.Layout.Rel(file),
+		Note: w.redact.String(strings.Join(v.Reasons, ", "))}
 	for _, p := range v.Passes {
 		text := fmt.Sprintf("%d %s: %s", p.Number, p.Name, p.Status)
 		if p.Status == gates.Skipped && p.Note != "" || p.Status == gates.Errored {

@@ -15,11 +15,14 @@ import (
 func passes(v review.Verdict, failed map[int]int, again bool) review.Review {
 	out := review.Review{Verdict: v, Reasons: []string{"because"}}
 	for n := 1; n <= 7; n++ {
-		p := review.Pass{Number: n, Name: fmt.Sprint("p", n), Report: gates.Report{Gate: fmt.Sprint("review:p", n), Status: gates.Pass}}
+		p := review.Pass{Number: n, Name: fmt.Sprint("p", n),
+			Report: gates.Report{Gate: fmt.Sprint("review:p", n), Status: gates.Pass}}
 		for i := range failed[n] {
 			p.Status = gates.Fail
-			f := review.Finding{ID: fmt.Sprint(n, i), New: !again, State: review.Open, Finding: gates.Finding{Rule: "r", Path: fmt.Sprint("f", i), Line: 1, Severity: gates.Error, Message: "wrong"}}
-			p.Findings = append(p.Findings, f, review.Finding{ID: "w", Finding: gates.Finding{Severity: gates.Warning, Message: "only a remark"}})
+			f := review.Finding{ID: fmt.Sprint(n, i), New: !again, State: review.Open,
+				Finding: gates.Finding{Rule: "r", Path: fmt.Sprint("f", i), Line: 1, Severity: gates.Error, Message: "wrong"}}
+			p.Findings = append(p.Findings, f,
+				review.Finding{ID: "w", Finding: gates.Finding{Severity: gates.Warning, Message: "only a remark"}})
 		}
 		out.Passes = append(out.Passes, p)
 	}
@@ -33,12 +36,16 @@ func TestWhatAReviewAsksFor(t *testing.T) {
 		v    review.Review
 		want runner.Outcome
 	}{
-		"nothing to say":                         {passes(review.OK, nil, false), runner.OutcomeOK},
-		"one thing in one file":                  {passes(review.RequestChanges, map[int]int{6: 1}, false), runner.OutcomeShallow},
-		"what programs found":                    {passes(review.Block, map[int]int{4: 1}, false), runner.OutcomeShallow},
-		"it does not fit":                        {passes(review.RequestChanges, map[int]int{3: 1}, false), runner.OutcomeComplex},
-		"many files":                             {passes(review.RequestChanges, map[int]int{6: 4}, false), runner.OutcomeComplex},
-		"it was asked for before":                {passes(review.RequestChanges, map[int]int{6: 1}, true), runner.OutcomeComplex},
+		"nothing to say": {passes(review.OK, nil, false), runner.OutcomeOK},
+		"one thing in one file": {passes(review.RequestChanges, map[int]int{6: 1}, false),
+			runner.OutcomeShallow},
+		"what programs found": {passes(review.Block, map[int]int{4: 1}, false), runner.OutcomeShallow},
+		"it does not fit": {passes(review.RequestChanges, map[int]int{3: 1}, false),
+			runner.OutcomeComplex},
+		"many files": {passes(review.RequestChanges, map[int]int{6: 4}, false),
+			runner.OutcomeComplex},
+		"it was asked for before": {passes(review.RequestChanges, map[int]int{6: 1}, true),
+			runner.OutcomeComplex},
 		"not sure enough and nothing to correct": {passes(review.Block, nil, false), runner.OutcomeUndecided},
 	} {
 		e, err := b.verdict(runner.Event{}, c.v)
@@ -59,13 +66,15 @@ func TestWhatAReviewAsksFor(t *testing.T) {
 	blind := passes(review.NoVerdict, nil, false)
 	blind.Passes[5].Status, blind.Passes[5].Note = gates.Errored, "the answer is no JSON"
 	_, err := b.verdict(runner.Event{}, blind)
-	if known := (*reviewError)(nil); !errors.As(err, &known) || !infrastructure(err) || !strings.Contains(err.Error(), "p6: the answer is no JSON") {
+	if known := (*reviewError)(nil); !errors.As(err, &known) || !infrastructure(err) ||
+		!strings.Contains(err.Error(), "p6: the answer is no JSON") {
 		t.Errorf("who could not run is neither for nor against it, and is not asked three times: %v", err)
 	}
 	// A finding of an earlier round that nobody looked at since is still to be corrected.
 	open := passes(review.RequestChanges, nil, false)
 	open.Open = []review.Entry{{ID: "x", Rule: "r", Path: "f", Severity: gates.Error, Message: "still there"}}
-	if e, err := b.verdict(runner.Event{}, open); err != nil || e.Outcome != runner.OutcomeComplex || len(e.Reports) != 1 || e.Reports[0].Findings[0].Message != "still there" {
+	if e, err := b.verdict(runner.Event{}, open); err != nil || e.Outcome != runner.OutcomeComplex ||
+		len(e.Reports) != 1 || e.Reports[0].Findings[0].Message != "still there" {
 		t.Errorf("%+v, %v", e, err)
 	}
 }

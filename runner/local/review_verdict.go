@@ -58,11 +58,13 @@ func blocking(v review.Review) (reports []gates.Report, ids []string, again bool
 		reports = append(reports, r)
 	}
 	if len(v.Open) > 0 {
-		r := gates.Report{Gate: "review:earlier", Status: gates.Fail, Note: "found by an earlier review, and not checked since"}
+		r := gates.Report{Gate: "review:earlier", Status: gates.Fail,
+			Note: "found by an earlier review, and not checked since"}
 		for _, f := range v.Open {
 			again = true
 			ids = append(ids, f.ID)
-			r.Findings = append(r.Findings, gates.Finding{Rule: f.Rule, Path: f.Path, Line: f.Line, Severity: f.Severity, Message: f.Message})
+			r.Findings = append(r.Findings,
+				gates.Finding{Rule: f.Rule, Path: f.Path, Line: f.Line, Severity: f.Severity, Message: f.Message})
 		}
 		reports = append(reports, r)
 	}

@@ -32,8 +32,8 @@ type rooms struct {
 	keys map[string]string // by tree
 }
 
-// roomsOf names the folder for the rooms of a repository, and that of this process in it. They are below home, the folder of
-// runplan's own files, and where that is "" in the layout's.
+// roomsOf names the folder for the rooms of a repository, and that of this process in it. They are below home, the
+// folder of runplan's own files, and where that is "" in the layout's.
 func roomsOf(home string, repo *git.Repo, l Layout) (ofRepo, own string) {
 	if home == "" {
 		home = l.Root
@@ -51,7 +51,8 @@ func roomsOf(home string, repo *git.Repo, l Layout) (ofRepo, own string) {
 
 // newRooms takes what rooms are made of as it is now: the user's settings, the files that the set-up copies, and the
 // dependencies in the user's checkout. dir is the folder of runplan's own files, outside of the repository.
-func newRooms(ctx context.Context, dir string, repo *git.Repo, layout Layout, setup Setup, environ []string, note func(string)) (*rooms, error) {
+func newRooms(ctx context.Context, dir string, repo *git.Repo, layout Layout, setup Setup, environ []string,
+	note func(string)) (*rooms, error) {
 	if note == nil {
 		note = func(string) {}
 	}
@@ -69,7 +70,8 @@ func newRooms(ctx context.Context, dir string, repo *git.Repo, layout Layout, se
 	if r.lock, err = TakeLock(own+".lock", time.Now()); err != nil {
 		return nil, err
 	}
-	r.Rooms = room.New(room.Config{Repo: repo, Dir: own, Environ: environ, Tie: tie, Note: note, Prepare: r.prepare, Key: r.key})
+	r.Rooms = room.New(room.Config{Repo: repo, Dir: own, Environ: environ, Tie: tie, Note: note, Prepare: r.prepare,
+		Key: r.key})
 	if err := r.Settle(ctx); err != nil {
 		return nil, err
 	}
@@ -164,9 +166,11 @@ func (r *rooms) install(ctx context.Context, dir string, env []string) error {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case err != nil:
-			r.pool.note(fmt.Sprintf("%s could not be run to install what %s asks for: %v; name a command in [workspace] setup", args[0], path.Join(filepath.ToSlash(at), "package.json"), err))
+			r.pool.note(fmt.Sprintf("%s could not be run to install what %s asks for: %v; name a command in [workspace] setup",
+				args[0], path.Join(filepath.ToSlash(at), "package.json"), err))
 		case !res.OK():
-			r.pool.note(fmt.Sprintf("%s %s: %s; name a command in [workspace] setup", strings.Join(args, " "), describe(res), lastLines(res.Tail, 2)))
+			r.pool.note(fmt.Sprintf("%s %s: %s; name a command in [workspace] setup", strings.Join(args, " "), describe(res),
+				lastLines(res.Tail, 2)))
 		default:
 			if err := git.RemoveAll(old); err != nil {
 				return fmt.Errorf("remove old dependencies: %w", err)
@@ -221,8 +225,10 @@ func listsDependencies(name string) bool {
 		return true
 	}
 	return slices.Contains([]string{
-		"package.json", "package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml", "pnpm-workspace.yaml", "bun.lock", "bun.lockb",
-		"pyproject.toml", "setup.py", "setup.cfg", "poetry.lock", "uv.lock", "Pipfile", "Pipfile.lock", "environment.yml", ".python-version",
+		"package.json", "package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml", "pnpm-workspace.yaml",
+		"bun.lock", "bun.lockb",
+		"pyproject.toml", "setup.py", "setup.cfg", "poetry.lock", "uv.lock", "Pipfile", "Pipfile.lock", "environment.yml",
+		".python-version",
 		"go.mod", "go.sum", "Cargo.toml", "Cargo.lock", "Gemfile", "Gemfile.lock", "composer.json", "composer.lock",
 		"pom.xml", "build.gradle", "build.gradle.kts", "gradle.lockfile", "Package.resolved", "packages.lock.json",
 	}, base)

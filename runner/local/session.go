@@ -46,7 +46,8 @@ func (s *session) begin(ctx context.Context, info runner.Info) ([]runner.Command
 	if err != nil {
 		return nil, err
 	}
-	run := store.Run{ID: s.run, Slug: info.Slug, Plan: info.Plan, PlanText: []byte(s.work.redact.String(string(s.PlanText))), Started: first.Events[0].At}
+	run := store.Run{ID: s.run, Slug: info.Slug, Plan: info.Plan,
+		PlanText: []byte(s.work.redact.String(string(s.PlanText))), Started: first.Events[0].At}
 	if err := s.Journal.AddRun(ctx, run, records...); err != nil {
 		return nil, err
 	}
@@ -107,7 +108,8 @@ func (s *session) resume(ctx context.Context) ([]runner.Command, error) {
 		return nil, err
 	}
 	for _, k := range s.Redo { // before the plan change: if a kill loses this event, it loses the plan change too
-		if _, err := s.record(runner.Event{Kind: runner.Reopened, Batch: k, Base: s.machine.Tip(), Reason: "asked for with --redo"}); err != nil {
+		if _, err := s.record(runner.Event{Kind: runner.Reopened, Batch: k, Base: s.machine.Tip(),
+			Reason: "asked for with --redo"}); err != nil {
 			return nil, err
 		}
 	}

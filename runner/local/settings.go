@@ -57,7 +57,8 @@ func (w *work) restoreSetting(s *shift, c stamps.Change, name string) error {
 // keepSetting keeps what a file became, and returns where. A file or link is copied without its secrets. Anything else
 // is moved away: a folder, a named pipe.
 func (w *work) keepSetting(dir string, c stamps.Change) (string, error) {
-	to := unused(filepath.Join(dir, "found-settings-"+strings.TrimLeft(strings.NewReplacer("/", "-", `\`, "-", ":", "").Replace(c.Path), "-")))
+	to := unused(filepath.Join(dir, "found-settings-"+
+		strings.TrimLeft(strings.NewReplacer("/", "-", `\`, "-", ":", "").Replace(c.Path), "-")))
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
 	}

@@ -139,7 +139,8 @@ func (w *work) takeSettings() {
 			// tools run by gates also read settings above this folder
 			dirs = append(dirs, filepath.Join(r.Dir, "1", "room"))
 		}
-		w.keeper.watch = stamps.New(redact.AgentEnv(w.Environ, nil), w.Repo.Root, dirs, filepath.Join(w.Repo.Common, "config"))
+		w.keeper.watch = stamps.New(redact.AgentEnv(w.Environ, nil), w.Repo.Root, dirs,
+			filepath.Join(w.Repo.Common, "config"))
 	}
 	w.keeper.watch.Take()
 }
@@ -319,7 +320,8 @@ func (w *work) rehang(s *shift, was stamps.File) error {
 
 // readShared reads the files that control git in all worktrees, and the settings of the workspaces in use.
 func (w *work) readShared(own string) map[string]stamps.File {
-	names := []string{"config", "config.worktree", "info/exclude", "info/attributes", "info/grafts", "objects/info/alternates", shallowFile, own}
+	names := []string{"config", "config.worktree", "info/exclude", "info/attributes", "info/grafts",
+		"objects/info/alternates", shallowFile, own}
 	for _, s := range w.keeper.busy {
 		names = append(names, s.own)
 	}
@@ -337,7 +339,8 @@ func (w *work) readShared(own string) map[string]stamps.File {
 	}
 	if real, err := filepath.EvalSymlinks(hooks); err == nil {
 		filepath.WalkDir(real, func(path string, d fs.DirEntry, err error) error {
-			if rel, rerr := filepath.Rel(real, path); err == nil && rerr == nil && !d.IsDir() && !strings.HasSuffix(path, ".sample") {
+			if rel, rerr := filepath.Rel(real, path); err == nil && rerr == nil && !d.IsDir() &&
+				!strings.HasSuffix(path, ".sample") {
 				names = append(names, "hooks/"+filepath.ToSlash(rel))
 			}
 			return nil // an unreadable hook cannot run
@@ -355,7 +358,8 @@ func (w *work) readShared(own string) map[string]stamps.File {
 func sharedFindings(changes []change) []gates.Finding {
 	var out []gates.Finding
 	for _, c := range changes {
-		f := gates.Finding{Rule: "outside/git", Severity: gates.Error, Message: c.path() + " changed while the agent worked: " + c.effect()}
+		f := gates.Finding{Rule: "outside/git", Severity: gates.Error, Message: c.path() +
+			" changed while the agent worked: " + c.effect()}
 		if c.steers != "" {
 			f.Rule = "outside/settings"
 		}
@@ -364,7 +368,9 @@ func sharedFindings(changes []change) []gates.Finding {
 		}
 		if c.kind != "" {
 			f.Rule, f.Path = "special-file", c.name
-			f.Message = fmt.Sprintf("the agent left the %s %s, which no commit can hold and on which tools wait for ever; it was removed", c.kind, c.name)
+			f.Message = fmt.Sprintf(
+				"the agent left the %s %s, which no commit can hold and on which tools wait for ever; it was removed", c.kind,
+				c.name)
 		}
 		switch {
 		case c.kind != "":

@@ -70,7 +70,8 @@ func TestWhatGitHeedsIsPutBack(t *testing.T) {
 			}
 			gone(t, path)
 		}
-		if all := strings.Join(b.said, "\n"); !strings.Contains(all, "nobody is blamed") || !strings.Contains(all, "found-git-hooks-pre-commit") {
+		if all := strings.Join(b.said, "\n"); !strings.Contains(all, "nobody is blamed") ||
+			!strings.Contains(all, "found-git-hooks-pre-commit") {
 			t.Errorf("said %q", all)
 		}
 	})
@@ -115,11 +116,13 @@ func TestWhatGitHeedsIsPutBack(t *testing.T) {
 	})
 	t.Run("a file becomes a link, and a link another", func(t *testing.T) {
 		b := newBench(t)
-		b.git("ln -s ../../mine .git/hooks/pre-push 2>/dev/null || { mkdir -p .git/hooks; ln -s ../../mine .git/hooks/pre-push; }")
+		b.git(
+			"ln -s ../../mine .git/hooks/pre-push 2>/dev/null || { mkdir -p .git/hooks; ln -s ../../mine .git/hooks/pre-push; }")
 		was := b.git("cat .git/config; ls -l .git/hooks/pre-push | cut -d'>' -f2; stat -c %a .git/config")
 		s := b.shiftOf("1")
 		b.begin(s, true)
-		b.git("ln -sf evil .git/hooks/pre-push; mv .git/config .git/other; ln -s other .git/config; git config core.pager evil")
+		b.git(
+			"ln -sf evil .git/hooks/pre-push; mv .git/config .git/other; ln -s other .git/config; git config core.pager evil")
 		if got := b.end(s); len(got) != 2 {
 			t.Errorf("blamed for %v", got)
 		}

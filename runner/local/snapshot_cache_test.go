@@ -18,7 +18,8 @@ import (
 // atWork lets agents work on batches of the bench.
 func (b *bench) atWork() {
 	b.t.Helper()
-	plan, err := planparse.Parse("plan.md", []byte("# p\n\n## Batch 1: a word\n\n- Create: `word.txt`\n\n## Batch 2: another word\n\n- Create: `other.txt`\n"))
+	plan, err := planparse.Parse("plan.md",
+		[]byte("# p\n\n## Batch 1: a word\n\n- Create: `word.txt`\n\n## Batch 2: another word\n\n- Create: `other.txt`\n"))
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -51,7 +52,8 @@ func TestABranchThatWasPutBackIsNobodysFault(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b.in(s, map[bool]string{false: "git switch --quiet mine", true: "git switch --quiet -c mine"}[made]+" && git commit --quiet --allow-empty -m x")
+		b.in(s, map[bool]string{false: "git switch --quiet mine", true: "git switch --quiet -c mine"}[made]+
+			" && git commit --quiet --allow-empty -m x")
 		b.Agent = named("one")
 		if _, err := b.looking(t.Context())(); err != nil {
 			t.Fatal(err)
@@ -84,7 +86,8 @@ func TestNobodyIsBlamedForTheAgentBefore(t *testing.T) {
 func TestNobodyIsBlamedForTheSetup(t *testing.T) {
 	b := newBench(t)
 	b.atWork()
-	b.pool.setup = Setup{Command: "echo x >> " + filepath.Join(b.Repo.Root, "touched"), Timeout: time.Minute, Env: b.Environ}
+	b.pool.setup = Setup{Command: "echo x >> " + filepath.Join(b.Repo.Root, "touched"), Timeout: time.Minute,
+		Env: b.Environ}
 	b.let(named("one"), "1")
 	b.let(named("two"), "2")
 	if d := cmp.Diff(2, countLines(t, filepath.Join(b.Repo.Root, "touched"))); d != "" {
@@ -117,7 +120,8 @@ func TestAnAgentIsNotRunAgainForWhatFailsAfterIt(t *testing.T) {
 	b := newBench(t)
 	b.atWork()
 	b.Limits.Grace = time.Second
-	s := &session{Engine: New(b.Config), run: b.run, work: b.work, stopping: make(chan struct{}), noted: make(chan struct{}, 1)}
+	s := &session{Engine: New(b.Config), run: b.run, work: b.work, stopping: make(chan struct{}),
+		noted: make(chan struct{}, 1)}
 	b.work.Agent = unstageable{}
 	c := runner.Command{ID: "1/r1-c0/execute", Kind: runner.Execute, Batch: "1", Attempt: 1, Base: b.base}
 	e, lost := s.do(t.Context(), c)

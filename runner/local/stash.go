@@ -38,7 +38,8 @@ func (w *work) tidyStashes(ctx context.Context, branch string, before []git.Stas
 	}
 	for _, s := range before {
 		if !slices.Contains(after, s) && !strings.Contains(s.Message, "n "+ofRuns) { // those of other agents are dropped too
-			w.Note(fmt.Sprintf("the stash %q is gone since the agent began; if that was not you: git stash store -m %q %s", s.Message, s.Message, s.Hash))
+			w.Note(fmt.Sprintf("the stash %q is gone since the agent began; if that was not you: git stash store -m %q %s",
+				s.Message, s.Message, s.Hash))
 		}
 	}
 }
@@ -85,7 +86,8 @@ func (w *work) dropStash(ctx context.Context, e git.Stash) error {
 			return nil
 		}
 		before = list
-		_, last = w.Repo.Run(ctx, "stash", "drop", "--quiet", fmt.Sprintf("stash@{%d}", len(list)-1-i)) // its place may have gone
+		// its place may have gone
+		_, last = w.Repo.Run(ctx, "stash", "drop", "--quiet", fmt.Sprintf("stash@{%d}", len(list)-1-i))
 	}
 	if last == nil {
 		last = errors.New("others kept changing the list")

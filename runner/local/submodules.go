@@ -23,14 +23,19 @@ func (w *work) inSubmodules(ctx context.Context, s *Space, g glance) string {
 		case err != nil:
 			return err.Error()
 		case !known:
-			return fmt.Sprintf("the agent made commit %s in submodule %s, which nobody has but this workspace; a batch can move a submodule to a commit that its remote has, and to no other", short(m.Commit), m.Path)
+			return fmt.Sprintf(
+				"the agent made commit %s in submodule %s, which nobody has but this workspace; a batch can move a submodule to "+
+					"a commit that its remote has, and to no other", short(m.Commit), m.Path)
 		case m.Changed:
-			return fmt.Sprintf("the agent changed files of submodule %s, which no commit of this repository can have; that is work for the submodule's own repository", m.Path)
+			return fmt.Sprintf(
+				"the agent changed files of submodule %s, which no commit of this repository can have; that is work for the "+
+					"submodule's own repository", m.Path)
 		case m.Untracked: // builds leave such files as well; gates are to look at what is committed
 			if err := s.CleanSubmodule(ctx, m); err != nil {
 				return err.Error()
 			}
-			w.Note(fmt.Sprintf("batch %s: new files in submodule %s were removed: no commit of this repository can have them", g.Batch, m.Path))
+			w.Note(fmt.Sprintf("batch %s: new files in submodule %s were removed: no commit of this repository can have them",
+				g.Batch, m.Path))
 		}
 	}
 	return ""

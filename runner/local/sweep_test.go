@@ -18,10 +18,14 @@ func TestSweep(t *testing.T) {
 	b := newBench(t)
 	b.failures = failures.Open(b.Layout.FailurePatterns(), b.Note)
 	const mark = ".0123456789abcdef.tmp"
-	stays := []string{filepath.Join(b.Layout.Workspace("p", 1), "mine"+mark), filepath.Join(b.Layout.Logs("another"), "1-a1", "brief.md"+mark), filepath.Join(b.Layout.Root, "config.toml.tmp")}
+	stays := []string{filepath.Join(b.Layout.Workspace("p", 1), "mine"+mark),
+		filepath.Join(b.Layout.Logs("another"), "1-a1", "brief.md"+mark), filepath.Join(b.Layout.Root, "config.toml.tmp")}
 	goes := []string{
-		b.Layout.FailurePatterns(), b.Layout.SamplingOutcomes(), b.Layout.Receipt("run", "1"), filepath.Join(b.Layout.Attempt("run", "1", 1), "brief.md"), b.Layout.Config(),
-		filepath.Join(b.Layout.GateCache(), "abc.json"), markerOf(b.Layout.Workspace("p", 1)), filepath.Join(b.Repo.Common, "config"), filepath.Join(b.Repo.Common, "info", "exclude"), filepath.Join(b.Repo.Common, "hooks", "pre-commit"),
+		b.Layout.FailurePatterns(), b.Layout.SamplingOutcomes(), b.Layout.Receipt("run", "1"),
+		filepath.Join(b.Layout.Attempt("run", "1", 1), "brief.md"), b.Layout.Config(),
+		filepath.Join(b.Layout.GateCache(), "abc.json"), markerOf(b.Layout.Workspace("p", 1)),
+		filepath.Join(b.Repo.Common, "config"), filepath.Join(b.Repo.Common, "info", "exclude"),
+		filepath.Join(b.Repo.Common, "hooks", "pre-commit"),
 	}
 	for i := range goes {
 		goes[i] += mark

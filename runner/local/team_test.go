@@ -51,10 +51,13 @@ func newBench(t *testing.T, files ...string) *bench {
 		t.Fatal(err)
 	}
 	b.work = &work{
-		Config: Config{Repo: repo, Layout: layout, Environ: env, Now: time.Now, Note: func(s string) { b.said = append(b.said, s) }},
-		run:    "run", info: runner.Info{Slug: "p", Branch: RunBranch("p"), Workers: 4}, redact: redact.New(nil), refs: newRefs(),
+		Config: Config{Repo: repo, Layout: layout, Environ: env, Now: time.Now,
+			Note: func(s string) { b.said = append(b.said, s) }},
+		run: "run", info: runner.Info{Slug: "p", Branch: RunBranch("p"), Workers: 4}, redact: redact.New(nil),
+		refs: newRefs(),
 	}
-	b.pool = &Pool{repo: repo, layout: layout, slug: "p", note: b.Note, used: map[string]*Space{}, refs: b.refs, stir: b.snapshots.drop}
+	b.pool = &Pool{repo: repo, layout: layout, slug: "p", note: b.Note, used: map[string]*Space{}, refs: b.refs,
+		stir: b.snapshots.drop}
 	if b.base, _, err = repo.Head(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +174,9 @@ func TestPoolRetiresWithoutATrace(t *testing.T) {
 	if err := b.pool.Retire(t.Context(), "1", b.base); err != nil {
 		t.Fatal(err)
 	}
-	if got := b.git("ls -A .runplan/worktrees/p-w1 | tr '\\n' ' '; git for-each-ref --format='%(refname)' refs/heads/runplan; git -C .runplan/worktrees/p-w1 status --porcelain"); got != ".git .gitignore cache" {
+	if got := b.git(
+		"ls -A .runplan/worktrees/p-w1 | tr '\\n' ' '; git for-each-ref --format='%(refname)' refs/heads/runplan; git -C " +
+			".runplan/worktrees/p-w1 status --porcelain"); got != ".git .gitignore cache" {
 		t.Errorf("left: %q", got)
 	}
 	if s := b.acquire("2", b.base); s.Dir != b.Layout.Workspace("p", 1) {
@@ -201,8 +206,8 @@ func TestPoolRemovesAllButWhatIsKept(t *testing.T) {
 	}
 }
 
-// Between the look at a workspace and the moment it is taken off its branch, nobody else may get it: they would work on no
-// branch, and what they stash or commit would be nobody's.
+// Between the look at a workspace and the moment it is taken off its branch, nobody else may get it: they would work on
+// no branch, and what they stash or commit would be nobody's.
 func TestPoolGivesNothingAwayThatLeavesItsBranch(t *testing.T) {
 	b := newBench(t)
 	first := b.acquire("1", b.base)
@@ -257,7 +262,9 @@ func TestPoolUnderManyHands(t *testing.T) {
 func TestRefsGoBackToWhereTheRunHasThem(t *testing.T) {
 	b := newBench(t)
 	a, c := b.acquire("1", b.base), b.acquire("2", b.base)
-	b.in(c, "git commit --quiet --allow-empty -m evil; git update-ref refs/heads/runplan/p/b1 HEAD; git branch mine; git branch runplan/p/other")
+	b.in(c,
+		"git commit --quiet --allow-empty -m evil; git update-ref refs/heads/runplan/p/b1 HEAD; git branch mine; git "+
+			"branch runplan/p/other")
 	if err := b.putBack(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -280,7 +287,8 @@ func TestABranchOfTheAgentsGoesWhoeverBroughtHeadBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.in(s, "git checkout --quiet -b mine; git commit --quiet --allow-empty -m mine; git symbolic-ref HEAD refs/heads/"+s.Branch)
+	b.in(s, "git checkout --quiet -b mine; git commit --quiet --allow-empty -m mine; git symbolic-ref HEAD refs/heads/"+
+		s.Branch)
 	// A checkout that was cut off has made its branch, and nothing else.
 	b.git("git checkout --quiet -b half; git checkout --quiet -; grep -v half .git/logs/HEAD > log; mv log .git/logs/HEAD")
 	// What the user makes meanwhile is the user's, also under a name that another agent had.
@@ -288,7 +296,8 @@ func TestABranchOfTheAgentsGoesWhoeverBroughtHeadBack(t *testing.T) {
 	if why := b.inspect(t.Context(), s, g); why != "" {
 		t.Error(why)
 	}
-	if left := b.git("git for-each-ref --format='%(refname:short)' refs/heads"); left != "earlier\nmain\nother\nrunplan/p/b1\ntheirs" {
+	if left := b.git(
+		"git for-each-ref --format='%(refname:short)' refs/heads"); left != "earlier\nmain\nother\nrunplan/p/b1\ntheirs" {
 		t.Errorf("left: %s", left)
 	}
 }
@@ -303,11 +312,14 @@ func TestLocksOfAKilledGitGo(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.in(s, "git checkout --quiet -b mine")
-	b.git("touch .git/refs/heads/mine.lock .git/refs/heads/unborn.lock .git/packed-refs.lock; mkdir -p .git/refs/tags; touch .git/refs/tags/v1.lock")
+	b.git(
+		"touch .git/refs/heads/mine.lock .git/refs/heads/unborn.lock .git/packed-refs.lock; mkdir -p .git/refs/tags; touch " +
+			".git/refs/tags/v1.lock")
 	if why := b.lookAfter(t.Context(), s, g); why != "" {
 		t.Error(why)
 	}
-	if left := b.git("git for-each-ref --format='%(refname)' refs/heads/mine; cd .git; find . -name '*.lock'"); left != "./refs/heads/theirs.lock" {
+	if left := b.git(
+		"git for-each-ref --format='%(refname)' refs/heads/mine; cd .git; find . -name '*.lock'"); left != "./refs/heads/theirs.lock" {
 		t.Errorf("left: %s", left)
 	}
 }
@@ -389,7 +401,8 @@ func TestRebase(t *testing.T) {
 	if err != nil || e.Outcome != runner.OutcomeOK {
 		t.Fatalf("%+v: %v", e, err)
 	}
-	if got := b.git("git show " + e.Commit + ":shared " + e.Commit + ":other; git rev-parse " + e.Commit + "^ " + e.Commit + "^{tree}"); got != "one\ntwo\n"+one+"\n"+e.Tree {
+	if got := b.git("git show " + e.Commit + ":shared " + e.Commit + ":other; git rev-parse " + e.Commit + "^ " +
+		e.Commit + "^{tree}"); got != "one\ntwo\n"+one+"\n"+e.Tree {
 		t.Errorf("rebased: %q", got)
 	}
 	again, err := b.Rebase(t.Context(), runner.Command{Batch: "2", Base: one, From: b.base, Commit: two, Tree: tree}, nil)
@@ -410,7 +423,8 @@ func TestRebaseConflict(t *testing.T) {
 	if e.Tree != tree || e.Fingerprint == "" {
 		t.Error("two conflicts of different candidates cannot be distinguished")
 	}
-	if !strings.Contains(e.Reason, "shared") || len(e.Reports) != 1 || e.Reports[0].Findings[0].Path != "shared" || e.Reports[0].Findings[0].Rule != "merge/conflict" {
+	if !strings.Contains(e.Reason, "shared") || len(e.Reports) != 1 || e.Reports[0].Findings[0].Path != "shared" ||
+		e.Reports[0].Findings[0].Rule != "merge/conflict" {
 		t.Errorf("the files are not told: %+v", e)
 	}
 	if now := b.git("git for-each-ref"); now != refs {
@@ -446,7 +460,9 @@ func TestStashesThatAgentsLeftAreSweptInTheEnd(t *testing.T) {
 	b := newBench(t)
 	s := b.acquire("1", b.base)
 	b.git("git commit --quiet --allow-empty -m x; echo mine > mine.txt; git add mine.txt; git stash --quiet")
-	b.in(s, "echo junk > junk.txt; git add junk.txt; git stash --quiet; echo more > junk.txt; git add junk.txt; git stash push --quiet -m note")
+	b.in(s,
+		"echo junk > junk.txt; git add junk.txt; git stash --quiet; echo more > junk.txt; git add junk.txt; git stash push "+
+			"--quiet -m note")
 	b.sweepStashes(t.Context())
 	list, err := b.Repo.Stashes()
 	if err != nil || len(list) != 1 || !strings.HasPrefix(list[0].Message, "WIP on main") {
@@ -478,7 +494,8 @@ func TestStashesOfOtherAgentsAreNobodysLoss(t *testing.T) {
 func TestGuardLetsOneThroughHoweverLittleThereIs(t *testing.T) {
 	var notes []string
 	available := uint64(1 << 30)
-	g := guard{floor: 8 << 30, memory: func() (uint64, error) { return available, nil }, note: func(s string) { notes = append(notes, s) }}
+	g := guard{floor: 8 << 30, memory: func() (uint64, error) { return available, nil },
+		note: func(s string) { notes = append(notes, s) }}
 	never := make(chan struct{})
 	leave, err := g.enter(t.Context(), never)
 	if err != nil {
@@ -510,7 +527,8 @@ func TestGuardLetsOneThroughHoweverLittleThereIs(t *testing.T) {
 
 func TestGuardWithoutKnowledgeStartsNoneBeside(t *testing.T) {
 	var notes []string
-	g := guard{floor: 1, memory: func() (uint64, error) { return 0, errors.New("no /proc") }, note: func(s string) { notes = append(notes, s) }}
+	g := guard{floor: 1, memory: func() (uint64, error) { return 0, errors.New("no /proc") },
+		note: func(s string) { notes = append(notes, s) }}
 	if !g.admit() || g.admit() || g.admit() {
 		t.Error("it is not just one")
 	}

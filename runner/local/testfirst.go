@@ -34,9 +34,10 @@ type firstTests struct {
 	trees map[string]git.TreeFile
 }
 
-// testsFirst returns the tests of a batch with the header test-first, nil for other batches. Where no agent wrote them yet,
-// one does. If that fails, failed is the end of the attempt.
-func (w *work) testsFirst(ctx context.Context, c runner.Command, b *planparse.Batch, p runner.Progress) (first *firstTests, failed *runner.Event, err error) {
+// testsFirst returns the tests of a batch with the header test-first, nil for other batches. Where no agent wrote them
+// yet, one does. If that fails, failed is the end of the attempt.
+func (w *work) testsFirst(ctx context.Context, c runner.Command, b *planparse.Batch,
+	p runner.Progress) (first *firstTests, failed *runner.Event, err error) {
 	if !b.TestFirst || literal(w.Agent) || c.Slot != nil && c.Slot.Variant == sampling.TestsOnly {
 		return nil, nil, nil
 	}
@@ -90,7 +91,8 @@ func (w *work) judgeFirst(ctx context.Context, c runner.Command, made string, e 
 	}
 	slices.Sort(first.Files)
 	if len(dropped) > 0 {
-		w.Note(fmt.Sprintf("batch %s: tests come first, so what else their writer changed is dropped: %s", c.Batch, strings.Join(dropped, ", ")))
+		w.Note(fmt.Sprintf("batch %s: tests come first, so what else their writer changed is dropped: %s", c.Batch,
+			strings.Join(dropped, ", ")))
 	}
 	refuse := func(reason string) (*firstTests, error) {
 		e.Outcome, e.Reason, e.Fingerprint = runner.OutcomeFailed, reason, fingerprint(reason)
@@ -131,7 +133,8 @@ func (w *work) judgeFirst(ctx context.Context, c runner.Command, made string, e 
 	if len(first.HeldOut) > 0 {
 		held = fmt.Sprintf("; %d of %s held out", len(first.HeldOut), phrase.Count(len(first.Files), "file", "files"))
 	}
-	w.Note(fmt.Sprintf("batch %s: its tests are written, and fail before the change: %s%s", c.Batch, strings.Join(red, ", "), held))
+	w.Note(fmt.Sprintf("batch %s: its tests are written, and fail before the change: %s%s", c.Batch,
+		strings.Join(red, ", "), held))
 	return first, nil
 }
 
@@ -163,7 +166,8 @@ func (w *work) holdOut(batch string, files []string) []string {
 // redTests runs the suites of a tree that has the base's code and more tests. red fail there and not on the base, green
 // are new and pass.
 func (w *work) redTests(ctx context.Context, base, tree string) (red, green []string, err error) {
-	at := w.baseline(gates.Subject{Base: base, Env: w.marked(nil), Timeout: w.GateTimeout, Redact: w.redact.String, Reaper: w.Reaper})
+	at := w.baseline(gates.Subject{Base: base, Env: w.marked(nil), Timeout: w.GateTimeout, Redact: w.redact.String,
+		Reaper: w.Reaper})
 	with := w.baseline(at.Subject)
 	with.tree = tree
 	defer at.Close(context.WithoutCancel(ctx))
@@ -284,7 +288,8 @@ func (w *work) lay(ctx context.Context, c runner.Command, first *firstTests, s *
 		}
 	}
 	if len(changed) > 0 {
-		w.Note(fmt.Sprintf("batch %s: the agent changed tests that came first; they are as they were: %s", c.Place(), strings.Join(changed, ", ")))
+		w.Note(fmt.Sprintf("batch %s: the agent changed tests that came first; they are as they were: %s", c.Place(),
+			strings.Join(changed, ", ")))
 	}
 	return nil
 }
@@ -295,12 +300,15 @@ func (t *firstTests) words() string {
 		return ""
 	}
 	seen := slices.DeleteFunc(slices.Clone(t.Files), func(f string) bool { return slices.Contains(t.HeldOut, f) })
-	text := "\n## The tests of this batch are written\n\nThey fail now, because the code is missing. Make them pass. What you change in their files is put back:\n\n"
+	text := "\n## The tests of this batch are written\n\nThey fail now, because the code is missing. Make them pass. " +
+		"What you change in their files is put back:\n\n"
 	for _, f := range seen {
 		text += "- `" + f + "`\n"
 	}
 	if len(t.HeldOut) > 0 {
-		text += fmt.Sprintf("\n%s not shown here. They run on your code as well, so do what the batch asks for and not only what these tests check.\n",
+		text += fmt.Sprintf(
+			"\n%s not shown here. They run on your code as well, so do what the batch asks for and not only what these tests "+
+				"check.\n",
 			phrase.Count(len(t.HeldOut), "more test file is", "more test files are"))
 	}
 	return text

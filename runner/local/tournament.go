@@ -104,7 +104,8 @@ func (w *work) Sample(ctx context.Context, c runner.Command, _ runner.Progress) 
 	if plan.Action != sampling.Sample && plan.Trigger != "" && len(why) > 1 {
 		why[0], _, _ = strings.Cut(why[0], ": ") // keep the trigger, drop the number of candidates
 	}
-	e.Reason = strings.Join(slices.DeleteFunc(append(why, plan.Cost, plan.Time), func(s string) bool { return s == "" }), "; ")
+	e.Reason = strings.Join(slices.DeleteFunc(append(why, plan.Cost, plan.Time), func(s string) bool { return s == "" }),
+		"; ")
 	switch plan.Action {
 	case sampling.GiveUp:
 		e.Outcome = runner.OutcomeFailed
@@ -119,8 +120,10 @@ func (w *work) Sample(ctx context.Context, c runner.Command, _ runner.Progress) 
 		w.Note("what earlier tournaments taught cannot be read, so nothing is learned from it: " + err.Error())
 	}
 	ask := sampling.Ask{BatchType: string(planparse.TypeOf(*b)), Count: plan.N, Digest: c.After > 0}
-	for _, s := range sampling.Allocate(ask, history, sampling.Rand(w.info.Seed, fmt.Sprintf("%s/%d", c.Batch, c.Attempt)), w.Sampling.Options) {
-		e.Slots = append(e.Slots, runner.Slot{Number: s.Number, Variant: s.Variant.Name, Kind: string(s.Kind), Digest: s.Digest, Why: s.Why})
+	for _, s := range sampling.Allocate(ask, history, sampling.Rand(w.info.Seed, fmt.Sprintf("%s/%d", c.Batch, c.Attempt)),
+		w.Sampling.Options) {
+		e.Slots = append(e.Slots,
+			runner.Slot{Number: s.Number, Variant: s.Variant.Name, Kind: string(s.Kind), Digest: s.Digest, Why: s.Why})
 	}
 	e.Outcome, e.AtOnce, e.Variant = runner.OutcomeOK, plan.AtOnce, string(plan.Trigger)
 	return e, nil
@@ -182,13 +185,15 @@ func (w *work) Judge(ctx context.Context, c runner.Command, _ runner.Progress) (
 		}
 	}
 	held := sampling.Held{
-		BatchType: string(planparse.TypeOf(*b)), Run: w.run, Batch: c.Batch, Attempt: c.Attempt, Trigger: r.trigger, Seed: w.info.Seed,
+		BatchType: string(planparse.TypeOf(*b)), Run: w.run, Batch: c.Batch, Attempt: c.Attempt, Trigger: r.trigger,
+		Seed: w.info.Seed,
 		Tier: r.tier(), Agent: r.agent(w.Agent.Name()), At: w.Now(), Round1: cands,
 	}
 	held.Decision = sampling.Decide(cands, w.Sampling.Options)
 	held.Final = held.Decision
 	if r.second {
-		synthesis, err := w.measured(ctx, c.Base, runner.Slot{Number: len(r.slots) + 1, Variant: runner.SynthesisVariant, Kind: runner.SynthesisVariant}, r)
+		synthesis, err := w.measured(ctx, c.Base,
+			runner.Slot{Number: len(r.slots) + 1, Variant: runner.SynthesisVariant, Kind: runner.SynthesisVariant}, r)
 		if err != nil {
 			return e, err
 		}
@@ -200,7 +205,8 @@ func (w *work) Judge(ctx context.Context, c runner.Command, _ runner.Progress) (
 	} else if barren, err := w.barren(ctx, c.Base, r); err != nil {
 		return e, err
 	} else if barren && held.Decision.Next == sampling.Synthesize {
-		held.Final = sampling.Decision{Next: sampling.Fail, Passers: held.Decision.Passers, Reasons: []string{"no candidate left a change, so there is nothing to make a synthesis of"}}
+		held.Final = sampling.Decision{Next: sampling.Fail, Passers: held.Decision.Passers,
+			Reasons: []string{"no candidate left a change, so there is nothing to make a synthesis of"}}
 	}
 	for _, cand := range cands {
 		e.Scores = append(e.Scores, w.scored(cand))

@@ -42,12 +42,14 @@ func newTournament(t *testing.T, variants ...string) *tournament {
 	}
 	t.Cleanup(func() { c.Journal.Close() })
 	c.Agent = someAgent{}
-	c.Sampling = Sampling{Options: sampling.DefaultOptions(), Outcomes: sampling.Store{Path: c.Layout.SamplingOutcomes()}, Tokens: 4000}
+	c.Sampling = Sampling{Options: sampling.DefaultOptions(), Outcomes: sampling.Store{Path: c.Layout.SamplingOutcomes()},
+		Tokens: 4000}
 	records, err := encode([]runner.Event{c.stamp(runner.Event{Kind: runner.RunStarted})})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Journal.AddRun(t.Context(), store.Run{ID: c.run, Slug: "p", Plan: "plan.md", PlanText: text, Started: time.Now()}, records...); err != nil {
+	if err := c.Journal.AddRun(t.Context(),
+		store.Run{ID: c.run, Slug: "p", Plan: "plan.md", PlanText: text, Started: time.Now()}, records...); err != nil {
 		t.Fatal(err)
 	}
 	sampled := runner.Event{Kind: runner.Sampled, Outcome: runner.OutcomeOK, Variant: string(sampling.OnFlag)}
@@ -92,7 +94,8 @@ func (c *tournament) made(number int, text string, said runner.Outcome) {
 		g.Reason = "words failed: candidate " + strings.TrimSpace(text)
 		g.Reports = []gates.Report{
 			{Gate: "lessons", Status: gates.Pass, Output: "nothing"},
-			{Gate: "words", Status: gates.Fail, Findings: []gates.Finding{{Message: "candidate " + text, Severity: gates.Error}}},
+			{Gate: "words", Status: gates.Fail,
+				Findings: []gates.Finding{{Message: "candidate " + text, Severity: gates.Error}}},
 		}
 	}
 	c.happened(g)
@@ -148,7 +151,8 @@ func TestJudgeThatWasStoppedBeginsAnew(t *testing.T) {
 
 // What was stopped, or waits for something, has no verdict and has not lost.
 func TestJudgeCountsOnlyWhatHasAVerdict(t *testing.T) {
-	for _, o := range []runner.Outcome{runner.OutcomeCancelled, runner.OutcomeError, runner.OutcomeUnstarted, runner.OutcomeLimited, runner.OutcomeHuman} {
+	for _, o := range []runner.Outcome{runner.OutcomeCancelled, runner.OutcomeError, runner.OutcomeUnstarted,
+		runner.OutcomeLimited, runner.OutcomeHuman} {
 		c := newTournament(t, sampling.Vanilla, sampling.MinimalChange)
 		c.happened(runner.Event{Kind: runner.Executed, Candidate: 1, Outcome: o})
 		c.made(2, "right\n", runner.OutcomeOK)
@@ -213,7 +217,8 @@ func TestWhatNoGateLookedAtIsNotMeasured(t *testing.T) {
 
 func TestCandidatesDoNotReadOfEachOtherInTheProgress(t *testing.T) {
 	lines := []string{
-		"2026-01-01 10:00:00 batch 1 (a word) attempt 1: words failed", "2026-01-01 10:00:01 batch 11 (others) merged as abc after 1 attempt(s)",
+		"2026-01-01 10:00:00 batch 1 (a word) attempt 1: words failed",
+		"2026-01-01 10:00:01 batch 11 (others) merged as abc after 1 attempt(s)",
 		"2026-01-01 10:00:02 == plan.md: run x from y, agent z",
 	}
 	if diff := cmp.Diff(lines[1:], withoutBatch(lines, &planparse.Batch{Number: "1"})); diff != "" {
@@ -235,7 +240,8 @@ func TestTheReceiptCountsEachCandidate(t *testing.T) {
 
 // What is a branch of a candidate goes with that of its batch, wherever it stands.
 func TestTidyKnowsTheBranchesOfCandidates(t *testing.T) {
-	for name, of := range map[string]string{"runplan/p/b1.c2": "runplan/p/b1", "runplan/p/bP5.2.c12": "runplan/p/bP5.2", "runplan/p/b1": "", "runplan/p/b1.cx": ""} {
+	for name, of := range map[string]string{"runplan/p/b1.c2": "runplan/p/b1", "runplan/p/bP5.2.c12": "runplan/p/bP5.2",
+		"runplan/p/b1": "", "runplan/p/b1.cx": ""} {
 		got := ""
 		if m := candidateBranch.FindStringSubmatch(name); m != nil {
 			got = m[1]
@@ -254,7 +260,8 @@ func TestSynthesisReadsWhatPassed(t *testing.T) {
 	if e := c.judged(); e.Outcome != runner.OutcomeUndecided || e.Candidate != 1 {
 		t.Fatalf("%s, candidate %d: %s", e.Outcome, e.Candidate, e.Reason)
 	}
-	at := runner.Command{Batch: "1", Attempt: 1, Base: c.base, Slot: &runner.Slot{Number: 3, Variant: runner.SynthesisVariant}}
+	at := runner.Command{Batch: "1", Attempt: 1, Base: c.base,
+		Slot: &runner.Slot{Number: 3, Variant: runner.SynthesisVariant}}
 	text, name, err := c.variantOf(t.Context(), at, "the brief")
 	if err != nil || name != runner.SynthesisVariant {
 		t.Fatalf("%q: %v", name, err)
@@ -273,18 +280,22 @@ func TestSynthesisIsToldWhichTestsFailInWhichAttempt(t *testing.T) {
 		_, tree := c.change("1.c1", c.base, "word.txt", failing[0])
 		r := gates.Report{Gate: "tests:go", Status: gates.Fail, Tests: &gates.TestCount{Failed: len(failing)}}
 		for _, name := range failing {
-			r.Findings = append(r.Findings, gates.Finding{Rule: "test", Test: name, Severity: gates.Error, Message: name + ": got 1"})
+			r.Findings = append(r.Findings,
+				gates.Finding{Rule: "test", Test: name, Severity: gates.Error, Message: name + ": got 1"})
 		}
 		c.happened(runner.Event{Kind: runner.Executed, Candidate: n + 1, Outcome: runner.OutcomeOK, Tree: tree},
-			runner.Event{Kind: runner.Gated, Candidate: n + 1, Outcome: runner.OutcomeFailed, Tree: tree, Reports: []gates.Report{r}})
+			runner.Event{Kind: runner.Gated, Candidate: n + 1, Outcome: runner.OutcomeFailed, Tree: tree,
+				Reports: []gates.Report{r}})
 	}
-	at := runner.Command{Batch: "1", Attempt: 1, Base: c.base, Slot: &runner.Slot{Number: 3, Variant: runner.SynthesisVariant}}
+	at := runner.Command{Batch: "1", Attempt: 1, Base: c.base,
+		Slot: &runner.Slot{Number: 3, Variant: runner.SynthesisVariant}}
 	text, _, err := c.variantOf(t.Context(), at, "the brief")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"leave what makes these fail, which fail in no other attempt: `TestOne`\n", "no attempt made these pass, so nothing of theirs will do: `TestBoth`\n",
+		"leave what makes these fail, which fail in no other attempt: `TestOne`\n",
+		"no attempt made these pass, so nothing of theirs will do: `TestBoth`\n",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in it:\n%s", want, text)
@@ -297,16 +308,20 @@ func TestATournamentWithoutCandidatesNamesTheCause(t *testing.T) {
 	c := newTournament(t, sampling.Vanilla, sampling.MinimalChange)
 	_, half := c.change("1.c1", c.base, "word.txt", "half a word\n")
 	c.happened(
-		runner.Event{Kind: runner.Executed, Candidate: 1, Outcome: runner.OutcomeFailed, Tree: half, Reason: "the agent exited with status 3"},
-		runner.Event{Kind: runner.Executed, Candidate: 2, Outcome: runner.OutcomeUnchanged, Reason: "the agent changed nothing, but the batch asks for changes"},
+		runner.Event{Kind: runner.Executed, Candidate: 1, Outcome: runner.OutcomeFailed, Tree: half,
+			Reason: "the agent exited with status 3"},
+		runner.Event{Kind: runner.Executed, Candidate: 2, Outcome: runner.OutcomeUnchanged,
+			Reason: "the agent changed nothing, but the batch asks for changes"},
 	)
 	if e := c.judged(); e.Outcome != runner.OutcomeUndecided {
 		t.Fatalf("%s: %s", e.Outcome, e.Reason)
 	}
 	c.happened(runner.Event{Kind: runner.Judged, Outcome: runner.OutcomeUndecided},
-		runner.Event{Kind: runner.Executed, Candidate: 3, Outcome: runner.OutcomeFailed, Reason: "the agent exited with status 3"})
+		runner.Event{Kind: runner.Executed, Candidate: 3, Outcome: runner.OutcomeFailed,
+			Reason: "the agent exited with status 3"})
 	e := c.judged()
-	want := "no candidate came to the gates: synthesis, c1 the agent exited with status 3; c2 the agent changed nothing, but the batch asks for changes"
+	want := "no candidate came to the gates: synthesis, c1 the agent exited with status 3; c2 the agent changed " +
+		"nothing, but the batch asks for changes"
 	if e.Outcome != runner.OutcomeFailed || e.Reason != want {
 		t.Errorf("%s: %s", e.Outcome, e.Reason)
 	}
@@ -320,8 +335,10 @@ func TestATournamentWithoutChangesEndsWithoutASynthesis(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.happened(
-		runner.Event{Kind: runner.Executed, Candidate: 1, Outcome: runner.OutcomeFailed, Tree: below, Reason: "the agent exited with status 1"},
-		runner.Event{Kind: runner.Executed, Candidate: 2, Outcome: runner.OutcomeFailed, Reason: "the agent exited with status 1"},
+		runner.Event{Kind: runner.Executed, Candidate: 1, Outcome: runner.OutcomeFailed, Tree: below,
+			Reason: "the agent exited with status 1"},
+		runner.Event{Kind: runner.Executed, Candidate: 2, Outcome: runner.OutcomeFailed,
+			Reason: "the agent exited with status 1"},
 	)
 	e := c.judged()
 	want := "no candidate left a change, so there is nothing to make a synthesis of: c1, c2 the agent exited with status 1"
@@ -334,7 +351,8 @@ func TestATournamentWithoutChangesEndsWithoutASynthesis(t *testing.T) {
 func TestATournamentThatTheGatesEndedSaysSo(t *testing.T) {
 	c := newTournament(t, sampling.Vanilla, sampling.MinimalChange)
 	c.made(1, "wrong\n", runner.OutcomeFailed)
-	c.happened(runner.Event{Kind: runner.Executed, Candidate: 2, Outcome: runner.OutcomeFailed, Reason: "the agent exited with status 3"},
+	c.happened(runner.Event{Kind: runner.Executed, Candidate: 2, Outcome: runner.OutcomeFailed,
+		Reason: "the agent exited with status 3"},
 		runner.Event{Kind: runner.Judged, Outcome: runner.OutcomeUndecided})
 	c.made(3, "wrong again\n", runner.OutcomeFailed)
 	want := "the synthesis failed its gates, and no candidate passed in round 1; the batch fails: " +
@@ -358,7 +376,8 @@ func TestTheChangesOfACandidateAreKeptWithoutSecrets(t *testing.T) {
 	if strings.Contains(string(patch), key) || !strings.Contains(string(patch), "+[redacted GITHUB_TOKEN]") {
 		t.Errorf("the patch is\n%s", patch)
 	}
-	at := runner.Command{Batch: "1", Attempt: 1, Base: c.base, Slot: &runner.Slot{Number: 3, Variant: runner.SynthesisVariant}}
+	at := runner.Command{Batch: "1", Attempt: 1, Base: c.base,
+		Slot: &runner.Slot{Number: 3, Variant: runner.SynthesisVariant}}
 	if text, _, err := c.variantOf(t.Context(), at, "the brief"); err != nil || strings.Contains(text, key) {
 		t.Errorf("%v: the synthesis reads\n%s", err, text)
 	}

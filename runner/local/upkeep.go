@@ -21,7 +21,9 @@ func (w *work) dropUpkeepLock(idle bool) {
 	case open:
 		return
 	case !known:
-		w.Note("git's lock .git/objects/maintenance.lock came during the run; whether a git holds it cannot be told here. If none is running, remove it: rm " + path)
+		w.Note(
+			"git's lock .git/objects/maintenance.lock came during the run; whether a git holds it cannot be told here. If " +
+				"none is running, remove it: rm " + path)
 		return
 	}
 	if err := os.Remove(path); err != nil {

@@ -33,7 +33,8 @@ type lateRooms struct {
 // state goes into the rooms.
 func (w *work) sealed(ctx context.Context) (*rooms, error) {
 	w.rooms.once.Do(func() {
-		w.rooms.made, w.rooms.err = newRooms(context.WithoutCancel(ctx), w.Home, w.Repo, w.Layout, w.pool.setup, redact.AgentEnv(w.Environ, []string{"RUNPLAN_GATE_GOCACHE"}), w.Note)
+		w.rooms.made, w.rooms.err = newRooms(context.WithoutCancel(ctx), w.Home, w.Repo, w.Layout, w.pool.setup,
+			redact.AgentEnv(w.Environ, []string{"RUNPLAN_GATE_GOCACHE"}), w.Note)
 	})
 	return w.rooms.made, w.rooms.err
 }
@@ -74,7 +75,8 @@ func (w *work) Gates(ctx context.Context, c runner.Command, p runner.Progress) (
 	}
 	verdict, d, err := w.gateIn(ctx, rooms, c, b, p)
 	if err == nil && !d.Empty() && !w.alone(c) {
-		w.Note(fmt.Sprintf("the gates of batch %s run again: %s changed in their room while others were running", c.Place(), firstOf(d)))
+		w.Note(fmt.Sprintf("the gates of batch %s run again: %s changed in their room while others were running", c.Place(),
+			firstOf(d)))
 		verdict, d, err = w.gateIn(ctx, rooms, c, b, p)
 	}
 	if ctx.Err() != nil {
@@ -100,7 +102,8 @@ func (w *work) Gates(ctx context.Context, c runner.Command, p runner.Progress) (
 }
 
 // gateIn runs the gates in a room and returns the changes to the room.
-func (w *work) gateIn(ctx context.Context, rooms *rooms, c runner.Command, b *planparse.Batch, p runner.Progress) (gates.Verdict, room.Difference, error) {
+func (w *work) gateIn(ctx context.Context, rooms *rooms, c runner.Command, b *planparse.Batch,
+	p runner.Progress) (gates.Verdict, room.Difference, error) {
 	if err := rooms.untouched(); err != nil {
 		return gates.Verdict{}, room.Difference{}, err
 	}
@@ -126,7 +129,9 @@ func (w *work) gateIn(ctx context.Context, rooms *rooms, c runner.Command, b *pl
 	}()
 	apart, leave := w.apart(c)
 	defer leave()
-	list := suite.All(rm.Dir, w.promising(b, promise.Options{Tree: rm, Room: apart, Suites: w.commandsOf(rm.Dir), RedBefore: w.redBefore(base, rm.Dir)}))
+	list := suite.All(rm.Dir,
+		w.promising(b, promise.Options{Tree: rm, Room: apart, Suites: w.commandsOf(rm.Dir),
+			RedBefore: w.redBefore(base, rm.Dir)}))
 	if w.Baseline {
 		list = base.Around(list)
 	}
@@ -136,7 +141,8 @@ func (w *work) gateIn(ctx context.Context, rooms *rooms, c runner.Command, b *pl
 	s, unprove := w.prove(s, base)
 	defer unprove()
 	idle := !w.Repo.HasUpkeepLock()
-	at := &shift{of: fmt.Sprintf("the gates of batch %s", c.Place()), dir: w.attemptDir(c), own: w.ownSettings(rm.GitDir())}
+	at := &shift{of: fmt.Sprintf("the gates of batch %s", c.Place()), dir: w.attemptDir(c),
+		own: w.ownSettings(rm.GitDir())}
 	w.begin(at, false)
 	s.Fresh = func() ([]string, error) {
 		w.told(c, at)
@@ -144,7 +150,8 @@ func (w *work) gateIn(ctx context.Context, rooms *rooms, c runner.Command, b *pl
 		env, err := rm.Fresh()
 		return envOf(env, w.marked(nil)), err
 	}
-	verdict, err := gates.Run(ctx, list, s, func(r gates.Report) { p.Line(c.Batch, fmt.Sprintf("%s: %s", r.Gate, r.Status)) })
+	verdict, err := gates.Run(ctx, list, s,
+		func(r gates.Report) { p.Line(c.Batch, fmt.Sprintf("%s: %s", r.Gate, r.Status)) })
 	w.snapshots.drop()
 	w.dropUpkeepLock(idle)
 	w.told(c, at)
@@ -199,7 +206,8 @@ func (p *planted) off(d room.Difference) room.Difference {
 func (w *work) calibrationLost(ctx context.Context, s gates.Subject, base *Baseline, v *gates.Verdict) {
 	for i := range v.Reports {
 		r := &v.Reports[i]
-		if r.Proof == nil || r.Proof.Calibration != gates.Uncalibrated || r.Status == gates.Fail || r.Status == gates.Skipped {
+		if r.Proof == nil || r.Proof.Calibration != gates.Uncalibrated || r.Status == gates.Fail ||
+			r.Status == gates.Skipped {
 			continue
 		}
 		before, err := base.look(ctx, gates.Info{Name: r.Gate})
@@ -244,7 +252,8 @@ func (r *rooms) untouched() error {
 	}
 	if path != "" {
 		return &gates.GateError{Gate: "room", Err: fmt.Errorf(
-			"%s changed since the run began, so nothing can be said with it: nobody is blamed for that; resume the run to take the dependencies as they are, or name a command in [workspace] setup that installs them", path)}
+			"%s changed since the run began, so nothing can be said with it: nobody is blamed for that; resume the run to "+
+				"take the dependencies as they are, or name a command in [workspace] setup that installs them", path)}
 	}
 	return nil
 }
@@ -275,15 +284,18 @@ func roomReport(d room.Difference) (gates.Report, bool) {
 			}
 		}
 	}
-	add(d.Changed, gates.Error, "room/changed", "it changed while the gates ran, so that they looked at something else than what would be merged",
+	add(d.Changed, gates.Error, "room/changed",
+		"it changed while the gates ran, so that they looked at something else than what would be merged",
 		"let tests and scripts write to a temporary folder, or commit what they write")
-	add(d.Made, gates.Error, "room/dependency", "this file of the dependencies changed while the gates ran", "let nothing write to installed dependencies")
+	add(d.Made, gates.Error, "room/dependency", "this file of the dependencies changed while the gates ran",
+		"let nothing write to installed dependencies")
 	for _, p := range d.Touched {
 		sev := gates.Warning
 		if DecidesTests(p) {
 			sev = gates.Error
 		}
-		add([]string{p}, sev, "room/rewritten", "it was rewritten while the gates ran, and is as committed again", "let nothing rewrite files that decide how tests run")
+		add([]string{p}, sev, "room/rewritten", "it was rewritten while the gates ran, and is as committed again",
+			"let nothing rewrite files that decide how tests run")
 	}
 	return rep, len(rep.Findings) > 0
 }
@@ -291,7 +303,8 @@ func roomReport(d room.Difference) (gates.Report, bool) {
 // DecidesTests reports whether a file contains tests or configures them.
 func DecidesTests(path string) bool {
 	return language.IsTest(path) || held.Decides(path) ||
-		slices.Contains([]string{"package.json", "go.mod", "pyproject.toml", "tox.ini", "setup.cfg", "cargo.toml"}, strings.ToLower(filepath.Base(path)))
+		slices.Contains([]string{"package.json", "go.mod", "pyproject.toml", "tox.ini", "setup.cfg", "cargo.toml"},
+			strings.ToLower(filepath.Base(path)))
 }
 
 // withoutSource removes source files from d. Suites often rewrite data but rarely source code: such a change more
@@ -299,7 +312,8 @@ func DecidesTests(path string) bool {
 func withoutSource(d room.Difference) room.Difference {
 	code := func(path string) bool {
 		switch strings.ToLower(filepath.Ext(path)) {
-		case ".go", ".py", ".js", ".cjs", ".mjs", ".jsx", ".ts", ".cts", ".mts", ".tsx", ".rs", ".rb", ".java", ".kt", ".scala", ".sh", ".bash", ".bats", ".c", ".cc", ".cpp", ".h", ".cs", ".php", ".swift":
+		case ".go", ".py", ".js", ".cjs", ".mjs", ".jsx", ".ts", ".cts", ".mts", ".tsx", ".rs", ".rb", ".java", ".kt",
+			".scala", ".sh", ".bash", ".bats", ".c", ".cc", ".cpp", ".h", ".cs", ".php", ".swift":
 			return true
 		}
 		return false
@@ -317,7 +331,8 @@ func firstOf(d room.Difference) string {
 func (w *work) baseline(s gates.Subject) *Baseline {
 	key := func(info gates.Info, s gates.Subject) string { return s.Tree + " " + info.Name }
 	return &Baseline{
-		Repo: w.Repo, Layout: w.Layout, Home: w.Home, Setup: w.pool.setup, Environ: w.Environ, Note: w.Note, Settings: w.GateConfig, Subject: s,
+		Repo: w.Repo, Layout: w.Layout, Home: w.Home, Setup: w.pool.setup, Environ: w.Environ, Note: w.Note,
+		Settings: w.GateConfig, Subject: s,
 		rooms: w.rooms.made,
 		Recall: func(info gates.Info, s gates.Subject) (gates.Report, bool) {
 			r, ok := w.before.Load(key(info, s))

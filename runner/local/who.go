@@ -18,7 +18,10 @@ func (w *work) agent(c runner.Command) (agents.Agent, error) {
 			return a, nil
 		}
 	}
-	return nil, fmt.Errorf("batch %s is to be carried out by agent %s, which this session does not have; stop it, see to [run] fallback, and resume", c.Batch, c.Agent)
+	return nil,
+		fmt.Errorf(
+			"batch %s is to be carried out by agent %s, which this session does not have; stop it, see to [run] fallback, and "+
+				"resume", c.Batch, c.Agent)
 }
 
 // model returns the model for the agent. The model of the run's own agent does not apply to others.

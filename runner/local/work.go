@@ -242,7 +242,8 @@ func (w *work) batch(c runner.Command) (*planparse.Batch, error) {
 	return b, nil
 }
 
-func (w *work) task(ctx context.Context, c runner.Command, b *planparse.Batch, s *Space, dir string, found func() (briefing.Input, error), first *firstTests) (agents.Task, briefing.Composed, error) {
+func (w *work) task(ctx context.Context, c runner.Command, b *planparse.Batch, s *Space, dir string,
+	found func() (briefing.Input, error), first *firstTests) (agents.Task, briefing.Composed, error) {
 	composed, err := w.brief(ctx, s, found)
 	if err != nil {
 		return agents.Task{}, composed, err
@@ -260,7 +261,8 @@ func (w *work) task(ctx context.Context, c runner.Command, b *planparse.Batch, s
 		return agents.Task{}, composed, err
 	}
 	return agents.Task{
-		Dir: s.Dir, Brief: brief, Run: w.run, Attempt: c.Attempt, Variant: variant, Failure: composed.Failure, Model: w.model(c), Batch: *b,
+		Dir: s.Dir, Brief: brief, Run: w.run, Attempt: c.Attempt, Variant: variant, Failure: composed.Failure,
+		Model: w.model(c), Batch: *b,
 		Limits: w.limits(c), Env: w.agentEnv(temp), LogPath: filepath.Join(dir, "agent.log"), TempDir: temp,
 		Redact: w.redact.String,
 	}, composed, nil
@@ -302,7 +304,8 @@ func (w *work) marked(env []string) []string {
 }
 
 // stage adds the agent's changes to the index. It returns the tree and the changed paths.
-func (w *work) stage(ctx context.Context, c runner.Command, b *planparse.Batch, s *Space) (tree string, changed []string, err error) {
+func (w *work) stage(ctx context.Context, c runner.Command, b *planparse.Batch, s *Space) (tree string,
+	changed []string, err error) {
 	tree, changed, err = s.Stage(ctx, c.Base, s.Copied)
 	if err == nil && slices.Contains(changed, w.info.Plan) {
 		tree, changed, err = w.plainPlan(ctx, s, c, b)
@@ -311,7 +314,8 @@ func (w *work) stage(ctx context.Context, c runner.Command, b *planparse.Batch, 
 }
 
 // staged turns the staged changes into a candidate.
-func (w *work) staged(ctx context.Context, e runner.Event, c runner.Command, b *planparse.Batch, s *Space, res agents.Result, tree string, changed []string) (runner.Event, error) {
+func (w *work) staged(ctx context.Context, e runner.Event, c runner.Command, b *planparse.Batch, s *Space,
+	res agents.Result, tree string, changed []string) (runner.Event, error) {
 	if w.Format && len(changed) > 0 && res.Outcome == agents.Done {
 		temp, err := w.temp(c.Place())
 		if err != nil {
@@ -349,7 +353,8 @@ func (w *work) staged(ctx context.Context, e runner.Event, c runner.Command, b *
 
 // plainPlan reverts an agent's changes to the plan. The plan is only input: a ticked box is neither work nor
 // proof.
-func (w *work) plainPlan(ctx context.Context, s *Space, c runner.Command, b *planparse.Batch) (string, []string, error) {
+func (w *work) plainPlan(ctx context.Context, s *Space, c runner.Command, b *planparse.Batch) (string, []string,
+	error) {
 	if slices.Contains(b.Files.Modify, w.info.Plan) || slices.Contains(b.Files.Create, w.info.Plan) {
 		return s.Stage(ctx, c.Base, s.Copied)
 	}
@@ -393,7 +398,8 @@ func outcome(res agents.Result) (runner.Outcome, string) {
 func agentReport(reason string, res agents.Result, b *planparse.Batch) gates.Report {
 	r := gates.Report{Gate: "agent", Status: gates.Fail, Note: reason, Output: tail(res.Detail, 4<<10)}
 	for _, f := range res.Findings {
-		r.Findings = append(r.Findings, gates.Finding{Rule: "agent", Path: f.Path, Line: f.Line, Severity: gates.Error, Message: f.Message})
+		r.Findings = append(r.Findings,
+			gates.Finding{Rule: "agent", Path: f.Path, Line: f.Line, Severity: gates.Error, Message: f.Message})
 	}
 	return r
 }
@@ -457,7 +463,10 @@ func (w *work) restore(ctx context.Context, c runner.Command) (*Space, error) {
 		what = strings.TrimSuffix("its index, "+what, ", ")
 	}
 	if what != "" {
-		w.Note(fmt.Sprintf("somebody wrote into the workspace of batch %s while nobody worked there (%s); it was brought back to what its agent left", c.Place(), what))
+		w.Note(
+			fmt.Sprintf(
+				"somebody wrote into the workspace of batch %s while nobody worked there (%s); it was brought back to what its "+
+					"agent left", c.Place(), what))
 	}
 	return s, nil
 }
@@ -514,7 +523,8 @@ func reasonOf(v gates.Verdict) string {
 			text = fmt.Sprintf("%s: %d failed", r.Gate, r.Tests.Failed)
 		}
 		if len(r.Findings) > 0 {
-			f := r.Findings[max(0, slices.IndexFunc(r.Findings, func(f gates.Finding) bool { return f.Severity == gates.Error }))]
+			f := r.Findings[max(0, slices.IndexFunc(r.Findings,
+				func(f gates.Finding) bool { return f.Severity == gates.Error }))]
 			place := f.Path
 			if f.Line > 0 {
 				place = fmt.Sprintf("%s:%d", f.Path, f.Line)
@@ -543,7 +553,9 @@ func infrastructure(err error) bool {
 	var agent *agents.UnusableError
 	var blind *reviewError
 	var after *afterwardsError
-	return errors.As(err, &agent) || errors.As(err, &blind) || errors.As(err, &after) || errors.Is(err, sandbox.ErrUnusable) || errors.Is(err, proc.ErrNotFound) || errors.As(err, &setup) || errors.As(err, &gate) || errors.Is(err, git.ErrNoCommits)
+	return errors.As(err, &agent) || errors.As(err, &blind) || errors.As(err, &after) ||
+		errors.Is(err, sandbox.ErrUnusable) || errors.Is(err, proc.ErrNotFound) || errors.As(err, &setup) ||
+		errors.As(err, &gate) || errors.Is(err, git.ErrNoCommits)
 }
 
 // since returns a duration in milliseconds.

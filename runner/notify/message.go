@@ -79,7 +79,8 @@ func (m *Message) write() {
 		what += ", batch " + strings.TrimSpace(m.Batch+" "+m.BatchTitle)
 	}
 	said := map[Kind]string{
-		Started: "started", Gate: "gates are red", Blocked: "needs you", Paused: "is paused", Budget: "has spent most of its money",
+		Started: "started", Gate: "gates are red", Blocked: "needs you", Paused: "is paused",
+		Budget: "has spent most of its money",
 		Failed: "failed", Done: "is done", Test: "a message to try the hook", Approval: "waits for you",
 	}[m.Event]
 	if m.Event == Paused && !m.RetryAt.IsZero() {

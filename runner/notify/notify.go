@@ -163,7 +163,8 @@ func (n *Notifier) messages(e runner.Event) []Message {
 	}
 	others := len(n.info.Agents) > 1 // with several agents, the limit of one does not pause the run
 	if s := n.fold.Summary(); others && s.Status == runner.RunPaused {
-		if m, ok := n.message(Paused, runner.Event{At: e.At, Run: e.Run, Reason: s.Reason, RetryAt: s.Until}, s.Until.String()); ok {
+		if m, ok := n.message(Paused, runner.Event{At: e.At, Run: e.Run, Reason: s.Reason, RetryAt: s.Until},
+			s.Until.String()); ok {
 			out = append(out, m)
 		}
 	}
@@ -213,7 +214,8 @@ func (n *Notifier) messages(e runner.Event) []Message {
 
 // finished sends the end of a run. It skips a stop whose cause was already sent for a batch.
 func (n *Notifier) finished(e runner.Event, tell func(Kind, string)) {
-	again := slices.ContainsFunc(slices.Concat(n.told, n.asked), func(reason string) bool { return reason != "" && strings.Contains(e.Reason, reason) })
+	again := slices.ContainsFunc(slices.Concat(n.told, n.asked),
+		func(reason string) bool { return reason != "" && strings.Contains(e.Reason, reason) })
 	end := fmt.Sprintf("%d %s", n.session, e.Reason)
 	switch e.Outcome {
 	case runner.OutcomeOK:
@@ -254,7 +256,8 @@ func (n *Notifier) message(k Kind, e runner.Event, cause string) (Message, bool)
 	}
 	n.said[key] = true
 	m := Message{
-		Version: Version, Event: k, At: e.At.UTC(), Repository: n.repo, Run: e.Run, Plan: n.info.Plan, Title: n.info.Title, Branch: n.info.Branch,
+		Version: Version, Event: k, At: e.At.UTC(), Repository: n.repo, Run: e.Run, Plan: n.info.Plan, Title: n.info.Title,
+		Branch:  n.info.Branch,
 		Attempt: e.Attempt, Agent: e.Agent, Reason: e.Reason, CostUnknown: n.unknown, MaxCostUSD: n.info.MaxCostUSD,
 	}
 	if n.cost != nil {
@@ -268,7 +271,8 @@ func (n *Notifier) message(k Kind, e runner.Event, cause string) (Message, bool)
 	case Paused:
 		m.RetryAt = e.RetryAt.UTC()
 	case Approval:
-		if i := slices.IndexFunc(n.fold.Summary().Waiting, func(a runner.Approval) bool { return a.Command == e.Command }); i >= 0 {
+		if i := slices.IndexFunc(n.fold.Summary().Waiting,
+			func(a runner.Approval) bool { return a.Command == e.Command }); i >= 0 {
 			m.Approval = n.fold.Summary().Waiting[i].ID
 			m.Approve = "runplan approve " + m.Approval
 		}
@@ -302,7 +306,8 @@ func (n *Notifier) counts() *Counts {
 
 // clean removes secrets and control codes from all external text.
 func (n *Notifier) clean(m *Message) {
-	for _, s := range []*string{&m.Repository, &m.Plan, &m.Title, &m.Branch, &m.Batch, &m.BatchTitle, &m.Agent, &m.Reason, &m.URL, &m.Approval, &m.Approve} {
+	for _, s := range []*string{&m.Repository, &m.Plan, &m.Title, &m.Branch, &m.Batch, &m.BatchTitle, &m.Agent, &m.Reason,
+		&m.URL, &m.Approval, &m.Approve} {
 		*s = redact.Clean(n.hook.Redact(*s))
 	}
 }

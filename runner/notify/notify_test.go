@@ -34,8 +34,9 @@ func listen(t *testing.T) *listener {
 	t.Helper()
 	l := &listener{t: t, file: filepath.Join(t.TempDir(), "told")}
 	l.hook = Hook{
-		Command: []string{"sh", "-c", "cat >>" + l.file}, Dir: t.TempDir(), Env: []string{"PATH=" + os.Getenv("PATH")}, Timeout: 10 * time.Second,
-		Redact: func(s string) string { return strings.ReplaceAll(s, "hunter2", "[redacted]") },
+		Command: []string{"sh", "-c", "cat >>" + l.file}, Dir: t.TempDir(), Env: []string{"PATH=" + os.Getenv("PATH")},
+		Timeout: 10 * time.Second,
+		Redact:  func(s string) string { return strings.ReplaceAll(s, "hunter2", "[redacted]") },
 		Note: func(s string) {
 			l.mu.Lock()
 			defer l.mu.Unlock()
@@ -75,8 +76,10 @@ func kinds(ms []Message) string {
 
 func info() runner.Info {
 	return runner.Info{
-		Plan: "plan.md", Title: "Greetings", Branch: "runplan/plan/main", Base: "b", Workers: 2, MaxAttempts: 3, LoopVersion: runner.LoopVersion, Land: "branch",
-		Batches: []runner.BatchInfo{{Key: "k1", Number: "1", Title: "greet"}, {Key: "k2", Number: "2", Title: "bow"}}, MaxCostUSD: 10, OnLimit: "exit",
+		Plan: "plan.md", Title: "Greetings", Branch: "runplan/plan/main", Base: "b", Workers: 2, MaxAttempts: 3,
+		LoopVersion: runner.LoopVersion, Land: "branch",
+		Batches:    []runner.BatchInfo{{Key: "k1", Number: "1", Title: "greet"}, {Key: "k2", Number: "2", Title: "bow"}},
+		MaxCostUSD: 10, OnLimit: "exit",
 	}
 }
 
@@ -92,8 +95,9 @@ func story(events ...runner.Event) []runner.Event {
 
 func executed(batch string, o runner.Outcome, reason string, cost *float64) runner.Event {
 	return runner.Event{
-		Kind: runner.Executed, Command: batch + "/r1-c0/execute", Batch: batch, Attempt: 1, Agent: "claude", Outcome: o, Reason: reason,
-		Usage: &agents.Usage{CostUSD: cost},
+		Kind: runner.Executed, Command: batch + "/r1-c0/execute", Batch: batch, Attempt: 1, Agent: "claude", Outcome: o,
+		Reason: reason,
+		Usage:  &agents.Usage{CostUSD: cost},
 	}
 }
 
@@ -111,20 +115,32 @@ func TestWhatIsTold(t *testing.T) {
 		kinds  []string
 		want   string
 	}{
-		"a run that ends well":               {[]runner.Event{ended(runner.OutcomeOK, "")}, nil, "done"},
-		"all there is to tell":               {[]runner.Event{{Kind: runner.Gated, Batch: "k1", Outcome: runner.OutcomeFailed, Reason: "lint"}, ended(runner.OutcomeOK, "")}, []string{"started", "gate", "done"}, "started, gate 1, done"},
-		"only what is asked for":             {[]runner.Event{executed("k1", runner.OutcomeHuman, "sign in", nil), ended(runner.OutcomeHuman, "batch 1: sign in")}, []string{"done"}, ""},
-		"a person is needed, told once":      {[]runner.Event{executed("k1", runner.OutcomeHuman, "sign in", nil), executed("k1", runner.OutcomeHuman, "sign in", nil), ended(runner.OutcomeHuman, "batch 1: sign in")}, nil, "blocked 1"},
-		"another cause is another message":   {[]runner.Event{executed("k1", runner.OutcomeHuman, "sign in", nil), executed("k1", runner.OutcomeHuman, "no money", nil)}, nil, "blocked 1, blocked 1"},
-		"another batch is another message":   {[]runner.Event{executed("k1", runner.OutcomeHuman, "sign in", nil), executed("k2", runner.OutcomeHuman, "sign in", nil)}, nil, "blocked 1, blocked 2"},
-		"a limit of the provider":            {[]runner.Event{limit, ended(runner.OutcomeLimited, "batch 1: rate limit: five hours")}, nil, "paused 1"},
-		"a limit of the run":                 {[]runner.Event{ended(runner.OutcomeLimited, "the cost limit of $10.00")}, nil, "paused"},
-		"four fifths of the money, once":     {[]runner.Event{executed("k1", runner.OutcomeOK, "", usd(7.9)), executed("k2", runner.OutcomeOK, "", usd(0.1)), executed("k2", runner.OutcomeOK, "", usd(0.5))}, nil, "budget"},
-		"what was cancelled costs as well":   {[]runner.Event{{Kind: runner.Spent, Batch: "k1", Usage: &agents.Usage{CostUSD: usd(9)}}}, nil, "budget"},
-		"a batch that failed, and its run":   {[]runner.Event{{Kind: runner.BatchFailed, Batch: "k1", Attempt: 3, Reason: "tests"}, ended(runner.OutcomeFailed, "batch 1: tests")}, nil, "failed 1, failed"},
-		"a tool that broke":                  {[]runner.Event{ended(runner.OutcomeError, "disk full")}, nil, "failed"},
-		"who stopped the run knows":          {[]runner.Event{ended(runner.OutcomeCancelled, "interrupted")}, nil, ""},
-		"notes and starts are not for hooks": {[]runner.Event{{Kind: runner.Note, Reason: "x"}, {Kind: runner.BatchStarted, Batch: "k1"}}, nil, ""},
+		"a run that ends well": {[]runner.Event{ended(runner.OutcomeOK, "")}, nil, "done"},
+		"all there is to tell": {[]runner.Event{{Kind: runner.Gated, Batch: "k1", Outcome: runner.OutcomeFailed,
+			Reason: "lint"}, ended(runner.OutcomeOK, "")}, []string{"started", "gate", "done"}, "started, gate 1, done"},
+		"only what is asked for": {[]runner.Event{executed("k1", runner.OutcomeHuman, "sign in", nil),
+			ended(runner.OutcomeHuman, "batch 1: sign in")}, []string{"done"}, ""},
+		"a person is needed, told once": {[]runner.Event{executed("k1", runner.OutcomeHuman, "sign in", nil),
+			executed("k1", runner.OutcomeHuman, "sign in", nil), ended(runner.OutcomeHuman, "batch 1: sign in")}, nil,
+			"blocked 1"},
+		"another cause is another message": {[]runner.Event{executed("k1", runner.OutcomeHuman, "sign in", nil),
+			executed("k1", runner.OutcomeHuman, "no money", nil)}, nil, "blocked 1, blocked 1"},
+		"another batch is another message": {[]runner.Event{executed("k1", runner.OutcomeHuman, "sign in", nil),
+			executed("k2", runner.OutcomeHuman, "sign in", nil)}, nil, "blocked 1, blocked 2"},
+		"a limit of the provider": {[]runner.Event{limit,
+			ended(runner.OutcomeLimited, "batch 1: rate limit: five hours")}, nil, "paused 1"},
+		"a limit of the run": {[]runner.Event{ended(runner.OutcomeLimited, "the cost limit of $10.00")}, nil,
+			"paused"},
+		"four fifths of the money, once": {[]runner.Event{executed("k1", runner.OutcomeOK, "", usd(7.9)),
+			executed("k2", runner.OutcomeOK, "", usd(0.1)), executed("k2", runner.OutcomeOK, "", usd(0.5))}, nil, "budget"},
+		"what was cancelled costs as well": {[]runner.Event{{Kind: runner.Spent, Batch: "k1",
+			Usage: &agents.Usage{CostUSD: usd(9)}}}, nil, "budget"},
+		"a batch that failed, and its run": {[]runner.Event{{Kind: runner.BatchFailed, Batch: "k1", Attempt: 3,
+			Reason: "tests"}, ended(runner.OutcomeFailed, "batch 1: tests")}, nil, "failed 1, failed"},
+		"a tool that broke":         {[]runner.Event{ended(runner.OutcomeError, "disk full")}, nil, "failed"},
+		"who stopped the run knows": {[]runner.Event{ended(runner.OutcomeCancelled, "interrupted")}, nil, ""},
+		"notes and starts are not for hooks": {[]runner.Event{{Kind: runner.Note, Reason: "x"},
+			{Kind: runner.BatchStarted, Batch: "k1"}}, nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -147,9 +163,11 @@ func TestApprovalsAreTold(t *testing.T) {
 	job.Batches[0].Approve = true
 	ask := func(tree, why string) []runner.Event {
 		return []runner.Event{
-			{Kind: runner.Executed, Command: "k1/r1-c0/execute", Batch: "k1", Attempt: 1, Outcome: runner.OutcomeOK, Commit: tree, Tree: tree},
+			{Kind: runner.Executed, Command: "k1/r1-c0/execute", Batch: "k1", Attempt: 1, Outcome: runner.OutcomeOK,
+				Commit: tree, Tree: tree},
 			{Kind: runner.Gated, Command: "k1/r1-c0/gate", Batch: "k1", Attempt: 1, Outcome: runner.OutcomeOK, Tree: tree},
-			{Kind: runner.ApprovalAsked, Command: "k1/r1-c0/ask", Batch: "k1", Attempt: 1, Outcome: runner.OutcomeOK, Commit: tree, Tree: tree, Reason: why},
+			{Kind: runner.ApprovalAsked, Command: "k1/r1-c0/ask", Batch: "k1", Attempt: 1, Outcome: runner.OutcomeOK,
+				Commit: tree, Tree: tree, Reason: why},
 		}
 	}
 	events := append([]runner.Event{{Kind: runner.RunStarted, Job: &job}}, ask("t", "the plan asks")...)
@@ -176,7 +194,9 @@ func TestApprovalsAreTold(t *testing.T) {
 			t.Errorf("%s: told %q, want %q", name, got, tt.want)
 			continue
 		}
-		if m := told[0]; m.Event == Approval && (m.Approval != "11111111/k1" || m.Approve != "runplan approve 11111111/k1" || !strings.HasSuffix(m.Text, "batch 1 greet: waits for you: the plan asks: runplan approve 11111111/k1")) {
+		if m := told[0]; m.Event == Approval &&
+			(m.Approval != "11111111/k1" || m.Approve != "runplan approve 11111111/k1" ||
+				!strings.HasSuffix(m.Text, "batch 1 greet: waits for you: the plan asks: runplan approve 11111111/k1")) {
 			t.Errorf("%s: %+v", name, m)
 		}
 		l = listen(t)
@@ -206,7 +226,8 @@ func TestTheMessage(t *testing.T) {
 	}
 	n.Close()
 	want := Message{
-		Version: 1, Event: Paused, At: time.Date(2026, 1, 2, 3, 4, 2, 0, time.UTC), Repository: "project", Run: "11111111-2222", Plan: "plan.md",
+		Version: 1, Event: Paused, At: time.Date(2026, 1, 2, 3, 4, 2, 0, time.UTC), Repository: "project",
+		Run: "11111111-2222", Plan: "plan.md",
 		Title: "Greetings", Branch: "runplan/plan/main", Batch: "2", BatchTitle: "bow", Attempt: 1, Agent: "claude",
 		Reason: "rate limit: key [redacted] is out", RetryAt: time.Date(2026, 1, 2, 8, 0, 0, 0, time.UTC),
 		CostUSD: usd(0.25), CostUnknown: 1, MaxCostUSD: 10, Batches: &Counts{ToGo: 2},
@@ -223,12 +244,15 @@ func TestTheMessage(t *testing.T) {
 func TestTheEndTellsWhereTheWorkIs(t *testing.T) {
 	l := listen(t)
 	n := New(Options{Hook: l.hook, Info: info(), Repository: "project"})
-	for _, e := range story(runner.Event{Kind: runner.Landed, Outcome: runner.OutcomeOK, Reason: "Warning: 1 uncommitted change\nhttps://example.org/pull/7"}, ended(runner.OutcomeOK, "")) {
+	for _, e := range story(
+		runner.Event{Kind: runner.Landed, Outcome: runner.OutcomeOK,
+			Reason: "Warning: 1 uncommitted change\nhttps://example.org/pull/7"}, ended(runner.OutcomeOK, "")) {
 		n.Event(e)
 	}
 	n.Close()
 	m := l.told()[0]
-	if m.URL != "https://example.org/pull/7" || m.Report != ".runplan/reports/11111111-2222/report.md" || m.Text != "project: plan.md: is done: 0 merged, 0 skipped: https://example.org/pull/7" {
+	if m.URL != "https://example.org/pull/7" || m.Report != ".runplan/reports/11111111-2222/report.md" ||
+		m.Text != "project: plan.md: is done: 0 merged, 0 skipped: https://example.org/pull/7" {
 		t.Errorf("got %+v", m)
 	}
 }
@@ -260,10 +284,13 @@ func TestAHookThatFails(t *testing.T) {
 		command string
 		want    string
 	}{
-		"a status":    {"echo no such topic hunter2 >&2; exit 3", "notification: sh exited with status 3: no such topic [redacted]"},
-		"a signal":    {"kill -KILL $$", "notification: sh was killed by SIGKILL"},
-		"it hangs":    {"sleep 3600", "notification: sh took longer than 300ms and was ended"},
-		"its program": {"", "notification: run no-such-hook: program not found: install no-such-hook, or put its folder into PATH; correct notify.command"},
+		"a status": {"echo no such topic hunter2 >&2; exit 3",
+			"notification: sh exited with status 3: no such topic [redacted]"},
+		"a signal": {"kill -KILL $$", "notification: sh was killed by SIGKILL"},
+		"it hangs": {"sleep 3600", "notification: sh took longer than 300ms and was ended"},
+		"its program": {"",
+			"notification: run no-such-hook: program not found: install no-such-hook, or put its folder into PATH; correct " +
+				"notify.command"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -273,7 +300,8 @@ func TestAHookThatFails(t *testing.T) {
 				l.hook.Command = []string{"no-such-hook"}
 			}
 			n := New(Options{Hook: l.hook, Info: info(), Repository: "project"})
-			for _, e := range story(executed("k1", runner.OutcomeHuman, "a", nil), executed("k1", runner.OutcomeHuman, "b", nil)) {
+			for _, e := range story(executed("k1", runner.OutcomeHuman, "a", nil),
+				executed("k1", runner.OutcomeHuman, "b", nil)) {
 				n.Event(e)
 			}
 			n.Close()
@@ -351,7 +379,8 @@ func TestWebhook(t *testing.T) {
 	// It is not led elsewhere, and neither of its errors tells the address.
 	for _, answer = range []int{http.StatusFound, http.StatusForbidden} {
 		err := l.hook.Send(Message{Event: Test})
-		if err == nil || !strings.Contains(err.Error(), fmt.Sprint("it answered ", answer)) || strings.Contains(err.Error(), "hunter3") {
+		if err == nil || !strings.Contains(err.Error(), fmt.Sprint("it answered ", answer)) ||
+			strings.Contains(err.Error(), "hunter3") {
 			t.Errorf("got %v", err)
 		}
 	}
@@ -359,7 +388,8 @@ func TestWebhook(t *testing.T) {
 		t.Errorf("asked for %q", got)
 	}
 	server.Close()
-	if err := l.hook.Send(Message{Event: Test}); err == nil || strings.Contains(err.Error(), "hunter3") || !strings.Contains(err.Error(), "refused") {
+	if err := l.hook.Send(Message{Event: Test}); err == nil || strings.Contains(err.Error(), "hunter3") ||
+		!strings.Contains(err.Error(), "refused") {
 		t.Errorf("got %v", err)
 	}
 	hang := make(chan struct{})
@@ -367,7 +397,8 @@ func TestWebhook(t *testing.T) {
 	defer slow.Close()
 	defer close(hang)
 	l.hook.Webhook, l.hook.Timeout = slow.URL+"/hunter3", 200*time.Millisecond
-	if err := l.hook.Send(Message{Event: Test}); err == nil || !strings.HasSuffix(err.Error(), "/…: no answer within 200ms") {
+	if err := l.hook.Send(Message{Event: Test}); err == nil ||
+		!strings.HasSuffix(err.Error(), "/…: no answer within 200ms") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -384,7 +415,8 @@ func TestALimitIsNoPauseWhileAnotherAgentTakesOver(t *testing.T) {
 		e.Command, e.RetryAt = command, time.Date(2026, 1, 2, 8, minute, 0, 0, time.UTC)
 		return e
 	}
-	events := story(limit("k1/r1-c0/execute", 9), limit("k1/r1-c1/execute", 7), runner.Event{Kind: runner.Note, Reason: "it is quiet"})
+	events := story(limit("k1/r1-c0/execute", 9), limit("k1/r1-c1/execute", 7),
+		runner.Event{Kind: runner.Note, Reason: "it is quiet"})
 	events[0].Job = &job
 	for i, e := range events {
 		n.Event(e)
@@ -397,7 +429,8 @@ func TestALimitIsNoPauseWhileAnotherAgentTakesOver(t *testing.T) {
 	if got := kinds(told); got != "paused" {
 		t.Fatalf("told %q", got)
 	}
-	if m := told[0]; !m.RetryAt.Equal(time.Date(2026, 1, 2, 8, 7, 0, 0, time.UTC)) || m.Reason != "batch 1: claude: rate limit; codex: rate limit" {
+	if m := told[0]; !m.RetryAt.Equal(time.Date(2026, 1, 2, 8, 7, 0, 0, time.UTC)) ||
+		m.Reason != "batch 1: claude: rate limit; codex: rate limit" {
 		t.Errorf("told until %s: %s", m.RetryAt, m.Reason)
 	}
 }

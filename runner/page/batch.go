@@ -85,13 +85,15 @@ func (s *site) frame(ctx context.Context, run, key string) (f frame, v batchView
 		}
 		b := sum.Batches[i]
 		board := report.Board(standing, nil, s.Now())
-		v = batchView{Run: w.run, RunTitle: cmp.Or(sum.Title, sum.Plan), Key: key, Number: b.Number, Title: b.Title, Row: rowOf(i, b, board.Rows[i]), Reason: b.Reason}
+		v = batchView{Run: w.run, RunTitle: cmp.Or(sum.Title, sum.Plan), Key: key, Number: b.Number, Title: b.Title,
+			Row: rowOf(i, b, board.Rows[i]), Reason: b.Reason}
 		if groupOf(b) == "failed" && !sum.Status.Live() && !sum.Status.Over() {
 			v.Retry = "../do/" + ActRetry + "?" + url.Values{"batch": {key}}.Encode()
 		}
 		for _, need := range b.Needs {
 			if j := find(sum, need); j >= 0 {
-				v.Needs = append(v.Needs, needed{sum.Batches[j].Number, sum.Batches[j].Title, "../" + batchHref(need), board.Rows[j].State})
+				v.Needs = append(v.Needs,
+					needed{sum.Batches[j].Number, sum.Batches[j].Title, "../" + batchHref(need), board.Rows[j].State})
 			}
 		}
 		v.times(w.clocks, key)
@@ -120,7 +122,8 @@ func (s *site) batchView(ctx context.Context, run, key string, q url.Values) (ba
 	for n := range tries {
 		t := &tries[n]
 		t.Name = t.name()
-		if t.Candidate == 0 && slices.ContainsFunc(tries, func(o try) bool { return o.Number == t.Number && o.Candidate > 0 }) {
+		if t.Candidate == 0 && slices.ContainsFunc(tries,
+			func(o try) bool { return o.Number == t.Number && o.Candidate > 0 }) {
 			t.Name += ", landing of the winner"
 		}
 		t.Href = fmt.Sprintf("?a=%d", t.Number)
@@ -186,7 +189,8 @@ func (v *batchView) facts(b runner.BatchSummary, lines []ledger.Line) {
 	add("tier", b.Tier)
 	add("cost", sp.String())
 	if sp.Input+sp.Output > 0 {
-		add("tokens", fmt.Sprintf("%s in, %s out, %s read from the cache", tokens(sp.Input), tokens(sp.Output), tokens(sp.CacheRead)))
+		add("tokens", fmt.Sprintf("%s in, %s out, %s read from the cache", tokens(sp.Input), tokens(sp.Output),
+			tokens(sp.CacheRead)))
 	}
 	if sp.Uncounted > 0 {
 		add("tokens", "unknown for "+phrase.Count(sp.Uncounted, "attempt"))

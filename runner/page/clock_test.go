@@ -31,7 +31,8 @@ func TestWaitingIsNotWorking(t *testing.T) {
 		{901, runner.Dispatched, "a/r2-c1/gate", "a"},
 		{903, runner.Gated, "a/r2-c1/gate", "a"},
 	} {
-		w.apply(runner.Event{Seq: n, At: begin.Add(time.Duration(e.at) * time.Second), Kind: e.kind, Command: e.command, Batch: e.batch}, local.Layout{})
+		w.apply(runner.Event{Seq: n, At: begin.Add(time.Duration(e.at) * time.Second), Kind: e.kind, Command: e.command,
+			Batch: e.batch}, local.Layout{})
 	}
 	seconds := func(ms int64) int64 { return ms / 1000 }
 	if got := seconds(w.clocks.working); got != 6+1+2 {

@@ -58,7 +58,8 @@ func (s *site) confirmationOf(ctx context.Context, act, run, batch string) (conf
 	err := s.hub.with(ctx, run, func(w *watch) error {
 		sum := w.printer.Standing().Summary
 		s.hub.standing(&sum)
-		d = confirmation{Act: act, Run: run, Batch: batch, RunTitle: cmp.Or(sum.Title, sum.Plan, run), Back: "/run/" + run + "/"}
+		d = confirmation{Act: act, Run: run, Batch: batch, RunTitle: cmp.Or(sum.Title, sum.Plan, run), Back: "/run/" + run +
+			"/"}
 		switch act {
 		case ActCancel:
 			d.cancel(sum)
@@ -100,7 +101,8 @@ func (d *confirmation) cancel(sum runner.Summary) {
 func (d *confirmation) resume(sum runner.Summary, info runner.Info) {
 	d.Title, d.Button, d.Command = "Go on with the run", "Go on", "runplan resume "+short(d.Run)
 	if failed := batchesIn(sum, "failed"); len(failed) > 0 {
-		d.Will = append(d.Will, fmt.Sprintf("Tried again, up to %s each: %s.", phrase.Count(max(1, info.MaxAttempts), "attempt"), batchNames(failed)))
+		d.Will = append(d.Will, fmt.Sprintf("Tried again, up to %s each: %s.",
+			phrase.Count(max(1, info.MaxAttempts), "attempt"), batchNames(failed)))
 	}
 	d.rest(sum)
 }
@@ -112,9 +114,12 @@ func (d *confirmation) rest(sum runner.Summary) {
 	}
 	d.Will = append(d.Will, mergedOf(sum)+" merged, and are skipped while their receipts verify.")
 	if n := asks(sum); n > 0 {
-		d.Will = append(d.Will, fmt.Sprintf("The run asks for %s; without them it stops there again.", phrase.Count(n, "answer")))
+		d.Will = append(d.Will, fmt.Sprintf("The run asks for %s; without them it stops there again.",
+			phrase.Count(n, "answer")))
 	}
-	d.Will = append(d.Will, "The run works in a process of its own. It goes on when this page ends; stop it from here or with runplan cancel "+short(d.Run)+".")
+	d.Will = append(d.Will,
+		"The run works in a process of its own. It goes on when this page ends; stop it from here or with runplan cancel "+
+			short(d.Run)+".")
 }
 
 func (d *confirmation) retry(sum runner.Summary, info runner.Info) error {
@@ -129,7 +134,8 @@ func (d *confirmation) retry(sum runner.Summary, info runner.Info) error {
 		d.Refused = fmt.Sprintf("batch %s has not failed: it is %s", b.Number, cmp.Or(b.State, g))
 		return nil
 	}
-	d.Will = append(d.Will, fmt.Sprintf("Batch %s, %s, gets up to %s.", b.Number, b.Title, phrase.Count(max(1, info.MaxAttempts), "new attempt")))
+	d.Will = append(d.Will, fmt.Sprintf("Batch %s, %s, gets up to %s.", b.Number, b.Title,
+		phrase.Count(max(1, info.MaxAttempts), "new attempt")))
 	others := slices.DeleteFunc(batchesIn(sum, "failed"), func(o runner.BatchSummary) bool { return o.Key == b.Key })
 	if len(others) > 0 {
 		d.Will = append(d.Will, "The run goes on as a whole, so these are tried again as well: "+batchNames(others)+".")
@@ -142,7 +148,8 @@ func (d *confirmation) discard(sum runner.Summary) {
 	d.Title, d.Button, d.Command = "Discard the run", "Discard the run for good", "runplan discard "+short(d.Run)
 	d.Will = append(d.Will, "The run is given up for good: nothing continues it.")
 	if n := asks(sum); n > 0 {
-		d.Will = append(d.Will, phrase.Count(n, "question")+" of the run "+map[bool]string{true: "is", false: "are"}[n == 1]+" withdrawn.")
+		d.Will = append(d.Will, phrase.Count(n, "question")+" of the run "+map[bool]string{true: "is", false: "are"}[n == 1]+
+			" withdrawn.")
 	}
 	d.Will = append(d.Will,
 		"A new run of "+sum.Plan+" begins afresh.",

@@ -14,12 +14,13 @@ import (
 
 // What an action will do is told for the run as it stands.
 func TestActionsAreExplained(t *testing.T) {
-	sum := runner.Summary{Run: "0a1b2c3d-0", Plan: "plan.md", Status: runner.RunFailed, Waiting: []runner.Approval{{Batch: "d"}}, Batches: []runner.BatchSummary{
-		{Key: "a", Number: "1", Title: "one", State: string(runner.Passed)},
-		{Key: "b", Number: "2", Title: "two", State: string(runner.Failed)},
-		{Key: "c", Number: "3", Title: "three", State: string(runner.Failed)},
-		{Key: "d", Number: "4", Title: "four", State: string(runner.Waiting)},
-	}}
+	sum := runner.Summary{Run: "0a1b2c3d-0", Plan: "plan.md", Status: runner.RunFailed,
+		Waiting: []runner.Approval{{Batch: "d"}}, Batches: []runner.BatchSummary{
+			{Key: "a", Number: "1", Title: "one", State: string(runner.Passed)},
+			{Key: "b", Number: "2", Title: "two", State: string(runner.Failed)},
+			{Key: "c", Number: "3", Title: "three", State: string(runner.Failed)},
+			{Key: "d", Number: "4", Title: "four", State: string(runner.Waiting)},
+		}}
 	info := runner.Info{MaxAttempts: 3}
 	made := func(do func(*confirmation)) confirmation {
 		d := confirmation{Run: sum.Run}
@@ -31,13 +32,16 @@ func TestActionsAreExplained(t *testing.T) {
 		want []string
 	}{
 		"resume": {made(func(d *confirmation) { d.resume(sum, info) }), []string{
-			"Tried again, up to 3 attempts each: 2 two, 3 three.", "Begun or continued: 4 four.", "1 of 4 batches are merged", "The run asks for 1 answer",
+			"Tried again, up to 3 attempts each: 2 two, 3 three.", "Begun or continued: 4 four.", "1 of 4 batches are merged",
+			"The run asks for 1 answer",
 		}},
 		"retry": {made(func(d *confirmation) { d.Batch = "b"; d.retry(sum, info) }), []string{
 			"Batch 2, two, gets up to 3 new attempts.", "these are tried again as well: 3 three.",
 		}},
-		"discard": {made(func(d *confirmation) { d.discard(sum) }), []string{"1 question of the run is withdrawn.", "A new run of plan.md begins afresh."}},
-		"cancel":  {made(func(d *confirmation) { d.cancel(sum) }), []string{"Nothing else is begun.", "1 of 4 batches are merged, and stay merged."}},
+		"discard": {made(func(d *confirmation) { d.discard(sum) }),
+			[]string{"1 question of the run is withdrawn.", "A new run of plan.md begins afresh."}},
+		"cancel": {made(func(d *confirmation) { d.cancel(sum) }),
+			[]string{"Nothing else is begun.", "1 of 4 batches are merged, and stay merged."}},
 	} {
 		for _, want := range x.want {
 			if text := strings.Join(x.made.Will, "\n"); !strings.Contains(text, want) {
@@ -64,7 +68,8 @@ func TestScoreTermsInWords(t *testing.T) {
 	v.Candidates = []contestant{c}
 	v.terms()
 	want := []string{
-		"passing tests: +120 (12 passing tests)", "changed lines: +5000 (1 changed line)", "lint warnings: +1000 (0 lint warnings)",
+		"passing tests: +120 (12 passing tests)", "changed lines: +5000 (1 changed line)",
+		"lint warnings: +1000 (0 lint warnings)",
 		"violations of lessons: 0 (0 violations of lessons)", "violations of patterns: 0 (0 violations of patterns)",
 	}
 	var got []string
@@ -78,7 +83,8 @@ func TestScoreTermsInWords(t *testing.T) {
 
 // A search reads a bounded part of the logs, whatever lies there, and says what it left out.
 func TestSearchIsBounded(t *testing.T) {
-	b := newBook(t, runner.Info{Plan: "plan.md", Slug: "s", Batches: []runner.BatchInfo{{Key: "1", Number: "1", Title: "one"}}})
+	b := newBook(t, runner.Info{Plan: "plan.md", Slug: "s",
+		Batches: []runner.BatchInfo{{Key: "1", Number: "1", Title: "one"}}})
 	write := func(name, text string) {
 		path := filepath.Join(b.layout.Logs(b.run), name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -104,7 +110,8 @@ func TestSearchIsBounded(t *testing.T) {
 		return v
 	}
 	v := search("needle")
-	if len(v.Lines) != maxHits || len(v.Notes) != 1 || v.Lines[0].Where != "batch 1, attempt 1" || v.Lines[0].Href != "batch/1?a=1" {
+	if len(v.Lines) != maxHits || len(v.Notes) != 1 || v.Lines[0].Where != "batch 1, attempt 1" ||
+		v.Lines[0].Href != "batch/1?a=1" {
 		t.Errorf("%d lines, notes %q, first %+v", len(v.Lines), v.Notes, v.Lines[0])
 	}
 	if v := search("outside"); len(v.Lines) != 0 {

@@ -58,8 +58,9 @@ func (s *site) between(ctx context.Context, base, commit string) (diff, error) {
 	defer stop()
 	out := &head{most: maxDiff, full: stop}
 	res, err := proc.Run(ctx, proc.Cmd{
-		Args: []string{"git", "diff", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", "--end-of-options", base, commit, "--"},
-		Dir:  s.Repo.Root, Env: s.Repo.Env(), Stdout: out, Keep: 4 << 10,
+		Args: []string{"git", "diff", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", "--end-of-options",
+			base, commit, "--"},
+		Dir: s.Repo.Root, Env: s.Repo.Env(), Stdout: out, Keep: 4 << 10,
 	})
 	if err != nil {
 		return diff{}, err
@@ -70,7 +71,8 @@ func (s *site) between(ctx context.Context, base, commit string) (diff, error) {
 	d := parseDiff(out.text())
 	switch {
 	case out.cut:
-		d.Note = fmt.Sprintf("The change is larger than %d MB, and the rest is left out. All of it: git diff %s %s", maxDiff>>20, short(base), short(commit))
+		d.Note = fmt.Sprintf("The change is larger than %d MB, and the rest is left out. All of it: git diff %s %s",
+			maxDiff>>20, short(base), short(commit))
 	case len(d.Files) == 0:
 		d.Note = "Nothing was changed."
 	}

@@ -19,7 +19,9 @@ func TestHugeChange(t *testing.T) {
 	dir := t.TempDir()
 	g := func(args ...string) string {
 		t.Helper()
-		cmd := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "core.autocrlf=false"}, args...)...)
+		cmd := exec.Command("git",
+			append([]string{"-C", dir, "-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "core.autocrlf=false"},
+				args...)...)
 		out, err := cmd.CombinedOutput()
 		if err != nil {
 			t.Fatalf("git %v: %v\n%s", args, err, out)
@@ -32,7 +34,8 @@ func TestHugeChange(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "a.txt"), []byte("one\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "data.csv"), []byte(strings.Repeat("1,2,3,4,5,6,7,8,9,10\n", 3_000_000)), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "data.csv"), []byte(strings.Repeat("1,2,3,4,5,6,7,8,9,10\n", 3_000_000)),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
 	g("add", "-A")
@@ -40,7 +43,8 @@ func TestHugeChange(t *testing.T) {
 	commit := g("rev-parse", "HEAD")
 	b.add(
 		runner.Event{Kind: runner.Dispatched, Command: "1/r1-c1/execute", Batch: "1", Attempt: 1, Base: base},
-		runner.Event{Kind: runner.Executed, Command: "1/r1-c1/execute", Batch: "1", Attempt: 1, Outcome: runner.OutcomeOK, Base: base, Commit: commit},
+		runner.Event{Kind: runner.Executed, Command: "1/r1-c1/execute", Batch: "1", Attempt: 1, Outcome: runner.OutcomeOK,
+			Base: base, Commit: commit},
 	)
 	s := siteOf(t, b)
 	repo, err := git.Open(t.Context(), dir, os.Environ())
@@ -58,7 +62,8 @@ func TestHugeChange(t *testing.T) {
 		size += len(p.HTML)
 	}
 	t.Logf("63 MB were changed; the page has %d kB of parts, made in %v", size/1000, time.Since(began))
-	if !strings.Contains(v.Diff.Note, "larger than 2 MB") || len(v.Diff.Files) != 2 || v.Diff.Files[0].Added != 1 || len(v.Diff.Files[1].Lines) > maxDiffLines {
+	if !strings.Contains(v.Diff.Note, "larger than 2 MB") || len(v.Diff.Files) != 2 || v.Diff.Files[0].Added != 1 ||
+		len(v.Diff.Files[1].Lines) > maxDiffLines {
 		t.Errorf("note %q, %d files", v.Diff.Note, len(v.Diff.Files))
 	}
 	if size > 1<<20 {
@@ -77,7 +82,8 @@ func TestHubIsFreeWhileAChangeIsRead(t *testing.T) {
 	b := newBook(t, team(1))
 	b.add(
 		runner.Event{Kind: runner.Dispatched, Command: "1/r1-c1/execute", Batch: "1", Attempt: 1, Base: "b0"},
-		runner.Event{Kind: runner.Executed, Command: "1/r1-c1/execute", Batch: "1", Attempt: 1, Outcome: runner.OutcomeOK, Base: "b0", Commit: "c"},
+		runner.Event{Kind: runner.Executed, Command: "1/r1-c1/execute", Batch: "1", Attempt: 1, Outcome: runner.OutcomeOK,
+			Base: "b0", Commit: "c"},
 	)
 	s := siteOf(t, b)
 	s.diffs.mu.Lock() // somebody reads one

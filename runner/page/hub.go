@@ -220,8 +220,10 @@ func (h *hub) row(ctx context.Context, r store.Run) (*listed, error) {
 	unread := sum.Run == "" // another version of runplan wrote it
 	h.standing(&sum)
 	l = &listed{
-		Run: r.ID, Title: cmp.Or(sum.Title, r.Plan), Plan: r.Plan, Agent: sum.Agent, Mode: modeOf(sum), Face: faceOfRun(sum), Reason: sum.Reason,
-		Total: len(sum.Batches), Started: r.Started, Updated: sum.Updated, DurationMS: sum.DurationMS, Live: sum.Status.Live(), next: w.next, Cost: w.spent.String(),
+		Run: r.ID, Title: cmp.Or(sum.Title, r.Plan), Plan: r.Plan, Agent: sum.Agent, Mode: modeOf(sum), Face: faceOfRun(sum),
+		Reason: sum.Reason,
+		Total:  len(sum.Batches), Started: r.Started, Updated: sum.Updated, DurationMS: sum.DurationMS,
+		Live: sum.Status.Live(), next: w.next, Cost: w.spent.String(),
 		Asks: asks(sum),
 	}
 	if unread {

@@ -73,8 +73,8 @@ func laneWord(kind string, n, of int) string {
 	return w
 }
 
-// picture draws the lanes. more is the time since the last event, in which what is in progress goes on. It is empty where nothing
-// was done yet.
+// picture draws the lanes. more is the time since the last event, in which what is in progress goes on. It is empty
+// where nothing was done yet.
 func (l *lanes) picture(numbers map[string]string, more time.Duration) template.HTML {
 	spans, end := slices.Clone(l.Spans), l.Now+more.Milliseconds()
 	for _, s := range l.Open() {
@@ -100,7 +100,8 @@ func (l *lanes) picture(numbers map[string]string, more time.Duration) template.
 		}
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg class="tl" viewBox="0 0 %d %d" width="%d" height="%d" role="img" aria-label="who worked when: %d pieces of work in %d lanes, %s long">`,
+	fmt.Fprintf(&b,
+		`<svg class="tl" viewBox="0 0 %d %d" width="%d" height="%d" role="img" aria-label="who worked when: %d pieces of work in %d lanes, %s long">`,
 		laneWidth, y+6, laneWidth, y+6, len(all), len(names), ui.Duration(time.Duration(total)*time.Millisecond))
 	x := func(ms int64) float64 {
 		return laneNames + float64(ms-begin)/float64(total)*(laneWidth-laneNames-8)
@@ -111,7 +112,8 @@ func (l *lanes) picture(numbers map[string]string, more time.Duration) template.
 		if x(at) > laneWidth-32 { // or its end would be outside of the picture
 			anchor = "end"
 		}
-		fmt.Fprintf(&b, `<path class="grid" d="M%.1f %dV%d"/><text class="tick" x="%.1f" y="13" text-anchor="%s">%s</text>`, x(at), laneTop-8, y, x(at), anchor, ui.Duration(time.Duration(at)*time.Millisecond))
+		fmt.Fprintf(&b, `<path class="grid" d="M%.1f %dV%d"/><text class="tick" x="%.1f" y="13" text-anchor="%s">%s</text>`,
+			x(at), laneTop-8, y, x(at), anchor, ui.Duration(time.Duration(at)*time.Millisecond))
 	}
 	for i, n := range names {
 		fmt.Fprintf(&b, `<text x="2" y="%d">%s</text>`, laneTop+i*laneRow+laneBar-3, template.HTMLEscapeString(n))
@@ -132,14 +134,18 @@ func bar(b *strings.Builder, s story.Span, number string, from, to float64, y in
 	if s.Candidate > 0 {
 		label += fmt.Sprintf(" c%d", s.Candidate)
 	}
-	title := fmt.Sprintf("batch %s: %s, %s", label, map[string]string{story.Edit: "editing", story.Check: "checking", story.Land: "merging"}[s.Kind], ui.Duration(time.Duration(s.To-s.From)*time.Millisecond))
+	title := fmt.Sprintf("batch %s: %s, %s", label,
+		map[string]string{story.Edit: "editing", story.Check: "checking", story.Land: "merging"}[s.Kind],
+		ui.Duration(time.Duration(s.To-s.From)*time.Millisecond))
 	if s.Reason != "" {
 		title += ": " + ui.Cut(s.Reason, 200, "…")
 	}
 	width := max(2, to-from)
-	fmt.Fprintf(b, `<g><title>%s</title><rect class="%s" x="%.1f" y="%d" width="%.1f" height="%d" rx="3"/>`, template.HTMLEscapeString(web.Visible(title)), class, from, y, width, laneBar)
+	fmt.Fprintf(b, `<g><title>%s</title><rect class="%s" x="%.1f" y="%d" width="%.1f" height="%d" rx="3"/>`,
+		template.HTMLEscapeString(web.Visible(title)), class, from, y, width, laneBar)
 	if float64(7*len(label)+6) < width && !s.Off() {
-		fmt.Fprintf(b, `<text class="inbar" x="%.1f" y="%d">%s</text>`, from+4, y+13, template.HTMLEscapeString(web.Visible(label)))
+		fmt.Fprintf(b, `<text class="inbar" x="%.1f" y="%d">%s</text>`, from+4, y+13,
+			template.HTMLEscapeString(web.Visible(label)))
 	}
 	if s.End == story.WentBad {
 		fmt.Fprintf(b, `<path class="ended" d="M%.1f %dv%d"/>`, max(to, from+2), y-3, laneBar+6)

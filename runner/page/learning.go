@@ -162,7 +162,8 @@ func (s *site) showLearning(w http.ResponseWriter, r *http.Request) {
 	v := learningView{Runs: c.metrics.Runs}
 	v.variants(s.Layout, c)
 	for _, x := range c.metrics.SpeedUps {
-		row := speedRow{Run: short(x.Run), Href: "/run/" + x.Run + "/", Plan: x.Plan, Predicted: "no data", Real: fmt.Sprintf("%.1f×", x.Real), Off: "no data"}
+		row := speedRow{Run: short(x.Run), Href: "/run/" + x.Run + "/", Plan: x.Plan, Predicted: "no data",
+			Real: fmt.Sprintf("%.1f×", x.Real), Off: "no data"}
 		if x.Predicted != nil {
 			row.Predicted = fmt.Sprintf("%.1f×", *x.Predicted)
 		}
@@ -174,7 +175,8 @@ func (s *site) showLearning(w http.ResponseWriter, r *http.Request) {
 	for _, class := range slices.Sorted(maps.Keys(c.expect)) {
 		e := c.expect[class]
 		want, real := median(e.expected), median(e.real)
-		v.Expected = append(v.Expected, expectRow{class, len(e.real), millis(want), millis(real), fmt.Sprintf("%.1f×", float64(real)/float64(want))})
+		v.Expected = append(v.Expected,
+			expectRow{class, len(e.real), millis(want), millis(real), fmt.Sprintf("%.1f×", float64(real)/float64(want))})
 	}
 	v.Metrics = c.metrics.Lines()
 	if v.Patterns, err = failures.Open(s.Layout.FailurePatterns(), nil).Patterns(); err != nil {
@@ -194,7 +196,8 @@ func (v *learningView) variants(layout local.Layout, c *learned) {
 		return
 	}
 	if len(outcomes) > 0 {
-		v.Sampling = sampling.Rates(outcomes, sampling.Retries{Tries: c.metrics.Retries, Successes: c.metrics.Successes}).Lines()
+		v.Sampling = sampling.Rates(outcomes,
+			sampling.Retries{Tries: c.metrics.Retries, Successes: c.metrics.Successes}).Lines()
 	}
 	type key struct{ kind, variant string }
 	rows := map[key]*variantRow{}

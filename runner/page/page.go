@@ -38,9 +38,10 @@ type Options struct {
 	Acts    map[string]Act                                                 // by the name that forms send them to
 	Preview func(ctx context.Context, act, run string) (Outcome, error)    // an error is why the command would refuse
 	Trace   func(ctx context.Context, run string) (html string, err error) // what a run proved of its plan
-	Format  func(agent string) stream.Format                               // how the program of an agent prints what it says
-	Now     func() time.Time
-	Zone    *time.Location
+	// how the program of an agent prints what it says
+	Format func(agent string) stream.Format
+	Now    func() time.Time
+	Zone   *time.Location
 }
 
 // Act does what a person decided, and says in one line what was done. It is the same as the command does.

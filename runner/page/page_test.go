@@ -46,7 +46,8 @@ func newBook(t *testing.T, info runner.Info) *book {
 	t.Cleanup(func() { j.Close() })
 	b.journal = j
 	first := b.record(runner.Event{Kind: runner.RunStarted, Job: &info})
-	if err := j.AddRun(t.Context(), store.Run{ID: b.run, Slug: info.Slug, Plan: info.Plan, PlanText: []byte("x"), Started: began}, first); err != nil {
+	if err := j.AddRun(t.Context(),
+		store.Run{ID: b.run, Slug: info.Slug, Plan: info.Plan, PlanText: []byte("x"), Started: began}, first); err != nil {
 		t.Fatal(err)
 	}
 	return b
@@ -101,9 +102,11 @@ func get(t *testing.T, h http.Handler, method, target string, want int) string {
 
 // team is a run of n batches, each of which needs the one before the last.
 func team(n int) runner.Info {
-	info := runner.Info{Plan: "plan.md", Title: "Many", Slug: "many", Branch: "runplan/many/main", Base: "b0", Agent: "a", Mode: "team", Workers: 4, Land: "branch", MaxAttempts: 3, LoopVersion: runner.LoopVersion}
+	info := runner.Info{Plan: "plan.md", Title: "Many", Slug: "many", Branch: "runplan/many/main", Base: "b0", Agent: "a",
+		Mode: "team", Workers: 4, Land: "branch", MaxAttempts: 3, LoopVersion: runner.LoopVersion}
 	for i := range n {
-		b := runner.BatchInfo{Key: fmt.Sprint(i + 1), Number: fmt.Sprint(i + 1), Title: fmt.Sprintf("the batch that does thing number %d", i+1), Digest: "d"}
+		b := runner.BatchInfo{Key: fmt.Sprint(i + 1), Number: fmt.Sprint(i + 1),
+			Title: fmt.Sprintf("the batch that does thing number %d", i+1), Digest: "d"}
 		if i > 1 {
 			b.Needs = []string{fmt.Sprint(i - 1)}
 		}
@@ -141,7 +144,8 @@ func TestThousandBatches(t *testing.T) {
 		return m
 	}
 	before := look()
-	b.add(runner.Event{Kind: runner.Executed, Command: "1/r1-c1/execute", Batch: "1", Attempt: 1, Outcome: runner.OutcomeOK, Base: "b0", Commit: "c", Tree: "t"})
+	b.add(runner.Event{Kind: runner.Executed, Command: "1/r1-c1/execute", Batch: "1", Attempt: 1,
+		Outcome: runner.OutcomeOK, Base: "b0", Commit: "c", Tree: "t"})
 	after := look()
 	changed, bytes := 0, 0
 	for id, html := range after {
@@ -158,7 +162,8 @@ func TestThousandBatches(t *testing.T) {
 
 func siteOf(t *testing.T, b *book) *site {
 	t.Helper()
-	s, err := newSite(Options{Name: "shop", Layout: b.layout, Repo: &git.Repo{}, Now: time.Now, Zone: time.UTC, Waiting: func(context.Context) (Waiting, error) { return Waiting{}, nil }})
+	s, err := newSite(Options{Name: "shop", Layout: b.layout, Repo: &git.Repo{}, Now: time.Now, Zone: time.UTC,
+		Waiting: func(context.Context) (Waiting, error) { return Waiting{}, nil }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,9 +192,11 @@ func TestMemoryIsFlat(t *testing.T) {
 	for n := range 100_000 / 4 {
 		key, command := fmt.Sprint(n%20+1), fmt.Sprintf("%d/r%d-c1", n%20+1, n/20+1)
 		apply(runner.Event{Kind: runner.Dispatched, Command: command + "/execute", Batch: key, Attempt: n/20 + 1})
-		apply(runner.Event{Kind: runner.Executed, Command: command + "/execute", Batch: key, Attempt: n/20 + 1, Outcome: runner.OutcomeFailed, Reason: "it is not there yet", Agent: "a"})
+		apply(runner.Event{Kind: runner.Executed, Command: command + "/execute", Batch: key, Attempt: n/20 + 1,
+			Outcome: runner.OutcomeFailed, Reason: "it is not there yet", Agent: "a"})
 		apply(runner.Event{Kind: runner.Note, Reason: fmt.Sprintf("note %d, which tells of something", n%50)})
-		apply(runner.Event{Kind: runner.Gated, Command: command + "/gate", Batch: key, Attempt: n/20 + 1, Outcome: runner.OutcomeFailed, Reports: []gates.Report{{Gate: "g", Output: strings.Repeat("x", 500)}}})
+		apply(runner.Event{Kind: runner.Gated, Command: command + "/gate", Batch: key, Attempt: n/20 + 1,
+			Outcome: runner.OutcomeFailed, Reports: []gates.Report{{Gate: "g", Output: strings.Repeat("x", 500)}}})
 		if n == 1000 {
 			first = heap()
 		}
@@ -213,7 +220,8 @@ func harmless(t *testing.T, what, html string) {
 		}
 	}
 	for _, r := range html {
-		if r < 0x20 && r != '\n' && r != '\t' || r >= 0x7f && r <= 0x9f || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 {
+		if r < 0x20 && r != '\n' && r != '\t' || r >= 0x7f && r <= 0x9f || r >= 0x202a && r <= 0x202e || r >= 0x2066 &&
+			r <= 0x2069 {
 			t.Errorf("%s: %U is in the page", what, r)
 			break
 		}
@@ -236,7 +244,8 @@ func TestHostileText(t *testing.T) {
 	long := strings.Repeat("x", 1<<20)
 	for name, text := range map[string]string{
 		"agent.log": long + "\n" + nasty + "\xff\xfe\n", "brief.md": nasty + long,
-		"changes.patch": "diff --git \"a/<img src=x>\\033.txt\" \"b/<img src=x>\\033.txt\"\n--- /dev/null\n+++ \"b/<img src=x>\\033.txt\"\n@@ -0,0 +1 @@\n+" + nasty + "\n+" + long + "\n",
+		"changes.patch": "diff --git \"a/<img src=x>\\033.txt\" \"b/<img src=x>\\033.txt\"\n--- /dev/null\n+++ \"b/<img " +
+			"src=x>\\033.txt\"\n@@ -0,0 +1 @@\n+" + nasty + "\n+" + long + "\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
@@ -244,18 +253,22 @@ func TestHostileText(t *testing.T) {
 	}
 	b.add(
 		runner.Event{Kind: runner.Dispatched, Command: "1/r1-c1/execute", Batch: "1", Attempt: 1, Agent: nasty, Model: nasty},
-		runner.Event{Kind: runner.Executed, Command: "1/r1-c1/execute", Batch: "1", Attempt: 1, Outcome: runner.OutcomeFailed, Reason: nasty, Agent: nasty, Model: nasty, Log: log, Reports: []gates.Report{{
-			Gate: nasty, Status: gates.Fail, Note: nasty, Output: nasty, Command: nasty, Log: nasty,
-			Findings: []gates.Finding{{Path: nasty, Line: 3, Rule: nasty, Severity: gates.Error, Message: nasty, Fix: nasty}},
-		}}},
+		runner.Event{Kind: runner.Executed, Command: "1/r1-c1/execute", Batch: "1", Attempt: 1, Outcome: runner.OutcomeFailed,
+			Reason: nasty, Agent: nasty, Model: nasty, Log: log, Reports: []gates.Report{{
+				Gate: nasty, Status: gates.Fail, Note: nasty, Output: nasty, Command: nasty, Log: nasty,
+				Findings: []gates.Finding{{Path: nasty, Line: 3, Rule: nasty, Severity: gates.Error, Message: nasty, Fix: nasty}},
+			}}},
 		runner.Event{Kind: runner.Note, Reason: nasty},
 	)
 	h := b.pages(Waiting{
 		Owner: nasty, Trouble: []string{nasty},
-		Queue: []QueueItem{{ID: "q1", Unit: nasty, Dimension: nasty, Severity: nasty, Claim: nasty, Evidence: nasty, Recommendation: nasty, File: nasty}},
+		Queue: []QueueItem{{ID: "q1", Unit: nasty, Dimension: nasty, Severity: nasty, Claim: nasty, Evidence: nasty,
+			Recommendation: nasty, File: nasty}},
 		Inbox: []Said{{ID: 1, Kind: nasty, Body: nasty, Reply: nasty, From: nasty}},
 	})
-	for _, target := range []string{"/", "/run/" + b.run + "/", "/run/" + b.run + "/batch/1", "/run/" + b.run + "/candidates/1", "/waiting", "/learning", "/?done=" + url.QueryEscape(nasty), "/run/" + b.run + "/?state=" + url.QueryEscape(nasty) + "&page=-1"} {
+	for _, target := range []string{"/", "/run/" + b.run + "/", "/run/" + b.run + "/batch/1", "/run/" + b.run +
+		"/candidates/1", "/waiting", "/learning", "/?done=" + url.QueryEscape(nasty), "/run/" + b.run + "/?state=" +
+		url.QueryEscape(nasty) + "&page=-1"} {
 		html := get(t, h, "GET", target, 200)
 		harmless(t, target, html)
 		if len(html) > 600_000 {
@@ -277,7 +290,8 @@ func TestCriticalPath(t *testing.T) {
 	batch := func(key string, ms int64, needs ...string) runner.BatchSummary {
 		return runner.BatchSummary{Key: key, Needs: needs, DurationMS: ms, State: string(runner.Passed)}
 	}
-	all := []runner.BatchSummary{batch("d", 1, "b", "c"), batch("a", 5), batch("b", 2, "a"), batch("c", 9, "a"), batch("e", 14)}
+	all := []runner.BatchSummary{batch("d", 1, "b", "c"), batch("a", 5), batch("b", 2, "a"), batch("c", 9, "a"),
+		batch("e", 14)}
 	if got := fmt.Sprint(critical(all, runner.Info{}, true)); got != "[1 3 0]" {
 		t.Errorf("got %s", got)
 	}
@@ -293,11 +307,13 @@ func TestCriticalPath(t *testing.T) {
 // Before the first run there is nothing to show, and each page says so.
 func TestEmpty(t *testing.T) {
 	layout := local.LayoutOf(t.TempDir())
-	h, err := New(Options{Name: "shop", Layout: layout, Now: time.Now, Zone: time.UTC, Waiting: func(context.Context) (Waiting, error) { return Waiting{}, nil }})
+	h, err := New(Options{Name: "shop", Layout: layout, Now: time.Now, Zone: time.UTC,
+		Waiting: func(context.Context) (Waiting, error) { return Waiting{}, nil }})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for target, want := range map[string]string{"/": "Nothing was run here yet", "/waiting": "Nothing waits for you", "/learning": "No candidates have competed yet"} {
+	for target, want := range map[string]string{"/": "Nothing was run here yet", "/waiting": "Nothing waits for you",
+		"/learning": "No candidates have competed yet"} {
 		if html := get(t, h, "GET", target, 200); !strings.Contains(html, want) {
 			t.Errorf("%s does not say %q", target, want)
 		}

@@ -52,9 +52,11 @@ func plotOf(batches []runner.BatchSummary) *plot {
 }
 
 func dots(n int) *plot {
-	p := &plot{Small: true, Width: layered.Num(dotsInRow*dotPitch + 4), Height: layered.Num(float64((n+dotsInRow-1)/dotsInRow*dotPitch + 4))}
+	p := &plot{Small: true, Width: layered.Num(dotsInRow*dotPitch + 4),
+		Height: layered.Num(float64((n+dotsInRow-1)/dotsInRow*dotPitch + 4))}
 	for i := range n {
-		p.spots = append(p.spots, spot{layered.Num(float64(4 + i%dotsInRow*dotPitch)), layered.Num(float64(4 + i/dotsInRow*dotPitch))})
+		p.spots = append(p.spots,
+			spot{layered.Num(float64(4 + i%dotsInRow*dotPitch)), layered.Num(float64(4 + i/dotsInRow*dotPitch))})
 	}
 	return p
 }
@@ -74,8 +76,8 @@ type edge struct {
 	Done, Critical bool
 }
 
-// critical returns the indexes of the batches on the longest way through the plan: by the time that they are expected to
-// take, or that they took once the run is done. Where nothing is expected, one batch is as long as another.
+// critical returns the indexes of the batches on the longest way through the plan: by the time that they are expected
+// to take, or that they took once the run is done. Where nothing is expected, one batch is as long as another.
 func critical(batches []runner.BatchSummary, info runner.Info, done bool) []int {
 	index := map[string]int{}
 	for i, b := range batches {
@@ -143,7 +145,8 @@ func (p *plot) drawn(rows []ui.Row, batches []runner.BatchSummary, way []int) (n
 	for i, s := range p.spots {
 		n := node{
 			ID: nodeID(i), Href: batchHref(batches[i].Key), X: s.X, Y: s.Y, Tone: string(toneOf(rows[i])), Word: rows[i].State,
-			Number: ui.Cut(rows[i].Number, 8, "…"), Title: ui.Cut(rows[i].Label, 22, "…"), Name: rows[i].Label, Critical: on[i], Small: p.Small,
+			Number: ui.Cut(rows[i].Number, 8, "…"), Title: ui.Cut(rows[i].Label, 22, "…"), Name: rows[i].Label, Critical: on[i],
+			Small: p.Small,
 		}
 		nodes = append(nodes, n)
 	}

@@ -139,8 +139,10 @@ func loudest(lines []told) string {
 	return ""
 }
 
-// documentPolicy is the Content-Security-Policy of pages that are files to send: their style is in them, and they have no script.
-const documentPolicy = "default-src 'none'; style-src 'unsafe-inline'; form-action 'none'; frame-ancestors 'none'; base-uri 'none'"
+// documentPolicy is the Content-Security-Policy of pages that are files to send: their style is in them, and they have
+// no script.
+const documentPolicy = "default-src 'none'; style-src 'unsafe-inline'; form-action 'none'; frame-ancestors 'none'; " +
+	"base-uri 'none'"
 
 // document answers with a page that needs nothing else.
 func (s *site) document(w http.ResponseWriter, html []byte) {

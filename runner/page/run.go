@@ -74,7 +74,8 @@ const rowsOnPage = 100
 
 // filters are the groups that batches are shown by.
 func filters() []struct{ key, name string } {
-	return []struct{ key, name string }{{"", "all"}, {"work", "running"}, {"failed", "failed"}, {"waiting", "waiting"}, {"merged", "merged"}, {"skipped", "skipped"}}
+	return []struct{ key, name string }{{"", "all"}, {"work", "running"}, {"failed", "failed"}, {"waiting", "waiting"},
+		{"merged", "merged"}, {"skipped", "skipped"}}
 }
 
 func groupOf(b runner.BatchSummary) string {
@@ -104,8 +105,9 @@ func (s *site) runView(w *watch, q url.Values) runView {
 		}
 	}
 	v := runView{
-		Run: w.run, Short: short(w.run), Title: cmp.Or(sum.Title, sum.Plan, w.run), Plan: sum.Plan, Face: faceOfRun(sum), Reason: sum.Reason,
-		Story: slices.Clone(w.story), Cut: w.lanes.Dropped > 0, Asks: asks(sum), Actions: runActions(sum),
+		Run: w.run, Short: short(w.run), Title: cmp.Or(sum.Title, sum.Plan, w.run), Plan: sum.Plan, Face: faceOfRun(sum),
+		Reason: sum.Reason,
+		Story:  slices.Clone(w.story), Cut: w.lanes.Dropped > 0, Asks: asks(sum), Actions: runActions(sum),
 	}
 	slices.Reverse(v.Story)
 	if w.plot == nil || len(w.plot.spots) != len(sum.Batches) {

@@ -44,12 +44,14 @@ func (s *site) figures(v *runView, sum runner.Summary, w *watch) {
 		v.Tiles = append(v.Tiles, tile{Name: "failed", Value: strconv.Itoa(counts["failed"])})
 	}
 	if n := counts["work"]; n > 0 && sum.Status.Live() {
-		v.Tiles = append(v.Tiles, tile{Name: "running", Value: strconv.Itoa(n), Note: "up to " + phrase.Count(max(1, sum.Workers), "worker")})
+		v.Tiles = append(v.Tiles,
+			tile{Name: "running", Value: strconv.Itoa(n), Note: "up to " + phrase.Count(max(1, sum.Workers), "worker")})
 	}
 	if n := counts["asked"]; n > 0 {
 		v.Tiles = append(v.Tiles, tile{Name: "needs you", Value: strconv.Itoa(n)})
 	}
-	clock := tile{Name: "time", Value: millis(sum.DurationMS), Note: waitedNote(atLeastSecond(w.lanes.Now - w.clocks.working))}
+	clock := tile{Name: "time", Value: millis(sum.DurationMS),
+		Note: waitedNote(atLeastSecond(w.lanes.Now - w.clocks.working))}
 	if sum.Status == runner.RunActive {
 		clock.Since = sum.Updated.Add(-time.Duration(sum.DurationMS) * time.Millisecond)
 	}
@@ -63,7 +65,8 @@ func (s *site) figures(v *runView, sum runner.Summary, w *watch) {
 	}
 	v.Tiles = append(v.Tiles, tile{Name: "cost", Value: w.spent.String()})
 	if w.spent.Input+w.spent.Output > 0 {
-		v.Tiles = append(v.Tiles, tile{Name: "tokens", Value: tokens(w.spent.Input) + " in, " + tokens(w.spent.Output) + " out"})
+		v.Tiles = append(v.Tiles,
+			tile{Name: "tokens", Value: tokens(w.spent.Input) + " in, " + tokens(w.spent.Output) + " out"})
 	}
 	v.About = append(v.About, phrase.Count(total, "batch"), "agent "+sum.Agent, modeOf(sum))
 	if sum.Branch != "" {
@@ -107,7 +110,9 @@ func (s *site) table(v *runView, sum runner.Summary, clocks clocks, board ui.Boa
 			if state != "" {
 				to.Set("state", state)
 			}
-			v.Pages = append(v.Pages, pageLink{fmt.Sprintf("%d–%d", (n-1)*rowsOnPage+1, min(n*rowsOnPage, len(shown))), "./?" + to.Encode() + "#batches", n == at})
+			v.Pages = append(v.Pages,
+				pageLink{fmt.Sprintf("%d–%d", (n-1)*rowsOnPage+1, min(n*rowsOnPage, len(shown))), "./?" + to.Encode() + "#batches",
+					n == at})
 		}
 		shown = shown[(at-1)*rowsOnPage : min(at*rowsOnPage, len(shown))]
 	}
@@ -120,7 +125,8 @@ func (s *site) table(v *runView, sum runner.Summary, clocks clocks, board ui.Boa
 
 func rowOf(i int, b runner.BatchSummary, r ui.Row) row {
 	out := row{
-		ID: rowID(i), Href: batchHref(b.Key), Number: r.Number, Title: r.Label, Word: r.State, Tone: string(toneOf(r)), Detail: r.Detail,
+		ID: rowID(i), Href: batchHref(b.Key), Number: r.Number, Title: r.Label, Word: r.State, Tone: string(toneOf(r)),
+		Detail:   r.Detail,
 		Attempts: b.Attempts, Tests: none, Cost: none, Candidates: len(b.Candidates),
 	}
 	if len(b.Candidates) > 0 {

@@ -98,7 +98,8 @@ func TestTalkIsBounded(t *testing.T) {
 	if _, err := h.hear("x.log", stream.Claude, true); err == nil {
 		t.Error("a log that was rewritten was read on")
 	}
-	if got, err = h.hear("x.log", stream.Claude, true); err != nil || len(got.chunks) != 1 || len(got.chunks[0].Lines) != 2 {
+	if got, err = h.hear("x.log", stream.Claude, true); err != nil || len(got.chunks) != 1 ||
+		len(got.chunks[0].Lines) != 2 {
 		t.Errorf("and then it is read from its beginning: %v, %v", got.chunks, err)
 	}
 	for n := range 3 * maxTalks {
@@ -119,7 +120,8 @@ func TestTalkIsBounded(t *testing.T) {
 func TestLastLineIsInWords(t *testing.T) {
 	b := newBook(t, team(1))
 	h := newHub(Options{Layout: b.layout, Now: time.Now})
-	text := strings.Repeat(saying(3), 2000) + `{"type":"assistant","message":{"content":[{"type":"text","text":"all of it is there\n\n"}]}}` + "\n" + `{"type":"us`
+	text := strings.Repeat(saying(3), 2000) +
+		`{"type":"assistant","message":{"content":[{"type":"text","text":"all of it is there\n\n"}]}}` + "\n" + `{"type":"us`
 	if err := os.WriteFile(filepath.Join(b.layout.Root, "x.log"), []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}

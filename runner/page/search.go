@@ -113,7 +113,8 @@ func (v *searchView) findings(ctx context.Context, j *store.Journal, run string,
 		}
 		for _, r := range e.Reports {
 			for _, f := range r.Findings {
-				text := strings.Join([]string{r.Gate, f.Rule, fmt.Sprintf("%s:%d", f.Path, f.Line), f.Message, f.Fix, string(f.Severity)}, "\n")
+				text := strings.Join([]string{r.Gate, f.Rule, fmt.Sprintf("%s:%d", f.Path, f.Line), f.Message, f.Fix,
+					string(f.Severity)}, "\n")
 				if !strings.Contains(strings.ToLower(text), want) || seen[e.Batch+"\n"+text] {
 					continue
 				}
@@ -201,7 +202,8 @@ func (v *searchView) file(root *os.Root, name string, names batchesOf, want stri
 		v.Lines = append(v.Lines, hit)
 	}
 	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
-		v.Notes = append(v.Notes, fmt.Sprintf("%s has a line of more than %d MiB; it was not searched from there on.", name, maxLogLine>>20))
+		v.Notes = append(v.Notes,
+			fmt.Sprintf("%s has a line of more than %d MiB; it was not searched from there on.", name, maxLogLine>>20))
 	} else if err != nil {
 		return most - in.N, err
 	}

@@ -54,14 +54,19 @@ func TestChunksStay(t *testing.T) {
 			}
 			all.WriteString(c.Text)
 		}
-		if got := all.String(); !strings.HasSuffix(text[:size], got) || len(got) < min(size, logShown)-chunkBytes-4 || skipped+int64(len(got)) > int64(size) {
+		if got := all.String(); !strings.HasSuffix(text[:size], got) || len(got) < min(size, logShown)-chunkBytes-4 ||
+			skipped+int64(len(got)) > int64(size) {
 			t.Fatalf("at %d: %d bytes are shown, %d are not", size, len(got), skipped)
 		}
 	}
 }
 
 func TestDiffIsRead(t *testing.T) {
-	d := parseDiff("diff --git a/a b.txt b/a b.txt\nindex 1..2 100644\n--- a/a b.txt\n+++ b/a b.txt\n@@ -1,2 +1,2 @@\n same\n-old\n+++ new\ndiff --git a/x.png b/x.png\nnew file mode 100644\nBinary files /dev/null and b/x.png differ\ndiff --git a/gone b/gone\ndeleted file mode 100644\n--- a/gone\n+++ /dev/null\n@@ -1 +0,0 @@\n--- was here\n")
+	d := parseDiff(
+		"diff --git a/a b.txt b/a b.txt\nindex 1..2 100644\n--- a/a b.txt\n+++ b/a b.txt\n@@ -1,2 +1,2 @@\n " +
+			"same\n-old\n+++ new\ndiff --git a/x.png b/x.png\nnew file mode 100644\nBinary files /dev/null and b/x.png " +
+			"differ\ndiff --git a/gone b/gone\ndeleted file mode 100644\n--- a/gone\n+++ /dev/null\n@@ -1 +0,0 @@\n--- was " +
+			"here\n")
 	var got []string
 	for _, f := range d.Files {
 		got = append(got, fmt.Sprintf("%s|%s|+%d-%d|%d", f.Name, f.Note, f.Added, f.Del, len(f.Lines)))

@@ -49,7 +49,8 @@ func (s *site) showCandidates(w http.ResponseWriter, r *http.Request) {
 	for i := range v.Candidates {
 		v.Candidates[i].Diff = s.diffOf(ctx, &v.Candidates[i].try)
 	}
-	s.show(w, r, "candidates", sheet{Title: "Candidates of batch " + v.Number + ": " + v.Title, Section: "runs", View: v}, nil)
+	s.show(w, r, "candidates", sheet{Title: "Candidates of batch " + v.Number + ": " + v.Title, Section: "runs", View: v},
+		nil)
 }
 
 // tournament fills in the tournament of a batch.
@@ -58,7 +59,8 @@ func (s *site) tournament(ctx context.Context, v *tournamentView, run, key, atte
 	if err != nil {
 		return err
 	}
-	*v = tournamentView{Run: run, RunTitle: b.RunTitle, Key: key, Number: b.Number, Title: b.Title, BatchHref: "../" + batchHref(key), Verdict: f.sum.Sampling}
+	*v = tournamentView{Run: run, RunTitle: b.RunTitle, Key: key, Number: b.Number, Title: b.Title, BatchHref: "../" +
+		batchHref(key), Verdict: f.sum.Sampling}
 	tries, _, err := s.tries(ctx, f)
 	if err != nil {
 		return err

@@ -43,7 +43,8 @@ func (s *site) tries(ctx context.Context, f frame) ([]try, []ledger.Line, error)
 	at := func(e runner.Event, candidate int) *try {
 		i := slices.IndexFunc(out, func(t try) bool { return t.Number == e.Attempt && t.Candidate == candidate })
 		if i < 0 {
-			out = append(out, try{Number: e.Attempt, Candidate: candidate, Word: "running", Tone: "busy", Cost: none, Tokens: none})
+			out = append(out, try{Number: e.Attempt, Candidate: candidate, Word: "running", Tone: "busy", Cost: none,
+				Tokens: none})
 			i = len(out) - 1
 		}
 		return &out[i]
@@ -80,7 +81,8 @@ func (s *site) tries(ctx context.Context, f frame) ([]try, []ledger.Line, error)
 					n = runner.CandidateOf(e.Command)
 				}
 				at(e, n).begun(e, s.Layout, f.run)
-			} else if t := at(e, e.Candidate); (runner.KindOf(e.Command) == runner.Gate || runner.KindOf(e.Command) == runner.Trial) && t.Tone == "busy" {
+			} else if t := at(e, e.Candidate); (runner.KindOf(e.Command) == runner.Gate ||
+				runner.KindOf(e.Command) == runner.Trial) && t.Tone == "busy" {
 				t.Word = "checking"
 			}
 		case runner.Reviewed:
@@ -147,7 +149,9 @@ func (t *try) took(e runner.Event) {
 	}
 	switch e.Outcome {
 	case runner.OutcomeOK:
-		t.Word, t.Tone = map[runner.EventKind]string{runner.Executed: "edited", runner.Rebased: "rebased", runner.Gated: "checked", runner.Tried: "red together", runner.Committed: "committed", runner.Merged: "merged"}[e.Kind], "busy"
+		t.Word, t.Tone = map[runner.EventKind]string{runner.Executed: "edited", runner.Rebased: "rebased",
+			runner.Gated: "checked", runner.Tried: "red together", runner.Committed: "committed",
+			runner.Merged: "merged"}[e.Kind], "busy"
 		if e.Kind == runner.Merged || e.Kind == runner.Gated && t.Candidate > 0 {
 			t.Tone = "good"
 		}

@@ -36,7 +36,8 @@ type found struct {
 }
 
 func toneOfStatus(s gates.Status) string {
-	return map[gates.Status]string{gates.Fail: "bad", gates.Errored: "bad", gates.Warn: "warn", gates.Skipped: "muted", gates.Pass: "good"}[s]
+	return map[gates.Status]string{gates.Fail: "bad", gates.Errored: "bad", gates.Warn: "warn", gates.Skipped: "muted",
+		gates.Pass: "good"}[s]
 }
 
 func gateViewOf(name string, r gates.Report, list []found) gateView {
@@ -97,7 +98,8 @@ func (v *batchView) critique(h *hub, dir string) {
 	if err != nil || text == "" || json.Unmarshal([]byte(text), &c) != nil {
 		return // the gates' report has the gist
 	}
-	v.Critique = &critiqueView{Word: string(c.Report.Status), Tone: toneOfStatus(c.Report.Status), Note: c.Report.Note, Told: foundOf(c.High), Kept: foundOf(c.Kept)}
+	v.Critique = &critiqueView{Word: string(c.Report.Status), Tone: toneOfStatus(c.Report.Status), Note: c.Report.Note,
+		Told: foundOf(c.High), Kept: foundOf(c.Kept)}
 	if n := c.Cost.Calls; n > 0 {
 		v.Critique.Asked = strings.TrimSpace(c.Cost.Model + ", asked " + phrase.Count(n, "time"))
 	}
@@ -133,7 +135,8 @@ func (s *site) reviews(v *batchView) {
 			title, of = "Review of its blueprints", "fidelity"
 		}
 		view := s.reviewView(title, *r.info)
-		if slices.ContainsFunc(v.At.reviews[n+1:], func(later reviewed) bool { return later.info != nil && later.info.File == r.info.File }) {
+		if slices.ContainsFunc(v.At.reviews[n+1:],
+			func(later reviewed) bool { return later.info != nil && later.info.File == r.info.File }) {
 			continue // the file is the later one's
 		}
 		if len(view.Passes)+len(view.Quiet) == 0 {
@@ -149,7 +152,8 @@ func (s *site) reviews(v *batchView) {
 
 // reviewView reads a review from its file. Without the file, it uses the passes in the journal.
 func (s *site) reviewView(title string, info runner.ReviewInfo) reviewView {
-	v := reviewView{Title: title, Word: info.Verdict, Tone: toneOfVerdict(info.Verdict), Text: info.Note, Questions: info.Questions, File: info.File}
+	v := reviewView{Title: title, Word: info.Verdict, Tone: toneOfVerdict(info.Verdict), Text: info.Note,
+		Questions: info.Questions, File: info.File}
 	if info.Confidence != nil {
 		v.Word += fmt.Sprintf(", %d %% sure", *info.Confidence)
 	}

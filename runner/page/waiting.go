@@ -122,7 +122,8 @@ func (h *hub) approvals(ctx context.Context) ([]approval, error) {
 		sum := w.printer.Standing().Summary
 		h.standing(&sum)
 		for i, q := range sum.Waiting {
-			a := approval{Approval: q, RunTitle: l.Title, Anchor: fmt.Sprintf("ask-%s-%d", short(l.Run), i+1), RunHref: "/run/" + l.Run + "/", Live: sum.Status.Live()}
+			a := approval{Approval: q, RunTitle: l.Title, Anchor: fmt.Sprintf("ask-%s-%d", short(l.Run), i+1), RunHref: "/run/" +
+				l.Run + "/", Live: sum.Status.Live()}
 			if q.Batch != "" {
 				a.BatchHref = a.RunHref + batchHref(q.Batch)
 			}
@@ -215,7 +216,8 @@ func (s *site) act(w http.ResponseWriter, r *http.Request) {
 		}
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		w.WriteHeader(http.StatusUnprocessableEntity)
-		s.show(w, r, "waiting", sheet{Title: "Needs you", Section: "waiting", View: v, Failed: err.Error()}, parts) // it stands under another address, so it does not listen
+		// it stands under another address, so it does not listen
+		s.show(w, r, "waiting", sheet{Title: "Needs you", Section: "waiting", View: v, Failed: err.Error()}, parts)
 		return
 	}
 	s.stale()
@@ -245,7 +247,8 @@ const (
 
 func doneText(word string) string {
 	return map[string]string{
-		DoneApproved:     "Approved. An active run continues by itself; one that has stopped, from its page or with runplan resume; a feedback, with runplan self-fix process.",
+		DoneApproved: "Approved. An active run continues by itself; one that has stopped, from its page or with " +
+			"runplan resume; a feedback, with runplan self-fix process.",
 		DoneDenied:       "Denied. The next attempt is told why.",
 		DoneAcknowledged: "Closed without a fix: the discrepancy is acknowledged.",
 		DoneFixed:        "Closed with a fix: the unit goes through a new review and promotion.",

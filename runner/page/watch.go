@@ -78,7 +78,8 @@ func (s *spending) add(lines []ledger.Line) {
 }
 
 func newWatch(run string, zone *time.Location) *watch {
-	return &watch{run: run, printer: report.Printer{Zone: zone}, marks: map[string]*mark{}, lanes: newLanes(), clocks: newClocks()}
+	return &watch{run: run, printer: report.Printer{Zone: zone}, marks: map[string]*mark{}, lanes: newLanes(),
+		clocks: newClocks()}
 }
 
 // apply adds one event, in journal order.
@@ -120,7 +121,8 @@ func (w *watch) line(e runner.Event) {
 		if e.Outcome == runner.OutcomeOK {
 			w.queue = append(w.queue, e.Batch)
 		}
-	case e.Kind == runner.BatchPassed, e.Kind == runner.BatchFailed, e.Kind == runner.Merged && e.Outcome == runner.OutcomeOK:
+	case e.Kind == runner.BatchPassed, e.Kind == runner.BatchFailed, e.Kind == runner.Merged &&
+		e.Outcome == runner.OutcomeOK:
 		leave()
 	}
 }

@@ -12,7 +12,8 @@ import (
 
 // spanKinds lists the kinds of spans, in the order in which a batch passes them.
 func spanKinds() []struct{ kind, word string } {
-	return []struct{ kind, word string }{{"edit", "editing"}, {"check", "checking"}, {"land", "merging"}, {"wait", "waiting for a limit"}}
+	return []struct{ kind, word string }{{"edit", "editing"}, {"check", "checking"}, {"land", "merging"},
+		{"wait", "waiting for a limit"}}
 }
 
 // lane is a row of the timeline: a batch or one of its candidates.
@@ -72,7 +73,9 @@ func textTimeline(s runner.Summary, past *Past) string {
 	}
 	end := ui.Duration(millis(total))
 	fmt.Fprintf(&b, "%s  0%s%s\n", ui.Pad("", names), strings.Repeat(" ", cells-1-ui.Width(end)), end)
-	b.WriteString("\n█ editing  ▒ checking  ▪ merging  ░ waiting for a limit  ~ cancelled, cut short or not ended  ✗ failed, or a conflict  ✓ merged  ▸ early start\n")
+	b.WriteString(
+		"\n█ editing  ▒ checking  ▪ merging  ░ waiting for a limit  ~ cancelled, cut short or not ended  ✗ failed, or a " +
+			"conflict  ✓ merged  ▸ early start\n")
 	return b.String()
 }
 

@@ -34,7 +34,8 @@ func (d *Decisions) Lines(e runner.Event) []routing.Line {
 		d.info = *e.Job
 	}
 	if d.tiers == nil || e.Kind == runner.RunStarted {
-		d.tiers, d.on, d.after, d.files, d.competing = map[string]string{}, map[string][]string{}, map[string]int{}, map[string]int{}, map[string]bool{}
+		d.tiers, d.on, d.after, d.files, d.competing = map[string]string{}, map[string][]string{}, map[string]int{},
+			map[string]int{}, map[string]bool{}
 		d.last = e.At
 	}
 	if e.Kind != runner.RunResumed && !d.last.IsZero() { // the pause before it does not count
@@ -70,7 +71,8 @@ func (d *Decisions) Lines(e runner.Event) []routing.Line {
 			say(routing.LogGateFail, "%s attempt %d alone: %s", name, e.Attempt, e.Reason)
 		}
 	case runner.Sampled, runner.Judged:
-		d.competing[e.Batch] = e.Kind == runner.Sampled && e.Outcome == runner.OutcomeOK || e.Outcome == runner.OutcomeUndecided
+		d.competing[e.Batch] = e.Kind == runner.Sampled && e.Outcome == runner.OutcomeOK ||
+			e.Outcome == runner.OutcomeUndecided
 		if won := candidateKey(e); e.Kind == runner.Judged && e.Outcome == runner.OutcomeOK {
 			d.files[e.Batch] = d.files[won]
 			if n, counted := d.after[won]; counted {
@@ -83,7 +85,8 @@ func (d *Decisions) Lines(e runner.Event) []routing.Line {
 			d.merged(e, name, say)
 		}
 	case runner.BatchPutBack:
-		say(routing.LogSpeculateAbort, "%s is done again: what it began on (%s) did not hold; %s", name, d.names(e.On), e.Reason)
+		say(routing.LogSpeculateAbort, "%s is done again: what it began on (%s) did not hold; %s", name, d.names(e.On),
+			e.Reason)
 		delete(d.on, e.Batch)
 	case runner.Note:
 		if text, ok := strings.CutPrefix(e.Reason, runner.FallbackNote); ok {
@@ -109,7 +112,8 @@ func (d *Decisions) started(e runner.Event, name string, say func(routing.Kind, 
 	}
 	if old := d.tiers[e.Batch]; e.Tier != "" {
 		if old != "" && old != e.Tier {
-			say(routing.LogEscalate, "%s %s-->%s (attempt %d)", name, labelOf(d.info, e.Batch, old), labelOf(d.info, e.Batch, e.Tier), e.Attempt)
+			say(routing.LogEscalate, "%s %s-->%s (attempt %d)", name, labelOf(d.info, e.Batch, old),
+				labelOf(d.info, e.Batch, e.Tier), e.Attempt)
 		}
 		d.tiers[e.Batch] = e.Tier
 	}

@@ -50,7 +50,8 @@ func (p *play) record(e runner.Event) {
 	}
 	p.jobs = slices.DeleteFunc(p.jobs, func(j job) bool {
 		if !pending[j.cmd.ID] {
-			p.add(runner.Event{Kind: runner.Withdrawn, Command: j.cmd.ID, Batch: j.cmd.Batch, Attempt: j.cmd.Attempt, On: j.cmd.On, Reason: "cancelled: its base no longer exists"})
+			p.add(runner.Event{Kind: runner.Withdrawn, Command: j.cmd.ID, Batch: j.cmd.Batch, Attempt: j.cmd.Attempt,
+				On: j.cmd.On, Reason: "cancelled: its base no longer exists"})
 		}
 		return !pending[j.cmd.ID]
 	})
@@ -64,20 +65,23 @@ func (p *play) record(e runner.Event) {
 		p.told[v.Key] = v.Status
 	}
 	for _, c := range cmds {
-		p.add(runner.Event{Kind: runner.Dispatched, Command: c.ID, Batch: c.Batch, Attempt: c.Attempt, Base: c.Base, On: c.On, Tier: c.Tier, Model: c.Model})
+		p.add(runner.Event{Kind: runner.Dispatched, Command: c.ID, Batch: c.Batch, Attempt: c.Attempt, Base: c.Base, On: c.On,
+			Tier: c.Tier, Model: c.Model})
 		report := p.answer(c, good(c))
 		p.jobs = append(p.jobs, job{c, report, p.now.Add(time.Duration(report.DurationMS) * time.Millisecond)})
 	}
 }
 
 // run goes on until the machine is done or steps commands are answered, and returns the events.
-func run(t *testing.T, info runner.Info, steps int, answer func(runner.Command, runner.Event) runner.Event) []runner.Event {
+func run(t *testing.T, info runner.Info, steps int,
+	answer func(runner.Command, runner.Event) runner.Event) []runner.Event {
 	t.Helper()
 	m, err := runner.New(info)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &play{machine: m, now: time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC), told: map[string]runner.Status{}, answer: answer}
+	p := &play{machine: m, now: time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC), told: map[string]runner.Status{},
+		answer: answer}
 	p.record(runner.Event{Kind: runner.RunStarted, Job: &info})
 	for ; len(p.jobs) > 0 && steps > 0; steps-- {
 		first := 0
@@ -117,7 +121,8 @@ func good(c runner.Command) runner.Event {
 	switch c.Kind {
 	case runner.Execute:
 		cost := 0.031
-		e.Kind, e.Commit, e.Tree, e.Agent, e.Model, e.DurationMS = runner.Executed, "cand"+c.ID, "tree"+c.ID, "claude", "sonnet", 8100
+		e.Kind, e.Commit, e.Tree, e.Agent, e.Model, e.DurationMS = runner.Executed, "cand"+c.ID, "tree"+c.ID, "claude",
+			"sonnet", 8100
 		e.Usage, e.Files, e.Tier = &agents.Usage{CostUSD: &cost}, 2, c.Tier
 		if c.Model != "" {
 			e.Model = c.Model
@@ -145,7 +150,8 @@ func good(c runner.Command) runner.Event {
 func report(gate string, s gates.Status) gates.Report { return gates.Report{Gate: gate, Status: s} }
 
 func tests(passed, failed int) gates.Report {
-	r := gates.Report{Gate: "tests", Status: gates.Pass, Tests: &gates.TestCount{Passed: passed, Failed: failed}, Command: "go test ./..."}
+	r := gates.Report{Gate: "tests", Status: gates.Pass, Tests: &gates.TestCount{Passed: passed, Failed: failed},
+		Command: "go test ./..."}
 	if failed > 0 {
 		r.Status = gates.Fail
 	}
@@ -159,8 +165,10 @@ const nasty = "Report <script>alert(1)</script> \"quoted\" & 'so' \x1b[31m\x07\u
 func example(t *testing.T) (runner.Summary, []runner.Event) {
 	t.Helper()
 	info := runner.Info{
-		Plan: "docs/plans/expressions.md", Title: "Expression language", Slug: "expressions", Branch: "runplan/expressions/main", Base: "3f2c1a9e8d7b6a5f", BaseBranch: "main",
-		Agent: "claude", Model: "sonnet", Mode: "team", Workers: 2, Score: 64, SpeedUp: 1.6, Land: "branch", MaxAttempts: 2, LoopVersion: runner.LoopVersion,
+		Plan: "docs/plans/expressions.md", Title: "Expression language", Slug: "expressions",
+		Branch: "runplan/expressions/main", Base: "3f2c1a9e8d7b6a5f", BaseBranch: "main",
+		Agent: "claude", Model: "sonnet", Mode: "team", Workers: 2, Score: 64, SpeedUp: 1.6, Land: "branch", MaxAttempts: 2,
+		LoopVersion: runner.LoopVersion,
 		Batches: []runner.BatchInfo{
 			{Key: "b1", Number: "1", Title: "Skeleton and module"},
 			{Key: "b2", Number: "2", Title: "Lexer", Needs: []string{"b1"}},
@@ -180,13 +188,17 @@ func example(t *testing.T) (runner.Summary, []runner.Event) {
 			r := tests(5, 2)
 			r.Findings = []gates.Finding{
 				{Rule: "TestNumbers", Path: "lexer_test.go", Line: 14, Severity: gates.Error, Message: "want 3 got 4"},
-				{Rule: "TestStrings", Path: "lexer_test.go", Line: 41, Severity: gates.Error, Message: `want "a" got </pre><script>alert(2)</script>`},
+				{Rule: "TestStrings", Path: "lexer_test.go", Line: 41, Severity: gates.Error,
+					Message: `want "a" got </pre><script>alert(2)</script>`},
 			}
-			r.Output = "--- FAIL: TestNumbers (0.00s)\n    lexer_test.go:14: want 3 got 4\n--- FAIL: TestStrings (0.00s)\n\x1b[31m    lexer_test.go:41: want \"a\" got </pre><script>alert(2)</script>\n```\nFAIL"
+			r.Output = "--- FAIL: TestNumbers (0.00s)\n    lexer_test.go:14: want 3 got 4\n--- FAIL: TestStrings " +
+				"(0.00s)\n\x1b[31m    lexer_test.go:41: want \"a\" got </pre><script>alert(2)</script>\n```\nFAIL"
 			r.Log = "logs/01kq2v7/b2-1/tests.log"
-			e.Reports = []gates.Report{report("lint", gates.Pass), r, {Gate: "format", Status: gates.Skipped, Note: "no formatter"}}
+			e.Reports = []gates.Report{report("lint", gates.Pass), r,
+				{Gate: "format", Status: gates.Skipped, Note: "no formatter"}}
 		case c.Kind == runner.Execute && c.Batch == "b7":
-			e.Outcome, e.Reason, e.DurationMS, e.Fingerprint = runner.OutcomeTimedOut, "the agent ran for 20m0s, which is its limit", 1_200_000, fmt.Sprint(c.Attempt)
+			e.Outcome, e.Reason, e.DurationMS, e.Fingerprint = runner.OutcomeTimedOut,
+				"the agent ran for 20m0s, which is its limit", 1_200_000, fmt.Sprint(c.Attempt)
 			e.Log, e.Usage = "logs/01kq2v7/b7.log", nil
 		case c.Kind == runner.Commit && c.Batch == "b5" && c.ID == "b5/r1-c0/commit":
 			e.Outcome, e.Tree = runner.OutcomeChanged, "tree that the hook left"
@@ -194,9 +206,13 @@ func example(t *testing.T) (runner.Summary, []runner.Event) {
 			count += 3
 			r := tests(count, 0)
 			e.Tests = r.Tests
-			e.Reports = []gates.Report{report("lint", gates.Pass), r, {Gate: "format", Status: gates.Skipped, Note: "no formatter"}}
+			e.Reports = []gates.Report{report("lint", gates.Pass), r,
+				{Gate: "format", Status: gates.Skipped, Note: "no formatter"}}
 			if c.Batch == "b4" {
-				e.Reports = append(e.Reports, gates.Report{Gate: "lessons", Status: gates.Warn, Findings: []gates.Finding{{Rule: "0007", Path: "parser.go", Line: 3, Severity: gates.Warning, Message: "panics on user input"}}})
+				e.Reports = append(e.Reports,
+					gates.Report{Gate: "lessons", Status: gates.Warn,
+						Findings: []gates.Finding{{Rule: "0007", Path: "parser.go", Line: 3, Severity: gates.Warning,
+							Message: "panics on user input"}}})
 			}
 		}
 		return e
@@ -219,11 +235,13 @@ func fold(t *testing.T, events []runner.Event) runner.Summary {
 func chain(t *testing.T, n, done int, needs func(i int) []int) runner.Summary {
 	t.Helper()
 	info := runner.Info{
-		Plan: "chain.md", Title: fmt.Sprintf("%d batches", n), Slug: "chain", Branch: "runplan/chain/main", Base: "3f2c1a9", Agent: "script", Mode: "headless",
+		Plan: "chain.md", Title: fmt.Sprintf("%d batches", n), Slug: "chain", Branch: "runplan/chain/main", Base: "3f2c1a9",
+		Agent: "script", Mode: "headless",
 		Workers: 1, Land: "branch", MaxAttempts: 1, LoopVersion: runner.LoopVersion,
 	}
 	for i := range n {
-		b := runner.BatchInfo{Key: fmt.Sprintf("b%d", i), Number: fmt.Sprint(i + 1), Title: []string{"Skeleton", "Lexer", "A parser that recovers from errors", "Docs"}[i%4]}
+		b := runner.BatchInfo{Key: fmt.Sprintf("b%d", i), Number: fmt.Sprint(i + 1),
+			Title: []string{"Skeleton", "Lexer", "A parser that recovers from errors", "Docs"}[i%4]}
 		for _, j := range needs(i) {
 			b.Needs = append(b.Needs, fmt.Sprintf("b%d", j))
 		}

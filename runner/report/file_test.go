@@ -32,9 +32,12 @@ func requests(page string) string {
 // The report is a file to send: nothing in it asks for anything, whatever plans, agents and tools wrote.
 func TestReportAsksForNothing(t *testing.T) {
 	for text, want := range map[string]bool{
-		`<a href="#batch-1">`: false, `<path marker-end="url(#tip)"/>`: false, `<svg xmlns="http://www.w3.org/2000/svg">`: false,
-		`a.src=b url(x)`: false, `<link rel="stylesheet" href="x">`: true, `<img src=x>`: true, `<style>@import "x"</style>`: true,
-		`<p style="background:url(x.png)">`: true, `<a href="https://example.org">`: true, `<meta http-equiv="refresh">`: true,
+		`<a href="#batch-1">`: false, `<path marker-end="url(#tip)"/>`: false,
+		`<svg xmlns="http://www.w3.org/2000/svg">`: false,
+		`a.src=b url(x)`: false, `<link rel="stylesheet" href="x">`: true, `<img src=x>`: true,
+		`<style>@import "x"</style>`:        true,
+		`<p style="background:url(x.png)">`: true, `<a href="https://example.org">`: true,
+		`<meta http-equiv="refresh">`: true,
 	} {
 		if got := requests(text) != ""; got != want {
 			t.Errorf("%s: asks for something: %v, want %v", text, got, want)

@@ -137,7 +137,8 @@ func failures(b runner.BatchSummary, list []attempt) []failure {
 
 func failedGateOf(r gates.Report) failedGate {
 	g := failedGate{
-		Name: gateText(runner.GateResult{Gate: r.Gate, Status: r.Status, Note: r.Note, Tests: r.Tests, Findings: len(r.Findings)}, nil),
+		Name: gateText(runner.GateResult{Gate: r.Gate, Status: r.Status, Note: r.Note, Tests: r.Tests,
+			Findings: len(r.Findings)}, nil),
 		// Clean keeps line ends and removes all other control codes.
 		Output: strings.TrimRight(redact.Clean(r.Output), " \t\n"), Command: ui.Sanitize(r.Command), Log: ui.Sanitize(r.Log),
 	}
@@ -147,7 +148,8 @@ func failedGateOf(r gates.Report) failedGate {
 			break
 		}
 		g.Findings = append(g.Findings, finding{
-			Place: place(f), Rule: ui.Sanitize(f.Rule), Message: ui.Sanitize(f.Message), Fix: ui.Sanitize(f.Fix), Severity: ui.Sanitize(string(f.Severity)),
+			Place: place(f), Rule: ui.Sanitize(f.Rule), Message: ui.Sanitize(f.Message), Fix: ui.Sanitize(f.Fix),
+			Severity: ui.Sanitize(string(f.Severity)),
 		})
 	}
 	return g
@@ -168,7 +170,8 @@ func nextSteps(s runner.Summary) []nextStep {
 		out = append(out, nextStep{"see what was done", "git log --oneline " + base + ".." + branch})
 		out = append(out, nextStep{"see all changes at once", "git diff " + base + "..." + branch})
 		if s.BaseBranch != "" {
-			out = append(out, nextStep{"bring it to " + ui.Sanitize(s.BaseBranch), "git switch " + base + " && git merge --no-ff " + branch})
+			out = append(out, nextStep{"bring it to " + ui.Sanitize(s.BaseBranch), "git switch " + base +
+				" && git merge --no-ff " + branch})
 		} else {
 			out = append(out, nextStep{"bring it to the branch you are on", "git merge --no-ff " + branch})
 		}

@@ -94,8 +94,10 @@ func WriteHTML(to io.Writer, s runner.Summary, past *Past) error {
 func viewOf(s runner.Summary, past *Past) view {
 	f, o := figuresOf(s), outcomeOf(s)
 	v := view{
-		Title: titleOf(s), Outcome: o.word, Tone: string(o.tone), Icon: ui.Style{}.Icon(o.tone), Reason: ui.Sanitize(s.Reason),
-		About: about(s, decisionOf(s)), Tiles: tiles(s, f, past.waited("")), Facts: facts(s, f), Totals: totals(s), Steps: nextSteps(s),
+		Title: titleOf(s), Outcome: o.word, Tone: string(o.tone), Icon: ui.Style{}.Icon(o.tone),
+		Reason: ui.Sanitize(s.Reason),
+		About:  about(s, decisionOf(s)), Tiles: tiles(s, f, past.waited("")), Facts: facts(s, f), Totals: totals(s),
+		Steps: nextSteps(s),
 	}
 	if len(s.Batches) > 0 {
 		v.Graph = template.HTML(SVG(s)) // SVG escapes all that it is given
@@ -163,7 +165,8 @@ func tiles(s runner.Summary, f figures, waited string) []tile {
 func batchOf(s runner.Summary, x runner.BatchSummary, i int) batchView {
 	c, f := statusRow(Standing{Summary: s}, x, ui.Style{}), faceOf(s, x)
 	b := batchView{
-		Anchor: fmt.Sprintf("batch-%d", i+1), Number: c[0], Title: c[1], State: f.word, Tone: string(f.tone), Icon: ui.Style{}.Icon(f.tone),
+		Anchor: fmt.Sprintf("batch-%d", i+1), Number: c[0], Title: c[1], State: f.word, Tone: string(f.tone),
+		Icon:  ui.Style{}.Icon(f.tone),
 		Tries: c[3], Agent: c[4], Tier: c[5], Time: c[6], Tests: c[7], Commit: c[8], Cost: c[9],
 	}
 	if f.tone != ui.Good {
@@ -174,7 +177,9 @@ func batchOf(s runner.Summary, x runner.BatchSummary, i int) batchView {
 	}
 	apart, passed := telling(x.Gates)
 	if len(passed) > 0 {
-		b.Gates = append(b.Gates, gateView{ui.Style{}.Icon(ui.Good), string(ui.Good), fmt.Sprintf("%d checks", len(passed)), strings.Join(passed, ", ")})
+		b.Gates = append(b.Gates,
+			gateView{ui.Style{}.Icon(ui.Good), string(ui.Good), fmt.Sprintf("%d checks", len(passed)),
+				strings.Join(passed, ", ")})
 	}
 	for _, g := range apart {
 		t := toneOf(g.Status)

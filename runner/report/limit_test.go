@@ -16,20 +16,26 @@ func limited(t *testing.T) []runner.Event {
 	t.Helper()
 	at := func(minute int) time.Time { return time.Date(2026, 5, 4, 14, minute, 0, 0, time.UTC) }
 	info := runner.Info{
-		Plan: "p.md", Title: "P", Mode: "headless", Workers: 1, MaxAttempts: 1, LoopVersion: runner.LoopVersion, Base: "3f2c1a9", Agent: "claude", OnLimit: "wait",
+		Plan: "p.md", Title: "P", Mode: "headless", Workers: 1, MaxAttempts: 1, LoopVersion: runner.LoopVersion,
+		Base: "3f2c1a9", Agent: "claude", OnLimit: "wait",
 		Agents:  []runner.AgentInfo{{Name: "claude"}, {Name: "codex", Models: map[string]string{"small": "mini"}}},
 		Batches: []runner.BatchInfo{{Key: "a", Number: "1", Title: "One", Tier: "small"}},
 	}
 	events := []runner.Event{
 		{Kind: runner.RunStarted, Job: &info, At: at(0)},
 		{Kind: runner.BatchStarted, Batch: "a", Attempt: 1, At: at(0)},
-		{Kind: runner.Dispatched, Command: "a/r1-c0/execute", Batch: "a", Attempt: 1, Tier: "small", Agent: "claude", At: at(0)},
-		{Kind: runner.Executed, Command: "a/r1-c0/execute", Batch: "a", Attempt: 1, Agent: "claude", Outcome: runner.OutcomeLimited, Reason: "five hours", RetryAt: at(50), At: at(1)},
-		{Kind: runner.Dispatched, Command: "a/r1-c1/execute", Batch: "a", Attempt: 1, Tier: "small", Agent: "codex", Model: "mini", Reason: "claude met a limit: five hours", At: at(1)},
-		{Kind: runner.Executed, Command: "a/r1-c1/execute", Batch: "a", Attempt: 1, Agent: "codex", Model: "mini", Outcome: runner.OutcomeLimited, Reason: "429", RetryAt: at(5), At: at(2)},
+		{Kind: runner.Dispatched, Command: "a/r1-c0/execute", Batch: "a", Attempt: 1, Tier: "small", Agent: "claude",
+			At: at(0)},
+		{Kind: runner.Executed, Command: "a/r1-c0/execute", Batch: "a", Attempt: 1, Agent: "claude",
+			Outcome: runner.OutcomeLimited, Reason: "five hours", RetryAt: at(50), At: at(1)},
+		{Kind: runner.Dispatched, Command: "a/r1-c1/execute", Batch: "a", Attempt: 1, Tier: "small", Agent: "codex",
+			Model: "mini", Reason: "claude met a limit: five hours", At: at(1)},
+		{Kind: runner.Executed, Command: "a/r1-c1/execute", Batch: "a", Attempt: 1, Agent: "codex", Model: "mini",
+			Outcome: runner.OutcomeLimited, Reason: "429", RetryAt: at(5), At: at(2)},
 		{Kind: runner.Dispatched, Command: "run/l2/wait", Agent: "codex", RetryAt: at(5), At: at(2)},
 		{Kind: runner.Waited, Command: "run/l2/wait", Agent: "codex", Outcome: runner.OutcomeOK, At: at(5)},
-		{Kind: runner.Dispatched, Command: "a/r1-c2/execute", Batch: "a", Attempt: 1, Tier: "small", Agent: "codex", Model: "mini", At: at(5)},
+		{Kind: runner.Dispatched, Command: "a/r1-c2/execute", Batch: "a", Attempt: 1, Tier: "small", Agent: "codex",
+			Model: "mini", At: at(5)},
 	}
 	for i := range events {
 		events[i].Seq, events[i].Run = i+1, "01kq2v7"
@@ -60,7 +66,8 @@ func TestLimitsAreTold(t *testing.T) {
 	for _, want := range []string{
 		"warn  batch 1 (One): parked until 14:50 UTC (rate limit): five hours\n",
 		"busy  batch 1 (One): attempt 1 goes on with codex: claude met a limit: five hours\n",
-		"warn  paused until 2026-05-04 14:05:00 UTC: batch 1: claude: five hours; codex: 429; runplan cancel 01kq2v7 ends the wait\n",
+		"warn  paused until 2026-05-04 14:05:00 UTC: batch 1: claude: five hours; codex: 429; runplan cancel 01kq2v7 ends " +
+			"the wait\n",
 		"idle  goes on, the limit of codex is over\n",
 	} {
 		if strings.Count(text, want) != 1 {
@@ -86,7 +93,8 @@ func TestLimitsAreTold(t *testing.T) {
 	}
 	const until = "until 2026-05-04 14:05:00 UTC: batch 1: claude: five hours; codex: 429"
 	table, plain, footer := stand(7)
-	if !strings.Contains(table, "P  ! paused") || !strings.Contains(table, "\n"+until+"\n") || !strings.Contains(table, "parked") {
+	if !strings.Contains(table, "P  ! paused") || !strings.Contains(table, "\n"+until+"\n") ||
+		!strings.Contains(table, "parked") {
 		t.Errorf("the status does not tell of the pause:\n%s", table)
 	}
 	if !strings.HasPrefix(plain, "Run 01kq2v7: P: paused "+until+"\n") {
@@ -113,7 +121,8 @@ func TestFallbackIsADecision(t *testing.T) {
 	}
 }
 
-// What an agent touched outside of its workspace is in the report, in its words and once, whether or not it failed for it.
+// What an agent touched outside of its workspace is in the report, in its words and once, whether or not it failed for
+// it.
 func TestTheReportTellsWhatWasTouchedOutside(t *testing.T) {
 	s, events := example(t)
 	saw := gates.Report{Gate: OutsideGate, Status: gates.Warn, Findings: []gates.Finding{
@@ -131,7 +140,8 @@ func TestTheReportTellsWhatWasTouchedOutside(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := "  - kept.txt in your checkout changed &lt;b\\> (outside/checkout)\n  - your branch old was deleted (outside/refs)\n"; n == 0 || strings.Count(text, want) != n {
+	if want := "  - kept.txt in your checkout changed &lt;b\\> (outside/checkout)\n  - your branch old was deleted " +
+		"(outside/refs)\n"; n == 0 || strings.Count(text, want) != n {
 		t.Errorf("%d batches touched something:\n%s", n, text)
 	}
 	if got := strings.Count(page, "kept.txt in your checkout changed &lt;b&gt;"); got != n {

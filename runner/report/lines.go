@@ -90,7 +90,10 @@ func (p *Printer) Lines(e runner.Event) []Line {
 		if e.Batch != "" {
 			whose = p.name(e.Batch, e.Title) + ": "
 		}
-		approval(e, e.Run, func(t ui.Tone, format string, args ...any) { say(t, "%s%s", whose, fmt.Sprintf(format, args...)) })
+		approval(e, e.Run, func(t ui.Tone, format string,
+			args ...any) {
+			say(t, "%s%s", whose, fmt.Sprintf(format, args...))
+		})
 	case runner.Note:
 		if !p.once("note " + e.Reason) {
 			break
@@ -126,7 +129,8 @@ func (p *Printer) once(what string) bool {
 }
 
 func opening(j runner.Info) string {
-	s := fmt.Sprintf("runplan: %s — %s, agent %s", j.Plan, phrase.Count(len(j.Batches), "batch"), agentName(j.Agent, j.Model))
+	s := fmt.Sprintf("runplan: %s — %s, agent %s", j.Plan, phrase.Count(len(j.Batches), "batch"),
+		agentName(j.Agent, j.Model))
 	if j.Mode != "" {
 		s += ", " + j.Mode
 	}
@@ -175,11 +179,13 @@ func (p *Printer) landed(e runner.Event) []Line {
 			}
 			return []Line{{ui.Good, ui.Cut(ui.Sanitize(said), maxLine, "…")}}
 		}
-		return []Line{{ui.Good, ui.Sanitize(fmt.Sprintf("landed %s on %s", short(e.Commit), cmp.Or(p.info.BaseBranch, "the base branch")))}}
+		return []Line{{ui.Good, ui.Sanitize(
+			fmt.Sprintf("landed %s on %s", short(e.Commit), cmp.Or(p.info.BaseBranch, "the base branch")))}}
 	case runner.OutcomeCancelled:
 		return nil
 	}
-	return []Line{{ui.Bad, ui.Cut(ui.Sanitize("not landed: "+cmp.Or(e.Reason, string(e.Outcome))+"; the run branch keeps the work"), maxLine, "…")}}
+	return []Line{{ui.Bad, ui.Cut(
+		ui.Sanitize("not landed: "+cmp.Or(e.Reason, string(e.Outcome))+"; the run branch keeps the work"), maxLine, "…")}}
 }
 
 func (p *Printer) batch(e runner.Event) []Line {
@@ -295,7 +301,8 @@ func gateLine(reports []gates.Report, before *int) string {
 		if silent > 1 && quiet(r) {
 			continue
 		}
-		parts = append(parts, gateText(runner.GateResult{Gate: r.Gate, Status: r.Status, Note: r.Note, Tests: r.Tests, Findings: len(r.Findings)}, before))
+		parts = append(parts, gateText(
+			runner.GateResult{Gate: r.Gate, Status: r.Status, Note: r.Note, Tests: r.Tests, Findings: len(r.Findings)}, before))
 	}
 	if silent > 1 {
 		parts = append(parts, fmt.Sprintf("%d checks pass", silent))

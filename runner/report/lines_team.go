@@ -181,7 +181,8 @@ func (p *Printer) tournament(e runner.Event, b runner.BatchSummary, say say) {
 	if e.Kind == runner.Sampled {
 		switch {
 		case e.Outcome == runner.OutcomeOK:
-			say(ui.Busy, "attempt %d, %s compete (%s)", max(e.Attempt, 1), phrase.Count(len(e.Slots), "candidate"), cmp.Or(e.Reason, "no reason given"))
+			say(ui.Busy, "attempt %d, %s compete (%s)", max(e.Attempt, 1), phrase.Count(len(e.Slots), "candidate"),
+				cmp.Or(e.Reason, "no reason given"))
 		case e.Outcome == runner.OutcomeFailed:
 			say(ui.Bad, "%s", cmp.Or(e.Reason, "no further attempt could help"))
 		case e.Reason != "":

@@ -23,7 +23,9 @@ func Markdown(s runner.Summary, past *Past) string {
 	}
 	if len(s.Batches) > 0 {
 		b.WriteString("\n## Batches\n\n```mermaid\n" + mermaid(s) + "```\n\n")
-		b.WriteString("| # | batch | state | tries | agent | tier | time | tests | commit | cost | gates |\n|--:|---|---|--:|---|---|--:|---|---|--:|---|\n")
+		b.WriteString(
+			"| # | batch | state | tries | agent | tier | time | tests | commit | cost | gates " +
+				"|\n|--:|---|---|--:|---|---|--:|---|---|--:|---|\n")
 		for _, x := range s.Batches {
 			row := statusRow(Standing{Summary: s}, x, ui.Style{})
 			for i, c := range row {
@@ -133,7 +135,8 @@ func facts(s runner.Summary, f figures) []fact {
 		{"plan", ui.Sanitize(s.Plan)}, {"run", ui.Sanitize(s.Run)}, {"branch", ui.Sanitize(s.Branch)},
 		{"from", strings.TrimSpace(short(s.Base) + " " + bracket(ui.Sanitize(s.BaseBranch)))}, {"now at", short(s.Commit)},
 		{"agent", ui.Sanitize(s.Agent)}, {"mode", decisionOf(s)},
-		{"batches", f.counts()}, {"wall time", ui.Duration(millis(s.DurationMS))}, {"cost", strings.TrimPrefix(f.costWords(), "cost ")},
+		{"batches", f.counts()}, {"wall time", ui.Duration(millis(s.DurationMS))},
+		{"cost", strings.TrimPrefix(f.costWords(), "cost ")},
 		{"tests", testsOf(f.before, f.after)},
 	}
 	if f.merged > 0 {
@@ -158,7 +161,8 @@ func mermaid(s runner.Summary) string {
 	b.WriteString("flowchart LR\n")
 	for i, n := range g.nodes {
 		f := faceOf(s, n.batch)
-		label := fmt.Sprintf("%s %s %s", ui.Style{}.Icon(f.tone), ui.Sanitize(n.batch.Number), ui.Cut(ui.Sanitize(n.batch.Title), 40, "…"))
+		label := fmt.Sprintf("%s %s %s", ui.Style{}.Icon(f.tone), ui.Sanitize(n.batch.Number),
+			ui.Cut(ui.Sanitize(n.batch.Title), 40, "…"))
 		fmt.Fprintf(&b, "  b%d[\"%s\"]:::%s\n", i, entities(label), f.tone)
 	}
 	for i, n := range g.nodes {

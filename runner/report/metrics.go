@@ -104,7 +104,8 @@ func (m *Metrics) Add(s runner.Summary, events []runner.Event) {
 		}
 		m.SpeedUps = append(m.SpeedUps, x)
 	}
-	r := retries{failed: map[string]bool{}, moved: map[string]bool{}, seen: map[string]int{}, open: map[string]bool{}, tournaments: map[string]bool{}}
+	r := retries{failed: map[string]bool{}, moved: map[string]bool{}, seen: map[string]int{}, open: map[string]bool{},
+		tournaments: map[string]bool{}}
 	for _, e := range events {
 		r.apply(e)
 		m.Context.apply(e)
@@ -153,7 +154,8 @@ func (r *retries) apply(e runner.Event) {
 		}
 	case e.Kind == runner.Judged:
 		r.tournaments[b] = e.Outcome == runner.OutcomeUndecided
-	case e.Kind == runner.Dispatched && runner.KindOf(e.Command) == runner.Execute && !r.tournaments[b] && e.Attempt > r.seen[b]:
+	case e.Kind == runner.Dispatched && runner.KindOf(e.Command) == runner.Execute && !r.tournaments[b] &&
+		e.Attempt > r.seen[b]:
 		r.seen[b], r.open[b], r.failed[b] = e.Attempt, r.failed[b], false
 	case e.Kind == runner.Executed && e.Outcome == runner.OutcomeOK:
 		r.moved[b] = false
@@ -167,8 +169,10 @@ func (r *retries) apply(e runner.Event) {
 		r.open[b] = false
 	case e.Kind == runner.Tried && e.Outcome == runner.OutcomeFailed:
 		fail()
-	case e.Kind == runner.Executed && slices.Contains([]runner.Outcome{runner.OutcomeFailed, runner.OutcomeUnchanged, runner.OutcomeTimedOut}, e.Outcome),
-		e.Kind == runner.Gated && e.Outcome == runner.OutcomeFailed, e.Kind == runner.Committed && e.Outcome == runner.OutcomeFailed:
+	case e.Kind == runner.Executed &&
+		slices.Contains([]runner.Outcome{runner.OutcomeFailed, runner.OutcomeUnchanged, runner.OutcomeTimedOut}, e.Outcome),
+		e.Kind == runner.Gated && e.Outcome == runner.OutcomeFailed, e.Kind == runner.Committed &&
+			e.Outcome == runner.OutcomeFailed:
 		fail()
 	case e.Kind == runner.Merged && e.Outcome == runner.OutcomeOK && r.open[b]:
 		r.tries, r.successes, r.open[b] = r.tries+1, r.successes+1, false
@@ -185,7 +189,8 @@ func (m Metrics) Lines() []string {
 		say("attempts: %s", noData)
 		say("escalations: %s", noData)
 	} else {
-		say("attempts: %s merged, %d of them at the first attempt; %d given up", phrase.Count(m.Merged, "batch"), m.First, m.GivenUp)
+		say("attempts: %s merged, %d of them at the first attempt; %d given up", phrase.Count(m.Merged, "batch"), m.First,
+			m.GivenUp)
 		say("escalations: %s, %d of them merged", phrase.Count(m.Escalated, "batch"), m.Saved)
 	}
 	if m.Empty == 0 {
@@ -218,7 +223,8 @@ func (m Metrics) speed() []string {
 		}
 		rows = append(rows, row+fmt.Sprintf("%s, off by %.0f %%", times(*x.Predicted), *x.Off))
 	}
-	head := fmt.Sprintf("speed-up of team runs: within %d %% of what was predicted in %d of %d", withinPercent, within, known)
+	head := fmt.Sprintf("speed-up of team runs: within %d %% of what was predicted in %d of %d", withinPercent, within,
+		known)
 	if known == 0 {
 		head = "speed-up of team runs: " + noData + " on predictions"
 	}

@@ -64,7 +64,8 @@ func (p *Past) attempted(e runner.Event) {
 	switch e.Kind {
 	case runner.Executed, runner.Rebased, runner.Gated, runner.Committed, runner.Merged, runner.ApprovalDenied:
 	case runner.Reviewed:
-		if e.Batch == "" || e.Outcome == runner.OutcomeOK || e.Outcome == runner.OutcomeSkipped || e.Outcome == runner.OutcomeUndecided {
+		if e.Batch == "" || e.Outcome == runner.OutcomeOK || e.Outcome == runner.OutcomeSkipped ||
+			e.Outcome == runner.OutcomeUndecided {
 			return
 		}
 	default:

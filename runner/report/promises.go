@@ -27,7 +27,8 @@ func promises(s runner.Summary) []promise {
 				note = strings.Join(append(g.Said, note), "; ")
 			}
 			out = append(out, promise{
-				ui.Sanitize(b.Number), ui.Sanitize(g.Gate), ui.Sanitize(string(g.Status)), strings.TrimSuffix(ui.Sanitize(note), "; "),
+				ui.Sanitize(b.Number), ui.Sanitize(g.Gate), ui.Sanitize(string(g.Status)),
+				strings.TrimSuffix(ui.Sanitize(note), "; "),
 			})
 		}
 	}

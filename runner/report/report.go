@@ -180,7 +180,8 @@ func settled(b runner.BatchSummary) bool {
 }
 
 func (f figures) counts() string {
-	parts := []string{fmt.Sprintf("%d merged", f.merged), fmt.Sprintf("%d skipped", f.skipped), fmt.Sprintf("%d failed", f.failed)}
+	parts := []string{fmt.Sprintf("%d merged", f.merged), fmt.Sprintf("%d skipped", f.skipped),
+		fmt.Sprintf("%d failed", f.failed)}
 	if n := f.total - f.merged - f.skipped - f.failed; n > 0 {
 		parts = append(parts, fmt.Sprintf("%d to go", n))
 	}

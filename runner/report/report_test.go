@@ -119,7 +119,8 @@ func TestAnEmptyBatchIsAnnounced(t *testing.T) {
 	if !strings.Contains(lines(events), "batch 3 (Notes): skipped (empty batch -- skipping)") {
 		t.Error("the lines do not tell of the empty batch")
 	}
-	again := append(events[:1:1], runner.Event{Kind: runner.BatchSkipped, Batch: "b3", Reason: "(empty batch -- skipping)"})
+	again := append(events[:1:1],
+		runner.Event{Kind: runner.BatchSkipped, Batch: "b3", Reason: "(empty batch -- skipping)"})
 	if n := strings.Count(lines(again), "empty batch"); n != 1 {
 		t.Errorf("the empty batch is announced %d times", n)
 	}
@@ -133,7 +134,8 @@ func TestAResumedRunTellsItsAttemptAgain(t *testing.T) {
 		events[0],
 		{At: now, Kind: runner.Dispatched, Command: "b1/r1-c0/execute", Batch: "b1", Attempt: 1},
 		{At: now.Add(time.Second), Kind: runner.StopAsked, Outcome: runner.OutcomeCancelled},
-		{At: now.Add(time.Second), Kind: runner.Executed, Command: "b1/r1-c0/execute", Batch: "b1", Attempt: 1, Outcome: runner.OutcomeCancelled},
+		{At: now.Add(time.Second), Kind: runner.Executed, Command: "b1/r1-c0/execute", Batch: "b1", Attempt: 1,
+			Outcome: runner.OutcomeCancelled},
 		{At: now.Add(time.Second), Kind: runner.RunFinished, Outcome: runner.OutcomeCancelled, Reason: "interrupted"},
 		{At: now.Add(time.Hour), Kind: runner.RunResumed, Commit: "3f2c1a9", Job: job},
 		{At: now.Add(time.Hour), Kind: runner.Dispatched, Command: "b1/r1-c0/execute", Batch: "b1", Attempt: 1},
@@ -145,8 +147,10 @@ func TestAResumedRunTellsItsAttemptAgain(t *testing.T) {
 func TestLinesOfOddEvents(t *testing.T) {
 	var p Printer
 	for _, e := range []runner.Event{
-		{Kind: runner.RunStarted}, {Kind: runner.Gated, Batch: "nobody", Outcome: runner.OutcomeFailed}, {Kind: "new.kind", Batch: "b"},
-		{Kind: runner.RunFinished}, {Kind: runner.Landed, Outcome: runner.OutcomeRefused, Reason: "main\nhas moved"}, {Kind: runner.RunResumed},
+		{Kind: runner.RunStarted}, {Kind: runner.Gated, Batch: "nobody", Outcome: runner.OutcomeFailed},
+		{Kind: "new.kind", Batch: "b"},
+		{Kind: runner.RunFinished}, {Kind: runner.Landed, Outcome: runner.OutcomeRefused, Reason: "main\nhas moved"},
+		{Kind: runner.RunResumed},
 	} {
 		for _, l := range p.Lines(e) {
 			if l.Text != ui.Sanitize(l.Text) || l.Text == "" {
@@ -167,7 +171,8 @@ func TestBoard(t *testing.T) {
 	for _, r := range b.Rows {
 		got = append(got, fmt.Sprintf("%s %s|%s|%s|%s", r.Number, r.Label, r.State, r.Tone, r.Detail))
 	}
-	want := []string{"1 Skeleton|merged|good|0cc0123", "2 Lexer|checking|busy|reading a file", "3 A parser that recovers from errors|waiting|idle|after 2"}
+	want := []string{"1 Skeleton|merged|good|0cc0123", "2 Lexer|checking|busy|reading a file",
+		"3 A parser that recovers from errors|waiting|idle|after 2"}
 	for i := range want {
 		want[i] = strings.Replace(want[i], "0cc0123", short(s.Batches[0].Commit), 1)
 	}
@@ -198,7 +203,8 @@ func TestAnUnknownCostIsNotZero(t *testing.T) {
 			t.Errorf("cost of %+v: %s, want %s", b, got, want)
 		}
 	}
-	f := figuresOf(runner.Summary{Batches: []runner.BatchSummary{{State: "merged", Attempts: 1, CostUSD: &zero}, {State: "failed", Attempts: 2}}})
+	f := figuresOf(runner.Summary{Batches: []runner.BatchSummary{{State: "merged", Attempts: 1, CostUSD: &zero},
+		{State: "failed", Attempts: 2}}})
 	if got, want := f.costWords(), "cost $0.00, unknown for 1 batch"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -278,22 +284,31 @@ func FuzzText(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text, need string) {
 		hostile := text + "<script>"
 		s := runner.Summary{
-			Run: hostile, Plan: hostile, Title: hostile, Branch: hostile, Base: hostile, BaseBranch: hostile, Commit: hostile, Agent: hostile, Mode: hostile,
+			Run: hostile, Plan: hostile, Title: hostile, Branch: hostile, Base: hostile, BaseBranch: hostile, Commit: hostile,
+			Agent: hostile, Mode: hostile,
 			Status: runner.RunStatus(hostile), Stop: runner.Outcome(hostile), Reason: hostile,
 			Batches: []runner.BatchSummary{
-				{Key: "b1", Number: hostile, Title: hostile, State: hostile, Attempts: 1, Agent: hostile, Model: hostile, Commit: hostile, Needs: []string{need, "b2"},
-					Routed: hostile, Tier: hostile, Sampling: hostile, Candidates: []*runner.CandidateSummary{{Number: 1, Variant: hostile, State: "won", Reason: hostile, Terms: []runner.ScoreTerm{{Name: hostile}}}},
-					Reason: hostile, Receipt: hostile, Gates: []runner.GateResult{{Gate: hostile, Status: gates.Status(hostile), Note: hostile}}},
+				{Key: "b1", Number: hostile, Title: hostile, State: hostile, Attempts: 1, Agent: hostile, Model: hostile,
+					Commit: hostile, Needs: []string{need, "b2"},
+					Routed: hostile, Tier: hostile, Sampling: hostile,
+					Candidates: []*runner.CandidateSummary{{Number: 1, Variant: hostile, State: "won", Reason: hostile,
+						Terms: []runner.ScoreTerm{{Name: hostile}}}},
+					Reason: hostile, Receipt: hostile,
+					Gates: []runner.GateResult{{Gate: hostile, Status: gates.Status(hostile), Note: hostile}}},
 				{Key: "b2", Number: "2", State: "failed", Reason: hostile, Needs: []string{need}},
 			},
 		}
-		events := []runner.Event{{Kind: runner.Gated, Batch: "b2", Attempt: 1, Outcome: runner.Outcome(hostile), Reason: hostile, Log: hostile, Reports: []gates.Report{{
-			Gate: hostile, Status: gates.Fail, Output: text, Command: hostile, Log: hostile,
-			Findings: []gates.Finding{{Rule: hostile, Path: hostile, Message: hostile, Fix: hostile, Severity: gates.Severity(hostile)}},
-		}}}}
+		events := []runner.Event{{Kind: runner.Gated, Batch: "b2", Attempt: 1, Outcome: runner.Outcome(hostile),
+			Reason: hostile, Log: hostile, Reports: []gates.Report{{
+				Gate: hostile, Status: gates.Fail, Output: text, Command: hostile, Log: hostile,
+				Findings: []gates.Finding{{Rule: hostile, Path: hostile, Message: hostile, Fix: hostile,
+					Severity: gates.Severity(hostile)}},
+			}}}}
 		at := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
-		events = append(events, runner.Event{Kind: runner.Executed, Batch: "b1", Command: need + "/r1-c1/execute", Candidate: 1, Variant: hostile, At: at},
-			runner.Event{Kind: runner.Gated, Batch: "b2", Command: "b2/r1-c0/gate", At: at.Add(time.Minute), DurationMS: 50_000, Reason: hostile, Outcome: runner.OutcomeFailed})
+		events = append(events, runner.Event{Kind: runner.Executed, Batch: "b1", Command: need + "/r1-c1/execute",
+			Candidate: 1, Variant: hostile, At: at},
+			runner.Event{Kind: runner.Gated, Batch: "b2", Command: "b2/r1-c0/gate", At: at.Add(time.Minute), DurationMS: 50_000,
+				Reason: hostile, Outcome: runner.OutcomeFailed})
 		wellFormed(t, SVG(s))
 		wellFormed(t, Timeline(s, pastOf(events))+"<svg/>")
 		if Timeline(s, pastOf(events)) == "" {
@@ -310,7 +325,8 @@ func FuzzText(f *testing.F) {
 		inert(t, Markdown(s, pastOf(events[:1])))
 		Board(Standing{Summary: s}, map[string]string{"b1": hostile}, time.Time{})
 		var status strings.Builder
-		if err := errors.Join(Status(&status, []Standing{{Summary: s}}, ui.Style{}, 80), StatusLines(&status, []Standing{{Summary: s}})); err != nil {
+		if err := errors.Join(Status(&status, []Standing{{Summary: s}}, ui.Style{}, 80),
+			StatusLines(&status, []Standing{{Summary: s}})); err != nil {
 			t.Fatal(err)
 		}
 		if strings.ContainsAny(status.String(), "\x00\x07\x1b\u202e") {

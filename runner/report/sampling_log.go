@@ -23,7 +23,8 @@ func SamplingLog(events []runner.Event) []Line {
 		name := p.name(e.Batch, e.Title)
 		switch {
 		case e.Kind == runner.Sampled && e.Outcome == runner.OutcomeOK:
-			say(ui.Busy, "%s attempt %d: %s compete: %s", name, e.Attempt, phrase.Count(len(e.Slots), "candidate"), cmp.Or(e.Reason, "no reason given"))
+			say(ui.Busy, "%s attempt %d: %s compete: %s", name, e.Attempt, phrase.Count(len(e.Slots), "candidate"),
+				cmp.Or(e.Reason, "no reason given"))
 			for _, s := range e.Slots {
 				say(ui.Idle, "%s: %s", candidateName(s.Number, s.Variant), cmp.Or(s.Why, "no reason given"))
 			}

@@ -119,8 +119,10 @@ func statusRow(s Standing, b runner.BatchSummary, st ui.Style) []string {
 		tier = orNone(tierOf(b))
 	}
 	return []string{
-		ui.Sanitize(b.Number), ui.Sanitize(b.Title), st.Tone(f.tone, st.Icon(f.tone)+" "+f.word), or(b.Attempts > 0, fmt.Sprint(b.Attempts)),
-		orNone(agentOf(b)), tier, time, testsOf(b.TestsBefore, b.TestsAfter), orNone(commitOf(b)), costOf(b), strings.Join(last, "  "),
+		ui.Sanitize(b.Number), ui.Sanitize(b.Title), st.Tone(f.tone, st.Icon(f.tone)+" "+f.word),
+		or(b.Attempts > 0, fmt.Sprint(b.Attempts)),
+		orNone(agentOf(b)), tier, time, testsOf(b.TestsBefore, b.TestsAfter), orNone(commitOf(b)), costOf(b),
+		strings.Join(last, "  "),
 	}
 }
 
@@ -168,7 +170,8 @@ func gateNotes(s runner.Summary) []string {
 				g.Said = nil // it has a section of its own
 			}
 			for _, said := range g.Said {
-				if note := fmt.Sprintf("batch %s: %s: %s", ui.Sanitize(b.Number), ui.Sanitize(g.Gate), ui.Sanitize(said)); !slices.Contains(out, note) {
+				if note := fmt.Sprintf("batch %s: %s: %s", ui.Sanitize(b.Number), ui.Sanitize(g.Gate),
+					ui.Sanitize(said)); !slices.Contains(out, note) {
 					out = append(out, note)
 				}
 			}

@@ -29,7 +29,8 @@ func StatusLines(w io.Writer, runs []Standing) error {
 		for _, x := range s.Batches {
 			b.WriteString(resultLine(s, x) + "\n")
 			for _, c := range x.Candidates {
-				line := fmt.Sprintf("Batch %s candidate %d: %s --> %s", ui.Sanitize(x.Number), c.Number, ui.Sanitize(c.Variant), strings.ToUpper(candidateFace(c, false).word))
+				line := fmt.Sprintf("Batch %s candidate %d: %s --> %s", ui.Sanitize(x.Number), c.Number, ui.Sanitize(c.Variant),
+					strings.ToUpper(candidateFace(c, false).word))
 				if why := candidateWhy(c); why != "" {
 					line += " (" + why + ")"
 				}

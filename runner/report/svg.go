@@ -14,8 +14,10 @@ import (
 func SVG(s runner.Summary) string {
 	g := layout(s.Batches)
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" class="g" viewBox="0 0 %s %s" width="%s" height="%s" role="img" aria-label="%s">`+"\n",
-		layered.Num(g.Width), layered.Num(g.Height), layered.Num(g.Width), layered.Num(g.Height), layered.Text("batches of "+titleOf(s)))
+	fmt.Fprintf(&b,
+		`<svg xmlns="http://www.w3.org/2000/svg" class="g" viewBox="0 0 %s %s" width="%s" height="%s" role="img" aria-label="%s">`+"\n",
+		layered.Num(g.Width), layered.Num(g.Height), layered.Num(g.Width), layered.Num(g.Height),
+		layered.Text("batches of "+titleOf(s)))
 	b.WriteString("<style>" + graphStyle + "</style>\n")
 	b.WriteString(`<defs><marker id="g-tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path class="g-tip" d="M0.5 0.5 7.5 4 0.5 7.5z"/></marker></defs>` + "\n")
 	for i, n := range g.nodes {
@@ -45,11 +47,14 @@ func box(b *strings.Builder, s runner.Summary, n node) {
 	if x.DurationMS > 0 {
 		right += " " + ui.Duration(millis(x.DurationMS))
 	}
-	fmt.Fprintf(b, `<svg class="g-%s" x="%s" y="%s" width="%d" height="%d"><title>%s</title>`, f.tone, layered.Num(n.x), layered.Num(n.y), layered.BoxWidth, layered.BoxHeight, layered.Text(tip))
-	fmt.Fprintf(b, `<rect class="g-box" x="0.75" y="0.75" width="%g" height="%g" rx="8"/>`, layered.BoxWidth-1.5, layered.BoxHeight-1.5)
+	fmt.Fprintf(b, `<svg class="g-%s" x="%s" y="%s" width="%d" height="%d"><title>%s</title>`, f.tone, layered.Num(n.x),
+		layered.Num(n.y), layered.BoxWidth, layered.BoxHeight, layered.Text(tip))
+	fmt.Fprintf(b, `<rect class="g-box" x="0.75" y="0.75" width="%g" height="%g" rx="8"/>`, layered.BoxWidth-1.5,
+		layered.BoxHeight-1.5)
 	fmt.Fprintf(b, `<rect class="g-bar" x="6" y="12" width="3" height="%d" rx="1.5"/>`, layered.BoxHeight-24)
 	fmt.Fprintf(b, `<text class="g-num" x="17" y="22">%s</text>`, layered.Text(ui.Cut(ui.Sanitize(x.Number), 8, "…")))
-	fmt.Fprintf(b, `<text class="g-state" x="%d" y="22" text-anchor="end">%s %s</text>`, layered.BoxWidth-12, layered.Text(right), ui.Style{}.Icon(f.tone))
+	fmt.Fprintf(b, `<text class="g-state" x="%d" y="22" text-anchor="end">%s %s</text>`, layered.BoxWidth-12,
+		layered.Text(right), ui.Style{}.Icon(f.tone))
 	fmt.Fprintf(b, `<text class="g-title" x="17" y="41">%s</text>`, layered.Text(ui.Cut(ui.Sanitize(x.Title), 22, "…")))
 	b.WriteString("</svg>\n")
 }

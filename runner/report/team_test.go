@@ -44,7 +44,8 @@ func TestTheBoardOfATeam(t *testing.T) {
 		}
 		s := w.Standing()
 		text := draw(Board(s, map[string]string{"b2": "writing handlers.go"}, s.Updated))
-		for _, what := range []string{"parked", "on the candidate of", "queued", "red on top of", "sampling", "✓ c2 1 312", "c4", "done"} {
+		for _, what := range []string{"parked", "on the candidate of", "queued", "red on top of", "sampling", "✓ c2 1 312",
+			"c4", "done"} {
 			if !seen[what] && (strings.Contains(text, what) || what == "done" && e.Kind == runner.RunFinished) {
 				seen[what] = true
 				fmt.Fprintf(&out, "--- after %s %s: %s\n%s\n", e.Kind, e.Command, what, text)
@@ -68,7 +69,8 @@ func TestTheSpeedUpIsTheSameEverywhere(t *testing.T) {
 			}
 		}
 	}
-	if !strings.Contains(lines(events), "speed-up "+want) || !strings.Contains(decisionOf(s), "real "+want) || !strings.Contains(totals(s), want) {
+	if !strings.Contains(lines(events), "speed-up "+want) || !strings.Contains(decisionOf(s), "real "+want) ||
+		!strings.Contains(totals(s), want) {
 		t.Errorf("not all tell of %s: %s; %s", want, decisionOf(s), totals(s))
 	}
 	if !strings.HasPrefix(logged, "speed-up real=") {
@@ -97,13 +99,18 @@ func TestEscalation(t *testing.T) {
 // A new set of attempts begins with the tier that the routing chose, which is no escalation.
 func TestTheWayBackIsNoEscalation(t *testing.T) {
 	p := Printer{}
-	p.Lines(runner.Event{Kind: runner.RunStarted, Job: &runner.Info{Batches: []runner.BatchInfo{{Key: "1", Number: "1", Title: "One", Tier: "medium", Label: "sonnet"}}}})
+	p.Lines(runner.Event{Kind: runner.RunStarted,
+		Job: &runner.Info{Batches: []runner.BatchInfo{{Key: "1", Number: "1", Title: "One", Tier: "medium",
+			Label: "sonnet"}}}})
 	for n, step := range []struct{ tier, want string }{
-		{"medium", "attempt 1"}, {"large", "attempt 2, escalated sonnet → opus"}, {"medium", "attempt 3, back from opus to sonnet"},
-		{"small", "attempt 4, back from sonnet to haiku"}, {"large", "attempt 5, escalated haiku → opus"}, {"small", "attempt 6, back from opus to haiku"},
+		{"medium", "attempt 1"}, {"large", "attempt 2, escalated sonnet → opus"},
+		{"medium", "attempt 3, back from opus to sonnet"},
+		{"small", "attempt 4, back from sonnet to haiku"}, {"large", "attempt 5, escalated haiku → opus"},
+		{"small", "attempt 6, back from opus to haiku"},
 	} {
 		command := fmt.Sprintf("1/r%d-c0/execute", n+1)
-		got := p.Lines(runner.Event{Kind: runner.Dispatched, Command: command, Batch: "1", Title: "One", Attempt: n + 1, Tier: step.tier})
+		got := p.Lines(runner.Event{Kind: runner.Dispatched, Command: command, Batch: "1", Title: "One", Attempt: n + 1,
+			Tier: step.tier})
 		if len(got) != 1 || got[0].Text != "batch 1 (One): "+step.want {
 			t.Errorf("got %+v, want %q", got, step.want)
 		}
@@ -113,16 +120,20 @@ func TestTheWayBackIsNoEscalation(t *testing.T) {
 // The last line of an agent that failed is told, for a status alone tells nobody what to do.
 func TestLastWords(t *testing.T) {
 	failed := func(kind runner.EventKind, gate, reason, output string) runner.Event {
-		return runner.Event{Kind: kind, Outcome: runner.OutcomeFailed, Attempt: 1, Reason: reason, Reports: []gates.Report{{Gate: gate, Status: gates.Fail, Output: output}}}
+		return runner.Event{Kind: kind, Outcome: runner.OutcomeFailed, Attempt: 1, Reason: reason,
+			Reports: []gates.Report{{Gate: gate, Status: gates.Fail, Output: output}}}
 	}
 	for _, c := range []struct {
 		event runner.Event
 		want  string
 	}{
-		{failed(runner.Executed, "agent", "exited with status 1", "looking\nnot signed in\n\n"), "exited with status 1; it said last: not signed in"},
+		{failed(runner.Executed, "agent", "exited with status 1", "looking\nnot signed in\n\n"),
+			"exited with status 1; it said last: not signed in"},
 		{failed(runner.Executed, "agent", "exited with status 1", ""), "exited with status 1"},
-		{failed(runner.Executed, "agent", "exited with status 1: not signed in", "not signed in\n"), "exited with status 1: not signed in"},
-		{failed(runner.Executed, "agent", "stuck", "\x1b[31m"+strings.Repeat("x", 500)), "stuck; it said last: " + strings.Repeat("x", maxLastWords-1) + "…"},
+		{failed(runner.Executed, "agent", "exited with status 1: not signed in", "not signed in\n"),
+			"exited with status 1: not signed in"},
+		{failed(runner.Executed, "agent", "stuck", "\x1b[31m"+strings.Repeat("x", 500)), "stuck; it said last: " +
+			strings.Repeat("x", maxLastWords-1) + "…"},
 		{failed(runner.Gated, "mine", "mine failed", "FAIL\n"), "mine failed"},
 	} {
 		if got := firstReason(c.event); got != c.want {
@@ -151,7 +162,8 @@ func TestTestsAdded(t *testing.T) {
 
 func TestScoreText(t *testing.T) {
 	for want, terms := range map[string][]runner.ScoreTerm{
-		"1 312 points = tests 120 + diff 1 192":   {{Name: "tests", Points: 120}, {Name: "diff", Points: 1192}, {Name: "lint"}},
+		"1 312 points = tests 120 + diff 1 192": {{Name: "tests", Points: 120}, {Name: "diff", Points: 1192},
+			{Name: "lint"}},
 		"1 312 points = diff 1 512 - lessons 200": {{Name: "diff", Points: 1512}, {Name: "lessons", Value: 1, Points: -200}},
 		"1 312 points": nil,
 	} {
@@ -171,12 +183,14 @@ func TestSkippedGatesAreListedOnceAtTheEnd(t *testing.T) {
 	skip := func(note string) gates.Report {
 		return gates.Report{Gate: "patterns", Status: gates.Skipped, Note: note}
 	}
-	if got := gateLine([]gates.Report{{Gate: "lint", Status: gates.Pass, Command: "lint"}, skip("install it")}, nil); got != "lint pass" {
+	if got := gateLine([]gates.Report{{Gate: "lint", Status: gates.Pass, Command: "lint"}, skip("install it")},
+		nil); got != "lint pass" {
 		t.Errorf("the line of the gates is %q", got)
 	}
 	var s runner.Summary
 	for _, note := range []string{"install it", "install it", "it is off"} {
-		s.Batches = append(s.Batches, runner.BatchSummary{Gates: []runner.GateResult{{Gate: "patterns", Status: gates.Skipped, Note: note}}})
+		s.Batches = append(s.Batches,
+			runner.BatchSummary{Gates: []runner.GateResult{{Gate: "patterns", Status: gates.Skipped, Note: note}}})
 	}
 	if diff := cmp.Diff([]string{"patterns (install it)", "patterns (it is off)"}, skippedGates(s)); diff != "" {
 		t.Error(diff)
@@ -218,8 +232,8 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// Attempts with and without a context block are set side by side; one that came to nothing tells nothing of it, and of an
-// older journal it is not known (MET-04).
+// Attempts with and without a context block are set side by side; one that came to nothing tells nothing of it, and of
+// an older journal it is not known (MET-04).
 func TestContextTimes(t *testing.T) {
 	some, none := 900, 0
 	done := func(ms int64, context *int) runner.Event {
@@ -228,9 +242,11 @@ func TestContextTimes(t *testing.T) {
 	failed := done(1, &some)
 	failed.Outcome = runner.OutcomeTimedOut
 	var m Metrics
-	m.Add(runner.Summary{}, []runner.Event{done(9000, &some), failed, done(20000, &none), done(3000, &some), done(5, nil), done(4000, &some)})
+	m.Add(runner.Summary{}, []runner.Event{done(9000, &some), failed, done(20000, &none), done(3000, &some), done(5, nil),
+		done(4000, &some)})
 	got := strings.Join(m.Lines(), "\n")
-	for _, want := range []string{"\nattempts with a context block: 4s, the median of 3 attempts\n", "\nattempts without one: 20s, the median of 1 attempt"} {
+	for _, want := range []string{"\nattempts with a context block: 4s, the median of 3 attempts\n",
+		"\nattempts without one: 20s, the median of 1 attempt"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is not in\n%s", want, got)
 		}
@@ -264,7 +280,8 @@ func TestTheCourseWithoutCommands(t *testing.T) {
 		{Kind: runner.Note, At: at.Add(2 * time.Second)},
 		{Kind: runner.RunResumed, At: at.Add(9 * time.Hour)},
 		{Kind: runner.Dispatched, At: at.Add(9 * time.Hour), Batch: "b", Command: "b/r1-c0/execute"},
-		{Kind: runner.Executed, At: at.Add(9*time.Hour + 3*time.Second), Batch: "b", Command: "b/r1-c0/execute", Outcome: runner.OutcomeOK},
+		{Kind: runner.Executed, At: at.Add(9*time.Hour + 3*time.Second), Batch: "b", Command: "b/r1-c0/execute",
+			Outcome: runner.OutcomeOK},
 	})
 	got := []string{}
 	for _, s := range c.Spans {
@@ -312,15 +329,23 @@ func TestWhatABatchWaitsFor(t *testing.T) {
 		state  runner.State
 		events []runner.Event
 	}{
-		"checking, on 3, 4":                   {runner.StateGate, []runner.Event{gate}},
-		"rebasing, ":                          {runner.StateGate, []runner.Event{{Kind: runner.Dispatched, Batch: "b", Command: "b/r1-c0/rebase"}}},
-		"queued, waits to be checked":         {runner.StateGate, []runner.Event{{Kind: runner.Executed, Batch: "b", Command: "b/r1-c0/execute", Outcome: runner.OutcomeOK}}},
-		"queued, checked, waits to be merged": {runner.StatePublish, []runner.Event{gate, {Kind: runner.Gated, Batch: "b", Command: gate.Command, Outcome: runner.OutcomeOK}}},
-		"queued, red on top of 3, 4, waits for what becomes of that": {runner.StateGate, []runner.Event{gate, {Kind: runner.Gated, Batch: "b", Command: gate.Command, Outcome: runner.OutcomeFailed}}},
-		"parked, until 14:05 UTC (rate limit): 429":                  {runner.StateEdit, []runner.Event{{Kind: runner.Executed, Batch: "b", Outcome: runner.OutcomeLimited, RetryAt: at}}},
-		"parked, outage: 429":                                        {runner.StateEdit, []runner.Event{{Kind: runner.Executed, Batch: "b", Outcome: runner.OutcomeLimited, Outage: true}}},
-		"parked, waits for a person: 429":                            {runner.StateEdit, []runner.Event{{Kind: runner.Executed, Batch: "b", Outcome: runner.OutcomeHuman}}},
-		"editing, on the candidate of 3":                             {runner.StateEdit, []runner.Event{{Kind: runner.Dispatched, Batch: "b", Command: "b/r1-c0/execute", On: []string{"x", "done"}}}},
+		"checking, on 3, 4": {runner.StateGate, []runner.Event{gate}},
+		"rebasing, ": {runner.StateGate,
+			[]runner.Event{{Kind: runner.Dispatched, Batch: "b", Command: "b/r1-c0/rebase"}}},
+		"queued, waits to be checked": {runner.StateGate,
+			[]runner.Event{{Kind: runner.Executed, Batch: "b", Command: "b/r1-c0/execute", Outcome: runner.OutcomeOK}}},
+		"queued, checked, waits to be merged": {runner.StatePublish,
+			[]runner.Event{gate, {Kind: runner.Gated, Batch: "b", Command: gate.Command, Outcome: runner.OutcomeOK}}},
+		"queued, red on top of 3, 4, waits for what becomes of that": {runner.StateGate,
+			[]runner.Event{gate, {Kind: runner.Gated, Batch: "b", Command: gate.Command, Outcome: runner.OutcomeFailed}}},
+		"parked, until 14:05 UTC (rate limit): 429": {runner.StateEdit,
+			[]runner.Event{{Kind: runner.Executed, Batch: "b", Outcome: runner.OutcomeLimited, RetryAt: at}}},
+		"parked, outage: 429": {runner.StateEdit,
+			[]runner.Event{{Kind: runner.Executed, Batch: "b", Outcome: runner.OutcomeLimited, Outage: true}}},
+		"parked, waits for a person: 429": {runner.StateEdit,
+			[]runner.Event{{Kind: runner.Executed, Batch: "b", Outcome: runner.OutcomeHuman}}},
+		"editing, on the candidate of 3": {runner.StateEdit,
+			[]runner.Event{{Kind: runner.Dispatched, Batch: "b", Command: "b/r1-c0/execute", On: []string{"x", "done"}}}},
 	} {
 		var w Watch
 		for _, e := range c.events {
@@ -329,7 +354,8 @@ func TestWhatABatchWaitsFor(t *testing.T) {
 		b := runner.BatchSummary{Key: "b", Number: "5", State: string(c.state), Reason: "429"}
 		s := w.Standing()
 		s.Summary = runner.Summary{Status: runner.RunActive, Batches: []runner.BatchSummary{
-			b, {Key: "x", Number: "3", State: "gate"}, {Key: "y", Number: "4", State: "gate"}, {Key: "done", Number: "1", State: string(runner.Passed)},
+			b, {Key: "x", Number: "3", State: "gate"}, {Key: "y", Number: "4", State: "gate"},
+			{Key: "done", Number: "1", State: string(runner.Passed)},
 		}}
 		f, _ := s.face(b)
 		if got := f.word + ", " + s.now(b); got != want {
@@ -341,24 +367,28 @@ func TestWhatABatchWaitsFor(t *testing.T) {
 // The first candidate that passes ends a tournament that wants no more; the others are cancelled.
 func TestCandidatesAreCalledOff(t *testing.T) {
 	info := runner.Info{
-		Plan: "p.md", Mode: "team", Workers: 3, MaxAttempts: 1, LoopVersion: runner.LoopVersion, Base: "3f2c1a9", StopAtFirst: true, Agent: "claude",
+		Plan: "p.md", Mode: "team", Workers: 3, MaxAttempts: 1, LoopVersion: runner.LoopVersion, Base: "3f2c1a9",
+		StopAtFirst: true, Agent: "claude",
 		Batches: []runner.BatchInfo{{Key: "b1", Number: "1", Title: "One", Sample: 3}},
 	}
 	text := lines(run(t, info, 100, func(c runner.Command, e runner.Event) runner.Event {
 		switch {
 		case c.Kind == runner.Sample:
 			e.AtOnce, e.Reason = 3, "--sample asks for 3 candidates"
-			e.Slots = []runner.Slot{{Number: 1, Variant: "vanilla"}, {Number: 2, Variant: "minimal-change"}, {Number: 3, Variant: "test-first"}}
+			e.Slots = []runner.Slot{{Number: 1, Variant: "vanilla"}, {Number: 2, Variant: "minimal-change"},
+				{Number: 3, Variant: "test-first"}}
 		case c.Kind == runner.Execute && c.Slot.Number != 2:
 			e.DurationMS = 60_000
 		case c.Kind == runner.Judge:
 			e.Candidate, e.Reason = 2, "it passed first"
-			e.Scores = []runner.CandScore{{Candidate: 2, Variant: "minimal-change", Passed: true, Score: 7}, {Candidate: 3, Variant: "test-first", Void: "it was cancelled: another candidate had passed"}}
+			e.Scores = []runner.CandScore{{Candidate: 2, Variant: "minimal-change", Passed: true, Score: 7},
+				{Candidate: 3, Variant: "test-first", Void: "it was cancelled: another candidate had passed"}}
 		}
 		return e
 	}))
 	for _, want := range []string{
-		"muted batch 1 (One): candidate 1 is cancelled: another candidate has passed\n", "muted batch 1 (One): candidate 3 is cancelled", "good  batch 1 (One): candidate 2 wins: it passed first\n",
+		"muted batch 1 (One): candidate 1 is cancelled: another candidate has passed\n",
+		"muted batch 1 (One): candidate 3 is cancelled", "good  batch 1 (One): candidate 2 wins: it passed first\n",
 		"muted batch 1 (One): candidate 3 (test-first) has no verdict: ",
 	} {
 		if !strings.Contains(text, want) {

@@ -31,7 +31,8 @@ func Timeline(s runner.Summary, past *Past) string {
 	}
 	var b strings.Builder
 	height := timelineTop + timelineRow*len(lanes) + timelineLegend
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" class="tl" viewBox="0 0 %d %d" width="%d" height="%d" role="img" aria-label="%s">`+"\n",
+	fmt.Fprintf(&b,
+		`<svg xmlns="http://www.w3.org/2000/svg" class="tl" viewBox="0 0 %d %d" width="%d" height="%d" role="img" aria-label="%s">`+"\n",
 		timelineWidth, height, timelineWidth, height, layered.Text("timeline of "+titleOf(s)))
 	b.WriteString("<style>" + timelineStyle + "</style>\n")
 	b.WriteString(`<defs><marker id="tl-tip" viewBox="0 0 8 8" refX="6" refY="4" markerWidth="6" markerHeight="6" orient="auto"><path class="tl-tip" d="M1 1 7 4 1 7z"/></marker></defs>` + "\n")
@@ -42,7 +43,9 @@ func Timeline(s runner.Summary, past *Past) string {
 	step := story.Tick(millis(total))
 	for at := time.Duration(0); at <= millis(total); at += step {
 		at0 := x(at.Milliseconds())
-		fmt.Fprintf(&b, `<path class="tl-grid" d="M%.1f %dV%d"/><text class="tl-tick" x="%.1f" y="16" text-anchor="middle">%s</text>`+"\n", at0, timelineTop-8, bottom, at0, ui.Duration(at))
+		fmt.Fprintf(&b,
+			`<path class="tl-grid" d="M%.1f %dV%d"/><text class="tl-tick" x="%.1f" y="16" text-anchor="middle">%s</text>`+"\n",
+			at0, timelineTop-8, bottom, at0, ui.Duration(at))
 	}
 	line := map[string]int{}
 	for i, l := range lanes {
@@ -56,11 +59,13 @@ func Timeline(s runner.Summary, past *Past) string {
 		if l.candidate > 0 {
 			class, indent = "tl-cand", 14
 		}
-		fmt.Fprintf(&b, `<text class="%s" x="%d" y="%d">%s</text>`+"\n", class, 4+indent, y+timelineRow/2+4, layered.Text(ui.Cut(l.name, 30-indent/7, "…")))
+		fmt.Fprintf(&b, `<text class="%s" x="%d" y="%d">%s</text>`+"\n", class, 4+indent, y+timelineRow/2+4,
+			layered.Text(ui.Cut(l.name, 30-indent/7, "…")))
 		for _, sp := range l.spans {
 			for _, on := range sp.Early {
 				if from, ok := line[on]; ok {
-					fmt.Fprintf(&b, `<path class="tl-early" d="M%.1f %dV%d" marker-end="url(#tl-tip)"/>`+"\n", x(sp.From)+1, timelineTop+timelineRow*from+timelineRow/2, y+edge(from < i))
+					fmt.Fprintf(&b, `<path class="tl-early" d="M%.1f %dV%d" marker-end="url(#tl-tip)"/>`+"\n", x(sp.From)+1,
+						timelineTop+timelineRow*from+timelineRow/2, y+edge(from < i))
 				}
 			}
 		}
@@ -113,9 +118,11 @@ func mark(b *strings.Builder, s runner.Summary, l lane, sp story.Span, at float6
 	top := y + (timelineRow-timelineBar)/2
 	switch {
 	case sp.End == story.WentBad:
-		fmt.Fprintf(b, `<path class="tl-bad" d="M%.1f %dV%d"><title>%s</title></path>`+"\n", at, top-3, top+timelineBar+3, tip(s, l, sp))
+		fmt.Fprintf(b, `<path class="tl-bad" d="M%.1f %dV%d"><title>%s</title></path>`+"\n", at, top-3, top+timelineBar+3,
+			tip(s, l, sp))
 	case sp.Merged:
-		fmt.Fprintf(b, `<path class="tl-merged" d="M%.1f %dl5 5-5 5-5-5z"><title>%s</title></path>`+"\n", at, top+1, layered.Text(l.name+": merged as "+short(l.batch.Commit)))
+		fmt.Fprintf(b, `<path class="tl-merged" d="M%.1f %dl5 5-5 5-5-5z"><title>%s</title></path>`+"\n", at, top+1,
+			layered.Text(l.name+": merged as "+short(l.batch.Commit)))
 	}
 }
 

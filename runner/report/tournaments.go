@@ -28,7 +28,8 @@ func tournaments(s runner.Summary) []tournament {
 		for _, c := range b.Candidates {
 			f := candidateFace(c, false)
 			row := contestRow{
-				Batch: x.Batch, Number: fmt.Sprint(c.Number), Variant: ui.Sanitize(c.Variant), State: f.word, Tone: string(f.tone), Icon: ui.Style{}.Icon(f.tone),
+				Batch: x.Batch, Number: fmt.Sprint(c.Number), Variant: ui.Sanitize(c.Variant), State: f.word, Tone: string(f.tone),
+				Icon:   ui.Style{}.Icon(f.tone),
 				Points: none, Why: candidateWhy(c),
 			}
 			if c.Score != nil && f.tone == ui.Good {
@@ -47,10 +48,12 @@ func markdownTournaments(b *strings.Builder, s runner.Summary) {
 	if len(all) == 0 {
 		return
 	}
-	b.WriteString("\n## Tournaments\n\n| batch | candidate | variant | result | points | made of |\n|--:|--:|---|---|--:|---|\n")
+	b.WriteString(
+		"\n## Tournaments\n\n| batch | candidate | variant | result | points | made of |\n|--:|--:|---|---|--:|---|\n")
 	for _, x := range all {
 		for _, c := range x.Candidates {
-			fmt.Fprintf(b, "| %s | %s | %s | %s %s | %s | %s |\n", md(c.Batch), c.Number, md(c.Variant), c.Icon, md(c.State), c.Points, md(c.Why))
+			fmt.Fprintf(b, "| %s | %s | %s | %s %s | %s | %s |\n", md(c.Batch), c.Number, md(c.Variant), c.Icon, md(c.State),
+				c.Points, md(c.Why))
 		}
 	}
 	for _, x := range all {

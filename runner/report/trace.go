@@ -42,11 +42,13 @@ func stateFace(s trace.State) face {
 	return face{"open", ui.Idle}
 }
 
-// Trace writes what a run proved of its plan for a terminal. A width above 0 cuts titles so that lines fit where they can.
+// Trace writes what a run proved of its plan for a terminal. A width above 0 cuts titles so that lines fit where they
+// can.
 func Trace(w io.Writer, r *trace.Report, st ui.Style, width int) error {
 	t := tracer{w: w, st: st, width: width}
 	o := outcomeOf(runner.Summary{Status: r.Status})
-	t.line("%s  %s  %s", st.Bold(traceTitle(r)), st.Tone(o.tone, st.Icon(o.tone)+" "+o.word), st.Faint("run "+ui.Sanitize(r.Run)+", "+ui.Sanitize(r.Plan)))
+	t.line("%s  %s  %s", st.Bold(traceTitle(r)), st.Tone(o.tone, st.Icon(o.tone)+" "+o.word),
+		st.Faint("run "+ui.Sanitize(r.Run)+", "+ui.Sanitize(r.Plan)))
 	t.line("%s", traceCounts(r))
 	if r.PlanGone {
 		t.line("%s", st.Tone(ui.Warn, ui.Sanitize(r.Plan)+" is gone; the plan is shown as the run was started with"))
@@ -72,10 +74,12 @@ func Trace(w io.Writer, r *trace.Report, st ui.Style, width int) error {
 func Answer(w io.Writer, a *trace.Answer, st ui.Style, width int) error {
 	t := tracer{w: w, st: st, width: width}
 	if l := a.Line; l != nil {
-		t.line("%s  %s", st.Bold(fmt.Sprintf("%s:%d", ui.Sanitize(l.Path), l.Line)), st.Faint(ui.Cut(ui.Sanitize(l.Text), 100, st.Ellipsis())))
+		t.line("%s  %s", st.Bold(fmt.Sprintf("%s:%d", ui.Sanitize(l.Path), l.Line)),
+			st.Faint(ui.Cut(ui.Sanitize(l.Text), 100, st.Ellipsis())))
 	}
 	if c := a.Commit; c != nil {
-		t.line("commit %s by %s, %s: %s", short(c.Hash), ui.Sanitize(c.Author), c.At.Format("2006-01-02 15:04 MST"), ui.Sanitize(c.Subject))
+		t.line("commit %s by %s, %s: %s", short(c.Hash), ui.Sanitize(c.Author), c.At.Format("2006-01-02 15:04 MST"),
+			ui.Sanitize(c.Subject))
 	}
 	if a.Run != "" {
 		t.line("run %s of %s", ui.Sanitize(a.Run), ui.Sanitize(a.Plan))
@@ -185,7 +189,8 @@ func (t *tracer) batches(run runner.RunStatus, batches []trace.Batch) {
 		}
 		for _, c := range b.Candidates {
 			f := candidateFace(c, false)
-			t.entry(fmt.Sprintf("c%d", c.Number), strings.TrimSpace(ui.Sanitize(c.Variant)+"  "+t.tone(f)+"  "+t.st.Faint(candidateWhy(c))))
+			t.entry(fmt.Sprintf("c%d", c.Number),
+				strings.TrimSpace(ui.Sanitize(c.Variant)+"  "+t.tone(f)+"  "+t.st.Faint(candidateWhy(c))))
 		}
 	}
 }
@@ -301,7 +306,8 @@ func (t *tracer) requirements(list []trace.Requirement) {
 			title = ""
 		}
 		rows = append(rows, []string{
-			ui.Cut(id, 40, t.st.Ellipsis()), title, t.tone(stateFace(q.State)), ui.Cut(orNone(ui.Sanitize(strings.Join(q.Tasks, ", "))), 30, t.st.Ellipsis()),
+			ui.Cut(id, 40, t.st.Ellipsis()), title, t.tone(stateFace(q.State)),
+			ui.Cut(orNone(ui.Sanitize(strings.Join(q.Tasks, ", "))), 30, t.st.Ellipsis()),
 			fmt.Sprintf("%s:%d", ui.Sanitize(q.Path), q.Line),
 		})
 	}
@@ -317,7 +323,9 @@ func (t *tracer) problems(r *trace.Report) {
 		t.line("%s", t.st.Tone(ui.Warn, fmt.Sprintf("no task names %s", listed(r.Unnamed, 12))))
 	}
 	for _, u := range r.Unstated {
-		t.line("%s", t.st.Tone(ui.Warn, fmt.Sprintf("%s:%d: task %s names %s, which no document states", ui.Sanitize(r.Plan), u.Line, ui.Sanitize(u.Task), ui.Sanitize(u.ID))))
+		t.line("%s", t.st.Tone(ui.Warn,
+			fmt.Sprintf("%s:%d: task %s names %s, which no document states", ui.Sanitize(r.Plan), u.Line, ui.Sanitize(u.Task),
+				ui.Sanitize(u.ID))))
 	}
 	t.drift(r.Drift)
 }
@@ -353,7 +361,8 @@ func DriftLine(d trace.Drift) string {
 	if d.Line > 0 {
 		at += fmt.Sprintf(":%d", d.Line)
 	}
-	return fmt.Sprintf("%s: %s was proven against older wording (run %s, commit %s)", at, what, ui.Sanitize(d.Run), orNone(short(d.Commit)))
+	return fmt.Sprintf("%s: %s was proven against older wording (run %s, commit %s)", at, what, ui.Sanitize(d.Run),
+		orNone(short(d.Commit)))
 }
 
 // wordings returns the lines in which two wordings differ.

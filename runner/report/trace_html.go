@@ -77,7 +77,8 @@ func traceViewOf(r *trace.Report) traceView {
 	o := outcomeOf(runner.Summary{Status: r.Status})
 	v := traceView{
 		Title: traceTitle(r), Outcome: o.word, Tone: string(o.tone), Icon: ui.Style{}.Icon(o.tone),
-		About: []string{"run " + ui.Sanitize(r.Run), ui.Sanitize(r.Plan), "run branch " + ui.Sanitize(r.Branch)}, Tiles: traceTiles(r),
+		About: []string{"run " + ui.Sanitize(r.Run), ui.Sanitize(r.Plan), "run branch " + ui.Sanitize(r.Branch)},
+		Tiles: traceTiles(r),
 	}
 	if r.On != "" {
 		v.About = append(v.About, "looked at on "+ui.Sanitize(r.On))
@@ -98,15 +99,18 @@ func traceViewOf(r *trace.Report) traceView {
 			text = ""
 		}
 		v.Requirements = append(v.Requirements, traceRequirement{
-			ID: ui.Sanitize(q.ID), Text: text, State: f.word, Tone: string(f.tone), Icon: ui.Style{}.Icon(f.tone), Tasks: clean(append([]string{}, q.Tasks...)),
-			At: fmt.Sprintf("%s:%d", ui.Sanitize(q.Path), q.Line), Part: q.Parent != "",
+			ID: ui.Sanitize(q.ID), Text: text, State: f.word, Tone: string(f.tone), Icon: ui.Style{}.Icon(f.tone),
+			Tasks: clean(append([]string{}, q.Tasks...)),
+			At:    fmt.Sprintf("%s:%d", ui.Sanitize(q.Path), q.Line), Part: q.Parent != "",
 		})
 	}
 	if len(r.Unnamed) > 0 {
 		v.Problems = append(v.Problems, "No task names "+ui.Sanitize(strings.Join(r.Unnamed, ", "))+".")
 	}
 	for _, u := range r.Unstated {
-		v.Problems = append(v.Problems, fmt.Sprintf("%s:%d: task %s names %s, which no document states.", ui.Sanitize(r.Plan), u.Line, ui.Sanitize(u.Task), ui.Sanitize(u.ID)))
+		v.Problems = append(v.Problems,
+			fmt.Sprintf("%s:%d: task %s names %s, which no document states.", ui.Sanitize(r.Plan), u.Line, ui.Sanitize(u.Task),
+				ui.Sanitize(u.ID)))
 	}
 	for _, d := range r.Drift {
 		was, is := wordings(d)
@@ -117,7 +121,8 @@ func traceViewOf(r *trace.Report) traceView {
 
 func traceBatchOf(r *trace.Report, b trace.Batch) traceBatch {
 	f := batchFace(r.Status, b)
-	out := traceBatch{Number: ui.Sanitize(b.Number), Title: ui.Sanitize(b.Title), State: f.word, Tone: string(f.tone), Icon: ui.Style{}.Icon(f.tone)}
+	out := traceBatch{Number: ui.Sanitize(b.Number), Title: ui.Sanitize(b.Title), State: f.word, Tone: string(f.tone),
+		Icon: ui.Style{}.Icon(f.tone)}
 	for _, e := range batchEntries(b, 0, 0) {
 		switch e.Name {
 		case "files":
@@ -144,7 +149,8 @@ func traceBatchOf(r *trace.Report, b trace.Batch) traceBatch {
 			ids = append(ids, traceID{ui.Sanitize(id), known})
 		}
 		out.Tasks = append(out.Tasks, traceTask{
-			Name: ui.Sanitize(t.Name), Title: ui.Sanitize(t.Title), State: f.word, Tone: string(f.tone), Icon: ui.Style{}.Icon(f.tone),
+			Name: ui.Sanitize(t.Name), Title: ui.Sanitize(t.Title), State: f.word, Tone: string(f.tone),
+			Icon:   ui.Style{}.Icon(f.tone),
 			Commit: proofWords(t), Line: t.Line, Requirements: ids,
 		})
 	}

@@ -45,7 +45,8 @@ func AnswerMarkdown(a *trace.Answer) string {
 		fmt.Fprintf(&b, "\n%s %s\n", md(fmt.Sprintf("%s:%d", l.Path, l.Line)), code(strings.TrimSpace(l.Text)))
 	}
 	if c := a.Commit; c != nil {
-		fmt.Fprintf(&b, "\nCommit %s by %s, %s: %s\n", short(c.Hash), md(c.Author), c.At.Format("2006-01-02 15:04 MST"), md(c.Subject))
+		fmt.Fprintf(&b, "\nCommit %s by %s, %s: %s\n", short(c.Hash), md(c.Author), c.At.Format("2006-01-02 15:04 MST"),
+			md(c.Subject))
 	}
 	if a.Run != "" {
 		fmt.Fprintf(&b, "\nRun %s of %s\n", md(a.Run), md(a.Plan))
@@ -69,7 +70,8 @@ func markdownTasks(b *strings.Builder, tasks []trace.Task) {
 	}
 	b.WriteString("\n## Tasks\n\n| task | title | state | commit | line | requirements |\n|---|---|---|---|--:|---|\n")
 	for _, x := range tasks {
-		fmt.Fprintf(b, "| %s | %s | %s | %s | %d | %s |\n", md(x.Name), md(x.Title), toneWords(stateFace(x.State)), proofWords(x), x.Line,
+		fmt.Fprintf(b, "| %s | %s | %s | %s | %d | %s |\n", md(x.Name), md(x.Title), toneWords(stateFace(x.State)),
+			proofWords(x), x.Line,
 			md(orNone(strings.Join(x.Requirements, ", "))))
 	}
 }
@@ -96,7 +98,8 @@ func batchEntries(x trace.Batch, files, tests int) []fact {
 		out = append(out, fact{"work", text})
 	}
 	if c := x.Commit; c != nil {
-		out = append(out, fact{"commit", short(c.Hash) + " " + ui.Sanitize(c.Where)}, fact{"files", filesWords(x, files)}, fact{"tests", testWords(x, tests)})
+		out = append(out, fact{"commit", short(c.Hash) + " " + ui.Sanitize(c.Where)}, fact{"files", filesWords(x, files)},
+			fact{"tests", testWords(x, tests)})
 	} else if x.Reason != "" {
 		out = append(out, fact{"why", ui.Sanitize(x.Reason)})
 	}
@@ -105,7 +108,8 @@ func batchEntries(x trace.Batch, files, tests int) []fact {
 	}
 	for _, c := range x.Candidates {
 		f := candidateFace(c, false)
-		text := strings.Join(strings.Fields(fmt.Sprintf("%s %s %s %s", ui.Sanitize(c.Variant), ui.Style{}.Icon(f.tone), f.word, candidateWhy(c))), " ")
+		text := strings.Join(strings.Fields(
+			fmt.Sprintf("%s %s %s %s", ui.Sanitize(c.Variant), ui.Style{}.Icon(f.tone), f.word, candidateWhy(c))), " ")
 		out = append(out, fact{fmt.Sprintf("candidate %d", c.Number), text})
 	}
 	if x.Receipt != "" {
@@ -120,7 +124,8 @@ func markdownRequirements(b *strings.Builder, list []trace.Requirement) {
 	}
 	b.WriteString("\n## Requirements\n\n| requirement | text | state | tasks | stated at |\n|---|---|---|---|---|\n")
 	for _, q := range list {
-		fmt.Fprintf(b, "| %s | %s | %s | %s | %s:%d |\n", md(q.ID), md(ui.Cut(q.Title, 120, "…")), toneWords(stateFace(q.State)),
+		fmt.Fprintf(b, "| %s | %s | %s | %s | %s:%d |\n", md(q.ID), md(ui.Cut(q.Title, 120, "…")),
+			toneWords(stateFace(q.State)),
 			md(orNone(strings.Join(q.Tasks, ", "))), md(q.Path), q.Line)
 	}
 }

@@ -27,8 +27,8 @@ func (d Difference) Without(planted map[string]bool) Difference {
 // Empty reports whether there are no changes.
 func (d Difference) Empty() bool { return len(d.Changed)+len(d.Touched)+len(d.Made) == 0 }
 
-// Check compares the room with its tree, by content and by the time at which each file last changed. New files beside the
-// tree are the output of builds and no difference.
+// Check compares the room with its tree, by content and by the time at which each file last changed. New files beside
+// the tree are the output of builds and no difference.
 func (rm *Room) Check(ctx context.Context) (Difference, error) {
 	var d Difference
 	differ, now, err := rm.look()
@@ -45,7 +45,8 @@ func (rm *Room) Check(ctx context.Context) (Difference, error) {
 		}
 	}
 	if len(suspects) > 0 {
-		args := append([]string{"-c", "core.fsmonitor=false", "diff", "--no-ext-diff", "--no-textconv", "--name-only", "--no-renames", "-z", rm.tree, "--"}, literal(suspects)...)
+		args := append([]string{"-c", "core.fsmonitor=false", "diff", "--no-ext-diff", "--no-textconv", "--name-only",
+			"--no-renames", "-z", rm.tree, "--"}, literal(suspects)...)
 		out, err := rm.ws.Run(ctx, args...)
 		if err != nil {
 			return d, fmt.Errorf("compare the room with its tree: %w", err)

@@ -29,14 +29,18 @@ func settingFiles() []string {
 	}
 }
 
-// dataFolders are the folders below a user's home in which tool chains keep programs and what they downloaded. A room has
-// links to them: a copy would cost gigabytes.
+// dataFolders are the folders below a user's home in which tool chains keep programs and what they downloaded. A room
+// has links to them: a copy would cost gigabytes.
 func dataFolders() []string {
 	return []string{
-		"go", ".cargo", ".rustup", ".npm", ".pnpm-store", ".local/share/pnpm", ".yarn", ".nvm", ".volta", ".bun", ".deno", ".fnm",
-		".pyenv", ".local/lib", ".local/bin", ".local/share/uv", ".local/share/virtualenvs", ".local/share/mise", ".local/share/rtx", ".asdf", ".cache/uv", ".cache/pip", ".cache/pypoetry",
-		".gem", ".local/share/gem", ".rbenv", ".rvm", ".m2", ".gradle", ".sdkman", ".ivy2", ".sbt", ".dotnet", ".nuget", ".swiftpm", ".mix", ".hex",
-		".cache/ms-playwright", ".cache/puppeteer", ".cache/Cypress", ".cache/node", "Library/Caches/ms-playwright", "Library/Caches/pip",
+		"go", ".cargo", ".rustup", ".npm", ".pnpm-store", ".local/share/pnpm", ".yarn", ".nvm", ".volta", ".bun", ".deno",
+		".fnm",
+		".pyenv", ".local/lib", ".local/bin", ".local/share/uv", ".local/share/virtualenvs", ".local/share/mise",
+		".local/share/rtx", ".asdf", ".cache/uv", ".cache/pip", ".cache/pypoetry",
+		".gem", ".local/share/gem", ".rbenv", ".rvm", ".m2", ".gradle", ".sdkman", ".ivy2", ".sbt", ".dotnet", ".nuget",
+		".swiftpm", ".mix", ".hex",
+		".cache/ms-playwright", ".cache/puppeteer", ".cache/Cypress", ".cache/node", "Library/Caches/ms-playwright",
+		"Library/Caches/pip",
 	}
 }
 
@@ -108,8 +112,8 @@ func (h home) read(rel, path string) {
 	}
 }
 
-// flatten replaces a git configuration that includes other files by all that it comes to: those files are outside of the
-// room, and git looks for them from where the configuration lies.
+// flatten replaces a git configuration that includes other files by all that it comes to: those files are outside of
+// the room, and git looks for them from where the configuration lies.
 func (h home) flatten(ctx context.Context, repo *git.Repo) error {
 	includes := func(name string) bool {
 		return strings.Contains(strings.ToLower(string(h.files[name].text)), "[include")
@@ -178,8 +182,8 @@ func (h home) make(dir string) error {
 	return nil
 }
 
-// env is the environment of programs in the room at dir: the user's, with all that names the user's home, the checkout or
-// a cache of build results replaced by what belongs to the room.
+// env is the environment of programs in the room at dir: the user's, with all that names the user's home, the checkout
+// or a cache of build results replaced by what belongs to the room.
 func (r *Rooms) env(rm *Room) []string {
 	own := map[string]string{
 		"HOME": rm.home(), "TMPDIR": rm.Temp, "GOCACHE": r.goCache(), "GOENV": "off", "GIT_CEILING_DIRECTORIES": r.Dir,
@@ -233,8 +237,8 @@ func (r *Rooms) env(rm *Room) []string {
 	return out
 }
 
-// path is PATH without folders that depend on where a program runs, and with those of the user's checkout replaced by the
-// same ones of the room: an agent may have written to the checkout.
+// path is PATH without folders that depend on where a program runs, and with those of the user's checkout replaced by
+// the same ones of the room: an agent may have written to the checkout.
 func (r *Rooms) path(list string, rm *Room) string {
 	var out []string
 	for _, dir := range filepath.SplitList(list) {

@@ -227,8 +227,10 @@ func (r *Rooms) checkGoCache(ctx context.Context, rm *Room) error {
 	}
 	n, err := r.cache.check(ctx)
 	if n > 0 && r.Note != nil {
-		r.Note(fmt.Sprintf("%s in the build cache of the gates, %s, were not as go wrote them and were removed: another program changed them",
-			phrase.Count(n, "file"), r.cache.dir))
+		r.Note(
+			fmt.Sprintf(
+				"%s in the build cache of the gates, %s, were not as go wrote them and were removed: another program changed them",
+				phrase.Count(n, "file"), r.cache.dir))
 	}
 	return err
 }

@@ -25,7 +25,8 @@ func (b *bench) git(args ...string) string {
 	b.Helper()
 	cmd := exec.Command("git", args...)
 	cmd.Dir = b.repo
-	cmd.Env = append(os.Environ(), "HOME="+b.home, "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=a@b.c", "GIT_COMMITTER_NAME=Ada", "GIT_COMMITTER_EMAIL=a@b.c")
+	cmd.Env = append(os.Environ(), "HOME="+b.home, "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=Ada",
+		"GIT_AUTHOR_EMAIL=a@b.c", "GIT_COMMITTER_NAME=Ada", "GIT_COMMITTER_EMAIL=a@b.c")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		b.Fatalf("git %v: %v\n%s", args, err, out)
@@ -185,7 +186,8 @@ func TestPreparedFilesStayUntilTheyChange(t *testing.T) {
 	}
 	rm.Release()
 	rm = b.take(b.other)
-	if data, _ := os.ReadFile(filepath.Join(rm.Dir, "node_modules/lib/index.js")); string(data) != "real\n" || prepared != 2 {
+	if data, _ := os.ReadFile(filepath.Join(rm.Dir, "node_modules/lib/index.js")); string(data) != "real\n" ||
+		prepared != 2 {
 		t.Errorf("the fake dependency stayed: %q, prepared %d times", data, prepared)
 	}
 	b.write(filepath.Join(rm.Dir, "node_modules/added/index.js"), "added\n")
@@ -245,13 +247,15 @@ func TestSettingsAreThoseOfBefore(t *testing.T) {
 
 func TestEnvironmentNamesNothingThatAgentsReach(t *testing.T) {
 	b := newBench(t)
-	b.Environ = append(b.Environ, "PATH="+filepath.Join(b.repo, ".venv/bin")+":node_modules/.bin:/usr/bin", "VIRTUAL_ENV="+filepath.Join(b.repo, ".venv"), "XDG_CONFIG_HOME="+filepath.Join(b.home, "cfg"))
+	b.Environ = append(b.Environ, "PATH="+filepath.Join(b.repo, ".venv/bin")+":node_modules/.bin:/usr/bin", "VIRTUAL_ENV="+
+		filepath.Join(b.repo, ".venv"), "XDG_CONFIG_HOME="+filepath.Join(b.home, "cfg"))
 	rm := b.take(b.first)
 	defer rm.Release()
 	if got, want := proc.Getenv(rm.Env, "PATH"), filepath.Join(rm.Dir, ".venv/bin")+":/usr/bin"; got != want {
 		t.Errorf("PATH is %q, want %q", got, want)
 	}
-	for name, want := range map[string]string{"VIRTUAL_ENV": filepath.Join(rm.Dir, ".venv"), "XDG_CONFIG_HOME": "", "GOWORK": "off", "TMPDIR": rm.Temp} {
+	for name, want := range map[string]string{"VIRTUAL_ENV": filepath.Join(rm.Dir, ".venv"), "XDG_CONFIG_HOME": "",
+		"GOWORK": "off", "TMPDIR": rm.Temp} {
 		if got := proc.Getenv(rm.Env, name); got != want {
 			t.Errorf("%s is %q, want %q", name, got, want)
 		}

@@ -6,13 +6,15 @@ import (
 )
 
 func TestWeighConfiguration(t *testing.T) {
-	const before = "[core]\n\tbare = false\n[alias]\n\tst = status\n[remote \"origin\"]\n\turl = a\n[branch \"main\"]\n\tremote = origin\n"
+	const before = "[core]\n\tbare = false\n[alias]\n\tst = status\n[remote \"origin\"]\n\turl = a\n[branch " +
+		"\"main\"]\n\tremote = origin\n"
 	for name, c := range map[string]struct {
 		after      string
 		left, mild bool
 	}{
-		"the same":                            {before, true, true},
-		"a branch":                            {before + "[branch \"x\"]\n\tremote = origin\n\tmerge = refs/heads/x\n", true, true},
+		"the same": {before, true, true},
+		"a branch": {before + "[branch \"x\"]\n\tremote = origin\n\tmerge = refs/heads/x\n", true,
+			true},
 		"a branch less":                       {strings.Split(before, "[branch")[0], true, true},
 		"a new remote":                        {before + "[remote \"mine\"]\n\turl = b\n\tfetch = +c\n", true, true},
 		"a submodule that is checked out":     {before + "[submodule \"s\"]\n\tactive = true\n\turl = b\n", true, true},

@@ -142,7 +142,8 @@ func (w *Watch) Accept(c Change) {
 }
 
 func change(path string, p place, was, is record) Change {
-	c := Change{Path: path, Tool: p.tool, Steers: p.steers, Was: was.file, Had: was.stat != "", Is: is.file, There: is.there, place: p}
+	c := Change{Path: path, Tool: p.tool, Steers: p.steers, Was: was.file, Had: was.stat != "", Is: is.file,
+		There: is.there, place: p}
 	switch {
 	case p.kind == told:
 		c.Told = true
@@ -241,7 +242,8 @@ func (w *Watch) gitConfigs() (paths []string) {
 
 // excepted reports whether a path lies in the checkout and not in a folder above a workspace.
 func (w *Watch) excepted(path string) bool {
-	return within(path, w.except) && !slices.ContainsFunc(w.above, func(dir string) bool { return within(dir, w.except) && within(path, dir) })
+	return within(path, w.except) &&
+		!slices.ContainsFunc(w.above, func(dir string) bool { return within(dir, w.except) && within(path, dir) })
 }
 
 func within(path, dir string) bool {

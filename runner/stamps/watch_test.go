@@ -25,7 +25,8 @@ func TestProgramsOnThePathAreWatched(t *testing.T) {
 	write("go", "#!/bin/sh\nexit 0\n")
 	write("python3", "#!/bin/sh\n")
 	got := w.Changes()
-	if len(got) != 2 || got[0].Path != filepath.Join(bin, "go") || !got[0].Had || got[1].Path != filepath.Join(bin, "python3") || got[1].Had {
+	if len(got) != 2 || got[0].Path != filepath.Join(bin, "go") || !got[0].Had ||
+		got[1].Path != filepath.Join(bin, "python3") || got[1].Had {
 		t.Errorf("changes are %v, want that of go and the new python3", got)
 	}
 }

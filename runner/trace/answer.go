@@ -17,13 +17,14 @@ import (
 
 // Answer says what one line, commit, requirement, task or test has to do with.
 type Answer struct {
-	Asked        string        `json:"asked"`
-	Kind         string        `json:"kind"` // line, commit, requirement, task or test
-	Made         bool          `json:"made"` // by a run
-	Note         string        `json:"note,omitempty"`
-	Line         *Line         `json:"line,omitempty"`
-	Commit       *Authored     `json:"commit,omitempty"`
-	Parts        []Part        `json:"parts,omitempty"` // batches that the commit names, where the journal does not have their run
+	Asked  string    `json:"asked"`
+	Kind   string    `json:"kind"` // line, commit, requirement, task or test
+	Made   bool      `json:"made"` // by a run
+	Note   string    `json:"note,omitempty"`
+	Line   *Line     `json:"line,omitempty"`
+	Commit *Authored `json:"commit,omitempty"`
+	// batches that the commit names, where the journal does not have their run
+	Parts        []Part        `json:"parts,omitempty"`
 	Run          string        `json:"run,omitempty"`
 	Plan         string        `json:"plan,omitempty"`
 	Batches      []Batch       `json:"batches"`
@@ -51,7 +52,8 @@ type Authored struct {
 // ErrNotCommitted says that a line is in no commit yet.
 var ErrNotCommitted = errors.New("the line is not committed yet")
 
-// Blame finds the commit that a line of a file comes from, as the file is in the checkout, or in a commit if rev is one.
+// Blame finds the commit that a line of a file comes from, as the file is in the checkout, or in a commit if rev is
+// one.
 func Blame(ctx context.Context, repo *git.Repo, rev, file string, line int) (Line, Authored, error) {
 	at := fmt.Sprintf("%d,%d", line, line)
 	args := []string{"blame", "--porcelain", "-L", at}
@@ -92,7 +94,8 @@ func ReadCommit(ctx context.Context, repo *git.Repo, hash string) (Authored, err
 
 // Nobody is the answer where no run is known to have made something.
 func Nobody(asked, kind, note string) *Answer {
-	return &Answer{Asked: asked, Kind: kind, Note: note, Batches: []Batch{}, Tasks: []Task{}, Requirements: []Requirement{}, Drift: []Drift{}}
+	return &Answer{Asked: asked, Kind: kind, Note: note, Batches: []Batch{}, Tasks: []Task{},
+		Requirements: []Requirement{}, Drift: []Drift{}}
 }
 
 // answer fills in what belongs to batches and tasks.
@@ -128,8 +131,8 @@ func (r *Report) answer(asked, kind string, batch func(Batch) bool, task func(Ta
 	return a
 }
 
-// OfBatches answers for batches of the traced run. Where a squashed commit holds several, those count that changed the file.
-// Tasks that name the file come first.
+// OfBatches answers for batches of the traced run. Where a squashed commit holds several, those count that changed the
+// file. Tasks that name the file come first.
 func (r *Report) OfBatches(asked, kind, file string, parts []Part) Answer {
 	if file != "" && len(parts) > 1 {
 		var touched []Part
@@ -178,7 +181,8 @@ func (r *Report) OfRequirement(id string) (Answer, bool) {
 	if !stated {
 		a.Note = "no document states " + id
 	}
-	a.Requirements = slices.DeleteFunc(a.Requirements, func(x Requirement) bool { return x.ID != id && x.Parent != id && x.ID != q.Parent })
+	a.Requirements = slices.DeleteFunc(a.Requirements,
+		func(x Requirement) bool { return x.ID != id && x.Parent != id && x.ID != q.Parent })
 	return a, stated || len(a.Tasks) > 0
 }
 
@@ -196,11 +200,13 @@ func (r *Report) OfTask(name string) (a Answer, found []Task) {
 	return r.answer(name, "task", func(Batch) bool { return false }, is), found
 }
 
-// OfTest answers for a test that was new in a batch. The name is the whole one, or the part behind the last "/", "." or "::".
+// OfTest answers for a test that was new in a batch. The name is the whole one, or the part behind the last "/", "." or
+// "::".
 func (r *Report) OfTest(name string) (Answer, bool) {
 	is := func(test string) bool {
 		rest, ok := strings.CutSuffix(test, name)
-		return ok && (rest == "" || strings.HasSuffix(rest, "/") || strings.HasSuffix(rest, ".") || strings.HasSuffix(rest, "::") || strings.HasSuffix(rest, " "))
+		return ok && (rest == "" || strings.HasSuffix(rest, "/") || strings.HasSuffix(rest, ".") ||
+			strings.HasSuffix(rest, "::") || strings.HasSuffix(rest, " "))
 	}
 	brought := func(b Batch) bool { return slices.ContainsFunc(b.NewTests, is) }
 	if name == "" || !slices.ContainsFunc(r.Batches, brought) {

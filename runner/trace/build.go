@@ -13,8 +13,10 @@ import (
 func Build(in Input) (*Report, error) {
 	newest := in.Runs[0]
 	r := &Report{
-		Run: newest.Summary.Run, Plan: newest.Summary.Plan, Title: newest.Summary.Title, Status: newest.Summary.Status, Branch: newest.Summary.Branch, Undone: newest.Summary.Undone,
-		Tasks: []Task{}, Batches: []Batch{}, Requirements: []Requirement{}, Unnamed: []string{}, Unstated: []Unstated{}, Drift: []Drift{},
+		Run: newest.Summary.Run, Plan: newest.Summary.Plan, Title: newest.Summary.Title, Status: newest.Summary.Status,
+		Branch: newest.Summary.Branch, Undone: newest.Summary.Undone,
+		Tasks: []Task{}, Batches: []Batch{}, Requirements: []Requirement{}, Unnamed: []string{}, Unstated: []Unstated{},
+		Drift: []Drift{},
 	}
 	text := in.Text
 	if text == nil {
@@ -60,21 +62,24 @@ func tasksOf(plan *planparse.Plan, text []byte) []Task {
 				name = b.Number
 			}
 			out = append(out, Task{
-				Name: name, Batch: b.Number, Number: t.Number, Title: t.Title, Line: t.Line, Ticked: t.Done, Requirements: []string{}, State: Open,
+				Name: name, Batch: b.Number, Number: t.Number, Title: t.Title, Line: t.Line, Ticked: t.Done,
+				Requirements: []string{}, State: Open,
 				key: b.Key, wording: wording(t.Line, max(t.Line, t.EndLine)),
 			})
 		}
 		if len(b.Tasks) == 0 {
 			out = append(out, Task{
-				Name: b.Number, Batch: b.Number, Title: b.Title, Line: b.StartLine, Ticked: b.Done(), Requirements: []string{}, State: Open,
-				key: b.Key, wording: wording(b.StartLine, b.EndLine),
+				Name: b.Number, Batch: b.Number, Title: b.Title, Line: b.StartLine, Ticked: b.Done(), Requirements: []string{},
+				State: Open,
+				key:   b.Key, wording: wording(b.StartLine, b.EndLine),
 			})
 		}
 	}
 	return out
 }
 
-// tasks lists the tasks with the requirements that they name. What a batch names above its tasks counts for each of them.
+// tasks lists the tasks with the requirements that they name. What a batch names above its tasks counts for each of
+// them.
 func (b *building) tasks() {
 	b.Tasks = append(b.Tasks, tasksOf(b.plan, b.text)...)
 	known := map[string]bool{}
@@ -104,8 +109,8 @@ func (b *building) tasks() {
 	}
 }
 
-// proofs finds the newest run that proved each task. What is worded alike is the same task; else the number within the batch
-// decides.
+// proofs finds the newest run that proved each task. What is worded alike is the same task; else the number within the
+// batch decides.
 func (b *building) proofs() error {
 	for at, run := range b.in.Runs {
 		then, err := planparse.Parse(run.Summary.Plan, run.PlanText)
@@ -160,7 +165,8 @@ func (b *building) prove(t *Task, then Task, run Run, newest bool) {
 	}
 	t.Proof = &Proof{Run: run.Summary.Run, Batch: then.key, Commit: sum.Commit}
 	t.State = Proven
-	d := Drift{Kind: "task", ID: t.Name, Path: b.Plan, Line: t.Line, Run: run.Summary.Run, Commit: sum.Commit, Then: then.wording, Now: t.wording, Task: t.Name}
+	d := Drift{Kind: "task", ID: t.Name, Path: b.Plan, Line: t.Line, Run: run.Summary.Run, Commit: sum.Commit,
+		Then: then.wording, Now: t.wording, Task: t.Name}
 	switch {
 	case accepted(run, then.key) && b.asAccepted(run, then.key, t.key): // the run went on with the wording of now
 	case accepted(run, then.key):
@@ -182,7 +188,8 @@ func (b *building) requirementDrift(t *Task, run Run, id, commit string) {
 		return // no document stated it then, or the run is older than stored requirements
 	}
 	then := run.Info.Requirements[i]
-	d := Drift{Kind: "requirement", ID: id, Path: then.Path, Run: run.Summary.Run, Commit: commit, Then: then.Text, Task: t.Name}
+	d := Drift{Kind: "requirement", ID: id, Path: then.Path, Run: run.Summary.Run, Commit: commit, Then: then.Text,
+		Task: t.Name}
 	if j := slices.IndexFunc(b.in.Stated.All, func(q planparse.Requirement) bool { return q.ID == id }); j >= 0 {
 		q := b.in.Stated.All[j]
 		d.Path, d.Line, d.Now = q.Path, q.Line, q.Text
@@ -251,7 +258,8 @@ func (b *building) batches() {
 			run = b.in.Runs[slices.IndexFunc(b.in.Runs, func(r Run) bool { return r.Summary.Run == t.Proof.Run })]
 			break
 		}
-		out := Batch{Key: pb.Key, Number: pb.Number, Title: pb.Title, Line: pb.StartLine, Run: run.Summary.Run, State: "unknown", Gates: []runner.GateResult{}, part: Part{run.Summary.Run, key}}
+		out := Batch{Key: pb.Key, Number: pb.Number, Title: pb.Title, Line: pb.StartLine, Run: run.Summary.Run,
+			State: "unknown", Gates: []runner.GateResult{}, part: Part{run.Summary.Run, key}}
 		if sum, ok := batchOf(run, key); ok {
 			out.take(sum)
 		} else {
@@ -281,8 +289,8 @@ func (b *Batch) take(s runner.BatchSummary) {
 	}
 }
 
-// requirements lists the requirements with their tasks. A task that names a requirement names its parts, and one that names
-// a part names the whole.
+// requirements lists the requirements with their tasks. A task that names a requirement names its parts, and one that
+// names a part names the whole.
 func (b *building) requirements() {
 	parent := map[string]string{}
 	for _, q := range b.in.Stated.All {
@@ -292,7 +300,8 @@ func (b *building) requirements() {
 		out := Requirement{Requirement: q, Tasks: []string{}, State: Unnamed}
 		var of []Task
 		for _, t := range b.Tasks {
-			if slices.ContainsFunc(t.Requirements, func(id string) bool { return id == q.ID || parent[id] == q.ID || q.Parent != "" && id == q.Parent }) {
+			if slices.ContainsFunc(t.Requirements,
+				func(id string) bool { return id == q.ID || parent[id] == q.ID || q.Parent != "" && id == q.Parent }) {
 				of = append(of, t)
 				out.Tasks = append(out.Tasks, t.Name)
 			}
@@ -305,7 +314,8 @@ func (b *building) requirements() {
 		}
 		b.Requirements = append(b.Requirements, out)
 	}
-	slices.SortStableFunc(b.Requirements, func(x, y Requirement) int { return cmp.Or(cmp.Compare(x.Path, y.Path), cmp.Compare(x.Line, y.Line)) })
+	slices.SortStableFunc(b.Requirements,
+		func(x, y Requirement) int { return cmp.Or(cmp.Compare(x.Path, y.Path), cmp.Compare(x.Line, y.Line)) })
 }
 
 // stateOf is the state of a requirement whose tasks are these.

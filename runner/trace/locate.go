@@ -156,7 +156,8 @@ func changed(ctx context.Context, repo *git.Repo, commits []string) (map[string]
 	if len(commits) == 0 {
 		return out, nil
 	}
-	text, err := repo.Input(ctx, strings.Join(commits, "\n")+"\n", "diff-tree", "--stdin", "-r", "-z", "--root", "--numstat", "--no-renames", "--no-textconv", "--no-ext-diff")
+	text, err := repo.Input(ctx, strings.Join(commits, "\n")+"\n", "diff-tree", "--stdin", "-r", "-z", "--root",
+		"--numstat", "--no-renames", "--no-textconv", "--no-ext-diff")
 	if err != nil {
 		return nil, fmt.Errorf("read what the commits of the run changed: %w", err)
 	}

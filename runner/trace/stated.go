@@ -24,9 +24,9 @@ type Stated struct {
 	aside map[string]bool // documents of the whole repository: a task need not name all that they state
 }
 
-// Read reads the requirements that belong to a plan: those of the plan itself, of spec.md, requirements.md and prd.md beside
-// it, of specs/*/spec.md below its folder, and of the markdown files that the plan links to before its first batch. Of
-// requirements.md and docs/requirements.md of the repository only those count that a task names.
+// Read reads the requirements that belong to a plan: those of the plan itself, of spec.md, requirements.md and prd.md
+// beside it, of specs/*/spec.md below its folder, and of the markdown files that the plan links to before its first
+// batch. Of requirements.md and docs/requirements.md of the repository only those count that a task names.
 //
 // name is the plan's path in files. hide takes secrets out of a text. Documents that cannot be read state nothing.
 func Read(files fs.FS, name string, text []byte, hide func(string) string) Stated {

@@ -17,8 +17,9 @@ func TestParts(t *testing.T) {
 		message string
 		want    []Part
 	}{
-		"one":               {"a\n\nRunplan-Run: r1\nRunplan-Batch: 3-2\nRunplan-Agent: x\n", []Part{{"r1", "3-2"}}},
-		"squashed by git":   {"s\n\n    Runplan-Run: r1\n    Runplan-Batch: 1\n\n    Runplan-Run: r1\n    Runplan-Batch: 2\n", []Part{{"r1", "1"}, {"r1", "2"}}},
+		"one": {"a\n\nRunplan-Run: r1\nRunplan-Batch: 3-2\nRunplan-Agent: x\n", []Part{{"r1", "3-2"}}},
+		"squashed by git": {"s\n\n    Runplan-Run: r1\n    Runplan-Batch: 1\n\n    Runplan-Run: r1\n    Runplan-Batch: 2\n",
+			[]Part{{"r1", "1"}, {"r1", "2"}}},
 		"twice the same":    {"Runplan-Run: r1\nRunplan-Batch: 1\nRunplan-Batch: 1", []Part{{"r1", "1"}}},
 		"no run":            {"Runplan-Batch: 1", nil},
 		"inside a sentence": {"see Runplan-Run: r1\nRunplan-Batch: 1", nil},
@@ -47,8 +48,10 @@ func TestTitlesOfTwoCapabilities(t *testing.T) {
 		got = append(got, q.ID+": "+q.Text)
 	}
 	want := []string{
-		"FR-1: - **FR-1**: ***", "Say hello: ### Requirement: Say hello\n#### Scenario: x y", "Say hello / x y: #### Scenario: x y",
-		"b: Say hello: ### Requirement: Say hello\n#### Scenario: x y", "b: Say hello / x y: #### Scenario: x y", "FR-2: - **FR-2**: linked", "TOP-1: - **TOP-1**: aside",
+		"FR-1: - **FR-1**: ***", "Say hello: ### Requirement: Say hello\n#### Scenario: x y",
+		"Say hello / x y: #### Scenario: x y",
+		"b: Say hello: ### Requirement: Say hello\n#### Scenario: x y", "b: Say hello / x y: #### Scenario: x y",
+		"FR-2: - **FR-2**: linked", "TOP-1: - **TOP-1**: aside",
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
@@ -61,7 +64,8 @@ func TestTitlesOfTwoCapabilities(t *testing.T) {
 	for _, q := range s.Info(p, plan) {
 		kept = append(kept, q.ID+" "+strings.Join(q.Batches, ","))
 	}
-	if d := cmp.Diff([]string{"FR-1 ", "Say hello ", "Say hello / x y ", "b: Say hello ", "b: Say hello / x y ", "FR-2 1"}, kept); d != "" {
+	if d := cmp.Diff([]string{"FR-1 ", "Say hello ", "Say hello / x y ", "b: Say hello ", "b: Say hello / x y ", "FR-2 1"},
+		kept); d != "" {
 		t.Error(d)
 	}
 }
@@ -81,7 +85,8 @@ func run(id, text string, merged ...string) Run {
 				state = string(runner.Passed)
 			}
 		}
-		r.Summary.Batches = append(r.Summary.Batches, runner.BatchSummary{Key: b.Key, Number: b.Number, State: state, Commit: id + b.Key})
+		r.Summary.Batches = append(r.Summary.Batches,
+			runner.BatchSummary{Key: b.Key, Number: b.Number, State: state, Commit: id + b.Key})
 	}
 	r.Started = r.Info
 	return r
@@ -100,13 +105,19 @@ func TestProofs(t *testing.T) {
 		runs []Run
 		want []string
 	}{
-		"all in one run":               {then, []Run{run("r", then, "1", "2")}, []string{"1/1 proven r1", "2/1 proven r2"}},
-		"what it skipped, an older":    {then, []Run{run("s", then, "2"), run("r", then, "1")}, []string{"1/1 proven r1", "2/1 proven s2"}},
-		"a run that was undone":        {then, []Run{undone(run("s", then, "1", "2")), run("r", then, "1")}, []string{"1/1 proven r1", "2/1 open"}},
-		"nobody":                       {then, []Run{run("r", then, "2")}, []string{"1/1 skipped", "2/1 proven r2"}},
-		"another wording":              {strings.Replace(then, "two", "three", 1), []Run{run("r", then, "1", "2")}, []string{"1/1 proven r1", "2/1 older r2"}},
-		"a batch was put in front":     {"## Batch 1: new\n### Task 1: z\nzero\n" + strings.NewReplacer("Batch 1", "Batch 2", "Batch 2", "Batch 3").Replace(then), []Run{run("r", then, "1", "2")}, []string{"1/1 open", "2/1 proven r1", "3/1 proven r2"}},
-		"ticked, and proven by nobody": {"## Batch 7: a\n### Task 1: q\n- [x] did\n", []Run{run("r", then, "1", "2")}, []string{"7/1 ticked"}},
+		"all in one run": {then, []Run{run("r", then, "1", "2")}, []string{"1/1 proven r1", "2/1 proven r2"}},
+		"what it skipped, an older": {then, []Run{run("s", then, "2"), run("r", then, "1")},
+			[]string{"1/1 proven r1", "2/1 proven s2"}},
+		"a run that was undone": {then, []Run{undone(run("s", then, "1", "2")), run("r", then, "1")},
+			[]string{"1/1 proven r1", "2/1 open"}},
+		"nobody": {then, []Run{run("r", then, "2")}, []string{"1/1 skipped", "2/1 proven r2"}},
+		"another wording": {strings.Replace(then, "two", "three", 1), []Run{run("r", then, "1", "2")},
+			[]string{"1/1 proven r1", "2/1 older r2"}},
+		"a batch was put in front": {"## Batch 1: new\n### Task 1: z\nzero\n" +
+			strings.NewReplacer("Batch 1", "Batch 2", "Batch 2", "Batch 3").Replace(then), []Run{run("r", then, "1", "2")},
+			[]string{"1/1 open", "2/1 proven r1", "3/1 proven r2"}},
+		"ticked, and proven by nobody": {"## Batch 7: a\n### Task 1: q\n- [x] did\n", []Run{run("r", then, "1", "2")},
+			[]string{"7/1 ticked"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, err := Build(Input{Runs: c.runs, Text: []byte(c.now)})
@@ -128,12 +139,14 @@ func TestProofs(t *testing.T) {
 	}
 }
 
-// A run that was told to go on with a changed plan proved that text. Which one that was is known while it is that of now.
+// A run that was told to go on with a changed plan proved that text. Which one that was is known while it is that of
+// now.
 func TestAcceptedChanges(t *testing.T) {
 	const then, now = "## Batch 1: a\n- [ ] one\n", "## Batch 1: a\n- [ ] two\n"
 	r := run("r", then, "1")
 	r.Info = run("r", now, "1").Info
-	for text, want := range map[string]State{now: Proven, strings.Replace(now, "[ ]", "[x]", 1): Proven, then: Older, strings.Replace(now, "two", "three", 1): Older} {
+	for text, want := range map[string]State{now: Proven, strings.Replace(now, "[ ]", "[x]", 1): Proven, then: Older,
+		strings.Replace(now, "two", "three", 1): Older} {
 		got, err := Build(Input{Runs: []Run{r}, Text: []byte(text)})
 		if err != nil {
 			t.Fatal(err)
@@ -150,7 +163,8 @@ func TestAcceptedChanges(t *testing.T) {
 // Names of tests are found whole or by their last part, and never by the middle of a word.
 func TestOfTest(t *testing.T) {
 	r := &Report{Batches: []Batch{{Key: "1", NewTests: []string{"example.com/a.TestAdd/two", "src/x.test.js > adds two"}}}}
-	for name, want := range map[string]bool{"example.com/a.TestAdd/two": true, "two": true, "TestAdd/two": true, "Add/two": false, "TestAdd": false, "": false} {
+	for name, want := range map[string]bool{"example.com/a.TestAdd/two": true, "two": true, "TestAdd/two": true,
+		"Add/two": false, "TestAdd": false, "": false} {
 		if _, got := r.OfTest(name); got != want {
 			t.Errorf("%q: found %v, want %v", name, got, want)
 		}

@@ -43,7 +43,8 @@ func (c *codec) Encode(in []*commonpb.Payload) ([]*commonpb.Payload, error) {
 		if _, err := rand.Read(nonce); err != nil {
 			return nil, err
 		}
-		out[i] = &commonpb.Payload{Metadata: map[string][]byte{"encoding": []byte(encoding)}, Data: c.seal.Seal(nonce, nonce, plain, nil)}
+		out[i] = &commonpb.Payload{Metadata: map[string][]byte{"encoding": []byte(encoding)},
+			Data: c.seal.Seal(nonce, nonce, plain, nil)}
 	}
 	return out, nil
 }

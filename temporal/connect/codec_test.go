@@ -19,7 +19,8 @@ func TestPayloadsAreReadWithTheirKeyOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plain := &commonpb.Payload{Metadata: map[string][]byte{"encoding": []byte("json/plain")}, Data: []byte(`"title of a batch"`)}
+	plain := &commonpb.Payload{Metadata: map[string][]byte{"encoding": []byte("json/plain")},
+		Data: []byte(`"title of a batch"`)}
 	sealed, err := one.Encode([]*commonpb.Payload{plain})
 	if err != nil || bytes.Contains(sealed[0].Data, []byte("title")) {
 		t.Fatalf("%v %q", err, sealed)

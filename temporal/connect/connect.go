@@ -51,9 +51,11 @@ func (o *Options) Flags(f *pflag.FlagSet) {
 	f.StringVar(&o.Cert, "tls-cert", "", "file with the client's certificate")
 	f.StringVar(&o.Key, "tls-key", "", "file with its key")
 	f.StringVar(&o.CA, "tls-ca", "", "file with the certificates that the service is trusted by, instead of the system's")
-	f.StringVar(&o.Server, "tls-server-name", "", "name in the certificate of the service, if it is not the host of --address")
+	f.StringVar(&o.Server, "tls-server-name", "",
+		"name in the certificate of the service, if it is not the host of --address")
 	f.StringVar(&o.APIKeyEnv, "api-key-env", "", "name of the environment variable that holds an API key")
-	f.StringVar(&o.CodecEnv, "codec-key-env", "", "name of the environment variable that holds a key, 64 hex digits, to encrypt what Temporal stores")
+	f.StringVar(&o.CodecEnv, "codec-key-env", "",
+		"name of the environment variable that holds a key, 64 hex digits, to encrypt what Temporal stores")
 	f.DurationVar(&o.Wait, "connect-timeout", 10*time.Second, "how long to wait for the service")
 }
 
@@ -82,11 +84,13 @@ func coding(c *codec) Coding {
 	if c != nil {
 		data = converter.NewCodecDataConverter(data, c)
 	}
-	return Coding{data, temporal.NewDefaultFailureConverter(temporal.DefaultFailureConverterOptions{DataConverter: data, EncodeCommonAttributes: c != nil})}
+	return Coding{data, temporal.NewDefaultFailureConverter(
+		temporal.DefaultFailureConverterOptions{DataConverter: data, EncodeCommonAttributes: c != nil})}
 }
 
 // Dial connects to the service and checks that the namespace exists. It also returns the coding of the client.
-func Dial(ctx context.Context, o Options, getenv func(string) (string, bool), identity string, logger log.Logger) (client.Client, Coding, error) {
+func Dial(ctx context.Context, o Options, getenv func(string) (string, bool), identity string,
+	logger log.Logger) (client.Client, Coding, error) {
 	co := client.Options{HostPort: o.Address, Namespace: o.Namespace, Logger: logger, Identity: identity}
 	co.ConnectionOptions.GetSystemInfoTimeout = o.Wait
 	var err error
@@ -96,7 +100,9 @@ func Dial(ctx context.Context, o Options, getenv func(string) (string, bool), id
 	if o.APIKeyEnv != "" {
 		key, ok := getenv(o.APIKeyEnv)
 		if !ok || key == "" {
-			return nil, Coding{}, &Error{fmt.Errorf("--api-key-env %s: there is no such variable in the environment", o.APIKeyEnv), "set it to the API key", true}
+			return nil, Coding{},
+				&Error{fmt.Errorf("--api-key-env %s: there is no such variable in the environment", o.APIKeyEnv),
+					"set it to the API key", true}
 		}
 		co.Credentials = client.NewAPIKeyStaticCredentials(key)
 	}
@@ -104,7 +110,8 @@ func Dial(ctx context.Context, o Options, getenv func(string) (string, bool), id
 	if o.CodecEnv != "" {
 		key, _ := getenv(o.CodecEnv)
 		if seal, err = newCodec(key); err != nil {
-			return nil, Coding{}, &Error{fmt.Errorf("--codec-key-env %s: %w", o.CodecEnv, err), "make one: openssl rand -hex 32", true}
+			return nil, Coding{}, &Error{fmt.Errorf("--codec-key-env %s: %w", o.CodecEnv, err), "make one: openssl rand -hex 32",
+				true}
 		}
 	}
 	as := coding(seal)
@@ -115,7 +122,8 @@ func Dial(ctx context.Context, o Options, getenv func(string) (string, bool), id
 	if err != nil {
 		return nil, Coding{}, o.why(err)
 	}
-	if _, err := c.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: o.Namespace}); err != nil {
+	if _, err := c.WorkflowService().DescribeNamespace(ctx,
+		&workflowservice.DescribeNamespaceRequest{Namespace: o.Namespace}); err != nil {
 		c.Close()
 		return nil, Coding{}, o.why(err)
 	}
@@ -150,7 +158,9 @@ func (o Options) tls() (*tls.Config, error) {
 			return nil, &Error{fmt.Errorf("--tls-cert %s: %w", o.Cert, err), "", true}
 		}
 		if leaf := pair.Leaf; leaf != nil && time.Now().After(leaf.NotAfter) {
-			return nil, &Error{fmt.Errorf("the certificate %s expired on %s", o.Cert, leaf.NotAfter.Format("2006-01-02 15:04 MST")), "renew it", true}
+			return nil,
+				&Error{fmt.Errorf("the certificate %s expired on %s", o.Cert, leaf.NotAfter.Format("2006-01-02 15:04 MST")),
+					"renew it", true}
 		}
 		c.Certificates = []tls.Certificate{pair}
 	}
@@ -165,18 +175,25 @@ func (o Options) why(err error) error {
 	text := err.Error()
 	switch {
 	case errors.As(err, &nsMissing), errors.As(err, &notFound):
-		return &Error{fmt.Errorf("the Temporal service at %s has no namespace %q", o.Address, o.Namespace), "name one with --namespace; make one: temporal operator namespace create " + o.Namespace, true}
+		return &Error{fmt.Errorf("the Temporal service at %s has no namespace %q", o.Address, o.Namespace),
+			"name one with --namespace; make one: temporal operator namespace create " + o.Namespace, true}
 	case errors.As(err, &denied), strings.Contains(text, "Unauthenticated"), strings.Contains(text, "unauthorized"):
-		return &Error{fmt.Errorf("the Temporal service at %s does not let us in: %w", o.Address, err), "see to --api-key-env, or --tls-cert and --tls-key", false}
+		return &Error{fmt.Errorf("the Temporal service at %s does not let us in: %w", o.Address, err),
+			"see to --api-key-env, or --tls-cert and --tls-key", false}
 	case strings.Contains(text, "certificate has expired"), strings.Contains(text, "expired certificate"):
-		return &Error{fmt.Errorf("the Temporal service at %s: a certificate has expired: %w", o.Address, err), "renew it; the one of the service, or that of --tls-cert", false}
+		return &Error{fmt.Errorf("the Temporal service at %s: a certificate has expired: %w", o.Address, err),
+			"renew it; the one of the service, or that of --tls-cert", false}
 	case strings.Contains(text, "server preface"):
 		// the server closed a connection without TLS, or speaks another protocol
-		return &Error{fmt.Errorf("the Temporal service at %s cannot be reached: %w", o.Address, err), "it may ask for TLS: --tls, or --tls-cert and --tls-key; or else see to --address", false}
+		return &Error{fmt.Errorf("the Temporal service at %s cannot be reached: %w", o.Address, err),
+			"it may ask for TLS: --tls, or --tls-cert and --tls-key; or else see to --address", false}
 	case strings.Contains(text, "tls:"), strings.Contains(text, "x509:"):
-		return &Error{fmt.Errorf("the Temporal service at %s: %w", o.Address, err), "see to --tls-cert, --tls-ca and --tls-server-name", false}
+		return &Error{fmt.Errorf("the Temporal service at %s: %w", o.Address, err),
+			"see to --tls-cert, --tls-ca and --tls-server-name", false}
 	case o.overTLS(): // a service that rejects our certificate may just close the connection
-		return &Error{fmt.Errorf("the Temporal service at %s cannot be reached: %w", o.Address, err), "see that it runs, to --address, and that it trusts --tls-cert or the API key; nothing was started", false}
+		return &Error{fmt.Errorf("the Temporal service at %s cannot be reached: %w", o.Address, err),
+			"see that it runs, to --address, and that it trusts --tls-cert or the API key; nothing was started", false}
 	}
-	return &Error{fmt.Errorf("the Temporal service at %s cannot be reached: %w", o.Address, err), "see that it runs, and --address; nothing was started", false}
+	return &Error{fmt.Errorf("the Temporal service at %s cannot be reached: %w", o.Address, err),
+		"see that it runs, and --address; nothing was started", false}
 }

@@ -40,7 +40,9 @@ type authority struct {
 func newAuthority(t *testing.T, name string) *authority {
 	t.Helper()
 	a := &authority{t: t, dir: t.TempDir()}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
+		KeyUsage: x509.KeyUsageCertSign}
 	a.cert, a.key, a.file, _ = a.make(name, template)
 	return a
 }
@@ -49,13 +51,16 @@ func newAuthority(t *testing.T, name string) *authority {
 func (a *authority) sign(name string, until time.Time) (cert, key string) {
 	a.t.Helper()
 	_, _, cert, key = a.make(name, &x509.Certificate{
-		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-48 * time.Hour), NotAfter: until,
-		DNSNames: []string{name}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth},
+		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-48 * time.Hour),
+		NotAfter: until,
+		DNSNames: []string{name}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth},
 	})
 	return cert, key
 }
 
-func (a *authority) make(name string, template *x509.Certificate) (c *x509.Certificate, private *ecdsa.PrivateKey, cert, key string) {
+func (a *authority) make(name string, template *x509.Certificate) (c *x509.Certificate, private *ecdsa.PrivateKey, cert,
+	key string) {
 	a.t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -74,7 +79,8 @@ func (a *authority) make(name string, template *x509.Certificate) (c *x509.Certi
 		a.t.Fatal(err)
 	}
 	cert, key = filepath.Join(a.dir, name+".pem"), filepath.Join(a.dir, name+".key")
-	for path, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "EC PRIVATE KEY", Bytes: raw}} {
+	for path, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: der},
+		key: {Type: "EC PRIVATE KEY", Bytes: raw}} {
 		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
 			a.t.Fatal(err)
 		}
@@ -95,21 +101,23 @@ func (a *authority) over(cert, key string) grpc.ServerOption {
 	}
 	pool := x509.NewCertPool()
 	pool.AddCert(a.cert)
-	return grpc.Creds(credentials.NewTLS(&tls.Config{Certificates: []tls.Certificate{pair}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: pool}))
+	return grpc.Creds(credentials.NewTLS(
+		&tls.Config{Certificates: []tls.Certificate{pair}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: pool}))
 }
 
 func dial(t *testing.T, o Options, env map[string]string) error {
 	t.Helper()
 	o.Namespace, o.Wait = "default", 10*time.Second
-	c, _, err := Dial(t.Context(), o, func(name string) (string, bool) { v, ok := env[name]; return v, ok }, "test", log.NewStructuredLogger(slog.New(slog.DiscardHandler)))
+	c, _, err := Dial(t.Context(), o, func(name string) (string, bool) { v, ok := env[name]; return v, ok }, "test",
+		log.NewStructuredLogger(slog.New(slog.DiscardHandler)))
 	if err == nil {
 		c.Close()
 	}
 	return err
 }
 
-// A service that asks for certificates is reached with one that it trusts, if we trust its own; all else is said as what it
-// is, before anything else is asked.
+// A service that asks for certificates is reached with one that it trusts, if we trust its own; all else is said as
+// what it is, before anything else is asked.
 func TestBothSidesShowCertificates(t *testing.T) {
 	ours, others := newAuthority(t, "ours"), newAuthority(t, "others")
 	tomorrow, yesterday := time.Now().Add(24*time.Hour), time.Now().Add(-24*time.Hour)
@@ -124,17 +132,25 @@ func TestBothSidesShowCertificates(t *testing.T) {
 		want  string // "" is reached
 		usage bool
 	}{
-		"both trust the other":              {o: Options{Address: address, Cert: cert, Key: key, CA: ours.file}},
-		"and the name is the service's":     {o: Options{Address: address, Cert: cert, Key: key, CA: ours.file, Server: "service.example"}},
-		"the name is another one":           {o: Options{Address: address, Cert: cert, Key: key, CA: ours.file, Server: "other.example"}, want: "x509: certificate is valid for service.example"},
-		"we have none":                      {o: Options{Address: address, CA: ours.file}, want: "--tls-cert"},
-		"ours is of somebody else":          {o: Options{Address: address, Cert: strange, Key: strangeKey, CA: ours.file}, want: "--tls-cert"},
-		"theirs is of somebody else":        {o: Options{Address: address, Cert: cert, Key: key, CA: others.file}, want: "x509: certificate signed by unknown authority"},
-		"theirs has expired":                {o: Options{Address: old, Cert: cert, Key: key, CA: ours.file}, want: "a certificate has expired"},
-		"the key is that of another one":    {o: Options{Address: address, Cert: cert, Key: strangeKey, CA: ours.file}, want: "--tls-cert", usage: true},
-		"the file with theirs is none":      {o: Options{Address: address, Cert: cert, Key: key, CA: key}, want: "holds no certificate", usage: true},
-		"the file with theirs is not there": {o: Options{Address: address, Cert: cert, Key: key, CA: key + "x"}, want: "--tls-ca", usage: true},
-		"it is not asked for over TLS":      {o: Options{Address: address}, want: "--tls"},
+		"both trust the other": {o: Options{Address: address, Cert: cert, Key: key, CA: ours.file}},
+		"and the name is the service's": {o: Options{Address: address, Cert: cert, Key: key, CA: ours.file,
+			Server: "service.example"}},
+		"the name is another one": {o: Options{Address: address, Cert: cert, Key: key, CA: ours.file,
+			Server: "other.example"}, want: "x509: certificate is valid for service.example"},
+		"we have none": {o: Options{Address: address, CA: ours.file}, want: "--tls-cert"},
+		"ours is of somebody else": {o: Options{Address: address, Cert: strange, Key: strangeKey, CA: ours.file},
+			want: "--tls-cert"},
+		"theirs is of somebody else": {o: Options{Address: address, Cert: cert, Key: key, CA: others.file},
+			want: "x509: certificate signed by unknown authority"},
+		"theirs has expired": {o: Options{Address: old, Cert: cert, Key: key, CA: ours.file},
+			want: "a certificate has expired"},
+		"the key is that of another one": {o: Options{Address: address, Cert: cert, Key: strangeKey, CA: ours.file},
+			want: "--tls-cert", usage: true},
+		"the file with theirs is none": {o: Options{Address: address, Cert: cert, Key: key, CA: key},
+			want: "holds no certificate", usage: true},
+		"the file with theirs is not there": {o: Options{Address: address, Cert: cert, Key: key, CA: key + "x"},
+			want: "--tls-ca", usage: true},
+		"it is not asked for over TLS": {o: Options{Address: address}, want: "--tls"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := dial(t, tt.o, nil)
@@ -142,7 +158,8 @@ func TestBothSidesShowCertificates(t *testing.T) {
 			switch {
 			case tt.want == "" && err != nil:
 				t.Error(err)
-			case tt.want != "" && (!errors.As(err, &why) || why.Usage != tt.usage || !strings.Contains(why.Error()+" "+why.Hint, tt.want)):
+			case tt.want != "" && (!errors.As(err, &why) || why.Usage != tt.usage ||
+				!strings.Contains(why.Error()+" "+why.Hint, tt.want)):
 				t.Errorf("%+v", err)
 			}
 		})
@@ -160,7 +177,8 @@ func TestAnAPIKeyGoesWithEachCall(t *testing.T) {
 	over := grpc.Creds(credentials.NewServerTLSFromCert(&pair))
 	s := new(teamtest.Service)
 	env := map[string]string{"KEY": "sesame", "EMPTY": ""}
-	if err := dial(t, Options{Address: s.Serve(t, over), APIKeyEnv: "KEY", CA: ours.file}, env); err != nil || !slices.Equal(s.Keys(), []string{"Bearer sesame"}) {
+	if err := dial(t, Options{Address: s.Serve(t, over), APIKeyEnv: "KEY", CA: ours.file}, env); err != nil ||
+		!slices.Equal(s.Keys(), []string{"Bearer sesame"}) {
 		t.Errorf("%v, %q", err, s.Keys())
 	}
 	plain := new(teamtest.Service)
@@ -169,7 +187,8 @@ func TestAnAPIKeyGoesWithEachCall(t *testing.T) {
 	}
 	closed := &teamtest.Service{Namespace: status.Error(codes.Unauthenticated, "who are you")}
 	var why *Error
-	if err := dial(t, Options{Address: closed.Serve(t, over), APIKeyEnv: "KEY", CA: ours.file}, env); !errors.As(err, &why) || why.Usage || !strings.Contains(err.Error(), "does not let us in") {
+	if err := dial(t, Options{Address: closed.Serve(t, over), APIKeyEnv: "KEY", CA: ours.file}, env); !errors.As(err,
+		&why) || why.Usage || !strings.Contains(err.Error(), "does not let us in") {
 		t.Errorf("a key that is not known: %v", err)
 	}
 	for _, name := range []string{"EMPTY", "NONE"} {

@@ -45,7 +45,8 @@ func build(run func() int) int {
 			return 1
 		}
 		defer os.RemoveAll(dir)
-		cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", filepath.Join(dir, "runplan-temporal"), "./cmd/runplan-temporal")
+		cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", filepath.Join(dir, "runplan-temporal"),
+			"./cmd/runplan-temporal")
 		cmd.Dir, cmd.Stderr, cmd.Stdout = "..", os.Stderr, os.Stderr
 		cmd.Env = append(os.Environ(), "GOFLAGS=-trimpath", "GOTOOLCHAIN=local", "CGO_ENABLED=0")
 		if err := cmd.Run(); err != nil {
@@ -105,7 +106,8 @@ func readImage(t *testing.T) image {
 // The image is built from what is there, runs as a user that it makes, and starts a program that it has.
 func TestTheImageHasWhatItStarts(t *testing.T) {
 	i := readImage(t)
-	if len(i.stages) != 2 || i.stages[0].Name != "build" || i.copied["/usr/local/bin/runplan-temporal"] != "build:/runplan-temporal" {
+	if len(i.stages) != 2 || i.stages[0].Name != "build" ||
+		i.copied["/usr/local/bin/runplan-temporal"] != "build:/runplan-temporal" {
 		t.Errorf("%d stages, %v", len(i.stages), i.copied)
 	}
 	built := ""
@@ -114,7 +116,8 @@ func TestTheImageHasWhatItStarts(t *testing.T) {
 			built += strings.Join(r.CmdLine, " ")
 		}
 	}
-	if m := regexp.MustCompile(`cd (\S+) .* go build .*-o (\S+) (\S+)$`).FindStringSubmatch(built); m == nil || m[2] != "/runplan-temporal" {
+	if m := regexp.MustCompile(`cd (\S+) .* go build .*-o (\S+) (\S+)$`).FindStringSubmatch(built); m == nil ||
+		m[2] != "/runplan-temporal" {
 		t.Errorf("it is built by %q", built)
 	} else if _, err := os.Stat(filepath.Join("../..", m[1], m[3], "main.go")); err != nil {
 		t.Error(err)
@@ -134,8 +137,8 @@ func TestTheImageHasWhatItStarts(t *testing.T) {
 	}
 }
 
-// starts tells whether the program takes these arguments after those of the image: it parses them all before it shows its
-// help.
+// starts tells whether the program takes these arguments after those of the image: it parses them all before it shows
+// its help.
 func starts(t *testing.T, i image, args []string) {
 	t.Helper()
 	at := slices.Index(i.entrypoint, "runplan-temporal")
@@ -152,7 +155,8 @@ func starts(t *testing.T, i image, args []string) {
 // The compose file is one, and its workers start with flags that there are, with keys from where ssh looks for them.
 func TestTheComposeFile(t *testing.T) {
 	options, err := cli.NewProjectOptions([]string{"compose.yaml"}, cli.WithEnv([]string{
-		"REMOTE=ssh://git@example.com/p.git", "POSTGRES_PASSWORD=x", "GIT_KEY=./key", "KNOWN_HOSTS=./known", "RUNPLAN_TRUST=abc",
+		"REMOTE=ssh://git@example.com/p.git", "POSTGRES_PASSWORD=x", "GIT_KEY=./key", "KNOWN_HOSTS=./known",
+		"RUNPLAN_TRUST=abc",
 	}), cli.WithName("runplan"))
 	if err != nil {
 		t.Fatal(err)
@@ -164,7 +168,8 @@ func TestTheComposeFile(t *testing.T) {
 	w := p.Services["worker"]
 	i := readImage(t)
 	starts(t, i, w.Command)
-	if from, err := filepath.Abs("../.."); err != nil || w.Build.Context != from || w.Build.Dockerfile != "temporal/deploy/Containerfile" {
+	if from, err := filepath.Abs("../.."); err != nil || w.Build.Context != from ||
+		w.Build.Dockerfile != "temporal/deploy/Containerfile" {
 		t.Errorf("%+v %v", w.Build, err)
 	}
 	ssh := *w.Environment["GIT_SSH_COMMAND"]
@@ -184,7 +189,9 @@ func TestTheComposeFile(t *testing.T) {
 	}
 	address := w.Command[slices.Index(w.Command, "--address")+1]
 	name, port, _ := strings.Cut(address, ":")
-	if s, ok := p.Services[name]; !ok || !slices.ContainsFunc(s.Ports, func(c types.ServicePortConfig) bool { return fmt.Sprint(c.Target) == port && c.HostIP == "127.0.0.1" }) {
+	if s, ok := p.Services[name]; !ok ||
+		!slices.ContainsFunc(s.Ports,
+			func(c types.ServicePortConfig) bool { return fmt.Sprint(c.Target) == port && c.HostIP == "127.0.0.1" }) {
 		t.Errorf("nobody serves at %s", address)
 	}
 	for name, s := range p.Services {
@@ -262,7 +269,8 @@ func TestTheKubernetesManifests(t *testing.T) {
 			t.Errorf("%s: %v %v", what.Kind, strict, err)
 		}
 		delete(into, what.Kind)
-		if want := map[string]string{"ConfigMap": "v1", "StatefulSet": "apps/v1", "NetworkPolicy": "networking.k8s.io/v1"}[what.Kind]; what.APIVersion != want {
+		if want := map[string]string{"ConfigMap": "v1", "StatefulSet": "apps/v1",
+			"NetworkPolicy": "networking.k8s.io/v1"}[what.Kind]; what.APIVersion != want {
 			t.Errorf("%s is of %s", what.Kind, what.APIVersion)
 		}
 	}
@@ -295,12 +303,14 @@ func TestTheKubernetesManifests(t *testing.T) {
 	}
 	// A build has one name, or another one would take over its runs.
 	b := value("--build-id")
-	if _, tag, _ := strings.Cut(c.Image, ":"); tag != b || labels["build"] != b || set.Spec.Selector.MatchLabels["build"] != b || set.Name != "runplan-worker-"+b {
+	if _, tag, _ := strings.Cut(c.Image, ":"); tag != b || labels["build"] != b ||
+		set.Spec.Selector.MatchLabels["build"] != b || set.Name != "runplan-worker-"+b {
 		t.Errorf("build %s, image %s, labels %v, name %s", b, c.Image, labels, set.Name)
 	}
 
 	user := fmt.Sprintf("%d:%d", *pod.SecurityContext.RunAsUser, *pod.SecurityContext.RunAsGroup)
-	if user != i.user || *pod.SecurityContext.FSGroup != *pod.SecurityContext.RunAsGroup || !*pod.SecurityContext.RunAsNonRoot {
+	if user != i.user || *pod.SecurityContext.FSGroup != *pod.SecurityContext.RunAsGroup ||
+		!*pod.SecurityContext.RunAsNonRoot {
 		t.Errorf("user %s, of the image %s", user, i.user)
 	}
 	volumes := map[string]corev1.VolumeSource{}
@@ -328,15 +338,18 @@ func TestTheKubernetesManifests(t *testing.T) {
 	if len(mounted)+len(secret) != len(volumes) {
 		t.Errorf("%d volumes, mounted are %v and %v", len(volumes), mounted, secret)
 	}
-	if !*c.SecurityContext.ReadOnlyRootFilesystem || *c.SecurityContext.AllowPrivilegeEscalation || !writable(mounted, i.volume, "/tmp", "/home/runplan") {
+	if !*c.SecurityContext.ReadOnlyRootFilesystem || *c.SecurityContext.AllowPrivilegeEscalation ||
+		!writable(mounted, i.volume, "/tmp", "/home/runplan") {
 		t.Errorf("%+v, writable are %v", c.SecurityContext, mounted)
 	}
-	for _, file := range append(regexp.MustCompile(`/etc/runplan/\S+`).FindAllString(config.Data["GIT_SSH_COMMAND"], -1), value("--tls-cert"), value("--tls-key")) {
+	for _, file := range append(regexp.MustCompile(`/etc/runplan/\S+`).FindAllString(config.Data["GIT_SSH_COMMAND"], -1),
+		value("--tls-cert"), value("--tls-key")) {
 		if !slices.Contains(secret, filepath.Dir(file)) {
 			t.Errorf("%s is in no secret", file)
 		}
 	}
-	if len(policy.Spec.Ingress) != 0 || !slices.Equal(policy.Spec.PolicyTypes, []networkingv1.PolicyType{networkingv1.PolicyTypeIngress}) {
+	if len(policy.Spec.Ingress) != 0 ||
+		!slices.Equal(policy.Spec.PolicyTypes, []networkingv1.PolicyType{networkingv1.PolicyTypeIngress}) {
 		t.Errorf("%+v", policy.Spec)
 	}
 }

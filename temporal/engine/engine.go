@@ -148,7 +148,9 @@ var ErrTooLarge = errors.New("too large for Temporal")
 func fits(in flow.Input) error {
 	body, err := json.Marshal(in)
 	if err == nil && len(body) > runner.MaxMessage {
-		err = fmt.Errorf("%w: what the run is about takes %d bytes, at most %d are allowed: split the plan, or give its batches shorter titles", ErrTooLarge, len(body), runner.MaxMessage)
+		err = fmt.Errorf(
+			"%w: what the run is about takes %d bytes, at most %d are allowed: split the plan, or give its batches shorter "+
+				"titles", ErrTooLarge, len(body), runner.MaxMessage)
 	}
 	return err
 }
@@ -208,7 +210,8 @@ func (e *Engine) follow(ctx context.Context, d *shared.SharedRepo, m *local.Mirr
 		case err == nil:
 			told = ""
 		case interrupted == nil:
-			return runner.Result{}, fmt.Errorf("run %s is to stop, but nobody is there who does: %w; it stops as soon as a worker is", d.Run, err)
+			return runner.Result{}, fmt.Errorf(
+				"run %s is to stop, but nobody is there who does: %w; it stops as soon as a worker is", d.Run, err)
 		case told != err.Error():
 			told = err.Error()
 			e.Note("waiting for a worker of task queue " + e.Queue + " or for the Temporal service: " + told)
@@ -231,7 +234,8 @@ func (e *Engine) follow(ctx context.Context, d *shared.SharedRepo, m *local.Mirr
 }
 
 // bring copies new events into the local journal, and returns the last one and their number.
-func (e *Engine) bring(ctx context.Context, d *shared.SharedRepo, m *local.Mirror) (last runner.Event, n int, err error) {
+func (e *Engine) bring(ctx context.Context, d *shared.SharedRepo, m *local.Mirror) (last runner.Event, n int,
+	err error) {
 	for {
 		p, err := host.Events(ctx, e.Client, d.Run, m.Seq()+1)
 		if err != nil || len(p.Events) == 0 {
@@ -267,7 +271,8 @@ func (e *Engine) bring(ctx context.Context, d *shared.SharedRepo, m *local.Mirro
 // needsFiles reports whether an event refers to logs or commits, which are in the shared repository.
 func needsFiles(e runner.Event) bool {
 	switch e.Kind {
-	case runner.Executed, runner.Gated, runner.Tried, runner.Judged, runner.Merged, runner.Reviewed, runner.Landed, runner.RunFinished:
+	case runner.Executed, runner.Gated, runner.Tried, runner.Judged, runner.Merged, runner.Reviewed, runner.Landed,
+		runner.RunFinished:
 		return true
 	}
 	return false
@@ -280,7 +285,8 @@ func (e *Engine) ended(ctx context.Context, run string) error {
 		return nil // the service is unavailable, perhaps temporarily
 	}
 	switch got.GetWorkflowExecutionInfo().GetStatus() {
-	case enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED, enumspb.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW, enumspb.WORKFLOW_EXECUTION_STATUS_CANCELED:
+	case enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED,
+		enumspb.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW, enumspb.WORKFLOW_EXECUTION_STATUS_CANCELED:
 		return nil
 	}
 	err = e.Client.GetWorkflow(ctx, flow.ID(run), "").Get(ctx, nil)
@@ -315,7 +321,8 @@ func (e *Engine) Post(ctx context.Context, run string, ev runner.Event) error {
 	}
 	if ev.Kind == runner.ApprovalGiven || ev.Kind == runner.ApprovalDenied {
 		in := flow.Input{Run: run, Recall: true, Resumed: true, Options: e.Options}
-		_, err := e.Client.SignalWithStartWorkflow(ctx, flow.ID(run), flow.PostSignal, ev, e.workflow(run), flow.RunWorkflow, in)
+		_, err := e.Client.SignalWithStartWorkflow(ctx, flow.ID(run), flow.PostSignal, ev, e.workflow(run), flow.RunWorkflow,
+			in)
 		return err
 	}
 	err := e.Client.SignalWorkflow(ctx, flow.ID(run), "", flow.PostSignal, ev)

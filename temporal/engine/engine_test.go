@@ -46,7 +46,8 @@ func newCheckout(t *testing.T) *checkout {
 	config, info := teamtest.New(t).Clone(t, "here")
 	config.Note = func(text string) { c.notes = append(c.notes, text) }
 	c.info = info
-	c.Engine = &Engine{Config: config, Client: c.service, Coding: connect.Plain(), Queue: "q", Remote: "origin", Prefix: local.EvidencePrefix}
+	c.Engine = &Engine{Config: config, Client: c.service, Coding: connect.Plain(), Queue: "q", Remote: "origin",
+		Prefix: local.EvidencePrefix}
 	return c
 }
 
@@ -74,7 +75,8 @@ func (p page) Get(to any) error {
 
 // is makes the service describe the workflow of the run.
 func (c *checkout) is(status enumspb.WorkflowExecutionStatus) *mock.Call {
-	return c.service.On("DescribeWorkflowExecution", mock.Anything, flow.ID(run), "").Return(&workflowservice.DescribeWorkflowExecutionResponse{
+	return c.service.On("DescribeWorkflowExecution", mock.Anything, flow.ID(run),
+		"").Return(&workflowservice.DescribeWorkflowExecutionResponse{
 		WorkflowExecutionInfo: &workflowpb.WorkflowExecutionInfo{Status: status},
 	}, nil)
 }
@@ -124,7 +126,8 @@ func TestANewRunIsStarted(t *testing.T) {
 	if !c.offered() {
 		t.Error("the shared repository has nothing of the run")
 	}
-	if o.ID != "runplan/"+run || o.TaskQueue != "q" || o.WorkflowIDConflictPolicy != enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING {
+	if o.ID != "runplan/"+run || o.TaskQueue != "q" ||
+		o.WorkflowIDConflictPolicy != enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING {
 		t.Errorf("%+v", o)
 	}
 	if in.Run != run || in.Info == nil || in.Recall || in.Resumed {
@@ -166,7 +169,8 @@ func TestARunThatEndedMeanwhileIsToldOf(t *testing.T) {
 	}
 	c.is(enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED)
 	c.answers(all)
-	if res, err := c.Start(t.Context(), run, c.info); err != nil || res.Status != runner.RunFailed || res.Reason != "batch 1 failed" {
+	if res, err := c.Start(t.Context(), run, c.info); err != nil || res.Status != runner.RunFailed ||
+		res.Reason != "batch 1 failed" {
 		t.Errorf("%+v %v", res, err)
 	}
 }
@@ -188,8 +192,10 @@ func TestARunThatStoppedGoesOn(t *testing.T) {
 	more := append(slices.Clone(stopped),
 		runner.Event{Seq: len(stopped) + 1, Run: run, Kind: runner.RunResumed, Job: &c.info, At: teamtest.Now},
 		runner.Event{Seq: len(stopped) + 2, Run: run, Kind: runner.RunFinished, Outcome: runner.OutcomeOK, At: teamtest.Now})
-	first := c.service.On("QueryWorkflow", mock.Anything, flow.ID(run), "", flow.EventsQuery, mock.Anything).Return(nil, missing).Once()
-	c.service.On("QueryWorkflow", mock.Anything, flow.ID(run), "", flow.EventsQuery, mock.Anything).NotBefore(first).Return(
+	first := c.service.On("QueryWorkflow", mock.Anything, flow.ID(run), "", flow.EventsQuery, mock.Anything).Return(nil,
+		missing).Once()
+	c.service.On("QueryWorkflow", mock.Anything, flow.ID(run), "", flow.EventsQuery,
+		mock.Anything).NotBefore(first).Return(
 		func(_ context.Context, _, _, _ string, args ...any) (converter.EncodedValue, error) {
 			return page(flow.PageOf(more, args[0].(int))), nil
 		}, nil)
@@ -246,13 +252,16 @@ func TestWhatIsTooLargeIsNotStarted(t *testing.T) {
 func TestAServiceThatIsAwayIsWaitedFor(t *testing.T) {
 	c := newCheckout(t)
 	c.is(enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING)
-	c.service.On("QueryWorkflow", mock.Anything, flow.ID(run), "", flow.EventsQuery, mock.Anything).Return(nil, denied).Twice() // which is not asked for again
+	// which is not asked for again
+	c.service.On("QueryWorkflow", mock.Anything, flow.ID(run), "", flow.EventsQuery, mock.Anything).Return(nil,
+		denied).Twice()
 	c.answers(c.journal(finished))
 	res, err := c.Start(t.Context(), run, c.info)
 	if err != nil || res.Status != runner.RunDone {
 		t.Fatalf("%+v %v", res, err)
 	}
-	said := slices.DeleteFunc(c.notes, func(s string) bool { return !strings.HasPrefix(s, "waiting for a worker of task queue q") })
+	said := slices.DeleteFunc(c.notes,
+		func(s string) bool { return !strings.HasPrefix(s, "waiting for a worker of task queue q") })
 	if len(said) != 1 {
 		t.Errorf("%q", c.notes)
 	}
@@ -265,16 +274,19 @@ func TestAWorkflowThatFailedSaysWhy(t *testing.T) {
 	c.is(enumspb.WORKFLOW_EXECUTION_STATUS_FAILED)
 	c.service.On("QueryWorkflow", mock.Anything, flow.ID(run), "", flow.EventsQuery, mock.Anything).Return(nil, missing)
 	handle := mocks.NewWorkflowRun(t)
-	handle.On("Get", mock.Anything, nil).Return(temporal.NewNonRetryableApplicationError("the run is of version 9", flow.CoreVersion, nil))
+	handle.On("Get", mock.Anything,
+		nil).Return(temporal.NewNonRetryableApplicationError("the run is of version 9", flow.CoreVersion, nil))
 	c.service.On("GetWorkflow", mock.Anything, flow.ID(run), "").Return(handle)
 	if _, err := c.Start(t.Context(), run, c.info); err == nil || err.Error() != "the run is of version 9" {
 		t.Errorf("%v", err)
 	}
 }
 
-// Who wants to stop at once has the workflow cancelled. One that has just ended by itself tells how; another error is told.
+// Who wants to stop at once has the workflow cancelled. One that has just ended by itself tells how; another error is
+// told.
 func TestStoppingAtOnce(t *testing.T) {
-	for name, says := range map[string]error{"it is cancelled": nil, "it has ended by itself": missing, "it may not be": denied} {
+	for name, says := range map[string]error{"it is cancelled": nil, "it has ended by itself": missing,
+		"it may not be": denied} {
 		t.Run(name, func(t *testing.T) {
 			c := newCheckout(t)
 			c.is(enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING)
@@ -289,7 +301,8 @@ func TestStoppingAtOnce(t *testing.T) {
 					}
 					return page{}, nil
 				}, nil)
-			c.service.On("CancelWorkflow", mock.Anything, flow.ID(run), "").Return(says).Once().Run(func(mock.Arguments) { end = true })
+			c.service.On("CancelWorkflow", mock.Anything, flow.ID(run),
+				"").Return(says).Once().Run(func(mock.Arguments) { end = true })
 			res, err := c.Start(ctx, run, c.info)
 			if says == denied {
 				if !errors.Is(err, denied) {
@@ -308,13 +321,15 @@ func TestStoppingWithoutAWorker(t *testing.T) {
 	c.is(enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	c.service.On("QueryWorkflow", mock.Anything, flow.ID(run), "", flow.EventsQuery, mock.Anything).Return(nil, denied) // which is not asked for again
+	// which is not asked for again
+	c.service.On("QueryWorkflow", mock.Anything, flow.ID(run), "", flow.EventsQuery, mock.Anything).Return(nil, denied)
 	c.service.On("CancelWorkflow", mock.Anything, flow.ID(run), "").Return(nil).Once()
 	m, err := local.NewMirror(t.Context(), c.Config, run, c.info)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.follow(ctx, c.sharedRepo(run, c.info.Branch), m, 0); !errors.Is(err, denied) || !strings.Contains(err.Error(), "is to stop") {
+	if _, err := c.follow(ctx, c.sharedRepo(run, c.info.Branch), m, 0); !errors.Is(err, denied) ||
+		!strings.Contains(err.Error(), "is to stop") {
 		t.Errorf("%v", err)
 	}
 }
@@ -327,20 +342,24 @@ func TestWhatPeopleSayIsPosted(t *testing.T) {
 		says   error
 		want   string // in the error
 	}{
-		"an answer":                          {event: runner.Event{Kind: runner.ApprovalGiven, Batch: "1"}, starts: true},
-		"a no":                               {event: runner.Event{Kind: runner.ApprovalDenied, Batch: "1"}, starts: true},
-		"an answer that may not be given":    {event: runner.Event{Kind: runner.ApprovalGiven, Batch: "1"}, starts: true, says: denied, want: "not yours"},
-		"a wish to stop":                     {event: runner.Event{Kind: runner.StopAsked}},
-		"a wish to stop, and nobody is":      {event: runner.Event{Kind: runner.StopAsked}, says: missing, want: "run " + run + " is no longer running"},
-		"a wish to stop, and nobody hears":   {event: runner.Event{Kind: runner.StopAsked}, says: late, want: "too late"},
-		"what is for the run itself to tell": {event: runner.Event{Kind: runner.Merged}, want: "is for the run itself to tell"},
+		"an answer": {event: runner.Event{Kind: runner.ApprovalGiven, Batch: "1"}, starts: true},
+		"a no":      {event: runner.Event{Kind: runner.ApprovalDenied, Batch: "1"}, starts: true},
+		"an answer that may not be given": {event: runner.Event{Kind: runner.ApprovalGiven, Batch: "1"}, starts: true,
+			says: denied, want: "not yours"},
+		"a wish to stop": {event: runner.Event{Kind: runner.StopAsked}},
+		"a wish to stop, and nobody is": {event: runner.Event{Kind: runner.StopAsked}, says: missing, want: "run " +
+			run + " is no longer running"},
+		"a wish to stop, and nobody hears": {event: runner.Event{Kind: runner.StopAsked}, says: late, want: "too late"},
+		"what is for the run itself to tell": {event: runner.Event{Kind: runner.Merged},
+			want: "is for the run itself to tell"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newCheckout(t)
 			var sent any
 			switch {
 			case tt.starts:
-				c.service.On("SignalWithStartWorkflow", mock.Anything, flow.ID(run), flow.PostSignal, mock.Anything, mock.Anything, flow.RunWorkflow, mock.Anything).
+				c.service.On("SignalWithStartWorkflow", mock.Anything, flow.ID(run), flow.PostSignal, mock.Anything, mock.Anything,
+					flow.RunWorkflow, mock.Anything).
 					Return(nil, tt.says).Once().Run(func(args mock.Arguments) {
 					sent = args.Get(3)
 					if in := args.Get(6).(flow.Input); !in.Recall || !in.Resumed {
@@ -348,7 +367,8 @@ func TestWhatPeopleSayIsPosted(t *testing.T) {
 					}
 				})
 			case tt.event.Kind == runner.StopAsked:
-				c.service.On("SignalWorkflow", mock.Anything, flow.ID(run), "", flow.PostSignal, mock.Anything).Return(tt.says).Once().Run(func(args mock.Arguments) { sent = args.Get(4) })
+				c.service.On("SignalWorkflow", mock.Anything, flow.ID(run), "", flow.PostSignal,
+					mock.Anything).Return(tt.says).Once().Run(func(args mock.Arguments) { sent = args.Get(4) })
 			}
 			err := c.Post(t.Context(), run, tt.event)
 			if got := ""; err != nil || tt.want != "" {
@@ -394,7 +414,8 @@ func TestLive(t *testing.T) {
 func TestSync(t *testing.T) {
 	c := newCheckout(t)
 	all := c.journal(finished)
-	c.service.On("QueryWorkflow", mock.Anything, flow.ID(run), "", flow.EventsQuery, mock.Anything).Return(nil, missing).Once()
+	c.service.On("QueryWorkflow", mock.Anything, flow.ID(run), "", flow.EventsQuery, mock.Anything).Return(nil,
+		missing).Once()
 	if err := c.Sync(t.Context(), run, c.info); !errors.Is(err, missing) {
 		t.Errorf("%v", err)
 	}
@@ -441,19 +462,24 @@ func TestLeftoversAskWhetherARunIsAtWork(t *testing.T) {
 	}
 }
 
-// What is in progress is told with the worker that has it, when that was heard of, and what was pushed last; what waits, with
-// why.
+// What is in progress is told with the worker that has it, when that was heard of, and what was pushed last; what
+// waits, with why.
 func TestUnderWay(t *testing.T) {
 	c := newCheckout(t)
 	details, err := c.Coding.Data.ToPayloads(shared.Pushed{Ref: "refs/runplan/r/done/7", Commit: "0123456789"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	other := &commonpb.Payloads{Payloads: []*commonpb.Payload{{Metadata: map[string][]byte{"encoding": []byte("json/plain")}, Data: []byte(`"of another build"`)}}}
-	c.service.On("DescribeWorkflowExecution", mock.Anything, flow.ID(run), "").Return(&workflowservice.DescribeWorkflowExecutionResponse{
+	other := &commonpb.Payloads{Payloads: []*commonpb.Payload{{Metadata: map[string][]byte{"encoding": []byte(
+		"json/plain")}, Data: []byte(`"of another build"`)}}}
+	c.service.On("DescribeWorkflowExecution", mock.Anything, flow.ID(run),
+		"").Return(&workflowservice.DescribeWorkflowExecutionResponse{
 		PendingActivities: []*workflowpb.PendingActivityInfo{
-			{ActivityId: "1/r1-c0/execute@9", State: enumspb.PENDING_ACTIVITY_STATE_STARTED, Attempt: 2, LastWorkerIdentity: "worker 5@here", LastHeartbeatTime: timestamppb.New(teamtest.Now.Add(-3 * time.Second)), HeartbeatDetails: details},
-			{ActivityId: "2/r1-c0/gate@11", State: enumspb.PENDING_ACTIVITY_STATE_SCHEDULED, Attempt: 3, LastFailure: &failurepb.Failure{Message: "no such remote\n"}, HeartbeatDetails: other},
+			{ActivityId: "1/r1-c0/execute@9", State: enumspb.PENDING_ACTIVITY_STATE_STARTED, Attempt: 2,
+				LastWorkerIdentity: "worker 5@here", LastHeartbeatTime: timestamppb.New(teamtest.Now.Add(-3 * time.Second)),
+				HeartbeatDetails: details},
+			{ActivityId: "2/r1-c0/gate@11", State: enumspb.PENDING_ACTIVITY_STATE_SCHEDULED, Attempt: 3,
+				LastFailure: &failurepb.Failure{Message: "no such remote\n"}, HeartbeatDetails: other},
 		},
 	}, nil).Once()
 	got, err := c.UnderWay(t.Context(), run)

@@ -16,8 +16,8 @@ import (
 	"github.com/runplan/runplan/temporal/shared"
 )
 
-// UnderWay says in a line for each command of a run that is out which worker has it, when that was heard of last, and what
-// was pushed of the run last; or why it waits.
+// UnderWay says in a line for each command of a run that is out which worker has it, when that was heard of last, and
+// what was pushed of the run last; or why it waits.
 func (e *Engine) UnderWay(ctx context.Context, run string) ([]string, error) {
 	got, err := e.Client.DescribeWorkflowExecution(ctx, flow.ID(run), "")
 	var none *serviceerror.NotFound

@@ -158,9 +158,11 @@ type result struct {
 
 // Run is the workflow of a run.
 func Run(ctx workflow.Context, in Input) (Output, error) {
-	r := &run{Input: in, seqOf: map[string]int{}, last: map[string]*job{}, posts: workflow.GetSignalChannel(ctx, PostSignal)}
+	r := &run{Input: in, seqOf: map[string]int{}, last: map[string]*job{},
+		posts: workflow.GetSignalChannel(ctx, PostSignal)}
 	r.free, _ = workflow.NewDisconnectedContext(ctx)
-	if err := workflow.SetQueryHandler(ctx, EventsQuery, func(from int) (Page, error) { return PageOf(r.events, from), nil }); err != nil {
+	if err := workflow.SetQueryHandler(ctx, EventsQuery,
+		func(from int) (Page, error) { return PageOf(r.events, from), nil }); err != nil {
 		return Output{}, err
 	}
 	if r.Options.Heartbeat <= 0 {
@@ -179,12 +181,15 @@ func Run(ctx workflow.Context, in Input) (Output, error) {
 	}
 	workflow.Go(r.free, func(free workflow.Context) { // once: a context that is done would stay ready forever
 		ctx.Done().Receive(free, nil)
-		r.stops = append(r.stops, runner.Event{Kind: runner.StopAsked, Outcome: runner.OutcomeCancelled, Reason: "the workflow was cancelled"})
+		r.stops = append(r.stops,
+			runner.Event{Kind: runner.StopAsked, Outcome: runner.OutcomeCancelled, Reason: "the workflow was cancelled"})
 	})
 	if r.Options.MaxTime > 0 {
 		workflow.Go(r.free, func(free workflow.Context) {
 			if workflow.Sleep(free, max(time.Second, r.Options.MaxTime-in.Spent)) == nil {
-				r.stops = append(r.stops, runner.Event{Kind: runner.StopAsked, Outcome: runner.OutcomeLimited, Reason: fmt.Sprintf("the time limit of %s is reached", r.Options.MaxTime)})
+				r.stops = append(r.stops,
+					runner.Event{Kind: runner.StopAsked, Outcome: runner.OutcomeLimited,
+						Reason: fmt.Sprintf("the time limit of %s is reached", r.Options.MaxTime)})
 			}
 		})
 	}
@@ -219,13 +224,15 @@ func (r *run) begin() ([]runner.Command, error) {
 	if r.Recall {
 		for next := 1; next > 0; {
 			var p Page
-			if err := workflow.ExecuteActivity(r.brief("recall"), RecallActivity, From{r.Run, next}).Get(r.free, &p); err != nil {
+			if err := workflow.ExecuteActivity(r.brief("recall"), RecallActivity, From{r.Run, next}).Get(r.free,
+				&p); err != nil {
 				return nil, err
 			}
 			known, next = append(known, p.Events...), p.Next
 		}
 		if len(known) == 0 || known[0].Job == nil {
-			return nil, temporal.NewNonRetryableApplicationError("the journal of run "+r.Run+" does not say how it began", BadInput, nil)
+			return nil, temporal.NewNonRetryableApplicationError("the journal of run "+r.Run+" does not say how it began",
+				BadInput, nil)
 		}
 		info = known[0].Job
 	}
@@ -234,7 +241,8 @@ func (r *run) begin() ([]runner.Command, error) {
 	}
 	machine, err := runner.New(*info)
 	if errors.Is(err, runner.ErrLoopVersion) {
-		return nil, temporal.NewNonRetryableApplicationError(err.Error()+"; start a worker of that version, or start the run again", CoreVersion, nil)
+		return nil, temporal.NewNonRetryableApplicationError(err.Error()+
+			"; start a worker of that version, or start the run again", CoreVersion, nil)
 	}
 	if err != nil {
 		return nil, temporal.NewNonRetryableApplicationError(err.Error(), BadInput, nil)
@@ -252,7 +260,8 @@ func (r *run) begin() ([]runner.Command, error) {
 		return machine.Pending(), nil
 	}
 	var s Standing
-	if err := workflow.ExecuteActivity(r.brief("look at the run branch"), StandingActivity, From{r.Run, len(known)}).Get(r.free, &s); err != nil {
+	if err := workflow.ExecuteActivity(r.brief("look at the run branch"), StandingActivity,
+		From{r.Run, len(known)}).Get(r.free, &s); err != nil {
 		return nil, err
 	}
 	for _, e := range s.Reopened {
@@ -284,12 +293,14 @@ func (r *run) loop(cmds []runner.Command) (_ runner.Result, again bool, err erro
 			}
 			res, done := r.recorder.Machine().Done()
 			if !done {
-				return res, false, temporal.NewNonRetryableApplicationError("run "+r.Run+": internal error: no pending command and the run is not finished; please report it", BadInput, nil)
+				return res, false, temporal.NewNonRetryableApplicationError("run "+r.Run+
+					": internal error: no pending command and the run is not finished; please report it", BadInput, nil)
 			}
 			r.record(res.Ending())
 			return res, false, nil
 		}
-		if err := workflow.Await(r.free, func() bool { return len(r.inbox) > 0 || len(r.stops) > 0 || r.posts.Len() > 0 }); err != nil {
+		if err := workflow.Await(r.free,
+			func() bool { return len(r.inbox) > 0 || len(r.stops) > 0 || r.posts.Len() > 0 }); err != nil {
 			return runner.Result{}, false, err
 		}
 		for len(r.inbox) > 0 {
@@ -366,7 +377,8 @@ func (r *run) handedOut(e runner.Event) {
 // record folds one fact.
 func (r *run) record(e runner.Event) []runner.Command {
 	if _, err := e.Encode(); err != nil { // an event too large for the journal becomes an error
-		e = runner.Event{Kind: e.Kind, Command: e.Command, Batch: e.Batch, Attempt: e.Attempt, Outcome: runner.OutcomeError, Reason: err.Error()}
+		e = runner.Event{Kind: e.Kind, Command: e.Command, Batch: e.Batch, Attempt: e.Attempt, Outcome: runner.OutcomeError,
+			Reason: err.Error()}
 	}
 	underWay := make([]runner.Command, len(r.jobs))
 	for i, j := range r.jobs {
@@ -443,8 +455,9 @@ func (r *run) done(x result) []runner.Command {
 // brief returns the context of an activity that the workflow itself needs.
 func (r *run) brief(summary string) workflow.Context {
 	return workflow.WithActivityOptions(r.free, workflow.ActivityOptions{
-		StartToCloseTimeout: 10 * time.Minute, ScheduleToCloseTimeout: r.Options.Deadline, HeartbeatTimeout: r.Options.Heartbeat,
-		RetryPolicy: retries(), Summary: summary,
+		StartToCloseTimeout: 10 * time.Minute, ScheduleToCloseTimeout: r.Options.Deadline,
+		HeartbeatTimeout: r.Options.Heartbeat,
+		RetryPolicy:      retries(), Summary: summary,
 	})
 }
 

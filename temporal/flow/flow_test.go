@@ -78,11 +78,14 @@ func environment(p *play, kept *[]runner.Event) *testsuite.TestWorkflowEnvironme
 }
 
 func info(batches ...runner.BatchInfo) runner.Info {
-	return runner.Info{Plan: "p.md", Slug: "p", Branch: "runplan/p/main", Base: "b0", Land: "ff", LoopVersion: runner.LoopVersion, Workers: 1, MaxAttempts: 3, Batches: batches}
+	return runner.Info{Plan: "p.md", Slug: "p", Branch: "runplan/p/main", Base: "b0", Land: "ff",
+		LoopVersion: runner.LoopVersion, Workers: 1, MaxAttempts: 3, Batches: batches}
 }
 
 func three() runner.Info {
-	return info(runner.BatchInfo{Key: "1", Number: "1", Title: "one"}, runner.BatchInfo{Key: "2", Number: "2", Title: "two", Needs: []string{"1"}}, runner.BatchInfo{Key: "3", Number: "3", Title: "three", Needs: []string{"2"}})
+	return info(runner.BatchInfo{Key: "1", Number: "1", Title: "one"},
+		runner.BatchInfo{Key: "2", Number: "2", Title: "two", Needs: []string{"1"}},
+		runner.BatchInfo{Key: "3", Number: "3", Title: "three", Needs: []string{"2"}})
 }
 
 // reference drives the same machine without Temporal, one command at a time.
@@ -109,13 +112,16 @@ func reference(t *testing.T, i runner.Info, p *play) ([]runner.Event, runner.Res
 // Both drivers ask for the same in the same order, write the same journal and come to the same result.
 func TestBothDriversAgree(t *testing.T) {
 	scripts := map[string]script{
-		"all goes well":   {},
-		"a red gate":      {"2/r1-c0/gate": {Outcome: runner.OutcomeFailed, Tree: "tree of 2", Fingerprint: "f", Reason: "tests: 1 failed"}},
+		"all goes well": {},
+		"a red gate": {"2/r1-c0/gate": {Outcome: runner.OutcomeFailed, Tree: "tree of 2", Fingerprint: "f",
+			Reason: "tests: 1 failed"}},
 		"a moved branch":  {"1/r1-c0/merge": {Outcome: runner.OutcomeMoved, Base: "b1", Reason: "moved"}},
 		"a changing hook": {"3/r1-c0/commit": {Outcome: runner.OutcomeChanged, Commit: "c9", Tree: "t9"}},
-		"no way out":      {"1/r1-c0/execute": {Outcome: runner.OutcomeFailed, Reason: "a", Fingerprint: "1"}, "1/r2-c0/execute": {Outcome: runner.OutcomeFailed, Reason: "b", Fingerprint: "2"}, "1/r3-c0/execute": {Outcome: runner.OutcomeFailed, Reason: "c", Fingerprint: "3"}},
-		"a broken tool":   {"2/r1-c0/gate": {Outcome: runner.OutcomeError, Reason: "no such program"}},
-		"no landing":      {"run/land": {Outcome: runner.OutcomeRefused, Reason: "main moved"}},
+		"no way out": {"1/r1-c0/execute": {Outcome: runner.OutcomeFailed, Reason: "a", Fingerprint: "1"},
+			"1/r2-c0/execute": {Outcome: runner.OutcomeFailed, Reason: "b", Fingerprint: "2"},
+			"1/r3-c0/execute": {Outcome: runner.OutcomeFailed, Reason: "c", Fingerprint: "3"}},
+		"a broken tool": {"2/r1-c0/gate": {Outcome: runner.OutcomeError, Reason: "no such program"}},
+		"no landing":    {"run/land": {Outcome: runner.OutcomeRefused, Reason: "main moved"}},
 	}
 	for name, s := range scripts {
 		t.Run(name, func(t *testing.T) {
@@ -252,9 +258,12 @@ func TestACancelStopsAndSaysSo(t *testing.T) {
 	p := &play{}
 	var kept []runner.Event
 	env := environment(p, &kept)
-	env.OnActivity(PerformActivity, mock.Anything, mock.Anything).Return(func(ctx context.Context, task Task) (shared.Done, error) {
+	env.OnActivity(PerformActivity, mock.Anything,
+		mock.Anything).Return(func(ctx context.Context, task Task) (shared.Done, error) {
 		<-ctx.Done()
-		return shared.Done{Command: task.Command.ID, Event: task.Command.Report(runner.Event{Outcome: runner.OutcomeCancelled, Reason: "stopped while it was in progress"})}, nil
+		return shared.Done{Command: task.Command.ID,
+			Event: task.Command.Report(
+				runner.Event{Outcome: runner.OutcomeCancelled, Reason: "stopped while it was in progress"})}, nil
 	})
 	i := three()
 	env.RegisterDelayedCallback(env.CancelWorkflow, time.Second)

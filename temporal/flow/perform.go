@@ -51,12 +51,14 @@ func (r *run) perform(free, ctx workflow.Context, j *job) shared.Done {
 	case c.Kind == runner.Wait:
 		d.Event = c.Report(runner.Event{Outcome: runner.OutcomeOK, Agent: c.Agent})
 		if left := c.Until.Sub(workflow.Now(ctx)); left > 0 {
-			err = workflow.NewTimerWithOptions(ctx, left, workflow.TimerOptions{Summary: "the limit of " + c.Agent}).Get(free, nil)
+			err = workflow.NewTimerWithOptions(ctx, left, workflow.TimerOptions{Summary: "the limit of " + c.Agent}).Get(free,
+				nil)
 		}
 	case c.Kind == runner.LandRun && r.Options.Queue != "":
 		d, err = r.queued(free, j)
 	default:
-		err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, commandOptions(r.Options, c, j.seq)), PerformActivity, r.task(j)).Get(free, &d)
+		err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, commandOptions(r.Options, c, j.seq)),
+			PerformActivity, r.task(j)).Get(free, &d)
 	}
 	if err != nil {
 		d.Event = failure(c, err)
@@ -112,7 +114,8 @@ type Landing struct {
 func (r *run) queued(free workflow.Context, j *job) (shared.Done, error) {
 	var d shared.Done
 	signal := fmt.Sprintf("landed/%d", j.seq)
-	l := Landing{Task{Run: r.Run, Seq: j.seq, Command: j.Command}, r.Options, workflow.GetInfo(free).WorkflowExecution.ID, signal}
+	l := Landing{Task{Run: r.Run, Seq: j.seq, Command: j.Command}, r.Options, workflow.GetInfo(free).WorkflowExecution.ID,
+		signal}
 	if err := workflow.ExecuteActivity(r.brief("ask the merge queue"), EnqueueActivity, l).Get(free, nil); err != nil {
 		return d, err
 	}

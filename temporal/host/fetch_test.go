@@ -7,8 +7,8 @@ import (
 	"github.com/runplan/runplan/temporal/shared"
 )
 
-// A worker that does all of a run by itself fetches once. It fetches again where others did something, or where somebody may
-// have been given the command before.
+// A worker that does all of a run by itself fetches once. It fetches again where others did something, or where
+// somebody may have been given the command before.
 func TestAWorkerFetchesWhatOthersDid(t *testing.T) {
 	b := newBench(t)
 	b.info.Land = "branch"
@@ -17,7 +17,8 @@ func TestAWorkerFetchesWhatOthersDid(t *testing.T) {
 		t.Fatal(err)
 	}
 	perform := func(seq int, first bool) error {
-		_, err := w.Perform(t.Context(), shared.Order{Seq: seq, Command: land(seq).Command, First: first}, func(shared.Pushed) {})
+		_, err := w.Perform(t.Context(), shared.Order{Seq: seq, Command: land(seq).Command, First: first},
+			func(shared.Pushed) {})
 		return err
 	}
 	if err := perform(101, true); err != nil {
@@ -45,7 +46,8 @@ func TestAWorkerFetchesWhatOthersDid(t *testing.T) {
 		t.Fatal(err)
 	}
 	cut(true)
-	theirs := runner.Event{Seq: 2, Run: run, Kind: runner.Executed, Command: "1/r1-c0/execute", Batch: "1", Attempt: 1, Outcome: runner.OutcomeOK}
+	theirs := runner.Event{Seq: 2, Run: run, Kind: runner.Executed, Command: "1/r1-c0/execute", Batch: "1", Attempt: 1,
+		Outcome: runner.OutcomeOK}
 	if err := w.Take(t.Context(), []runner.Event{theirs}); err != nil {
 		t.Fatal(err)
 	}

@@ -130,7 +130,8 @@ func calledOff(ctx context.Context) bool { return temporal.IsCanceledError(conte
 func fits(d shared.Done) error {
 	body, err := json.Marshal(d)
 	if err == nil && len(body) > runner.MaxMessage {
-		err = &Refusal{fmt.Errorf("the report on %s takes %d bytes, at most %d are allowed", d.Command, len(body), runner.MaxMessage)}
+		err = &Refusal{fmt.Errorf("the report on %s takes %d bytes, at most %d are allowed", d.Command, len(body),
+			runner.MaxMessage)}
 	}
 	return err
 }

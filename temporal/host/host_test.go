@@ -60,11 +60,12 @@ func newBench(t *testing.T) *bench {
 		t.Fatal(err)
 	}
 	b.events = teamtest.Journal(t, b.info, runner.Event{Outcome: runner.OutcomeOK})
-	b.Host = &Host{Client: b.service, Queue: "q", Open: func(ctx context.Context, run string) (*shared.Worker, func(), error) {
-		b.opened.Add(1)
-		w, err := shared.NewWorker(context.WithoutCancel(ctx), b.config, run, b.info, b.sharedRepo)
-		return w, func() { b.closed.Add(1) }, err
-	}}
+	b.Host = &Host{Client: b.service, Queue: "q",
+		Open: func(ctx context.Context, run string) (*shared.Worker, func(), error) {
+			b.opened.Add(1)
+			w, err := shared.NewWorker(context.WithoutCancel(ctx), b.config, run, b.info, b.sharedRepo)
+			return w, func() { b.closed.Add(1) }, err
+		}}
 	t.Cleanup(b.close)
 	return b
 }
@@ -134,7 +135,8 @@ func TestACommandIsReportedOnce(t *testing.T) {
 	if done[0].Event.Outcome != runner.OutcomeOK || fmt.Sprint(done[0]) != fmt.Sprint(done[1]) {
 		t.Errorf("%+v\n%+v", done[0], done[1])
 	}
-	if refs := b.team.Git(t, "--git-dir", b.team.URL, "for-each-ref", "refs/runplan/"+run+"/done"); strings.Count(refs, "\n") != 1 {
+	if refs := b.team.Git(t, "--git-dir", b.team.URL, "for-each-ref", "refs/runplan/"+run+"/done"); strings.Count(refs,
+		"\n") != 1 {
 		t.Error(refs)
 	}
 }
@@ -157,8 +159,10 @@ func TestWhatATryIsToldOfTheOneBefore(t *testing.T) {
 		t.Errorf("a try that was told: %v", err)
 	}
 	for name, told := range map[string]any{
-		"nothing": shared.Pushed{}, "another step": shared.Pushed{Ref: "refs/runplan/" + run + "/done/2", Commit: last.Commit},
-		"a commit that is not here": shared.Pushed{Ref: last.Ref, Commit: strings.Repeat("0", 40)}, "what another build tells": "something else",
+		"nothing":                   shared.Pushed{},
+		"another step":              shared.Pushed{Ref: "refs/runplan/" + run + "/done/2", Commit: last.Commit},
+		"a commit that is not here": shared.Pushed{Ref: last.Ref, Commit: strings.Repeat("0", 40)},
+		"what another build tells":  "something else",
 	} {
 		if err := again(told); err == nil {
 			t.Errorf("a try that was told %s did not run into the shared repository", name)
@@ -187,7 +191,8 @@ func TestWhatAnotherTryCannotCure(t *testing.T) {
 				"recall":   func() error { _, err := b.call(nil, b.Recall, flow.From{Run: run}); return err },
 			} {
 				var app *temporal.ApplicationError
-				if err := call(); !errors.As(err, &app) || app.NonRetryable() != tt.final || (app.Type() == flow.Refused) != tt.final {
+				if err := call(); !errors.As(err, &app) || app.NonRetryable() != tt.final ||
+					(app.Type() == flow.Refused) != tt.final {
 					t.Errorf("%s: %v", what, err)
 				}
 			}
@@ -198,12 +203,14 @@ func TestWhatAnotherTryCannotCure(t *testing.T) {
 		b.config.Secrets = []string{"TOKEN=" + canary}
 		b.sharedRepo.Remote = "/nowhere/" + canary
 		var app *temporal.ApplicationError
-		if _, err := b.call(nil, b.Perform, land(1)); !errors.As(err, &app) || app.NonRetryable() || strings.Contains(err.Error(), canary) {
+		if _, err := b.call(nil, b.Perform, land(1)); !errors.As(err, &app) || app.NonRetryable() ||
+			strings.Contains(err.Error(), canary) {
 			t.Errorf("%v", err)
 		}
 	})
 	t.Run("a report that is too large", func(t *testing.T) {
-		err := told(t.Context(), fits(shared.Done{Command: "1/r1-c0/gate", Notes: []string{strings.Repeat("x", runner.MaxMessage)}}), hidden)
+		err := told(t.Context(),
+			fits(shared.Done{Command: "1/r1-c0/gate", Notes: []string{strings.Repeat("x", runner.MaxMessage)}}), hidden)
 		var app *temporal.ApplicationError
 		if !errors.As(err, &app) || !app.NonRetryable() || !strings.Contains(err.Error(), "1/r1-c0/gate") {
 			t.Errorf("%v", err)
@@ -243,7 +250,8 @@ func TestStandingPutsTheBranchBack(t *testing.T) {
 	if err != nil || s.Tip != b.info.Base {
 		t.Fatalf("%+v %v", s, err)
 	}
-	if at := strings.TrimSpace(b.team.Git(t, "--git-dir", b.team.URL, "rev-parse", "refs/heads/"+b.info.Branch)); at != s.Tip {
+	if at := strings.TrimSpace(
+		b.team.Git(t, "--git-dir", b.team.URL, "rev-parse", "refs/heads/"+b.info.Branch)); at != s.Tip {
 		t.Errorf("it is at %s", at)
 	}
 }
@@ -254,7 +262,8 @@ func TestALandingIsEnqueued(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
 			l := flow.Landing{Task: land(3), Options: flow.Options{Queue: "queue of main"}}
-			b.service.On("SignalWithStartWorkflow", mock.Anything, "queue of main", flow.EnqueueSignal, l, mock.Anything, flow.QueueWorkflow, flow.Waiting{}).Return(nil, says).Once()
+			b.service.On("SignalWithStartWorkflow", mock.Anything, "queue of main", flow.EnqueueSignal, l, mock.Anything,
+				flow.QueueWorkflow, flow.Waiting{}).Return(nil, says).Once()
 			_, err := b.call(nil, b.Enqueue, l)
 			if (err != nil) != (says != nil) {
 				t.Errorf("%v", err)
@@ -277,9 +286,11 @@ func TestAWorkflowIsAskedAgain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
-			b.service.On("QueryWorkflow", mock.Anything, flow.ID(run), "", flow.EventsQuery, 1).Return(nil, tt.says).Times(max(1, tt.times))
+			b.service.On("QueryWorkflow", mock.Anything, flow.ID(run), "", flow.EventsQuery, 1).Return(nil,
+				tt.says).Times(max(1, tt.times))
 			if tt.times > 0 {
-				b.service.On("QueryWorkflow", mock.Anything, flow.ID(run), "", flow.EventsQuery, 1).Return(page(flow.PageOf(b.events, 1)), nil).Once()
+				b.service.On("QueryWorkflow", mock.Anything, flow.ID(run), "", flow.EventsQuery,
+					1).Return(page(flow.PageOf(b.events, 1)), nil).Once()
 			}
 			p, err := Events(t.Context(), b.service, run, 1)
 			if tt.times > 0 && (err != nil || len(p.Events) != len(b.events)) || tt.times == 0 && !errors.Is(err, tt.says) {
@@ -290,14 +301,16 @@ func TestAWorkflowIsAskedAgain(t *testing.T) {
 	t.Run("nobody waits for the answer any more", func(t *testing.T) {
 		b := newBench(t)
 		ctx, cancel := context.WithCancel(t.Context())
-		b.service.On("QueryWorkflow", mock.Anything, flow.ID(run), "", flow.EventsQuery, 1).Return(nil, away).Once().Run(func(mock.Arguments) { cancel() })
+		b.service.On("QueryWorkflow", mock.Anything, flow.ID(run), "", flow.EventsQuery, 1).Return(nil,
+			away).Once().Run(func(mock.Arguments) { cancel() })
 		if _, err := Events(ctx, b.service, run, 1); !errors.Is(err, away) {
 			t.Errorf("%v", err)
 		}
 	})
 	t.Run("it has not got as far", func(t *testing.T) {
 		b := newBench(t).answers()
-		if _, err := b.call(nil, b.Perform, land(99)); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("has no event %d", len(b.events)+1)) {
+		if _, err := b.call(nil, b.Perform, land(99)); err == nil ||
+			!strings.Contains(err.Error(), fmt.Sprintf("has no event %d", len(b.events)+1)) {
 			t.Errorf("%v", err)
 		}
 	})

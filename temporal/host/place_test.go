@@ -57,7 +57,8 @@ func TestARunThatHasEndedIsPutAway(t *testing.T) {
 
 // waiting is a command that takes until it is cancelled.
 func waiting() flow.Task {
-	return flow.Task{Run: run, Seq: 1, Command: runner.Command{ID: "run/wait", Kind: runner.Wait, Until: time.Now().AddDate(100, 0, 0)}}
+	return flow.Task{Run: run, Seq: 1,
+		Command: runner.Command{ID: "run/wait", Kind: runner.Wait, Until: time.Now().AddDate(100, 0, 0)}}
 }
 
 // under carries out a command that takes until the test ends its context.
@@ -79,8 +80,8 @@ func (b *bench) under(t *testing.T, end func(cancel context.CancelCauseFunc)) er
 	return err
 }
 
-// A command that is cancelled because the run is to stop has the run put away: nothing of it is expected here any more. One
-// that is cancelled while the run goes on has not.
+// A command that is cancelled because the run is to stop has the run put away: nothing of it is expected here any more.
+// One that is cancelled while the run goes on has not.
 func TestARunThatIsToStopIsPutAway(t *testing.T) {
 	for name, tt := range map[string]struct {
 		then   runner.Event // what happened meanwhile
@@ -112,8 +113,8 @@ func TestARunThatIsToStopIsPutAway(t *testing.T) {
 	}
 }
 
-// A command that was stopped here without the run having asked for it is not reported as stopped, which would stop the run:
-// somebody does it again.
+// A command that was stopped here without the run having asked for it is not reported as stopped, which would stop the
+// run: somebody does it again.
 func TestWhatNobodyCalledOffIsDoneAgain(t *testing.T) {
 	for name, cause := range map[string]error{
 		"the service has taken this host for dead": serviceerror.NewNotFound("activity not found"),

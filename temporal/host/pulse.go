@@ -28,7 +28,8 @@ func beat(ctx context.Context) *pulse {
 	if activity.HasHeartbeatDetails(ctx) {
 		_ = activity.GetHeartbeatDetails(ctx, &last) // of another build, it may be something else: git knows better
 	}
-	return newPulse(last, activity.GetInfo(ctx).HeartbeatTimeout/4, func(s shared.Pushed) { activity.RecordHeartbeat(ctx, s) })
+	return newPulse(last, activity.GetInfo(ctx).HeartbeatTimeout/4,
+		func(s shared.Pushed) { activity.RecordHeartbeat(ctx, s) })
 }
 
 // newPulse begins to beat every so often, if that is more than nothing.

@@ -9,11 +9,12 @@ import (
 	"github.com/runplan/runplan/temporal/shared"
 )
 
-// A host tells that it is alive on a clock, whatever its agent says or does not, and with it what was pushed last: at first
-// what the try before told, later what was pushed since.
+// A host tells that it is alive on a clock, whatever its agent says or does not, and with it what was pushed last: at
+// first what the try before told, later what was pushed since.
 func TestAPulseTellsWhatWasPushedLast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		before, since := shared.Pushed{Ref: "refs/runplan/r/done/1", Commit: "a"}, shared.Pushed{Ref: "refs/runplan/r/done/2", Commit: "b"}
+		before, since := shared.Pushed{Ref: "refs/runplan/r/done/1", Commit: "a"},
+			shared.Pushed{Ref: "refs/runplan/r/done/2", Commit: "b"}
 		var told []shared.Pushed
 		p := newPulse(before, time.Minute, func(s shared.Pushed) { told = append(told, s) })
 		time.Sleep(2*time.Minute + time.Second) // none at once

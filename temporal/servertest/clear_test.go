@@ -8,13 +8,14 @@ import (
 	"time"
 )
 
-// What a run left in the shared repository goes when nobody needs it any more: its plan, logs and journal a while after it is
-// done, its branch once it is merged. Nothing else is there of it.
+// What a run left in the shared repository goes when nobody needs it any more: its plan, logs and journal a while after
+// it is done, its branch once it is merged. Nothing else is there of it.
 func TestTheSharedRepositoryIsCleared(t *testing.T) {
 	s := ready(t, 2)
 	run := s.finished(t)
 	refs := func() (runs, branches string) {
-		return s.git(s.remote(), "for-each-ref", "--format=%(refname)", "refs/runplan/"), s.git(s.remote(), "for-each-ref", "--format=%(refname:short)", "refs/heads/")
+		return s.git(s.remote(), "for-each-ref", "--format=%(refname)", "refs/runplan/"),
+			s.git(s.remote(), "for-each-ref", "--format=%(refname:short)", "refs/heads/")
 	}
 	if _, branches := refs(); branches != "main\nrunplan/plan/main" {
 		t.Errorf("branches in the shared repository: %q", branches)
@@ -28,7 +29,8 @@ func TestTheSharedRepositoryIsCleared(t *testing.T) {
 		return out
 	}
 	before, _ := refs()
-	if out := gc(); !strings.Contains(out, "its run is done; kept until") || !strings.Contains(out, "not merged into main") {
+	if out := gc(); !strings.Contains(out, "its run is done; kept until") ||
+		!strings.Contains(out, "not merged into main") {
 		t.Error(out)
 	}
 	if after, branches := refs(); after != before || !strings.Contains(branches, "runplan/plan/main") {
@@ -76,7 +78,8 @@ func TestStatusTellsWhoIsAtWork(t *testing.T) {
 		}
 		return true
 	})
-	if out, code := s.call(append([]string{"gc"}, s.on()...)...); code != 0 || !strings.Contains(out, "its run is not finished") || strings.Contains(out, "removed") {
+	if out, code := s.call(append([]string{"gc"}, s.on()...)...); code != 0 ||
+		!strings.Contains(out, "its run is not finished") || strings.Contains(out, "removed") {
 		t.Errorf("exit status %d:\n%s", code, out)
 	}
 	if code := run.code(t, 2*time.Minute); code != 0 {

@@ -42,10 +42,14 @@ func TestWhatIsWrongIsSaid(t *testing.T) {
 		code int
 		says string
 	}{
-		{"a server that is away", []string{"--engine", "temporal", "--address", fmt.Sprintf("127.0.0.1:%d", freeport.MustGetFreePort()), "--connect-timeout", "2s"}, 5, "cannot be reached"},
+		{"a server that is away",
+			[]string{"--engine", "temporal", "--address", fmt.Sprintf("127.0.0.1:%d", freeport.MustGetFreePort()),
+				"--connect-timeout", "2s"}, 5, "cannot be reached"},
 		{"a wrong namespace", s.on("--namespace", "nobody"), 2, `has no namespace "nobody"`},
 		{"an expired certificate", s.on("--tls-cert", cert, "--tls-key", key), 2, "expired on 2020-01-02"},
-		{"a service with an expired certificate", []string{"--engine", "temporal", "--address", old, "--tls-ca", cert, "--connect-timeout", "5s"}, 5, "a certificate has expired"},
+		{"a service with an expired certificate",
+			[]string{"--engine", "temporal", "--address", old, "--tls-ca", cert, "--connect-timeout", "5s"}, 5,
+			"a certificate has expired"},
 		{"a key without its certificate", s.on("--tls-key", key), 2, "go together"},
 		{"an API key that is not there", s.on("--api-key-env", "NO_SUCH_KEY"), 2, "no such variable"},
 		{"a codec key that is none", s.on("--codec-key-env", "HOME"), 2, "64 hex digits"},
@@ -75,8 +79,8 @@ func TestWhatIsWrongIsSaid(t *testing.T) {
 	})
 }
 
-// A run of a loop that this build does not know is refused, and not tried for ever. Anyone who follows it is told, with what to
-// do, and an exit code.
+// A run of a loop that this build does not know is refused, and not tried for ever. Anyone who follows it is told, with
+// what to do, and an exit code.
 func TestAnUnknownCoreVersionIsRefused(t *testing.T) {
 	s := newStage(t)
 	s.slowAgent("60")
@@ -85,7 +89,8 @@ func TestAnUnknownCoreVersionIsRefused(t *testing.T) {
 	s.serve()
 	s.worker("w1")
 	run := s.run()
-	s.await(time.Minute, "the run is in the journal here", func() bool { return strings.Contains(run.text(), "attempt 1") })
+	s.await(time.Minute, "the run is in the journal here",
+		func() bool { return strings.Contains(run.text(), "attempt 1") })
 	run.kill()
 	s.workers["w1"].kill()
 	id, _ := s.events()[0]["run"].(string)
@@ -94,7 +99,8 @@ func TestAnUnknownCoreVersionIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	// A build of tomorrow goes on with it.
-	if _, err := c.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: "runplan/" + id, TaskQueue: "runplan"}, "runplan.Run",
+	if _, err := c.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: "runplan/" + id, TaskQueue: "runplan"},
+		"runplan.Run",
 		map[string]any{"run": id, "info": map[string]any{"loop_version": 999, "workers": 1, "max_attempts": 1}}); err != nil {
 		t.Fatal(err)
 	}
@@ -147,8 +153,8 @@ func (s *stage) history(t *testing.T, id string) (exported []byte, open string) 
 	return out, text.String() + string(out)
 }
 
-// A secret of a worker's environment is in no history, no file of the server, no journal and no report, however loudly an
-// agent prints it.
+// A secret of a worker's environment is in no history, no file of the server, no journal and no report, however loudly
+// an agent prints it.
 func TestASecretStaysAtItsWorker(t *testing.T) {
 	const canary = "cnry-8Zk2vQ7rT4mX9bL3"
 	s := newStage(t)
@@ -157,12 +163,15 @@ func TestASecretStaysAtItsWorker(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.write(".runplan/config.toml", strings.Replace(string(config), "env = {", "pass_env = [\"SERVICE_TOKEN\"]\nenv = {", 1))
+	s.write(".runplan/config.toml",
+		strings.Replace(string(config), "env = {", "pass_env = [\"SERVICE_TOKEN\"]\nenv = {", 1))
 	agent, err := os.ReadFile(filepath.Join(s.dir, "agent.sh"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	loud := string(agent) + "echo \"the token is $SERVICE_TOKEN\"; echo \"$SERVICE_TOKEN\" >&2\nif [ \"$RUNPLAN_ATTEMPT\" = 1 ]; then echo \"failed with $SERVICE_TOKEN\"; exit 3; fi\n"
+	loud := string(agent) +
+		"echo \"the token is $SERVICE_TOKEN\"; echo \"$SERVICE_TOKEN\" >&2\nif [ \"$RUNPLAN_ATTEMPT\" = 1 ]; then echo " +
+		"\"failed with $SERVICE_TOKEN\"; exit 3; fi\n"
 	if err := os.WriteFile(filepath.Join(s.dir, "agent.sh"), []byte(loud), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +201,8 @@ func TestASecretStaysAtItsWorker(t *testing.T) {
 			t.Errorf("it is in %s", out)
 		}
 	}
-	for line := range strings.Lines(s.git(s.remote(), "cat-file", "--batch-all-objects", "--batch-check=%(objectname) %(objecttype)")) {
+	for line := range strings.Lines(
+		s.git(s.remote(), "cat-file", "--batch-all-objects", "--batch-check=%(objectname) %(objecttype)")) {
 		name, kind, _ := strings.Cut(strings.TrimSpace(line), " ")
 		if strings.Contains(s.git(s.remote(), "cat-file", kind, name), canary) {
 			t.Errorf("git object %s has it", name)
@@ -282,7 +292,8 @@ func impostor(t *testing.T, cert, key string) (address string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{pair}, NextProtos: []string{"h2"}})
+	l, err := tls.Listen("tcp", "127.0.0.1:0",
+		&tls.Config{Certificates: []tls.Certificate{pair}, NextProtos: []string{"h2"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -310,7 +321,8 @@ func expired(t *testing.T, dir string) (cert, key string) {
 		t.Fatal(err)
 	}
 	from := time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "t"}, NotBefore: from, NotAfter: from.AddDate(0, 0, 1)}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "t"}, NotBefore: from,
+		NotAfter: from.AddDate(0, 0, 1)}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
 	if err != nil {
 		t.Fatal(err)
@@ -320,7 +332,8 @@ func expired(t *testing.T, dir string) (cert, key string) {
 		t.Fatal(err)
 	}
 	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	for path, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "EC PRIVATE KEY", Bytes: raw}} {
+	for path, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: der},
+		key: {Type: "EC PRIVATE KEY", Bytes: raw}} {
 		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -12,14 +12,15 @@ import (
 	"time"
 )
 
-// detaching is a stage whose setup and whose agent each leave a process in a session of its own. That of the setup ends with it.
-// Both are called by the name that is returned.
+// detaching is a stage whose setup and whose agent each leave a process in a session of its own. That of the setup ends
+// with it. Both are called by the name that is returned.
 func detaching(t *testing.T) (s *stage, sleeper string) {
 	t.Helper()
 	s = newStage(t)
 	s.slowAgent("20")
-	sleeper = fmt.Sprintf("3%07d", s.port)                                   // seconds: nobody else sleeps for as long
-	leave := "setsid sleep " + sleeper + " >/dev/null 2>&1 </dev/null &\n" + // until it leads a session it belongs to the program that started it
+	sleeper = fmt.Sprintf("3%07d", s.port) // seconds: nobody else sleeps for as long
+	// until it leads a session it belongs to the program that started it
+	leave := "setsid sleep " + sleeper + " >/dev/null 2>&1 </dev/null &\n" +
 		"until [ \"$(cut -d' ' -f6 /proc/$!/stat)\" = $! ]; do sleep 0.01; done\n"
 	config, err := os.ReadFile(filepath.Join(s.project, ".runplan/config.toml"))
 	if err != nil {
@@ -70,7 +71,8 @@ func reapers(worker int) (pids []int) {
 		line, _ := os.ReadFile("/proc/" + e.Name() + "/cmdline")
 		stat, _ := os.ReadFile("/proc/" + e.Name() + "/stat")
 		_, rest, _ := strings.Cut(string(stat), ") ")
-		if f := strings.Fields(rest); len(f) > 1 && f[1] == strconv.Itoa(worker) && strings.HasPrefix(string(line), runplan+"\x00__reap") {
+		if f := strings.Fields(rest); len(f) > 1 && f[1] == strconv.Itoa(worker) &&
+			strings.HasPrefix(string(line), runplan+"\x00__reap") {
 			pid, _ := strconv.Atoi(e.Name())
 			pids = append(pids, pid)
 		}
@@ -78,8 +80,8 @@ func reapers(worker int) (pids []int) {
 	return pids
 }
 
-// Nothing that a worker started outlives it for long: not where it is killed, not where what watches over it is killed with
-// it and another worker takes its folder, not where it is told to end, and not where its run is cancelled.
+// Nothing that a worker started outlives it for long: not where it is killed, not where what watches over it is killed
+// with it and another worker takes its folder, not where it is told to end, and not where its run is cancelled.
 func TestNothingOutlivesAWorker(t *testing.T) {
 	for what, end := range map[string]func(t *testing.T, s *stage, run *process){
 		"a worker is killed": func(t *testing.T, s *stage, _ *process) {
@@ -119,7 +121,8 @@ func TestNothingOutlivesAWorker(t *testing.T) {
 		t.Run(strings.ReplaceAll(what, " ", "-"), func(t *testing.T) {
 			s, sleeper := detaching(t)
 			run := s.run()
-			s.await(time.Minute, "the agent left its process", func() bool { return len(running("sleep", sleeper)) > 0 && s.agentOf("w1") > 0 })
+			s.await(time.Minute, "the agent left its process",
+				func() bool { return len(running("sleep", sleeper)) > 0 && s.agentOf("w1") > 0 })
 			old := map[int]bool{}
 			for _, pid := range running("sleep", sleeper) {
 				old[pid] = true

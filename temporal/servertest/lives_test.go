@@ -79,7 +79,8 @@ func TestARunOnAWorkerDeployment(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v := got.GetWorkflowExecutionInfo().GetVersioningInfo(); v.GetBehavior().String() != "Pinned" || v.GetDeploymentVersion().GetBuildId() != "b1" {
+	if v := got.GetWorkflowExecutionInfo().GetVersioningInfo(); v.GetBehavior().String() != "Pinned" ||
+		v.GetDeploymentVersion().GetBuildId() != "b1" {
 		t.Errorf("%v", v)
 	}
 }
@@ -94,7 +95,8 @@ func TestACodecHidesWhatIsStored(t *testing.T) {
 	s.env = append(s.env, "CODEC_KEY=00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff")
 	s.worker("w1", "--codec-key-env", "CODEC_KEY")
 	run := s.finished(t, "--codec-key-env", "CODEC_KEY")
-	if _, open := s.history(t, "runplan/"+run); len(open) < 1000 || strings.Contains(open, "file 1") || strings.Contains(open, "out1.txt") {
+	if _, open := s.history(t, "runplan/"+run); len(open) < 1000 || strings.Contains(open, "file 1") ||
+		strings.Contains(open, "out1.txt") {
 		t.Error("the title of a batch or the name of a file can be read")
 	}
 }

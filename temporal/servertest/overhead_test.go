@@ -37,7 +37,8 @@ type overhead struct {
 	Activities int     `json:"activities"` // of the run
 }
 
-// What a batch costs that does nothing, on this machine: agents, gates and git are those of both engines, the rest is theirs.
+// What a batch costs that does nothing, on this machine: agents, gates and git are those of both engines, the rest is
+// theirs.
 func TestOverhead(t *testing.T) {
 	if *noops == 0 {
 		t.Skip("nothing is measured without -noops N; make bench-temporal does it")
@@ -64,8 +65,10 @@ func TestOverhead(t *testing.T) {
 	w := tabwriter.NewWriter(os.Stdout, 0, 2, 2, ' ', 0)
 	fmt.Fprintf(w, "a batch of %d that do nothing\trunplan\tfloor\tratio\t\n", o.Batches)
 	fmt.Fprintf(w, "local\t%.0f ms\t\t\t\n", o.Local)
-	fmt.Fprintf(w, "temporal\t%.0f ms\t%.0f ms\t%.1f\tfloor: %.1f empty activities; the server's file has %.1f MB\n", o.Temporal, o.Floor, o.Temporal/o.Floor, float64(o.Activities)/float64(o.Batches), float64(db.Size())/1e6)
-	fmt.Fprintf(w, "\nan activity, medians of the history\twaits\tat the worker\tuntil the next one is asked for\thow many\n")
+	fmt.Fprintf(w, "temporal\t%.0f ms\t%.0f ms\t%.1f\tfloor: %.1f empty activities; the server's file has %.1f MB\n",
+		o.Temporal, o.Floor, o.Temporal/o.Floor, float64(o.Activities)/float64(o.Batches), float64(db.Size())/1e6)
+	fmt.Fprintf(w,
+		"\nan activity, medians of the history\twaits\tat the worker\tuntil the next one is asked for\thow many\n")
 	for _, st := range steps {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\n", st.name, middle(st.waits), middle(st.at), middle(st.next), len(st.at))
 	}
@@ -130,7 +133,8 @@ func (s *stage) steps(t *testing.T, run string) []*step {
 	began := map[int64]time.Time{}
 	var last *step
 	var ended time.Time
-	it := s.client(t).GetWorkflowHistory(t.Context(), "runplan/"+run, "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	it := s.client(t).GetWorkflowHistory(t.Context(), "runplan/"+run, "", false,
+		enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	for it.HasNext() {
 		e, err := it.Next()
 		if err != nil {
@@ -175,7 +179,8 @@ func middle(all []time.Duration) string {
 // floor measures a workflow that starts the given number of activities that do nothing, one after the other.
 func (s *stage) floor(t *testing.T, activities int) time.Duration {
 	t.Helper()
-	c, err := client.Dial(client.Options{HostPort: s.address(), Logger: log.NewStructuredLogger(slog.New(slog.DiscardHandler))})
+	c, err := client.Dial(client.Options{HostPort: s.address(),
+		Logger: log.NewStructuredLogger(slog.New(slog.DiscardHandler))})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A worker carries out nothing of a configuration that it was not told to trust. The run says what it is to be told, and
-// goes on where a worker is.
+// A worker carries out nothing of a configuration that it was not told to trust. The run says what it is to be told,
+// and goes on where a worker is.
 func TestAWorkerRefusesWhatItDoesNotTrust(t *testing.T) {
 	s := newStage(t)
 	s.slowAgent("0.01")

@@ -49,7 +49,8 @@ func TestLocalAndTemporalComeToTheSame(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.write(".runplan/config.toml", string(config)+"\n[[gates.command]]\nname = \"words\"\nrun = \"sh check.sh\"\nblocking = true\n")
+		s.write(".runplan/config.toml", string(config)+
+			"\n[[gates.command]]\nname = \"words\"\nrun = \"sh check.sh\"\nblocking = true\n")
 		agent, err := os.ReadFile(filepath.Join(s.dir, "agent.sh"))
 		if err != nil {
 			t.Fatal(err)
@@ -105,7 +106,8 @@ func TestLocalAndTemporalComeToTheSame(t *testing.T) {
 	}
 	a, b := outcomes[0], outcomes[1]
 	for _, x := range []struct{ what, local, temporal string }{
-		{"commits", a.commits, b.commits}, {"trailers", a.trailers, b.trailers}, {"report", a.report, b.report}, {"status", a.status, b.status},
+		{"commits", a.commits, b.commits}, {"trailers", a.trailers, b.trailers}, {"report", a.report, b.report},
+		{"status", a.status, b.status},
 	} {
 		if x.local != x.temporal {
 			t.Errorf("%s differ\n--- local\n%s\n--- temporal\n%s", x.what, x.local, x.temporal)

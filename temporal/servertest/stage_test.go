@@ -1,5 +1,5 @@
-// Package servertest tries runplan-temporal against a Temporal server, as processes that are killed, frozen and restarted.
-// It is the only module that has the server in it.
+// Package servertest tries runplan-temporal against a Temporal server, as processes that are killed, frozen and
+// restarted. It is the only module that has the server in it.
 package servertest
 
 import (
@@ -51,8 +51,8 @@ func build(run func() int) int {
 	return run()
 }
 
-// buildAll builds the programs and returns a folder that has them for as long as this test is running: somebody else may
-// build them again meanwhile.
+// buildAll builds the programs and returns a folder that has them for as long as this test is running: somebody else
+// may build them again meanwhile.
 func buildAll() (dir string, err error) {
 	at, err := filepath.Abs(built)
 	if err == nil {
@@ -64,7 +64,8 @@ func buildAll() (dir string, err error) {
 	if err != nil {
 		return "", err
 	}
-	for _, p := range []struct{ at, pkg, name string }{{"..", "./cmd/runplan-temporal", "runplan-temporal"}, {".", "./devserver", "devserver"}} {
+	for _, p := range []struct{ at, pkg, name string }{{"..", "./cmd/runplan-temporal", "runplan-temporal"},
+		{".", "./devserver", "devserver"}} {
 		cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", filepath.Join(at, p.name), p.pkg)
 		cmd.Dir, cmd.Stderr, cmd.Stdout = p.at, os.Stderr, os.Stderr
 		cmd.Env = append(os.Environ(), "GOFLAGS=-trimpath", "GOTOOLCHAIN=local", "CGO_ENABLED=0")
@@ -97,14 +98,17 @@ const heartbeat = 4 * time.Second
 func newStage(t *testing.T) *stage {
 	t.Helper()
 	dir := t.TempDir()
-	s := &stage{t: t, dir: dir, project: filepath.Join(dir, "project"), port: freeport.MustGetFreePort(), workers: map[string]*process{}}
+	s := &stage{t: t, dir: dir, project: filepath.Join(dir, "project"), port: freeport.MustGetFreePort(),
+		workers: map[string]*process{}}
 	home := filepath.Join(dir, "home")
 	if err := os.MkdirAll(home, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	s.env = []string{
-		"HOME=" + home, "RUNPLAN_HOME=" + filepath.Join(home, "runplan"), "GIT_CONFIG_NOSYSTEM=1", "PATH=" + os.Getenv("PATH"), "NO_COLOR=1", "RUNPLAN_TRUST=all",
-		"GIT_AUTHOR_NAME=t", "GIT_AUTHOR_EMAIL=t@example.com", "GIT_COMMITTER_NAME=t", "GIT_COMMITTER_EMAIL=t@example.com", "TMPDIR=" + dir,
+		"HOME=" + home, "RUNPLAN_HOME=" + filepath.Join(home, "runplan"), "GIT_CONFIG_NOSYSTEM=1", "PATH=" +
+			os.Getenv("PATH"), "NO_COLOR=1", "RUNPLAN_TRUST=all",
+		"GIT_AUTHOR_NAME=t", "GIT_AUTHOR_EMAIL=t@example.com", "GIT_COMMITTER_NAME=t", "GIT_COMMITTER_EMAIL=t@example.com",
+		"TMPDIR=" + dir,
 	}
 	s.git(dir, "init", "-q", "--bare", "-b", "main", "origin.git")
 	s.git(dir, "init", "-q", "-b", "main", "project")
@@ -202,14 +206,17 @@ func (p *process) code(t *testing.T, most time.Duration) int {
 func (s *stage) serve(args ...string) {
 	s.t.Helper()
 	name := fmt.Sprintf("server%d", time.Now().UnixNano())
-	s.server = s.start(name, s.dir, nil, server, append([]string{"--port", strconv.Itoa(s.port), "--db-filename", filepath.Join(s.dir, "server.db")}, args...)...)
+	s.server = s.start(name, s.dir, nil, server,
+		append([]string{"--port", strconv.Itoa(s.port), "--db-filename", filepath.Join(s.dir, "server.db")}, args...)...)
 	s.listens(s.server)
 }
 
 // worker starts a worker.
 func (s *stage) worker(name string, args ...string) *process {
 	s.t.Helper()
-	p := s.start(name, s.dir, nil, runplan, append([]string{"worker", "--address", s.address(), "--remote", s.remote(), "--dir", filepath.Join(s.dir, name)}, args...)...)
+	p := s.start(name, s.dir, nil, runplan,
+		append([]string{"worker", "--address", s.address(), "--remote", s.remote(), "--dir", filepath.Join(s.dir, name)},
+			args...)...)
 	s.workers[name] = p
 	s.listens(p)
 	return p
@@ -218,7 +225,8 @@ func (s *stage) worker(name string, args ...string) *process {
 // listens waits until a process says that it listens. What it said instead is told.
 func (s *stage) listens(p *process) {
 	s.t.Helper()
-	for end := time.Now().Add(30 * time.Second); !strings.Contains(p.text(), "listening"); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(30 * time.Second); !strings.Contains(p.text(),
+		"listening"); time.Sleep(20 * time.Millisecond) {
 		select {
 		case <-p.done:
 			s.t.Fatalf("%s has ended: %v\n%s", filepath.Base(p.log), p.err, p.text())
@@ -235,7 +243,8 @@ func (s *stage) listens(p *process) {
 // run starts a run of the plan on Temporal.
 func (s *stage) run(args ...string) *process {
 	s.t.Helper()
-	return s.start(fmt.Sprintf("run%d", time.Now().UnixNano()), s.project, nil, runplan, append([]string{"run", "plan.md", "--plain"}, s.on(args...)...)...)
+	return s.start(fmt.Sprintf("run%d", time.Now().UnixNano()), s.project, nil, runplan,
+		append([]string{"run", "plan.md", "--plain"}, s.on(args...)...)...)
 }
 
 // on adds the flags of the engine.
@@ -333,15 +342,16 @@ func stormPlan(n int) string {
 	return b.String()
 }
 
-// landed checks that each batch is on the run branch once, with all of its work, and that the branch is one line from the
-// start.
+// landed checks that each batch is on the run branch once, with all of its work, and that the branch is one line from
+// the start.
 func (s *stage) landed(n int) error {
 	main := s.git(s.remote(), "rev-parse", "refs/heads/runplan/plan/main")
 	if here := s.git(s.project, "rev-parse", "refs/heads/runplan/plan/main"); here != main {
 		return fmt.Errorf("the run branch is at %s here and at %s in the shared repository", here, main)
 	}
 	seen := map[string]int{}
-	for _, key := range strings.Fields(s.git(s.remote(), "log", "--format=%(trailers:key=Runplan-Batch,valueonly)", "main.."+main)) {
+	for _, key := range strings.Fields(
+		s.git(s.remote(), "log", "--format=%(trailers:key=Runplan-Batch,valueonly)", "main.."+main)) {
 		seen[key]++
 	}
 	for i := 1; i <= n; i++ {

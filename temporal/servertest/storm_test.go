@@ -28,7 +28,8 @@ func TestStorm(t *testing.T) {
 		w := tabwriter.NewWriter(os.Stdout, 2, 2, 2, ' ', 0)
 		fmt.Fprintln(w, "what happened\tresult\ttook\tagents started\t")
 		for _, r := range rows {
-			fmt.Fprintf(w, "%s\t%s\t%s\t%d for %d batches\t%s\n", r.what, r.result, r.took.Round(100*time.Millisecond), r.agents, batches, r.note)
+			fmt.Fprintf(w, "%s\t%s\t%s\t%d for %d batches\t%s\n", r.what, r.result, r.took.Round(100*time.Millisecond), r.agents,
+				batches, r.note)
 		}
 		w.Flush()
 	}()
@@ -60,7 +61,8 @@ func TestStorm(t *testing.T) {
 			r := row{c.what, fmt.Sprintf("exit %d", code), time.Since(began), len(s.ledger()), note}
 			if code != c.code {
 				r.result += ", WRONG"
-				t.Errorf("exit status %d, not %d:\n%s\n%s\n%s", code, c.code, run.text(), s.workers["w1"].text(), s.workers["w2"].text())
+				t.Errorf("exit status %d, not %d:\n%s\n%s\n%s", code, c.code, run.text(), s.workers["w1"].text(),
+					s.workers["w2"].text())
 			} else if code == 0 {
 				r.result += ", each batch landed once"
 				if err := s.landed(batches); err != nil {
@@ -81,7 +83,8 @@ func TestStorm(t *testing.T) {
 
 // killWorker kills a worker while its agent works. The other one goes on: what had been reported is not done again.
 func killWorker(t *testing.T, s *stage, _ *process) (string, int) {
-	s.await(time.Minute, "two batches are done and w1 has a running agent", func() bool { return len(s.ledger()) > 3 && s.agentOf("w1") > 0 })
+	s.await(time.Minute, "two batches are done and w1 has a running agent",
+		func() bool { return len(s.ledger()) > 3 && s.agentOf("w1") > 0 })
 	agent := s.agentOf("w1")
 	began := time.Now()
 	before := len(s.ledger())
@@ -102,7 +105,8 @@ func killWorker(t *testing.T, s *stage, _ *process) (string, int) {
 		}
 		return false
 	})
-	return fmt.Sprintf("its agent was dead after %s, the other worker took the batch over after %s", dead.Round(10*time.Millisecond), time.Since(began).Round(100*time.Millisecond)), batches + 1
+	return fmt.Sprintf("its agent was dead after %s, the other worker took the batch over after %s",
+		dead.Round(10*time.Millisecond), time.Since(began).Round(100*time.Millisecond)), batches + 1
 }
 
 // killServer kills the server while agents work, and starts it again from its file. No agent's work is done twice.
@@ -131,12 +135,14 @@ func freezeWorker(t *testing.T, s *stage, _ *process) (string, int) {
 
 // cancelRun cancels the run while agents work. They are dead within two heartbeats.
 func cancelRun(t *testing.T, s *stage, run *process) (string, int) {
-	s.await(time.Minute, "both workers have running agents", func() bool { return s.agentOf("w1") > 0 && s.agentOf("w2") > 0 })
+	s.await(time.Minute, "both workers have running agents",
+		func() bool { return s.agentOf("w1") > 0 && s.agentOf("w2") > 0 })
 	one, two := s.agentOf("w1"), s.agentOf("w2")
 	began := time.Now()
 	if err := run.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
 	s.await(2*heartbeat, "the agents are dead", func() bool { return !alive(one) && !alive(two) })
-	return fmt.Sprintf("both agents were dead after %s (a heartbeat is %s)", time.Since(began).Round(10*time.Millisecond), heartbeat), batches
+	return fmt.Sprintf("both agents were dead after %s (a heartbeat is %s)", time.Since(began).Round(10*time.Millisecond),
+		heartbeat), batches
 }

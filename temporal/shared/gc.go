@@ -130,7 +130,9 @@ func (d *SharedRepo) bring(ctx context.Context, refs []string) error {
 	if len(refs) == 0 {
 		return nil
 	}
-	_, err := d.git(ctx, "", append([]string{"fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", d.Remote}, refs...)...)
+	_, err := d.git(ctx, "",
+		append([]string{"fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", d.Remote},
+			refs...)...)
 	return err
 }
 
@@ -173,7 +175,8 @@ func (d *SharedRepo) readShared(ctx context.Context, runs map[string]*sharedRun)
 
 // sharedBranches lists the branches of runs in the shared repository. A branch can go once the base branch of its
 // run contains it. If the run is unknown, its base is the default branch.
-func (d *SharedRepo) sharedBranches(ctx context.Context, refs map[string]string, newest map[string]*sharedRun) ([]local.Leftover, error) {
+func (d *SharedRepo) sharedBranches(ctx context.Context, refs map[string]string,
+	newest map[string]*sharedRun) ([]local.Leftover, error) {
 	into := map[string]string{} // by branch: its base
 	for ref := range refs {
 		rest, ours := strings.CutPrefix(ref, "refs/heads/"+runBranches)
@@ -189,7 +192,8 @@ func (d *SharedRepo) sharedBranches(ctx context.Context, refs map[string]string,
 	if len(into) == 0 || refs["HEAD"] == "" { // without a default branch, no merge can be checked
 		return nil, nil
 	}
-	if err := d.bring(ctx, slices.Concat(slices.Collect(maps.Keys(into)), slices.Compact(slices.Sorted(maps.Values(into))))); err != nil {
+	if err := d.bring(ctx, slices.Concat(slices.Collect(maps.Keys(into)),
+		slices.Compact(slices.Sorted(maps.Values(into))))); err != nil {
 		return nil, err
 	}
 	var out []local.Leftover
@@ -227,7 +231,8 @@ func (d *SharedRepo) copies(ctx context.Context, runs map[string]*sharedRun) ([]
 	var left []local.Leftover
 	for _, id := range slices.Sorted(maps.Keys(have)) {
 		if runs[id] == nil {
-			left = append(left, local.Leftover{Kind: LeftEvidenceCopy, Name: d.Prefix + id + "/", Remove: true, Why: fmt.Sprintf("%d refs here, and none in the shared repository any more", have[id])})
+			left = append(left, local.Leftover{Kind: LeftEvidenceCopy, Name: d.Prefix + id + "/", Remove: true,
+				Why: fmt.Sprintf("%d refs here, and none in the shared repository any more", have[id])})
 		}
 	}
 	return left, nil

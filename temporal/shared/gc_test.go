@@ -17,7 +17,8 @@ import (
 func offered(t *testing.T, d *SharedRepo, run, slug, base string) *SharedRepo {
 	t.Helper()
 	ctx := t.Context()
-	r := &SharedRepo{Repo: d.Repo, Layout: d.Layout, Remote: d.Remote, Prefix: d.Prefix, Run: run, Branch: local.RunBranch(slug)}
+	r := &SharedRepo{Repo: d.Repo, Layout: d.Layout, Remote: d.Remote, Prefix: d.Prefix, Run: run,
+		Branch: local.RunBranch(slug)}
 	about, err := json.Marshal(runner.Info{Slug: slug, Branch: r.Branch, Base: base, BaseBranch: "main"})
 	must(t, err)
 	must(t, r.Offer(ctx, base, map[string][]byte{OfferedInfo: about}))
@@ -26,19 +27,22 @@ func offered(t *testing.T, d *SharedRepo, run, slug, base string) *SharedRepo {
 	commit, err := r.Repo.CommitTree(ctx, tree, base, "work of "+run)
 	must(t, err)
 	e := runner.Event{Outcome: runner.OutcomeOK, Base: base, Commit: commit, Tree: tree}
-	must(t, r.keep(ctx, 2, Done{Command: "1/r1-c0/merge", Event: e}, nil, []Move{{Branch: r.Branch, From: base, To: commit}}))
+	must(t, r.keep(ctx, 2, Done{Command: "1/r1-c0/merge", Event: e}, nil,
+		[]Move{{Branch: r.Branch, From: base, To: commit}}))
 	return r
 }
 
 // ended keeps a journal that says how a run ended.
 func ended(t *testing.T, d *SharedRepo, at time.Time, how runner.Outcome) {
 	t.Helper()
-	_, err := d.KeepJournal(t.Context(), []runner.Event{{Seq: 1, Run: d.Run, Kind: runner.RunStarted, At: at}, {Seq: 2, Run: d.Run, Kind: runner.RunFinished, Outcome: how, At: at}})
+	_, err := d.KeepJournal(t.Context(),
+		[]runner.Event{{Seq: 1, Run: d.Run, Kind: runner.RunStarted, At: at},
+			{Seq: 2, Run: d.Run, Kind: runner.RunFinished, Outcome: how, At: at}})
 	must(t, err)
 }
 
-// What runs leave in the shared repository goes when nobody needs it: logs and reports a while after the run is done, its
-// branch once it is merged. What is running, can be resumed, or is kept by the settings stays, with the reason.
+// What runs leave in the shared repository goes when nobody needs it: logs and reports a while after the run is done,
+// its branch once it is merged. What is running, can be resumed, or is kept by the settings stays, with the reason.
 func TestWhatRunsLeaveInTheSharedRepository(t *testing.T) {
 	one, two, base := team(t)
 	ctx := t.Context()
@@ -50,7 +54,8 @@ func TestWhatRunsLeaveInTheSharedRepository(t *testing.T) {
 	offered(t, one, "r-work", "work", base)
 	merged := offered(t, one, "r-merged", "merged", base)
 	ended(t, merged, lately, runner.OutcomeOK)
-	fresh := &SharedRepo{Repo: one.Repo, Layout: one.Layout, Remote: one.Remote, Prefix: one.Prefix, Run: "r-fresh", Branch: local.RunBranch("fresh")}
+	fresh := &SharedRepo{Repo: one.Repo, Layout: one.Layout, Remote: one.Remote, Prefix: one.Prefix, Run: "r-fresh",
+		Branch: local.RunBranch("fresh")}
 	about, err := json.Marshal(runner.Info{Slug: "fresh", Branch: fresh.Branch, Base: base, BaseBranch: "main"})
 	must(t, err)
 	must(t, fresh.Offer(ctx, base, map[string][]byte{OfferedInfo: about})) // nothing is on its branch yet
@@ -60,7 +65,8 @@ func TestWhatRunsLeaveInTheSharedRepository(t *testing.T) {
 	must(t, one.push(ctx, []Move{{Branch: "main", From: base, To: tip}}))
 	must(t, one.push(ctx, []Move{{Branch: "mine", To: tip}})) // no business of ours
 
-	rules := SharedRules{Keep: 30 * 24 * time.Hour, Now: now, Live: func(_ context.Context, run string) (bool, error) { return false, nil }}
+	rules := SharedRules{Keep: 30 * 24 * time.Hour, Now: now,
+		Live: func(_ context.Context, run string) (bool, error) { return false, nil }}
 	list := func(d *SharedRepo) (got []string, all []local.Leftover) {
 		t.Helper()
 		all, err := d.SharedLeftovers(ctx, rules)
@@ -89,7 +95,8 @@ func TestWhatRunsLeaveInTheSharedRepository(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
-	old := &SharedRepo{Repo: two.Repo, Layout: two.Layout, Remote: two.Remote, Prefix: two.Prefix, Run: "r-old", Branch: local.RunBranch("old")}
+	old := &SharedRepo{Repo: two.Repo, Layout: two.Layout, Remote: two.Remote, Prefix: two.Prefix, Run: "r-old",
+		Branch: local.RunBranch("old")}
 	must(t, old.Fetch(ctx)) // as one that followed the run has it
 	before, err := two.remoteRefs(ctx)
 	must(t, err)
@@ -120,7 +127,8 @@ func TestCopiesGoWithWhatTheyAreOf(t *testing.T) {
 	at := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	r := offered(t, one, "r", "p", base)
 	ended(t, r, at, runner.OutcomeOK)
-	theirs := &SharedRepo{Repo: two.Repo, Layout: two.Layout, Remote: two.Remote, Prefix: two.Prefix, Run: "r", Branch: r.Branch}
+	theirs := &SharedRepo{Repo: two.Repo, Layout: two.Layout, Remote: two.Remote, Prefix: two.Prefix, Run: "r",
+		Branch: r.Branch}
 	must(t, theirs.Fetch(ctx))
 	rules := SharedRules{Now: at, Live: func(context.Context, string) (bool, error) { return false, nil }}
 	remove := func(d *SharedRepo, kind string) {
@@ -150,7 +158,9 @@ func TestARunAtWorkKeepsAll(t *testing.T) {
 	one, _, base := team(t)
 	at := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	ended(t, offered(t, one, "r", "p", base), at, runner.OutcomeOK)
-	all, err := one.SharedLeftovers(t.Context(), SharedRules{Now: at.AddDate(1, 0, 0), Live: func(_ context.Context, run string) (bool, error) { return run == "r", nil }})
+	all, err := one.SharedLeftovers(t.Context(),
+		SharedRules{Now: at.AddDate(1, 0, 0),
+			Live: func(_ context.Context, run string) (bool, error) { return run == "r", nil }})
 	must(t, err)
 	if len(all) != 2 || all[0].Remove {
 		t.Errorf("%+v", all)

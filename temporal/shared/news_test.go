@@ -15,12 +15,14 @@ func TestWhatOthersDidIsNews(t *testing.T) {
 		events []runner.Event
 		want   bool
 	}{
-		"an order":                       {0, []runner.Event{handed}, false},
-		"a report of ours":               {3, []runner.Event{handed, report}, false},
-		"a report of others":             {0, []runner.Event{handed, report}, true},
-		"a command that is given again":  {3, []runner.Event{handed, {Seq: 5, Kind: runner.Dispatched, Command: handed.Command}, report}, true},
-		"a run that somebody resumed":    {0, []runner.Event{{Seq: 9, Kind: runner.RunResumed}}, true},
-		"what people are told beside it": {0, []runner.Event{{Seq: 9, Kind: runner.BatchStarted, Batch: "1"}, {Seq: 10, Kind: runner.Note}}, false},
+		"an order":           {0, []runner.Event{handed}, false},
+		"a report of ours":   {3, []runner.Event{handed, report}, false},
+		"a report of others": {0, []runner.Event{handed, report}, true},
+		"a command that is given again": {3,
+			[]runner.Event{handed, {Seq: 5, Kind: runner.Dispatched, Command: handed.Command}, report}, true},
+		"a run that somebody resumed": {0, []runner.Event{{Seq: 9, Kind: runner.RunResumed}}, true},
+		"what people are told beside it": {0,
+			[]runner.Event{{Seq: 9, Kind: runner.BatchStarted, Batch: "1"}, {Seq: 10, Kind: runner.Note}}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := news{orders: map[string]int{}, own: map[int]bool{}}

@@ -7,8 +7,8 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// What nobody builds on goes with the next push, or by itself when there is none for a while. Where somebody else was first
-// with it, that is no reason to refuse anything else.
+// What nobody builds on goes with the next push, or by itself when there is none for a while. Where somebody else was
+// first with it, that is no reason to refuse anything else.
 func TestWhatIsPutOffGoesWithTheNextPush(t *testing.T) {
 	one, two, base := team(t)
 	ctx := t.Context()
@@ -72,12 +72,16 @@ func TestWhatOthersBuildOnIsPushedAtOnce(t *testing.T) {
 		e    runner.Event
 		want bool
 	}{
-		"a gate that passed":                    {gate, runner.Event{Outcome: runner.OutcomeOK, Tree: "t"}, false},
-		"a gate that failed":                    {gate, runner.Event{Outcome: runner.OutcomeFailed, Tree: "t"}, true},
-		"a candidate that is a tree":            {runner.Command{Kind: runner.Execute}, runner.Event{Outcome: runner.OutcomeOK, Tree: "t"}, true},
-		"a candidate that is a commit":          {runner.Command{Kind: runner.Rebase, Tree: "t"}, runner.Event{Outcome: runner.OutcomeOK, Tree: "t", Commit: "c"}, true},
-		"a landing, of which a forge was told":  {runner.Command{Kind: runner.LandRun}, runner.Event{Outcome: runner.OutcomeOK}, true},
-		"candidates that are said to be chosen": {runner.Command{Kind: runner.Sample}, runner.Event{Outcome: runner.OutcomeOK}, false},
+		"a gate that passed": {gate, runner.Event{Outcome: runner.OutcomeOK, Tree: "t"}, false},
+		"a gate that failed": {gate, runner.Event{Outcome: runner.OutcomeFailed, Tree: "t"}, true},
+		"a candidate that is a tree": {runner.Command{Kind: runner.Execute},
+			runner.Event{Outcome: runner.OutcomeOK, Tree: "t"}, true},
+		"a candidate that is a commit": {runner.Command{Kind: runner.Rebase, Tree: "t"},
+			runner.Event{Outcome: runner.OutcomeOK, Tree: "t", Commit: "c"}, true},
+		"a landing, of which a forge was told": {runner.Command{Kind: runner.LandRun},
+			runner.Event{Outcome: runner.OutcomeOK}, true},
+		"candidates that are said to be chosen": {runner.Command{Kind: runner.Sample},
+			runner.Event{Outcome: runner.OutcomeOK}, false},
 	} {
 		if got := builtOn(tt.c, Done{Event: tt.e}); got != tt.want {
 			t.Errorf("%s: %v", name, got)

@@ -112,7 +112,8 @@ func (d *SharedRepo) know(tip *string) {
 
 // FetchPlan fetches the refs of the run, including its plan.
 func (d *SharedRepo) FetchPlan(ctx context.Context) error {
-	_, err := d.git(ctx, "", "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", d.Remote, "+"+d.prefix()+"*:"+d.prefix()+"*")
+	_, err := d.git(ctx, "", "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", d.Remote, "+"+d.prefix()+"*:"+
+		d.prefix()+"*")
 	return err
 }
 
@@ -132,7 +133,8 @@ func (d *SharedRepo) Tip(ctx context.Context) (string, error) {
 
 // fetchBranch fetches a branch of the shared repository and returns its commit, "" if it does not exist.
 func (d *SharedRepo) fetchBranch(ctx context.Context, name string) (string, error) {
-	if _, err := d.git(ctx, "", "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", d.Remote, "+refs/heads/"+name+"*:"+d.tipRef()+"land/"+name+"*"); err != nil {
+	if _, err := d.git(ctx, "", "fetch", "--quiet", "--no-tags", "--no-write-fetch-head", d.Remote, "+refs/heads/"+name+
+		"*:"+d.tipRef()+"land/"+name+"*"); err != nil {
 		return "", err
 	}
 	return d.Repo.Resolve(ctx, d.tipRef()+"land/"+name)
@@ -222,14 +224,16 @@ func (d *SharedRepo) Collect(ctx context.Context) error {
 	}
 	if now != "" {
 		if in, err := d.Repo.IsAncestor(ctx, now, tip); err != nil || !in {
-			return errors.Join(err, fmt.Errorf("the run branch %s is at %s here and at %s in the shared repository; look at both, then: git branch -f %s %s", d.Branch, now[:min(9, len(now))], tip[:min(9, len(tip))], d.Branch, tip))
+			return errors.Join(err, fmt.Errorf(
+				"the run branch %s is at %s here and at %s in the shared repository; look at both, then: git branch -f %s %s",
+				d.Branch, now[:min(9, len(now))], tip[:min(9, len(tip))], d.Branch, tip))
 		}
 	}
 	return d.Repo.UpdateRefs(ctx, git.RefUpdate{Ref: ref, New: tip, Old: now})
 }
 
-// KeepJournal stores events in the shared repository and replaces the journal there. The caller must have at least as many
-// events as the shared repository.
+// KeepJournal stores events in the shared repository and replaces the journal there. The caller must have at least as
+// many events as the shared repository.
 func (d *SharedRepo) KeepJournal(ctx context.Context, events []runner.Event) (string, error) {
 	var text bytes.Buffer
 	for _, e := range events {

@@ -17,9 +17,11 @@ import (
 func team(t *testing.T) (one, two *SharedRepo, base string) {
 	t.Helper()
 	dir := t.TempDir()
-	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=t", "GIT_AUTHOR_EMAIL=t@t", "GIT_COMMITTER_NAME=t", "GIT_COMMITTER_EMAIL=t@t"}
+	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=t",
+		"GIT_AUTHOR_EMAIL=t@t", "GIT_COMMITTER_NAME=t", "GIT_COMMITTER_EMAIL=t@t"}
 	run := func(args ...string) {
-		if _, err := proc.Output(t.Context(), proc.Cmd{Args: append([]string{"git"}, args...), Dir: dir, Env: env}); err != nil {
+		if _, err := proc.Output(t.Context(),
+			proc.Cmd{Args: append([]string{"git"}, args...), Dir: dir, Env: env}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -41,7 +43,8 @@ func team(t *testing.T) (one, two *SharedRepo, base string) {
 		if err := l.Make(); err != nil {
 			t.Fatal(err)
 		}
-		return &SharedRepo{Repo: repo, Layout: l, Remote: "origin", Prefix: local.EvidencePrefix, Run: "r", Branch: local.RunBranch("p")}
+		return &SharedRepo{Repo: repo, Layout: l, Remote: "origin", Prefix: local.EvidencePrefix, Run: "r",
+			Branch: local.RunBranch("p")}
 	}
 	one, two = sharedRepo("one"), sharedRepo("two")
 	base, _, err := one.Repo.Head(t.Context())
@@ -80,7 +83,8 @@ func TestACommandCountsOnce(t *testing.T) {
 	must(t, writeFile(log, []byte("what it said\n")))
 	keep := func(d *SharedRepo, to string, files ...string) error {
 		e := runner.Event{Outcome: runner.OutcomeOK, Base: base, Commit: to, Tree: tree}
-		return d.keep(ctx, 7, Done{Command: "1/r1-c0/merge", Event: e}, files, []Move{{Branch: one.Branch, From: base, To: to}})
+		return d.keep(ctx, 7, Done{Command: "1/r1-c0/merge", Event: e}, files,
+			[]Move{{Branch: one.Branch, From: base, To: to}})
 	}
 	must(t, keep(one, first, one.Layout.Rel(filepath.Dir(log))))
 	if err := keep(two, second); err == nil {
@@ -94,7 +98,8 @@ func TestACommandCountsOnce(t *testing.T) {
 	if tip, _ := two.Tip(ctx); tip != first {
 		t.Errorf("the run branch is at %s, not %s", tip, first)
 	}
-	if text, err := os.ReadFile(filepath.Join(two.Layout.Attempt("r", "1", 1), "agent.log")); err != nil || string(text) != "what it said\n" {
+	if text, err := os.ReadFile(filepath.Join(two.Layout.Attempt("r", "1", 1), "agent.log")); err != nil ||
+		string(text) != "what it said\n" {
 		t.Errorf("%q %v", text, err)
 	}
 }
@@ -107,7 +112,8 @@ func TestOnlyLogsAndReportsAreUnpacked(t *testing.T) {
 	for _, name := range []string{"config.toml", "logs/other/x", "reports/r/receipts/1.json"} {
 		must(t, writeFile(filepath.Join(one.Layout.Root, name), []byte("x")))
 	}
-	must(t, one.keep(ctx, 1, Done{Command: "c", Event: runner.Event{Outcome: runner.OutcomeOK}}, []string{"config.toml", "logs/other/x", "reports/r/receipts/1.json"}, nil))
+	must(t, one.keep(ctx, 1, Done{Command: "c", Event: runner.Event{Outcome: runner.OutcomeOK}},
+		[]string{"config.toml", "logs/other/x", "reports/r/receipts/1.json"}, nil))
 	must(t, two.Collect(ctx))
 	if _, err := os.Stat(two.Layout.Receipt("r", "1")); err != nil {
 		t.Error(err)
@@ -134,7 +140,8 @@ func TestAJournalIsKept(t *testing.T) {
 	one, two, base := team(t)
 	ctx := t.Context()
 	must(t, one.Offer(ctx, base, nil))
-	events := []runner.Event{{Seq: 1, Run: "r", Kind: runner.RunStarted, Reason: "a\nb"}, {Seq: 2, Run: "r", Kind: runner.Note}}
+	events := []runner.Event{{Seq: 1, Run: "r", Kind: runner.RunStarted, Reason: "a\nb"},
+		{Seq: 2, Run: "r", Kind: runner.Note}}
 	_, err := one.KeepJournal(ctx, events)
 	must(t, err)
 	got, err := two.Journal(ctx)

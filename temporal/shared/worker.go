@@ -30,7 +30,8 @@ type Worker struct {
 
 // NewWorker returns a worker. The configuration describes the clone; c.Observe gets each event that the worker
 // records.
-func NewWorker(ctx context.Context, c local.Config, run string, info runner.Info, sharedRepo *SharedRepo) (*Worker, error) {
+func NewWorker(ctx context.Context, c local.Config, run string, info runner.Info, sharedRepo *SharedRepo) (*Worker,
+	error) {
 	m, err := local.NewMirror(ctx, c, run, info)
 	if err != nil {
 		return nil, err
@@ -43,8 +44,8 @@ func NewWorker(ctx context.Context, c local.Config, run string, info runner.Info
 	return w, m.Replay(ctx, w.news.hear)
 }
 
-// Done is the result of a command as stored in the shared repository. A second worker with the same command reads it from
-// there.
+// Done is the result of a command as stored in the shared repository. A second worker with the same command reads it
+// from there.
 type Done struct {
 	Command string         `json:"command"`
 	Event   runner.Event   `json:"event"`
@@ -55,7 +56,8 @@ type Done struct {
 // again reports whether the command must be performed again: a cancelled or waiting command has no result.
 func (d Done) again() bool { return !d.Event.Outcome.Tells() }
 
-// Pushed names the last step of a run that was pushed to the shared repository. Others continue from it if this machine fails.
+// Pushed names the last step of a run that was pushed to the shared repository. Others continue from it if this machine
+// fails.
 type Pushed struct {
 	Ref    string `json:"ref"`
 	Commit string `json:"commit"`

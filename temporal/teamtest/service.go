@@ -44,12 +44,14 @@ func (s *Service) Keys() []string {
 }
 
 // GetSystemInfo answers the first request of a client.
-func (s *Service) GetSystemInfo(context.Context, *workflowservice.GetSystemInfoRequest) (*workflowservice.GetSystemInfoResponse, error) {
+func (s *Service) GetSystemInfo(context.Context,
+	*workflowservice.GetSystemInfoRequest) (*workflowservice.GetSystemInfoResponse, error) {
 	return &workflowservice.GetSystemInfoResponse{Capabilities: &workflowservice.GetSystemInfoResponse_Capabilities{}}, nil
 }
 
 // DescribeNamespace says what Namespace is.
-func (s *Service) DescribeNamespace(ctx context.Context, _ *workflowservice.DescribeNamespaceRequest) (*workflowservice.DescribeNamespaceResponse, error) {
+func (s *Service) DescribeNamespace(ctx context.Context,
+	_ *workflowservice.DescribeNamespaceRequest) (*workflowservice.DescribeNamespaceResponse, error) {
 	about, _ := metadata.FromIncomingContext(ctx)
 	s.mu.Lock()
 	for _, key := range about.Get("authorization") {
@@ -62,12 +64,14 @@ func (s *Service) DescribeNamespace(ctx context.Context, _ *workflowservice.Desc
 }
 
 // DescribeWorkflowExecution says what Describe is.
-func (s *Service) DescribeWorkflowExecution(context.Context, *workflowservice.DescribeWorkflowExecutionRequest) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
+func (s *Service) DescribeWorkflowExecution(context.Context,
+	*workflowservice.DescribeWorkflowExecutionRequest) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
 	return &workflowservice.DescribeWorkflowExecutionResponse{}, onWire(s.Describe)
 }
 
 // StartWorkflowExecution says what Start is.
-func (s *Service) StartWorkflowExecution(context.Context, *workflowservice.StartWorkflowExecutionRequest) (*workflowservice.StartWorkflowExecutionResponse, error) {
+func (s *Service) StartWorkflowExecution(context.Context,
+	*workflowservice.StartWorkflowExecutionRequest) (*workflowservice.StartWorkflowExecutionResponse, error) {
 	return &workflowservice.StartWorkflowExecutionResponse{}, onWire(s.Start)
 }
 

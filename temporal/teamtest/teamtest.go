@@ -38,7 +38,8 @@ func New(t *testing.T) *Team {
 	t.Helper()
 	dir := t.TempDir()
 	m := &Team{URL: filepath.Join(dir, "origin.git"), dir: dir, Env: []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=t", "GIT_AUTHOR_EMAIL=t@t", "GIT_COMMITTER_NAME=t", "GIT_COMMITTER_EMAIL=t@t",
+		"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=t", "GIT_AUTHOR_EMAIL=t@t",
+		"GIT_COMMITTER_NAME=t", "GIT_COMMITTER_EMAIL=t@t",
 	}}
 	m.Git(t, "init", "-q", "--bare", "-b", "main", m.URL)
 	m.Git(t, "init", "-q", "-b", "main", "seed")
@@ -96,17 +97,20 @@ func (m *Team) Clone(t *testing.T, name string) (local.Config, runner.Info) {
 		t.Fatal(err)
 	}
 	return local.Config{
-			Repo: repo, Layout: layout, Journal: journal, Plan: plan, PlanText: []byte(Plan), Agent: nobody{}, Environ: m.Env, Now: func() time.Time { return Now },
+			Repo: repo, Layout: layout, Journal: journal, Plan: plan, PlanText: []byte(Plan), Agent: nobody{}, Environ: m.Env,
+			Now:     func() time.Time { return Now },
 			Observe: func(runner.Event) {}, Line: func(string, string) {}, Note: func(string) {},
 		}, runner.Info{
-			Plan: "p.md", Slug: "p", Branch: local.RunBranch("p"), Base: base, BaseBranch: "main", Land: "branch", LoopVersion: runner.LoopVersion,
-			Workers: 1, MaxAttempts: 1, Batches: []runner.BatchInfo{{Key: "1", Number: "1", Title: "one"}},
+			Plan: "p.md", Slug: "p", Branch: local.RunBranch("p"), Base: base, BaseBranch: "main", Land: "branch",
+			LoopVersion: runner.LoopVersion,
+			Workers:     1, MaxAttempts: 1, Batches: []runner.BatchInfo{{Key: "1", Number: "1", Title: "one"}},
 		}
 }
 
 // SharedRepo is the shared repository as a clone reaches it.
 func SharedRepo(c local.Config, i runner.Info) *shared.SharedRepo {
-	return &shared.SharedRepo{Repo: c.Repo, Layout: c.Layout, Remote: "origin", Prefix: local.EvidencePrefix, Run: Run, Branch: i.Branch}
+	return &shared.SharedRepo{Repo: c.Repo, Layout: c.Layout, Remote: "origin", Prefix: local.EvidencePrefix, Run: Run,
+		Branch: i.Branch}
 }
 
 // Journal is that of a run which began and then ended so.

@@ -50,10 +50,12 @@ func (m *model) messages(w http.ResponseWriter, r *http.Request) {
 		stop = "refusal"
 	}
 	usage := map[string]any{
-		"input_tokens": tokensIn - tokensCached, "cache_creation_input_tokens": 0, "cache_read_input_tokens": tokensCached, "output_tokens": 1,
+		"input_tokens": tokensIn - tokensCached, "cache_creation_input_tokens": 0, "cache_read_input_tokens": tokensCached,
+		"output_tokens": 1,
 	}
 	message := map[string]any{
-		"id": fmt.Sprint("msg_", t.n), "type": "message", "role": "assistant", "model": q.Model, "content": []any{}, "stop_reason": nil, "stop_sequence": nil, "usage": usage,
+		"id": fmt.Sprint("msg_", t.n), "type": "message", "role": "assistant", "model": q.Model, "content": []any{},
+		"stop_reason": nil, "stop_sequence": nil, "usage": usage,
 	}
 	if !q.Stream {
 		usage["output_tokens"] = tokensOut

@@ -70,8 +70,9 @@ func (m *model) generate(w http.ResponseWriter, r *http.Request) {
 	response := map[string]any{
 		"candidates": []any{map[string]any{"index": 0, "finishReason": stop, "content": content}},
 		"usageMetadata": map[string]any{
-			"promptTokenCount": tokensIn, "cachedContentTokenCount": tokensCached, "candidatesTokenCount": tokensOut - tokensThink,
-			"thoughtsTokenCount": tokensThink, "totalTokenCount": tokensIn + tokensOut,
+			"promptTokenCount": tokensIn, "cachedContentTokenCount": tokensCached,
+			"candidatesTokenCount": tokensOut - tokensThink,
+			"thoughtsTokenCount":   tokensThink, "totalTokenCount": tokensIn + tokensOut,
 		},
 		"modelVersion": name, "responseId": "r1",
 	}

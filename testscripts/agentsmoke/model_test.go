@@ -77,7 +77,8 @@ func startModel(t *testing.T) *model {
 	m.mux.HandleFunc("POST /v1/responses", m.responses)
 	m.mux.HandleFunc("POST /v1beta/models/{call}", m.generate)
 	m.mux.HandleFunc("GET /v1/models", func(w http.ResponseWriter, _ *http.Request) {
-		reply(w, http.StatusOK, map[string]any{"object": "list", "data": []any{map[string]any{"id": "loop-1", "object": "model"}}})
+		reply(w, http.StatusOK, map[string]any{"object": "list",
+			"data": []any{map[string]any{"id": "loop-1", "object": "model"}}})
 	})
 	m.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		m.note("unknown: " + r.Method + " " + r.URL.Path)

@@ -45,7 +45,8 @@ func (m *model) completions(w http.ResponseWriter, r *http.Request) {
 	}
 	said, stop := map[string]any{"role": "assistant", "content": a.text}, "stop"
 	if a.tool != "" {
-		call := map[string]any{"index": 0, "id": "call_" + a.id, "type": "function", "function": map[string]any{"name": a.tool, "arguments": a.argsText()}}
+		call := map[string]any{"index": 0, "id": "call_" + a.id, "type": "function",
+			"function": map[string]any{"name": a.tool, "arguments": a.argsText()}}
 		said, stop = map[string]any{"role": "assistant", "content": nil, "tool_calls": []any{call}}, "tool_calls"
 	}
 	switch a.stop {
@@ -100,15 +101,18 @@ func (m *model) responses(w http.ResponseWriter, r *http.Request) {
 	}
 	ask.answered = strings.Contains(string(q.Input), `"function_call_output"`)
 	a := m.answer(ask, t)
-	item := map[string]any{"type": "message", "role": "assistant", "id": "msg_1", "status": "completed", "content": []any{map[string]any{"type": "output_text", "text": a.text, "annotations": []any{}}}}
+	item := map[string]any{"type": "message", "role": "assistant", "id": "msg_1", "status": "completed",
+		"content": []any{map[string]any{"type": "output_text", "text": a.text, "annotations": []any{}}}}
 	if a.tool != "" {
-		item = map[string]any{"type": "function_call", "id": "fc_" + a.id, "call_id": "call_" + a.id, "status": "completed", "name": a.tool, "arguments": a.argsText()}
+		item = map[string]any{"type": "function_call", "id": "fc_" + a.id, "call_id": "call_" + a.id, "status": "completed",
+			"name": a.tool, "arguments": a.argsText()}
 	}
 	response := map[string]any{
 		"id": "resp_1", "object": "response", "created_at": 1, "model": q.Model, "status": "completed", "output": []any{item},
 		"usage": map[string]any{
 			"input_tokens": tokensIn, "input_tokens_details": map[string]any{"cached_tokens": tokensCached},
-			"output_tokens": tokensOut, "output_tokens_details": map[string]any{"reasoning_tokens": tokensThink}, "total_tokens": tokensIn + tokensOut,
+			"output_tokens": tokensOut, "output_tokens_details": map[string]any{"reasoning_tokens": tokensThink},
+			"total_tokens": tokensIn + tokensOut,
 		},
 	}
 	if !q.Stream {

@@ -118,10 +118,12 @@ func newPlace(t *testing.T, runplan string, c cli, m *model, s situation) place 
 	}
 	p.env = append([]string{
 		"HOME=" + home, "RUNPLAN_HOME=" + filepath.Join(home, "runplan"), "TMPDIR=" + filepath.Join(home, "tmp"),
-		"PATH=" + c.bin + string(os.PathListSeparator) + p.programs(t), "GIT_CONFIG_NOSYSTEM=1", "TZ=UTC", "LANG=C.UTF-8", "NO_COLOR=1", "TERM=dumb",
+		"PATH=" + c.bin + string(os.PathListSeparator) + p.programs(t), "GIT_CONFIG_NOSYSTEM=1", "TZ=UTC", "LANG=C.UTF-8",
+		"NO_COLOR=1", "TERM=dumb",
 		"RUNPLAN_TRUST=all",
 	}, env...)
-	for _, args := range [][]string{{"git", "init", "--quiet"}, {"git", "add", "--all"}, {"git", "commit", "--quiet", "--message=start"}} {
+	for _, args := range [][]string{{"git", "init", "--quiet"}, {"git", "add", "--all"},
+		{"git", "commit", "--quiet", "--message=start"}} {
 		if code, out := p.do(t, time.Minute, args...); code != 0 {
 			t.Fatalf("%v: %s", args, out)
 		}
@@ -137,8 +139,9 @@ func (p place) programs(t *testing.T) string {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range strings.Fields("awk basename bash cat chmod cp cut date dirname env find git grep head id kill ln ls make " +
-		"mkdir mktemp mv node printf ps readlink rm sed sh sleep sort tail tee test touch tr true uname uniq wc which xargs") {
+	for _, name := range strings.Fields(
+		"awk basename bash cat chmod cp cut date dirname env find git grep head id kill ln ls make " +
+			"mkdir mktemp mv node printf ps readlink rm sed sh sleep sort tail tee test touch tr true uname uniq wc which xargs") {
 		if path, err := exec.LookPath(name); err == nil {
 			if err := os.Symlink(path, filepath.Join(dir, name)); err != nil {
 				t.Fatal(err)
@@ -148,8 +151,8 @@ func (p place) programs(t *testing.T) string {
 	return dir
 }
 
-// ran returns the file that the project's Makefile makes: outside of the workspace, where nothing may be written. It is not in the
-// folder for temporary files either, which a sandbox may leave open.
+// ran returns the file that the project's Makefile makes: outside of the workspace, where nothing may be written. It is
+// not in the folder for temporary files either, which a sandbox may leave open.
 func (p place) ran() string { return filepath.Join(p.outside, "ran") }
 
 // do runs a program in the repository and returns its exit status and all that it printed.

@@ -103,9 +103,10 @@ func limits() []situation {
 				status: http.StatusTooManyRequests, header: map[wire]map[string]string{"": {"Retry-After": "600"}},
 				words: map[wire]words{
 					anthropic: {kind: "rate_limit_error", message: text},
-					google: {kind: "RESOURCE_EXHAUSTED", message: "Resource has been exhausted (e.g. check quota).", more: map[string]any{
-						"details": []any{map[string]any{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "600s"}},
-					}},
+					google: {kind: "RESOURCE_EXHAUSTED", message: "Resource has been exhausted (e.g. check quota).",
+						more: map[string]any{
+							"details": []any{map[string]any{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "600s"}},
+						}},
 					"": {kind: "rate_limit_exceeded", code: "rate_limit_exceeded", message: "Rate limit reached for loop-1."},
 				},
 			}),
@@ -123,7 +124,8 @@ func limits() []situation {
 				words: map[wire]words{
 					anthropic: {kind: "rate_limit_error", message: "You have reached your rate limit. Please try again in 20m0s."},
 					google:    {kind: "RESOURCE_EXHAUSTED", message: "You exceeded your current quota. Please retry in 1200s."},
-					"":        {kind: "rate_limit_exceeded", code: "rate_limit_exceeded", message: "Rate limit reached for loop-1. Please try again in 20m0s."},
+					"": {kind: "rate_limit_exceeded", code: "rate_limit_exceeded",
+						message: "Rate limit reached for loop-1. Please try again in 20m0s."},
 				},
 			}),
 			want:   limited(true),
@@ -146,10 +148,12 @@ func limits() []situation {
 				header: map[wire]map[string]string{
 					anthropic: {
 						"X-Should-Retry": "false", "Anthropic-Ratelimit-Unified-Status": "rejected",
-						"Anthropic-Ratelimit-Unified-Reset": epoch(opens()), "Anthropic-Ratelimit-Unified-Representative-Claim": "five_hour",
+						"Anthropic-Ratelimit-Unified-Reset":                epoch(opens()),
+						"Anthropic-Ratelimit-Unified-Representative-Claim": "five_hour",
 					},
 					responsesAPI: {
-						"X-Codex-Primary-Used-Percent": "100", "X-Codex-Primary-Window-Minutes": "300", "X-Codex-Primary-Reset-At": epoch(opens()),
+						"X-Codex-Primary-Used-Percent": "100", "X-Codex-Primary-Window-Minutes": "300",
+						"X-Codex-Primary-Reset-At": epoch(opens()),
 					},
 				},
 				words: map[wire]words{
@@ -157,13 +161,14 @@ func limits() []situation {
 					responsesAPI: {kind: "usage_limit_reached", message: "The usage limit has been reached", more: map[string]any{
 						"plan_type": "plus", "resets_at": opens().Unix(), "resets_in_seconds": 3600,
 					}},
-					google: {kind: "RESOURCE_EXHAUSTED", message: "You exceeded your current quota, please check your plan and billing details. " +
-						"Please retry in 3600s.", more: map[string]any{"details": []any{
-						map[string]any{"@type": "type.googleapis.com/google.rpc.QuotaFailure", "violations": []any{
-							map[string]any{"quotaId": "GenerateRequestsPerDayPerProjectPerModel-FreeTier"},
-						}},
-						map[string]any{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "3600s"},
-					}}},
+					google: {kind: "RESOURCE_EXHAUSTED",
+						message: "You exceeded your current quota, please check your plan and billing details. " +
+							"Please retry in 3600s.", more: map[string]any{"details": []any{
+							map[string]any{"@type": "type.googleapis.com/google.rpc.QuotaFailure", "violations": []any{
+								map[string]any{"quotaId": "GenerateRequestsPerDayPerProjectPerModel-FreeTier"},
+							}},
+							map[string]any{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "3600s"},
+						}}},
 					"": {kind: "usage_limit_reached", code: "usage_limit_reached", message: "Usage limit reached. It resets at " +
 						opens().UTC().Format("2006-01-02T15:04:05Z") + "."},
 				},
@@ -185,26 +190,31 @@ func account() []situation {
 	return []situation{
 		{
 			name: "401",
-			script: always(turn{status: http.StatusUnauthorized, words: all("invalid_request_error", "invalid_api_key", "Incorrect API key provided", map[wire]words{
-				anthropic: {kind: "authentication_error", message: "invalid x-api-key"},
-				google:    {kind: "UNAUTHENTICATED", message: "API key not valid. Please pass a valid API key."},
-			})}),
+			script: always(turn{status: http.StatusUnauthorized,
+				words: all("invalid_request_error", "invalid_api_key", "Incorrect API key provided", map[wire]words{
+					anthropic: {kind: "authentication_error", message: "invalid x-api-key"},
+					google:    {kind: "UNAUTHENTICATED", message: "API key not valid. Please pass a valid API key."},
+				})}),
 			want: human("not signed in"),
 		},
 		{
 			name: "403",
-			script: always(turn{status: http.StatusForbidden, words: all("insufficient_permissions", "insufficient_permissions", "You do not have access to this resource.", map[wire]words{
-				anthropic: {kind: "permission_error", message: "Your API key does not have permission to use the specified resource."},
-				google:    {kind: "PERMISSION_DENIED", message: "The caller does not have permission"},
-			})}),
+			script: always(turn{status: http.StatusForbidden,
+				words: all("insufficient_permissions", "insufficient_permissions", "You do not have access to this resource.",
+					map[wire]words{
+						anthropic: {kind: "permission_error",
+							message: "Your API key does not have permission to use the specified resource."},
+						google: {kind: "PERMISSION_DENIED", message: "The caller does not have permission"},
+					})}),
 			want: human("no access with this sign-in"),
 		},
 		{
 			name: "no credit",
 			script: always(turn{status: http.StatusPaymentRequired, words: all("insufficient_quota", "insufficient_quota",
 				"You exceeded your current quota, please check your plan and billing details.", map[wire]words{
-					anthropic: {kind: "invalid_request_error", message: "Your credit balance is too low to access the Anthropic API. " +
-						"Please go to Plans & Billing to upgrade or purchase credits."},
+					anthropic: {kind: "invalid_request_error",
+						message: "Your credit balance is too low to access the Anthropic API. " +
+							"Please go to Plans & Billing to upgrade or purchase credits."},
 					google: {kind: "FAILED_PRECONDITION", message: "Please enable billing on your project in Google AI Studio."},
 				})}),
 			want: human("the account has no credit left"),
@@ -214,7 +224,8 @@ func account() []situation {
 			script: always(turn{status: http.StatusNotFound, words: all("invalid_request_error", "model_not_found",
 				"The model `loop-1` does not exist or you do not have access to it.", map[wire]words{
 					anthropic: {kind: "not_found_error", message: "model: loop-1"},
-					google:    {kind: "NOT_FOUND", message: "models/loop-1 is not found for API version v1beta, or is not supported for generateContent."},
+					google: {kind: "NOT_FOUND",
+						message: "models/loop-1 is not found for API version v1beta, or is not supported for generateContent."},
 				})}),
 			want: human("model"),
 		},
@@ -236,7 +247,8 @@ func outages() []situation {
 			except: map[string]want{"codex": outage("the provider is overloaded").but("it reports high demand")},
 		},
 		{name: "502 of a proxy", script: always(turn{status: 502, body: html}), want: outage("the provider failed")},
-		{name: "503", script: status(503, "overloaded_error", "Service unavailable"), want: outage("the provider is overloaded")},
+		{name: "503", script: status(503, "overloaded_error", "Service unavailable"),
+			want: outage("the provider is overloaded")},
 		{
 			name: "529", script: status(529, "overloaded_error", "Overloaded"), want: outage("the provider is overloaded"),
 			except: map[string]want{"qwen": limited(true).but("it reports only that it waits for capacity")},
@@ -253,7 +265,8 @@ func outages() []situation {
 		},
 		{
 			name: "two failures, then well", script: first(2, turn{status: 500, words: map[wire]words{
-				"": {kind: "api_error", code: "api_error", message: "Internal server error"}, google: {kind: "INTERNAL", message: "Internal error"},
+				"":     {kind: "api_error", code: "api_error", message: "Internal server error"},
+				google: {kind: "INTERNAL", message: "Internal error"},
 			}}),
 			config: "backoff = '1s'\n",
 			want:   want{exit: 0, outcome: "ok", words: []string{"1 merged"}, tokens: true},
@@ -263,51 +276,69 @@ func outages() []situation {
 
 func work() []situation {
 	over := map[wire]words{
-		anthropic:    {kind: "invalid_request_error", message: "prompt is too long: 213462 tokens > 200000 maximum"},
-		google:       {kind: "INVALID_ARGUMENT", message: "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576)."},
-		"":           {kind: "invalid_request_error", code: "context_length_exceeded", message: "This model's maximum context length is 128000 tokens. However, your messages resulted in 150000 tokens."},
-		responsesAPI: {kind: "invalid_request_error", code: "context_length_exceeded", message: "Your input exceeds the context window of this model. Please adjust your input and try again."},
+		anthropic: {kind: "invalid_request_error", message: "prompt is too long: 213462 tokens > 200000 maximum"},
+		google: {kind: "INVALID_ARGUMENT",
+			message: "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576)."},
+		"": {kind: "invalid_request_error", code: "context_length_exceeded",
+			message: "This model's maximum context length is 128000 tokens. However, your messages resulted in 150000 tokens."},
+		responsesAPI: {kind: "invalid_request_error", code: "context_length_exceeded",
+			message: "Your input exceeds the context window of this model. Please adjust your input and try again."},
 	}
 	twice := []string{"--max-attempts", "3"}
 	hopeless := func(words ...string) want {
-		return want{exit: 1, outcome: "failed", words: append(words, "not tried again, because it ended in the same way twice"), tries: 2}
+		return want{exit: 1, outcome: "failed",
+			words: append(words, "not tried again, because it ended in the same way twice"), tries: 2}
 	}
 	// Some CLIs report an answer that was cut or refused as any other: the model's words are all that is known.
 	unsaid := func(said string) want {
 		return want{
-			exit: 1, outcome: "unchanged", words: []string{"changed nothing", said, "stuck: two attempts"}, tries: 2, climbs: true,
-			why: "it does not print why the answer ended",
+			exit: 1, outcome: "unchanged", words: []string{"changed nothing", said, "stuck: two attempts"}, tries: 2,
+			climbs: true,
+			why:    "it does not print why the answer ended",
 		}
 	}
 	return []situation{
-		{name: "context overflow", script: always(turn{status: 400, words: over}), args: twice, want: hopeless("too long for the context of the model")},
+		{name: "context overflow", script: always(turn{status: 400, words: over}), args: twice,
+			want: hopeless("too long for the context of the model")},
 		{
 			name: "refusal", script: always(turn{does: "say", text: "I cannot help with that.", stop: refusalStop}), args: twice,
-			want: hopeless("the model refused"), except: map[string]want{"gemini": unsaid("I cannot help with that."), "qwen": unsaid("I cannot help with that.")},
+			want:   hopeless("the model refused"),
+			except: map[string]want{"gemini": unsaid("I cannot help with that."), "qwen": unsaid("I cannot help with that.")},
 		},
 		{
-			name: "answer cut at its length", script: always(turn{does: "say", text: "Let me begin", stop: lengthStop}), args: twice,
+			name: "answer cut at its length", script: always(turn{does: "say", text: "Let me begin", stop: lengthStop}),
+			args:   twice,
 			want:   hopeless("too long for the context of the model"),
 			except: map[string]want{"gemini": unsaid("Let me begin"), "qwen": unsaid("Let me begin")},
 		},
 		{name: "empty answer", script: always(turn{does: "say"}), want: failed("failed", "it ended without a word")},
-		{name: "a question", script: always(turn{does: "say", text: "Which greeting do you want?"}), want: failed("unchanged", "changed nothing", "Which greeting do you want?")},
-		{name: "done without a change", script: always(turn{does: "say", text: "All is done."}), want: failed("unchanged", "changed nothing")},
-		{name: "the same call again and again", script: always(turn{does: "loop"}), config: "max_repeats = 6\n", want: failed("failed", "runaway attempt")},
+		{name: "a question", script: always(turn{does: "say", text: "Which greeting do you want?"}),
+			want: failed("unchanged", "changed nothing", "Which greeting do you want?")},
+		{name: "done without a change", script: always(turn{does: "say", text: "All is done."}),
+			want: failed("unchanged", "changed nothing")},
+		{name: "the same call again and again", script: always(turn{does: "loop"}), config: "max_repeats = 6\n",
+			want: failed("failed", "runaway attempt")},
 		{
 			name: "a command that writes outside", script: always(turn{does: "shell"}), want: human("not allowed"),
 			except: map[string]want{"codex": failed("unchanged", "changed nothing").but("its own sandbox stops the command")},
 			not: map[string]string{
-				"gemini": "its model is offered no shell", "qwen": "its model is offered no shell", "pi": "its model is offered no shell",
+				"gemini": "its model is offered no shell", "qwen": "its model is offered no shell",
+				"pi": "its model is offered no shell",
 			},
 		},
-		{name: "silence", script: always(turn{how: "hang"}), args: []string{"--idle-timeout", "15s"}, want: failed("timed_out", "idle limit reached"), resume: []string{"--idle-timeout", "3m"}},
-		{name: "time limit of the attempt", script: always(turn{does: "more", wait: time.Second}), args: []string{"--agent-timeout", "25s"}, want: failed("timed_out", "time limit reached"), resume: []string{"--agent-timeout", "3m"}},
+		{name: "silence", script: always(turn{how: "hang"}), args: []string{"--idle-timeout", "15s"},
+			want: failed("timed_out", "idle limit reached"), resume: []string{"--idle-timeout", "3m"}},
+		{name: "time limit of the attempt", script: always(turn{does: "more", wait: time.Second}),
+			args: []string{"--agent-timeout", "25s"}, want: failed("timed_out", "time limit reached"),
+			resume: []string{"--agent-timeout", "3m"}},
 		{
-			name: "money limit within the attempt", script: always(turn{does: "more"}), args: []string{"--max-cost", "0.005", "--max-attempts", "3"}, prices: true,
-			want: want{exit: 4, outcome: "failed", words: []string{"runaway attempt: it cost $0.0", "the cost limit of $0.0050"}, tries: 1, tokens: true}, resume: []string{"--max-cost", "0"},
+			name: "money limit within the attempt", script: always(turn{does: "more"}),
+			args: []string{"--max-cost", "0.005", "--max-attempts", "3"}, prices: true,
+			want: want{exit: 4, outcome: "failed", words: []string{"runaway attempt: it cost $0.0", "the cost limit of $0.0050"},
+				tries: 1, tokens: true}, resume: []string{"--max-cost", "0"},
 			not: map[string]string{"codex": "it prints tokens only at its end", "gemini": "it prints tokens only at its end"},
 		},
-		{name: "Ctrl-C", script: always(turn{does: "more", wait: time.Second}), ctrlC: 12 * time.Second, want: want{exit: 130, outcome: "cancelled", words: []string{"runplan resume"}}},
+		{name: "Ctrl-C", script: always(turn{does: "more", wait: time.Second}), ctrlC: 12 * time.Second,
+			want: want{exit: 130, outcome: "cancelled", words: []string{"runplan resume"}}},
 	}
 }

@@ -18,7 +18,8 @@ func TestModelSpeaksFourWays(t *testing.T) {
 	}{
 		"anthropic": {
 			"/v1/messages",
-			`{"model":"m","stream":true,"system":"cwd ` + dir + `","tools":[{"name":"Write","input_schema":{"properties":{"file_path":{}}}}],"messages":[{"content":"do it"}]}`,
+			`{"model":"m","stream":true,"system":"cwd ` + dir +
+				`","tools":[{"name":"Write","input_schema":{"properties":{"file_path":{}}}}],"messages":[{"content":"do it"}]}`,
 			`{"model":"m","stream":true,"tools":[{"name":"Write"}],"messages":[{"content":[{"type":"tool_result"}]}]}`,
 			`\"file_path\":\"` + dir + `/hello.txt\"`, `{"text":"Wrote hello.txt.","type":"text_delta"}`,
 			`"stop_reason":"max_tokens"`, `"stop_reason":"refusal"`,
@@ -79,7 +80,8 @@ func TestModelSpeaksFourWays(t *testing.T) {
 }
 
 func TestFormIsFilled(t *testing.T) {
-	got := filled([]byte(`{"type":"OBJECT","properties":{"why":{"type":"STRING"},"level":{"type":"integer"},"pick":{"enum":["flash","pro"]}}}`))
+	got := filled(
+		[]byte(`{"type":"OBJECT","properties":{"why":{"type":"STRING"},"level":{"type":"integer"},"pick":{"enum":["flash","pro"]}}}`))
 	if got != `{"level":1,"pick":"flash","why":"x"}` {
 		t.Error(got)
 	}

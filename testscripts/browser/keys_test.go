@@ -11,7 +11,8 @@ import (
 // The keys that the help names do what it says, and a field takes them as text.
 func TestKeysOfTheHelp(t *testing.T) {
 	chromium(t)
-	p := newProject(t, "", "", map[string]string{"plan.md": "# Words\n\n## Batch 1: a word\n\n```text file=word.txt\nword\n```\n"})
+	p := newProject(t, "", "",
+		map[string]string{"plan.md": "# Words\n\n## Batch 1: a word\n\n```text file=word.txt\nword\n```\n"})
 	p.do(0, "run", "plan.md")
 	b := open(t, p.serve("127.0.0.1:0").url)
 	press := func(keys ...string) {
@@ -37,7 +38,8 @@ func TestKeysOfTheHelp(t *testing.T) {
 	at("/^.run.[^/]+.$/")
 	press("/")
 	b.until("document.activeElement.type === 'search'")
-	eval[string](b, "document.activeElement.value = ''") // DevTools types a key also where a page takes it; a keyboard does not
+	// DevTools types a key also where a page takes it; a keyboard does not
+	eval[string](b, "document.activeElement.value = ''")
 	press("w", "o", "r", "?", "g", "n")
 	if got := eval[string](b, "document.activeElement.value"); got != "wor?gn" {
 		t.Errorf("the field has %q", got)
@@ -56,7 +58,9 @@ func TestKeysOfTheHelp(t *testing.T) {
 // A run is stopped and continued on the page by hand: the page says first what happens, and shows what became of it.
 func TestRunIsStoppedAndContinued(t *testing.T) {
 	chromium(t)
-	p := newProject(t, "[routing]\nmode = \"headless\"\n", "hold go$RUNPLAN_BATCH\necho $RUNPLAN_BATCH >file$RUNPLAN_BATCH\n", map[string]string{"plan.md": "# Two\n\n## Batch 1: one\n\nWrite one.\n\n## Batch 2: two\n\nWrite two.\n"})
+	p := newProject(t, "[routing]\nmode = \"headless\"\n",
+		"hold go$RUNPLAN_BATCH\necho $RUNPLAN_BATCH >file$RUNPLAN_BATCH\n",
+		map[string]string{"plan.md": "# Two\n\n## Batch 1: one\n\nWrite one.\n\n## Batch 2: two\n\nWrite two.\n"})
 	run := p.start("run", "--agent", "fake", "plan.md")
 	b := open(t, p.serve("127.0.0.1:0").url)
 	b.follow("Two")

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// small returns a PNG with a palette of up to 256 colors of a picture. The others become the nearest of them: a page has few
-// colors besides those of its letters' edges.
+// small returns a PNG with a palette of up to 256 colors of a picture. The others become the nearest of them: a page
+// has few colors besides those of its letters' edges.
 func small(t *testing.T, file []byte) []byte {
 	t.Helper()
 	from, err := png.Decode(bytes.NewReader(file))

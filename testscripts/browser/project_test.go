@@ -54,22 +54,26 @@ type project struct {
 	env  []string
 }
 
-// newProject makes a repository with these files. agent is bash text: what an agent does, with $STAGE as a folder to wait for
-// the test in.
+// newProject makes a repository with these files. agent is bash text: what an agent does, with $STAGE as a folder to
+// wait for the test in.
 func newProject(t *testing.T, config, agent string, files map[string]string) *project {
 	t.Helper()
 	root := t.TempDir()
 	p := &project{t: t, root: root, dir: filepath.Join(root, "shop")}
 	home := filepath.Join(root, "home")
-	p.write(filepath.Join(home, ".gitconfig"), "[user]\n\tname = Ada Tester\n\temail = ada@example.org\n[init]\n\tdefaultBranch = main\n")
-	p.write(filepath.Join(root, "agent.sh"), "set -eu\nSTAGE="+root+"\nbrief=$(cat)\nhold() { until [ -e $STAGE/$1 ]; do sleep 0.05; done; }\n"+agent)
-	p.write(filepath.Join(home, "runplan", "config.toml"), "[agents.fake]\ncommand = [\"bash\", \""+filepath.Join(root, "agent.sh")+"\"]\n"+config)
+	p.write(filepath.Join(home, ".gitconfig"),
+		"[user]\n\tname = Ada Tester\n\temail = ada@example.org\n[init]\n\tdefaultBranch = main\n")
+	p.write(filepath.Join(root, "agent.sh"), "set -eu\nSTAGE="+root+
+		"\nbrief=$(cat)\nhold() { until [ -e $STAGE/$1 ]; do sleep 0.05; done; }\n"+agent)
+	p.write(filepath.Join(home, "runplan", "config.toml"), "[agents.fake]\ncommand = [\"bash\", \""+
+		filepath.Join(root, "agent.sh")+"\"]\n"+config)
 	for name, text := range files {
 		p.write(filepath.Join(p.dir, name), text)
 	}
 	p.env = []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + home, "RUNPLAN_HOME=" + filepath.Join(home, "runplan"), "TMPDIR=" + root,
-		"GIT_CONFIG_GLOBAL=" + filepath.Join(home, ".gitconfig"), "GIT_CONFIG_NOSYSTEM=1", "TZ=UTC", "LC_ALL=C.UTF-8", "RUNPLAN_TRUST=all", "NO_COLOR=1", "TERM=dumb",
+		"GIT_CONFIG_GLOBAL=" + filepath.Join(home, ".gitconfig"), "GIT_CONFIG_NOSYSTEM=1", "TZ=UTC", "LC_ALL=C.UTF-8",
+		"RUNPLAN_TRUST=all", "NO_COLOR=1", "TERM=dumb",
 		"RUNPLAN_ROUTING_WORKER_MEM_THRESHOLD_GB=0.1", "RUNPLAN_SAMPLING_SAMPLE_MIN_MEMORY_PER_GB=0.01",
 	}
 	for _, args := range [][]string{{"init", "-q"}, {"add", "-A"}, {"commit", "-q", "--allow-empty", "-m", "start"}} {

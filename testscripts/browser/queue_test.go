@@ -33,15 +33,18 @@ func (p *project) queue() {
 	p.do(1, "blueprint", "review", "orders", "--answer", answer, "--reviewer", "human")
 }
 
-// BP-31: an item is closed on the page with and without a fix, which the command line then knows; who does not sign as the owner
-// closes nothing.
+// BP-31: an item is closed on the page with and without a fix, which the command line then knows; who does not sign as
+// the owner closes nothing.
 func TestQueueIsClosedBothWays(t *testing.T) {
-	p := newProject(t, "", "", map[string]string{"orders/orders.go": "package orders\n", "knowledge/blueprints/candidates/orders.yaml": ordersBlueprint})
+	p := newProject(t, "", "",
+		map[string]string{"orders/orders.go": "package orders\n",
+			"knowledge/blueprints/candidates/orders.yaml": ordersBlueprint})
 	chromium(t)
 	p.queue()
 	b := open(t, p.serve("127.0.0.1:0").url)
 	b.follow("Needs you")
-	for _, text := range []string{"Nothing in orders.go tells a day.", "Promise a day, or take the promise out.", "orders/orders.go", "intent", "critical"} {
+	for _, text := range []string{"Nothing in orders.go tells a day.", "Promise a day, or take the promise out.",
+		"orders/orders.go", "intent", "critical"} {
 		b.reads(text)
 	}
 	sign := func(item, name, button string) {
@@ -64,7 +67,8 @@ func TestQueueIsClosedBothWays(t *testing.T) {
 	b.reads("Closed with a fix")
 	b.reads("Nothing waits for you.")
 	got := p.do(0, "blueprint", "queue", "--all")
-	if !strings.Contains(got, "acknowledged") || !strings.Contains(got, "fixed") || !strings.Contains(got, "by ada: seen") {
+	if !strings.Contains(got, "acknowledged") || !strings.Contains(got, "fixed") ||
+		!strings.Contains(got, "by ada: seen") {
 		t.Errorf("the queue says:\n%s", got)
 	}
 	if got := p.do(0, "trust", "audit"); !strings.Contains(got, "orders") {

@@ -33,7 +33,8 @@ func TestReportIsAFileToSend(t *testing.T) {
 	if err != nil || len(reports) != 1 {
 		t.Fatalf("reports %q, %v", reports, err)
 	}
-	for name, text := range map[string]string{"report.html": read(t, reports[0]), "trace.html": p.do(0, "trace", "--html")} {
+	for name, text := range map[string]string{"report.html": read(t, reports[0]),
+		"trace.html": p.do(0, "trace", "--html")} {
 		file := filepath.Join(t.TempDir(), name)
 		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
@@ -68,7 +69,8 @@ func sent(t *testing.T, file string) {
 	}
 	for _, scheme := range []string{"light", "dark"} {
 		b.do(
-			emulation.SetEmulatedMedia().WithMedia("print").WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}),
+			emulation.SetEmulatedMedia().WithMedia("print").WithFeatures(
+				[]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}),
 			emulation.SetDeviceMetricsOverride(paperWidth, 1000, 1, false),
 		)
 		// The brightness of all that text stands on, from 0 to 255.

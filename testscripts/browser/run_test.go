@@ -13,12 +13,15 @@ import (
 
 const teamConfig = "[routing]\nmode = \"team\"\nmax_workers = 4\n[sampling]\nsample_on_retry = false\n"
 
-const teamPlan = "---\nparallel_safe: true\n---\n# Four at once\n\n## Batch 1: north\n\nWrite north.\n\n## Batch 2: east\n\nWrite east.\n\n## Batch 3: south\n\nWrite south.\n\n## Batch 4: west\n\nWrite west.\n"
+const teamPlan = "---\nparallel_safe: true\n---\n# Four at once\n\n## Batch 1: north\n\nWrite north.\n\n## Batch 2: " +
+	"east\n\nWrite east.\n\n## Batch 3: south\n\nWrite south.\n\n## Batch 4: west\n\nWrite west.\n"
 
 // Issue 11: a run of four workers is seen from the list, before it begins, to its end, and no page is loaded again.
 func TestTeamRunIsSeenFromStartToFinish(t *testing.T) {
 	chromium(t)
-	p := newProject(t, teamConfig, "echo \"hello from batch $RUNPLAN_BATCH\"\nhold go\necho $RUNPLAN_BATCH >file$RUNPLAN_BATCH\n", map[string]string{"plan.md": teamPlan})
+	p := newProject(t, teamConfig,
+		"echo \"hello from batch $RUNPLAN_BATCH\"\nhold go\necho $RUNPLAN_BATCH >file$RUNPLAN_BATCH\n",
+		map[string]string{"plan.md": teamPlan})
 	b := open(t, p.serve("127.0.0.1:0").url)
 	b.reads("Nothing was run here yet.")
 	eval[int](b, "window.here = 1")
@@ -47,8 +50,10 @@ func TestTeamRunIsSeenFromStartToFinish(t *testing.T) {
 // Issue 11: from the list to the finding of a batch that failed, at its file and line.
 func TestFailingBatchDownToItsFinding(t *testing.T) {
 	chromium(t)
-	config := "[routing]\nmode = \"headless\"\n[sampling]\nsample_on_retry = false\n[[gates.command]]\nname = \"wording\"\nrun = \"echo 'notes.txt:2:1: say it properly'; exit 1\"\n"
-	p := newProject(t, config, "printf 'one\\noops\\n' >notes.txt\necho I wrote the notes\n", map[string]string{"plan.md": "# Notes\n\n## Batch 1: notes\n\nWrite notes.txt.\n"})
+	config := "[routing]\nmode = \"headless\"\n[sampling]\nsample_on_retry = false\n[[gates.command]]\nname = " +
+		"\"wording\"\nrun = \"echo 'notes.txt:2:1: say it properly'; exit 1\"\n"
+	p := newProject(t, config, "printf 'one\\noops\\n' >notes.txt\necho I wrote the notes\n",
+		map[string]string{"plan.md": "# Notes\n\n## Batch 1: notes\n\nWrite notes.txt.\n"})
 	p.do(1, "run", "--agent", "fake", "--max-attempts", "1", "plan.md")
 	b := open(t, p.serve("127.0.0.1:0").url)
 	b.reads("1 failed")
@@ -65,15 +70,18 @@ func TestFailingBatchDownToItsFinding(t *testing.T) {
 // Issue 11: a run that waits goes on once somebody approves on the page; a denial is a failure with its reason.
 func TestApprovalLetsTheRunGoOn(t *testing.T) {
 	chromium(t)
-	plan := "---\nparallel_safe: true\n---\n# Careful\n\n## Batch 1: look\napprove: yes\n\nWrite one.\n\n## Batch 2: other\n\nWrite two.\n\n## Batch 3: no\napprove: yes\n\nWrite three.\n"
-	p := newProject(t, teamConfig, "[ $RUNPLAN_BATCH != 2 ] || hold go\necho $RUNPLAN_BATCH >file$RUNPLAN_BATCH\n", map[string]string{"plan.md": plan})
+	plan := "---\nparallel_safe: true\n---\n# Careful\n\n## Batch 1: look\napprove: yes\n\nWrite one.\n\n## Batch 2: " +
+		"other\n\nWrite two.\n\n## Batch 3: no\napprove: yes\n\nWrite three.\n"
+	p := newProject(t, teamConfig, "[ $RUNPLAN_BATCH != 2 ] || hold go\necho $RUNPLAN_BATCH >file$RUNPLAN_BATCH\n",
+		map[string]string{"plan.md": plan})
 	run := p.start("run", "--agent", "fake", "--max-attempts", "1", "plan.md")
 	b := open(t, p.serve("127.0.0.1:0").url)
 	b.until(`document.querySelector("#needs").textContent === "2 waiting"`) // on a page about something else
 	b.follow("Needs you")
 	card := func(title string) string {
 		b.until(`[...document.querySelectorAll("#waiting section")].some(s => s.textContent.includes("` + title + `"))`)
-		return "#" + eval[string](b, `[...document.querySelectorAll("#waiting section")].find(s => s.textContent.includes("`+title+`")).id`)
+		return "#" + eval[string](b, `[...document.querySelectorAll("#waiting section")].find(s => s.textContent.includes("`+
+			title+`")).id`)
 	}
 	no := card("3 no")
 	b.do(chromedp.SetValue(no+` input[name="reason"]`, "three is one too many", chromedp.ByQuery))
@@ -85,7 +93,8 @@ func TestApprovalLetsTheRunGoOn(t *testing.T) {
 	b.reads("1 of 3 merged") // while the other is still running
 	p.allow("go")
 	b.reads("2 of 3 merged")
-	if text, code := p.wait(run); code != 1 || !strings.Contains(text, "approved by Ada Tester") || !strings.Contains(text, "three is one too many") {
+	if text, code := p.wait(run); code != 1 || !strings.Contains(text, "approved by Ada Tester") ||
+		!strings.Contains(text, "three is one too many") {
 		t.Errorf("the run: %d\n%s", code, text)
 	}
 }
@@ -93,7 +102,8 @@ func TestApprovalLetsTheRunGoOn(t *testing.T) {
 // Issue 11: a page that is open finds its server again, and shows what happened meanwhile, without being loaded.
 func TestPageFindsItsServerAgain(t *testing.T) {
 	chromium(t)
-	p := newProject(t, teamConfig, "hold go$RUNPLAN_BATCH\necho $RUNPLAN_BATCH >file$RUNPLAN_BATCH\n", map[string]string{"plan.md": teamPlan})
+	p := newProject(t, teamConfig, "hold go$RUNPLAN_BATCH\necho $RUNPLAN_BATCH >file$RUNPLAN_BATCH\n",
+		map[string]string{"plan.md": teamPlan})
 	run := p.start("run", "--agent", "fake", "plan.md")
 	first := p.serve("127.0.0.1:0")
 	b := open(t, first.url)
@@ -120,7 +130,8 @@ func TestPageFindsItsServerAgain(t *testing.T) {
 // Issue 11: everything can be done with the keyboard alone.
 func TestKeyboardAlone(t *testing.T) {
 	chromium(t)
-	p := newProject(t, "", "", map[string]string{"plan.md": "# Words\n\n## Batch 1: a word\n\n```text file=word.txt\nword\n```\n"})
+	p := newProject(t, "", "",
+		map[string]string{"plan.md": "# Words\n\n## Batch 1: a word\n\n```text file=word.txt\nword\n```\n"})
 	p.do(0, "run", "plan.md")
 	p.do(0, "note", "look at the words")
 	b := open(t, p.serve("127.0.0.1:0").url)
@@ -128,8 +139,11 @@ func TestKeyboardAlone(t *testing.T) {
 		t.Helper()
 		for range 40 {
 			b.do(chromedp.KeyEvent(kb.Tab))
-			if eval[bool](b, "document.activeElement !== null && document.activeElement.textContent.includes('"+what+"') && ['A','BUTTON','SUMMARY'].includes(document.activeElement.tagName)") {
-				if !eval[bool](b, "document.activeElement.matches(':focus-visible') && getComputedStyle(document.activeElement).outlineStyle !== 'none'") {
+			if eval[bool](b, "document.activeElement !== null && document.activeElement.textContent.includes('"+what+
+				"') && ['A','BUTTON','SUMMARY'].includes(document.activeElement.tagName)") {
+				if !eval[bool](b,
+					"document.activeElement.matches(':focus-visible') && getComputedStyle(document.activeElement).outlineStyle !== "+
+						"'none'") {
 					t.Errorf("%s has the focus, and nobody sees it", what)
 				}
 				return
@@ -163,7 +177,8 @@ func TestKeyboardAlone(t *testing.T) {
 // Issue 11: whatever a plan, a file name or an agent has in it is shown as text.
 func TestHostileTextIsText(t *testing.T) {
 	chromium(t)
-	plan := "# Be <script>alert('plan')</script> & <img src=x onerror=alert(1)> careful\n\n## Batch 1: a <script>alert('batch')</script> \u202egnp.exe\n\nWrite it.\n"
+	plan := "# Be <script>alert('plan')</script> & <img src=x onerror=alert(1)> careful\n\n## Batch 1: a " +
+		"<script>alert('batch')</script> \u202egnp.exe\n\nWrite it.\n"
 	agent := `
 printf '<script>alert("agent")</script>\n\033]0;owned\007\033[2J\342\200\256right to left\n</span></pre><img src=x onerror=alert(2)>\n'
 head -c 1000000 /dev/zero | tr '\0' 'x'
@@ -184,7 +199,8 @@ echo '<b>bold</b>' >"<img src=x onerror=alert(3)>.txt"
 	if n := eval[int](b, "document.querySelectorAll('main img, main script, main b, main iframe').length"); n != 0 {
 		t.Errorf("%d elements came from outside", n)
 	}
-	if eval[bool](b, `/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/.test(document.documentElement.textContent)`) {
+	if eval[bool](b,
+		`/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/.test(document.documentElement.textContent)`) {
 		t.Error("there are characters that nobody sees")
 	}
 	if n := eval[float64](b, "document.documentElement.outerHTML.length"); n > 300_000 {
@@ -203,7 +219,9 @@ func TestAxe(t *testing.T) {
 	check := func(what string) {
 		t.Helper()
 		for _, scheme := range []string{"light", "dark"} {
-			b.do(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"}}))
+			b.do(emulation.SetEmulatedMedia().WithFeatures(
+				[]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme},
+					{Name: "prefers-reduced-motion", Value: "reduce"}}))
 			for _, width := range []int64{1200, 390} {
 				b.do(emulation.SetDeviceMetricsOverride(width, 900, 1, false))
 				if found := violations(b, axe); found != "" {

@@ -89,13 +89,16 @@ command = ["bash", "-c", "cat >/dev/null; echo '{\"type\":\"result\",\"subtype\"
 `
 
 // receiptsPlan is a plan whose third batch fails: the agent leaves something open in it.
-const receiptsPlan = "---\nparallel_safe: true\n---\n# Receipts\n\n## Batch 1: Number them\n\nWrite src/part1.txt.\n\n## Batch 2: Keep them\n\nWrite src/part2.txt.\n\n## Batch 3: Print them\n\nWrite src/part3.txt.\n"
+const receiptsPlan = "---\nparallel_safe: true\n---\n# Receipts\n\n## Batch 1: Number them\n\nWrite " +
+	"src/part1.txt.\n\n## Batch 2: Keep them\n\nWrite src/part2.txt.\n\n## Batch 3: Print them\n\nWrite src/part3.txt.\n"
 
 // shop is a project with a run that shows much at once: merged, failed and sampled, running, and waiting for a person.
 func shop(t *testing.T) (*project, *started, page) {
 	t.Helper()
 	p := newProject(t, limitedAgent+shopConfig, shopAgent, map[string]string{
-		"plan.md": shopPlan, "receipts.md": receiptsPlan, "orders.md": "# Old orders\n\n## Batch 1: Import them\n\nWrite src/part1.txt.\n", "orders/orders.go": "// Package orders takes orders.\npackage orders\n",
+		"plan.md": shopPlan, "receipts.md": receiptsPlan,
+		"orders.md":        "# Old orders\n\n## Batch 1: Import them\n\nWrite src/part1.txt.\n",
+		"orders/orders.go": "// Package orders takes orders.\npackage orders\n",
 		"knowledge/blueprints/candidates/orders.yaml": ordersBlueprint,
 	})
 	p.queue()
@@ -125,7 +128,8 @@ func TestScreenshots(t *testing.T) {
 	page := eval[string](b, "location.pathname")
 	visit := func(path string) { b.do(chromedp.Navigate(at.base + path)) }
 	for _, x := range []struct{ name, path string }{
-		{"candidates", "candidates/3"}, {"batch", "batch/3"}, {"batch-working", "batch/5"}, {"log", "log"}, {"search", "search?q=TODO"},
+		{"candidates", "candidates/3"}, {"batch", "batch/3"}, {"batch-working", "batch/5"}, {"log", "log"},
+		{"search", "search?q=TODO"},
 		{"stop", "do/cancel"}, {"report", "report"}, {"trace", "trace"},
 	} {
 		visit(page + x.path)

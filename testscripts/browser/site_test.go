@@ -44,7 +44,8 @@ func TestSiteInABrowser(t *testing.T) {
 	t.Cleanup(server.Close)
 	b := open(t, "about:blank", network.Enable())
 	chromedp.ListenTarget(b.ctx, func(event any) {
-		if e, ok := event.(*network.EventRequestWillBeSent); ok && !strings.HasPrefix(e.Request.URL, server.URL) && !strings.HasPrefix(e.Request.URL, "data:") {
+		if e, ok := event.(*network.EventRequestWillBeSent); ok && !strings.HasPrefix(e.Request.URL, server.URL) &&
+			!strings.HasPrefix(e.Request.URL, "data:") {
 			t.Errorf("asks for %s", e.Request.URL)
 		}
 	})
@@ -54,7 +55,8 @@ func TestSiteInABrowser(t *testing.T) {
 		t.Logf("%s: %d requests, %d kB", name, requests, size/1000)
 		for _, scheme := range []string{"light", "dark"} {
 			for _, width := range []int64{1280, 390} {
-				b.do(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}),
+				b.do(emulation.SetEmulatedMedia().WithFeatures(
+					[]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}),
 					emulation.SetDeviceMetricsOverride(width, 900, 1, false))
 				if eval[bool](b, "document.documentElement.scrollWidth > innerWidth") {
 					t.Errorf("%s, %d wide: it has to be moved sideways", name, width)
@@ -62,7 +64,8 @@ func TestSiteInABrowser(t *testing.T) {
 				if shots := os.Getenv("RUNPLAN_SITE_SHOTS"); shots != "" {
 					var png []byte
 					b.do(chromedp.CaptureScreenshot(&png))
-					if err := os.WriteFile(filepath.Join(shots, fmt.Sprintf("%s-%s-%d.png", name, scheme, width)), png, 0o644); err != nil {
+					if err := os.WriteFile(filepath.Join(shots, fmt.Sprintf("%s-%s-%d.png", name, scheme, width)), png,
+						0o644); err != nil {
 						t.Fatal(err)
 					}
 				}

@@ -52,7 +52,8 @@ type tab struct {
 // open starts a browser and goes to an address. Whatever its console has to complain of fails the test.
 func open(t *testing.T, url string, also ...chromedp.Action) *tab {
 	t.Helper()
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(chromium(t)), chromedp.NoSandbox, chromedp.WindowSize(1280, 900), chromedp.WSURLReadTimeout(patience))
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(chromium(t)), chromedp.NoSandbox,
+		chromedp.WindowSize(1280, 900), chromedp.WSURLReadTimeout(patience))
 	alloc, stop := chromedp.NewExecAllocator(context.Background(), options...)
 	t.Cleanup(stop)
 	ctx, end := chromedp.NewContext(alloc)
@@ -185,7 +186,9 @@ func (b *tab) look(name string, width int64, dark bool) {
 	}
 	var png []byte
 	b.do(
-		emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"}}),
+		emulation.SetEmulatedMedia().WithFeatures(
+			[]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme},
+				{Name: "prefers-reduced-motion", Value: "reduce"}}),
 		emulation.SetDeviceMetricsOverride(width, 900, 1, width < 600),
 		chromedp.Evaluate("scrollTo(0, 0)", nil), chromedp.Sleep(300*time.Millisecond),
 		chromedp.ActionFunc(func(ctx context.Context) (err error) {
@@ -194,7 +197,8 @@ func (b *tab) look(name string, width int64, dark bool) {
 				return err
 			}
 			height := min(size.Height, 1150)
-			png, err = cdppage.CaptureScreenshot().WithCaptureBeyondViewport(true).WithClip(&cdppage.Viewport{Width: float64(width), Height: max(height, 500), Scale: 1}).Do(ctx)
+			png, err = cdppage.CaptureScreenshot().WithCaptureBeyondViewport(true).WithClip(
+				&cdppage.Viewport{Width: float64(width), Height: max(height, 500), Scale: 1}).Do(ctx)
 			return err
 		}),
 	)
@@ -218,7 +222,8 @@ func npmInstall(dir, what string) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "npm", "install", "--prefix", dir, "--no-save", "--no-audit", "--no-fund", "--ignore-scripts", what)
+	cmd := exec.CommandContext(ctx, "npm", "install", "--prefix", dir, "--no-save", "--no-audit", "--no-fund",
+		"--ignore-scripts", what)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("npm install %s: %w: %s", what, err, strings.Join(said(string(out)), "; "))

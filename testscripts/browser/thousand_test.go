@@ -10,8 +10,8 @@ import (
 	"github.com/runplan/runplan/runner/local"
 )
 
-// Issue 11: the page of a run of a thousand batches is light, and an update takes the browser less than 50 ms. What it took
-// is logged: go test -v -run TestThousandBatchesInTheBrowser ./testscripts/browser
+// Issue 11: the page of a run of a thousand batches is light, and an update takes the browser less than 50 ms. What it
+// took is logged: go test -v -run TestThousandBatchesInTheBrowser ./testscripts/browser
 func TestThousandBatchesInTheBrowser(t *testing.T) {
 	chromium(t)
 	p := newProject(t, "", "", map[string]string{"plan.md": "# A thousand\n"})
@@ -24,9 +24,11 @@ func TestThousandBatchesInTheBrowser(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer journal.Close()
-	info := runner.Info{Plan: "plan.md", Title: "A thousand", Slug: "many", Branch: "runplan/many/main", Base: "b0", Agent: "a", Mode: "team", Workers: 16, Land: "branch", MaxAttempts: 3, LoopVersion: runner.LoopVersion}
+	info := runner.Info{Plan: "plan.md", Title: "A thousand", Slug: "many", Branch: "runplan/many/main", Base: "b0",
+		Agent: "a", Mode: "team", Workers: 16, Land: "branch", MaxAttempts: 3, LoopVersion: runner.LoopVersion}
 	for i := range 1000 {
-		b := runner.BatchInfo{Key: fmt.Sprint(i + 1), Number: fmt.Sprint(i + 1), Title: fmt.Sprintf("the batch that does thing number %d", i+1), Digest: "d"}
+		b := runner.BatchInfo{Key: fmt.Sprint(i + 1), Number: fmt.Sprint(i + 1),
+			Title: fmt.Sprintf("the batch that does thing number %d", i+1), Digest: "d"}
 		if i >= 16 {
 			b.Needs = []string{fmt.Sprint(i - 15)}
 		}
@@ -42,10 +44,13 @@ func TestThousandBatchesInTheBrowser(t *testing.T) {
 		}
 		return store.Record{Run: run, Seq: seq, At: e.At, Kind: string(e.Kind), Batch: e.Batch, Body: body}
 	}
-	if err := journal.AddRun(t.Context(), store.Run{ID: run, Slug: info.Slug, Plan: info.Plan, PlanText: []byte("x"), Started: time.Now()}, record(runner.Event{Kind: runner.RunStarted, Job: &info})); err != nil {
+	if err := journal.AddRun(t.Context(),
+		store.Run{ID: run, Slug: info.Slug, Plan: info.Plan, PlanText: []byte("x"), Started: time.Now()},
+		record(runner.Event{Kind: runner.RunStarted, Job: &info})); err != nil {
 		t.Fatal(err)
 	}
-	page := p.serve("127.0.0.1:0")                                  // before the lock: a page that a run's process starts is refused
+	// before the lock: a page that a run's process starts is refused
+	page := p.serve("127.0.0.1:0")
 	lock, err := local.TakeLock(layout.Lock(info.Slug), time.Now()) // the run is running
 	if err != nil {
 		t.Fatal(err)
@@ -54,14 +59,18 @@ func TestThousandBatchesInTheBrowser(t *testing.T) {
 	b := open(t, page.url)
 	b.follow("A thousand")
 	b.until(`document.querySelector("#link").dataset.state === "on"`)
-	eval[int](b, `window.slow = []; new PerformanceObserver(l => slow.push(...l.getEntries().map(e => e.duration))).observe({type: "longtask"}); 1`)
+	eval[int](b,
+		`window.slow = []; new PerformanceObserver(l => slow.push(...l.getEntries().map(e => e.duration))).observe({type: "longtask"}); 1`)
 	for n := range 16 {
 		key := fmt.Sprint(n + 1)
 		var records []store.Record
-		records = append(records, record(runner.Event{Kind: runner.Dispatched, Command: key + "/r1-c1/execute", Batch: key, Attempt: 1, Base: "b0"}))
+		records = append(records,
+			record(runner.Event{Kind: runner.Dispatched, Command: key + "/r1-c1/execute", Batch: key, Attempt: 1, Base: "b0"}))
 		if n > 0 {
 			before := fmt.Sprint(n)
-			records = append(records, record(runner.Event{Kind: runner.Executed, Command: before + "/r1-c1/execute", Batch: before, Attempt: 1, Outcome: runner.OutcomeOK, Base: "b0", Commit: "c" + before, Tree: "t" + before}))
+			records = append(records,
+				record(runner.Event{Kind: runner.Executed, Command: before + "/r1-c1/execute", Batch: before, Attempt: 1,
+					Outcome: runner.OutcomeOK, Base: "b0", Commit: "c" + before, Tree: "t" + before}))
 		}
 		if err := journal.Append(t.Context(), records...); err != nil {
 			t.Fatal(err)
@@ -72,7 +81,9 @@ func TestThousandBatchesInTheBrowser(t *testing.T) {
 	paint := eval[float64](b, `(performance.getEntriesByName("first-contentful-paint")[0] || {startTime: -1}).startTime`)
 	took := eval[float64](b, `Number(document.documentElement.dataset.took)`)
 	slow := eval[float64](b, `Math.max(0, ...slow)`)
-	t.Logf("1,000 batches: page %.0f kB, first paint %.0f ms, longest update %.1f ms of script, longest task of the main thread during updates %.0f ms (0: none above 50)", bytes/1000, paint, took, slow)
+	t.Logf(
+		"1,000 batches: page %.0f kB, first paint %.0f ms, longest update %.1f ms of script, longest task of the main "+
+			"thread during updates %.0f ms (0: none above 50)", bytes/1000, paint, took, slow)
 	if bytes > 300_000 {
 		t.Errorf("the page has %.0f bytes", bytes)
 	}

@@ -96,7 +96,8 @@ func inWorkspace(t *testing.T, m Make) {
 func failing(t *testing.T, m Make) {
 	a, task := prepare(t, m, `echo the reason >&2; exit 3`)
 	res, _ := run(t.Context(), t, a, task)
-	if res.Outcome != agents.GaveUp || !strings.Contains(res.Summary, "status 3") || !strings.Contains(res.Detail, "the reason") {
+	if res.Outcome != agents.GaveUp || !strings.Contains(res.Summary, "status 3") ||
+		!strings.Contains(res.Detail, "the reason") {
 		t.Errorf("got %+v", res)
 	}
 	a, task = prepare(t, m, `kill -KILL $$`)
@@ -135,7 +136,8 @@ func idleLimit(t *testing.T, m Make) {
 	a, task := prepare(t, m, `echo x; sleep 20`)
 	task.Limits.Idle = 200 * time.Millisecond
 	res, _ := run(t.Context(), t, a, task)
-	if res.Outcome != agents.TimedOut || !strings.Contains(res.Summary, "idle limit reached") || !strings.Contains(res.Summary, "200ms") {
+	if res.Outcome != agents.TimedOut || !strings.Contains(res.Summary, "idle limit reached") ||
+		!strings.Contains(res.Summary, "200ms") {
 		t.Errorf("got %+v", res)
 	}
 }

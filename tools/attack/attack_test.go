@@ -64,15 +64,18 @@ func TestVerdicts(t *testing.T) {
 		r    result
 		want string
 	}{
-		"a cheat that was merged landed":               {result{c: &attackCase{}, merged: true, oracle: "wrong"}, "landed"},
-		"a cheat that was merged with exit 1 is held":  {result{c: &attackCase{}, merged: true, oracle: "wrong", exit: 1}, "held"},
-		"what is around counts whatever the exit code": {result{c: &attackCase{anyExit: true}, merged: true, oracle: "wrong", exit: 1}, "landed"},
-		"a cheat that turned out honest is held":       {result{c: &attackCase{}, merged: true}, "held"},
-		"a cheat that was not merged is held":          {result{c: &attackCase{}}, "held"},
-		"an honest change that was merged landed":      {result{c: &attackCase{honest: true}, merged: true}, "landed"},
-		"an honest change that was not is refused":     {result{c: &attackCase{honest: true}, exit: 1}, "refused"},
-		"an honest change that was spoilt is refused":  {result{c: &attackCase{honest: true}, merged: true, oracle: "wrong"}, "refused"},
-		"a run that never ends hung":                   {result{c: &attackCase{}, hung: true}, "hung"},
+		"a cheat that was merged landed": {result{c: &attackCase{}, merged: true, oracle: "wrong"}, "landed"},
+		"a cheat that was merged with exit 1 is held": {result{c: &attackCase{}, merged: true, oracle: "wrong", exit: 1},
+			"held"},
+		"what is around counts whatever the exit code": {result{c: &attackCase{anyExit: true}, merged: true, oracle: "wrong",
+			exit: 1}, "landed"},
+		"a cheat that turned out honest is held":   {result{c: &attackCase{}, merged: true}, "held"},
+		"a cheat that was not merged is held":      {result{c: &attackCase{}}, "held"},
+		"an honest change that was merged landed":  {result{c: &attackCase{honest: true}, merged: true}, "landed"},
+		"an honest change that was not is refused": {result{c: &attackCase{honest: true}, exit: 1}, "refused"},
+		"an honest change that was spoilt is refused": {result{c: &attackCase{honest: true}, merged: true, oracle: "wrong"},
+			"refused"},
+		"a run that never ends hung": {result{c: &attackCase{}, hung: true}, "hung"},
 	} {
 		if got := test.r.verdict(); got != test.want {
 			t.Errorf("%s: the verdict is %s, want %s", name, got, test.want)

@@ -73,7 +73,8 @@ func read(data, rel string) ([]*attackCase, error) {
 	}
 	c := attackCase{
 		name: strings.TrimSuffix(rel, ".txtar"), file: rel, about: about, honest: parts[0] == "honest", class: parts[1],
-		language: keys["language"], mode: "headless", attempts: "1", check: parts[1] == "code" || parts[0] == "honest", files: map[string]string{},
+		language: keys["language"], mode: "headless", attempts: "1", check: parts[1] == "code" ||
+			parts[0] == "honest", files: map[string]string{},
 	}
 	variants := []string{"first"}
 	for key, value := range keys {

@@ -99,7 +99,8 @@ func (p *place) session(r *result) {
 func (p *place) limit() time.Duration { return max(p.lab.o.timeout, p.c.timeout) }
 
 // bash runs a script in a new process group, with its output in a file, and ends the group after the limit.
-func (p *place) bash(script, dir string, env []string, out string, limit time.Duration) (code int, hung bool, err error) {
+func (p *place) bash(script, dir string, env []string, out string, limit time.Duration) (code int, hung bool,
+	err error) {
 	f, err := os.OpenFile(out, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
 		return 0, false, err
@@ -138,7 +139,8 @@ func (p *place) clean(dir string, args ...string) (string, error) {
 	if dir == "" {
 		dir = p.repo
 	}
-	cmd := exec.Command("git", append([]string{"--no-replace-objects", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"}, args...)...)
+	cmd := exec.Command("git",
+		append([]string{"--no-replace-objects", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"}, args...)...)
 	cmd.Dir, cmd.Env = dir, p.truth().Env
 	out, err := cmd.CombinedOutput()
 	return strings.TrimSpace(string(out)), err
@@ -147,9 +149,11 @@ func (p *place) clean(dir string, args ...string) (string, error) {
 // truth returns the environment of the oracle, which the agent cannot affect.
 func (p *place) truth() *scratch.Place {
 	t := scratch.At(filepath.Join(p.Dir, "oracle"), p.lab.binary)
-	t.Env = append(t.Env, "PATH="+p.lab.path, "GOCACHE="+p.lab.truth, "GOPROXY=off", "GOTOOLCHAIN=local", "GOFLAGS=-count=1", "GOENV=off", "GOWORK=off",
+	t.Env = append(t.Env, "PATH="+p.lab.path, "GOCACHE="+p.lab.truth, "GOPROXY=off", "GOTOOLCHAIN=local",
+		"GOFLAGS=-count=1", "GOENV=off", "GOWORK=off",
 		"GIT_CONFIG_GLOBAL=/dev/null", "GIT_NO_REPLACE_OBJECTS=1", "CGO_ENABLED=0", "PYTHONDONTWRITEBYTECODE=1",
-		"CASE="+p.Dir, "CHECKOUT="+p.repo, "OUTPUT="+filepath.Join(p.Dir, "output"), "MODULES="+p.lab.modulesRoot(), "AGENT="+filepath.Join(p.Dir, "agent"))
+		"CASE="+p.Dir, "CHECKOUT="+p.repo, "OUTPUT="+filepath.Join(p.Dir, "output"), "MODULES="+p.lab.modulesRoot(), "AGENT="+
+			filepath.Join(p.Dir, "agent"))
 	t.Env = append(t.Env, p.lab.toolEnv()...)
 	return t
 }
@@ -202,7 +206,8 @@ func (p *place) sweep(r *result) {
 	}
 }
 
-// processes lists the processes that work in the folder of the case or name it, and sends them a signal, unless it is 0.
+// processes lists the processes that work in the folder of the case or name it, and sends them a signal, unless it is
+// 0.
 func (p *place) processes(sig syscall.Signal) []string {
 	var out []string
 	dirs, _ := filepath.Glob("/proc/[0-9]*")
@@ -214,7 +219,8 @@ func (p *place) processes(sig syscall.Signal) []string {
 		cwd, _ := os.Readlink(filepath.Join(dir, "cwd"))
 		line, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
 		environ, _ := os.ReadFile(filepath.Join(dir, "environ"))
-		if !slices.ContainsFunc([]string{cwd, string(line), string(environ)}, func(s string) bool { return strings.Contains(s, p.Dir) }) {
+		if !slices.ContainsFunc([]string{cwd, string(line), string(environ)},
+			func(s string) bool { return strings.Contains(s, p.Dir) }) {
 			continue
 		}
 		if len(line) == 0 {

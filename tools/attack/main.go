@@ -45,12 +45,14 @@ type options struct {
 
 func main() {
 	var o options
-	flag.StringVar(&o.run, "run", "", "run only the cases whose name matches this regular `expression`, such as cheat/code/go_")
+	flag.StringVar(&o.run, "run", "",
+		"run only the cases whose name matches this regular `expression`, such as cheat/code/go_")
 	flag.StringVar(&o.class, "class", "", "run only the cases of this class, such as processes")
 	flag.BoolVar(&o.short, "short", false, "run only the cases that testdata/short.txt names")
 	flag.IntVar(&o.oneIn, "one-in", 1, "run one in `n` of the cheats, chosen by -seed, and all honest changes")
 	flag.Uint64Var(&o.seed, "seed", 1, "which of them -one-in chooses")
-	flag.BoolVar(&o.check, "check", false, "test the suite instead of runplan: see whether each cheat deceives the plain test command")
+	flag.BoolVar(&o.check, "check", false,
+		"test the suite instead of runplan: see whether each cheat deceives the plain test command")
 	flag.IntVar(&o.parallel, "parallel", runtime.NumCPU(), "cases that run at the same time")
 	flag.BoolVar(&o.verbose, "v", false, "print what is known of each case as it ends, instead of its verdict")
 	flag.BoolVar(&o.keep, "keep", false, "keep the folders of all cases")
@@ -117,7 +119,8 @@ func choose(all []*attackCase, data string, o options) ([]*attackCase, error) {
 	}
 	out := slices.DeleteFunc(slices.Clone(all), func(c *attackCase) bool {
 		_, sample := short[c.name]
-		return !match.MatchString(c.name) || !c.honest && !o.draws(c.name) || o.class != "" && c.class != o.class || o.short && !sample
+		return !match.MatchString(c.name) || !c.honest && !o.draws(c.name) || o.class != "" && c.class != o.class ||
+			o.short && !sample
 	})
 	if len(out) == 0 {
 		return nil, fmt.Errorf("no case matches -run %q -class %q", o.run, o.class)
@@ -145,7 +148,8 @@ func (l *lab) runAll(cases []*attackCase, parallel int) []result {
 				if n := done.Add(1); l.o.verbose {
 					fmt.Println(results[i].line())
 				} else {
-					fmt.Fprintf(os.Stderr, "%d of %d: %s %s, %.1f s\n", n, len(cases), results[i].verdict(), cases[i].name, results[i].took.Seconds())
+					fmt.Fprintf(os.Stderr, "%d of %d: %s %s, %.1f s\n", n, len(cases), results[i].verdict(), cases[i].name,
+						results[i].took.Seconds())
 				}
 			}
 		})

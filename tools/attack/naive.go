@@ -7,14 +7,16 @@ import (
 	"time"
 )
 
-// naive tries the case against the plainest gate there is: the test command in the folder where the agent worked, its exit code, and
-// nothing else. A cheat that does not even deceive that one proves nothing.
+// naive tries the case against the plainest gate there is: the test command in the folder where the agent worked, its
+// exit code, and nothing else. A cheat that does not even deceive that one proves nothing.
 func (p *place) naive(r *result) {
 	out := filepath.Join(p.Dir, "output")
 	env := append(p.env, "GIT_AUTHOR_NAME=Ada", "CI=true")
 	for _, batch := range p.c.batches() {
-		script := filepath.Join(p.Dir, "agent", "run.sh") + " </dev/null && git add --all && git commit --quiet --allow-empty --no-verify --message=batch"
-		code, hung, err := p.bash(script, p.repo, append(env, "RUNPLAN_BATCH="+batch, "RUNPLAN_ATTEMPT=1", "RUNPLAN_RUN=0"), out, p.limit())
+		script := filepath.Join(p.Dir, "agent", "run.sh") +
+			" </dev/null && git add --all && git commit --quiet --allow-empty --no-verify --message=batch"
+		code, hung, err := p.bash(script, p.repo, append(env, "RUNPLAN_BATCH="+batch, "RUNPLAN_ATTEMPT=1", "RUNPLAN_RUN=0"),
+			out, p.limit())
 		if r.exit, r.hung = code, r.hung || hung; err != nil || code != 0 {
 			r.fault = "the agent of batch " + batch + " failed"
 			return

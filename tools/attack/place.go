@@ -51,9 +51,11 @@ func (l *lab) lay(c *attackCase) (*place, error) {
 		return nil, err
 	}
 	p.Place.Env = slices.DeleteFunc(p.Place.Env, func(kv string) bool {
-		return strings.HasPrefix(kv, "PATH=") || strings.HasPrefix(kv, "TMPDIR=") || strings.HasPrefix(kv, "GIT_A") || strings.HasPrefix(kv, "GIT_COMMITTER")
+		return strings.HasPrefix(kv, "PATH=") || strings.HasPrefix(kv, "TMPDIR=") || strings.HasPrefix(kv, "GIT_A") ||
+			strings.HasPrefix(kv, "GIT_COMMITTER")
 	})
-	p.Place.Env = append(p.Place.Env, "PATH="+l.path, "TMPDIR="+filepath.Join(dir, "tmp"), "GOCACHE="+l.gocache, "RUNPLAN_GATE_GOCACHE="+l.gates, "GOPROXY=off", "GOTOOLCHAIN=local", "GOTELEMETRY=off", "CGO_ENABLED=0")
+	p.Place.Env = append(p.Place.Env, "PATH="+l.path, "TMPDIR="+filepath.Join(dir, "tmp"), "GOCACHE="+l.gocache,
+		"RUNPLAN_GATE_GOCACHE="+l.gates, "GOPROXY=off", "GOTOOLCHAIN=local", "GOTELEMETRY=off", "CGO_ENABLED=0")
 	p.Place.Env = append(p.Place.Env, l.toolEnv()...)
 	p.env = append(slices.Clone(p.Place.Env), "RUNPLAN_HOME="+filepath.Join(home, "runplan"))
 	for _, kv := range c.env {
@@ -65,7 +67,8 @@ func (l *lab) lay(c *attackCase) (*place, error) {
 // write puts agent, settings and repository into the folder.
 func (p *place) write() error {
 	agent := filepath.Join(p.Dir, "agent")
-	vars := fmt.Sprintf("export CASE=%q AGENT=%q CHECKOUT=%q RUNPLAN=%q MODULES=%q FLAGS=%q\n", p.Dir, agent, p.repo, p.lab.binary, p.lab.modulesRoot(), filepath.Join(p.Dir, "flags"))
+	vars := fmt.Sprintf("export CASE=%q AGENT=%q CHECKOUT=%q RUNPLAN=%q MODULES=%q FLAGS=%q\n", p.Dir, agent, p.repo,
+		p.lab.binary, p.lab.modulesRoot(), filepath.Join(p.Dir, "flags"))
 	files := map[string]string{
 		"agent/vars":               vars,
 		"agent/run.sh":             fmt.Sprintf(runner, filepath.Join(agent, "vars")),
@@ -107,7 +110,8 @@ func (p *place) write() error {
 
 // settings returns the user's configuration: the agent, and what the template adds.
 func (p *place) settings() string {
-	return fmt.Sprintf("[run]\nagent = \"fake\"\n[agents.fake]\ncommand = [%q]\n[routing]\nworker_mem_threshold_gb = 0.1\n%s",
+	return fmt.Sprintf(
+		"[run]\nagent = \"fake\"\n[agents.fake]\ncommand = [%q]\n[routing]\nworker_mem_threshold_gb = 0.1\n%s",
 		filepath.Join(p.Dir, "agent", "run.sh"), p.fill(p.c.files["config.toml"]))
 }
 
@@ -140,5 +144,6 @@ func (p *place) steps() string {
 	if text == "" {
 		text = plain
 	}
-	return fmt.Sprintf(preamble, filepath.Join(p.Dir, "agent", "vars"), p.c.mode, p.c.attempts, more, p.c.mode, p.c.attempts, more) + text
+	return fmt.Sprintf(preamble, filepath.Join(p.Dir, "agent", "vars"), p.c.mode, p.c.attempts, more, p.c.mode,
+		p.c.attempts, more) + text
 }

@@ -168,7 +168,8 @@ func (s *summary) table() {
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "\nclass\tcheats\theld\tlanded\tknown\thonest\tlanded\trefused\tnot run\t")
 	row := func(name string, f figures) {
-		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t\n", name, f.held+f.landed+f.known, f.held, f.landed, f.known, f.done+f.refused, f.done, f.refused, f.notRun)
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t\n", name, f.held+f.landed+f.known, f.held, f.landed, f.known,
+			f.done+f.refused, f.done, f.refused, f.notRun)
 	}
 	for _, name := range classes {
 		f := *byClass[name]

@@ -82,7 +82,8 @@ func (l *lab) python(bin string) {
 
 // install installs npm packages in a folder of the cache that is named for them.
 func (l *lab) install(name string, list []string) {
-	dir := filepath.Join(l.cacheDir, "npm", name+"-"+strings.NewReplacer("@", "-", "/", "-").Replace(strings.Join(list, "-")))
+	dir := filepath.Join(l.cacheDir, "npm", name+"-"+
+		strings.NewReplacer("@", "-", "/", "-").Replace(strings.Join(list, "-")))
 	if _, err := os.Stat(filepath.Join(dir, "done")); err == nil {
 		l.modules[name] = dir
 	} else if err := npmInstall(dir, list); err != nil {

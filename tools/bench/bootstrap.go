@@ -60,8 +60,8 @@ var long20 = flag.Bool("long", false, "with bootstrap: histories of 20,000 commi
 
 func mebi(n int64) string { return fmt.Sprintf("%d MiB", n>>20) }
 
-// bootstrapOf measures one history, and returns the most memory that its examples took. goal is the most times that git may
-// take, 0 for none.
+// bootstrapOf measures one history, and returns the most memory that its examples took. goal is the most times that git
+// may take, 0 for none.
 func (b *bench) bootstrapOf(name, dir string, goal float64) (int64, error) {
 	var ours, floor, ratio []float64
 	var most int64
@@ -83,13 +83,16 @@ func (b *bench) bootstrapOf(name, dir string, goal float64) (int64, error) {
 	for _, f := range m.Files {
 		bytes += f.Bytes
 	}
-	what, took, bare := fmt.Sprintf("examples of a history, %s: %d of %d commits (git log -p)", name, m.Used, m.Commits), fmt.Sprintf("%.2f s", median(ours)), fmt.Sprintf("%.2f s", median(floor))
+	what, took, bare := fmt.Sprintf("examples of a history, %s: %d of %d commits (git log -p)", name, m.Used, m.Commits),
+		fmt.Sprintf("%.2f s", median(ours)), fmt.Sprintf("%.2f s", median(floor))
 	if goal > 0 {
 		b.add(what, took, bare, median(ratio), goal)
 	} else {
 		b.figures = append(b.figures, figure{what: what, value: took, floor: bare, ratio: fmt.Sprintf("%.2f", median(ratio))})
 	}
-	b.notes = append(b.notes, fmt.Sprintf("examples, %s: %.0f commits/s, %.1f MiB of examples, at most %s of memory", name, float64(m.Commits)/median(ours), float64(bytes)/(1<<20), mebi(most)))
+	b.notes = append(b.notes,
+		fmt.Sprintf("examples, %s: %.0f commits/s, %.1f MiB of examples, at most %s of memory", name,
+			float64(m.Commits)/median(ours), float64(bytes)/(1<<20), mebi(most)))
 	return most, nil
 }
 

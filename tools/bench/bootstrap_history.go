@@ -45,7 +45,8 @@ type past struct {
 // commit begins a commit on a branch. What it merges, if anything, is another branch.
 func (p *past) commit(branch, merged, message string) {
 	p.commits++
-	fmt.Fprintf(p.out, "commit refs/heads/%s\nmark :%d\ncommitter bench <b@example.org> %d +0000\ndata %d\n%s\n", branch, p.commits, 1700000000+p.commits, len(message), message)
+	fmt.Fprintf(p.out, "commit refs/heads/%s\nmark :%d\ncommitter bench <b@example.org> %d +0000\ndata %d\n%s\n", branch,
+		p.commits, 1700000000+p.commits, len(message), message)
 	if merged != "" {
 		fmt.Fprintf(p.out, "merge refs/heads/%s\n", merged)
 	}
@@ -65,7 +66,9 @@ func rebates(n int) func(*past) {
 			fmt.Fprintf(&s, "// Package p%d knows rebates.\npackage p%d\n", f%6, f%6)
 			for k := range functions {
 				next := (f+6)%files*functions + k
-				fmt.Fprintf(&s, "\n// Rebate%d takes a rebate off.\nfunc Rebate%d(cents int) int {\n\tif cents < %d {\n\t\treturn cents\n\t}\n\treturn Rebate%d(cents - 1)\n}\n", f*functions+k, f*functions+k, version[f*functions+k], next)
+				fmt.Fprintf(&s,
+					"\n// Rebate%d takes a rebate off.\nfunc Rebate%d(cents int) int {\n\tif cents < %d {\n\t\treturn "+
+						"cents\n\t}\n\treturn Rebate%d(cents - 1)\n}\n", f*functions+k, f*functions+k, version[f*functions+k], next)
 			}
 			return s.String()
 		}
@@ -90,8 +93,11 @@ func rebates(n int) func(*past) {
 
 // The words that the everyday history is made of.
 const (
-	things = "account address balance basket bonus buyer cart charge customer delivery deposit discount invoice ledger limit margin offer order parcel payment price product quote receipt refund region report return sale shipment stock supplier tariff ticket transfer voucher warehouse"
-	verbs  = "add check clear count draw find format join list load mark merge move parse pick print round save send sort split store sum track"
+	things = "account address balance basket bonus buyer cart charge customer delivery deposit discount invoice ledger " +
+		"limit margin offer order parcel payment price product quote receipt refund region report return sale shipment " +
+		"stock supplier tariff ticket transfer voucher warehouse"
+	verbs = "add check clear count draw find format join list load mark merge move parse pick print round save send " +
+		"sort split store sum track"
 )
 
 // everyday writes n typical commits: side branches and merges, documents, settings, other languages, meaningless
@@ -110,9 +116,12 @@ func everyday(n int) func(*past) {
 				noun := nouns[rnd.IntN(len(nouns))]
 				switch rnd.IntN(4) {
 				case 0:
-					fmt.Fprintf(&s, "\tif len(%s) > %d {\n\t\treturn 0, fmt.Errorf(\"%s of %%d is too much\", len(%s))\n\t}\n", "name", rnd.IntN(900), noun, "name")
+					fmt.Fprintf(&s, "\tif len(%s) > %d {\n\t\treturn 0, fmt.Errorf(\"%s of %%d is too much\", len(%s))\n\t}\n", "name",
+						rnd.IntN(900), noun, "name")
 				case 1:
-					fmt.Fprintf(&s, "\tfor i := range amount {\n\t\tif i%%%d == 0 { // every so often the %s is due\n\t\t\ttotal += i * %d\n\t\t}\n\t}\n", 2+rnd.IntN(9), noun, rnd.IntN(99))
+					fmt.Fprintf(&s,
+						"\tfor i := range amount {\n\t\tif i%%%d == 0 { // every so often the %s is due\n\t\t\ttotal += i * "+
+							"%d\n\t\t}\n\t}\n", 2+rnd.IntN(9), noun, rnd.IntN(99))
 				case 2:
 					fmt.Fprintf(&s, "\ttotal += strings.Count(name, %q) * %d\n", noun, rnd.IntN(99))
 				default:
@@ -121,7 +130,8 @@ func everyday(n int) func(*past) {
 						fmt.Fprintf(&s, "\t// The %s comes first.\n\ttotal -= amount\n", noun)
 						continue
 					}
-					fmt.Fprintf(&s, "\tif n, err := %s(name, amount-1); err == nil {\n\t\ttotal += n\n\t}\n", other[rnd.IntN(len(other))].name)
+					fmt.Fprintf(&s, "\tif n, err := %s(name, amount-1); err == nil {\n\t\ttotal += n\n\t}\n",
+						other[rnd.IntN(len(other))].name)
 				}
 			}
 			return s.String()
@@ -132,15 +142,20 @@ func everyday(n int) func(*past) {
 		}
 		text := func(f int) string {
 			var s strings.Builder
-			fmt.Fprintf(&s, "// Package %s keeps what is known of each %s.\npackage %s\n\nimport (\n\t\"fmt\"\n\t\"strings\"\n)\n", nouns[f%packages], nouns[f%packages], nouns[f%packages])
+			fmt.Fprintf(&s,
+				"// Package %s keeps what is known of each %s.\npackage %s\n\nimport (\n\t\"fmt\"\n\t\"strings\"\n)\n",
+				nouns[f%packages], nouns[f%packages], nouns[f%packages])
 			for _, x := range code[f] {
-				fmt.Fprintf(&s, "\n// %s works out what the %s comes to, for all that have one.\nfunc %s(name string, amount int) (int, error) {\n\ttotal := amount\n%s\treturn total, nil\n}\n", x.name, nouns[f%packages], x.name, x.body)
+				fmt.Fprintf(&s,
+					"\n// %s works out what the %s comes to, for all that have one.\nfunc %s(name string, amount int) (int, error) "+
+						"{\n\ttotal := amount\n%s\treturn total, nil\n}\n", x.name, nouns[f%packages], x.name, x.body)
 			}
 			return s.String()
 		}
 		for f := range files {
 			for k := range 2 + rnd.IntN(6)*rnd.IntN(6) {
-				code[f] = append(code[f], function{title(does[k%len(does)]) + title(nouns[(f+k)%len(nouns)]) + fmt.Sprint(f), body(f)})
+				code[f] = append(code[f],
+					function{title(does[k%len(does)]) + title(nouns[(f+k)%len(nouns)]) + fmt.Sprint(f), body(f)})
 			}
 		}
 		p.commit("main", "", "Begin")
@@ -163,7 +178,8 @@ func everyday(n int) func(*past) {
 		}
 		about := func() (int, string) {
 			f := rnd.IntN(files)
-			return f, fmt.Sprintf("%s the %s of each %s once more\n\n%s", title(does[rnd.IntN(len(does))]), nouns[rnd.IntN(len(nouns))], nouns[f%packages], words(rnd.IntN(60)))
+			return f, fmt.Sprintf("%s the %s of each %s once more\n\n%s", title(does[rnd.IntN(len(does))]),
+				nouns[rnd.IntN(len(nouns))], nouns[f%packages], words(rnd.IntN(60)))
 		}
 		for p.commits < n {
 			f, message := about()

@@ -76,7 +76,8 @@ func (b *bench) teamFigures(runs []*teamRun) {
 		occupied := r.makespan(teamWorkers, spent, r.known)
 		busy = append(busy, over(occupied))
 		foretold = append(foretold, off(r.foretold, r.speedUp(r.told)))
-		hand, head, tail = append(hand, r.told.hand.Seconds()), append(head, r.told.head.Seconds()), append(tail, r.told.tail.Seconds())
+		hand, head, tail = append(hand, r.told.hand.Seconds()), append(head, r.told.head.Seconds()),
+			append(tail, r.told.tail.Seconds())
 		for i, took := range r.told.executed {
 			beyond = append(beyond, (took - r.took[i]).Seconds())
 		}
@@ -99,26 +100,32 @@ func (b *bench) teamFigures(runs []*teamRun) {
 	_, could, _, _ := quantiles(best)
 	b.figures = append(b.figures, figure{
 		"team, wall ÷ floor, median (list schedule that knows all)", fmt.Sprintf("%.3f", middle), fmt.Sprintf("%.3f", could),
-		fmt.Sprintf("%.2f", middle/could), fmt.Sprintf("all ≤ %g: %d of %d", teamGoal, count(wall, teamGoal), len(wall)), count(wall, teamGoal) == len(wall),
+		fmt.Sprintf("%.2f", middle/could), fmt.Sprintf("all ≤ %g: %d of %d", teamGoal, count(wall, teamGoal), len(wall)),
+		count(wall, teamGoal) == len(wall),
 	})
 	_, each, most9, _ := quantiles(beyond)
 	b.figures = append(b.figures, figure{
-		fmt.Sprintf("team, worker occupied beyond its agent, median of %d batches (p90)", len(beyond)), ms(each * 1e9), ms(most9 * 1e9), "", "p90 ≤ 60 ms", most9 <= 0.06,
+		fmt.Sprintf("team, worker occupied beyond its agent, median of %d batches (p90)", len(beyond)), ms(each * 1e9),
+		ms(most9 * 1e9), "", "p90 ≤ 60 ms", most9 <= 0.06,
 	})
 	for _, p := range []struct {
 		what   string
 		values []float64
-	}{{"team, predicted speed-up, from the plan's estimates", foretold}, {"team, predicted speed-up, from nothing", unread}, {"team, predicted speed-up, after a run", foreseen}} {
+	}{{"team, predicted speed-up, from the plan's estimates", foretold},
+		{"team, predicted speed-up, from nothing", unread}, {"team, predicted speed-up, after a run", foreseen}} {
 		if len(p.values) == 0 {
 			continue // time was short
 		}
 		_, middle, _, most := quantiles(p.values)
 		n := count(p.values, 0.2)
 		b.figures = append(b.figures, figure{
-			p.what, fmt.Sprintf("off by %.0f %% at most", 100*most), fmt.Sprintf("%.0f %% median", 100*middle), fmt.Sprintf("%d of %d", n, len(p.values)), "≤ 20 %", n == len(p.values),
+			p.what, fmt.Sprintf("off by %.0f %% at most", 100*most), fmt.Sprintf("%.0f %% median", 100*middle),
+			fmt.Sprintf("%d of %d", n, len(p.values)), "≤ 20 %", n == len(p.values),
 		})
 	}
-	b.notes = append(b.notes, fmt.Sprintf("team mode, %d workers, %d random graphs: parts of max(critical path, work ÷ workers)", teamWorkers, len(runs)))
+	b.notes = append(b.notes,
+		fmt.Sprintf("team mode, %d workers, %d random graphs: parts of max(critical path, work ÷ workers)", teamWorkers,
+			len(runs)))
 	b.notes = append(b.notes, rows([]distribution{
 		{"list schedule, longest chain first, times known", best, teamGoal},
 		{"list schedule, times not known (all as long)", blind, teamGoal},
@@ -130,11 +137,13 @@ func (b *bench) teamFigures(runs []*teamRun) {
 	})...)
 	b.notes = append(b.notes, "", "predicted speed-up, off by a part of the real one")
 	b.notes = append(b.notes, rows([]distribution{
-		{"from the plan's estimates", foretold, 0.2}, {"from nothing", unread, 0.2}, {"from history, against the next run", foreseen, 0.2},
+		{"from the plan's estimates", foretold, 0.2}, {"from nothing", unread, 0.2},
+		{"from history, against the next run", foreseen, 0.2},
 	})...)
 	b.notes = append(b.notes, "", "where the time goes, in seconds")
 	b.notes = append(b.notes, rows([]distribution{
-		{"a batch: worker occupied beyond the agent's sleep", beyond, 0}, {"a run: the mean of its batches", hand, 0}, {"a run: before the first agent", head, 0},
+		{"a batch: worker occupied beyond the agent's sleep", beyond, 0}, {"a run: the mean of its batches", hand, 0},
+		{"a run: before the first agent", head, 0},
 		{"a run: after the last agent", tail, 0}, {"a run: all else, against the schedule of occupied workers", between, 0},
 	})...)
 	b.notes = append(b.notes, "")

@@ -55,7 +55,8 @@ func (b *bench) benchmark(program, name, input string) (float64, error) {
 
 // add adds a figure that is judged by its ratio.
 func (b *bench) add(what, value, floor string, ratio, goal float64) {
-	b.figures = append(b.figures, figure{what, value, floor, fmt.Sprintf("%.2f", ratio), fmt.Sprintf("≤ %g×", goal), ratio <= goal})
+	b.figures = append(b.figures,
+		figure{what, value, floor, fmt.Sprintf("%.2f", ratio), fmt.Sprintf("≤ %g×", goal), ratio <= goal})
 }
 
 func ms(ns float64) string { return fmt.Sprintf("%.2f ms", ns/1e6) }
@@ -164,7 +165,8 @@ func (b *bench) bare(dir string, batches int) (time.Duration, error) {
 		if err := os.MkdirAll(filepath.Join(tree, "parts"), 0o755); err != nil {
 			return 0, err
 		}
-		if err := os.WriteFile(filepath.Join(tree, "parts", fmt.Sprintf("%d.txt", i)), fmt.Appendf(nil, "part %d\n", i), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(tree, "parts", fmt.Sprintf("%d.txt", i)), fmt.Appendf(nil, "part %d\n", i),
+			0o644); err != nil {
 			return 0, err
 		}
 		for _, args := range [][]string{
@@ -187,11 +189,13 @@ func (b *bench) batch() error {
 	if err := b.batches("", func(n int) string { return plan(n) }); err != nil {
 		return err
 	}
-	if err := b.batches(" of Go code", func(n int) string { return planOf(n, "go", "p%d.go", "package parts\n\nconst P%d = 1\n") }); err != nil {
+	if err := b.batches(" of Go code",
+		func(n int) string { return planOf(n, "go", "p%d.go", "package parts\n\nconst P%d = 1\n") }); err != nil {
 		return err
 	}
 	return b.batches(" of Go code that ast-grep looks at", func(n int) string {
-		return planOf(n, "go", "p%d.go", "package parts\n\nimport \"os\"\n\nfunc P%d() {\n\tfor {\n\t\tdefer os.Remove(\"x\")\n\t}\n}\n")
+		return planOf(n, "go", "p%d.go",
+			"package parts\n\nimport \"os\"\n\nfunc P%d() {\n\tfor {\n\t\tdefer os.Remove(\"x\")\n\t}\n}\n")
 	})
 }
 
@@ -222,7 +226,8 @@ func (b *bench) batches(what string, plan func(n int) string) error {
 		if err != nil {
 			return err
 		}
-		ours, floor, ratio = append(ours, float64(v)/float64(n)), append(floor, float64(fl)/float64(n)), append(ratio, float64(v)/float64(fl))
+		ours, floor, ratio = append(ours, float64(v)/float64(n)), append(floor, float64(fl)/float64(n)),
+			append(ratio, float64(v)/float64(fl))
 		// Nothing is removed before the end: ext4 creates files slowly for some seconds after many were removed.
 	}
 	b.add(fmt.Sprintf("a batch%s, one of %d (git alone)", what, n), ms(median(ours)), ms(median(floor)), median(ratio), 2)

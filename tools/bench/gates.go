@@ -209,7 +209,8 @@ func copyGo(from, to string) (n int, err error) {
 	return n, err
 }
 
-// plugin takes the start of a gate plugin with its first call. Its floor is the start of a Go program that does nothing.
+// plugin takes the start of a gate plugin with its first call. Its floor is the start of a Go program that does
+// nothing.
 func (b *bench) plugin() error {
 	program := filepath.Join(b.place.Dir, "gate-plugin")
 	build := exec.Command("go", "build", "-o", program, "./examples/gate-plugin-go")
@@ -253,7 +254,8 @@ func (b *bench) plugin() error {
 	}
 	v := median(ours)
 	b.figures = append(b.figures, figure{
-		"start of a gate plugin (an empty Go program)", ms(v), ms(median(floor)), fmt.Sprintf("%.2f", median(ratio)), "≤ 20 ms", v <= 20e6,
+		"start of a gate plugin (an empty Go program)", ms(v), ms(median(floor)), fmt.Sprintf("%.2f", median(ratio)),
+		"≤ 20 ms", v <= 20e6,
 	})
 	return nil
 }

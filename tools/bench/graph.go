@@ -107,9 +107,11 @@ func (g graph) makespan(workers int, took, guess func(i int) time.Duration) time
 // the machine has little to do but what runplan asks for. Where the plan tells, each batch has an estimate.
 func (g graph) files(tells bool) map[string]string {
 	files := map[string]string{
-		"parts/README.md": "parts\n", ".runplan/config.toml": "[run]\nagent = \"sleeper\"\n[agents.sleeper]\ncommand = [\"tools/sleeper.sh\"]\n" +
+		"parts/README.md": "parts\n",
+		".runplan/config.toml": "[run]\nagent = \"sleeper\"\n[agents.sleeper]\ncommand = [\"tools/sleeper.sh\"]\n" +
 			"[routing]\nworker_mem_threshold_gb = 0.1\n" + config,
-		"tools/sleeper.sh": "#!/bin/sh\nread -r time < \"times/$RUNPLAN_BATCH\"\necho \"part $RUNPLAN_BATCH\" > \"parts/$RUNPLAN_BATCH.txt\"\nexec sleep \"$time\"\n",
+		"tools/sleeper.sh": "#!/bin/sh\nread -r time < \"times/$RUNPLAN_BATCH\"\necho \"part $RUNPLAN_BATCH\" > " +
+			"\"parts/$RUNPLAN_BATCH.txt\"\nexec sleep \"$time\"\n",
 	}
 	var plan strings.Builder
 	plan.WriteString("# Graph\n\n")

@@ -74,7 +74,8 @@ func (b *bench) indexRun(dir string, cold bool) (indexed, error) {
 
 // commit makes a repository of a folder.
 func (b *bench) commitAll(dir string) error {
-	for _, args := range [][]string{{"init", "-q", "."}, {"add", "-A"}, {"-c", "user.name=bench", "-c", "user.email=b@example.org", "commit", "-q", "-m", "all"}} {
+	for _, args := range [][]string{{"init", "-q", "."}, {"add", "-A"},
+		{"-c", "user.name=bench", "-c", "user.email=b@example.org", "commit", "-q", "-m", "all"}} {
 		if _, err := b.place.Git(dir, args...); err != nil {
 			return err
 		}
@@ -97,7 +98,8 @@ func (b *bench) pythonLibrary(p patterns.Program) error {
 	if b.quick {
 		lib = filepath.Join(lib, "asyncio")
 	}
-	copyCmd := "mkdir -p \"$2\" && cd \"$1\" && find . -name site-packages -prune -o -name __pycache__ -prune -o -name '*.py' -type f -print0 | xargs -0 cp --parents -t \"$2\""
+	copyCmd := "mkdir -p \"$2\" && cd \"$1\" && find . -name site-packages -prune -o -name __pycache__ -prune -o -name " +
+		"'*.py' -type f -print0 | xargs -0 cp --parents -t \"$2\""
 	if out, err := exec.Command("sh", "-c", copyCmd, "sh", lib, dir).CombinedOutput(); err != nil {
 		return fmt.Errorf("copy %s: %w\n%s", lib, err, out)
 	}
@@ -109,7 +111,8 @@ func (b *bench) pythonLibrary(p patterns.Program) error {
 		return err
 	}
 	conf, rules := filepath.Join(b.place.Dir, "sgconfig.yml"), filepath.Join(b.place.Dir, "rules.yml")
-	if err := errors.Join(os.WriteFile(conf, []byte("ruleDirs: []\n"), 0o600), os.WriteFile(rules, []byte(outline.Rules(outline.Python)), 0o600)); err != nil {
+	if err := errors.Join(os.WriteFile(conf, []byte("ruleDirs: []\n"), 0o600),
+		os.WriteFile(rules, []byte(outline.Rules(outline.Python)), 0o600)); err != nil {
 		return err
 	}
 	args := append([]string{"scan", "--config", conf, "--rule", rules, "--json=stream", "--"}, files...)
@@ -128,14 +131,18 @@ func (b *bench) pythonLibrary(p patterns.Program) error {
 			return err
 		}
 		peak = max(peak, x.rss)
-		ours, floor, ratio = append(ours, float64(x.took)), append(floor, float64(fl)), append(ratio, float64(x.took)/float64(fl))
+		ours, floor, ratio = append(ours, float64(x.took)), append(floor, float64(fl)),
+			append(ratio, float64(x.took)/float64(fl))
 		cpu = append(cpu, float64(x.cpu)/float64(cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime()))
 	}
 	name := fmt.Sprintf("index of %d Python files", len(files))
 	b.add("cold "+name+" (ast-grep)", ms(median(ours)), ms(median(floor)), median(ratio), 1.5)
-	b.notes = append(b.notes, fmt.Sprintf("The same in CPU time, all processes together: %.2f times that of ast-grep.", median(cpu)))
+	b.notes = append(b.notes,
+		fmt.Sprintf("The same in CPU time, all processes together: %.2f times that of ast-grep.", median(cpu)))
 	mib := func(n int64) string { return fmt.Sprintf("%.0f MiB", float64(n)/(1<<20)) }
-	b.figures = append(b.figures, figure{"peak memory, cold " + name + " (ast-grep)", mib(peak), mib(theirs), fmt.Sprintf("%.2f", float64(peak)/float64(theirs)), "≤ 256 MiB", peak <= 256<<20})
+	b.figures = append(b.figures,
+		figure{"peak memory, cold " + name + " (ast-grep)", mib(peak), mib(theirs),
+			fmt.Sprintf("%.2f", float64(peak)/float64(theirs)), "≤ 256 MiB", peak <= 256<<20})
 	if err := b.sizeOnDisk(dir, files); err != nil {
 		return err
 	}
@@ -156,7 +163,9 @@ func (b *bench) sizeOnDisk(dir string, files []string) error {
 		}
 	}
 	mib := func(n int64) string { return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)) }
-	b.figures = append(b.figures, figure{what: "index on disk, with full text (the files)", value: mib(index), floor: mib(source), ratio: fmt.Sprintf("%.2f", float64(index)/float64(max(1, source)))})
+	b.figures = append(b.figures,
+		figure{what: "index on disk, with full text (the files)", value: mib(index), floor: mib(source),
+			ratio: fmt.Sprintf("%.2f", float64(index)/float64(max(1, source)))})
 	return nil
 }
 
@@ -183,9 +192,11 @@ func (b *bench) compareAst(python, dir string) error {
 	}
 	b.figures = append(b.figures, figure{
 		what: "functions and classes found (ast)", value: fmt.Sprint(r.Total - r.Missing), floor: fmt.Sprint(r.Total),
-		ratio: fmt.Sprintf("%.5f", 1-float64(r.Missing)/float64(max(r.Total, 1))), goal: "all, but 0.01 %", met: r.Missing*10000 <= r.Total && r.Extra == 0,
+		ratio: fmt.Sprintf("%.5f", 1-float64(r.Missing)/float64(max(r.Total, 1))), goal: "all, but 0.01 %",
+		met: r.Missing*10000 <= r.Total && r.Extra == 0,
 	})
-	b.notes = append(b.notes, fmt.Sprintf("Against ast: %d missing, %d under another parent, %d that are none.", r.Missing, r.Shifted, r.Extra))
+	b.notes = append(b.notes,
+		fmt.Sprintf("Against ast: %d missing, %d under another parent, %d that are none.", r.Missing, r.Shifted, r.Extra))
 	b.notes = append(b.notes, r.Notes...)
 	return nil
 }
@@ -283,11 +294,13 @@ func (b *bench) goLibrary(patterns.Program) error {
 		}
 	}
 	b.figures = append(b.figures, figure{
-		what: "functions and methods of " + name + " (go/parser)", value: fmt.Sprint(total - missing), floor: fmt.Sprint(total),
+		what: "functions and methods of " + name + " (go/parser)", value: fmt.Sprint(total - missing),
+		floor: fmt.Sprint(total),
 		ratio: fmt.Sprintf("%.5f", 1-float64(missing)/float64(max(total, 1))), goal: "all", met: missing == 0,
 	})
 	b.figures = append(b.figures, figure{
-		what: fmt.Sprintf("cold index of %d Go files (go/parser, one thread)", len(known)), value: ms(float64(x.took)), floor: ms(float64(floor)),
+		what: fmt.Sprintf("cold index of %d Go files (go/parser, one thread)", len(known)), value: ms(float64(x.took)),
+		floor: ms(float64(floor)),
 		ratio: fmt.Sprintf("%.2f", float64(x.took)/float64(floor)),
 	})
 	return nil
@@ -299,9 +312,13 @@ func (b *bench) oneOfMany(patterns.Program) error {
 	files := map[string]string{}
 	text := func(i int, body string) string {
 		var t strings.Builder
-		fmt.Fprintf(&t, "\"\"\"Module %d.\"\"\"\nfrom pkg.m%d import C%d\n\n\nclass C%d(C%d):\n    \"\"\"A class.\n\n    Args:\n        a: what\n    \"\"\"\n\n", i, i/2, i/2, i, i/2)
+		fmt.Fprintf(&t,
+			"\"\"\"Module %d.\"\"\"\nfrom pkg.m%d import C%d\n\n\nclass C%d(C%d):\n    \"\"\"A class.\n\n    Args:\n        "+
+				"a: what\n    \"\"\"\n\n", i, i/2, i/2, i, i/2)
 		for k := range 12 {
-			fmt.Fprintf(&t, "    def method%d(self, a, b=%d):\n        # because of the order\n        value = self.method%d(a) + len(str(b))\n        return value\n\n", k, k, (k+1)%12)
+			fmt.Fprintf(&t,
+				"    def method%d(self, a, b=%d):\n        # because of the order\n        value = self.method%d(a) + "+
+					"len(str(b))\n        return value\n\n", k, k, (k+1)%12)
 		}
 		return t.String() + body
 	}
@@ -347,9 +364,11 @@ func (b *bench) oneOfMany(patterns.Program) error {
 	for _, f := range []struct {
 		what string
 		took []float64
-	}{{"index, one body changed of %d files (nothing changed)", body}, {"index, a function added in one of %d files (nothing changed)", outside}} {
+	}{{"index, one body changed of %d files (nothing changed)", body},
+		{"index, a function added in one of %d files (nothing changed)", outside}} {
 		v := median(f.took)
-		b.figures = append(b.figures, figure{fmt.Sprintf(f.what, n), ms(v), ms(median(none)), fmt.Sprintf("%.2f", v/median(none)), "≤ 150 ms", v <= 150e6})
+		b.figures = append(b.figures,
+			figure{fmt.Sprintf(f.what, n), ms(v), ms(median(none)), fmt.Sprintf("%.2f", v/median(none)), "≤ 150 ms", v <= 150e6})
 	}
 	return nil
 }
@@ -367,7 +386,8 @@ func (b *bench) historyPass(patterns.Program) error {
 	var in strings.Builder
 	for i := range n {
 		msg := fmt.Sprintf("Commit %d\n\nSome words about it.\n", i)
-		fmt.Fprintf(&in, "commit refs/heads/main\ncommitter Ada <a@example.org> %d +0000\ndata %d\n%s\n", 1_700_000_000+i*60, len(msg), msg)
+		fmt.Fprintf(&in, "commit refs/heads/main\ncommitter Ada <a@example.org> %d +0000\ndata %d\n%s\n", 1_700_000_000+i*60,
+			len(msg), msg)
 		for k := range 1 + i%5 {
 			body := fmt.Sprintf("package p\n\n// Version %d.\nfunc F%d() {}\n", i, (i*7+k)%200)
 			fmt.Fprintf(&in, "M 644 inline p%d/f.go\ndata %d\n%s\n", (i*7+k)%200, len(body), body)
@@ -395,7 +415,8 @@ func (b *bench) historyPass(patterns.Program) error {
 		if err != nil {
 			return err
 		}
-		log := b.place.Command(dir, "git", "log", "-z", "--numstat", "--no-renames", "--format=%x01%H%x00%an%x00%ct%x00%B%x00", "HEAD")
+		log := b.place.Command(dir, "git", "log", "-z", "--numstat", "--no-renames",
+			"--format=%x01%H%x00%an%x00%ct%x00%B%x00", "HEAD")
 		began := time.Now()
 		if err := log.Run(); err != nil {
 			return fmt.Errorf("git log: %w", err)
@@ -404,6 +425,7 @@ func (b *bench) historyPass(patterns.Program) error {
 		v := float64(with.took - without.took)
 		ours, floor, ratio = append(ours, v), append(floor, fl), append(ratio, v/fl)
 	}
-	b.add(fmt.Sprintf("history of %d commits in an index (git log)", n), ms(median(ours)), ms(median(floor)), median(ratio), 1.3)
+	b.add(fmt.Sprintf("history of %d commits in an index (git log)", n), ms(median(ours)), ms(median(floor)),
+		median(ratio), 1.3)
 	return nil
 }

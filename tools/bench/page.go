@@ -83,9 +83,11 @@ func (b *bench) longRun(dir string, batches int) (*longRun, error) {
 		return nil, err
 	}
 	l := &longRun{journal: j}
-	info := runner.Info{Plan: "plan.md", Title: "A thousand", Slug: "many", Branch: "runplan/many/main", Base: "b0", Agent: "a", Mode: "team", Workers: 16, Land: "branch", MaxAttempts: 3, LoopVersion: runner.LoopVersion}
+	info := runner.Info{Plan: "plan.md", Title: "A thousand", Slug: "many", Branch: "runplan/many/main", Base: "b0",
+		Agent: "a", Mode: "team", Workers: 16, Land: "branch", MaxAttempts: 3, LoopVersion: runner.LoopVersion}
 	for i := range batches {
-		batch := runner.BatchInfo{Key: fmt.Sprint(i + 1), Number: fmt.Sprint(i + 1), Title: fmt.Sprintf("the batch that does thing number %d", i+1), Digest: "d"}
+		batch := runner.BatchInfo{Key: fmt.Sprint(i + 1), Number: fmt.Sprint(i + 1),
+			Title: fmt.Sprintf("the batch that does thing number %d", i+1), Digest: "d"}
 		if i >= 16 {
 			batch.Needs = []string{fmt.Sprint(i - 15)}
 		}
@@ -93,7 +95,8 @@ func (b *bench) longRun(dir string, batches int) (*longRun, error) {
 	}
 	first, err := l.record(runner.Event{Kind: runner.RunStarted, Job: &info})
 	if err == nil {
-		err = j.AddRun(context.Background(), store.Run{ID: longRunID, Slug: info.Slug, Plan: info.Plan, PlanText: []byte("x"), Started: time.Now()}, first)
+		err = j.AddRun(context.Background(),
+			store.Run{ID: longRunID, Slug: info.Slug, Plan: info.Plan, PlanText: []byte("x"), Started: time.Now()}, first)
 	}
 	if err != nil {
 		j.Close()
@@ -135,7 +138,8 @@ func (l *longRun) grow(n int) error {
 			for _, e := range []runner.Event{
 				{Kind: runner.Dispatched, Command: command, Batch: key, Attempt: attempt, Base: "b0"},
 				{Kind: runner.Note, Reason: fmt.Sprintf("note %d, which tells of something", k)},
-				{Kind: runner.Executed, Command: command, Batch: key, Attempt: attempt, Outcome: runner.OutcomeFailed, Reason: "it is not there yet", Agent: "a"},
+				{Kind: runner.Executed, Command: command, Batch: key, Attempt: attempt, Outcome: runner.OutcomeFailed,
+					Reason: "it is not there yet", Agent: "a"},
 				{Kind: runner.Note, Reason: "and on it goes"},
 			} {
 				r, err := l.record(e)
@@ -236,7 +240,8 @@ func (s *served) held() int64 {
 	return n << 10
 }
 
-// pageMemory has events come in while a page is open, and compares what the server holds after the first tenth and after all.
+// pageMemory has events come in while a page is open, and compares what the server holds after the first tenth and
+// after all.
 func (b *bench) pageMemory(l *longRun, s *served) error {
 	open, err := s.watch("/live/run/" + longRunID + "?v=")
 	if err != nil {
@@ -284,7 +289,8 @@ var updates = regexp.MustCompile(`first paint (\d+) ms, longest update ([0-9.]+)
 
 // pageUpdates runs the test that opens such a page in Chromium.
 func (b *bench) pageUpdates() error {
-	cmd := exec.Command("go", "test", "-count=1", "-v", "-run", "^TestThousandBatchesInTheBrowser$", "./testscripts/browser")
+	cmd := exec.Command("go", "test", "-count=1", "-v", "-run", "^TestThousandBatchesInTheBrowser$",
+		"./testscripts/browser")
 	cmd.Env = append(os.Environ(), "RUNPLAN_BIN="+b.place.Runplan)
 	out, err := cmd.CombinedOutput()
 	m := updates.FindStringSubmatch(string(out))

@@ -41,7 +41,8 @@ func (b *bench) room(files int) error {
 	if err != nil {
 		return err
 	}
-	rooms := room.New(room.Config{Repo: repo, Dir: filepath.Join(b.place.Dir, fmt.Sprintf("rooms-%d", files)), Environ: b.place.Env})
+	rooms := room.New(room.Config{Repo: repo, Dir: filepath.Join(b.place.Dir, fmt.Sprintf("rooms-%d", files)),
+		Environ: b.place.Env})
 	defer rooms.Close(ctx)
 	n := b.of(31, 11)
 	trees := make([]string, n+1)
@@ -50,7 +51,8 @@ func (b *bench) room(files int) error {
 		if err != nil {
 			return err
 		}
-		if trees[i], err = repo.EditTree(ctx, base+"^{tree}", map[string]git.TreeFile{"one.txt": {Mode: "100644", Blob: blob}}, nil); err != nil {
+		if trees[i], err = repo.EditTree(ctx, base+"^{tree}",
+			map[string]git.TreeFile{"one.txt": {Mode: "100644", Blob: blob}}, nil); err != nil {
 			return err
 		}
 	}
@@ -80,7 +82,8 @@ func (b *bench) room(files int) error {
 	}
 	v, fl := median(ours), median(floor)
 	b.figures = append(b.figures, figure{
-		what: fmt.Sprintf("a gate in a room, %d files (without one)", files), value: ms(v), floor: ms(fl), ratio: fmt.Sprintf("%.2f", v/fl),
+		what: fmt.Sprintf("a gate in a room, %d files (without one)", files), value: ms(v), floor: ms(fl),
+		ratio: fmt.Sprintf("%.2f", v/fl),
 	})
 	return nil
 }

@@ -30,10 +30,14 @@ func worlds() []world {
 		return w
 	}
 	return []world{
-		swap("new-file", 0.30, 0.60, 0.30, 0.20, 0.05, sampling.WriteTestsFirst, sampling.CheckAllImports, sampling.MinimalChange, sampling.DifferentApproach),
-		swap("refactoring", 0.30, 0.55, 0.25, 0.10, 0, sampling.MinimalChange, sampling.RunTestsAfterEdit, sampling.DifferentApproach),
-		swap("integration-wiring", 0.20, 0.45, 0.25, 0.15, 0.05, sampling.TraceEndToEnd, sampling.CheckImportExport, sampling.DifferentApproach, sampling.MinimalChange),
-		swap("test-only", 0.40, 0.70, 0.50, 0.30, 0.10, sampling.RealObjects, sampling.EdgeCasesOnly, sampling.DifferentApproach, sampling.MinimalChange),
+		swap("new-file", 0.30, 0.60, 0.30, 0.20, 0.05, sampling.WriteTestsFirst, sampling.CheckAllImports,
+			sampling.MinimalChange, sampling.DifferentApproach),
+		swap("refactoring", 0.30, 0.55, 0.25, 0.10, 0, sampling.MinimalChange, sampling.RunTestsAfterEdit,
+			sampling.DifferentApproach),
+		swap("integration-wiring", 0.20, 0.45, 0.25, 0.15, 0.05, sampling.TraceEndToEnd, sampling.CheckImportExport,
+			sampling.DifferentApproach, sampling.MinimalChange),
+		swap("test-only", 0.40, 0.70, 0.50, 0.30, 0.10, sampling.RealObjects, sampling.EdgeCasesOnly,
+			sampling.DifferentApproach, sampling.MinimalChange),
 	}
 }
 
@@ -66,7 +70,8 @@ func uniform(w world, _ []sampling.Outcome, rng *rand.Rand) []sampling.Slot {
 
 // fixed returns the list of a cold start, for ever.
 func fixed(w world, _ []sampling.Outcome, rng *rand.Rand) []sampling.Slot {
-	return sampling.Allocate(sampling.Ask{BatchType: w.batchType, Count: simCandidates, Digest: true}, nil, rng, sampling.DefaultOptions())
+	return sampling.Allocate(sampling.Ask{BatchType: w.batchType, Count: simCandidates, Digest: true}, nil, rng,
+		sampling.DefaultOptions())
 }
 
 // knowing has the best variant in the learned slot, and must keep the vanilla and the experimental slot as all do.
@@ -152,7 +157,8 @@ func simulate(ws []world, seeds int, choose func(after bool) strategy) course {
 			if d.Leader != 0 {
 				c.wins += 1 / float64(seeds)
 			}
-			history = append(history, sampling.Held{BatchType: w.batchType, At: at, Round1: cands, Decision: d, Final: d}.Outcomes()...)
+			history = append(history,
+				sampling.Held{BatchType: w.batchType, At: at, Round1: cands, Decision: d, Final: d}.Outcomes()...)
 		}
 	}
 	return c
@@ -162,7 +168,8 @@ func simulate(ws []world, seeds int, choose func(after bool) strategy) course {
 func play(slots []sampling.Slot, rates map[string]float64, rng *rand.Rand) []sampling.Candidate {
 	var out []sampling.Candidate
 	for _, s := range slots {
-		m := sampling.Measure{Passed: rng.Float64() < rates[s.Variant.Name], Tests: 10 + rng.IntN(20), DiffLines: 20 + rng.IntN(200)}
+		m := sampling.Measure{Passed: rng.Float64() < rates[s.Variant.Name], Tests: 10 + rng.IntN(20),
+			DiffLines: 20 + rng.IntN(200)}
 		out = append(out, sampling.Candidate{Number: s.Number, Slot: s, Measure: m, Score: sampling.Score(m)})
 	}
 	return out
@@ -188,24 +195,30 @@ func (b *bench) sampling(picture string) error {
 		last := simBatches - 1
 		row := func(what string, floor course) {
 			b.figures = append(b.figures, figure{
-				fmt.Sprintf("regret of learned slots, %s (%s)", name, what), fmt.Sprintf("%.1f, %.1f wins", learned.regret[last], learned.wins),
-				fmt.Sprintf("%.1f, %.1f wins", floor.regret[last], floor.wins), fmt.Sprintf("%.2f", learned.regret[last]/floor.regret[last]), "< 1×", learned.regret[last] < floor.regret[last],
+				fmt.Sprintf("regret of learned slots, %s (%s)", name, what),
+				fmt.Sprintf("%.1f, %.1f wins", learned.regret[last], learned.wins),
+				fmt.Sprintf("%.1f, %.1f wins", floor.regret[last], floor.wins),
+				fmt.Sprintf("%.2f", learned.regret[last]/floor.regret[last]), "< 1×", learned.regret[last] < floor.regret[last],
 			})
 		}
 		row("by chance", even)
 		row("fixed list", list)
 		b.figures = append(b.figures, figure{
-			what: "  the same (who knows the rates, with the slots for vanilla and chance)", value: fmt.Sprintf("%.1f", learned.regret[last]),
+			what:  "  the same (who knows the rates, with the slots for vanilla and chance)",
+			value: fmt.Sprintf("%.1f", learned.regret[last]),
 			floor: fmt.Sprintf("%.1f", knows.regret[last]), ratio: fmt.Sprintf("%.2f", learned.regret[last]/knows.regret[last]),
 		})
 		half := simBatches / 2
 		b.figures = append(b.figures, figure{
-			what:  fmt.Sprintf("  best variant is in, batches %d-%d, %d-%d, %d-%d (by chance)", half-49, half, half+1, half+50, simBatches-49, simBatches),
-			value: fmt.Sprintf("%.0f %%, %.0f %%, %.0f %%", share(learned.best[half-50:half]), share(learned.best[half:half+50]), share(learned.best[simBatches-50:])),
+			what: fmt.Sprintf("  best variant is in, batches %d-%d, %d-%d, %d-%d (by chance)", half-49, half, half+1, half+50,
+				simBatches-49, simBatches),
+			value: fmt.Sprintf("%.0f %%, %.0f %%, %.0f %%", share(learned.best[half-50:half]), share(learned.best[half:half+50]),
+				share(learned.best[simBatches-50:])),
 			floor: fmt.Sprintf("%.0f %%", share(even.best)), ratio: "-",
 		})
 		if i == 0 {
-			curves = []curve{{"fixed list", "#a0a0a0", list.regret}, {"by chance", "#c06020", even.regret}, {"learned", "#2060c0", learned.regret}, {"knows the rates", "#208040", knows.regret}}
+			curves = []curve{{"fixed list", "#a0a0a0", list.regret}, {"by chance", "#c06020", even.regret},
+				{"learned", "#2060c0", learned.regret}, {"knows the rates", "#208040", knows.regret}}
 		}
 	}
 	if !b.quick {
@@ -235,8 +248,8 @@ func singly() [][]world {
 	return out
 }
 
-// forgetting sums up the regret of all types for several rates of forgetting, before and after the change, and takes that
-// of the mix, where outcomes are scarce.
+// forgetting sums up the regret of all types for several rates of forgetting, before and after the change, and takes
+// that of the mix, where outcomes are scarce.
 func (b *bench) forgetting(seeds int) {
 	for _, forget := range []float64{0, 0.002, 0.004, 0.006, 0.008, 0.01, 0.015, 0.02, 0.05} {
 		always := func(bool) strategy { return learning(forget) }
@@ -247,7 +260,8 @@ func (b *bench) forgetting(seeds int) {
 		}
 		mix := simulate(worlds(), 4*seeds, always).regret[simBatches-1]
 		b.figures = append(b.figures, figure{
-			what: fmt.Sprintf("regret of each type, forgetting %g (before, after the change)", forget), value: fmt.Sprintf("%.1f; %s %.1f", all, mixed, mix),
+			what:  fmt.Sprintf("regret of each type, forgetting %g (before, after the change)", forget),
+			value: fmt.Sprintf("%.1f; %s %.1f", all, mixed, mix),
 			floor: fmt.Sprintf("%.1f, %.1f", before, all-before), ratio: "-",
 		})
 	}
@@ -264,7 +278,8 @@ func (b *bench) passRates(tries int) {
 		for seed := range uint64(streams) {
 			rng := rand.New(rand.NewPCG(seed, uint64(k)))
 			for range tries / streams {
-				if d := sampling.Decide(play(slots, map[string]float64{sampling.Vanilla: p}, rng), sampling.DefaultOptions()); d.Leader != 0 {
+				if d := sampling.Decide(play(slots, map[string]float64{sampling.Vanilla: p}, rng),
+					sampling.DefaultOptions()); d.Leader != 0 {
 					won++
 				}
 			}
@@ -273,7 +288,8 @@ func (b *bench) passRates(tries int) {
 		// Four standard errors: beyond them it is not chance.
 		off := 4 * math.Sqrt(want*(1-want)/float64(tries))
 		b.figures = append(b.figures, figure{
-			fmt.Sprintf("pass rate of 3 candidates, p = %.1f (1-(1-p)^3)", p), fmt.Sprintf("%.4f", got), fmt.Sprintf("%.4f", want),
+			fmt.Sprintf("pass rate of 3 candidates, p = %.1f (1-(1-p)^3)", p), fmt.Sprintf("%.4f", got),
+			fmt.Sprintf("%.4f", want),
 			fmt.Sprintf("%.4f", got/want), fmt.Sprintf("± %.4f", off), math.Abs(got-want) <= off,
 		})
 	}
@@ -300,16 +316,21 @@ func regretSVG(curves []curve) string {
 	x := func(i int) float64 { return left + float64(i)*(width-left-right)/simBatches }
 	y := func(v float64) float64 { return height - bottom - v/most*(height-top-bottom) }
 	var s strings.Builder
-	fmt.Fprintf(&s, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="12">`+"\n", width, height)
+	fmt.Fprintf(&s, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="12">`+
+		"\n", width, height)
 	fmt.Fprintf(&s, `<rect width="%d" height="%d" fill="#ffffff"/>`+"\n", width, height)
-	fmt.Fprintf(&s, `<text x="%d" y="20" font-size="14">Passes lost against the best choice of variants, new-file batches, 3 candidates each</text>`+"\n", left)
+	fmt.Fprintf(&s,
+		`<text x="%d" y="20" font-size="14">Passes lost against the best choice of variants, new-file batches, 3 candidates each</text>`+"\n", left)
 	for v := 0.0; v <= most; v += step {
-		fmt.Fprintf(&s, `<path d="M%d %.1fH%d" stroke="#e0e0e0"/><text x="%d" y="%.1f" text-anchor="end">%g</text>`+"\n", left, y(v), width-right, left-6, y(v)+4, v)
+		fmt.Fprintf(&s, `<path d="M%d %.1fH%d" stroke="#e0e0e0"/><text x="%d" y="%.1f" text-anchor="end">%g</text>`+"\n",
+			left, y(v), width-right, left-6, y(v)+4, v)
 	}
 	for i := 0; i <= simBatches; i += 100 {
 		fmt.Fprintf(&s, `<text x="%.1f" y="%d" text-anchor="middle">%d</text>`+"\n", x(i), height-bottom+18, i)
 	}
-	fmt.Fprintf(&s, `<path d="M%.1f %dV%d" stroke="#808080" stroke-dasharray="4 4"/><text x="%.1f" y="%d">success rates change</text>`+"\n", x(simBatches/2), top, height-bottom, x(simBatches/2)+6, top+12)
+	fmt.Fprintf(&s,
+		`<path d="M%.1f %dV%d" stroke="#808080" stroke-dasharray="4 4"/><text x="%.1f" y="%d">success rates change</text>`+
+			"\n", x(simBatches/2), top, height-bottom, x(simBatches/2)+6, top+12)
 	fmt.Fprintf(&s, `<text x="%d" y="%d" text-anchor="middle">batches</text>`+"\n", (left+width-right)/2, height-6)
 	for _, c := range curves {
 		var d strings.Builder
@@ -317,8 +338,10 @@ func regretSVG(curves []curve) string {
 			fmt.Fprintf(&d, "L%.1f %.1f", x(i+1), y(c.values[i]))
 		}
 		end := c.values[len(c.values)-1]
-		fmt.Fprintf(&s, `<path d="M%.1f %.1f%sL%.1f %.1f" fill="none" stroke="%s" stroke-width="2"/>`+"\n", x(0), y(0), d.String(), x(simBatches), y(end), c.colour)
-		fmt.Fprintf(&s, `<text x="%d" y="%.1f" fill="%s">%s, %.0f</text>`+"\n", width-right+6, y(end)+4, c.colour, c.name, end)
+		fmt.Fprintf(&s, `<path d="M%.1f %.1f%sL%.1f %.1f" fill="none" stroke="%s" stroke-width="2"/>`+"\n", x(0), y(0),
+			d.String(), x(simBatches), y(end), c.colour)
+		fmt.Fprintf(&s, `<text x="%d" y="%.1f" fill="%s">%s, %.0f</text>`+"\n", width-right+6, y(end)+4, c.colour, c.name,
+			end)
 	}
 	s.WriteString("</svg>\n")
 	return s.String()

@@ -89,7 +89,8 @@ func (b *bench) outings(i int, g graph) (*teamRun, error) {
 	if r.unread, err = b.predicted(dir, g); err != nil {
 		return nil, err
 	}
-	fmt.Fprintf(os.Stderr, "  graph %d: %d batches, wall %s, floor %s\n", r.number, len(g.took), seconds(r.told.wall), seconds(g.floor(teamWorkers)))
+	fmt.Fprintf(os.Stderr, "  graph %d: %d batches, wall %s, floor %s\n", r.number, len(g.took), seconds(r.told.wall),
+		seconds(g.floor(teamWorkers)))
 	if i%3 != 0 || b.quick {
 		return r, nil
 	}
@@ -111,7 +112,8 @@ func (b *bench) outings(i int, g graph) (*teamRun, error) {
 
 // predicted asks runplan for the speed-up of a plan.
 func (b *bench) predicted(dir string, g graph) (float64, error) {
-	cmd := b.place.Command(dir, b.place.Runplan, "route", "plan.md", "--mode", "team", "--workers", fmt.Sprint(teamWorkers), "--json")
+	cmd := b.place.Command(dir, b.place.Runplan, "route", "plan.md", "--mode", "team", "--workers",
+		fmt.Sprint(teamWorkers), "--json")
 	var errOut bytes.Buffer
 	cmd.Stderr = &errOut
 	out, err := cmd.Output()
@@ -148,7 +150,8 @@ type teamEvent struct {
 
 // outing runs a plan once, and reads its times from the events, which say the same as those in the journal.
 func (b *bench) outing(dir string, g graph) (outing, error) {
-	cmd := b.place.Command(dir, b.place.Runplan, "run", "plan.md", "--mode", "team", "--workers", fmt.Sprint(teamWorkers), "--json")
+	cmd := b.place.Command(dir, b.place.Runplan, "run", "plan.md", "--mode", "team", "--workers", fmt.Sprint(teamWorkers),
+		"--json")
 	var out, errOut bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errOut
 	began := time.Now()

@@ -22,7 +22,8 @@ type item struct {
 }
 
 // shells are the shells with completions, with the name of the file in the archive.
-var shells = map[string]string{"bash": "runplan.bash", "zsh": "_runplan", "fish": "runplan.fish", "powershell": "runplan.ps1"}
+var shells = map[string]string{"bash": "runplan.bash", "zsh": "_runplan", "fish": "runplan.fish",
+	"powershell": "runplan.ps1"}
 
 // manuals writes the manual pages and the completions, with a program for this machine that renders manual pages.
 func (r *release) manuals(ctx context.Context) error {
@@ -83,8 +84,10 @@ func (r *release) archives(context.Context) error {
 		if t.os == "windows" {
 			write, extension = zipFile, ".zip"
 		}
-		training := []item{{r.trainer(t), filepath.Base(r.trainer(t)), 0o755}, {"LICENSE", "LICENSE", 0o644}, {"NOTICE", "NOTICE", 0o644}}
-		for name, items := range map[string][]item{r.name(t): items, strings.Replace(r.name(t), "runplan", "runplan-training", 1): training} {
+		training := []item{{r.trainer(t), filepath.Base(r.trainer(t)), 0o755}, {"LICENSE", "LICENSE", 0o644},
+			{"NOTICE", "NOTICE", 0o644}}
+		for name, items := range map[string][]item{r.name(t): items,
+			strings.Replace(r.name(t), "runplan", "runplan-training", 1): training} {
 			if err := write(filepath.Join(r.out, name+extension), name+"/", r.date, items); err != nil {
 				return err
 			}

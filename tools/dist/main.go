@@ -61,7 +61,8 @@ func run(ctx context.Context) error {
 	version := flag.String("version", "", "semantic `version` of the release, such as v0.2.0")
 	out := flag.String("out", "dist", "`folder` of the results; it is replaced")
 	targets := flag.String("targets", allTargets, "systems to build for, as GOOS/GOARCH, separated by spaces")
-	base := flag.String("image-base", "", "tar `file` with the base system of the OCI image, see tools/dist/image/base.sh; no image without it")
+	base := flag.String("image-base", "",
+		"tar `file` with the base system of the OCI image, see tools/dist/image/base.sh; no image without it")
 	astGrep := flag.String("image-ast-grep", "", "`program` ast-grep for the OCI image")
 	flag.Parse()
 	m := semver.FindStringSubmatch(*version)
@@ -160,10 +161,13 @@ func (r *release) binaries(ctx context.Context) error {
 // build builds the program for a target: static, without symbols, with version, commit and date in it.
 func (r *release) build(ctx context.Context, t target, to, tags string) error {
 	const cli = "github.com/runplan/runplan/internal/cli."
-	flags := fmt.Sprintf("-s -w -buildid= -X %[1]sreleaseVersion=v%[2]s -X %[1]sreleaseCommit=%[3]s -X %[1]sReleaseDate=%[4]s",
+	flags := fmt.Sprintf(
+		"-s -w -buildid= -X %[1]sreleaseVersion=v%[2]s -X %[1]sreleaseCommit=%[3]s -X %[1]sReleaseDate=%[4]s",
 		cli, r.version, r.commit, r.date.Format(time.RFC3339))
-	return command(ctx, []string{"CGO_ENABLED=0", "GOOS=" + t.os, "GOARCH=" + t.arch}, "go", "build", "-trimpath", "-buildvcs=false",
-		"-ldflags", flags, "-gcflags=all=-l", "-tags", tags, "-o", to, "./cmd/runplan") // without inlining it is a tenth smaller
+	return command(ctx, []string{"CGO_ENABLED=0", "GOOS=" + t.os, "GOARCH=" + t.arch}, "go", "build", "-trimpath",
+		"-buildvcs=false",
+		// without inlining it is a tenth smaller
+		"-ldflags", flags, "-gcflags=all=-l", "-tags", tags, "-o", to, "./cmd/runplan")
 }
 
 // command runs a program with more environment variables. Its output goes to standard error.

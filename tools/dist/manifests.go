@@ -82,8 +82,10 @@ func (r *release) checksums(context.Context) error {
 
 // materials writes the bill of materials in the form of CycloneDX: each module that the binary links.
 func (r *release) materials(ctx context.Context) error {
-	return command(ctx, []string{"CGO_ENABLED=0", "GOFLAGS=-mod=mod"}, tool("cyclonedx-gomod", "bin", "-json", "-noserial", "-notimestamp",
-		"-output", filepath.Join(r.out, "runplan_"+r.version+".cdx.json"), "-version", "v"+r.version, r.binary(r.targets[0]))...)
+	return command(ctx, []string{"CGO_ENABLED=0", "GOFLAGS=-mod=mod"},
+		tool("cyclonedx-gomod", "bin", "-json", "-noserial", "-notimestamp",
+			"-output", filepath.Join(r.out, "runplan_"+r.version+".cdx.json"), "-version", "v"+r.version,
+			r.binary(r.targets[0]))...)
 }
 
 // manifests writes install.sh, the Homebrew formula and the Scoop manifest, with the checksums of the archives.
@@ -122,7 +124,8 @@ func (r *release) formula() error {
 		return err
 	}
 	var b bytes.Buffer
-	if err := tmpl.Execute(&b, map[string]any{"Version": r.version, "Homepage": homepage, "Summary": summary, "Archives": have}); err != nil {
+	if err := tmpl.Execute(&b,
+		map[string]any{"Version": r.version, "Homepage": homepage, "Summary": summary, "Archives": have}); err != nil {
 		return err
 	}
 	return os.WriteFile(filepath.Join(r.out, "runplan.rb"), b.Bytes(), 0o644)
@@ -183,7 +186,8 @@ func (r *release) npm(context.Context) error {
 		return err
 	}
 	p := common("runplan")
-	p["bin"], p["optionalDependencies"], p["engines"] = map[string]string{"runplan": "bin/runplan.js"}, optional, map[string]string{"node": ">=18"}
+	p["bin"], p["optionalDependencies"], p["engines"] = map[string]string{"runplan": "bin/runplan.js"}, optional,
+		map[string]string{"node": ">=18"}
 	return r.npmPackage(p, item{launcher, "bin/runplan.js", 0o755}, item{"README.md", "README.md", 0o644})
 }
 
@@ -194,7 +198,8 @@ func (r *release) npmPackage(p map[string]any, items ...item) error {
 		return err
 	}
 	name := strings.NewReplacer("@", "", "/", "-").Replace(p["name"].(string)) + "-" + r.version + ".tgz"
-	items = append(slices.Clone(items), item{file, "package.json", 0o644}, item{"LICENSE", "LICENSE", 0o644}, item{"NOTICE", "NOTICE", 0o644})
+	items = append(slices.Clone(items), item{file, "package.json", 0o644}, item{"LICENSE", "LICENSE", 0o644},
+		item{"NOTICE", "NOTICE", 0o644})
 	return tarGz(filepath.Join(r.out, name), "package/", r.date.Truncate(time.Second), items)
 }
 

@@ -121,11 +121,15 @@ func (r *release) nfpm(t target) ([]byte, error) {
 	}
 	changes := filepath.Join(r.work, "changes.json")
 	if err := writeJSON(changes, []any{map[string]any{
-		"semver": r.version, "date": r.date, "packager": maintainer, "changes": []any{map[string]string{"note": "See " + homepage + "/releases"}},
+		"semver": r.version, "date": r.date, "packager": maintainer,
+		"changes": []any{map[string]string{"note": "See " + homepage + "/releases"}},
 	}}); err != nil {
 		return nil, err
 	}
-	slices.SortFunc(all, func(a, b content) int { return cmp.Or(cmp.Compare(a.Dst, b.Dst), cmp.Compare(a.Packager, b.Packager)) })
+	slices.SortFunc(all, func(a,
+		b content) int {
+		return cmp.Or(cmp.Compare(a.Dst, b.Dst), cmp.Compare(a.Packager, b.Packager))
+	})
 	return json.MarshalIndent(map[string]any{
 		"name": "runplan", "arch": t.arch, "platform": "linux", "version": "v" + r.version, "version_schema": "semver",
 		"section": "devel", "priority": "optional", "maintainer": maintainer, "changelog": changes,

@@ -196,7 +196,8 @@ func guess(w io.Writer, dirs []string) error {
 	var better []string
 	for _, t := range trials {
 		share := func(x float64) float64 { return 100 * x / float64(t.n) }
-		fmt.Fprintf(w, "%-48s %6d %5.1f %% %5.1f %%  %5.1f %%\n", t.name, t.n, share(t.hits), share(t.chance), share(t.limit()))
+		fmt.Fprintf(w, "%-48s %6d %5.1f %% %5.1f %%  %5.1f %%\n", t.name, t.n, share(t.hits), share(t.chance),
+			share(t.limit()))
 		if t.hits > t.limit() {
 			better = append(better, t.name)
 		}

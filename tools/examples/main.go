@@ -26,8 +26,10 @@ import (
 func main() {
 	draw := flag.Int("draw", 0, "print so many examples of edits, drawn by seed")
 	seed := flag.Uint64("seed", 1, "random seed of -draw")
-	judged := flag.String("judged", "", "count the verdicts of this file of judgements, and exit with 1 if the goals are missed")
-	leak := flag.Bool("leak", false, "guess the place of the edits from what is shown, and exit with 1 if that is better than chance")
+	judged := flag.String("judged", "",
+		"count the verdicts of this file of judgements, and exit with 1 if the goals are missed")
+	leak := flag.Bool("leak", false,
+		"guess the place of the edits from what is shown, and exit with 1 if that is better than chance")
 	flag.Parse()
 	var err error
 	switch {
@@ -88,8 +90,9 @@ func drawn(w io.Writer, dirs []string, n int, seed uint64) error {
 			for _, p := range shown(prompt(e)) {
 				files = append(files, fmt.Sprintf("%s:%d-%d", p.path, p.start, p.start+len(p.lines)-1))
 			}
-			if err := enc.Encode(map[string]any{"id": e.ID, "repo": e.Origin.Repo, "commit": e.Origin.Commit, "quality": e.Quality,
-				"prompt": prompt(e), "shown": files, "completion": e.Completion}); err != nil {
+			if err := enc.Encode(map[string]any{"id": e.ID, "repo": e.Origin.Repo, "commit": e.Origin.Commit,
+				"quality": e.Quality,
+				"prompt":  prompt(e), "shown": files, "completion": e.Completion}); err != nil {
 				return err
 			}
 		}
@@ -126,7 +129,8 @@ func tally(w io.Writer, name string) error {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		if !slices.Contains([]string{"good", "poor", "bad"}, j.Verdict) || j.Why == "" || len(j.Commit) < 7 {
-			return fmt.Errorf("%s: %s %s: a judgement needs a commit, a verdict (good, poor or bad) and a reason", name, j.Repo, j.Commit)
+			return fmt.Errorf("%s: %s %s: a judgement needs a commit, a verdict (good, poor or bad) and a reason", name, j.Repo,
+				j.Commit)
 		}
 		if count[j.Repo] == nil {
 			count[j.Repo] = map[string]int{}

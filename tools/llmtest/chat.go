@@ -48,7 +48,8 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 	if !pass(r, a.Delay) || s.refused(w, a, req.Model) {
 		return
 	}
-	t := &talk{w: w, r: r, model: req.Model, answer: a, per: m.PerToken, prompt: prompt, most: number(req.Options, "num_predict", -1), room: window - prompt}
+	t := &talk{w: w, r: r, model: req.Model, answer: a, per: m.PerToken, prompt: prompt,
+		most: number(req.Options, "num_predict", -1), room: window - prompt}
 	t.say()
 }
 

@@ -72,7 +72,8 @@ func Conformance(t *testing.T, url, model string) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if res.PromptTokens == nil || *res.PromptTokens == 0 || res.CompletionTokens == nil || *res.CompletionTokens == 0 || res.Latency <= 0 || res.Model == "" {
+			if res.PromptTokens == nil || *res.PromptTokens == 0 || res.CompletionTokens == nil || *res.CompletionTokens == 0 ||
+				res.Latency <= 0 || res.Model == "" {
 				t.Fatalf("the server counts tokens, and this is what came: %+v", res)
 			}
 			if i == 0 {
@@ -105,7 +106,8 @@ func Conformance(t *testing.T, url, model string) {
 		{"a prompt that the estimate lets through and the server does not is refused, not cut", func(r *llm.Request) {
 			r.Model.MaxTokens, r.Prompt = 16, strings.Repeat("xqzj~{`^", 400)
 		}, func(err error) bool { var e *llm.WindowError; return errors.As(err, &e) && e.Counted }, "counts more"},
-		{"a schema that is none is the caller's fault", func(r *llm.Request) { r.Schema = json.RawMessage(`{"type":"bogus"}`) },
+		{"a schema that is none is the caller's fault",
+			func(r *llm.Request) { r.Schema = json.RawMessage(`{"type":"bogus"}`) },
 			func(err error) bool {
 				var e *llm.ServerError
 				return errors.As(err, &e) && !e.Passing && e.Status == 500
@@ -134,7 +136,8 @@ func Conformance(t *testing.T, url, model string) {
 		errs := make([]error, 6)
 		for i := range errs {
 			wait.Go(func() {
-				_, errs[i] = c.Complete(t.Context(), llm.Request{Model: m, Prompt: "Answer with JSON.", Schema: json.RawMessage(conformanceSchema)})
+				_, errs[i] = c.Complete(t.Context(),
+					llm.Request{Model: m, Prompt: "Answer with JSON.", Schema: json.RawMessage(conformanceSchema)})
 			})
 		}
 		wait.Wait()

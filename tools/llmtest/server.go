@@ -123,7 +123,8 @@ func Serve(addr string, s Script, record func(Recorded)) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	srv := &Server{URL: "http://" + l.Addr().String(), script: s, used: make([]int, len(s.Answers)), closed: make(chan struct{}), record: record}
+	srv := &Server{URL: "http://" + l.Addr().String(), script: s, used: make([]int, len(s.Answers)),
+		closed: make(chan struct{}), record: record}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /api/version", srv.version)
 	mux.HandleFunc("GET /api/tags", srv.tags)
@@ -207,7 +208,8 @@ func (s *Server) tags(w http.ResponseWriter, r *http.Request) {
 	_, _ = s.note(r, nil)
 	list := []map[string]any{}
 	for _, m := range s.models() {
-		list = append(list, map[string]any{"name": m.Name, "model": m.Name, "size": 1, "details": map[string]any{"family": "llama", "format": "gguf"}})
+		list = append(list, map[string]any{"name": m.Name, "model": m.Name, "size": 1,
+			"details": map[string]any{"family": "llama", "format": "gguf"}})
 	}
 	reply(w, http.StatusOK, map[string]any{"models": list})
 }
@@ -272,7 +274,8 @@ func (s *Server) pick(rec Recorded) (Answer, error) {
 	defer s.mu.Unlock()
 	for i, a := range s.script.Answers {
 		fits := func(re, text string) bool { return re == "" || regexp.MustCompile(re).MatchString(text) }
-		if a.Times > 0 && s.used[i] >= a.Times || a.Stage != "" && a.Stage != rec.Stage || !fits(a.Model, rec.Chat.Model) || !fits(a.Match, user) || !fits(a.System, system) {
+		if a.Times > 0 && s.used[i] >= a.Times || a.Stage != "" && a.Stage != rec.Stage || !fits(a.Model, rec.Chat.Model) ||
+			!fits(a.Match, user) || !fits(a.System, system) {
 			continue
 		}
 		s.used[i]++

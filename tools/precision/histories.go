@@ -66,7 +66,8 @@ func isRepository(dir string) bool {
 
 // git runs git in dir and returns what it prints.
 func git(dir string, args ...string) (string, error) {
-	cmd := exec.Command("git", append([]string{"-c", "advice.detachedHead=false", "-c", "gc.auto=0", "-c", "core.hooksPath=/dev/null"}, args...)...)
+	cmd := exec.Command("git",
+		append([]string{"-c", "advice.detachedHead=false", "-c", "gc.auto=0", "-c", "core.hooksPath=/dev/null"}, args...)...)
 	cmd.Dir = dir
 	var said strings.Builder
 	cmd.Stderr = &said
@@ -98,7 +99,8 @@ const tip = "refs/precision/tip"
 
 // code are the endings of files of source code. A commit without one says nothing about rules for code.
 var code = []string{
-	".go", ".py", ".pyi", ".js", ".cjs", ".mjs", ".jsx", ".ts", ".cts", ".mts", ".tsx", ".sh", ".bash", ".bats", ".rs", ".rb", ".java", ".kt", ".c", ".h",
+	".go", ".py", ".pyi", ".js", ".cjs", ".mjs", ".jsx", ".ts", ".cts", ".mts", ".tsx", ".sh", ".bash", ".bats", ".rs",
+	".rb", ".java", ".kt", ".c", ".h",
 	".cc", ".cpp", ".cs", ".php", ".swift", ".vue", ".svelte",
 }
 

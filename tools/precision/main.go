@@ -5,7 +5,8 @@
 // detection of linters and tests turned off. It looks up each finding in judgements.tsv, which says whether it is true,
 // arguable or false, and why.
 //
-// It exits with 1 when more than -blocked percent of the commits are blocked or when there are more than -warnings warnings a commit.
+// It exits with 1 when more than -blocked percent of the commits are blocked or when there are more than -warnings
+// warnings a commit.
 package main
 
 import (
@@ -43,12 +44,14 @@ func main() {
 	flag.StringVar(&o.only, "only", "", "use only the histories whose name contains `text`")
 	flag.StringVar(&o.judged, "judgements", "tools/precision/judgements.tsv", "`file` with the judgements")
 	flag.StringVar(&o.record, "record", "", "write the measured precision of each rule to this `file`")
-	flag.StringVar(&o.commit, "commit", "", "look at this `commit` instead of a sample, and print all that is said of it; with -only")
+	flag.StringVar(&o.commit, "commit", "",
+		"look at this `commit` instead of a sample, and print all that is said of it; with -only")
 	flag.IntVar(&o.n, "n", 25, "commits to draw from each history")
 	flag.Uint64Var(&o.seed, "seed", 1, "random seed of the sample")
 	flag.IntVar(&o.parallel, "parallel", min(2, runtime.NumCPU()), "histories that are checked the same time")
 	flag.BoolVar(&o.open, "open", false, "print the findings that nobody judged, as lines for the file of judgements")
-	flag.BoolVar(&o.whole, "whole", false, "look at the newest tree of each history as one change that adds all of it; nothing is too many then")
+	flag.BoolVar(&o.whole, "whole", false,
+		"look at the newest tree of each history as one change that adds all of it; nothing is too many then")
 	flag.BoolVar(&o.verbose, "v", false, "print each error and warning")
 	flag.Float64Var(&o.blocked, "blocked", 2, "most commits that may be blocked, in percent")
 	flag.Float64Var(&o.warnings, "warnings", 0.3, "most warnings a commit")

@@ -170,7 +170,8 @@ func summaryOf(h history, looks []look) string {
 	return fmt.Sprintf("%s: %d commits, %d blocked, %d warnings", h.name, len(looks), blocked, warnings)
 }
 
-// wholeChange makes HEAD a commit that adds all files of the commit that is checked out, and returns the name of that one.
+// wholeChange makes HEAD a commit that adds all files of the commit that is checked out, and returns the name of that
+// one.
 func wholeChange(dir string) (string, error) {
 	identity := []string{"-c", "user.name=precision", "-c", "user.email=precision@localhost"}
 	run := func(args ...string) (string, error) {
@@ -239,7 +240,8 @@ func (m *meter) commit(h history, dir, commit string) (look, error) {
 
 // addedLines returns the lines of each file that the commit at HEAD added or touched.
 func addedLines(dir string) (map[string]map[int]bool, error) {
-	out, err := git(dir, "-c", "core.quotePath=false", "diff", "-U0", "--no-color", "--no-ext-diff", "--no-renames", "--no-prefix", "HEAD~1", "HEAD")
+	out, err := git(dir, "-c", "core.quotePath=false", "diff", "-U0", "--no-color", "--no-ext-diff", "--no-renames",
+		"--no-prefix", "HEAD~1", "HEAD")
 	if err != nil {
 		return nil, err
 	}

@@ -136,7 +136,8 @@ func report(w io.Writer, o options, looks []look, verdicts map[key]string) (int,
 			pairs[p].add(verdict, f.Severity, f.Added)
 			rules[f.Rule].add(verdict, f.Severity, f.Added)
 			if o.verbose && f.Severity != "info" || o.commit != "" {
-				fmt.Fprintf(w, "%s %s %s %s %s: %s (%s)\n", l.history, l.commit, f.Severity, f.Rule, f.place(), f.Message, cmp.Or(verdict, "not judged"))
+				fmt.Fprintf(w, "%s %s %s %s %s: %s (%s)\n", l.history, l.commit, f.Severity, f.Rule, f.place(), f.Message,
+					cmp.Or(verdict, "not judged"))
 			}
 			if o.open && verdict == "" && f.Severity != "info" {
 				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t\t%s: %s\n", l.history, l.commit, f.Rule, f.place(), f.Severity, f.Message)
@@ -146,7 +147,8 @@ func report(w io.Writer, o options, looks []look, verdicts map[key]string) (int,
 	fmt.Fprintln(t, "repository\tcommits\tblocked\terrors\twarnings\ta commit\tremarks\tknown\t")
 	line := func(name string, r *row) {
 		n := max(1, r.commits)
-		fmt.Fprintf(t, "%s\t%d\t%d (%.1f %%)\t%d\t%d\t%.2f\t%d\t%d\t\n", name, r.commits, r.blocked, 100*float64(r.blocked)/float64(n), r.errors, r.warnings,
+		fmt.Fprintf(t, "%s\t%d\t%d (%.1f %%)\t%d\t%d\t%.2f\t%d\t%d\t\n", name, r.commits, r.blocked,
+			100*float64(r.blocked)/float64(n), r.errors, r.warnings,
 			float64(r.warnings)/float64(n), r.notes, r.known)
 	}
 	for _, name := range slices.Sorted(maps.Keys(rows)) {
@@ -157,10 +159,12 @@ func report(w io.Writer, o options, looks []look, verdicts map[key]string) (int,
 	t.Flush()
 
 	t = tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "rule\trepository\terrors\twarnings\tremarks\ton added lines\ttrue\targuable\tfalse\tnot judged\tprecision\t")
+	fmt.Fprintln(t,
+		"rule\trepository\terrors\twarnings\tremarks\ton added lines\ttrue\targuable\tfalse\tnot judged\tprecision\t")
 	for _, rule := range slices.Sorted(maps.Keys(rules)) {
 		show := func(where string, c *tally) {
-			fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%s\t\n", rule, where, c.errors, c.warnings, c.notes, c.added, c.good, c.arguable, c.bad, c.open, c.percent())
+			fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%s\t\n", rule, where, c.errors, c.warnings, c.notes, c.added,
+				c.good, c.arguable, c.bad, c.open, c.percent())
 		}
 		for _, h := range slices.Sorted(maps.Keys(rows)) {
 			if c := pairs[pair{rule, h}]; c != nil {
@@ -175,8 +179,11 @@ func report(w io.Writer, o options, looks []look, verdicts map[key]string) (int,
 			return 0, err
 		}
 	}
-	blocked, warnings := 100*float64(sum.blocked)/float64(max(1, sum.commits)), float64(sum.warnings)/float64(max(1, sum.commits))
-	fmt.Fprintf(w, "\n%d commits of %d repositories: %.1f %% blocked (at most %.1f), %.2f warnings a commit (at most %.2f)\n", sum.commits, len(rows), blocked, o.blocked, warnings, o.warnings)
+	blocked, warnings := 100*float64(sum.blocked)/float64(max(1, sum.commits)),
+		float64(sum.warnings)/float64(max(1, sum.commits))
+	fmt.Fprintf(w,
+		"\n%d commits of %d repositories: %.1f %% blocked (at most %.1f), %.2f warnings a commit (at most %.2f)\n",
+		sum.commits, len(rows), blocked, o.blocked, warnings, o.warnings)
 	if o.commit == "" && !o.whole && (blocked > o.blocked || warnings > o.warnings) {
 		return 1, nil
 	}
@@ -210,7 +217,9 @@ func record(o options, commits, histories int, rules map[string]*tally) error {
 		counts[rule] = [3]int{n[0] + c.good, n[1] + c.arguable, n[2] + c.bad}
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Written by make precision with -record: rule, findings judged true, arguable, false.\n# commits\t%d\t%d\n# trees\t%d\n", commits, histories, trees)
+	fmt.Fprintf(&b,
+		"# Written by make precision with -record: rule, findings judged true, arguable, false.\n# commits\t%d\t%d\n# "+
+			"trees\t%d\n", commits, histories, trees)
 	for _, rule := range slices.Sorted(maps.Keys(counts)) {
 		if n := counts[rule]; n != [3]int{} {
 			fmt.Fprintf(&b, "%s\t%d\t%d\t%d\n", rule, n[0], n[1], n[2])

@@ -38,7 +38,8 @@ func main() {
 	}
 	info, err := os.Stat(*out)
 	if err == nil {
-		fmt.Printf("%s: %d frames, %.1f s, %.0f kB\n", *out, len(frames), frames[len(frames)-1].at.Seconds(), float64(info.Size())/1e3)
+		fmt.Printf("%s: %d frames, %.1f s, %.0f kB\n", *out, len(frames), frames[len(frames)-1].at.Seconds(),
+			float64(info.Size())/1e3)
 	}
 }
 
@@ -66,7 +67,8 @@ func watch(every time.Duration, args []string) ([]frame, error) {
 	}
 	defer os.Remove(status.Name())
 	status.Close()
-	start := append([]string{"new-session", "-d", "-x", fmt.Sprint(columns), "-y", fmt.Sprint(rows), "-e", "STATUS=" + status.Name(), "sh", "-c", script, "sh"}, args...)
+	start := append([]string{"new-session", "-d", "-x", fmt.Sprint(columns), "-y", fmt.Sprint(rows), "-e", "STATUS=" +
+		status.Name(), "sh", "-c", script, "sh"}, args...)
 	if _, err := tmux(append([]string{"-f", "/dev/null"}, start...)...); err != nil {
 		return nil, fmt.Errorf("start tmux: %w", err)
 	}
@@ -115,7 +117,8 @@ func draw(frames []frame) string {
 				known[text] = id
 				fmt.Fprintf(&defs, "<text id=\"l%d\">%s</text>\n", id, spans(text))
 			}
-			fmt.Fprintf(&strip, "<use href=\"#l%d\" x=\"%d\" y=\"%.0f\"/>\n", id, margin, float64(i)*height+margin+float64(line*(n+1))-5)
+			fmt.Fprintf(&strip, "<use href=\"#l%d\" x=\"%d\" y=\"%.0f\"/>\n", id, margin,
+				float64(i)*height+margin+float64(line*(n+1))-5)
 		}
 	}
 	last := -float64(len(frames)-1) * height
@@ -140,7 +143,8 @@ var sgr = regexp.MustCompile("\x1b\\[([0-9;]*)m")
 
 func plain(text string) string { return strings.TrimSpace(sgr.ReplaceAllString(text, "")) }
 
-// spans returns a line as SVG text. Each run of one style is placed by its column, whatever the font makes of its width.
+// spans returns a line as SVG text. Each run of one style is placed by its column, whatever the font makes of its
+// width.
 func spans(text string) string {
 	var b strings.Builder
 	class, column := map[string]string{}, 0

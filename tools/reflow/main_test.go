@@ -12,7 +12,8 @@ func TestReflow(t *testing.T) {
 	word := strings.Repeat("word ", 30)
 	name := filepath.Join(t.TempDir(), "a.go")
 	src := "package a\n\n// f " + word + "\n// end.\nfunc f(a int) {\n" +
-		"\tif aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa == 1 && bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb == 2 {\n\t}\n" +
+		"\tif aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa == 1 && " +
+		"bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb == 2 {\n\t}\n" +
 		"\tprintln(a, \"" + word + "\")\n" +
 		"\tx := 1 // " + word + "\n" +
 		"\traw(`" + word + "`)\n}\n"

@@ -42,7 +42,8 @@ func (r *result) add(method string, budget int, g goal, shown []piece) {
 
 func (r *result) sum(key string, s score) {
 	t := r.scores[key]
-	t.files, t.found, t.units, t.whole, t.chars, t.inChanged = t.files+s.files, t.found+s.found, t.units+s.units, t.whole+s.whole, t.chars+s.chars, t.inChanged+s.inChanged
+	t.files, t.found, t.units, t.whole, t.chars, t.inChanged = t.files+s.files, t.found+s.found, t.units+s.units,
+		t.whole+s.whole, t.chars+s.chars, t.inChanged+s.inChanged
 	r.scores[key] = t
 }
 
@@ -58,7 +59,8 @@ func (b *board) print(w io.Writer) {
 	slices.SortFunc(b.repos, func(x, y result) int { return strings.Compare(x.name, y.name) })
 	total := newResult("all")
 	for _, r := range b.repos {
-		total.commits, total.indexed, total.took, total.asked = total.commits+r.commits, total.indexed+r.indexed, total.took+r.took, total.asked+r.asked
+		total.commits, total.indexed, total.took, total.asked = total.commits+r.commits, total.indexed+r.indexed,
+			total.took+r.took, total.asked+r.asked
 		for k, s := range r.scores {
 			total.sum(k, s)
 		}
@@ -88,12 +90,15 @@ func (b *board) table(w io.Writer, r result) {
 		fmt.Fprintf(w, "%-28s", m)
 		for _, n := range b.o.budgets {
 			s := r.scores[fmt.Sprintf("%s/%d", m, n)]
-			fmt.Fprintf(w, "  %16s", fmt.Sprintf("%s / %s / %s", percent(s.found, s.files), percent(s.whole, s.units), percent(s.inChanged, s.chars)))
+			fmt.Fprintf(w, "  %16s",
+				fmt.Sprintf("%s / %s / %s", percent(s.found, s.files), percent(s.whole, s.units), percent(s.inChanged, s.chars)))
 		}
 		fmt.Fprintln(w)
 	}
 	if r.commits > 0 && r.asked > 0 {
-		fmt.Fprintf(w, "an index took %s, a retrieval %s, on the mean\n", (r.indexed / time.Duration(r.commits)).Round(time.Millisecond), (r.took / time.Duration(r.asked)).Round(time.Millisecond))
+		fmt.Fprintf(w, "an index took %s, a retrieval %s, on the mean\n",
+			(r.indexed / time.Duration(r.commits)).Round(time.Millisecond),
+			(r.took / time.Duration(r.asked)).Round(time.Millisecond))
 	}
 }
 
@@ -102,12 +107,15 @@ func (b *board) worse() []string {
 	var out []string
 	for _, r := range b.repos {
 		for _, n := range b.o.budgets {
-			ours, plain := r.scores[fmt.Sprintf("%s/%d", methods[0], n)], r.scores[fmt.Sprintf("%s/%d", "BM25, chunks of 40 lines", n)]
+			ours, plain := r.scores[fmt.Sprintf("%s/%d", methods[0], n)],
+				r.scores[fmt.Sprintf("%s/%d", "BM25, chunks of 40 lines", n)]
 			if ours.found < plain.found {
-				out = append(out, fmt.Sprintf("%s, %dk, files %d against %d of %d", r.name, n/1000, ours.found, plain.found, plain.files))
+				out = append(out, fmt.Sprintf("%s, %dk, files %d against %d of %d", r.name, n/1000, ours.found, plain.found,
+					plain.files))
 			}
 			if ours.whole < plain.whole {
-				out = append(out, fmt.Sprintf("%s, %dk, functions %d against %d of %d", r.name, n/1000, ours.whole, plain.whole, plain.units))
+				out = append(out, fmt.Sprintf("%s, %dk, functions %d against %d of %d", r.name, n/1000, ours.whole, plain.whole,
+					plain.units))
 			}
 		}
 	}
@@ -122,8 +130,11 @@ func percent(n, of int) string {
 }
 
 // dumpFeatures writes the features of the ranked chunks, and which chunks are relevant.
-func (b *board) dumpFeatures(ctx context.Context, d retrieve.Deps, dir string, t *task, want goal, all []text, repo string, plain []piece) error {
-	ranked, err := retrieve.Rank(ctx, d, retrieve.Request{Task: short(t.hash), Text: t.message, Dir: dir, Stages: []string{"scope"}, Budget: tokens.Budget{Window: 16000}})
+func (b *board) dumpFeatures(ctx context.Context, d retrieve.Deps, dir string, t *task, want goal, all []text,
+	repo string, plain []piece) error {
+	ranked, err := retrieve.Rank(ctx, d,
+		retrieve.Request{Task: short(t.hash), Text: t.message, Dir: dir, Stages: []string{"scope"},
+			Budget: tokens.Budget{Window: 16000}})
 	if err != nil {
 		return err
 	}

@@ -35,7 +35,8 @@ type changedFile struct {
 }
 
 func run(dir string, args ...string) (string, error) {
-	cmd := exec.Command("git", append([]string{"-c", "core.quotePath=false", "-c", "advice.detachedHead=false"}, args...)...)
+	cmd := exec.Command("git",
+		append([]string{"-c", "core.quotePath=false", "-c", "advice.detachedHead=false"}, args...)...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "LC_ALL=C")
 	var errText strings.Builder
@@ -106,7 +107,8 @@ var hunkRE = regexp.MustCompile(`^@@ -(\d+)(?:,(\d+))? \+\d+(?:,\d+)? @@`)
 
 // changes returns the code files that a commit modifies.
 func changes(dir, parent, hash string) ([]changedFile, error) {
-	out, err := run(dir, "diff", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", "-U0", "--diff-filter=M", parent, hash)
+	out, err := run(dir, "diff", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", "-U0", "--diff-filter=M",
+		parent, hash)
 	if err != nil {
 		return nil, err
 	}
@@ -139,8 +141,10 @@ func changes(dir, parent, hash string) ([]changedFile, error) {
 // isCode reports whether a file is in a programming language.
 func isCode(name string) bool {
 	switch path.Ext(name) {
-	case ".go", ".py", ".pyi", ".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs", ".rs", ".c", ".h", ".cc", ".cpp", ".hpp", ".java", ".kt", ".swift",
-		".cs", ".rb", ".php", ".scala", ".lua", ".sh", ".vue", ".svelte", ".ex", ".exs", ".erl", ".hs", ".ml", ".clj", ".dart", ".zig", ".pyx", ".gradle", ".kts":
+	case ".go", ".py", ".pyi", ".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs", ".rs", ".c", ".h", ".cc",
+		".cpp", ".hpp", ".java", ".kt", ".swift",
+		".cs", ".rb", ".php", ".scala", ".lua", ".sh", ".vue", ".svelte", ".ex", ".exs", ".erl", ".hs", ".ml", ".clj",
+		".dart", ".zig", ".pyx", ".gradle", ".kts":
 		return !strings.HasSuffix(name, ".min.js")
 	}
 	return false

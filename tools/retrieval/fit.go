@@ -68,7 +68,8 @@ func (x *example) gain(weights []float64, count *counts) {
 	items := make([]retrieve.Item, len(x.order))
 	for place, i := range x.order {
 		r := x.Rows[i]
-		items[place] = retrieve.Item{Path: fmt.Sprint(r.P), Start: r.A, Chars: r.N, Score: x.score[i], Words: r.F[0] * (1 - r.F[11]), Joins: x.joins[i]}
+		items[place] = retrieve.Item{Path: fmt.Sprint(r.P), Start: r.A, Chars: r.N, Score: x.score[i],
+			Words: r.F[0] * (1 - r.F[11]), Joins: x.joins[i]}
 	}
 	for at, budget := range fitBudgets {
 		picked := retrieve.Take(items, int(0.96*float64(budget*tokens.PerToken)), weights[len(x.Rows[0].F):])
@@ -82,7 +83,8 @@ func (x *example) gain(weights []float64, count *counts) {
 		for _, u := range x.Units {
 			all := true
 			for _, l := range u.L {
-				all = all && slices.ContainsFunc(picked, func(i int) bool { r := x.Rows[x.order[i]]; return r.P == u.P && r.A <= l && l <= r.B })
+				all = all && slices.ContainsFunc(picked,
+					func(i int) bool { r := x.Rows[x.order[i]]; return r.P == u.P && r.A <= l && l <= r.B })
 			}
 			if all {
 				whole++
@@ -110,7 +112,8 @@ func below(all []*example, found []counts) (missing float64, places []string) {
 		for k, n := range d {
 			if n < 0 {
 				missing -= n
-				places = append(places, fmt.Sprintf("%s %s at %d: %.0f", repo, [2]string{"files", "functions"}[k%2], fitBudgets[k/2], n))
+				places = append(places, fmt.Sprintf("%s %s at %d: %.0f", repo, [2]string{"files", "functions"}[k%2],
+					fitBudgets[k/2], n))
 			}
 		}
 	}
@@ -180,7 +183,8 @@ func fit(w io.Writer, file string, seed uint64, rounds int) error {
 		a, da, low := evaluate(train, weights)
 		b, db, lowHeld := evaluate(held, weights)
 		fmt.Fprintf(w, "%s: fitted %.4f %.3f, held out %.4f %.3f\n", what, a, da, b, db)
-		fmt.Fprintf(w, "  below BM25 over chunks: fitted %s; held out %s\n", strings.Join(low, ", "), strings.Join(lowHeld, ", "))
+		fmt.Fprintf(w, "  below BM25 over chunks: fitted %s; held out %s\n", strings.Join(low, ", "),
+			strings.Join(lowHeld, ", "))
 	}
 	show("before")
 	step := 0.5

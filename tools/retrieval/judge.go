@@ -49,7 +49,8 @@ func (j judge) Complete(_ context.Context, r llm.Request) (llm.Response, error) 
 	answer := map[string]any{}
 	switch r.Stage {
 	case llm.TaskAnalysis:
-		answer = map[string]any{"intent": "do what the task says", "task_type": "other", "concepts": []string{}, "symbols": []string{}, "domain": "", "module": ""}
+		answer = map[string]any{"intent": "do what the task says", "task_type": "other", "concepts": []string{},
+			"symbols": []string{}, "domain": "", "module": ""}
 	case llm.Scope:
 		for _, m := range fileLine.FindAllStringSubmatch(r.Prompt, -1) {
 			yes := j.kind == "takes"

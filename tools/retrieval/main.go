@@ -34,7 +34,8 @@ func main() {
 	var from, only, at, chosen string
 	flag.StringVar(&from, "from", "", "folders with git bundles, bare repositories or checkouts, separated by commas")
 	flag.StringVar(&only, "only", "", "names of the repositories to measure, separated by commas; else all")
-	flag.StringVar(&chosen, "methods", "", "parts of the names of the methods to compare, separated by semicolons; else all")
+	flag.StringVar(&chosen, "methods", "",
+		"parts of the names of the methods to compare, separated by semicolons; else all")
 	flag.IntVar(&o.each, "each", 20, "commits of each repository")
 	flag.Uint64Var(&o.seed, "seed", 1, "which commits are taken")
 	flag.StringVar(&at, "at", "4000,8000,16000", "budgets in tokens")
@@ -56,7 +57,8 @@ func main() {
 	}
 	o.from, o.only = split(from), split(only)
 	for _, m := range methods {
-		if chosen == "" || slices.ContainsFunc(strings.Split(chosen, ";"), func(s string) bool { return strings.Contains(m, s) }) {
+		if chosen == "" || slices.ContainsFunc(strings.Split(chosen, ";"),
+			func(s string) bool { return strings.Contains(m, s) }) {
 			o.methods = append(o.methods, m)
 		}
 	}

@@ -53,7 +53,8 @@ func readCode(dir string) ([]text, error) {
 // letters.
 func wordsOf(s string) []string {
 	var out []string
-	for _, w := range strings.FieldsFunc(s, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' }) {
+	for _, w := range strings.FieldsFunc(s,
+		func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' }) {
 		parts := retrieve.Humps(w)
 		out = append(out, parts...)
 		if len(parts) > 1 {
@@ -80,7 +81,8 @@ func documents(all []text, lines int) []document {
 		for from := 0; from < len(t.lines); from += step {
 			to := min(from+step, len(t.lines))
 			body := strings.Join(t.lines[from:to], "\n")
-			d := document{piece: piece{path: t.path, start: from + 1, end: to, chars: len([]rune(body)) + len(t.path) + 8}, count: map[string]int{}}
+			d := document{piece: piece{path: t.path, start: from + 1, end: to, chars: len([]rune(body)) + len(t.path) + 8},
+				count: map[string]int{}}
 			for _, w := range wordsOf(t.path + "\n" + body) {
 				d.count[w]++
 				d.words++

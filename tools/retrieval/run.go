@@ -21,7 +21,8 @@ import (
 )
 
 // methods lists the compared methods in the order of the tables.
-var methods = []string{"runplan, no model", "runplan, perfect judge", "runplan, judge takes all", "runplan, judge refuses all", "BM25, chunks of 40 lines", "BM25, whole files", "grep, whole files"}
+var methods = []string{"runplan, no model", "runplan, perfect judge", "runplan, judge takes all",
+	"runplan, judge refuses all", "BM25, chunks of 40 lines", "BM25, whole files", "grep, whole files"}
 
 // checkout is a checked-out repository with its index.
 type checkout struct {
@@ -40,7 +41,8 @@ func measureRepo(ctx context.Context, b *board, s source, dir string) (result, e
 	if err != nil {
 		return res, err
 	}
-	c := &checkout{dir: dir, db: filepath.Join(filepath.Dir(dir), s.name+".sqlite"), env: append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1")}
+	c := &checkout{dir: dir, db: filepath.Join(filepath.Dir(dir), s.name+".sqlite"),
+		env: append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1")}
 	defer os.Remove(c.db)
 	if c.program, err = patterns.Find(ctx, c.env, ""); err != nil {
 		return res, err
@@ -75,7 +77,8 @@ func (c *checkout) measure(ctx context.Context, b *board, t *task, res *result) 
 	}
 	defer db.Close()
 	start := time.Now()
-	if _, err := knowledge.Index(ctx, knowledge.Options{Repo: c.repo, Store: db, Program: c.program, ContinueOnError: true, Now: time.Now()}); err != nil {
+	if _, err := knowledge.Index(ctx,
+		knowledge.Options{Repo: c.repo, Store: db, Program: c.program, ContinueOnError: true, Now: time.Now()}); err != nil {
 		return fmt.Errorf("index: %w", err)
 	}
 	res.indexed += time.Since(start)
@@ -101,7 +104,8 @@ func (c *checkout) measure(ctx context.Context, b *board, t *task, res *result) 
 		if err != nil {
 			panic(err)
 		}
-		d := retrieve.Deps{Base: base, Repo: id, Log: forgetful{}, Session: forgetful{}, Prompts: prompts, Program: c.program, Environ: c.env}
+		d := retrieve.Deps{Base: base, Repo: id, Log: forgetful{}, Session: forgetful{}, Prompts: prompts, Program: c.program,
+			Environ: c.env}
 		if kind != "" {
 			d.LLM, d.Model = llm.CompleterFunc(judge{t, kind, offered}.Complete), model
 		}
@@ -122,8 +126,11 @@ func (c *checkout) measure(ctx context.Context, b *board, t *task, res *result) 
 			if list, ok := ranked[m]; ok {
 				shown = fill(list, budget*tokens.PerToken)
 			} else {
-				kind := map[string]string{"runplan, perfect judge": "perfect", "runplan, judge takes all": "takes", "runplan, judge refuses all": "refuses"}[m]
-				pkg, err := retrieve.Retrieve(ctx, deps(kind), retrieve.Request{Task: short(t.hash), Text: t.message, Dir: c.dir, Stages: []string{"scope", "precision"}, Budget: tokens.Budget{Window: budget}})
+				kind := map[string]string{"runplan, perfect judge": "perfect", "runplan, judge takes all": "takes",
+					"runplan, judge refuses all": "refuses"}[m]
+				pkg, err := retrieve.Retrieve(ctx, deps(kind),
+					retrieve.Request{Task: short(t.hash), Text: t.message, Dir: c.dir, Stages: []string{"scope", "precision"},
+						Budget: tokens.Budget{Window: budget}})
 				if err != nil && !errors.As(err, new(*retrieve.NoMatchError)) { // that shows nothing
 					return fmt.Errorf("%s: %w", m, err)
 				}
@@ -261,7 +268,8 @@ func (g goal) score(shown []piece) score {
 // shows reports whether all changed lines of a unit are shown.
 func (g goal) shows(u unit, shown []piece) bool {
 	for _, n := range u.lines {
-		if !slices.ContainsFunc(shown, func(p piece) bool { return p.path == u.path && !p.described && p.start <= n && n <= p.end }) {
+		if !slices.ContainsFunc(shown,
+			func(p piece) bool { return p.path == u.path && !p.described && p.start <= n && n <= p.end }) {
 			return false
 		}
 	}
@@ -279,7 +287,8 @@ func (g goal) missed(repo string, t *task, shown []piece, o offers) string {
 	}
 	for _, u := range g.units {
 		if !g.shows(u, shown) {
-			text += fmt.Sprintf("    lines %v of %s in %s%s\n", u.lines[:min(6, len(u.lines))], u.name, u.path, o.whether(u.path, u.lines))
+			text += fmt.Sprintf("    lines %v of %s in %s%s\n", u.lines[:min(6, len(u.lines))], u.name, u.path,
+				o.whether(u.path, u.lines))
 		}
 	}
 	return text

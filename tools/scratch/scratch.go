@@ -47,8 +47,10 @@ func New(name string) (*Place, error) {
 // which At does not create, and names an author for commits.
 func At(dir, runplan string) *Place {
 	return &Place{Dir: dir, Runplan: runplan, Env: []string{
-		"HOME=" + filepath.Join(dir, "home"), "PATH=" + os.Getenv("PATH"), "TMPDIR=" + os.TempDir(), "TZ=UTC", "LC_ALL=C", "NO_COLOR=1",
-		"GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=ada@example.org", "GIT_COMMITTER_NAME=Ada", "GIT_COMMITTER_EMAIL=ada@example.org",
+		"HOME=" + filepath.Join(dir, "home"), "PATH=" + os.Getenv("PATH"), "TMPDIR=" + os.TempDir(), "TZ=UTC", "LC_ALL=C",
+		"NO_COLOR=1",
+		"GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=ada@example.org", "GIT_COMMITTER_NAME=Ada",
+		"GIT_COMMITTER_EMAIL=ada@example.org",
 	}}
 }
 
@@ -81,7 +83,8 @@ func (p *Place) Repo(name string, files map[string]string) (string, error) {
 			return "", err
 		}
 	}
-	for _, args := range [][]string{{"init", "--quiet", "--initial-branch=trunk"}, {"add", "--all"}, {"commit", "--quiet", "--message=start"}} {
+	for _, args := range [][]string{{"init", "--quiet", "--initial-branch=trunk"}, {"add", "--all"},
+		{"commit", "--quiet", "--message=start"}} {
 		if _, err := p.Git(dir, args...); err != nil {
 			return "", err
 		}

@@ -50,7 +50,8 @@ var hunkRE = regexp.MustCompile(`^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,\d+)? @@`)
 
 // hunks returns the changes of the code files.
 func (f fix) hunks(ctx context.Context) ([]hunk, error) {
-	args := append([]string{"diff", "-U0", "--no-renames", "--no-ext-diff", "--no-color", "--no-prefix", f.parent, f.commit, "--"}, f.code...)
+	args := append([]string{"diff", "-U0", "--no-renames", "--no-ext-diff", "--no-color", "--no-prefix", f.parent,
+		f.commit, "--"}, f.code...)
 	out, err := git(ctx, f.dir, args...)
 	if err != nil {
 		return nil, err
@@ -164,8 +165,10 @@ func (m *maker) make(ctx context.Context) error {
 	mark := map[bool]string{true: "# ", false: "// "}[path.Ext(first) == ".py"]
 	unrelated := strings.Repeat(mark+"see the manual\n", 1+m.rng.IntN(2*changed(m.before, m.after)))
 	m.candidates = append(m.candidates,
-		version{kind: cheat, what: "a test that cannot fail", files: map[string]string{first: m.before[first] + "\n" + mark + "done\n"}, same: true},
-		version{kind: noise, what: "an unrelated change", files: map[string]string{first: m.before[first] + "\n" + unrelated}, same: true})
+		version{kind: cheat, what: "a test that cannot fail",
+			files: map[string]string{first: m.before[first] + "\n" + mark + "done\n"}, same: true},
+		version{kind: noise, what: "an unrelated change", files: map[string]string{first: m.before[first] + "\n" + unrelated},
+			same: true})
 	return nil
 }
 
@@ -198,7 +201,8 @@ func (m *maker) partials() {
 }
 
 // mutate returns the mutants of lines of texts, spread over them.
-func (m *maker) mutate(ctx context.Context, texts map[string]string, lines func(hunk) (from, n int)) ([]mutants.Mutant, error) {
+func (m *maker) mutate(ctx context.Context, texts map[string]string, lines func(hunk) (from, n int)) ([]mutants.Mutant,
+	error) {
 	at := map[string]map[int]bool{}
 	for _, h := range m.hunks {
 		if at[h.file] == nil {
@@ -255,7 +259,8 @@ func (m *maker) guard() {
 				continue
 			}
 			at := set.Position(fn.Body.Lbrace).Offset + 1
-			m.add(guard, "recover in "+fn.Name.Name, map[string]string{h.file: text[:at] + "\n\tdefer func() { _ = recover() }()\n" + text[at:]})
+			m.add(guard, "recover in "+fn.Name.Name,
+				map[string]string{h.file: text[:at] + "\n\tdefer func() { _ = recover() }()\n" + text[at:]})
 			return
 		}
 	}

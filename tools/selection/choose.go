@@ -35,8 +35,8 @@ var settings = []setting{
 	{name: "weak, most situations tried", own: 0.9},
 }
 
-// contest draws one tournament of a commit. It returns false where none can be drawn: all candidates were refused or are
-// right, or there are too few tests to share out.
+// contest draws one tournament of a commit. It returns false where none can be drawn: all candidates were refused or
+// are right, or there are too few tests to share out.
 //
 // A candidate's own tests are drawn from the situations that the commit's tests make. Each expects what the code of its
 // author does there, right or wrong; it passes on another candidate if that does exactly the same.
@@ -103,10 +103,11 @@ func (c *commitCase) contest(s setting, seed uint64) (contest, bool) {
 	return out, good > 0 && good < len(list)
 }
 
-// special is the candidate that does what the visible tests expect, and nothing else. It need not run: where they look it
-// does what the commit does, and elsewhere what its parent does.
+// special is the candidate that does what the visible tests expect, and nothing else. It need not run: where they look
+// it does what the commit does, and elsewhere what its parent does.
 func (c *commitCase) special(visible []string) candidate {
-	k := candidate{kind: special, what: "a special case for the visible tests", diff: 3 * len(visible), tests: maps.Clone(c.base)}
+	k := candidate{kind: special, what: "a special case for the visible tests", diff: 3 * len(visible),
+		tests: maps.Clone(c.base)}
 	for _, t := range slices.Concat(c.guard, visible) {
 		k.tests[t] = ""
 	}

@@ -99,7 +99,8 @@ func collect(ctx context.Context, o options, all []history) ([]commitCase, error
 			if ok {
 				out = append(out, c)
 				taken[i]++
-				fmt.Fprintf(os.Stderr, "%4d %6s %s %.12s %s\n", len(out), time.Since(began).Round(time.Second), f.repo, f.commit, f.subject)
+				fmt.Fprintf(os.Stderr, "%4d %6s %s %.12s %s\n", len(out), time.Since(began).Round(time.Second), f.repo, f.commit,
+					f.subject)
 			}
 		}
 	}
@@ -168,7 +169,8 @@ func (b *bench) look(ctx context.Context, f fix, t *tree, program patterns.Progr
 			}
 		}
 		if r.Built { // what does not build is no candidate
-			c.candidates = append(c.candidates, candidate{kind: v.kind, what: v.what, diff: changed(m.before, v.files), tests: r.Tests})
+			c.candidates = append(c.candidates,
+				candidate{kind: v.kind, what: v.what, diff: changed(m.before, v.files), tests: r.Tests})
 		}
 	}
 	return c, true, nil

@@ -43,9 +43,11 @@ func fit(w io.Writer, o options, cases []commitCase) error {
 		}
 	}
 	best := sampling.DefaultModel()
-	fmt.Fprintf(w, "\nchances of the model, by the share of the gap that they close on average over %d settings\n", len(fitted))
+	fmt.Fprintf(w, "\nchances of the model, by the share of the gap that they close on average over %d settings\n",
+		len(fitted))
 	print := func(what string, m sampling.Model) {
-		fmt.Fprintf(w, "%s: %.1f %% on the first half of the commits, %.1f %% on the other: %+v\n", what, 100*found(halves[0], m), 100*found(halves[1], m), m)
+		fmt.Fprintf(w, "%s: %.1f %% on the first half of the commits, %.1f %% on the other: %+v\n", what,
+			100*found(halves[0], m), 100*found(halves[1], m), m)
 	}
 	print("in use", best)
 	at := found(halves[0], best)

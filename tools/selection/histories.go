@@ -32,7 +32,8 @@ func histories(folders, only []string) ([]history, error) {
 			return nil, fmt.Errorf("read the folder of histories: %w", err)
 		}
 		for _, e := range entries {
-			h := history{strings.NewReplacer("__", "/", "+", "/").Replace(strings.TrimSuffix(e.Name(), ".bundle")), filepath.Join(folder, e.Name())}
+			h := history{strings.NewReplacer("__", "/", "+", "/").Replace(strings.TrimSuffix(e.Name(), ".bundle")),
+				filepath.Join(folder, e.Name())}
 			if !findRepository(&h.source) && !strings.HasSuffix(e.Name(), ".bundle") {
 				continue
 			}
@@ -62,7 +63,8 @@ func findRepository(dir *string) bool {
 
 // git runs git in dir and returns its output.
 func git(ctx context.Context, dir string, args ...string) (string, error) {
-	args = append([]string{"-c", "core.quotePath=false", "-c", "advice.detachedHead=false", "-c", "gc.auto=0", "-c", "core.hooksPath=/dev/null"}, args...)
+	args = append([]string{"-c", "core.quotePath=false", "-c", "advice.detachedHead=false", "-c", "gc.auto=0", "-c",
+		"core.hooksPath=/dev/null"}, args...)
 	cmd := exec.CommandContext(ctx, "git", args...)
 	cmd.Dir = dir
 	var said strings.Builder
@@ -116,7 +118,8 @@ const (
 
 // fixes lists the fix commits of a clone in an order that seed decides.
 func fixes(ctx context.Context, h history, dir string, seed uint64) ([]fix, error) {
-	out, err := git(ctx, dir, "log", "--no-merges", "--min-parents=1", "--format=%x00%H %P%n%s%n", "--name-status", "--no-renames", tip)
+	out, err := git(ctx, dir, "log", "--no-merges", "--min-parents=1", "--format=%x00%H %P%n%s%n", "--name-status",
+		"--no-renames", tip)
 	if err != nil {
 		return nil, err
 	}

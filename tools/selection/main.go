@@ -1,9 +1,10 @@
 // Command selection measures how well a tournament chooses among candidates.
 //
-// It takes fix commits of real projects whose tests fail on the parent's code and pass on the commit's. For each it makes
-// candidates: the commit itself (the truth), mutants of it, parts of it, wrong fixes, special cases and changes that do
-// nothing. All run the commit's tests. Those that passed before judge who is eligible; those that the commit turned green
-// are held out, and judge who is right. The program prints how often each way of choosing finds a right candidate.
+// It takes fix commits of real projects whose tests fail on the parent's code and pass on the commit's. For each it
+// makes candidates: the commit itself (the truth), mutants of it, parts of it, wrong fixes, special cases and changes
+// that do nothing. All run the commit's tests. Those that passed before judge who is eligible; those that the commit
+// turned green are held out, and judge who is right. The program prints how often each way of choosing finds a right
+// candidate.
 //
 // It runs the tests of the projects that it is given. Results are kept in -cache, so that a second run is quick.
 package main
@@ -39,14 +40,16 @@ func main() {
 	flag.StringVar(&only, "only", "", "use only histories whose name contains one of these `texts`, separated by commas")
 	flag.StringVar(&o.cache, "cache", "", "`folder` for clones and results (default in the user's cache)")
 	flag.StringVar(&o.python, "python", "python3", "Python `program` with pytest")
-	flag.StringVar(&o.astGrep, "ast-grep", filepath.Join("bin", "tools", "ast-grep"), "ast-grep `program`, for mutants of Python and JavaScript")
+	flag.StringVar(&o.astGrep, "ast-grep", filepath.Join("bin", "tools", "ast-grep"),
+		"ast-grep `program`, for mutants of Python and JavaScript")
 	flag.IntVar(&o.commits, "commits", 120, "stop at this many commits")
 	flag.IntVar(&o.each, "each", 20, "commits of each history")
 	flag.Uint64Var(&o.seed, "seed", 1, "random seed")
 	flag.DurationVar(&o.limit, "for", 0, "start no further commit after this time (0 sets no limit)")
 	flag.BoolVar(&o.kept, "kept", false, "run no tests: take only commits whose results are in the cache")
 	flag.BoolVar(&o.verbose, "v", false, "print each commit with its candidates")
-	flag.BoolVar(&o.fit, "fit", false, "look for better weights on one half of the commits, and print the tables for the other half")
+	flag.BoolVar(&o.fit, "fit", false,
+		"look for better weights on one half of the commits, and print the tables for the other half")
 	flag.Parse()
 	split := func(s string) []string {
 		return strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' })

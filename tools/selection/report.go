@@ -37,7 +37,8 @@ func report(w io.Writer, o options, cases []commitCase) {
 			kinds[k.kind] = t
 		}
 	}
-	fmt.Fprintf(w, "%d commits of %d projects %v, %d candidates that pass what the project has:", len(cases), len(repos), langs, n)
+	fmt.Fprintf(w, "%d commits of %d projects %v, %d candidates that pass what the project has:", len(cases), len(repos),
+		langs, n)
 	for _, k := range []string{truth, mutant, partial, near, guard, cheat, noise} {
 		fmt.Fprintf(w, " %s %d (%d right)", k, kinds[k][0], kinds[k][1])
 	}
@@ -72,7 +73,8 @@ func table(w io.Writer, o options, s setting, cases []commitCase) {
 		}
 		a, b := bootstrap(rows, o.seed, share)
 		c, d := bootstrap(rows, o.seed, gap)
-		fmt.Fprintf(t, "%s\t%.1f %%\t%.1f to %.1f\t%.1f %%\t%.1f to %.1f\n", way.name, 100*share(rows), 100*a, 100*b, 100*gap(rows), 100*c, 100*d)
+		fmt.Fprintf(t, "%s\t%.1f %%\t%.1f to %.1f\t%.1f %%\t%.1f to %.1f\n", way.name, 100*share(rows), 100*a, 100*b,
+			100*gap(rows), 100*c, 100*d)
 	}
 	t.Flush()
 }
@@ -129,7 +131,8 @@ func bootstrap(rows [][]float64, seed uint64, figure func([][]float64) float64) 
 // list prints each commit with its candidates.
 func list(w io.Writer, cases []commitCase) {
 	for _, c := range cases {
-		fmt.Fprintf(w, "%s %.12s %s: %d tests judge, %d guard\n", c.fix.repo, c.fix.commit, c.fix.subject, len(c.red), len(c.guard))
+		fmt.Fprintf(w, "%s %.12s %s: %d tests judge, %d guard\n", c.fix.repo, c.fix.commit, c.fix.subject, len(c.red),
+			len(c.guard))
 		for _, k := range c.candidates {
 			n := 0
 			for _, t := range c.red {

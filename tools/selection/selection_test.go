@@ -37,8 +37,10 @@ func TestReadGoTellsFailuresApartByWhatTheySay(t *testing.T) {
 {"Action":"pass","Package":"p","Test":"TestB"}
 {"Action":"fail","Package":"p","Elapsed":1.5}
 `
-	a, b := readGo(out), readGo(strings.ReplaceAll(strings.ReplaceAll(out, "a_test.go:7", "a_test.go:9"), "0.01s", "0.02s"))
-	if diff := cmp.Diff(a, b); diff != "" || !a.Built || a.Took != 1.5 || a.Tests.of("p TestB") != "" || a.Tests.of("p TestA") == "" {
+	a, b := readGo(out), readGo(
+		strings.ReplaceAll(strings.ReplaceAll(out, "a_test.go:7", "a_test.go:9"), "0.01s", "0.02s"))
+	if diff := cmp.Diff(a, b); diff != "" || !a.Built || a.Took != 1.5 || a.Tests.of("p TestB") != "" ||
+		a.Tests.of("p TestA") == "" {
 		t.Errorf("%+v\n%s", a, diff)
 	}
 	if c := readGo(strings.ReplaceAll(out, "got 1", "got 3")); c.Tests["p TestA"] == a.Tests["p TestA"] {
@@ -55,7 +57,8 @@ func example() commitCase {
 	return commitCase{
 		fix: fix{commit: "1234"}, lang: gates.LangGo, red: []string{"red"}, guard: []string{"old"}, base: tests("as before"),
 		candidates: []candidate{
-			{kind: truth, diff: 9, tests: tests("")}, {kind: near, diff: 2, tests: tests("other")}, {kind: noise, diff: 1, tests: tests("as before")},
+			{kind: truth, diff: 9, tests: tests("")}, {kind: near, diff: 2, tests: tests("other")},
+			{kind: noise, diff: 1, tests: tests("as before")},
 			{kind: partial, diff: 8, tests: tests("")}, {kind: mutant, diff: 9, tests: outcomes{"old": "broken", "red": ""}},
 		},
 	}
@@ -71,7 +74,8 @@ func TestTournamentsChooseAmongThoseThatPassWhatThereIs(t *testing.T) {
 	for _, way := range choices() {
 		got[way.name] = way.odds(x)
 	}
-	if got["random"] != 0.5 || got["smallest diff"] != 0 || got["score without evidence"] != 0 || got["score"] != 1 || got["oracle"] != 1 {
+	if got["random"] != 0.5 || got["smallest diff"] != 0 || got["score without evidence"] != 0 || got["score"] != 1 ||
+		got["oracle"] != 1 {
 		t.Error(got)
 	}
 	if again, _ := c.contest(setting{own: 1}, 1); !cmp.Equal(x, again, cmp.AllowUnexported(contest{})) {

@@ -53,7 +53,8 @@ func (t *tree) lay(ctx context.Context, files map[string]string) error {
 		delete(t.put, p)
 		if _, err := git(ctx, t.dir, "cat-file", "-e", t.at+":"+p); err == nil {
 			back = append(back, p)
-		} else if err := os.Remove(filepath.Join(t.dir, filepath.FromSlash(p))); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		} else if err := os.Remove(filepath.Join(t.dir, filepath.FromSlash(p))); err != nil &&
+			!errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
@@ -145,7 +146,8 @@ func (b *bench) command(ctx context.Context, dir string, args ...string) (string
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Dir = dir
 	cmd.WaitDelay = time.Second
-	cmd.Env = append(os.Environ(), "HOME="+b.home, "GOTOOLCHAIN=local", "GOFLAGS=-mod=mod", "GOWORK=off", "PYTHONDONTWRITEBYTECODE=1", "PYTHONPATH="+filepath.Join(dir, "src")+":"+dir, "NO_COLOR=1")
+	cmd.Env = append(os.Environ(), "HOME="+b.home, "GOTOOLCHAIN=local", "GOFLAGS=-mod=mod", "GOWORK=off",
+		"PYTHONDONTWRITEBYTECODE=1", "PYTHONPATH="+filepath.Join(dir, "src")+":"+dir, "NO_COLOR=1")
 	cmd.Env = append(cmd.Env, b.caches...)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
@@ -167,7 +169,8 @@ func (b *bench) golang(ctx context.Context, f fix, t *tree) (result, error) {
 		return result{}, nil
 	}
 	// Nothing is optimised and nothing is there for a debugger: a version is compiled and linked for one run.
-	args := []string{"go", "test", "-json", "-count=1", "-vet=off", "-ldflags=-s -w", "-gcflags=-N -l -dwarf=false", "-timeout", "40s"}
+	args := []string{"go", "test", "-json", "-count=1", "-vet=off", "-ldflags=-s -w", "-gcflags=-N -l -dwarf=false",
+		"-timeout", "40s"}
 	for _, p := range packages(f) {
 		if root == "." || strings.HasPrefix(p, root) {
 			args = append(args, "./"+strings.TrimPrefix(strings.TrimPrefix(p, root), "/"))
@@ -211,7 +214,8 @@ func readGo(out string) result {
 		if json.Unmarshal(s.Bytes(), &e) != nil {
 			continue
 		}
-		if e.Action == "build-fail" || strings.Contains(e.Output, "[build failed]") || strings.Contains(e.Output, "[setup failed]") {
+		if e.Action == "build-fail" || strings.Contains(e.Output, "[build failed]") ||
+			strings.Contains(e.Output, "[setup failed]") {
 			r.Built = false
 		}
 		name := e.Package + " " + e.Test

@@ -1,5 +1,5 @@
-// Program site renders docs as a static site: pages with a search that needs no network, in light and dark, and llms.txt
-// for programs that read. A link that leads nowhere is an error.
+// Program site renders docs as a static site: pages with a search that needs no network, in light and dark, and
+// llms.txt for programs that read. A link that leads nowhere is an error.
 package main
 
 import (
@@ -44,8 +44,10 @@ type section struct {
 func sections() []section {
 	return []section{
 		{Title: "Tutorial", Names: []string{"tutorial"}},
-		{Title: "Guides", Names: []string{"agents", "gates", "team-mode", "sampling", "review", "solve", "models", "context", "trust", "feedback", "serve",
-			"notifications", "sandbox", "plugins", "blueprints", "critique", "retrieval", "training", "temporal", "trace", "releases"}},
+		{Title: "Guides", Names: []string{"agents", "gates", "team-mode", "sampling", "review", "solve", "models", "context",
+			"trust", "feedback", "serve",
+			"notifications", "sandbox", "plugins", "blueprints", "critique", "retrieval", "training", "temporal", "trace",
+			"releases"}},
 		{Title: "Reference", Names: []string{"cli", "plan-format", "rules", "glossary", "requirements"}},
 		{Title: "Explanation", Names: []string{"ARCHITECTURE", "security", "compare", "bench"}},
 	}
@@ -112,7 +114,8 @@ func build(from, out string) error {
 		return err
 	}
 	indexed := "window.searchIndex = " + string(list) + ";\n"
-	for name, text := range map[string]string{"style.css": style, "search.js": search, "index.js": indexed, "llms.txt": llms(parts), "index.html": string(first)} {
+	for name, text := range map[string]string{"style.css": style, "search.js": search, "index.js": indexed,
+		"llms.txt": llms(parts), "index.html": string(first)} {
 		if err := os.WriteFile(filepath.Join(out, name), []byte(text), 0o644); err != nil {
 			return err
 		}
@@ -120,7 +123,8 @@ func build(from, out string) error {
 	if err := pictures(from, out); err != nil {
 		return err
 	}
-	fmt.Printf("%s: %d pages; a page is at most %.0f kB in 4 requests with %.0f kB of style, search and index; no dead link\n",
+	fmt.Printf(
+		"%s: %d pages; a page is at most %.0f kB in 4 requests with %.0f kB of style, search and index; no dead link\n",
 		out, len(pages), float64(largest)/1e3, float64(len(style)+len(search)+len(indexed))/1e3)
 	return nil
 }
@@ -162,7 +166,8 @@ func load(md goldmark.Markdown, from string) ([]section, []*page, error) {
 		parts[i].Pages = append(parts[i].Pages, p)
 	}
 	for _, s := range parts {
-		slices.SortStableFunc(s.Pages, func(a, b *page) int { return slices.Index(s.Names, a.Name) - slices.Index(s.Names, b.Name) })
+		slices.SortStableFunc(s.Pages,
+			func(a, b *page) int { return slices.Index(s.Names, a.Name) - slices.Index(s.Names, b.Name) })
 	}
 	return parts, pages, nil
 }
@@ -182,12 +187,13 @@ func plain(n ast.Node, src []byte) string {
 	return b.String()
 }
 
-// relink leads links to documents to their pages, and links to other files of the repository to its site. It returns the
-// links that lead nowhere.
+// relink leads links to documents to their pages, and links to other files of the repository to its site. It returns
+// the links that lead nowhere.
 func relink(p *page, pages []*page, from string) (wrong []error) {
 	_ = ast.Walk(p.tree, func(n ast.Node, in bool) (ast.WalkStatus, error) {
 		link, ok := n.(*ast.Link)
-		if !ok || !in || strings.Contains(string(link.Destination), "://") || strings.HasPrefix(string(link.Destination), "mailto:") {
+		if !ok || !in || strings.Contains(string(link.Destination), "://") ||
+			strings.HasPrefix(string(link.Destination), "mailto:") {
 			return ast.WalkContinue, nil
 		}
 		file, anchor, _ := strings.Cut(string(link.Destination), "#")
@@ -282,7 +288,8 @@ func entries(p *page) [][3]string {
 // llms lists the pages for programs that read: https://llmstxt.org.
 func llms(parts []section) string {
 	var b strings.Builder
-	b.WriteString("# runplan\n\n> runplan carries out markdown implementation plans with coding agents: gated, merged, recorded.\n")
+	b.WriteString(
+		"# runplan\n\n> runplan carries out markdown implementation plans with coding agents: gated, merged, recorded.\n")
 	for _, s := range parts {
 		fmt.Fprintf(&b, "\n## %s\n\n", s.Title)
 		for _, p := range s.Pages {

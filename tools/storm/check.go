@@ -40,7 +40,8 @@ func (s *storm) check(r *repository) {
 
 // strays: no worktree, branch, lock or file is left over, and git finds no fault.
 func (s *storm) strays(r *repository) {
-	if out, err := s.place.Git(r.dir, "worktree", "list", "--porcelain"); err != nil || strings.Count(out, "worktree ") != 1 {
+	if out, err := s.place.Git(r.dir, "worktree", "list", "--porcelain"); err != nil ||
+		strings.Count(out, "worktree ") != 1 {
 		s.violation(r, "worktrees are left: %q (%v)", out, err)
 	}
 	out, err := s.place.Git(r.dir, "for-each-ref", "--format=%(refname)", "refs/heads")
@@ -104,7 +105,8 @@ func (s *storm) processes(r *repository) []string {
 			continue // ended, or not ours
 		}
 		environ, _ := os.ReadFile(filepath.Join(dir, "environ"))
-		if cwd != r.dir && !strings.HasPrefix(cwd, r.dir+"/") && (run == "" || !strings.Contains(string(environ), "RUNPLAN_RUN="+run)) {
+		if cwd != r.dir && !strings.HasPrefix(cwd, r.dir+"/") &&
+			(run == "" || !strings.Contains(string(environ), "RUNPLAN_RUN="+run)) {
 			continue
 		}
 		line, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
@@ -117,7 +119,8 @@ func (s *storm) processes(r *repository) []string {
 
 func (s *storm) journalSound(r *repository) {
 	verdict := ""
-	if err := r.journal("PRAGMA integrity_check", func(rows *sql.Rows) error { return rows.Scan(&verdict) }); err != nil || verdict != "ok" {
+	if err := r.journal("PRAGMA integrity_check", func(rows *sql.Rows) error { return rows.Scan(&verdict) }); err != nil ||
+		verdict != "ok" {
 		s.violation(r, "integrity_check: %q (%v)", verdict, err)
 	}
 	events, err := r.events()
@@ -168,7 +171,8 @@ func (s *storm) receipts(r *repository) {
 			s.violation(r, "the receipt of batch %s is not the one in the journal", e.Batch)
 		}
 		got, err := s.place.Git(r.dir, "log", "-1", "--format=%H %T %P", receipt.Head)
-		if want := receipt.Head + " " + receipt.Tree + " " + receipt.Base; err != nil || got != want || receipt.Batch != e.Batch || receipt.Head != e.Commit {
+		if want := receipt.Head + " " + receipt.Tree + " " + receipt.Base; err != nil || got != want ||
+			receipt.Batch != e.Batch || receipt.Head != e.Commit {
 			s.violation(r, "the receipt of batch %s says %s, git says %s (%v)", e.Batch, want, got, err)
 		}
 	}
@@ -218,7 +222,8 @@ func (s *storm) snapshot(r *repository) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	others := slices.DeleteFunc(strings.Split(refs, "\n"), func(l string) bool { return strings.HasPrefix(l, "refs/heads/runplan/") })
+	others := slices.DeleteFunc(strings.Split(refs, "\n"),
+		func(l string) bool { return strings.HasPrefix(l, "refs/heads/runplan/") })
 	out["refs"] = strings.Join(others, "\n")
 	return out, nil
 }

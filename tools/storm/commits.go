@@ -14,7 +14,8 @@ import (
 // commits checks that each batch has one commit, after those it needs, with the right content, and that the gate passes
 // on each.
 func (s *storm) commits(r *repository) {
-	out, err := s.place.Git(r.dir, "log", "--reverse", "--format=%H %(trailers:key=Runplan-Batch,valueonly,separator=%x2C) %P", "trunk..runplan/plan/main")
+	out, err := s.place.Git(r.dir, "log", "--reverse",
+		"--format=%H %(trailers:key=Runplan-Batch,valueonly,separator=%x2C) %P", "trunk..runplan/plan/main")
 	if err != nil {
 		s.violation(r, "%v", err)
 		return
@@ -86,7 +87,8 @@ func (s *storm) content(r *repository) {
 		}
 		return text
 	}
-	want := []string{".gitignore", ".runplan/config.toml", "README.md", "marks/README.md", "pair.txt", "parts/README.md", "plan.md", "tools/look.sh", "tools/rogue.sh"}
+	want := []string{".gitignore", ".runplan/config.toml", "README.md", "marks/README.md", "pair.txt", "parts/README.md",
+		"plan.md", "tools/look.sh", "tools/rogue.sh"}
 	var order, pair []string
 	for n := 1; n <= batches; n++ {
 		name := fmt.Sprint(n)

@@ -114,7 +114,8 @@ func (s *storm) finish(r *repository) error {
 			s.kills++
 			doing := s.count(r, end)
 			if s.verbose {
-				fmt.Printf("  kill %d in %s (%s %d, after %s)\n", s.kills, strings.Join(doing, ", "), c.stage, c.nth, end.after.Round(time.Millisecond))
+				fmt.Printf("  kill %d in %s (%s %d, after %s)\n", s.kills, strings.Join(doing, ", "), c.stage, c.nth,
+					end.after.Round(time.Millisecond))
 			}
 			if s.rnd.IntN(2) == 0 { // else the next session meets what is left, as a user in a hurry would
 				s.childless(r)
@@ -159,7 +160,8 @@ func (s *storm) violation(r *repository, format string, args ...any) {
 }
 
 func (s *storm) print(seed uint64) {
-	fmt.Printf("\ncrash storm, seed %d: %d kills in %d runs of %d batches, %s\n", seed, s.kills, s.runs, batches, time.Since(s.began).Round(time.Second))
+	fmt.Printf("\ncrash storm, seed %d: %d kills in %d runs of %d batches, %s\n", seed, s.kills, s.runs, batches,
+		time.Since(s.began).Round(time.Second))
 	fmt.Printf("sessions a run: %.1f on average\n", float64(s.sessions)/float64(max(1, s.runs)))
 	if n := s.kills - s.inTeam; n > 0 {
 		fmt.Printf("%d kills in headless mode, by phase: %s\n", n, list(s.phases, phases()))

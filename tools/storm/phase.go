@@ -9,13 +9,15 @@ import (
 
 // phases lists the activities of a headless run at the time of a kill.
 func phases() []string {
-	return []string{"before the journal", "start", "resume", "checkout", "agent", "gate", "commit", "merge", "tidy", "after the end", "tournament"}
+	return []string{"before the journal", "start", "resume", "checkout", "agent", "gate", "commit", "merge", "tidy",
+		"after the end", "tournament"}
 }
 
 // teamPhases lists the activities of a run in team mode at the time of a kill; there may be several.
 func teamPhases() []string {
 	return []string{
-		"before the journal", "start", "resume", "one agent", "agents side by side", "agent on unmerged work", "rebase", "gate", "gate on unmerged work",
+		"before the journal", "start", "resume", "one agent", "agents side by side", "agent on unmerged work", "rebase",
+		"gate", "gate on unmerged work",
 		"tournament", "calling off", "commit", "merge", "tidy", "after the end",
 	}
 }

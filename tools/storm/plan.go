@@ -63,7 +63,8 @@ func (r *repository) changes(n int) []string {
 func (r *repository) act(n int) string {
 	text := fmt.Sprintf("echo %d >> marks/%d.txt\n", n, n)
 	if r.steps[n].flaky {
-		text = fmt.Sprintf("case \"$RUNPLAN_ATTEMPT${RUNPLAN_VARIANT:-}\" in 1|1vanilla) echo bad;; *) echo %d;; esac >> marks/%d.txt\n", n, n)
+		text = fmt.Sprintf(
+			"case \"$RUNPLAN_ATTEMPT${RUNPLAN_VARIANT:-}\" in 1|1vanilla) echo bad;; *) echo %d;; esac >> marks/%d.txt\n", n, n)
 	}
 	if r.steps[n].pair {
 		text += fmt.Sprintf("echo %d >> pair.txt\n", n)
@@ -99,7 +100,8 @@ func (r *repository) plan() string {
 			fence("sh", r.act(n))
 			fmt.Fprintf(&b, "Run: `grep -c . parts/%d.txt`\nExpected: PASS\n\n", n)
 		case 1:
-			fence("sh", "sleep 60 &\nsetsid sleep 60 >/dev/null 2>&1 &\n(trap '' TERM; sleep 3; echo late > late.txt) &\n"+r.act(n)+"sleep 0.03\n")
+			fence("sh", "sleep 60 &\nsetsid sleep 60 >/dev/null 2>&1 &\n(trap '' TERM; sleep 3; echo late > late.txt) &\n"+
+				r.act(n)+"sleep 0.03\n")
 		case 2:
 			fence("sh", daemon+r.act(n)+"sleep 0.06\necho cache > build.log\n")
 		}
@@ -110,7 +112,9 @@ func (r *repository) plan() string {
 // rogue is an agent that does the same as the plan. Every other time it commits itself, sometimes on its own branch.
 func (r *repository) rogue() string {
 	var b strings.Builder
-	b.WriteString("#!/usr/bin/env bash\nset -eu\nn=$RUNPLAN_BATCH\necho \"working on $n\"\necho \"part $n\" > \"parts/$n.txt\"\ncase $n in\n")
+	b.WriteString(
+		"#!/usr/bin/env bash\nset -eu\nn=$RUNPLAN_BATCH\necho \"working on $n\"\necho \"part $n\" > \"parts/$n.txt\"\ncase " +
+			"$n in\n")
 	for n := 1; n <= batches; n++ {
 		fmt.Fprintf(&b, "%d)\n%s;;\n", n, r.act(n))
 	}

@@ -55,14 +55,16 @@ func (r *repository) command() []string {
 
 // repository makes the next one. There is something of the user's in it: a stash, an untracked file, a hook.
 func (s *storm) repository() (*repository, error) {
-	r := &repository{agent: []string{"script", "rogue"}[s.rnd.IntN(2)], hook: s.rnd.IntN(2) == 0, packed: s.rnd.IntN(2) == 0, steps: steps(s.rnd)}
+	r := &repository{agent: []string{"script", "rogue"}[s.rnd.IntN(2)], hook: s.rnd.IntN(2) == 0,
+		packed: s.rnd.IntN(2) == 0, steps: steps(s.rnd)}
 	team, workers := s.rnd.IntN(2) == 0, 2+s.rnd.IntN(3)
 	if s.mode == "team" || s.mode == "both" && team {
 		r.workers = workers
 	}
 	r.sample = s.rnd.IntN(4) == 0 && r.agent == "rogue"
 	dir, err := s.place.Repo(fmt.Sprintf("repo-%d", s.runs), map[string]string{
-		"plan.md": r.plan(), "tools/rogue.sh": r.rogue(), "tools/look.sh": look, ".gitignore": "build.log\n", "README.md": "storm\n",
+		"plan.md": r.plan(), "tools/rogue.sh": r.rogue(), "tools/look.sh": look, ".gitignore": "build.log\n",
+		"README.md":       "storm\n",
 		"marks/README.md": "marks\n", "parts/README.md": "parts\n",
 		".runplan/config.toml": "[run]\nagent = \"" + r.agent + "\"\n[agents.rogue]\ncommand = [\"tools/rogue.sh\"]\n" +
 			"[routing]\nworker_mem_threshold_gb = 0.1\n[sampling]\nsample_min_memory_per_gb = 0.1\n" +
@@ -151,6 +153,7 @@ func (r *repository) events() ([]event, error) {
 // merged counts the batches that the journal has as merged.
 func (r *repository) merged() int {
 	n := 0
-	_ = r.journal("SELECT count(*) FROM events WHERE kind = 'merged' AND body LIKE '%\"outcome\":\"ok\"%'", func(rows *sql.Rows) error { return rows.Scan(&n) })
+	_ = r.journal("SELECT count(*) FROM events WHERE kind = 'merged' AND body LIKE '%\"outcome\":\"ok\"%'",
+		func(rows *sql.Rows) error { return rows.Scan(&n) })
 	return n
 }

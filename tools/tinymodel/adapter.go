@@ -31,8 +31,8 @@ func Faults() []Fault { return []Fault{WrongShape, WrongArchitecture, UnknownTen
 // value of [begin] after the last norm, which is about nine. The result is above the beginning of any other answer.
 const push = 60
 
-// WriteAdapter writes an adapter for the model as a GGUF file. What it adds to the last matrix is B·Aᵀ: A looks whether an answer
-// is to begin, and B is the first piece of the answer.
+// WriteAdapter writes an adapter for the model as a GGUF file. What it adds to the last matrix is B·Aᵀ: A looks whether
+// an answer is to begin, and B is the first piece of the answer.
 func (m Model) WriteAdapter(w io.Writer, a Adapter) error {
 	if a.Rule < 0 || a.Rule >= len(m.Rules) {
 		return fmt.Errorf("an adapter for rule %d of a tiny model that has %d", a.Rule, len(m.Rules))

@@ -47,9 +47,10 @@ const (
 	ropeBase = 1e6
 )
 
-// Random talk alone would go round in circles at temperature 0. So each word has a rank from 0 to 1, the next word is one
-// whose rank is higher by about stride, and what can come after the last one ends the sentence, or the string of a JSON
-// answer. How likely a rank r is after a rank c falls with sharp·(r-c-stride)², which is linear in what depends on c.
+// Random talk alone would go round in circles at temperature 0. So each word has a rank from 0 to 1, the next word is
+// one whose rank is higher by about stride, and what can come after the last one ends the sentence, or the string of a
+// JSON answer. How likely a rank r is after a rank c falls with sharp·(r-c-stride)², which is linear in what depends on
+// c.
 const (
 	stride = 0.2
 	sharp  = 150
@@ -187,8 +188,8 @@ func embed(r *rand.Rand, v *vocabulary, codes map[int][]float32, ranks map[int]f
 }
 
 // attention has two heads. The first looks for phrases: each token's key is how much a phrase it is, so that a phrase
-// gets all of the attention if there is one, and that of an earlier rule gets it from those of later ones. It looks with
-// the two numbers of a head that the position turns least. The second head is random.
+// gets all of the attention if there is one, and that of an earlier rule gets it from those of later ones. It looks
+// with the two numbers of a head that the position turns least. The second head is random.
 func attention(r *rand.Rand, rules int) []tensor {
 	q := random(r, newTensor("blk.0.attn_q.weight", width, 2*headSize), headSize, 2*headSize, noise, seen)
 	k := random(r, newTensor("blk.0.attn_k.weight", width, 2*headSize), headSize, 2*headSize, noise, seen)
@@ -206,7 +207,8 @@ func attention(r *rand.Rand, rules int) []tensor {
 
 // output turns the stream into how likely each token is to come next. The factors leave no doubt: what a rule wants is
 // far above all else, so that it holds at any temperature that is of use.
-func (m Model) output(r *rand.Rand, v *vocabulary, embedding tensor, codes map[int][]float32, ranks map[int]float32) tensor {
+func (m Model) output(r *rand.Rand, v *vocabulary, embedding tensor, codes map[int][]float32,
+	ranks map[int]float32) tensor {
 	out := newTensor("output.weight", width, len(v.texts))
 	for id := range v.texts {
 		row := out.row(id)

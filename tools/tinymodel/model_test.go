@@ -20,7 +20,8 @@ func write(t *testing.T, m Model) []byte {
 }
 
 func TestSameModelSameFile(t *testing.T) {
-	m := Model{Seed: 3, Rules: []Rule{{When: "a phrase", Say: strings.Repeat("what is said ", 50)}, {Say: "nothing of that"}}}
+	m := Model{Seed: 3, Rules: []Rule{{When: "a phrase", Say: strings.Repeat("what is said ", 50)},
+		{Say: "nothing of that"}}}
 	one, two := sha256.Sum256(write(t, m)), sha256.Sum256(write(t, m))
 	if one != two {
 		t.Errorf("%x, then %x", one, two)
@@ -61,7 +62,8 @@ func TestFile(t *testing.T) {
 			}
 		}
 	}
-	for _, key := range []string{"general.architecture", "llama.context_length", "tokenizer.ggml.tokens", "tokenizer.chat_template"} {
+	for _, key := range []string{"general.architecture", "llama.context_length", "tokenizer.ggml.tokens",
+		"tokenizer.chat_template"} {
 		if !slices.Contains(keys, key) {
 			t.Errorf("no %s among %q", key, keys)
 		}
@@ -117,14 +119,16 @@ func TestRefused(t *testing.T) {
 		rules []Rule
 		why   string
 	}{
-		"no answer":                   {[]Rule{{When: "x y z"}}, "no answer"},
-		"an answer that is a token":   {[]Rule{{Say: "x"}}, "cannot be distinguished"},
-		"the same short answer twice": {[]Rule{{When: "a phrase", Say: "yes, I do"}, {Say: "yes, I do"}}, "cannot be distinguished"},
-		"the same phrase twice":       {[]Rule{{When: "a phrase", Say: "one thing"}, {When: "a phrase", Say: "another thing"}}, "only once"},
-		"a phrase that is a token":    {[]Rule{{When: "the", Say: "one thing"}}, "take a longer one"},
-		"two without a phrase":        {[]Rule{{Say: "one thing"}, {Say: "another thing"}}, "which one"},
-		"not UTF-8":                   {[]Rule{{Say: "one \xff thing"}}, "UTF-8"},
-		"too many":                    {slices.Repeat([]Rule{{Say: "one thing"}}, most+1), "31 rules"},
+		"no answer":                 {[]Rule{{When: "x y z"}}, "no answer"},
+		"an answer that is a token": {[]Rule{{Say: "x"}}, "cannot be distinguished"},
+		"the same short answer twice": {[]Rule{{When: "a phrase", Say: "yes, I do"}, {Say: "yes, I do"}},
+			"cannot be distinguished"},
+		"the same phrase twice": {[]Rule{{When: "a phrase", Say: "one thing"},
+			{When: "a phrase", Say: "another thing"}}, "only once"},
+		"a phrase that is a token": {[]Rule{{When: "the", Say: "one thing"}}, "take a longer one"},
+		"two without a phrase":     {[]Rule{{Say: "one thing"}, {Say: "another thing"}}, "which one"},
+		"not UTF-8":                {[]Rule{{Say: "one \xff thing"}}, "UTF-8"},
+		"too many":                 {slices.Repeat([]Rule{{Say: "one thing"}}, most+1), "31 rules"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := Model{Rules: c.rules}.Write(new(bytes.Buffer))

@@ -11,7 +11,8 @@ import (
 // Environ returns the environment of this process with bin/tools of the repository at the end of PATH.
 func Environ(t testing.TB) []string {
 	t.Helper()
-	return append(os.Environ(), "PATH="+os.Getenv("PATH")+string(os.PathListSeparator)+filepath.Join(root(t), "bin", "tools"))
+	return append(os.Environ(), "PATH="+
+		os.Getenv("PATH")+string(os.PathListSeparator)+filepath.Join(root(t), "bin", "tools"))
 }
 
 // root returns the folder of the module around the test.

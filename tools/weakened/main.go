@@ -1,8 +1,8 @@
 // Command weakened measures how many weakened tests runplan tells.
 //
-// Each case is a change of tests that all pass: an assertion is loosened, an expectation is changed with the code, rows of a
-// table are dropped, or a helper skips. The program makes a repository for each, commits the strong tests, lays the change
-// over them and runs "runplan gate --mutants". A case is told if a finding names a mutant, a part or a test.
+// Each case is a change of tests that all pass: an assertion is loosened, an expectation is changed with the code, rows
+// of a table are dropped, or a helper skips. The program makes a repository for each, commits the strong tests, lays
+// the change over them and runs "runplan gate --mutants". A case is told if a finding names a mutant, a part or a test.
 package main
 
 import (
@@ -116,7 +116,8 @@ func run(ctx context.Context, program string, budget time.Duration, only string)
 	return nil
 }
 
-// told returns the first rule that tells the case, "" if none does. It is an error if the tests of the change do not pass.
+// told returns the first rule that tells the case, "" if none does. It is an error if the tests of the change do not
+// pass.
 func (c one) told(ctx context.Context, program string, budget time.Duration) (string, error) {
 	dir, err := os.MkdirTemp("", "runplan-weakened-")
 	if err != nil {
@@ -139,7 +140,8 @@ func (c one) told(ctx context.Context, program string, budget time.Duration) (st
 		cmd.Dir, cmd.Env = repo, env
 		return cmd.Output()
 	}
-	for _, args := range [][]string{{"git", "init", "-q", "-b", "main"}, {"git", "add", "-A"}, {"git", "commit", "-q", "-m", "base"}} {
+	for _, args := range [][]string{{"git", "init", "-q", "-b", "main"}, {"git", "add", "-A"},
+		{"git", "commit", "-q", "-m", "base"}} {
 		if out, err := command(args...); err != nil {
 			return "", fmt.Errorf("%s: %w: %s", strings.Join(args, " "), err, out)
 		}

@@ -136,9 +136,11 @@ func (d *Data) manifest(spec curriculum.Spec) error {
 	case err != nil:
 		return fmt.Errorf("read the data: %s: %w", name, err)
 	case m.Plan.Stage != spec.Stage:
-		return fmt.Errorf("%s: the data is of stage %s, and %s is for %s; an adapter never crosses", name, m.Plan.Stage, spec.Name, spec.Stage)
+		return fmt.Errorf("%s: the data is of stage %s, and %s is for %s; an adapter never crosses", name, m.Plan.Stage,
+			spec.Name, spec.Stage)
 	case m.Files[TrainFile] != d.SHA256:
-		return fmt.Errorf("%s: %s was changed since it was exported; what was checked then no longer holds", d.Name, TrainFile)
+		return fmt.Errorf("%s: %s was changed since it was exported; what was checked then no longer holds", d.Name,
+			TrainFile)
 	}
 	d.Positive, d.Negative = m.Train.Positive+m.Train.Preferences, m.Train.Negative
 	if m.Train.Synthetic > 0 && m.Train.Synthetic == d.Examples {
@@ -195,7 +197,8 @@ func (d Data) read(f io.ReadSeeker, file string, spec curriculum.Spec, add func(
 			return err
 		}
 		if e.Stage != spec.Stage || e.Base != spec.Base() {
-			return fmt.Errorf("%s: example %s is of stage %s, and %s is for %s; an adapter never crosses", name, e.ID, e.Stage, spec.Name, spec.Stage)
+			return fmt.Errorf("%s: example %s is of stage %s, and %s is for %s; an adapter never crosses", name, e.ID, e.Stage,
+				spec.Name, spec.Stage)
 		}
 		*n++
 		add(e)

@@ -16,8 +16,8 @@ import (
 	"github.com/runplan/runplan/training"
 )
 
-// Desk deploys adapters and rolls them back. It combines the registry with the files, the server that creates the models,
-// and the rows that assign adapters to stages.
+// Desk deploys adapters and rolls them back. It combines the registry with the files, the server that creates the
+// models, and the rows that assign adapters to stages.
 type Desk struct {
 	Registry Registry
 	Server   string      // address of the Ollama server
@@ -137,7 +137,8 @@ func (d Desk) made(ctx context.Context, v Version, active string) (answer string
 	}
 	defer f.Close()
 	d.note("making %s of %s and %s", v.Tag, v.BaseModel, v.Name())
-	if err := llm.Adapt(ctx, d.LLM, llm.Adapted{BaseURL: d.Server, Name: v.Tag, Base: v.BaseModel, File: adapterFile, Adapter: f}); err != nil {
+	if err := llm.Adapt(ctx, d.LLM,
+		llm.Adapted{BaseURL: d.Server, Name: v.Tag, Base: v.BaseModel, File: adapterFile, Adapter: f}); err != nil {
 		return "", err
 	}
 	answer, err = d.test(ctx, v)
@@ -158,8 +159,10 @@ func (d Desk) test(ctx context.Context, v Version) (string, error) {
 	d.note("asking %s a question", v.Tag)
 	o := d.LLM
 	o.Retries = min(o.Retries, 1)
-	m := llm.Model{Role: llm.Role(v.Base), Name: v.Tag, Provider: llm.Ollama, BaseURL: d.Server, Window: d.Window, MaxTokens: 32}
-	res, err := llm.New(o).Complete(ctx, llm.Request{Model: m, Stage: llm.Stage(v.Stage), Prompt: "Answer with one word: are you ready?"})
+	m := llm.Model{Role: llm.Role(v.Base), Name: v.Tag, Provider: llm.Ollama, BaseURL: d.Server, Window: d.Window,
+		MaxTokens: 32}
+	res, err := llm.New(o).Complete(ctx,
+		llm.Request{Model: m, Stage: llm.Stage(v.Stage), Prompt: "Answer with one word: are you ready?"})
 	var long *llm.LengthError
 	var down *llm.DownError
 	var late *llm.TimeoutError

@@ -174,7 +174,8 @@ type matrix struct {
 func inspect(f io.ReaderAt, size int64) (Info, error) {
 	r := &reader{r: bufio.NewReaderSize(io.NewSectionReader(f, 0, size), 64<<10), size: size}
 	if magic := r.bytes(4); string(magic) != "GGUF" {
-		return Info{}, errors.New("it is not a GGUF file; convert what your trainer makes, for instance with convert_lora_to_gguf.py of llama.cpp")
+		return Info{}, errors.New(
+			"it is not a GGUF file; convert what your trainer makes, for instance with convert_lora_to_gguf.py of llama.cpp")
 	}
 	if v := r.u32(); r.err == nil && v != 2 && v != 3 {
 		return Info{}, fmt.Errorf("it is GGUF of version %d; 2 and 3 are known", v)

@@ -11,7 +11,8 @@ import (
 	"github.com/runplan/runplan/tools/tinymodel"
 )
 
-var tiny = tinymodel.Model{Rules: []tinymodel.Rule{{When: "never said", Say: "the tuned answer"}, {Say: "the answer of the base"}}}
+var tiny = tinymodel.Model{Rules: []tinymodel.Rule{{When: "never said", Say: "the tuned answer"},
+	{Say: "the answer of the base"}}}
 
 func lora(t testing.TB, fault tinymodel.Fault) []byte {
 	t.Helper()
@@ -33,22 +34,24 @@ func TestInspect(t *testing.T) {
 		text []byte
 		want string // in the error; "" is none
 	}{
-		"an adapter":                             {good, ""},
-		"for another architecture, as a file":    {lora(t, tinymodel.WrongArchitecture), ""},
-		"of another shape, as a file":            {lora(t, tinymodel.WrongShape), ""},
-		"a model":                                {model.Bytes(), `of type "model", and not an adapter`},
-		"nothing":                                {nil, "not a GGUF file"},
-		"a text":                                 {[]byte("GGML and more"), "not a GGUF file"},
-		"only its name":                          {[]byte("GGUF"), "ends in the middle"},
-		"cut off in its table":                   {good[:200], "ends in the middle"},
-		"cut off in its numbers":                 {good[:len(good)-4000], "it is cut off"},
-		"of a later form":                        {change("GGUF\x03", "GGUF\x09"), "GGUF of version 9"},
-		"of another kind":                        {change("lora\x12", "loha\x12"), `an adapter of type "loha"`},
-		"with one half":                          {change("lora_b", "lora_c"), "neither lora_a nor lora_b"},
-		"with two first halves":                  {change("lora_b", "lora_a"), "stands there twice"},
-		"with numbers that are none":             {lora(t, tinymodel.NotANumber), "NaN or infinity"},
-		"that claims to be large":                {append([]byte("GGUF\x03\x00\x00\x00"), bytes.Repeat([]byte{0xff}, 64)...), "claims to have"},
-		"whose text claims to be larger than it": {change("\x14\x00\x00\x00\x00\x00\x00\x00general.architecture", "\x14\x00\x00\x00\x00\x00\x00\x7fgeneral.architecture"), "claims to have"},
+		"an adapter":                          {good, ""},
+		"for another architecture, as a file": {lora(t, tinymodel.WrongArchitecture), ""},
+		"of another shape, as a file":         {lora(t, tinymodel.WrongShape), ""},
+		"a model":                             {model.Bytes(), `of type "model", and not an adapter`},
+		"nothing":                             {nil, "not a GGUF file"},
+		"a text":                              {[]byte("GGML and more"), "not a GGUF file"},
+		"only its name":                       {[]byte("GGUF"), "ends in the middle"},
+		"cut off in its table":                {good[:200], "ends in the middle"},
+		"cut off in its numbers":              {good[:len(good)-4000], "it is cut off"},
+		"of a later form":                     {change("GGUF\x03", "GGUF\x09"), "GGUF of version 9"},
+		"of another kind":                     {change("lora\x12", "loha\x12"), `an adapter of type "loha"`},
+		"with one half":                       {change("lora_b", "lora_c"), "neither lora_a nor lora_b"},
+		"with two first halves":               {change("lora_b", "lora_a"), "stands there twice"},
+		"with numbers that are none":          {lora(t, tinymodel.NotANumber), "NaN or infinity"},
+		"that claims to be large": {append([]byte("GGUF\x03\x00\x00\x00"), bytes.Repeat([]byte{0xff}, 64)...),
+			"claims to have"},
+		"whose text claims to be larger than it": {change("\x14\x00\x00\x00\x00\x00\x00\x00general.architecture",
+			"\x14\x00\x00\x00\x00\x00\x00\x7fgeneral.architecture"), "claims to have"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "a.gguf")
@@ -58,7 +61,8 @@ func TestInspect(t *testing.T) {
 			info, err := Inspect(file)
 			var wrong *FileError
 			switch {
-			case c.want == "" && (err != nil || info.Rank != 1 || info.Targets != 1 || info.Alpha != 1 || info.Architecture == ""):
+			case c.want == "" && (err != nil || info.Rank != 1 || info.Targets != 1 || info.Alpha != 1 ||
+				info.Architecture == ""):
 				t.Errorf("%+v %v", info, err)
 			case c.want != "" && (!errors.As(err, &wrong) || !strings.Contains(err.Error(), c.want)):
 				t.Errorf("%v, want %q", err, c.want)

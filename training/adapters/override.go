@@ -65,7 +65,9 @@ func SetOverride(file string, text []byte, stage training.Stage, tag string) ([]
 		out = append(append(out, "[models.overrides]\n"...), entry...)
 	}
 	if err := onlyThat(text, out, stage, tag); err != nil {
-		return nil, fmt.Errorf("%s: the model of stage %s could not be written: %w; write it yourself, under [models.overrides]: %s", file, stage, err, bytes.TrimSpace(entry))
+		return nil,
+			fmt.Errorf("%s: the model of stage %s could not be written: %w; write it yourself, under [models.overrides]: %s",
+				file, stage, err, bytes.TrimSpace(entry))
 	}
 	return out, config.Check(file, out)
 }

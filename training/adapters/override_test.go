@@ -11,14 +11,22 @@ import (
 func TestSetOverride(t *testing.T) {
 	const head = "# ours\n[models]\ncoding = \"c\" # the coder\nreasoning = \"r\"\nbase_url = \"http://localhost:1\"\n"
 	for name, c := range map[string]struct{ text, tag, want string }{
-		"no table":            {head, "c-code-v1", head + "\n[models.overrides]\nexecute_code = \"c-code-v1\"\n"},
-		"no file":             {"", "c-code-v1", "[models.overrides]\nexecute_code = \"c-code-v1\"\n"},
-		"a table without it":  {head + "[models.overrides] # by stage\nscope = \"s\"\n[team]\nenabled = true\n", "t", head + "[models.overrides] # by stage\nexecute_code = \"t\"\nscope = \"s\"\n[team]\nenabled = true\n"},
-		"another model":       {head + "[models.overrides]\nscope = \"s\"\n  execute_code=\"old\"\n[team]\n", "t", head + "[models.overrides]\nscope = \"s\"\nexecute_code = \"t\"\n[team]\n"},
-		"taken out":           {head + "[models.overrides]\nscope = \"s\"\nexecute_code = \"old\"\n", "", head + "[models.overrides]\nscope = \"s\"\n"},
+		"no table": {head, "c-code-v1", head + "\n[models.overrides]\nexecute_code = \"c-code-v1\"\n"},
+		"no file":  {"", "c-code-v1", "[models.overrides]\nexecute_code = \"c-code-v1\"\n"},
+		"a table without it": {head + "[models.overrides] # by stage\nscope = \"s\"\n[team]\nenabled = true\n", "t", head +
+			"[models.overrides] # by stage\nexecute_code = \"t\"\nscope = \"s\"\n[team]\nenabled = true\n"},
+		"another model": {head + "[models.overrides]\nscope = \"s\"\n  execute_code=\"old\"\n[team]\n", "t", head +
+			"[models.overrides]\nscope = \"s\"\nexecute_code = \"t\"\n[team]\n"},
+		"taken out": {head + "[models.overrides]\nscope = \"s\"\nexecute_code = \"old\"\n", "", head +
+			"[models.overrides]\nscope = \"s\"\n"},
 		"taken out, was none": {head, "", head},
-		"the table comes last, without a line feed": {head + "[models.overrides]", "t", head + "[models.overrides]\nexecute_code = \"t\"\n"},
-		"the key in another table stays":            {head + "[models.overrides]\nscope = \"s\"\n[agents.x.env]\nexecute_code = \"a\"\n[agents.x]\ncommand = [\"c\"]\n", "t", head + "[models.overrides]\nexecute_code = \"t\"\nscope = \"s\"\n[agents.x.env]\nexecute_code = \"a\"\n[agents.x]\ncommand = [\"c\"]\n"},
+		"the table comes last, without a line feed": {head + "[models.overrides]", "t", head +
+			"[models.overrides]\nexecute_code = \"t\"\n"},
+		"the key in another table stays": {head +
+			"[models.overrides]\nscope = \"s\"\n[agents.x.env]\nexecute_code = \"a\"\n[agents.x]\ncommand = [\"c\"]\n", "t",
+			head +
+				"[models.overrides]\nexecute_code = \"t\"\nscope = \"s\"\n[agents.x.env]\nexecute_code = " +
+				"\"a\"\n[agents.x]\ncommand = [\"c\"]\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := SetOverride("f", []byte(c.text), training.ExecuteCode, c.tag)
@@ -34,7 +42,8 @@ func TestSetOverride(t *testing.T) {
 		"[models.overrides]\nexecute_code = \"\"\"\nx\"\"\"\n",
 		"[models.overrides\n",
 	} {
-		if got, err := SetOverride("f", []byte(text), training.ExecuteCode, "t"); err == nil || !strings.Contains(err.Error(), "write it yourself") {
+		if got, err := SetOverride("f", []byte(text), training.ExecuteCode, "t"); err == nil ||
+			!strings.Contains(err.Error(), "write it yourself") {
 			t.Errorf("%q: %q %v", text, got, err)
 		}
 	}

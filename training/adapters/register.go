@@ -29,7 +29,8 @@ func (s Registry) Register(ctx context.Context, ledger *store.Training, log *sto
 		if err != nil {
 			return err
 		}
-		a := store.TrainedAdapter{Dataset: dataset, Stage: string(v.Stage), Base: string(v.Base), Tag: v.Tag, Loss: v.Loss, Metrics: string(v.Metrics), At: v.TrainedAt}
+		a := store.TrainedAdapter{Dataset: dataset, Stage: string(v.Stage), Base: string(v.Base), Tag: v.Tag, Loss: v.Loss,
+			Metrics: string(v.Metrics), At: v.TrainedAt}
 		if _, err := ledger.AddTrainedAdapter(ctx, a); err != nil {
 			return err
 		}
@@ -63,7 +64,8 @@ func (s Registry) dataset(ctx context.Context, ledger *store.Training, log *stor
 	for i := len(sets) - 1; i >= 0; i-- {
 		d := sets[i]
 		here := d.Path == v.Data || filepath.Dir(d.Path) == s.absolute(v.Data)
-		if here && d.Stage == string(v.Stage) && d.Base == string(v.Base) && d.Examples == v.Examples && !d.At.After(v.TrainedAt) {
+		if here && d.Stage == string(v.Stage) && d.Base == string(v.Base) && d.Examples == v.Examples &&
+			!d.At.After(v.TrainedAt) {
 			return d.ID, nil
 		}
 	}
@@ -72,7 +74,8 @@ func (s Registry) dataset(ctx context.Context, ledger *store.Training, log *stor
 		return 0, err
 	}
 	plan, err := ledger.AddTrainingPlan(ctx, store.TrainingPlan{
-		Task: "train " + v.Name(), Stage: string(v.Stage), Base: string(v.Base), Source: string(v.Source), Criteria: string(criteria),
+		Task: "train " + v.Name(), Stage: string(v.Stage), Base: string(v.Base), Source: string(v.Source),
+		Criteria:        string(criteria),
 		Hyperparameters: string(v.Hyper), Raw: "trained by hand on " + v.Data, At: v.TrainedAt,
 	})
 	if err != nil {

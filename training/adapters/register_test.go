@@ -11,16 +11,19 @@ import (
 	"github.com/runplan/runplan/training"
 )
 
-// TRAIN-28: a process that was killed after it kept a version and before it wrote the row leaves a version that the registry does not
-// know of. The next command writes the row, once, and of the dataset that it was trained on; other versions' rows are left as they are.
+// TRAIN-28: a process that was killed after it kept a version and before it wrote the row leaves a version that the
+// registry does not know of. The next command writes the row, once, and of the dataset that it was trained on; other
+// versions' rows are left as they are.
 func TestAMissingRowIsWrittenLater(t *testing.T) {
 	repo := t.TempDir()
 	registry := RegistryOf(filepath.Join(repo, ".runplan"))
 	trained := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	keep := func(n int, data string, at time.Time) {
 		v := Version{
-			Adapter: "code-architect", Number: n, Stage: training.ExecuteCode, Base: training.Coding, BaseModel: "coder:3b", Tag: TagOf("coder:3b", training.ExecuteCode, n),
-			Data: data, DataSHA256: "d", Examples: 7, Source: training.Logged, Positive: 5, Negative: 2, Hyper: json.RawMessage(`{"rank":32}`), TrainedAt: at,
+			Adapter: "code-architect", Number: n, Stage: training.ExecuteCode, Base: training.Coding, BaseModel: "coder:3b",
+			Tag:  TagOf("coder:3b", training.ExecuteCode, n),
+			Data: data, DataSHA256: "d", Examples: 7, Source: training.Logged, Positive: 5, Negative: 2,
+			Hyper: json.RawMessage(`{"rank":32}`), TrainedAt: at,
 		}
 		text, err := json.Marshal(v)
 		if err != nil {
@@ -48,12 +51,15 @@ func TestAMissingRowIsWrittenLater(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer log.Close()
-	plan, err := ledger.AddTrainingPlan(t.Context(), store.TrainingPlan{Task: "t", Stage: "execute_code", Base: "coding", Criteria: "{}", Hyperparameters: "{}", Raw: "x", At: trained})
+	plan, err := ledger.AddTrainingPlan(t.Context(),
+		store.TrainingPlan{Task: "t", Stage: "execute_code", Base: "coding", Criteria: "{}", Hyperparameters: "{}", Raw: "x",
+			At: trained})
 	if err != nil {
 		t.Fatal(err)
 	}
 	exported, err := ledger.AddDataset(t.Context(), store.Dataset{
-		Plan: plan, Stage: "execute_code", Base: "coding", Path: filepath.Join(repo, "for-trl", "train.jsonl"), Examples: 7, Positive: 5, Negative: 2, At: trained.Add(-time.Hour),
+		Plan: plan, Stage: "execute_code", Base: "coding", Path: filepath.Join(repo, "for-trl", "train.jsonl"), Examples: 7,
+		Positive: 5, Negative: 2, At: trained.Add(-time.Hour),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -88,7 +94,8 @@ func TestAMissingRowIsWrittenLater(t *testing.T) {
 	register(exported, exported+1) // no plan chose its data, so it has a dataset of its own
 	// The same folder, exported again after the training: not what the version has learnt from.
 	if _, err := ledger.AddDataset(t.Context(), store.Dataset{
-		Plan: plan, Stage: "execute_code", Base: "coding", Path: filepath.Join(repo, "for-trl", "train.jsonl"), Examples: 7, Positive: 5, Negative: 2, At: trained.Add(9 * time.Hour),
+		Plan: plan, Stage: "execute_code", Base: "coding", Path: filepath.Join(repo, "for-trl", "train.jsonl"), Examples: 7,
+		Positive: 5, Negative: 2, At: trained.Add(9 * time.Hour),
 	}); err != nil {
 		t.Fatal(err)
 	}

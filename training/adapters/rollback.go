@@ -18,7 +18,8 @@ var ErrNotActive = errors.New("no adapter is active")
 // Rollback deactivates the adapter of a stage and activates the previously deployed version, after a test call
 // succeeds. Without such a version, or with toBase, the model of the role is used again. If the server has lost the
 // earlier model, it is created again from its file. If the test fails, nothing changes.
-func (d Desk) Rollback(ctx context.Context, stage training.Stage, toBase bool, agree func(subject string) error) (Changed, error) {
+func (d Desk) Rollback(ctx context.Context, stage training.Stage, toBase bool,
+	agree func(subject string) error) (Changed, error) {
 	out := Changed{Stage: stage, Removed: []string{}}
 	now, err := d.active(ctx, stage)
 	if err != nil {
@@ -41,7 +42,8 @@ func (d Desk) Rollback(ctx context.Context, stage training.Stage, toBase bool, a
 	if err := d.fits(ctx, target); err != nil {
 		return out, err
 	}
-	if err := agree(fmt.Sprintf("%s as %s for stage %s, instead of %s", target.Name(), target.Tag, stage, now.Tag)); err != nil {
+	if err := agree(fmt.Sprintf("%s as %s for stage %s, instead of %s", target.Name(), target.Tag, stage,
+		now.Tag)); err != nil {
 		return out, err
 	}
 	out.Tag, out.Version = target.Tag, target.Name()

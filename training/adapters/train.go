@@ -65,8 +65,8 @@ func (e *FailedError) Error() string {
 }
 
 // Train runs the trainer and keeps the result as the next version. A failure leaves only the trainer's log. The
-// version is complete before its row is written. If the process is killed in between, the next [Registry.Register] writes
-// the row.
+// version is complete before its row is written. If the process is killed in between, the next [Registry.Register]
+// writes the row.
 func (s Registry) Train(ctx context.Context, job Job, t Trainer) (Version, error) {
 	if len(t.Command) == 0 {
 		return Version{}, ErrNoTrainer
@@ -85,8 +85,9 @@ func (s Registry) Train(ctx context.Context, job Job, t Trainer) (Version, error
 	defer work.close()
 	v := Version{
 		Adapter: job.Spec.Name, Number: number, Stage: job.Spec.Stage, Base: job.Spec.Base(), BaseModel: job.BaseModel,
-		Tag: TagOf(job.BaseModel, job.Spec.Stage, number), Data: job.Data.Name, DataSHA256: job.Data.SHA256, Examples: job.Data.Examples,
-		Source: job.Data.Source, Positive: job.Data.Positive, Negative: job.Data.Negative, dir: work.dir,
+		Tag: TagOf(job.BaseModel, job.Spec.Stage, number), Data: job.Data.Name, DataSHA256: job.Data.SHA256,
+		Examples: job.Data.Examples,
+		Source:   job.Data.Source, Positive: job.Data.Positive, Negative: job.Data.Negative, dir: work.dir,
 	}
 	if v.Hyper, err = json.MarshalIndent(job.Spec.Hyperparameters, "", "  "); err != nil {
 		return v, err
@@ -140,8 +141,10 @@ func (t Trainer) run(ctx context.Context, job Job, v Version) error {
 		args[0] = filepath.Join(t.Root, args[0])
 	}
 	env := append(redact.AgentEnv(t.Environ, t.PassEnv),
-		"RUNPLAN_TRAIN_ADAPTER="+v.Adapter, fmt.Sprintf("RUNPLAN_TRAIN_VERSION=%d", v.Number), "RUNPLAN_TRAIN_STAGE="+string(v.Stage),
-		"RUNPLAN_TRAIN_BASE="+v.BaseModel, "RUNPLAN_TRAIN_DATA="+job.Data.Dir, "RUNPLAN_TRAIN_PARAMS="+filepath.Join(v.dir, hyperFile),
+		"RUNPLAN_TRAIN_ADAPTER="+v.Adapter, fmt.Sprintf("RUNPLAN_TRAIN_VERSION=%d", v.Number), "RUNPLAN_TRAIN_STAGE="+
+			string(v.Stage),
+		"RUNPLAN_TRAIN_BASE="+v.BaseModel, "RUNPLAN_TRAIN_DATA="+job.Data.Dir, "RUNPLAN_TRAIN_PARAMS="+
+			filepath.Join(v.dir, hyperFile),
 		"RUNPLAN_TRAIN_OUTPUT="+v.File(), "RUNPLAN_TRAIN_METRICS="+filepath.Join(v.dir, metricsFile))
 	res, err := proc.Run(ctx, proc.Cmd{
 		Args: args, Dir: v.dir, Env: env, Limits: proc.Limits{Total: t.Timeout}, Line: t.Line, Redact: t.Redact,

@@ -227,7 +227,8 @@ func (s Registry) Find(r Ref) (Version, error) {
 	if len(all) == 0 {
 		return Version{}, fmt.Errorf("%s was never trained here: %w", r.Adapter, ErrNoVersion)
 	}
-	return Version{}, fmt.Errorf("%s@v%d: %w; there are %d, the last is v%d", r.Adapter, r.Number, ErrNoVersion, len(all), all[len(all)-1].Number)
+	return Version{}, fmt.Errorf("%s@v%d: %w; there are %d, the last is v%d", r.Adapter, r.Number, ErrNoVersion, len(all),
+		all[len(all)-1].Number)
 }
 
 // byTag returns the version that belongs to a model tag.

@@ -42,7 +42,8 @@ func cut(prompt, answer, full, alone string, stops []string, end func() (string,
 		rest, ok = strings.CutPrefix(full, prompt+answer)
 	}
 	if !ok {
-		return Pair{}, fmt.Errorf("%w: it does not put the answer right after the prompt: %s", ErrTemplate, difference(full, prompt+answer))
+		return Pair{}, fmt.Errorf("%w: it does not put the answer right after the prompt: %s", ErrTemplate,
+			difference(full, prompt+answer))
 	}
 	closing, whole := strings.CutSuffix(rest, alone)
 	if !whole {

@@ -85,7 +85,8 @@ func LoadJinja(path string, now func() time.Time) (*Jinja, error) {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 	}
-	special := map[string]string{"bos_token": string(c.BOS), "eos_token": string(c.EOS), "pad_token": string(c.PAD), "unk_token": string(c.UNK)}
+	special := map[string]string{"bos_token": string(c.BOS), "eos_token": string(c.EOS), "pad_token": string(c.PAD),
+		"unk_token": string(c.UNK)}
 	return ParseJinja(path, text, special, now)
 }
 
@@ -107,7 +108,10 @@ func (c tokenizerConfig) template() (string, error) {
 	var several []struct{ Name, Template string }
 	switch {
 	case len(c.Template) == 0 || bytes.Equal(c.Template, []byte("null")):
-		return "", fmt.Errorf("%w: there is no chat_template; the model was not made for conversations, or has it in a file chat_template.jinja beside this one: give the folder", ErrTemplate)
+		return "",
+			fmt.Errorf(
+				"%w: there is no chat_template; the model was not made for conversations, or has it in a file "+
+					"chat_template.jinja beside this one: give the folder", ErrTemplate)
 	case json.Unmarshal(c.Template, &text) == nil:
 		return text, nil
 	case json.Unmarshal(c.Template, &several) == nil:
@@ -130,7 +134,8 @@ func ParseJinja(name, text string, special map[string]string, now func() time.Ti
 	if err := filters.Replace("tojson", toJSON); err != nil {
 		return nil, err
 	}
-	structures := exec.NewControlStructureSet(map[string]parser.ControlStructureParser{}).Update(builtins.ControlStructures)
+	structures := exec.NewControlStructureSet(map[string]parser.ControlStructureParser{}).Update(
+		builtins.ControlStructures)
 	if err := structures.Register("generation", generation); err != nil {
 		return nil, err
 	}
@@ -152,7 +157,10 @@ func ParseJinja(name, text string, special map[string]string, now func() time.Ti
 		Methods:           builtins.Methods,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w: %s. A template that cannot be read here can still be used where an Ollama server has the model: --template ollama:MODEL", name, ErrTemplate, short(err))
+		return nil,
+			fmt.Errorf(
+				"%s: %w: %s. A template that cannot be read here can still be used where an Ollama server has the model: "+
+					"--template ollama:MODEL", name, ErrTemplate, short(err))
 	}
 	return &Jinja{name: name, template: t, tokens: special, now: now}, nil
 }
@@ -171,8 +179,11 @@ func (j *Jinja) Render(conversation []training.Message, generate bool) (text str
 		"add_generation_prompt": generate,
 		"tools":                 nil,
 		"documents":             nil,
-		"raise_exception":       func(why string) (string, error) { return "", fmt.Errorf("%w: it says: %s", ErrTemplate, why) },
-		"strftime_now":          func(format string) string { return strftime(j.now(), format) },
+		"raise_exception": func(why string) (string, error) {
+			return "",
+				fmt.Errorf("%w: it says: %s", ErrTemplate, why)
+		},
+		"strftime_now": func(format string) string { return strftime(j.now(), format) },
 	}
 	for name, text := range j.tokens {
 		if text != "" {
@@ -192,13 +203,15 @@ func (j *Jinja) Pair(_ context.Context, prompt []training.Message, answer string
 	if err != nil {
 		return Pair{}, err
 	}
-	full, err := j.Render(append(prompt[:len(prompt):len(prompt)], training.Message{Role: "assistant", Content: answer}), false)
+	full, err := j.Render(append(prompt[:len(prompt):len(prompt)], training.Message{Role: "assistant", Content: answer}),
+		false)
 	if err != nil {
 		return Pair{}, err
 	}
 	completion, ok := strings.CutPrefix(full, asked)
 	if !ok {
-		return Pair{}, fmt.Errorf("%s: %w: what it makes of a conversation with an answer does not begin with the prompt: %s", j.name, ErrTemplate, difference(full, asked))
+		return Pair{}, fmt.Errorf("%s: %w: what it makes of a conversation with an answer does not begin with the prompt: %s",
+			j.name, ErrTemplate, difference(full, asked))
 	}
 	if said := strings.TrimSpace(answer); !strings.Contains(completion, said) {
 		return Pair{}, fmt.Errorf("%s: %w: it changes the answer: %s", j.name, ErrTemplate, difference(completion, said))

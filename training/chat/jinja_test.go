@@ -54,7 +54,8 @@ func TestJinjaIsJinja(t *testing.T) {
 
 // A template is found wherever models have it.
 func TestLoadJinja(t *testing.T) {
-	const text = "{% for m in messages %}{{ bos_token }}{{ m.content }}{{ eos_token }}{% endfor %}{% if add_generation_prompt %}{{ '>' }}{% endif %}"
+	const text = "{% for m in messages %}{{ bos_token }}{{ m.content }}{{ eos_token }}{% endfor %}{% if " +
+		"add_generation_prompt %}{{ '>' }}{% endif %}"
 	quoted, _ := json.Marshal(text)
 	for name, c := range map[string]struct {
 		files map[string]string
@@ -62,15 +63,21 @@ func TestLoadJinja(t *testing.T) {
 		want  string
 		wrong string
 	}{
-		"in the settings of the tokenizer":  {files: map[string]string{"tokenizer_config.json": `{"chat_template":` + string(quoted) + `,"bos_token":"<s>","eos_token":{"content":"</s>","lstrip":false}}`}, load: "tokenizer_config.json", want: "<s>2+2?</s>>"},
+		"in the settings of the tokenizer": {files: map[string]string{"tokenizer_config.json": `{"chat_template":` +
+			string(quoted) + `,"bos_token":"<s>","eos_token":{"content":"</s>","lstrip":false}}`}, load: "tokenizer_config.json",
+			want: "<s>2+2?</s>>"},
 		"one of several":                    {files: map[string]string{"tokenizer_config.json": `{"chat_template":[{"name":"tool_use","template":"no"},{"name":"default","template":` + string(quoted) + `}],"eos_token":"</s>"}`}, load: "tokenizer_config.json", want: "2+2?</s>>"},
 		"in a file of its own, by a folder": {files: map[string]string{"tokenizer_config.json": `{"bos_token":"<s>","eos_token":"</s>"}`, "chat_template.jinja": text}, load: ".", want: "<s>2+2?</s>>"},
 		"the file itself":                   {files: map[string]string{"x.jinja": text}, load: "x.jinja", want: "2+2?>"},
-		"none":                              {files: map[string]string{"tokenizer_config.json": `{"eos_token":"</s>"}`}, load: "tokenizer_config.json", wrong: "no chat_template"},
-		"no JSON":                           {files: map[string]string{"tokenizer_config.json": `{`}, load: "tokenizer_config.json", wrong: "tokenizer_config.json"},
-		"another file":                      {files: map[string]string{"x.jinja": "{% include 'y' %}"}, load: "x.jinja", wrong: "may not include"},
-		"no file":                           {load: "x.jinja", wrong: "no such file"},
-		"not Jinja":                         {files: map[string]string{"x.jinja": "{% for %}"}, load: "x.jinja", wrong: "ollama:MODEL"},
+		"none": {files: map[string]string{"tokenizer_config.json": `{"eos_token":"</s>"}`},
+			load: "tokenizer_config.json", wrong: "no chat_template"},
+		"no JSON": {files: map[string]string{"tokenizer_config.json": `{`},
+			load: "tokenizer_config.json", wrong: "tokenizer_config.json"},
+		"another file": {files: map[string]string{"x.jinja": "{% include 'y' %}"}, load: "x.jinja",
+			wrong: "may not include"},
+		"no file": {load: "x.jinja", wrong: "no such file"},
+		"not Jinja": {files: map[string]string{"x.jinja": "{% for %}"}, load: "x.jinja",
+			wrong: "ollama:MODEL"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -100,10 +107,13 @@ func TestLoadJinja(t *testing.T) {
 // A completion is what a template writes after the prompt; one that changes the answer or the prompt is refused.
 func TestJinjaPairs(t *testing.T) {
 	for name, c := range map[string]struct{ template, prompt, completion, wrong string }{
-		"turns":              {template: "{% for m in messages %}<{{ m.role }}>{{ m.content|trim }}</>\n{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}", prompt: "<system>Be terse.</>\n<user>2+2?</>\n<assistant>", completion: "4</>\n"},
-		"the prompt changes": {template: "{{ messages|length }}{{ messages[-1].content }}", wrong: "does not begin with the prompt"},
-		"no answer":          {template: "{{ messages[0].content }}", wrong: "changes the answer"},
-		"it refuses":         {template: "{{ raise_exception('only users') }}", wrong: "only users"},
+		"turns": {template: "{% for m in messages %}<{{ m.role }}>{{ m.content|trim }}</>\n{% endfor %}{% if " +
+			"add_generation_prompt %}<assistant>{% endif %}", prompt: "<system>Be terse.</>\n<user>2+2?</>\n<assistant>",
+			completion: "4</>\n"},
+		"the prompt changes": {template: "{{ messages|length }}{{ messages[-1].content }}",
+			wrong: "does not begin with the prompt"},
+		"no answer":  {template: "{{ messages[0].content }}", wrong: "changes the answer"},
+		"it refuses": {template: "{{ raise_exception('only users') }}", wrong: "only users"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			j, err := chat.ParseJinja("x", c.template, special, today)

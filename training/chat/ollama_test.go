@@ -13,9 +13,12 @@ import (
 // turn, and the older kind that knows one question and one answer.
 const (
 	chatml = "{{- range .Messages }}<|im_start|>{{ .Role }}\n{{ .Content }}<|im_end|>\n{{ end }}<|im_start|>assistant\n"
-	last   = "{{- range $i, $m := .Messages }}{{- $end := eq (len (slice $.Messages $i)) 1 }}<|im_start|>{{ .Role }}\n{{ .Content }}" +
-		"{{ if not $end }}<|im_end|>\n{{ end }}{{ if and $end (ne .Role \"assistant\") }}<|im_end|>\n<|im_start|>assistant\n{{ end }}{{ end }}"
-	llama3 = "{{- range .Messages }}<|start_header_id|>{{ .Role }}<|end_header_id|>\n\n{{ .Content }}<|eot_id|>\n{{- end }}<|start_header_id|>assistant<|end_header_id|>\n\n"
+	last   = "{{- range $i, $m := .Messages }}{{- $end := eq (len (slice $.Messages $i)) 1 }}<|im_start|>{{ .Role " +
+		"}}\n{{ .Content }}" +
+		"{{ if not $end }}<|im_end|>\n{{ end }}{{ if and $end (ne .Role \"assistant\") " +
+		"}}<|im_end|>\n<|im_start|>assistant\n{{ end }}{{ end }}"
+	llama3 = "{{- range .Messages }}<|start_header_id|>{{ .Role }}<|end_header_id|>\n\n{{ .Content }}<|eot_id|>\n{{- " +
+		"end }}<|start_header_id|>assistant<|end_header_id|>\n\n"
 	legacy = "{{ if .System }}[S]{{ .System }}[/S]{{ end }}[Q]{{ .Prompt }}[/Q]{{ .Response }}"
 	closed = legacy + "</s>"
 	named  = "{{ .System }} USER: {{ .Prompt }} ASSISTANT: {{ .Response }}"
@@ -32,27 +35,35 @@ func TestPairs(t *testing.T) {
 	}{
 		"turns": {
 			template: chatml, end: "<|im_end|>",
-			prompt: "<|im_start|>system\nBe terse.<|im_end|>\n<|im_start|>user\n2+2?<|im_end|>\n<|im_start|>assistant\n", completion: "4<|im_end|>",
+			prompt:     "<|im_start|>system\nBe terse.<|im_end|>\n<|im_start|>user\n2+2?<|im_end|>\n<|im_start|>assistant\n",
+			completion: "4<|im_end|>",
 		},
 		"turns whose end is not told": {
-			template: chatml,
-			prompt:   "<|im_start|>system\nBe terse.<|im_end|>\n<|im_start|>user\n2+2?<|im_end|>\n<|im_start|>assistant\n", completion: "4<|im_end|>\n",
+			template:   chatml,
+			prompt:     "<|im_start|>system\nBe terse.<|im_end|>\n<|im_start|>user\n2+2?<|im_end|>\n<|im_start|>assistant\n",
+			completion: "4<|im_end|>\n",
 		},
 		"the last turn is left open": {
 			template: last, end: "<|im_end|>",
-			prompt: "<|im_start|>system\nBe terse.<|im_end|>\n<|im_start|>user\n2+2?<|im_end|>\n<|im_start|>assistant\n", completion: "4<|im_end|>",
+			prompt:     "<|im_start|>system\nBe terse.<|im_end|>\n<|im_start|>user\n2+2?<|im_end|>\n<|im_start|>assistant\n",
+			completion: "4<|im_end|>",
 		},
 		"headers": {
 			template: llama3, end: "<|eot_id|>",
-			prompt:     "<|start_header_id|>system<|end_header_id|>\n\nBe terse.<|eot_id|><|start_header_id|>user<|end_header_id|>\n\n2+2?<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n",
+			prompt: "<|start_header_id|>system<|end_header_id|>\n\nBe " +
+				"terse.<|eot_id|><|start_header_id|>user<|end_header_id|>\n\n2+2?<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n",
 			completion: "4<|eot_id|>",
 		},
-		"the older kind":                       {template: legacy, end: "<EOS>", prompt: "[S]Be terse.[/S][Q]2+2?[/Q]", completion: "4<EOS>"},
-		"the older kind, end not told":         {template: legacy, wrong: "--end"},
-		"the older kind, closed":               {template: closed, prompt: "[S]Be terse.[/S][Q]2+2?[/Q]", completion: "4</s>"},
-		"names for turns":                      {template: named, end: "</s>", prompt: "Be terse. USER: 2+2? ASSISTANT: ", completion: "4</s>"},
-		"nothing is put where the answer goes": {template: "{{ range .Messages }}{{ if ne .Role \"assistant\" }}{{ .Content }}{{ end }}{{ end }}", wrong: "right after the prompt"},
-		"it fails":                             {template: "{{ range .Messages }}{{ .Nothing }}{{ end }}", wrong: "Nothing"},
+		"the older kind": {template: legacy, end: "<EOS>", prompt: "[S]Be terse.[/S][Q]2+2?[/Q]",
+			completion: "4<EOS>"},
+		"the older kind, end not told": {template: legacy, wrong: "--end"},
+		"the older kind, closed": {template: closed, prompt: "[S]Be terse.[/S][Q]2+2?[/Q]",
+			completion: "4</s>"},
+		"names for turns": {template: named, end: "</s>", prompt: "Be terse. USER: 2+2? ASSISTANT: ",
+			completion: "4</s>"},
+		"nothing is put where the answer goes": {template: "{{ range .Messages }}{{ if ne .Role \"assistant\" }}{{ " +
+			".Content }}{{ end }}{{ end }}", wrong: "right after the prompt"},
+		"it fails": {template: "{{ range .Messages }}{{ .Nothing }}{{ end }}", wrong: "Nothing"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, err := chat.FromText("x.gotmpl", c.template, c.end)
@@ -102,7 +113,9 @@ func FuzzPairs(f *testing.F) {
 				t.Errorf("prompt %q of %q", p.Prompt, ask)
 			}
 		}
-		j, err := chat.ParseJinja("x", "{% for m in messages %}<{{ m.role }}>{{ m.content }}</>{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}", nil, today)
+		j, err := chat.ParseJinja("x",
+			"{% for m in messages %}<{{ m.role }}>{{ m.content }}</>{% endfor %}{% if add_generation_prompt %}<assistant>{% "+
+				"endif %}", nil, today)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,7 +130,9 @@ func valid(s string) bool { return strings.ToValidUTF8(s, "") == s }
 
 // Whatever a file of a model holds as its template is an error or a text, and nothing else.
 func FuzzTemplates(f *testing.F) {
-	for _, s := range []string{chatml, last, llama3, legacy, "{% for m in messages %}{{ m.content }}{% endfor %}", "{{ messages[-1] }}", "{% set x = messages[1:] %}{{ x|tojson }}", "{% include 'x' %}", "{{ .Response }}{{ if .Response }}x{{ end }}"} {
+	for _, s := range []string{chatml, last, llama3, legacy, "{% for m in messages %}{{ m.content }}{% endfor %}",
+		"{{ messages[-1] }}", "{% set x = messages[1:] %}{{ x|tojson }}", "{% include 'x' %}",
+		"{{ .Response }}{{ if .Response }}x{{ end }}"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

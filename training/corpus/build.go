@@ -35,8 +35,8 @@ type Refused struct {
 	Reason string `json:"reason"`
 }
 
-// subject identifies the code that a review judges. Several reviews of one subject teach the same code and count as one pair, so that
-// repeated reviews of unchanged code do not fill the corpus.
+// subject identifies the code that a review judges. Several reviews of one subject teach the same code and count as one
+// pair, so that repeated reviews of unchanged code do not fill the corpus.
 type subject struct {
 	kind            training.Kind
 	service, scope  string
@@ -90,7 +90,8 @@ func (b Builder) Pairs(ctx context.Context, adapter string) ([]Pair, []Refused, 
 			if p.CreatedAt.After(pairs[i].CreatedAt) {
 				p, pairs[i] = pairs[i], p
 			}
-			refused = append(refused, Refused{p.ReviewFile, "a newer review of the same code and blueprint counts: " + pairs[i].ReviewFile})
+			refused = append(refused,
+				Refused{p.ReviewFile, "a newer review of the same code and blueprint counts: " + pairs[i].ReviewFile})
 			continue
 		}
 		same[about] = len(pairs)
@@ -134,10 +135,13 @@ func parseRecord(name string, text []byte) (blueprint.Record, error) {
 }
 
 // pair makes the pair of one review, or returns the reason why it cannot.
-func (b Builder) pair(ctx context.Context, file string, rec blueprint.Record, sum string, promotions []blueprint.Promotion) (Pair, string, error) {
+func (b Builder) pair(ctx context.Context, file string, rec blueprint.Record, sum string,
+	promotions []blueprint.Promotion) (Pair, string, error) {
 	p := Pair{
-		Type: training.Retroactive, Granularity: Service, Service: rec.ServiceID, CreatedAt: rec.ReceivedAt, Review: rec.ReviewResult, Outcome: Passed,
-		Modifications: []Modification{}, Divergence: rec.Divergence(), Fidelity: rec.Fidelity(), Checkpoints: rec.TotalCheckpoints, Source: training.Logged,
+		Type: training.Retroactive, Granularity: Service, Service: rec.ServiceID, CreatedAt: rec.ReceivedAt,
+		Review: rec.ReviewResult, Outcome: Passed,
+		Modifications: []Modification{}, Divergence: rec.Divergence(), Fidelity: rec.Fidelity(),
+		Checkpoints: rec.TotalCheckpoints, Source: training.Logged,
 		ReviewFile: file, ReviewSHA256: sum,
 	}
 	if rec.State == blueprint.Candidate || rec.State == "" && !strings.Contains(file, "/retroactive/") {
@@ -182,7 +186,8 @@ func (b Builder) design(unit string) (*blueprint.Blueprint, blueprint.State, err
 
 // decide finds the outcome of the reviewed code, or the reason why it is unknown. Code that no longer exists gives no
 // pair, because the pair would show other code than the reviewed one.
-func (p *Pair) decide(rec blueprint.Record, design *blueprint.Blueprint, state blueprint.State, now string, promotions []blueprint.Promotion) string {
+func (p *Pair) decide(rec blueprint.Record, design *blueprint.Blueprint, state blueprint.State, now string,
+	promotions []blueprint.Promotion) string {
 	if p.Type == training.Retroactive {
 		switch {
 		case state != blueprint.Live:

@@ -65,8 +65,10 @@ func FuzzParseBlocks(f *testing.F) {
 
 func pair(kind training.Kind, unit string, n int) Pair {
 	p := Pair{
-		Type: kind, Granularity: Service, Service: unit, CreatedAt: time.Unix(int64(n), 0).UTC(), Blueprint: "unit: " + unit, Summaries: []summary.Summary{},
-		Review: blueprint.ReviewResult{ServiceID: unit}, Outcome: Passed, Modifications: []Modification{}, Fidelity: 1, Source: training.Logged,
+		Type: kind, Granularity: Service, Service: unit, CreatedAt: time.Unix(int64(n), 0).UTC(), Blueprint: "unit: " + unit,
+		Summaries: []summary.Summary{},
+		Review:    blueprint.ReviewResult{ServiceID: unit}, Outcome: Passed, Modifications: []Modification{}, Fidelity: 1,
+		Source: training.Logged,
 		Output: []Source{{"a.go", fmt.Sprintf("package a // %d\n", n)}}, ReviewSHA256: fmt.Sprint(n),
 	}
 	p.ID = p.id()
@@ -184,7 +186,8 @@ func TestExample(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if e.Positive != (o != Failed) || (e.Quality == nil) != (o == Modified) || e.Base != training.Coding || e.Origin.Receipt != p.ReviewSHA256 {
+		if e.Positive != (o != Failed) || (e.Quality == nil) != (o == Modified) || e.Base != training.Coding ||
+			e.Origin.Receipt != p.ReviewSHA256 {
 			text, _ := json.Marshal(e)
 			t.Errorf("%s: %s", o, text)
 		}
@@ -193,9 +196,11 @@ func TestExample(t *testing.T) {
 
 // Secrets are taken out of all texts of a value, and of nothing else.
 func TestScrub(t *testing.T) {
-	in := []summary.Summary{{Path: "a.go", Lines: 7, Constants: []summary.Constant{{Name: "token", Value: "hunter2", Line: 3}}}}
+	in := []summary.Summary{{Path: "a.go", Lines: 7,
+		Constants: []summary.Constant{{Name: "token", Value: "hunter2", Line: 3}}}}
 	out, err := scrub(in, func(s string) string { return strings.ReplaceAll(s, "hunter2", "…") })
-	if err != nil || out[0].Constants[0].Value != "…" || out[0].Lines != 7 || out[0].Constants[0].Line != 3 || in[0].Constants[0].Value != "hunter2" {
+	if err != nil || out[0].Constants[0].Value != "…" || out[0].Lines != 7 || out[0].Constants[0].Line != 3 ||
+		in[0].Constants[0].Value != "hunter2" {
 		t.Errorf("%+v %v", out, err)
 	}
 }

@@ -114,13 +114,15 @@ func (p Pair) Example(spec curriculum.Spec, from training.Origin, all []Idiom) (
 		from.Files = append(from.Files, training.File{Path: f.Path, Blob: blob(f.Text)})
 	}
 	slices.SortFunc(from.Files, func(a, b training.File) int { return cmp.Compare(a.Path, b.Path) })
-	signals := []training.Signal{{Name: "fidelity", Value: &quality}, {Name: "promoted", Value: &positive, Note: string(p.Outcome)}}
+	signals := []training.Signal{{Name: "fidelity", Value: &quality},
+		{Name: "promoted", Value: &positive, Note: string(p.Outcome)}}
 	if p.Outcome == Modified {
 		// The review judged the code before the changes. The quality of the changed code is unknown.
 		signals[0].Name = "fidelity_before_changes"
 	}
 	e := training.Example{
-		Stage: spec.Stage, Base: spec.Base(), Source: training.Logged, Kind: p.Type, Prompt: Messages(p.Service, file, yaml, Relevant(p.Service, yaml, all)),
+		Stage: spec.Stage, Base: spec.Base(), Source: training.Logged, Kind: p.Type,
+		Prompt:     Messages(p.Service, file, yaml, Relevant(p.Service, yaml, all)),
 		Completion: code, Positive: p.Outcome != Failed, Signals: signals, Origin: from,
 	}
 	if p.Outcome != Modified {

@@ -34,7 +34,8 @@ const (
 // note with the figures and the command, once for each state of the corpus. It also returns the live units' open
 // questions, because a training would learn the code that they ask about. It never starts a training.
 func Monitor(root string, spec curriculum.Spec, pairs []Pair, state string, now time.Time) (Watched, error) {
-	w := Watched{Adapter: spec.Name, Pairs: len(pairs), Minimum: spec.MinimumCorpusSize, State: state, HighPriority: []string{}}
+	w := Watched{Adapter: spec.Name, Pairs: len(pairs), Minimum: spec.MinimumCorpusSize, State: state,
+		HighPriority: []string{}}
 	for _, p := range pairs {
 		if p.Type == training.Forward {
 			w.Forward++
@@ -46,7 +47,9 @@ func Monitor(root string, spec curriculum.Spec, pairs []Pair, state string, now 
 	if !w.Due {
 		return w, nil
 	}
-	w.Note = fmt.Sprintf("the corpus of %s has %d pairs (%d retroactive, %d forward), %d are asked for, and the adapter is %s; train it: runplan training train --adapter %s --yes",
+	w.Note = fmt.Sprintf(
+		"the corpus of %s has %d pairs (%d retroactive, %d forward), %d are asked for, and the adapter is %s; train it: "+
+			"runplan training train --adapter %s --yes",
 		spec.Name, w.Pairs, w.Retroactive, w.Forward, w.Minimum, state, spec.Name)
 	var err error
 	if w.HighPriority, err = openQuestions(root); err != nil {

@@ -227,7 +227,8 @@ func ParseBlocks(unit, answer string, paths []string) ([]Source, error) {
 func unfenced(s string) string {
 	t := strings.TrimSpace(s)
 	first, rest, ok := strings.Cut(t, "\n")
-	if body, closed := strings.CutSuffix(rest, "```"); ok && closed && strings.HasPrefix(first, "```") && (body == "" || strings.HasSuffix(body, "\n")) {
+	if body, closed := strings.CutSuffix(rest, "```"); ok && closed && strings.HasPrefix(first, "```") &&
+		(body == "" || strings.HasSuffix(body, "\n")) {
 		return body
 	}
 	return strings.TrimRight(s, "\n") + "\n"

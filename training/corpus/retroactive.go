@@ -196,8 +196,9 @@ func (c Collector) one(ctx context.Context, unit, file string) (Reviewed, error)
 	}
 	shown := strings.Replace(strings.TrimSuffix(r.PromptPath(), ".txt"), "review_prompt_", "ast_summaries_", 1) + ".json"
 	out := Reviewed{
-		Unit: unit, File: file, Review: r.AnswerPath(), Prompt: r.PromptPath(), Summaries: shown, BlueprintSHA256: rec.BlueprintSHA256,
-		SourcesSHA256: rec.SourcesSHA256, Fidelity: rec.GroundTruthFidelity, Model: rec.Cold.Model, At: rec.ReceivedAt,
+		Unit: unit, File: file, Review: r.AnswerPath(), Prompt: r.PromptPath(), Summaries: shown,
+		BlueprintSHA256: rec.BlueprintSHA256,
+		SourcesSHA256:   rec.SourcesSHA256, Fidelity: rec.GroundTruthFidelity, Model: rec.Cold.Model, At: rec.ReceivedAt,
 	}
 	if file == "" {
 		return out, nil

@@ -57,7 +57,8 @@ func modifications(then, now []summary.Summary, r blueprint.ReviewResult) []Modi
 		case !there:
 			out = append(out, Modification{t.Path, "removed", said(t.Path, "it is not among the source files any more")})
 		case t.PromptText() != n.PromptText():
-			out = append(out, Modification{t.Path, "modified", said(t.Path, "what it declares or does about failures has changed")})
+			out = append(out, Modification{t.Path, "modified",
+				said(t.Path, "what it declares or does about failures has changed")})
 		}
 	}
 	for _, n := range now {

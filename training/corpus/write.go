@@ -74,9 +74,11 @@ type Built struct {
 
 // Build builds the corpus of an adapter: the pairs and the examples of both sides. Idioms come only from units that
 // are not held out, so that training sees nothing of validation.
-func (b Builder) Build(ctx context.Context, spec curriculum.Spec, from training.Origin, guard training.Guard, seed uint64) (Built, error) {
+func (b Builder) Build(ctx context.Context, spec curriculum.Spec, from training.Origin, guard training.Guard,
+	seed uint64) (Built, error) {
 	pairs, refused, err := b.Pairs(ctx, spec.Name)
-	out := Built{Metadata: Metadata{Adapter: spec.Name, Seed: seed, Wanted: spec.ValidationSplit, Pairs: len(pairs), Held: []string{}, Notes: []string{}, Refused: refused, SHA256: map[string]string{}}, Records: pairs}
+	out := Built{Metadata: Metadata{Adapter: spec.Name, Seed: seed, Wanted: spec.ValidationSplit, Pairs: len(pairs),
+		Held: []string{}, Notes: []string{}, Refused: refused, SHA256: map[string]string{}}, Records: pairs}
 	if err != nil {
 		return out, err
 	}

@@ -127,7 +127,9 @@ func build(ctx context.Context, files []string, out string, o Options, split div
 	if err := o.Plan.Check(); err != nil {
 		return m, err
 	}
-	b := &builder{Options: o, split: split, m: Manifest{Version: 1, Name: StageName, Plan: o.Plan, LeftOut: map[Reason]int{}, Licenses: map[string]int{}, Repos: map[string]int{}, Files: map[string]string{}}}
+	b := &builder{Options: o, split: split,
+		m: Manifest{Version: 1, Name: StageName, Plan: o.Plan, LeftOut: map[Reason]int{}, Licenses: map[string]int{},
+			Repos: map[string]int{}, Files: map[string]string{}}}
 	if b.out, err = folder.New(out, ManifestFile, o.Replace); err != nil {
 		return m, err
 	}
@@ -210,7 +212,8 @@ func (b *builder) read(ctx context.Context, files []string) (err error) {
 		b.m.Inputs = append(b.m.Inputs, InputSum{filepath.Base(name), hex.EncodeToString(sum.Sum(nil)), n})
 		b.m.Read += n
 	}
-	slices.SortFunc(b.m.Inputs, func(x, y InputSum) int { return cmp.Or(cmp.Compare(x.Name, y.Name), cmp.Compare(x.SHA256, y.SHA256)) })
+	slices.SortFunc(b.m.Inputs,
+		func(x, y InputSum) int { return cmp.Or(cmp.Compare(x.Name, y.Name), cmp.Compare(x.SHA256, y.SHA256)) })
 	if err := w.Flush(); err != nil {
 		return fmt.Errorf("make the dataset: %w", err)
 	}
@@ -219,7 +222,8 @@ func (b *builder) read(ctx context.Context, files []string) (err error) {
 
 func recordOf(e training.Example, at int64, line []byte) *record {
 	r := &record{
-		at: at, size: len(line), id: e.ID, positive: e.Positive, pair: e.Rejected != "", kind: e.Kind, source: e.Source, repo: e.Origin.Repo,
+		at: at, size: len(line), id: e.ID, positive: e.Positive, pair: e.Rejected != "", kind: e.Kind, source: e.Source,
+		repo:    e.Origin.Repo,
 		license: e.Origin.License, quality: e.Quality, unix: e.Origin.At.UnixMicro(), hard: hardKeys(e), soft: softKeys(e),
 	}
 	r.said = promptSum(e) + " " + shortSum(e.Completion)
@@ -304,7 +308,8 @@ func (b *builder) sketch(ctx context.Context, rest []*record) error {
 		samples = append(samples, s)
 	}
 	b.common = commonOf(samples)
-	b.m.Measure = Measure{Threshold: b.Plan.Data.NearDuplicate, Shingle: b.Plan.Data.Shingle, Common: slices.Sorted(maps.Keys(b.common))}
+	b.m.Measure = Measure{Threshold: b.Plan.Data.NearDuplicate, Shingle: b.Plan.Data.Shingle,
+		Common: slices.Sorted(maps.Keys(b.common))}
 	for _, r := range rest {
 		if err := ctx.Err(); err != nil {
 			return err

@@ -43,7 +43,8 @@ const (
 
 // Reasons returns all reasons in order.
 func Reasons() []Reason {
-	return []Reason{OtherStage, OtherSource, OtherRepo, NoLicense, OtherLicense, TooOld, LowQuality, UnknownQuality, TooLong, Copy, Contradiction, Near, Surplus, Trimmed, TooMany, Leaks}
+	return []Reason{OtherStage, OtherSource, OtherRepo, NoLicense, OtherLicense, TooOld, LowQuality, UnknownQuality,
+		TooLong, Copy, Contradiction, Near, Surplus, Trimmed, TooMany, Leaks}
 }
 
 // Errors of the request, not of the written data.
@@ -149,7 +150,8 @@ func better(a, b *record) int {
 		}
 		return *r.quality
 	}
-	return cmp.Or(cmp.Compare(quality(b), quality(a)), cmp.Compare(b.unix, a.unix), cmp.Compare(a.id, b.id), cmp.Compare(a.line, b.line))
+	return cmp.Or(cmp.Compare(quality(b), quality(a)), cmp.Compare(b.unix, a.unix), cmp.Compare(a.id, b.id),
+		cmp.Compare(a.line, b.line))
 }
 
 // copies drops duplicates, and examples that are both positive and negative.
@@ -252,7 +254,8 @@ func inTime(all []*record, seed uint64) {
 
 // similar drops near-duplicates of better examples. It returns the near-duplicate pairs that stay because one is
 // positive and one negative; they must be on one side of the split.
-func similar(ctx context.Context, p plan.Plan, all []*record, text func(*record) (shingles, error)) ([][2]*record, error) {
+func similar(ctx context.Context, p plan.Plan, all []*record, text func(*record) (shingles, error)) ([][2]*record,
+	error) {
 	rest := left(all)
 	slices.SortFunc(rest, better)
 	found, err := pairs(ctx, rest, p.Data.NearDuplicate, text)

@@ -28,9 +28,11 @@ func example(first, n int) training.Example {
 	}
 	e := training.Example{
 		Stage: training.Scope, Base: training.Reasoning, Source: training.Synthetic, Positive: true,
-		Prompt:     []training.Message{{Role: "system", Content: "Which files matter?"}, {Role: "user", Content: strings.Join(words, " ")}},
+		Prompt: []training.Message{{Role: "system", Content: "Which files matter?"},
+			{Role: "user", Content: strings.Join(words, " ")}},
 		Completion: "{}",
-		Origin:     training.Origin{Repo: "r", License: "MIT", Commit: fmt.Sprintf("c%d", first), At: time.Unix(int64(first), 0).UTC()},
+		Origin: training.Origin{Repo: "r", License: "MIT", Commit: fmt.Sprintf("c%d", first),
+			At: time.Unix(int64(first), 0).UTC()},
 	}
 	return seal(e)
 }
@@ -88,24 +90,43 @@ func TestReasons(t *testing.T) {
 		plan   func(*plan.Plan)
 		want   curate.Reason
 	}{
-		"another stage":            {change: func(e *training.Example) { e.Stage = training.Precision }, want: curate.OtherStage},
-		"another source":           {plan: func(p *plan.Plan) { p.Data.Sources = []training.Source{training.Synthetic} }, change: func(e *training.Example) { e.Source, e.Origin.Receipt = training.Logged, "x" }, want: curate.OtherSource},
-		"another repository":       {plan: func(p *plan.Plan) { p.Data.Repos = []string{"r"} }, change: func(e *training.Example) { e.Origin.Repo = "s" }, want: curate.OtherRepo},
-		"no license":               {plan: func(p *plan.Plan) { p.Data.Licenses = []string{"MIT"} }, change: func(e *training.Example) { e.Origin.License = "" }, want: curate.NoLicense},
-		"no license, all may be":   {change: func(e *training.Example) { e.Origin.License = "" }},
-		"another license":          {plan: func(p *plan.Plan) { p.Data.Licenses = []string{"MIT"} }, change: func(e *training.Example) { e.Origin.License = "GPL-3.0" }, want: curate.OtherLicense},
-		"one of two licenses":      {plan: func(p *plan.Plan) { p.Data.Licenses = []string{"mit"} }, change: func(e *training.Example) { e.Origin.License = "Apache-2.0 AND MIT" }, want: curate.OtherLicense},
-		"both licenses":            {plan: func(p *plan.Plan) { p.Data.Licenses = []string{"mit", "apache-2.0"} }, change: func(e *training.Example) { e.Origin.License = "Apache-2.0 AND MIT" }},
-		"too old":                  {plan: func(p *plan.Plan) { p.Data.Since = time.Unix(0, 0) }, change: func(e *training.Example) { e.Origin.At = time.Unix(-1, 0) }, want: curate.TooOld},
-		"just good enough":         {change: func(e *training.Example) { e.Quality = &half }},
-		"not good enough":          {change: func(e *training.Example) { e.Quality = &low }, want: curate.LowQuality},
-		"bad, as it should be":     {change: func(e *training.Example) { e.Quality, e.Positive = &low, false }},
-		"unknown quality":          {plan: func(p *plan.Plan) { p.Data.UnknownQuality = plan.Drop }, want: curate.UnknownQuality},
-		"too long":                 {plan: func(p *plan.Plan) { p.Data.MaxTokens = 100 }, change: func(e *training.Example) { e.Completion = strings.Repeat("x", 400) }, want: curate.TooLong},
-		"a copy from another time": {change: func(e *training.Example) { e.Prompt, e.Origin.At = rest[3].Prompt, time.Unix(0, 0) }, want: curate.Copy},
-		"good and bad at once":     {change: func(e *training.Example) { e.Prompt, e.Positive = rest[3].Prompt, false }, want: curate.Contradiction},
-		"nearly the same":          {change: func(e *training.Example) { e.Prompt = rest[3].Prompt; e.Completion = "{ }x" }, want: curate.Near},
-		"nearly the same, but bad": {change: func(e *training.Example) { e.Prompt = rest[3].Prompt; e.Completion, e.Positive = "{ }x", false }},
+		"another stage": {change: func(e *training.Example) { e.Stage = training.Precision },
+			want: curate.OtherStage},
+		"another source": {plan: func(p *plan.Plan) { p.Data.Sources = []training.Source{training.Synthetic} },
+			change: func(e *training.Example) { e.Source, e.Origin.Receipt = training.Logged, "x" }, want: curate.OtherSource},
+		"another repository": {plan: func(p *plan.Plan) { p.Data.Repos = []string{"r"} },
+			change: func(e *training.Example) { e.Origin.Repo = "s" }, want: curate.OtherRepo},
+		"no license": {plan: func(p *plan.Plan) { p.Data.Licenses = []string{"MIT"} },
+			change: func(e *training.Example) { e.Origin.License = "" }, want: curate.NoLicense},
+		"no license, all may be": {change: func(e *training.Example) { e.Origin.License = "" }},
+		"another license": {plan: func(p *plan.Plan) { p.Data.Licenses = []string{"MIT"} },
+			change: func(e *training.Example) { e.Origin.License = "GPL-3.0" }, want: curate.OtherLicense},
+		"one of two licenses": {plan: func(p *plan.Plan) { p.Data.Licenses = []string{"mit"} },
+			change: func(e *training.Example) { e.Origin.License = "Apache-2.0 AND MIT" }, want: curate.OtherLicense},
+		"both licenses": {plan: func(p *plan.Plan) { p.Data.Licenses = []string{"mit", "apache-2.0"} },
+			change: func(e *training.Example) { e.Origin.License = "Apache-2.0 AND MIT" }},
+		"too old": {plan: func(p *plan.Plan) { p.Data.Since = time.Unix(0, 0) },
+			change: func(e *training.Example) { e.Origin.At = time.Unix(-1, 0) }, want: curate.TooOld},
+		"just good enough":     {change: func(e *training.Example) { e.Quality = &half }},
+		"not good enough":      {change: func(e *training.Example) { e.Quality = &low }, want: curate.LowQuality},
+		"bad, as it should be": {change: func(e *training.Example) { e.Quality, e.Positive = &low, false }},
+		"unknown quality": {plan: func(p *plan.Plan) { p.Data.UnknownQuality = plan.Drop },
+			want: curate.UnknownQuality},
+		"too long": {plan: func(p *plan.Plan) { p.Data.MaxTokens = 100 },
+			change: func(e *training.Example) { e.Completion = strings.Repeat("x", 400) }, want: curate.TooLong},
+		"a copy from another time": {change: func(e *training.Example) {
+			e.Prompt, e.Origin.At = rest[3].Prompt,
+				time.Unix(0, 0)
+		}, want: curate.Copy},
+		"good and bad at once": {change: func(e *training.Example) { e.Prompt, e.Positive = rest[3].Prompt, false },
+			want: curate.Contradiction},
+		"nearly the same": {change: func(e *training.Example) { e.Prompt = rest[3].Prompt; e.Completion = "{ }x" },
+			want: curate.Near},
+		"nearly the same, but bad": {change: func(e *training.Example) {
+			e.Prompt = rest[3].Prompt
+			e.Completion,
+				e.Positive = "{ }x", false
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, e := scope(), base
@@ -152,7 +173,8 @@ func TestBalance(t *testing.T) {
 		good, bad          int
 	}{
 		{10, 10, 1, false, 10, 10}, {10, 11, 1, false, 10, 10}, {10, 4, 1, false, 10, 4}, {10, 4, 1, true, 4, 4},
-		{10, 50, 0.5, false, 10, 5}, {7, 50, 0.5, false, 7, 3}, {10, 3, 0.5, true, 6, 3}, {10, 3, 0, false, 10, 0}, {10, 3, 0, true, 10, 0},
+		{10, 50, 0.5, false, 10, 5}, {7, 50, 0.5, false, 7, 3}, {10, 3, 0.5, true, 6, 3}, {10, 3, 0, false, 10, 0},
+		{10, 3, 0, true, 10, 0},
 		{0, 5, 2, false, 0, 0}, {5, 0, 1, true, 0, 0}, {3, 7, 2.5, false, 3, 7}, {3, 8, 2.5, false, 3, 7},
 	} {
 		if g, b := curate.Balance(c.positive, c.negative, c.ratio, c.trim); g != c.good || b != c.bad {
@@ -191,7 +213,8 @@ func TestSeed(t *testing.T) {
 	}
 	one := taken(1, all)
 	shuffled := slices.Clone(all)
-	rand.New(rand.NewPCG(1, 2)).Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
+	rand.New(rand.NewPCG(1, 2)).Shuffle(len(shuffled),
+		func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
 	if one != taken(1, shuffled) {
 		t.Error("the order in which examples come matters")
 	}
@@ -224,7 +247,8 @@ func corpus(r *rand.Rand, n int) []training.Example {
 			e.Positive = r.IntN(4) > 0
 			e.Kind = []training.Kind{"", training.Forward, training.Retroactive}[r.IntN(3)]
 			if r.IntN(5) == 0 {
-				e.Origin.Commit, e.Origin.Run, e.Origin.Batch, e.Origin.Task = "", "run", fmt.Sprint("b", r.IntN(n)), fmt.Sprint("t", r.IntN(n))
+				e.Origin.Commit, e.Origin.Run, e.Origin.Batch, e.Origin.Task = "", "run", fmt.Sprint("b", r.IntN(n)),
+					fmt.Sprint("t", r.IntN(n))
 				e.Source, e.Origin.Receipt = training.Logged, "sum"
 			}
 			if r.IntN(6) == 0 {
@@ -272,7 +296,8 @@ func shares(a, b training.Example) string {
 		}
 	}
 	groups := func(e training.Example) map[string]bool {
-		words := strings.FieldsFunc(e.Prompt[1].Content+" "+e.Completion+" "+e.Rejected, func(r rune) bool { return strings.ContainsRune(" {}", r) })
+		words := strings.FieldsFunc(e.Prompt[1].Content+" "+e.Completion+" "+e.Rejected,
+			func(r rune) bool { return strings.ContainsRune(" {}", r) })
 		out := map[string]bool{}
 		for i := 0; i+5 <= len(words); i++ {
 			out[strings.Join(words[i:i+5], " ")] = true
@@ -290,8 +315,8 @@ func shares(a, b training.Example) string {
 	return ""
 }
 
-// TRAIN-18: whatever the history looks like, train and validation share no commit, no task, no version of a file, no prompt
-// and no near-duplicate; both kinds of pairs are in validation; and nothing is lost on the way.
+// TRAIN-18: whatever the history looks like, train and validation share no commit, no task, no version of a file, no
+// prompt and no near-duplicate; both kinds of pairs are in validation; and nothing is lost on the way.
 func TestNothingLeaks(t *testing.T) {
 	for seed := range uint64(14) {
 		r := rand.New(rand.NewPCG(seed, 7))
@@ -344,8 +369,8 @@ func TestNewestIsKept(t *testing.T) {
 	}
 }
 
-// A history in which each version of a file follows from the one before is one piece. It is cut in time, and what is then
-// on both sides is left out and told of.
+// A history in which each version of a file follows from the one before is one piece. It is cut in time, and what is
+// then on both sides is left out and told of.
 func TestChain(t *testing.T) {
 	all := apart(40)
 	for i := range all {
@@ -355,7 +380,8 @@ func TestChain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if held := read(t, out, curate.ValidationFile); m.LeftOut[curate.Leaks] != 1 || len(held) < 5 || held[len(held)-1].Origin.Commit != "c39000" {
+	if held := read(t, out, curate.ValidationFile); m.LeftOut[curate.Leaks] != 1 || len(held) < 5 ||
+		held[len(held)-1].Origin.Commit != "c39000" {
 		t.Errorf("%+v, %d kept", m.LeftOut, len(held))
 	}
 }
@@ -378,8 +404,8 @@ func TestNoSplit(t *testing.T) {
 	}
 }
 
-// The threshold is where it says: two texts that are exactly so much alike are one, a little less and they are two. Of 40
-// words there are 36 groups of five, and each word that differs at the end is one group less, on either side.
+// The threshold is where it says: two texts that are exactly so much alike are one, a little less and they are two. Of
+// 40 words there are 36 groups of five, and each word that differs at the end is one group less, on either side.
 func TestThreshold(t *testing.T) {
 	one := example(0, 40)
 	for same, likeness := range map[int]float64{36: 1, 34: 34.0 / 38, 33: 33.0 / 39, 32: 32.0 / 40} {

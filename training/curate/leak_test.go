@@ -37,8 +37,10 @@ func TestCheckLeaks(t *testing.T) {
 		"commit": {func(e *training.Example) { e.Origin.Commit = all[6].Origin.Commit }, "commit c6000"},
 		"task":   {func(e *training.Example) { e.Origin.Task = "t" }, "task t"},
 		"batch":  {func(e *training.Example) { e.Origin.Run, e.Origin.Batch = "r", "b" }, "batch r/b"},
-		"file":   {func(e *training.Example) { e.Origin.Files = []training.File{{Path: "x", Blob: "v1"}} }, "file version v1"},
-		"prompt": {func(e *training.Example) { e.Prompt, e.Completion = all[6].Prompt, strings.Repeat("other words ", 40) }, "prompt "},
+		"file": {func(e *training.Example) { e.Origin.Files = []training.File{{Path: "x", Blob: "v1"}} },
+			"file version v1"},
+		"prompt": {func(e *training.Example) { e.Prompt, e.Completion = all[6].Prompt, strings.Repeat("other words ", 40) },
+			"prompt "},
 		"text":   {func(e *training.Example) { e.Prompt[1].Content = all[6].Prompt[1].Content + " more" }, "like"},
 		"system": {func(e *training.Example) { e.Prompt[1], e.Prompt[0].Content = all[6].Prompt[1], "Another." }, "like"},
 	} {
@@ -53,14 +55,16 @@ func TestCheckLeaks(t *testing.T) {
 			}
 			leak = with(leak, c.change)
 			err := curate.CheckLeaks(lines(t, all[0], leak, all[1]), lines(t, all[7], held), m)
-			if !errors.Is(err, curate.ErrLeak) || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), leak.ID) {
+			if !errors.Is(err, curate.ErrLeak) || !strings.Contains(err.Error(), c.want) ||
+				!strings.Contains(err.Error(), leak.ID) {
 				t.Errorf("%v", err)
 			}
 		})
 	}
 }
 
-// A leak of a secret, a line that is no example, a folder that is in use: nothing is written, and nothing is left behind.
+// A leak of a secret, a line that is no example, a folder that is in use: nothing is written, and nothing is left
+// behind.
 func TestNothingHalfWritten(t *testing.T) {
 	all := apart(12)
 	good := file(t, all...)
@@ -73,7 +77,8 @@ func TestNothingHalfWritten(t *testing.T) {
 	if err := os.WriteFile(changed, bytes.Replace(text, []byte("w5 "), []byte("w6 "), 1), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	secret := file(t, append(all, with(example(900_000, 30), func(e *training.Example) { e.Prompt[1].Content += " hunter2hunter2" }))...)
+	secret := file(t, append(all,
+		with(example(900_000, 30), func(e *training.Example) { e.Prompt[1].Content += " hunter2hunter2" }))...)
 	for name, c := range map[string]struct {
 		files []string
 		want  string
@@ -87,7 +92,8 @@ func TestNothingHalfWritten(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			canary := training.NewCanary([]training.Secret{{Name: "THE_TOKEN", Value: "hunter2hunter2"}})
-			_, err := curate.Build(t.Context(), c.files, filepath.Join(dir, "set"), curate.Options{Plan: scope(), Canary: canary})
+			_, err := curate.Build(t.Context(), c.files, filepath.Join(dir, "set"),
+				curate.Options{Plan: scope(), Canary: canary})
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%v", err)
 			}

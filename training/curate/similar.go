@@ -178,7 +178,8 @@ type found struct {
 const doubt = 0.22
 
 // pairs returns all pairs at or above the threshold, in record order. Sketches select candidates; the texts decide.
-func pairs(ctx context.Context, all []*record, threshold float64, text func(*record) (shingles, error)) ([]found, error) {
+func pairs(ctx context.Context, all []*record, threshold float64, text func(*record) (shingles, error)) ([]found,
+	error) {
 	r := rows(threshold)
 	type bucket struct{ band, sum uint64 }
 	var out []found

@@ -96,8 +96,9 @@ const DefaultValidationSplit = 0.15
 // DefaultHyperparameters returns the hyperparameters of the first curriculum (TRAIN-22). Training plans use the same.
 func DefaultHyperparameters() Hyperparameters {
 	return Hyperparameters{
-		Rank: 32, Alpha: 64, Dropout: 0.05, TargetModules: []string{"q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj"},
-		BatchSize: 1, GradientAccumulationSteps: 8, LearningRate: 1e-4, MaxSteps: 500, MaxSequenceLength: 2048,
+		Rank: 32, Alpha: 64, Dropout: 0.05,
+		TargetModules: []string{"q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj"},
+		BatchSize:     1, GradientAccumulationSteps: 8, LearningRate: 1e-4, MaxSteps: 500, MaxSequenceLength: 2048,
 	}
 }
 
@@ -186,19 +187,23 @@ func (s Spec) Check() error {
 	case s.BaseModel == "":
 		wrong("base_model is missing; of stage %s it is %s", s.Stage, s.Base())
 	case s.BaseModel != string(s.Base()):
-		wrong("base_model is %q; a model of stage %s is of base %s, and an adapter never crosses it", s.BaseModel, s.Stage, s.Base())
+		wrong("base_model is %q; a model of stage %s is of base %s, and an adapter never crosses it", s.BaseModel, s.Stage,
+			s.Base())
 	}
 	if s.ChatTemplate != "auto" {
-		wrong("chat_template is %q; it is auto: the base model has its own, and no token of it is written here", s.ChatTemplate)
+		wrong("chat_template is %q; it is auto: the base model has its own, and no token of it is written here",
+			s.ChatTemplate)
 	}
 	h := s.Hyperparameters
 	for _, f := range []struct {
 		key   string
 		value int
 	}{
-		{"adapter_version", s.Version}, {"minimum_corpus_size", s.MinimumCorpusSize}, {"versioning.retention_count", s.Versioning.RetentionCount},
+		{"adapter_version", s.Version}, {"minimum_corpus_size", s.MinimumCorpusSize},
+		{"versioning.retention_count", s.Versioning.RetentionCount},
 		{"hyperparameters.rank", h.Rank}, {"hyperparameters.alpha", h.Alpha}, {"hyperparameters.batch_size", h.BatchSize},
-		{"hyperparameters.gradient_accumulation_steps", h.GradientAccumulationSteps}, {"hyperparameters.max_steps", h.MaxSteps},
+		{"hyperparameters.gradient_accumulation_steps", h.GradientAccumulationSteps},
+		{"hyperparameters.max_steps", h.MaxSteps},
 		{"hyperparameters.max_sequence_length", h.MaxSequenceLength},
 	} {
 		if f.value < 1 {
@@ -214,7 +219,8 @@ func (s Spec) Check() error {
 	if !(s.ValidationSplit > 0 && s.ValidationSplit < 1) {
 		wrong("validation_split is %v; it is above 0 and below 1", s.ValidationSplit)
 	}
-	if len(h.TargetModules) == 0 || slices.ContainsFunc(h.TargetModules, func(m string) bool { return strings.TrimSpace(m) == "" }) {
+	if len(h.TargetModules) == 0 ||
+		slices.ContainsFunc(h.TargetModules, func(m string) bool { return strings.TrimSpace(m) == "" }) {
 		wrong("hyperparameters.target_modules names no module, or an empty one")
 	}
 	if s.Versioning.Strategy != "incremental" {

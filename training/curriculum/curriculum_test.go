@@ -17,9 +17,11 @@ func TestDefaults(t *testing.T) {
 	got := Default(CodeArchitect)
 	got.Description, got.TrainingObjective = "", ""
 	want := Spec{
-		Name: "code-architect", Version: 1, Tier: 1, Pillar: "cognition", Priority: "high", BaseModel: "coding", Stage: training.ExecuteCode,
-		Hyperparameters: Hyperparameters{32, 64, 0.05, []string{"q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj"}, 1, 8, 0.0001, 500, 2048},
-		ChatTemplate:    "auto", MinimumCorpusSize: 50, ValidationSplit: 0.15,
+		Name: "code-architect", Version: 1, Tier: 1, Pillar: "cognition", Priority: "high", BaseModel: "coding",
+		Stage: training.ExecuteCode,
+		Hyperparameters: Hyperparameters{32, 64, 0.05,
+			[]string{"q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj"}, 1, 8, 0.0001, 500, 2048},
+		ChatTemplate: "auto", MinimumCorpusSize: 50, ValidationSplit: 0.15,
 		ActivationTriggers: []string{"builder_panel", "gaia_initiated"},
 		RoutingKeywords:    []string{"generate service", "implement blueprint", "write the code for"},
 		Versioning:         Versioning{"incremental", 3, true},
@@ -57,12 +59,13 @@ func TestStrict(t *testing.T) {
 		`{"stage":"scope"}`:                             "base_model is missing; of stage scope it is reasoning",
 		`{"adapter_name":"y"}`:                          `adapter_name is "y", and the folder is that of x`,
 		`{"stage":"scope","base_model":"reasoning"} {}`: "more than one value",
-		`{"stage":"scope","base_model":"reasoning","chat_template":"[INST]"}`:              `chat_template is "[INST]"`,
-		`{"stage":"scope","base_model":"reasoning","validation_split":1}`:                  "validation_split is 1",
-		`{"stage":"scope","base_model":"reasoning","hyperparameters":{"rank":0}}`:          "hyperparameters.rank is 0",
-		`{"stage":"scope","base_model":"reasoning","hyperparameters":{"dropout":1}}`:       "hyperparameters.dropout is 1",
-		`{"stage":"scope","base_model":"reasoning","versioning":{"retention_count":0}}`:    "versioning.retention_count is 0",
-		`{"stage":"scope","base_model":"reasoning","hyperparameters":{"learning_rate":0}}`: "hyperparameters.learning_rate is 0",
+		`{"stage":"scope","base_model":"reasoning","chat_template":"[INST]"}`:           `chat_template is "[INST]"`,
+		`{"stage":"scope","base_model":"reasoning","validation_split":1}`:               "validation_split is 1",
+		`{"stage":"scope","base_model":"reasoning","hyperparameters":{"rank":0}}`:       "hyperparameters.rank is 0",
+		`{"stage":"scope","base_model":"reasoning","hyperparameters":{"dropout":1}}`:    "hyperparameters.dropout is 1",
+		`{"stage":"scope","base_model":"reasoning","versioning":{"retention_count":0}}`: "versioning.retention_count is 0",
+		`{"stage":"scope","base_model":"reasoning","hyperparameters":{"learning_rate":0}}`: "hyperparameters.learning_rate " +
+			"is 0",
 	} {
 		if _, err := Parse("f", "x", []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)

@@ -101,7 +101,8 @@ func walkBack(trace [][]int, x, y, d, head int) []Hunk {
 	}
 	slices.Reverse(out)
 	for i := range out {
-		out[i].From, out[i].To, out[i].NewFrom, out[i].NewTo = out[i].From+head, out[i].To+head, out[i].NewFrom+head, out[i].NewTo+head
+		out[i].From, out[i].To, out[i].NewFrom, out[i].NewTo = out[i].From+head, out[i].To+head, out[i].NewFrom+head,
+			out[i].NewTo+head
 	}
 	return out
 }
@@ -132,7 +133,8 @@ func hunksOf(before, after []string) []Hunk {
 	if hunks, _, ok := Compare(before, after, mostCompared); ok {
 		return hunks
 	}
-	return unified(string(diff.Diff("a", []byte(ended(strings.Join(before, ""))), "b", []byte(ended(strings.Join(after, ""))))))
+	return unified(string(diff.Diff("a", []byte(ended(strings.Join(before, ""))), "b",
+		[]byte(ended(strings.Join(after, ""))))))
 }
 
 // unified parses the positions of a unified diff, without context lines.

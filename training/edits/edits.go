@@ -48,7 +48,8 @@ func Of(path string, before, after []byte) (Answer, error) {
 	if before == nil && after == nil {
 		return Answer{}, fmt.Errorf("%s: %w: it is on neither side", path, ErrNone)
 	}
-	c := Change{Path: path, Before: Lines(string(before)), After: Lines(string(after)), Made: before == nil, Deleted: after == nil}
+	c := Change{Path: path, Before: Lines(string(before)), After: Lines(string(after)), Made: before == nil,
+		Deleted: after == nil}
 	if !c.Made && !c.Deleted {
 		c.Hunks = hunksOf(c.Before, c.After)
 	}
@@ -139,7 +140,8 @@ func render(path string, blocks []Block, width int) string {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
-		b.WriteString(path + "\n" + mark("<", " SEARCH") + plainEnds(x.old) + mark("=", "") + plainEnds(x.now) + mark(">", " REPLACE"))
+		b.WriteString(path + "\n" +
+			mark("<", " SEARCH") + plainEnds(x.old) + mark("=", "") + plainEnds(x.now) + mark(">", " REPLACE"))
 	}
 	return b.String()
 }

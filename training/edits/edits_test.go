@@ -20,15 +20,21 @@ func TestEdits(t *testing.T) {
 		"a new file":        {nil, []byte("a\n"), "f.go\n<<<<<<< SEARCH\n=======\na\n>>>>>>> REPLACE\n"},
 		"an empty new file": {nil, []byte{}, "f.go\n<<<<<<< SEARCH\n=======\n>>>>>>> REPLACE\n"},
 		"a file that goes":  {[]byte("a\n"), nil, "f.go\n<<<<<<< DELETE\n>>>>>>> DELETE\n"},
-		"one line":          {lines("a", "b", "c"), lines("a", "x", "c"), "f.go\n<<<<<<< SEARCH\nb\n=======\nx\n>>>>>>> REPLACE\n"},
-		"a line more":       {lines("a", "b"), lines("a", "x", "b"), "f.go\n<<<<<<< SEARCH\na\nb\n=======\na\nx\nb\n>>>>>>> REPLACE\n"},
+		"one line": {lines("a", "b", "c"), lines("a", "x", "c"),
+			"f.go\n<<<<<<< SEARCH\nb\n=======\nx\n>>>>>>> REPLACE\n"},
+		"a line more": {lines("a", "b"), lines("a", "x", "b"),
+			"f.go\n<<<<<<< SEARCH\na\nb\n=======\na\nx\nb\n>>>>>>> REPLACE\n"},
 		"a line that stands twice": {lines("a", "x", "b", "x"), lines("a", "x", "b", "y"),
 			"f.go\n<<<<<<< SEARCH\nb\nx\n=======\nb\ny\n>>>>>>> REPLACE\n"},
-		"two places": {lines("a", "1", "2", "3", "4", "5", "6", "7", "8", "z"), lines("b", "1", "2", "3", "4", "5", "6", "7", "8", "y"),
+		"two places": {lines("a", "1", "2", "3", "4", "5", "6", "7", "8", "z"),
+			lines("b", "1", "2", "3", "4", "5", "6", "7", "8", "y"),
 			"f.go\n<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n\nf.go\n<<<<<<< SEARCH\nz\n=======\ny\n>>>>>>> REPLACE\n"},
-		"line ends of Windows":               {[]byte("a\r\nb\r\n"), []byte("a\r\nc\r\n"), "f.go\n<<<<<<< SEARCH\nb\n=======\nc\n>>>>>>> REPLACE\n"},
-		"no end at the end":                  {[]byte("a\nb"), []byte("a\nc"), "f.go\n<<<<<<< SEARCH\nb\n=======\nc\n>>>>>>> REPLACE\n"},
-		"a quote whose places overlap":       {lines("x", "x", "x", "b"), lines("x", "x", "x", "y", "b"), "f.go\n<<<<<<< SEARCH\nx\nb\n=======\nx\ny\nb\n>>>>>>> REPLACE\n"},
+		"line ends of Windows": {[]byte("a\r\nb\r\n"), []byte("a\r\nc\r\n"),
+			"f.go\n<<<<<<< SEARCH\nb\n=======\nc\n>>>>>>> REPLACE\n"},
+		"no end at the end": {[]byte("a\nb"), []byte("a\nc"),
+			"f.go\n<<<<<<< SEARCH\nb\n=======\nc\n>>>>>>> REPLACE\n"},
+		"a quote whose places overlap": {lines("x", "x", "x", "b"), lines("x", "x", "x", "y", "b"),
+			"f.go\n<<<<<<< SEARCH\nx\nb\n=======\nx\ny\nb\n>>>>>>> REPLACE\n"},
 		"lines that overlap with themselves": {lines("a", "b", "a", "b", "a", "c"), lines("a", "b", "a", "b", "z", "c"), ""},
 		"marks of its own":                   {[]byte("a\n=======\nb\n"), []byte("a\n=======\nc\n=======\n"), ""},
 		"a block of its own": {lines("a", "b"), lines("a", "<<<<<<< SEARCH", "x", "=======", "y", ">>>>>>> REPLACE"),
@@ -76,13 +82,14 @@ func carriedOut(t *testing.T, answer string, before, after []byte) {
 // What edits cannot say is an error, not another change.
 func TestNoEdits(t *testing.T) {
 	for name, sides := range map[string][2][]byte{
-		"binary":          {[]byte("a\x00b"), []byte("a")},
-		"no UTF-8":        {[]byte("a"), []byte{0xff, 0xfe}},
-		"nothing":         {nil, nil},
-		"the same":        {[]byte("a\n"), []byte("a\n")},
-		"only the end":    {[]byte("a\n"), []byte("a")},
-		"a blank file":    {[]byte("\n\n"), []byte("a\n")},
-		"all lines alike": {[]byte(strings.Repeat("x\n", 200)), []byte(strings.Repeat("x\n", 100) + "y\n" + strings.Repeat("x\n", 100))},
+		"binary":       {[]byte("a\x00b"), []byte("a")},
+		"no UTF-8":     {[]byte("a"), []byte{0xff, 0xfe}},
+		"nothing":      {nil, nil},
+		"the same":     {[]byte("a\n"), []byte("a\n")},
+		"only the end": {[]byte("a\n"), []byte("a")},
+		"a blank file": {[]byte("\n\n"), []byte("a\n")},
+		"all lines alike": {[]byte(strings.Repeat("x\n", 200)),
+			[]byte(strings.Repeat("x\n", 100) + "y\n" + strings.Repeat("x\n", 100))},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got, err := Of("f.go", sides[0], sides[1]); !errors.Is(err, ErrNone) {
@@ -98,7 +105,8 @@ func TestEditsOfChance(t *testing.T) {
 	text := func() []byte {
 		var b strings.Builder
 		for range r.IntN(40) {
-			fmt.Fprintf(&b, "%s\n", []string{"a", "b", "c", "}", "", "  d", "- x", "@@ -1,2 +3,4 @@", ">>>>>>> REPLACE"}[r.IntN(9)])
+			fmt.Fprintf(&b, "%s\n", []string{"a", "b", "c", "}", "", "  d", "- x", "@@ -1,2 +3,4 @@",
+				">>>>>>> REPLACE"}[r.IntN(9)])
 		}
 		return []byte(b.String())
 	}

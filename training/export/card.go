@@ -22,18 +22,23 @@ func (j *job) card() string {
 	p("task_categories:\n- text-generation")
 	p("tags:\n- code\n- runplan\n- %s", strings.ReplaceAll(string(m.Plan.Stage), "_", "-"))
 	p("size_categories:\n- %s", sizeCategory(m.Train.Examples+m.Validation.Examples))
-	p("configs:\n- config_name: default\n  data_files:\n  - split: train\n    path: %s\n  - split: validation\n    path: %s", trainFile, j.format.Held)
+	p(
+		"configs:\n- config_name: default\n  data_files:\n  - split: train\n    path: %s\n  - split: validation\n    path: %s", trainFile, j.format.Held)
 	p("---\n")
 	p("# %s, stage %s\n", j.format.What, m.Plan.Stage)
-	p("Data to train %s on stage `%s` (a %s model), chosen by the plan in `%s`.\n", code(m.BaseModel), m.Plan.Stage, m.Plan.Base, ManifestFile)
+	p("Data to train %s on stage `%s` (a %s model), chosen by the plan in `%s`.\n", code(m.BaseModel), m.Plan.Stage,
+		m.Plan.Base, ManifestFile)
 	p("    %s\n", j.format.Run)
 	p("## What is in it\n")
-	p("| | examples | good | bad | preferences | from runs | from history | forward | retroactive |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|")
+	p(
+		"| | examples | good | bad | preferences | from runs | from history | forward | retroactive " +
+			"|\n|---|--:|--:|--:|--:|--:|--:|--:|--:|")
 	for _, s := range []struct {
 		name string
 		of   curate.Side
 	}{{trainFile, m.Train}, {j.format.Held, m.Validation}} {
-		p("| `%s` | %d | %d | %d | %d | %d | %d | %d | %d |", s.name, s.of.Examples, s.of.Positive, s.of.Negative, s.of.Preferences, s.of.Logged, s.of.Synthetic, s.of.Forward, s.of.Retroactive)
+		p("| `%s` | %d | %d | %d | %d | %d | %d | %d | %d |", s.name, s.of.Examples, s.of.Positive, s.of.Negative,
+			s.of.Preferences, s.of.Logged, s.of.Synthetic, s.of.Forward, s.of.Retroactive)
 	}
 	p("\nEach line meets the JSON schema `%s`. %s\n", m.Schema, rendered(m.Template, j.format))
 	p("## Where it is from\n")
@@ -54,8 +59,11 @@ func (j *job) card() string {
 	}
 	p("\n## How it was split\n")
 	d := m.Plan.Data
-	p("The newest part of each repository is held for validation. Train and validation share no commit, no task, no version of a file, no prompt, and no two")
-	p("examples that have %g or more of their groups of %d words in common. That was checked on the finished files.\n", d.NearDuplicate, d.Shingle)
+	p(
+		"The newest part of each repository is held for validation. Train and validation share no commit, no task, no " +
+			"version of a file, no prompt, and no two")
+	p("examples that have %g or more of their groups of %d words in common. That was checked on the finished files.\n",
+		d.NearDuplicate, d.Shingle)
 	p("## Limits\n")
 	p("- The longest line has %d tokens, the model is trained on %d (%s).", m.Longest, m.Limit, m.Counter)
 	if m.Template == "none" {
@@ -68,7 +76,9 @@ func (j *job) card() string {
 		}
 		p("- %d example(s) were longer and %s; `%s` names them.", n, what, ManifestFile)
 	}
-	p("- What is from history was made from commits: nobody said that these were the best changes, or that a model was asked so.")
+	p(
+		"- What is from history was made from commits: nobody said that these were the best changes, or that a model was " +
+			"asked so.")
 	p("- What is from runs is proven by receipts; its quality is what gates and git could tell.")
 	p("- Secrets were taken out by their looks and by their names. Look through it yourself before you pass it on.")
 	if len(m.LeftOut) > 0 {
@@ -88,9 +98,11 @@ func rendered(template string, f Format) string {
 	case template == "none":
 		return "The trainer renders the messages with the template of the model."
 	case f.Text == "":
-		return "The trainer renders the messages with the template of the model; lengths were counted with that of " + code(template) + "."
+		return "The trainer renders the messages with the template of the model; lengths were counted with that of " +
+			code(template) + "."
 	}
-	return "The text was rendered with the template of " + code(template) + ", special tokens included: a tokenizer must not add them once more."
+	return "The text was rendered with the template of " + code(template) +
+		", special tokens included: a tokenizer must not add them once more."
 }
 
 func code(s string) string { return "`" + strings.NewReplacer("`", "'", "\n", " ").Replace(s) + "`" }
@@ -117,8 +129,10 @@ func sizeCategory(n int) string {
 // hubLicenses returns the licenses under their Hugging Face names. A license without such a name becomes "other".
 func hubLicenses(all map[string]int) []string {
 	known := []string{
-		"afl-3.0", "agpl-3.0", "apache-2.0", "artistic-2.0", "bsd-2-clause", "bsd-3-clause", "bsd-3-clause-clear", "bsl-1.0", "cc-by-3.0", "cc-by-4.0",
-		"cc-by-sa-3.0", "cc-by-sa-4.0", "cc0-1.0", "ecl-2.0", "epl-1.0", "epl-2.0", "eupl-1.1", "gpl-2.0", "gpl-3.0", "isc", "lgpl-2.1", "lgpl-3.0", "lppl-1.3c",
+		"afl-3.0", "agpl-3.0", "apache-2.0", "artistic-2.0", "bsd-2-clause", "bsd-3-clause", "bsd-3-clause-clear", "bsl-1.0",
+		"cc-by-3.0", "cc-by-4.0",
+		"cc-by-sa-3.0", "cc-by-sa-4.0", "cc0-1.0", "ecl-2.0", "epl-1.0", "epl-2.0", "eupl-1.1", "gpl-2.0", "gpl-3.0", "isc",
+		"lgpl-2.1", "lgpl-3.0", "lppl-1.3c",
 		"mit", "mpl-2.0", "ms-pl", "ncsa", "ofl-1.1", "osl-3.0", "postgresql", "unlicense", "wtfpl", "zlib",
 	}
 	set := map[string]bool{}

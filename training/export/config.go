@@ -86,7 +86,9 @@ func trlConfig(method string) func(job) []document {
 		case "sft":
 			y.set("packing", false)
 			if j.schema == "messages" {
-				y.note("set this to true if the model's template marks the answers with {% generation %}; else the prompts are learnt, too")
+				y.note(
+					"set this to true if the model's template marks the answers with {% generation %}; else the prompts are learnt, " +
+						"too")
 				y.set("assistant_only_loss", false)
 			} else {
 				y.set("completion_only_loss", true)
@@ -114,15 +116,22 @@ func axolotlConfig(j job) []document {
 	y.note(j.format.Run)
 	y.set("base_model", j.base)
 	set := func(key, file string) {
-		fmt.Fprintf(&y, "%s:\n  - path: %s\n    ds_type: json\n    data_files: [%s]\n    split: train\n", key, file, file) // the only split of a file of JSON lines
+		// the only split of a file of JSON lines
+		fmt.Fprintf(&y, "%s:\n  - path: %s\n    ds_type: json\n    data_files: [%s]\n    split: train\n", key, file, file)
 		switch {
 		case j.format.Teaches == Preferences:
-			fmt.Fprint(&y, "    type: chat_template.default\n    field_messages: messages\n    field_chosen: chosen\n    field_rejected: rejected\n")
-			fmt.Fprint(&y, "    message_property_mappings:\n      role: role\n      content: content\n    roles:\n      system: [system]\n      user: [user]\n      assistant: [assistant]\n")
+			fmt.Fprint(&y,
+				"    type: chat_template.default\n    field_messages: messages\n    field_chosen: chosen\n    field_rejected: "+
+					"rejected\n")
+			fmt.Fprint(&y,
+				"    message_property_mappings:\n      role: role\n      content: content\n    roles:\n      system: [system]\n  "+
+					"    user: [user]\n      assistant: [assistant]\n")
 		case j.schema == "segments":
 			fmt.Fprint(&y, "    type: input_output\n")
 		default:
-			fmt.Fprint(&y, "    type: chat_template\n    field_messages: messages\n    message_property_mappings:\n      role: role\n      content: content\n    roles_to_train: [assistant]\n    train_on_eos: turn\n")
+			fmt.Fprint(&y,
+				"    type: chat_template\n    field_messages: messages\n    message_property_mappings:\n      role: role\n      "+
+					"content: content\n    roles_to_train: [assistant]\n    train_on_eos: turn\n")
 		}
 	}
 	if j.format.Teaches == Preferences {
@@ -190,10 +199,12 @@ func llamaFactoryConfig(j job) []document {
 		Tags       tags    `json:"tags"`
 	}
 	h := j.plan.Hyperparameters
-	e := entry{Formatting: "sharegpt", Columns: columns{Messages: "messages"}, Tags: tags{"role", "content", "user", "assistant", "system"}}
+	e := entry{Formatting: "sharegpt", Columns: columns{Messages: "messages"},
+		Tags: tags{"role", "content", "user", "assistant", "system"}}
 	stage := "sft"
 	if j.format.Teaches == Preferences {
-		e.Ranking, e.Columns, e.Tags, stage = true, columns{"conversations", "chosen", "rejected"}, tags{"from", "value", "human", "gpt", "system"}, "dpo"
+		e.Ranking, e.Columns, e.Tags, stage = true, columns{"conversations", "chosen", "rejected"},
+			tags{"from", "value", "human", "gpt", "system"}, "dpo"
 	}
 	train, held := e, e
 	train.File, held.File = "train.jsonl", j.format.Held
@@ -274,7 +285,10 @@ func mlxConfig(j job) []document {
 	y.set("save_every", h.EvaluateEverySteps*h.GradientAccumulation)
 	y.set("seed", j.seed())
 	if h.QuantizationBits > 0 {
-		y.note(fmt.Sprintf("MLX trains on what it gets: for %d bits, give a model that was converted so (mlx_lm.convert -q --q-bits %d)", h.QuantizationBits, h.QuantizationBits))
+		y.note(
+			fmt.Sprintf(
+				"MLX trains on what it gets: for %d bits, give a model that was converted so (mlx_lm.convert -q --q-bits %d)",
+				h.QuantizationBits, h.QuantizationBits))
 	}
 	y.note("MLX multiplies with the scale itself, which is alpha divided by rank")
 	fmt.Fprint(&y, "lora_parameters:\n")
@@ -282,7 +296,8 @@ func mlxConfig(j job) []document {
 	for i, m := range h.TargetModules {
 		keys[i] = mlxKey(m)
 	}
-	fmt.Fprintf(&y, "  keys: %s\n  rank: %d\n  scale: %s\n  dropout: %s\n", inline(keys), h.Rank, inline(float64(h.Alpha)/float64(h.Rank)), inline(h.Dropout))
+	fmt.Fprintf(&y, "  keys: %s\n  rank: %d\n  scale: %s\n  dropout: %s\n", inline(keys), h.Rank,
+		inline(float64(h.Alpha)/float64(h.Rank)), inline(h.Dropout))
 	return []document{{"config.yaml", y.String()}}
 }
 
@@ -314,7 +329,8 @@ func unslothConfig(j job) []document {
 	p("LENGTH = %d  # %s", j.limit, j.lengths())
 	p("")
 	p("model, tokenizer = FastLanguageModel.from_pretrained(")
-	p("    model_name=%s, max_seq_length=LENGTH, load_in_4bit=%s, load_in_8bit=%s,", quoted(j.base), python(h.QuantizationBits == 4), python(h.QuantizationBits == 8))
+	p("    model_name=%s, max_seq_length=LENGTH, load_in_4bit=%s, load_in_8bit=%s,", quoted(j.base),
+		python(h.QuantizationBits == 4), python(h.QuantizationBits == 8))
 	p(")")
 	p("model = FastLanguageModel.get_peft_model(")
 	p("    model, r=%d, lora_alpha=%d, lora_dropout=%s, bias=\"none\",", h.Rank, h.Alpha, inline(h.Dropout))
@@ -337,7 +353,8 @@ func unslothConfig(j job) []document {
 	p("        dataset_text_field=\"text\", max_length=LENGTH, packing=False,")
 	p("        per_device_train_batch_size=%d, gradient_accumulation_steps=%d,", h.BatchSize, h.GradientAccumulation)
 	p("        learning_rate=%s, max_steps=%d, seed=%d,", inline(h.LearningRate), h.MaxSteps, j.seed())
-	p("        eval_strategy=\"steps\", eval_steps=%d, save_steps=%d, save_total_limit=%d,", h.EvaluateEverySteps, h.EvaluateEverySteps, h.SaveCheckpointsToKeep)
+	p("        eval_strategy=\"steps\", eval_steps=%d, save_steps=%d, save_total_limit=%d,", h.EvaluateEverySteps,
+		h.EvaluateEverySteps, h.SaveCheckpointsToKeep)
 	p("        logging_steps=10, report_to=\"none\", output_dir=\"adapter\",")
 	p("    ),")
 	p(")")

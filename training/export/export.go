@@ -88,7 +88,8 @@ func (e *LongError) Error() string {
 	if n := len(e.Long) - few; n > 0 {
 		more = fmt.Sprintf(" and %d more", n)
 	}
-	return fmt.Sprintf("%d example(s) have more than %d tokens (%s): %s%s", len(e.Long), e.Limit, e.Counted, strings.Join(names, ", "), more)
+	return fmt.Sprintf("%d example(s) have more than %d tokens (%s): %s%s", len(e.Long), e.Limit, e.Counted,
+		strings.Join(names, ", "), more)
 }
 
 // Manifest is export.json, which describes an export.
@@ -140,7 +141,8 @@ func Write(ctx context.Context, in, out string, o Options) (m Manifest, err erro
 	if err != nil {
 		return m, err
 	}
-	j := job{Options: o, format: o.Format, schema: o.Format.Chat, plan: set.Plan, base: o.BaseModel, limit: o.Limit, in: in, m: &m, taken: map[string]bool{}}
+	j := job{Options: o, format: o.Format, schema: o.Format.Chat, plan: set.Plan, base: o.BaseModel, limit: o.Limit,
+		in: in, m: &m, taken: map[string]bool{}}
 	if j.limit == 0 {
 		j.limit = set.Plan.Hyperparameters.MaxSequenceLength
 	}
@@ -152,8 +154,10 @@ func Write(ctx context.Context, in, out string, o Options) (m Manifest, err erro
 		}
 	}
 	m = Manifest{
-		Version: 1, Format: j.format.Name, Schema: j.schema, BaseModel: j.base, Template: template, Counter: o.Counter.Name(), Limit: j.limit, Plan: set.Plan,
-		Dataset:  map[string]string{curate.TrainFile: set.Files[curate.TrainFile], curate.ValidationFile: set.Files[curate.ValidationFile]},
+		Version: 1, Format: j.format.Name, Schema: j.schema, BaseModel: j.base, Template: template, Counter: o.Counter.Name(),
+		Limit: j.limit, Plan: set.Plan,
+		Dataset: map[string]string{curate.TrainFile: set.Files[curate.TrainFile],
+			curate.ValidationFile: set.Files[curate.ValidationFile]},
 		LeftOut:  map[curate.Reason]int{},
 		Licenses: map[string]int{}, Repos: map[string]int{}, Run: j.format.Run,
 	}

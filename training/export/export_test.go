@@ -24,7 +24,8 @@ import (
 	"github.com/runplan/runplan/training/plan"
 )
 
-// example is the i-th: every third is bad, every seventh a preference pair; of two that follow each other one has no license.
+// example is the i-th: every third is bad, every seventh a preference pair; of two that follow each other one has no
+// license.
 func example(i int) training.Example {
 	words := make([]string, 20)
 	for w := range words {
@@ -32,9 +33,11 @@ func example(i int) training.Example {
 	}
 	e := training.Example{
 		Stage: training.ExecuteCode, Base: training.Coding, Source: training.Synthetic, Positive: i%3 != 1,
-		Prompt:     []training.Message{{Role: "system", Content: "You edit <files> & say \"why\".\n"}, {Role: "user", Content: strings.Join(words, " ") + "\n{{ x }} \u2028 ü"}},
+		Prompt: []training.Message{{Role: "system", Content: "You edit <files> & say \"why\".\n"},
+			{Role: "user", Content: strings.Join(words, " ") + "\n{{ x }} \u2028 ü"}},
 		Completion: fmt.Sprintf("edit %d </s> <|im_end|>\n", i),
-		Origin:     training.Origin{Repo: "acme/shop", License: []string{"MIT", ""}[i%2], Commit: fmt.Sprint("c", i), At: time.Unix(int64(i), 0).UTC()},
+		Origin: training.Origin{Repo: "acme/shop", License: []string{"MIT", ""}[i%2], Commit: fmt.Sprint("c", i),
+			At: time.Unix(int64(i), 0).UTC()},
 	}
 	if i%7 == 0 {
 		e.Positive, e.Rejected = true, fmt.Sprintf("break %d", i)
@@ -89,7 +92,9 @@ func options(t testing.TB, name string) export.Options {
 
 func template(t testing.TB) chat.Renderer {
 	t.Helper()
-	j, err := chat.ParseJinja("tokenizer_config.json", "{{ bos_token }}{% for m in messages %}<{{ m.role }}>{{ m.content|trim }}</>\n{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}", map[string]string{"bos_token": "<s>"}, time.Now)
+	j, err := chat.ParseJinja("tokenizer_config.json",
+		"{{ bos_token }}{% for m in messages %}<{{ m.role }}>{{ m.content|trim }}</>\n{% endfor %}{% if "+
+			"add_generation_prompt %}<assistant>{% endif %}", map[string]string{"bos_token": "<s>"}, time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,8 +110,8 @@ func lines(t testing.TB, path string) [][]byte {
 	return bytes.Split(bytes.TrimSuffix(b, []byte("\n")), []byte("\n"))
 }
 
-// Each line of each format meets its schema, also where it was rendered; the configuration can be read, and names the files
-// that are there; and what was left out is told of.
+// Each line of each format meets its schema, also where it was rendered; the configuration can be read, and names the
+// files that are there; and what was left out is told of.
 func TestFormats(t *testing.T) {
 	set := dataset(t, 120)
 	for _, f := range export.Formats() {
@@ -261,18 +266,21 @@ func TestWhatIsTaken(t *testing.T) {
 	found := map[string]bool{}
 	for _, l := range taken("trl-preference") {
 		found["own"] = found["own"] || strings.Contains(l, `"rejected":[{"role":"assistant","content":"break 7"}]`)
-		found["joined"] = found["joined"] || strings.Contains(l, `"content":"edit 8 `) && strings.Contains(l, `"rejected":[{"role":"assistant","content":"no idea"}]`)
+		found["joined"] = found["joined"] || strings.Contains(l, `"content":"edit 8 `) &&
+			strings.Contains(l, `"rejected":[{"role":"assistant","content":"no idea"}]`)
 	}
 	if !found["own"] || !found["joined"] {
 		t.Errorf("%v", found)
 	}
 	found = map[string]bool{}
 	for _, l := range taken("trl-unpaired") {
-		for what, of := range map[string][2]string{"good": {"edit 8 ", "true"}, "bad": {"edit 4 ", "false"}, "chosen": {"edit 7 ", "true"}, "rejected": {"break 7", "false"}} {
+		for what, of := range map[string][2]string{"good": {"edit 8 ", "true"}, "bad": {"edit 4 ", "false"},
+			"chosen": {"edit 7 ", "true"}, "rejected": {"break 7", "false"}} {
 			found[what] = found[what] || strings.Contains(l, of[0]) && strings.HasSuffix(l, `"label":`+of[1]+"}")
 		}
 	}
-	if got := slices.Sorted(maps.Keys(found)); len(got) != 4 || !found["good"] || !found["bad"] || !found["chosen"] || !found["rejected"] {
+	if got := slices.Sorted(maps.Keys(found)); len(got) != 4 || !found["good"] || !found["bad"] || !found["chosen"] ||
+		!found["rejected"] {
 		t.Errorf("%v", found)
 	}
 }
@@ -298,7 +306,8 @@ func TestTooLong(t *testing.T) {
 			}
 			continue
 		}
-		if err != nil || len(m.TooLong) != 1 || m.TooLong[0].ID != long.ID || m.TooLong[0].Tokens < 10_000 || m.LeftOut[curate.TooLong] != 1-want {
+		if err != nil || len(m.TooLong) != 1 || m.TooLong[0].ID != long.ID || m.TooLong[0].Tokens < 10_000 ||
+			m.LeftOut[curate.TooLong] != 1-want {
 			t.Fatalf("%s: %v, %+v", policy, err, m)
 		}
 		n := 0
@@ -346,11 +355,13 @@ func TestRefused(t *testing.T) {
 	}{
 		"no dataset": {in: t.TempDir(), is: os.ErrNotExist},
 		"changed":    {in: changed, is: curate.ErrChanged},
-		"a license":  {in: set, change: func(o *export.Options) { o.Licenses = []string{"Apache-2.0"} }, is: export.ErrEmpty, want: "license not in the plan"},
+		"a license": {in: set, change: func(o *export.Options) { o.Licenses = []string{"Apache-2.0"} }, is: export.ErrEmpty,
+			want: "license not in the plan"},
 		"a leak": {in: set, change: func(o *export.Options) {
 			o.Canary = training.NewCanary([]training.Secret{{Name: "T", Value: "w302 w303"}})
 		}, want: "holds T"},
-		"a bad template": {in: set, change: func(o *export.Options) { o.Template, o.Format.Text = broken, "text" }, is: chat.ErrTemplate, want: "example "},
+		"a bad template": {in: set, change: func(o *export.Options) { o.Template, o.Format.Text = broken, "text" },
+			is: chat.ErrTemplate, want: "example "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := options(t, "trl-chat")
@@ -425,10 +436,12 @@ func TestSchemas(t *testing.T) {
 			}
 		}
 		for _, bad := range []string{
-			strings.Replace(good[name], "{", `{"x":1,`, 1), strings.ReplaceAll(good[name], `"b"`, `""`), strings.ReplaceAll(good[name], `"assistant"`, `"bot"`),
+			strings.Replace(good[name], "{", `{"x":1,`, 1), strings.ReplaceAll(good[name], `"b"`, `""`),
+			strings.ReplaceAll(good[name], `"assistant"`, `"bot"`),
 			strings.Replace(good[name], `"a"`, "1", 1), strings.ReplaceAll(good[name], `"ab"`, `""`), "{", "[]",
 		} {
-			if bad != good[name] && s.Check([]byte(bad)) == nil && !(strings.HasPrefix(name, "messages") || strings.HasPrefix(name, "conversations")) {
+			if bad != good[name] && s.Check([]byte(bad)) == nil &&
+				!(strings.HasPrefix(name, "messages") || strings.HasPrefix(name, "conversations")) {
 				t.Errorf("%s takes %s", name, bad)
 			}
 		}

@@ -43,17 +43,20 @@ func Formats() []Format {
 	const held = "validation.jsonl"
 	return []Format{
 		{
-			Name: "trl-chat", What: "TRL and PEFT: conversations", Chat: "messages", Held: held, Run: "trl sft --config sft.yaml", configs: trlConfig("sft"),
+			Name: "trl-chat", What: "TRL and PEFT: conversations", Chat: "messages", Held: held,
+			Run: "trl sft --config sft.yaml", configs: trlConfig("sft"),
 			fromChat: func(e training.Example) any { return messagesLine{conversation(e)} },
 		},
 		{
-			Name: "trl-prompt-completion", What: "TRL and PEFT: prompts with completions", Chat: "prompt-completion-chat", Text: "prompt-completion-text", Held: held,
+			Name: "trl-prompt-completion", What: "TRL and PEFT: prompts with completions", Chat: "prompt-completion-chat",
+			Text: "prompt-completion-text", Held: held,
 			Run: "trl sft --config sft.yaml", configs: trlConfig("sft"),
 			fromChat: func(e training.Example) any { return promptCompletion{e.Prompt, answer(e.Completion)} },
 			fromText: func(good, _ chat.Pair, _ bool) any { return promptCompletionText{good.Prompt, good.Completion} },
 		},
 		{
-			Name: "trl-preference", What: "TRL: preferences, for DPO", Teaches: Preferences, Chat: "preference-chat", Text: "preference-text", Held: held,
+			Name: "trl-preference", What: "TRL: preferences, for DPO", Teaches: Preferences, Chat: "preference-chat",
+			Text: "preference-text", Held: held,
 			Run: "trl dpo --config dpo.yaml", configs: trlConfig("dpo"),
 			fromChat: func(e training.Example) any {
 				return preference{e.Prompt, answer(e.Completion), answer(e.Rejected)}
@@ -63,39 +66,46 @@ func Formats() []Format {
 			},
 		},
 		{
-			Name: "trl-unpaired", What: "TRL: answers with verdicts, for KTO", Teaches: Verdicts, Chat: "unpaired-chat", Text: "unpaired-text", Held: held,
+			Name: "trl-unpaired", What: "TRL: answers with verdicts, for KTO", Teaches: Verdicts, Chat: "unpaired-chat",
+			Text: "unpaired-text", Held: held,
 			Run: "trl kto --config kto.yaml", configs: trlConfig("kto"),
 			fromChat: func(e training.Example) any { return unpaired{e.Prompt, answer(e.Completion), e.Positive} },
 			fromText: func(good, _ chat.Pair, label bool) any { return unpairedText{good.Prompt, good.Completion, label} },
 		},
 		{
-			Name: "axolotl", What: "Axolotl: conversations, or text in segments", Chat: "messages", Text: "segments", Held: held, Run: "axolotl train config.yaml", configs: axolotlConfig,
+			Name: "axolotl", What: "Axolotl: conversations, or text in segments", Chat: "messages", Text: "segments", Held: held,
+			Run: "axolotl train config.yaml", configs: axolotlConfig,
 			fromChat: func(e training.Example) any { return messagesLine{conversation(e)} },
 			fromText: func(good, _ chat.Pair, _ bool) any {
 				return segmentsLine{[]segment{{false, good.Prompt}, {true, good.Completion}}}
 			},
 		},
 		{
-			Name: "axolotl-preference", What: "Axolotl: preferences, for DPO", Teaches: Preferences, Chat: "axolotl-preference", Held: held, Run: "axolotl train config.yaml", configs: axolotlConfig,
+			Name: "axolotl-preference", What: "Axolotl: preferences, for DPO", Teaches: Preferences, Chat: "axolotl-preference",
+			Held: held, Run: "axolotl train config.yaml", configs: axolotlConfig,
 			fromChat: func(e training.Example) any {
 				return axolotlPreference{e.Prompt, answer(e.Completion)[0], answer(e.Rejected)[0]}
 			},
 		},
 		{
-			Name: "llama-factory", What: "LLaMA-Factory: conversations", Chat: "messages", Held: held, Run: "llamafactory-cli train train.yaml", configs: llamaFactoryConfig,
+			Name: "llama-factory", What: "LLaMA-Factory: conversations", Chat: "messages", Held: held,
+			Run: "llamafactory-cli train train.yaml", configs: llamaFactoryConfig,
 			fromChat: func(e training.Example) any { return messagesLine{conversation(e)} },
 		},
 		{
-			Name: "llama-factory-preference", What: "LLaMA-Factory: preferences, for DPO", Teaches: Preferences, Chat: "llama-factory-preference", Held: held,
+			Name: "llama-factory-preference", What: "LLaMA-Factory: preferences, for DPO", Teaches: Preferences,
+			Chat: "llama-factory-preference", Held: held,
 			Run: "llamafactory-cli train train.yaml", configs: llamaFactoryConfig, fromChat: sharegptPreference,
 		},
 		{
-			Name: "unsloth", What: "Unsloth: conversations, or text", Chat: "conversations", Text: "text", Held: held, Run: "python train.py", configs: unslothConfig,
+			Name: "unsloth", What: "Unsloth: conversations, or text", Chat: "conversations", Text: "text", Held: held,
+			Run: "python train.py", configs: unslothConfig,
 			fromChat: func(e training.Example) any { return conversationsLine{conversation(e)} },
 			fromText: func(good, _ chat.Pair, _ bool) any { return textLine{good.Prompt + good.Completion} },
 		},
 		{
-			Name: "mlx", What: "MLX: conversations, or text", Chat: "messages", Text: "text", Held: "valid.jsonl", Run: "mlx_lm.lora --config config.yaml", configs: mlxConfig,
+			Name: "mlx", What: "MLX: conversations, or text", Chat: "messages", Text: "text", Held: "valid.jsonl",
+			Run: "mlx_lm.lora --config config.yaml", configs: mlxConfig,
 			fromChat: func(e training.Example) any { return messagesLine{conversation(e)} },
 			fromText: func(good, _ chat.Pair, _ bool) any { return textLine{good.Prompt + good.Completion} },
 		},

@@ -72,5 +72,7 @@ func Audit(root, adapter, unit string) (due bool, why string, err error) {
 	}
 	n, _ := slices.BinarySearchFunc(all, last, time.Time.Compare)
 	n++
-	return AuditDue(true, n), fmt.Sprintf("%s has graduated, and this is generation %d since then; every %dth is reviewed", adapter, n, AuditEvery), nil
+	return AuditDue(true, n),
+		fmt.Sprintf("%s has graduated, and this is generation %d since then; every %dth is reviewed", adapter, n, AuditEvery),
+		nil
 }

@@ -31,10 +31,15 @@ func put(t *testing.T, root, name, text string) {
 // candidate is a unit that session wrote n days after the graduation.
 func candidate(t *testing.T, root, unit, session string, n int) {
 	t.Helper()
-	put(t, root, blueprint.PathOf(unit, blueprint.Candidate), fmt.Sprintf("unit: %s\nsource_files:\n  - {path: %s.go, role: router}\nintent: {purpose: p, cognitive_role: c}\ninterfaces: [{type: cli, commands: [x]}]\ndependencies: {services: []}\nfailure_modes: []\nmeta: {confidence: {intent: 1}}\n", unit, unit))
+	put(t, root, blueprint.PathOf(unit, blueprint.Candidate),
+		fmt.Sprintf(
+			"unit: %s\nsource_files:\n  - {path: %s.go, role: router}\nintent: {purpose: p, cognitive_role: c}\ninterfaces: "+
+				"[{type: cli, commands: [x]}]\ndependencies: {services: []}\nfailure_modes: []\nmeta: {confidence: {intent: 1}}\n",
+			unit, unit))
 	put(t, root, unit+".go", "package "+unit+"\n")
 	at := graduated.AddDate(0, 0, n)
-	put(t, root, fmt.Sprintf("%s/generation_%s.json", blueprint.ReviewFolder(unit, blueprint.Candidate), at.Format("20060102T150405Z")),
+	put(t, root, fmt.Sprintf("%s/generation_%s.json", blueprint.ReviewFolder(unit, blueprint.Candidate),
+		at.Format("20060102T150405Z")),
 		fmt.Sprintf(`{"generation_id": "%s-1", "session_id": %q, "at": %q}`, unit, session, at.Format(time.RFC3339)))
 }
 
@@ -61,7 +66,8 @@ func promote(t *testing.T, root, unit string) (review blueprint.StageResult, out
 	return p.Stages[4], p.Outcome
 }
 
-// TRAIN-30: once the adapter has graduated, a promotion asks for a review of every fifth of its generations, and of what others wrote.
+// TRAIN-30: once the adapter has graduated, a promotion asks for a review of every fifth of its generations, and of
+// what others wrote.
 func TestPromotionAsksForEveryFifth(t *testing.T) {
 	root := t.TempDir()
 	for i := range 10 {
@@ -73,13 +79,15 @@ func TestPromotionAsksForEveryFifth(t *testing.T) {
 	if s, outcome := promote(t, root, "unita"); s.Status != blueprint.StageFail || outcome != blueprint.Refused {
 		t.Errorf("before it graduated: %+v, %s", s, outcome)
 	}
-	put(t, root, stateFile(curriculum.CodeArchitect), fmt.Sprintf(`{"adapter_name": "code-architect", "graduated_at": %q, "cycles": []}`, graduated.Format(time.RFC3339)))
+	put(t, root, stateFile(curriculum.CodeArchitect),
+		fmt.Sprintf(`{"adapter_name": "code-architect", "graduated_at": %q, "cycles": []}`, graduated.Format(time.RFC3339)))
 	for i := range 10 {
 		unit := fmt.Sprintf("unit%c", 'a'+i)
 		s, outcome := promote(t, root, unit)
 		if audited := (i+1)%5 == 0; audited && (s.Status != blueprint.StageFail || outcome != blueprint.Refused) {
 			t.Errorf("generation %d was not asked for a review: %+v, %s", i+1, s, outcome)
-		} else if !audited && (s.Status != blueprint.StageSkipped || outcome != blueprint.Promoted || !strings.Contains(s.Note, fmt.Sprintf("generation %d since", i+1))) {
+		} else if !audited && (s.Status != blueprint.StageSkipped || outcome != blueprint.Promoted ||
+			!strings.Contains(s.Note, fmt.Sprintf("generation %d since", i+1))) {
 			t.Errorf("generation %d: %+v, %s", i+1, s, outcome)
 		}
 	}
@@ -97,7 +105,8 @@ func TestPromotionAsksForEveryFifth(t *testing.T) {
 func TestARejectionIsAlwaysAnswered(t *testing.T) {
 	root := t.TempDir()
 	candidate(t, root, "orders", blueprint.AdapterSession, 1)
-	put(t, root, stateFile(curriculum.CodeArchitect), fmt.Sprintf(`{"adapter_name": "code-architect", "graduated_at": %q, "cycles": []}`, graduated.Format(time.RFC3339)))
+	put(t, root, stateFile(curriculum.CodeArchitect),
+		fmt.Sprintf(`{"adapter_name": "code-architect", "graduated_at": %q, "cycles": []}`, graduated.Format(time.RFC3339)))
 	put(t, root, blueprint.ReviewFolder("orders", blueprint.Candidate)+"/cc_review_20260103T000000Z.json",
 		`{"service_id": "orders", "decision": "reject", "received_at": "2026-01-03T00:00:00Z", "blueprint_sha256": "of earlier code", "sources_sha256": "of earlier code"}`)
 	if s, _ := promote(t, root, "orders"); s.Status != blueprint.StageFail {

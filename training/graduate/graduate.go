@@ -62,14 +62,17 @@ const slack = 1e-9
 // can choose it.
 func Judge(version int, list []Generation, seed uint64) Cycle {
 	list = slices.Clone(list)
-	slices.SortStableFunc(list, func(a, b Generation) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Unit, b.Unit)) })
-	c := Cycle{Version: version, Generations: len(list), Figures: []Figure{divergence(list), firstPass(list), agreement(list, seed)}}
+	slices.SortStableFunc(list,
+		func(a, b Generation) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Unit, b.Unit)) })
+	c := Cycle{Version: version, Generations: len(list),
+		Figures: []Figure{divergence(list), firstPass(list), agreement(list, seed)}}
 	c.Met = !slices.ContainsFunc(c.Figures, func(f Figure) bool { return !f.Met })
 	return c
 }
 
 func divergence(list []Generation) Figure {
-	f := Figure{Name: "divergence", Of: min(len(list), Generations), Needs: fmt.Sprintf("at most %.2f over the last %d (baseline about %.2f)", MostDivergent, Generations, Baseline)}
+	f := Figure{Name: "divergence", Of: min(len(list), Generations),
+		Needs: fmt.Sprintf("at most %.2f over the last %d (baseline about %.2f)", MostDivergent, Generations, Baseline)}
 	if len(list) < Generations {
 		f.Why = fmt.Sprintf("there are %d generations", len(list))
 		return f
@@ -103,7 +106,8 @@ func firstPass(list []Generation) Figure {
 // agreement compares the discrepancy classes in reviews and self-assessments, in a random sample. A class is a
 // dimension with a severity, such as critical in contract. No discrepancy in both also counts as agreement.
 func agreement(list []Generation, seed uint64) Figure {
-	f := Figure{Name: "agreement", Needs: fmt.Sprintf("at least %.0f %% of discrepancy classes in a sample of %d", 100*Agreement, Sample)}
+	f := Figure{Name: "agreement",
+		Needs: fmt.Sprintf("at least %.0f %% of discrepancy classes in a sample of %d", 100*Agreement, Sample)}
 	var both []Generation
 	for _, g := range list {
 		if g.SelfKnown {

@@ -35,11 +35,12 @@ func TestBorders(t *testing.T) {
 		list []Generation
 		want [3]bool
 	}{
-		"all of it":                        {generations(10, 0.10, 10, 10), [3]bool{true, true, true}},
-		"divergence on the border":         {generations(10, 0.15, 10, 10), [3]bool{true, true, true}},
-		"divergence above it":              {generations(10, 0.1501, 10, 10), [3]bool{false, true, true}},
-		"nine generations":                 {generations(9, 0.10, 9, 9), [3]bool{false, true, true}},
-		"only the last ten count":          {append(generations(1, 1, 1, 1), generations(10, 0.10, 10, 10)...), [3]bool{true, true, true}},
+		"all of it":                {generations(10, 0.10, 10, 10), [3]bool{true, true, true}},
+		"divergence on the border": {generations(10, 0.15, 10, 10), [3]bool{true, true, true}},
+		"divergence above it":      {generations(10, 0.1501, 10, 10), [3]bool{false, true, true}},
+		"nine generations":         {generations(9, 0.10, 9, 9), [3]bool{false, true, true}},
+		"only the last ten count": {append(generations(1, 1, 1, 1), generations(10, 0.10, 10, 10)...),
+			[3]bool{true, true, true}},
 		"eight of ten promoted":            {generations(10, 0.10, 8, 10), [3]bool{true, true, true}},
 		"seven of ten promoted":            {generations(10, 0.10, 7, 10), [3]bool{true, false, true}},
 		"nobody agrees fully":              {generations(10, 0.10, 10, 0), [3]bool{true, true, false}}, // 5 of 10 classes
@@ -84,7 +85,8 @@ func TestFindingNothingAlikeIsAgreement(t *testing.T) {
 	if f := agreement(list, 1); !f.Met || *f.Value != 1 {
 		t.Errorf("%+v", f)
 	}
-	list[0].Self = []blueprint.Discrepancy{{Dimension: "intent", Severity: blueprint.Observation}} // costs nothing, and is no class
+	// costs nothing, and is no class
+	list[0].Self = []blueprint.Discrepancy{{Dimension: "intent", Severity: blueprint.Observation}}
 	if f := agreement(list, 1); *f.Value != 1 {
 		t.Errorf("%+v", f)
 	}

@@ -59,7 +59,8 @@ func Read(root string) ([]Generation, error) {
 		} else if !by {
 			continue
 		}
-		g := Generation{Unit: r.ServiceID, At: r.ReceivedAt, Divergence: r.Divergence(), Reviewer: r.Discrepancies, Promoted: promoted(r, promotions)}
+		g := Generation{Unit: r.ServiceID, At: r.ReceivedAt, Divergence: r.Divergence(), Reviewer: r.Discrepancies,
+			Promoted: promoted(r, promotions)}
 		for _, o := range own {
 			if o.ServiceID == r.ServiceID && o.SourcesSHA256 == r.SourcesSHA256 && o.BlueprintSHA256 == r.BlueprintSHA256 {
 				g.Self, g.SelfKnown = o.Discrepancies, true

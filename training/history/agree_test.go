@@ -36,7 +36,8 @@ func asked(t *testing.T, r *repo, program patterns.Program, task string) map[llm
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := knowledge.Index(t.Context(), knowledge.Options{Repo: opened, Store: db, Program: program, Now: at}); err != nil {
+	if _, err := knowledge.Index(t.Context(),
+		knowledge.Options{Repo: opened, Store: db, Program: program, Now: at}); err != nil {
 		t.Fatal(err)
 	}
 	db.Close()
@@ -55,7 +56,9 @@ func asked(t *testing.T, r *repo, program patterns.Program, task string) map[llm
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { journal.Close() })
-	if err := journal.StartTask(t.Context(), store.Task{ID: "t", Repo: opened.Root, Mode: store.ModeRetrieve, Model: "m", Window: 32768, Reserved: 4096, At: at}); err != nil {
+	if err := journal.StartTask(t.Context(),
+		store.Task{ID: "t", Repo: opened.Root, Mode: store.ModeRetrieve, Model: "m", Window: 32768, Reserved: 4096,
+			At: at}); err != nil {
 		t.Fatal(err)
 	}
 	session, err := store.CreateSession(t.Context(), t.TempDir(), "t")
@@ -70,7 +73,8 @@ func asked(t *testing.T, r *repo, program patterns.Program, task string) map[llm
 	out := map[llm.Stage]llm.Request{}
 	ids := regexp.MustCompile(`(?m)^ *([fs]\d+)  `)
 	_, err = retrieve.Retrieve(t.Context(), retrieve.Deps{
-		Base: base, Repo: id, Log: journal, Session: session, Prompts: prompts, Program: program, Environ: r.env, Now: func() time.Time { return at },
+		Base: base, Repo: id, Log: journal, Session: session, Prompts: prompts, Program: program, Environ: r.env,
+		Now: func() time.Time { return at },
 		Model: func(llm.Stage) (llm.Model, error) {
 			return llm.Model{Name: "m", Provider: "ollama", Window: 32768, MaxTokens: 4096}, nil
 		},
@@ -89,7 +93,8 @@ func asked(t *testing.T, r *repo, program patterns.Program, task string) map[llm
 			}
 			return llm.Response{Text: "{" + strings.Join(parts, ",") + "}"}, nil
 		}),
-	}, retrieve.Request{Task: "t", Text: task, Dir: r.dir, Stages: []string{"scope", "precision"}, Budget: tokens.Budget{Window: 32768, Reserved: 4096}})
+	}, retrieve.Request{Task: "t", Text: task, Dir: r.dir, Stages: []string{"scope", "precision"},
+		Budget: tokens.Budget{Window: 32768, Reserved: 4096}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,8 +133,8 @@ func without(line string) string {
 	return line
 }
 
-// A model that learnt from history is asked by the stages themselves later on. So what the examples ask has to be what the
-// stages ask, to the letter, where both know the same.
+// A model that learnt from history is asked by the stages themselves later on. So what the examples ask has to be what
+// the stages ask, to the letter, where both know the same.
 func TestPromptsAreThoseOfTheStages(t *testing.T) {
 	for name, tc := range map[string]struct{ message, archive string }{
 		"Go":     {"Give a discount on carts with many items\n\nFive percent, from ten things on.", discounted},
@@ -183,7 +188,8 @@ func TestPromptsAreThoseOfTheStages(t *testing.T) {
 // answersAreRead has each stage's own schema and parser read the answers.
 func answersAreRead(t *testing.T, want map[llm.Stage]llm.Request, got map[training.Stage]training.Example) {
 	t.Helper()
-	if _, err := llm.ParseJSON[map[string]any](got[training.TaskAnalysis].Completion, want[llm.TaskAnalysis].Schema); err != nil {
+	if _, err := llm.ParseJSON[map[string]any](got[training.TaskAnalysis].Completion,
+		want[llm.TaskAnalysis].Schema); err != nil {
 		t.Errorf("task analysis: %v", err)
 	}
 	for _, s := range []llm.Stage{llm.Scope, llm.Precision} {
@@ -198,11 +204,13 @@ func answersAreRead(t *testing.T, want map[llm.Stage]llm.Request, got map[traini
 		}
 		each := schema.Properties[schema.Required[0]]
 		schema.Properties, schema.Required = map[string]json.RawMessage{}, nil
-		for _, m := range regexp.MustCompile(`(?m)^ *([fs]\d+)  `).FindAllStringSubmatch(got[training.Stage(s)].Prompt[0].Content, -1) {
+		for _, m := range regexp.MustCompile(`(?m)^ *([fs]\d+)  `).FindAllStringSubmatch(
+			got[training.Stage(s)].Prompt[0].Content, -1) {
 			schema.Properties[m[1]] = each
 			schema.Required = append(schema.Required, m[1])
 		}
-		if _, err := llm.ParseJSON[map[string]any](got[training.Stage(s)].Completion, json.RawMessage(marshal(schema))); err != nil {
+		if _, err := llm.ParseJSON[map[string]any](got[training.Stage(s)].Completion,
+			json.RawMessage(marshal(schema))); err != nil {
 			t.Errorf("%s: %v\n%s", s, err, got[training.Stage(s)].Completion)
 		}
 	}
@@ -229,7 +237,8 @@ func TestThePlanIsReadByThePlanner(t *testing.T) {
 	o := r.options(t.TempDir())
 	var prompt llm.Request
 	p := solver.Planner{
-		Model: llm.Model{Name: "m", Provider: "ollama", Window: o.Budget.Window}, Budget: o.Budget, Prompts: o.Solver, Log: planLog{}, Say: func(string) {}, Now: time.Now,
+		Model: llm.Model{Name: "m", Provider: "ollama", Window: o.Budget.Window}, Budget: o.Budget, Prompts: o.Solver,
+		Log: planLog{}, Say: func(string) {}, Now: time.Now,
 		Retrieve: func(context.Context, llm.Completer, solver.Session, retrieve.Request) (retrieve.Package, error) {
 			return retrieve.Package{}, nil
 		},
@@ -289,10 +298,12 @@ func TestTheEditsMakeTheCommit(t *testing.T) {
 			t.Errorf("%s has no version", f.Path)
 		}
 	}
-	if paths := slices.Collect(maps.Keys(files)); !files["cart/cart.go"] || !files["price/price.go"] || !files["cart/cart_test.go"] {
+	if paths := slices.Collect(maps.Keys(files)); !files["cart/cart.go"] || !files["price/price.go"] ||
+		!files["cart/cart_test.go"] {
 		t.Errorf("the origin names %v", paths)
 	}
-	if e.Origin.Commit == "" || e.Origin.Parent != r.git("rev-parse", "HEAD") || e.Origin.Repo != "shop" || e.Source != training.Synthetic {
+	if e.Origin.Commit == "" || e.Origin.Parent != r.git("rev-parse", "HEAD") || e.Origin.Repo != "shop" ||
+		e.Source != training.Synthetic {
 		t.Errorf("origin %+v", e.Origin)
 	}
 }
@@ -315,12 +326,14 @@ func TestLabels(t *testing.T) {
 		t.Errorf("%s has no line with %q:\n%s", s, part, e.Prompt[0].Content)
 		return ""
 	}
-	for part, want := range map[string]string{"cart/cart.go": "true", "price/price.go": "true", "mail/discount_letter.go": "false", "cart/names.go": "false"} {
+	for part, want := range map[string]string{"cart/cart.go": "true", "price/price.go": "true",
+		"mail/discount_letter.go": "false", "cart/names.go": "false"} {
 		if a := said(training.Scope, part); !strings.Contains(a, `"relevant":`+want) {
 			t.Errorf("%s: %s", part, a)
 		}
 	}
-	for part, want := range map[string]string{"Total() int": "primary", "func Discount(": "supporting", "func Format(": "excluded", "Describe() string": "excluded"} {
+	for part, want := range map[string]string{"Total() int": "primary", "func Discount(": "supporting",
+		"func Format(": "excluded", "Describe() string": "excluded"} {
 		if a := said(training.Precision, part); a != `"`+want+`"` {
 			t.Errorf("%s: %s, want %s", part, a, want)
 		}

@@ -104,7 +104,8 @@ func name(s training.Stage) string { return string(s) + ".jsonl" }
 
 func (o Options) plan(head string) (plan, error) {
 	p := plan{
-		License: o.License, Head: head, Shallow: o.Repo.Shallow(), Seed: o.Seed, Stages: o.Stages, Max: o.Max, Budget: o.Budget,
+		License: o.License, Head: head, Shallow: o.Repo.Shallow(), Seed: o.Seed, Stages: o.Stages, Max: o.Max,
+		Budget:  o.Budget,
 		Program: o.Version, Outline: outline.Version, AstGrep: o.Program.Version,
 	}
 	if !o.Since.IsZero() {
@@ -254,7 +255,8 @@ func (b *book) finish() (Manifest, error) {
 	if err := b.checkpoint(true); err != nil {
 		return Manifest{}, err
 	}
-	m := Manifest{plan: b.state.Plan, Commits: b.state.Done, Used: b.state.Used, Reasons: map[Reason]int{}, Files: b.state.Stages}
+	m := Manifest{plan: b.state.Plan, Commits: b.state.Done, Used: b.state.Used, Reasons: map[Reason]int{},
+		Files: b.state.Stages}
 	for _, r := range Reasons() {
 		m.Reasons[r] = b.state.Reasons[r]
 	}

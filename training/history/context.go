@@ -25,7 +25,9 @@ func (m *maker) context(w *work, answers []edits.Answer) (retrieve.Package, []*s
 		texts = append(texts, d.source)
 		for _, u := range d.uses {
 			for _, i := range d.find(u) {
-				if x := &d.symbols[i]; x.short == u && x.piece && !slices.ContainsFunc(parts, func(o retrieve.Part) bool { return o.Path == d.path && o.Start <= x.start && x.end <= o.End }) {
+				if x := &d.symbols[i]; x.short == u && x.piece &&
+					!slices.ContainsFunc(parts,
+						func(o retrieve.Part) bool { return o.Path == d.path && o.Start <= x.start && x.end <= o.End }) {
 					p.Parts = append(p.Parts, m.described(d.source, x, d.tier))
 				}
 			}
@@ -68,7 +70,8 @@ func (m *maker) described(s *source, x *symbol, tier int) retrieve.Part {
 		var members []string
 		for i := range s.symbols {
 			if y := &s.symbols[i]; y.start > x.start && y.end <= x.end {
-				members = append(members, fmt.Sprintf("%s  (line %d)", cut(cmp.Or(y.signature, string(y.kind)+" "+y.short), 200), y.start))
+				members = append(members,
+					fmt.Sprintf("%s  (line %d)", cut(cmp.Or(y.signature, string(y.kind)+" "+y.short), 200), y.start))
 			}
 		}
 		if len(members) > 0 {
@@ -76,7 +79,8 @@ func (m *maker) described(s *source, x *symbol, tier int) retrieve.Part {
 		}
 	}
 	p := retrieve.Part{
-		Path: s.path, Symbol: x.name, Kind: string(x.kind), Start: x.start, End: x.end, Tier: tier, Detail: retrieve.Supporting, Why: "the change uses it",
+		Path: s.path, Symbol: x.name, Kind: string(x.kind), Start: x.start, End: x.end, Tier: tier,
+		Detail: retrieve.Supporting, Why: "the change uses it",
 		Text: m.sentry.hide(fence.Clean(text)),
 	}
 	p.Tokens = m.Budget.Of(p.String())

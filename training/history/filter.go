@@ -36,7 +36,8 @@ const (
 
 // Reasons returns all reasons in order.
 func Reasons() []Reason {
-	return []Reason{Merge, NoParent, Reverted, ByProgram, SaysLittle, TooManyFile, OtherCode, Generated, NoReader, Missing, TooLarge, Binary, TooMany, NoChange, Secret, Broken, NoExample}
+	return []Reason{Merge, NoParent, Reverted, ByProgram, SaysLittle, TooManyFile, OtherCode, Generated, NoReader, Missing,
+		TooLarge, Binary, TooMany, NoChange, Secret, Broken, NoExample}
 }
 
 // Text describes a reason in words.
@@ -158,7 +159,8 @@ func foreignFolder(dir string) bool {
 func generatedName(base string) bool {
 	base = strings.ToLower(base)
 	for _, end := range []string{
-		".pb.go", ".pb.gw.go", "_pb2.py", "_pb2.pyi", "_pb2_grpc.py", "_pb2_grpc.pyi", ".gen.go", "_gen.go", ".min.js", ".min.mjs", ".min.cjs",
+		".pb.go", ".pb.gw.go", "_pb2.py", "_pb2.pyi", "_pb2_grpc.py", "_pb2_grpc.pyi", ".gen.go", "_gen.go", ".min.js",
+		".min.mjs", ".min.cjs",
 		"-min.js", ".bundle.js", "bindata.go", "_string.go",
 	} {
 		if strings.HasSuffix(base, end) {
@@ -166,7 +168,8 @@ func generatedName(base string) bool {
 		}
 	}
 	stem := strings.TrimSuffix(base, path.Ext(base))
-	return strings.HasSuffix(stem, "_generated") || strings.HasSuffix(stem, ".generated") || strings.Contains(base, "zz_generated.")
+	return strings.HasSuffix(stem, "_generated") || strings.HasSuffix(stem, ".generated") ||
+		strings.Contains(base, "zz_generated.")
 }
 
 var generatedMark = lazyre.New(`(?m)^(?://|#|/\*|\s\*|--).{0,80}(?:Code generated .{0,120}DO NOT EDIT|@generated|[Aa]uto-?generated .{0,60}do not (?:edit|modify))`)
@@ -193,9 +196,14 @@ var (
 )
 
 // emptyWords are words that say nothing about a change.
-var emptyWords = wordSet("fix fixes fixed fixing wip misc miscellaneous update updates updated updating change changes changed changing cleanup clean up minor small tiny stuff things thing tmp temp test tests " +
-	"typo typos more commit work progress some various further again oops done add added edit edits edited final initial init first save checkpoint code file files bug bugs issue issues review comments comment address " +
-	"feedback pr polish tweak tweaks improve improvements improvement adjust adjustments correction corrections per refactor refactoring refactored lint format formatting style the a an of for in on to and or it its this that with from as by at is are be was were not no new old use used")
+var emptyWords = wordSet(
+	"fix fixes fixed fixing wip misc miscellaneous update updates updated updating change changes changed changing " +
+		"cleanup clean up minor small tiny stuff things thing tmp temp test tests " +
+		"typo typos more commit work progress some various further again oops done add added edit edits edited final " +
+		"initial init first save checkpoint code file files bug bugs issue issues review comments comment address " +
+		"feedback pr polish tweak tweaks improve improvements improvement adjust adjustments correction corrections per " +
+		"refactor refactoring refactored lint format formatting style the a an of for in on to and or it its this that " +
+		"with from as by at is are be was were not no new old use used")
 
 func wordSet(words string) map[string]bool {
 	out := map[string]bool{}
@@ -246,7 +254,8 @@ func withoutPrefix(subject string) string {
 
 // letters returns the words of a text in lower case.
 func letters(text string) []string {
-	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !(r >= 'a' && r <= 'z' || r > 0x7f || r == '_' || r == '\'') })
+	return strings.FieldsFunc(strings.ToLower(text),
+		func(r rune) bool { return !(r >= 'a' && r <= 'z' || r > 0x7f || r == '_' || r == '\'') })
 }
 
 // revertedBy returns the commits that a message says it reverts.

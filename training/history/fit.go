@@ -19,9 +19,10 @@ func addressOf(text string) []string {
 	}
 	return slices.DeleteFunc(addressRE.FindAllString(text, -1), func(a string) bool {
 		_, domain, _ := strings.Cut(strings.ToLower(a), "@")
-		return slices.ContainsFunc([]string{"example.com", "example.org", "example.net", "example", "test", "invalid"}, func(d string) bool {
-			return domain == d || strings.HasSuffix(domain, "."+d)
-		})
+		return slices.ContainsFunc([]string{"example.com", "example.org", "example.net", "example", "test", "invalid"},
+			func(d string) bool {
+				return domain == d || strings.HasSuffix(domain, "."+d)
+			})
 	})
 }
 
@@ -34,7 +35,8 @@ func (w *work) takesTests() string {
 		if c.after == nil {
 			return "it deletes a file of tests, which the prompt forbids"
 		}
-		if before, after := testsIn(c.before), testsIn(c.after); slices.ContainsFunc(before, func(n string) bool { return !slices.Contains(after, n) }) {
+		if before, after := testsIn(c.before),
+			testsIn(c.after); slices.ContainsFunc(before, func(n string) bool { return !slices.Contains(after, n) }) {
 			return "it removes or renames a test, which the prompt forbids"
 		}
 		if len(skipRE.FindAllString(c.after.text, -1)) > len(skipRE.FindAllString(c.before.text, -1)) {
@@ -102,7 +104,8 @@ func (w *work) derivable(prompt string) (signal, string) {
 		return signal{"derivable", 1, "nothing new is written"}, ""
 	}
 	share := float64(fresh) / float64(len(seen))
-	s := signal{"derivable", 1 - share, fmt.Sprintf("%d of %d words of the new lines stand in the prompt", len(seen)-fresh, len(seen))}
+	s := signal{"derivable", 1 - share,
+		fmt.Sprintf("%d of %d words of the new lines stand in the prompt", len(seen)-fresh, len(seen))}
 	if fresh > mostNew && share > shareOfNew {
 		return s, "nobody could derive it: most words of its new lines stand nowhere in the prompt"
 	}

@@ -27,7 +27,8 @@ func (m Manifest) Hints() []Hint {
 	vague, wide, taken := m.Reasons[SaysLittle], m.Reasons[TooManyFile]+m.Reasons[TooMany], m.Reasons[Reverted]
 	out := []Hint{
 		{!over(vague, tooVague), "clear messages: " + share(vague) + " do not say what changed"},
-		{!over(wide, tooWide), "small, focused commits: " + share(wide) + " change more than 5 files or 200 lines, or no file"},
+		{!over(wide, tooWide), "small, focused commits: " + share(wide) +
+			" change more than 5 files or 200 lines, or no file"},
 		{!over(taken, tooTaken), "stable: " + share(taken) + " were taken back later"},
 		{over(m.Used, tooFew), "worth it: " + share(m.Used) + " make examples"},
 	}

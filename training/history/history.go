@@ -53,7 +53,8 @@ type Progress struct {
 
 // Stages returns the stages that history teaches, in the order of a run.
 func Stages() []training.Stage {
-	return []training.Stage{training.TaskAnalysis, training.Scope, training.Precision, training.ExecutePlan, training.ExecuteCode}
+	return []training.Stage{training.TaskAnalysis, training.Scope, training.Precision, training.ExecutePlan,
+		training.ExecuteCode}
 }
 
 // DefaultBudget returns the window for examples if no other is known.
@@ -121,7 +122,8 @@ func (o Options) read(ctx context.Context, b *book, span git.Span, total int) er
 		for range loaded { // wait until the loader no longer uses the objects
 		}
 	}()
-	m := &maker{Options: o, sentry: newSentry(o.Repo.Root, o.Redact), guard: training.Guard{Redact: o.Redact, Canary: o.Canary}, repo: b.state.Plan.Repo}
+	m := &maker{Options: o, sentry: newSentry(o.Repo.Root, o.Redact),
+		guard: training.Guard{Redact: o.Redact, Canary: o.Canary}, repo: b.state.Plan.Repo}
 	resumed := b.state.Done
 	for works := range loaded {
 		out := make([]made, len(works))
@@ -166,10 +168,13 @@ func (o Options) read(ctx context.Context, b *book, span git.Span, total int) er
 }
 
 // loadAll reads commits in chunks. It reads the next chunk while one is processed.
-func (o Options) loadAll(ctx context.Context, objects *git.Objects, reverted map[string]bool, span git.Span, to chan<- []*work) error {
+func (o Options) loadAll(ctx context.Context, objects *git.Objects, reverted map[string]bool, span git.Span,
+	to chan<- []*work) error {
 	l := &loader{
-		objects: objects, forest: newForest(objects), cache: newVersionCache(objects, reader{o.Program, o.Repo.Root, outline.NewGoMemory()}), sentry: newSentry(o.Repo.Root, o.Redact),
-		seed: o.Seed, reverted: reverted,
+		objects: objects, forest: newForest(objects),
+		cache:  newVersionCache(objects, reader{o.Program, o.Repo.Root, outline.NewGoMemory()}),
+		sentry: newSentry(o.Repo.Root, o.Redact),
+		seed:   o.Seed, reverted: reverted,
 	}
 	ctx, stop := context.WithCancel(ctx)
 	begun := make(chan []*work, 1)

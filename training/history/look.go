@@ -16,7 +16,8 @@ func (l *loader) look(ctx context.Context, all []*work) error {
 	for _, w := range all {
 		for _, e := range w.Entries {
 			_, after := e.Blobs()
-			if after != "" && !slices.ContainsFunc(w.changes, func(c *change) bool { return c.path == e.Path }) && !pictures[extension(e.Path)] {
+			if after != "" && !slices.ContainsFunc(w.changes, func(c *change) bool { return c.path == e.Path }) &&
+				!pictures[extension(e.Path)] {
 				beside, of, paths = append(beside, after), append(of, w), append(paths, e.Path)
 			}
 		}
@@ -88,7 +89,9 @@ func sidesOf(all []*work) []*source {
 	return out
 }
 
-var pictures = wordSet(".png .jpg .jpeg .gif .ico .webp .pdf .zip .gz .tgz .xz .bz2 .tar .jar .war .class .so .dll .exe .o .a .woff .woff2 .ttf .eot .otf .mp3 .mp4 .mov .avi .wasm .bin .dat .db .sqlite .psd .svg")
+var pictures = wordSet(
+	".png .jpg .jpeg .gif .ico .webp .pdf .zip .gz .tgz .xz .bz2 .tar .jar .war .class .so .dll .exe .o .a .woff .woff2 " +
+		".ttf .eot .otf .mp3 .mp4 .mov .avi .wasm .bin .dat .db .sqlite .psd .svg")
 
 func extension(name string) string {
 	if i := strings.LastIndexByte(name, '.'); i >= 0 {

@@ -174,6 +174,7 @@ func (w *work) signals() []signal {
 	return []signal{
 		{"merged", 1, "it is part of the history, and no later commit takes it back"},
 		tested,
-		{"files_shown", float64(len(w.changes)) / float64(len(w.Entries)), itoa(len(w.changes)) + " of " + itoa(len(w.Entries)) + " changed files are code of its languages"},
+		{"files_shown", float64(len(w.changes)) / float64(len(w.Entries)), itoa(len(w.changes)) + " of " +
+			itoa(len(w.Entries)) + " changed files are code of its languages"},
 	}
 }

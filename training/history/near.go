@@ -60,7 +60,10 @@ func (l *loader) outlineAll(ctx context.Context, have versions) error {
 	for _, s := range have {
 		list = append(list, s)
 	}
-	slices.SortFunc(list, func(a, b *source) int { return cmp.Or(cmp.Compare(a.path, b.path), cmp.Compare(a.blob, b.blob)) })
+	slices.SortFunc(list, func(a,
+		b *source) int {
+		return cmp.Or(cmp.Compare(a.path, b.path), cmp.Compare(a.blob, b.blob))
+	})
 	if err := l.sentry.sources(ctx, list); err != nil {
 		return err
 	}
@@ -79,12 +82,15 @@ func (w *work) takes(t target) bool {
 	if w.changed(t.path) {
 		return false
 	}
-	return t.sibling || slices.ContainsFunc(t.names, func(n outline.Name) bool { return n.Name == "*" || w.words[called(n)] }) ||
+	return t.sibling || slices.ContainsFunc(t.names,
+		func(n outline.Name) bool { return n.Name == "*" || w.words[called(n)] }) ||
 		slices.ContainsFunc(t.aliases, func(a string) bool { return w.words[a[strings.LastIndexByte(a, '.')+1:]] })
 }
 
 // common lists method names that are too frequent to identify a type.
-var common = wordSet("Error String Close Write Read Name Len Less Swap Run Get Set Add Next Reset Start Stop Unwrap Is As MarshalJSON UnmarshalJSON close write read")
+var common = wordSet(
+	"Error String Close Write Read Name Len Less Swap Run Get Set Add Next Reset Start Stop Unwrap Is As MarshalJSON " +
+		"UnmarshalJSON close write read")
 
 // uses reports whether the changed code uses a symbol of a file.
 func (w *work) uses(t target, x *symbol, own map[string]bool) bool {
@@ -98,7 +104,8 @@ func (w *work) uses(t target, x *symbol, own map[string]bool) bool {
 	case x.parent >= 0 || x.kind == outline.Method:
 		return false
 	}
-	return slices.ContainsFunc(t.aliases, func(a string) bool { return w.words[a[strings.LastIndexByte(a, '.')+1:]+"."+x.short] }) ||
+	return slices.ContainsFunc(t.aliases,
+		func(a string) bool { return w.words[a[strings.LastIndexByte(a, '.')+1:]+"."+x.short] }) ||
 		slices.ContainsFunc(t.names, func(n outline.Name) bool {
 			return n.Name == x.short && w.words[called(n)] || n.Name == "*" && w.words[x.short] && x.telling()
 		})
@@ -192,7 +199,8 @@ func (l *loader) choose(ctx context.Context, all []*work) error {
 		for _, f := range hits[i] {
 			s := have[want{f.path, f.blob}]
 			if s != nil && s.skip == "" && !*s.secret {
-				w.others = append(w.others, related{source: s, why: "it has words of the task: " + strings.Join(f.words, ", "), tier: 1})
+				w.others = append(w.others,
+					related{source: s, why: "it has words of the task: " + strings.Join(f.words, ", "), tier: 1})
 			}
 		}
 		for _, n := range neighbours {

@@ -46,7 +46,8 @@ type paths struct {
 func plainPath(path string) bool {
 	stem, end, ok := strings.Cut(path, ".")
 	for part := range strings.SplitSeq(stem, "/") {
-		ok = ok && part != "" && part[0] != '-' && strings.IndexFunc(part, func(c rune) bool { return c > 0x7f || !isWord(byte(c)) && c != '-' || c == '$' }) < 0
+		ok = ok && part != "" && part[0] != '-' &&
+			strings.IndexFunc(part, func(c rune) bool { return c > 0x7f || !isWord(byte(c)) && c != '-' || c == '$' }) < 0
 	}
 	ok = ok && end != "" && strings.IndexFunc(end, func(c rune) bool { return c < 'a' || c > 'z' }) < 0
 	return ok && len(path) < 100 && signalWords().Next(path, 0) < 0
@@ -63,7 +64,9 @@ func (p *paths) named(path string) bool {
 	if known {
 		return ok
 	}
-	one := draft.Plan{Title: "Change it", Batches: []draft.Batch{{Title: "Change it", Tasks: []string{"Change it"}, Files: draft.Files{Modify: []string{path}}}}}
+	one := draft.Plan{Title: "Change it",
+		Batches: []draft.Batch{{Title: "Change it", Tasks: []string{"Change it"},
+			Files: draft.Files{Modify: []string{path}}}}}
 	one.Batches[0].Tasks = append(one.Batches[0].Tasks, "Create "+path, "Delete "+path, "In "+path+" change Name.part")
 	ok = readable(one) == nil
 	p.mutex.Lock()
@@ -117,7 +120,8 @@ func taskPlan(task string) (*planparse.Plan, error) {
 	first, _, _ := strings.Cut(task, "\n")
 	title := draft.Title(cut(first, 80), "Solve the task")
 	if plain(title) && plain(strings.TrimRight(task, "\n")) {
-		return &planparse.Plan{Title: title, Batches: []planparse.Batch{{Number: "1", Title: title, Text: "\n" + strings.TrimRight(task, "\n") + "\n"}}}, nil
+		return &planparse.Plan{Title: title,
+			Batches: []planparse.Batch{{Number: "1", Title: title, Text: "\n" + strings.TrimRight(task, "\n") + "\n"}}}, nil
 	}
 	return parsedPlan(title, task)
 }

@@ -14,8 +14,11 @@ import (
 
 // sentence draws words that plans know, words that tasks have, and some marks.
 func sentence(r *rand.Rand) string {
-	words := strings.Fields("batch Batch Task task 1 2: Critical critical parallel depends depends_on: on when After wave run make go test add the a parser of Carts discounts, more. twice' Files: Create Modify: Test " +
-		"Goal: not yet [x] - * # ~~~ ``` TODO estimated hours Phase I. A) e.g. v1.2 don't \\ \n \n\n mailto http://a.b <b> &amp; 3. Setext --- === | x re-use (so to say) \"quoted\" and/or 5% why? no! a; +1 -- ;- (x) /a ...")
+	words := strings.Fields(
+		"batch Batch Task task 1 2: Critical critical parallel depends depends_on: on when After wave run make go test add " +
+			"the a parser of Carts discounts, more. twice' Files: Create Modify: Test " +
+			"Goal: not yet [x] - * # ~~~ ``` TODO estimated hours Phase I. A) e.g. v1.2 don't \\ \n \n\n mailto http://a.b <b> " +
+			"&amp; 3. Setext --- === | x re-use (so to say) \"quoted\" and/or 5% why? no! a; +1 -- ;- (x) /a ...")
 	var b strings.Builder
 	for i := range 1 + r.IntN(12) {
 		if i > 0 && !strings.HasSuffix(b.String(), "\n") {
@@ -24,14 +27,15 @@ func sentence(r *rand.Rand) string {
 		if w := r.IntN(len(words) * 3); w < len(words) {
 			b.WriteString(words[w])
 		} else {
-			b.WriteString(strings.Fields("Add the parser of carts to all others and round Prices up or down, then say why. Nobody's total it counts\nNow")[w%19])
+			b.WriteString(strings.Fields(
+				"Add the parser of carts to all others and round Prices up or down, then say why. Nobody's total it counts\nNow")[w%19])
 		}
 	}
 	return strings.TrimSpace(b.String())
 }
 
-// What is taken for plain, the parser of plans reads as it is meant: a plan that is not asked about would pass, and a task
-// makes the brief that it makes when it is parsed.
+// What is taken for plain, the parser of plans reads as it is meant: a plan that is not asked about would pass, and a
+// task makes the brief that it makes when it is parsed.
 func TestPlainTextsNeedNoParser(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	plains := 0
@@ -40,7 +44,8 @@ func TestPlainTextsNeedNoParser(t *testing.T) {
 		subject, body, _ := strings.Cut(task, "\n")
 		path := []string{"a/b_c.go", "x-y/z.ts", "_test.go", "critical/batch_1.go"}[r.IntN(4)]
 		a := draft.Plan{Title: draft.Title(subject, "Change the code"), Goal: subject, Batches: []draft.Batch{{
-			Title: draft.Title(subject, "Change the code"), Rationale: strings.TrimSpace(body), DependsOn: []int{}, Files: draft.Files{Modify: []string{path}},
+			Title: draft.Title(subject, "Change the code"), Rationale: strings.TrimSpace(body), DependsOn: []int{},
+			Files: draft.Files{Modify: []string{path}},
 			Tasks: []string{"In " + path + " change Cart.Total, add Batch, remove _x_"},
 		}}}
 		var p paths
@@ -73,7 +78,9 @@ func TestPlainTextsNeedNoParser(t *testing.T) {
 // A path that is taken for plain is one that the parser of plans reads as that very path.
 func TestPlainPathsNeedNoParser(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
-	parts := strings.Fields("a cart Price _test x-y 1 12 main_test create Modify test delete task Task1 step files goal plan con nul aux git src a_b_c README wave after when x__y -a a- .git .. $a ä B2b-c")
+	parts := strings.Fields(
+		"a cart Price _test x-y 1 12 main_test create Modify test delete task Task1 step files goal plan con nul aux git " +
+			"src a_b_c README wave after when x__y -a a- .git .. $a ä B2b-c")
 	plains := 0
 	for range 1500 {
 		var path string
@@ -85,8 +92,9 @@ func TestPlainPathsNeedNoParser(t *testing.T) {
 			continue
 		}
 		plains++
-		one := draft.Plan{Title: "Change it", Batches: []draft.Batch{{Title: "Change it", Files: draft.Files{Modify: []string{path}}, Tasks: []string{
-			"Change it", "Create " + path, "Delete " + path, "In " + path + " change Name.part"}}}}
+		one := draft.Plan{Title: "Change it",
+			Batches: []draft.Batch{{Title: "Change it", Files: draft.Files{Modify: []string{path}}, Tasks: []string{
+				"Change it", "Create " + path, "Delete " + path, "In " + path + " change Name.part"}}}}
 		if err := readable(one); err != nil {
 			t.Errorf("%s: %v", path, err)
 		}

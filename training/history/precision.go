@@ -80,7 +80,8 @@ func (m *maker) precision(w *work, q query) (lesson, string) {
 		}, 8)
 		files = append(files, f)
 	}
-	slices.SortStableFunc(files, func(a, b file) int { return cmp.Or(cmp.Compare(a.tier, b.tier), cmp.Compare(a.path, b.path)) })
+	slices.SortStableFunc(files,
+		func(a, b file) int { return cmp.Or(cmp.Compare(a.tier, b.tier), cmp.Compare(a.path, b.path)) })
 	var lines, answer []string
 	var texts []*source
 	count := map[string]int{}
@@ -114,7 +115,8 @@ func (m *maker) precision(w *work, q query) (lesson, string) {
 		return lesson{}, err.Error()
 	}
 	return lesson{prompt: prompt, completion: "{" + strings.Join(answer, ",") + "}", texts: texts, signals: []signal{
-		{"symbols_covered", min(1, float64(count[primary])/float64(max(1, touched))), fmt.Sprintf("%d of %d changed symbols are asked about", count[primary], touched)},
+		{"symbols_covered", min(1, float64(count[primary])/float64(max(1, touched))),
+			fmt.Sprintf("%d of %d changed symbols are asked about", count[primary], touched)},
 	}}, ""
 }
 
@@ -171,7 +173,8 @@ func (q query) why(s *symbol) []string {
 // line describes a piece as precision does.
 func (x piece) line(id string) string {
 	s := x.symbol
-	text := fmt.Sprintf("%s  %s  %d-%d", id, cut(fence.Line(cmp.Or(s.signature, string(s.kind)+" "+s.short)), 160), s.start, s.end)
+	text := fmt.Sprintf("%s  %s  %d-%d", id, cut(fence.Line(cmp.Or(s.signature, string(s.kind)+" "+s.short)), 160),
+		s.start, s.end)
 	if s.name != s.short {
 		text += "  of " + strings.TrimSuffix(s.name, "."+s.short)
 	}

@@ -75,7 +75,8 @@ func (s *versionCache) goTargets(f *source, tree *folder) ([]target, error) {
 		n := 0
 		for _, l := range d.files {
 			name := path.Join(dir, l.name)
-			if name == f.path || outline.LanguageOf(name) != outline.Go || madeByProgram(name) || strings.HasSuffix(name, "_test.go") {
+			if name == f.path || outline.LanguageOf(name) != outline.Go || madeByProgram(name) ||
+				strings.HasSuffix(name, "_test.go") {
 				continue
 			}
 			if n++; n > mostPackage {
@@ -97,7 +98,8 @@ func (s *versionCache) goTargets(f *source, tree *folder) ([]target, error) {
 				continue
 			}
 			if len(i.Names) > 0 {
-				take(path.Join(root, rest), target{why: "imported by " + f.path, aliases: []string{cmp.Or(i.Alias, path.Base(i.Path))}})
+				take(path.Join(root, rest),
+					target{why: "imported by " + f.path, aliases: []string{cmp.Or(i.Alias, path.Base(i.Path))}})
 			}
 		}
 	}

@@ -40,9 +40,11 @@ type analysed struct {
 // analysis teaches what a task is about: the message is the task, and the answer follows from the changes of the
 // commit (TRAIN-12).
 func (m *maker) analysis(w *work, q query) (lesson, string) {
-	a := analysed{Intent: q.intent, Kind: string(q.kind), Concepts: []string{}, Symbols: w.suggested(q), Module: w.module()}
+	a := analysed{Intent: q.intent, Kind: string(q.kind), Concepts: []string{}, Symbols: w.suggested(q),
+		Module: w.module()}
 	for _, k := range q.keywords {
-		if len(a.Concepts) < 5 && len(k) > 3 && !slices.ContainsFunc(q.symbols, func(s string) bool { return slices.Contains(retrieve.Humps(s), k) }) {
+		if len(a.Concepts) < 5 && len(k) > 3 &&
+			!slices.ContainsFunc(q.symbols, func(s string) bool { return slices.Contains(retrieve.Humps(s), k) }) {
 			a.Concepts = append(a.Concepts, cut(k, 60))
 		}
 	}
@@ -65,7 +67,8 @@ func (m *maker) analysis(w *work, q query) (lesson, string) {
 		}
 	}
 	return lesson{prompt: prompt, completion: marshal(a), texts: texts, signals: []signal{
-		{"files_known_before", float64(known) / float64(len(w.changes)), fmt.Sprintf("%d of %d changed files were there", known, len(w.changes))},
+		{"files_known_before", float64(known) / float64(len(w.changes)),
+			fmt.Sprintf("%d of %d changed files were there", known, len(w.changes))},
 	}}, ""
 }
 
@@ -161,7 +164,8 @@ func (m *maker) scope(w *work, q query) (lesson, string) {
 				sure = append(sure, r.path)
 				continue
 			}
-			x := candidate{source: r.source, why: r.why, tier: r.tier, relevant: len(r.uses) > 0, reason: "nothing of it is part of the change"}
+			x := candidate{source: r.source, why: r.why, tier: r.tier, relevant: len(r.uses) > 0,
+				reason: "nothing of it is part of the change"}
 			if x.relevant {
 				x.reason = cut("the change uses "+r.uses[0]+" of it", 80)
 			}
@@ -171,10 +175,12 @@ func (m *maker) scope(w *work, q query) (lesson, string) {
 	if changed == 0 && len(w.deps) == 0 {
 		return lesson{}, "no relevant file would be offered"
 	}
-	if !slices.ContainsFunc(all, func(c candidate) bool { return !c.relevant }) || !slices.ContainsFunc(all, func(c candidate) bool { return c.relevant }) {
+	if !slices.ContainsFunc(all, func(c candidate) bool { return !c.relevant }) ||
+		!slices.ContainsFunc(all, func(c candidate) bool { return c.relevant }) {
 		return lesson{}, "there is nothing to choose between"
 	}
-	slices.SortStableFunc(all, func(a, b candidate) int { return cmp.Or(cmp.Compare(a.tier, b.tier), cmp.Compare(a.path, b.path)) })
+	slices.SortStableFunc(all,
+		func(a, b candidate) int { return cmp.Or(cmp.Compare(a.tier, b.tier), cmp.Compare(a.path, b.path)) })
 	var lines, answer []string
 	var texts []*source
 	relevant := 0
@@ -189,13 +195,15 @@ func (m *maker) scope(w *work, q query) (lesson, string) {
 	}
 	slices.Sort(sure)
 	prompt, err := m.Retrieval.Render("scope", map[string]string{
-		"task": q.fenced, "intent": q.intent, "kind": string(q.kind), "seeds": listed(slices.Compact(sure), 40), "candidates": fenced(strings.Join(lines, "\n")),
+		"task": q.fenced, "intent": q.intent, "kind": string(q.kind), "seeds": listed(slices.Compact(sure), 40),
+		"candidates": fenced(strings.Join(lines, "\n")),
 	})
 	if err != nil {
 		return lesson{}, err.Error()
 	}
 	return lesson{prompt: prompt, completion: "{" + strings.Join(answer, ",") + "}", texts: texts, signals: []signal{
-		{"files_needed", float64(changed+len(sure)) / float64(changed+len(sure)+relevant-changed), fmt.Sprintf("%d of the relevant files are changed", changed+len(sure))},
+		{"files_needed", float64(changed+len(sure)) / float64(changed+len(sure)+relevant-changed),
+			fmt.Sprintf("%d of the relevant files are changed", changed+len(sure))},
 	}}, ""
 }
 

@@ -41,7 +41,8 @@ func (s sentry) hide(text string) string {
 
 // hints are substrings, one of which occurs in each line that the gate may report and each text that the redactor may
 // change. Other lines need no check.
-var hints = sync.OnceValue(func() *literal.Set { return literal.NewSet(slices.Concat(secrets.Hints(), redact.Hints())) })
+var hints = sync.OnceValue(
+	func() *literal.Set { return literal.NewSet(slices.Concat(secrets.Hints(), redact.Hints())) })
 
 // finder returns a case-insensitive search for words in one pass.
 func finder(words ...string) func() *literal.Set {
@@ -54,7 +55,8 @@ var wide = finder("private key", "uthorization")
 // document reports whether a file name is that of documentation. The gate reports nothing for such a name alone.
 func document(name string) bool {
 	switch path.Ext(name) {
-	case ".md", ".mdx", ".txt", ".rst", ".adoc", ".html", ".css", ".scss", ".svg", ".csv", ".sum", ".mod", ".lock", ".proto", ".sql", ".sh", ".xml", ".tmpl", ".golden", ".txtar", ".yaml", ".yml", ".toml":
+	case ".md", ".mdx", ".txt", ".rst", ".adoc", ".html", ".css", ".scss", ".svg", ".csv", ".sum", ".mod", ".lock",
+		".proto", ".sql", ".sh", ".xml", ".tmpl", ".golden", ".txtar", ".yaml", ".yml", ".toml":
 		return !strings.HasPrefix(path.Base(name), ".")
 	}
 	return outline.LanguageOf(name) != ""

@@ -19,13 +19,16 @@ func TestSignals(t *testing.T) {
 		quality map[training.Stage]float64
 	}{
 		"a change of code and of words": { // one of two files is code
-			"-- price/price.go --\npackage price\n\n// Format writes cents.\nfunc Format(int) string { return \"\" }\n\n// Discount rounds up.\nfunc Discount(cents, percent int) int { return (cents*(100-percent) + 50) / 100 }\n-- README.md --\nUp.\n",
+			"-- price/price.go --\npackage price\n\n// Format writes cents.\nfunc Format(int) string { return \"\" }\n\n// " +
+				"Discount rounds up.\nfunc Discount(cents, percent int) int { return (cents*(100-percent) + 50) / 100 }\n-- " +
+				"README.md --\nUp.\n",
 			map[training.Stage]map[string]float64{
 				training.TaskAnalysis: {"merged": 1, "tested": -1, "files_shown": 0.5, "files_known_before": 1},
 				training.ExecutePlan:  {"merged": 1, "tested": -1, "files_shown": 0.5, "plan_reads": 1},
 				training.ExecuteCode:  {"merged": 1, "tested": -1, "files_shown": 0.5, "edits_match": 1, "derivable": 10.0 / 11},
 			},
-			map[training.Stage]float64{training.TaskAnalysis: 0.833, training.ExecuteCode: 0.852}, // (1 + 0.5 + 1) / 3, and with 10/11
+			// (1 + 0.5 + 1) / 3, and with 10/11
+			map[training.Stage]float64{training.TaskAnalysis: 0.833, training.ExecuteCode: 0.852},
 		},
 		"a change with a test that is new": { // one of two files was there
 			discounted,
@@ -33,7 +36,8 @@ func TestSignals(t *testing.T) {
 				training.TaskAnalysis: {"merged": 1, "tested": 1, "files_shown": 1, "files_known_before": 0.5},
 				training.ExecuteCode:  {"merged": 1, "tested": 1, "files_shown": 1, "edits_match": 1, "derivable": 17.0 / 24},
 			},
-			map[training.Stage]float64{training.TaskAnalysis: 0.875, training.ExecuteCode: 0.942}, // (1 + 1 + 1 + 0.5) / 4; (1 + 1 + 1 + 17/24) / 4
+			// (1 + 1 + 1 + 0.5) / 4; (1 + 1 + 1 + 17/24) / 4
+			map[training.Stage]float64{training.TaskAnalysis: 0.875, training.ExecuteCode: 0.942},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -67,7 +71,8 @@ func TestSignals(t *testing.T) {
 	}
 }
 
-// A history is judged by shares of the commits that are neither merges nor the first one; of a few commits nothing is said.
+// A history is judged by shares of the commits that are neither merges nor the first one; of a few commits nothing is
+// said.
 func TestHints(t *testing.T) {
 	judged := func(m Manifest) string {
 		var out []string
@@ -81,9 +86,13 @@ func TestHints(t *testing.T) {
 		m    Manifest
 		want string
 	}{
-		"too few":      {Manifest{Commits: 20, Used: 10, Reasons: map[Reason]int{NoParent: 1}}, ""},
-		"a good one":   {Manifest{Commits: 121, Used: 30, Reasons: map[Reason]int{NoParent: 1, Merge: 20, SaysLittle: 25, TooManyFile: 20, TooMany: 5, Reverted: 2}}, "+clear messages +small, focused commits +stable +worth it"},
-		"a poor one":   {Manifest{Commits: 100, Used: 10, Reasons: map[Reason]int{SaysLittle: 26, TooManyFile: 20, TooMany: 6, Reverted: 3}}, "-clear messages -small, focused commits -stable -worth it"},
+		"too few": {Manifest{Commits: 20, Used: 10, Reasons: map[Reason]int{NoParent: 1}}, ""},
+		"a good one": {Manifest{Commits: 121, Used: 30,
+			Reasons: map[Reason]int{NoParent: 1, Merge: 20, SaysLittle: 25, TooManyFile: 20, TooMany: 5, Reverted: 2}},
+			"+clear messages +small, focused commits +stable +worth it"},
+		"a poor one": {Manifest{Commits: 100, Used: 10,
+			Reasons: map[Reason]int{SaysLittle: 26, TooManyFile: 20, TooMany: 6, Reverted: 3}},
+			"-clear messages -small, focused commits -stable -worth it"},
 		"all is merge": {Manifest{Commits: 50, Reasons: map[Reason]int{Merge: 50}}, ""},
 	} {
 		if got := judged(tt.m); got != tt.want {

@@ -33,7 +33,8 @@ func (w *work) order() []int {
 	}
 	uses := func(a, b int) bool { // a names what b adds or changes
 		y := w.changes[b]
-		return a != b && y.after != nil && slices.ContainsFunc(y.made, func(i int) bool { s := &y.after.symbols[i]; return s.telling() && comes[a][s.short] })
+		return a != b && y.after != nil &&
+			slices.ContainsFunc(y.made, func(i int) bool { s := &y.after.symbols[i]; return s.telling() && comes[a][s.short] })
 	}
 	rank := make([]int, len(w.changes))
 	for i, c := range w.changes {
@@ -61,7 +62,8 @@ func (m *maker) code(w *work, q query, s shared) (lesson, string) {
 	if err != nil {
 		return lesson{}, "its message is no task that a plan can hold"
 	}
-	brief := briefing.Compose(briefing.Input{PlanTitle: plan.Title, Preamble: plan.Preamble, Batch: plan.Batches[0], Attempt: 1})
+	brief := briefing.Compose(
+		briefing.Input{PlanTitle: plan.Title, Preamble: plan.Preamble, Batch: plan.Batches[0], Attempt: 1})
 	l, bad := m.solver("execute_code", map[string]string{"context": s.context, "brief": brief.Text})
 	if bad != "" {
 		return l, bad
@@ -80,7 +82,8 @@ func (m *maker) code(w *work, q query, s shared) (lesson, string) {
 	if bad != "" {
 		return l, bad
 	}
-	l.signals = []signal{{"edits_match", 1, fmt.Sprintf("the edits of %d files were carried out, and make what was committed", len(w.changes))}, derivable}
+	l.signals = []signal{{"edits_match", 1,
+		fmt.Sprintf("the edits of %d files were carried out, and make what was committed", len(w.changes))}, derivable}
 	return l, m.fits(l)
 }
 
@@ -94,7 +97,8 @@ func (m *maker) plan(w *work, q query, s shared) (lesson, string) {
 		return l, bad
 	}
 	subject, body, _ := strings.Cut(q.text, "\n")
-	b := draft.Batch{Title: draft.Title(withoutPrefix(subject), "Change the code"), Rationale: cut(strings.TrimSpace(body), 1000), DependsOn: []int{}}
+	b := draft.Batch{Title: draft.Title(withoutPrefix(subject), "Change the code"),
+		Rationale: cut(strings.TrimSpace(body), 1000), DependsOn: []int{}}
 	b.Files = draft.Files{Create: []string{}, Modify: []string{}, Test: []string{}, Delete: []string{}}
 	for _, i := range s.order {
 		c := w.changes[i]
@@ -181,8 +185,10 @@ func parsedPlan(title, task string) (*planparse.Plan, error) {
 	for _, body := range []string{strings.TrimRight(task, "\n") + "\n", fence.Around("text", task)} {
 		var p *planparse.Plan
 		p, err = planparse.Parse("task", []byte(fmt.Sprintf("# %s\n\n## Batch 1: %s\n\n%s", title, title, body)))
-		if err == nil && len(p.Errors()) == 0 && p.Format == planparse.FormatRunPlan && len(p.Batches) == 1 && p.Batches[0].Title == title &&
-			p.Batches[0].When == "" && len(p.Batches[0].DependsOn) == 0 && !p.Batches[0].Done() && strings.TrimSpace(p.Batches[0].Text) == strings.TrimSpace(body) {
+		if err == nil && len(p.Errors()) == 0 && p.Format == planparse.FormatRunPlan && len(p.Batches) == 1 &&
+			p.Batches[0].Title == title &&
+			p.Batches[0].When == "" && len(p.Batches[0].DependsOn) == 0 && !p.Batches[0].Done() &&
+			strings.TrimSpace(p.Batches[0].Text) == strings.TrimSpace(body) {
 			return p, nil
 		}
 	}

@@ -104,7 +104,8 @@ var receiver = lazyre.New(`^func \(\s*(?:\w+\s+)?\*?(\w+)`)
 func (s *source) take(o outline.Outline) {
 	s.broken = o.Error != nil
 	for _, x := range o.Symbols {
-		n := symbol{name: x.Name, short: x.Name, kind: x.Kind, signature: x.Signature, start: x.Start, end: x.End, parent: x.Parent}
+		n := symbol{name: x.Name, short: x.Name, kind: x.Kind, signature: x.Signature, start: x.Start, end: x.End,
+			parent: x.Parent}
 		for up, depth := x.Parent, 0; up >= 0 && depth < 20; up, depth = o.Symbols[up].Parent, depth+1 {
 			n.name = o.Symbols[up].Name + "." + n.name
 		}
@@ -257,7 +258,8 @@ func (r reader) parse(ctx context.Context, all []*source) error {
 	})
 }
 
-func (r reader) ask(ctx context.Context, texts []patterns.Text, languages []outline.Language, by map[string]*source) error {
+func (r reader) ask(ctx context.Context, texts []patterns.Text, languages []outline.Language,
+	by map[string]*source) error {
 	distinct := slices.Clone(languages)
 	slices.Sort(distinct)
 	nodes, skipped, err := r.program.Nodes(ctx, r.dir, texts, outline.Rules(slices.Compact(distinct)...), 0)

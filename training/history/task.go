@@ -36,9 +36,12 @@ var kindWords = []struct {
 	kind retrieve.TaskKind
 	re   *lazyre.Regexp
 }{
-	{retrieve.BugFix, lazyre.New(`(?i)^fix\b|\b(?:fix(?:es|ed)?|bugs?|crash(?:es|ed)?|broken|fails?|failing|wrong(?:ly)?|regressions?|raises?|hangs?|leaks?|incorrect(?:ly)?|exceptions?|error)\b`)},
-	{retrieve.Refactor, lazyre.New(`(?i)\b(?:refactor\w*|renames?|extract|move|split|simplif\w+|clean[- ]?up|restructure|inline|deduplicate)\b`)},
-	{retrieve.Testing, lazyre.New(`(?i)\b(?:(?:write|add|more|missing) (?:\w+ )?tests?|test coverage|cover .{1,40} with tests?)\b`)},
+	{retrieve.BugFix,
+		lazyre.New(`(?i)^fix\b|\b(?:fix(?:es|ed)?|bugs?|crash(?:es|ed)?|broken|fails?|failing|wrong(?:ly)?|regressions?|raises?|hangs?|leaks?|incorrect(?:ly)?|exceptions?|error)\b`)},
+	{retrieve.Refactor,
+		lazyre.New(`(?i)\b(?:refactor\w*|renames?|extract|move|split|simplif\w+|clean[- ]?up|restructure|inline|deduplicate)\b`)},
+	{retrieve.Testing,
+		lazyre.New(`(?i)\b(?:(?:write|add|more|missing) (?:\w+ )?tests?|test coverage|cover .{1,40} with tests?)\b`)},
 	{retrieve.Docs, lazyre.New(`(?i)\b(?:document(?:ation)?|docs|docstrings?|readme|changelog)\b`)},
 	{retrieve.Speed, lazyre.New(`(?i)\b(?:slow(?:er)?|faster|performance|optimi[sz]\w+|speed up)\b`)},
 	{retrieve.Feature, lazyre.New(`(?i)\b(?:add|implement|support|introduce|create|new|allow|let|extend|make)\b`)},
@@ -90,7 +93,8 @@ func understood(w *work) query {
 		}
 	}
 	for _, as := range spoken(w.task) {
-		if !slices.Contains(q.symbols, as) && slices.ContainsFunc(known, func(s *source) bool { return len(s.find(as)) > 0 }) {
+		if !slices.Contains(q.symbols, as) &&
+			slices.ContainsFunc(known, func(s *source) bool { return len(s.find(as)) > 0 }) {
 			q.symbols = append(q.symbols, as)
 		}
 	}

@@ -21,7 +21,8 @@ type versionCache struct {
 const mostHeld = 4 << 20
 
 func newVersionCache(o *git.Objects, r reader) *versionCache {
-	return &versionCache{objects: o, reader: r, read: recent.New[want](mostHeld, func(x *source) int { return len(x.text) + 1000 }), modules: map[string]string{}}
+	return &versionCache{objects: o, reader: r,
+		read: recent.New[want](mostHeld, func(x *source) int { return len(x.text) + 1000 }), modules: map[string]string{}}
 }
 
 // want identifies a version of a file.

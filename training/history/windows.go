@@ -44,8 +44,8 @@ const (
 	noise        = 0.35 // how much of a score is drawn: no search is perfect
 )
 
-// views splits the changed files and those that they use into chunks, as the search of retrieval does. Chunks with words of
-// the task come first, as in a search.
+// views splits the changed files and those that they use into chunks, as the search of retrieval does. Chunks with
+// words of the task come first, as in a search.
 func (w *work) views(answers []edits.Answer) []*view {
 	words := map[string]bool{}
 	outline.EachWord(w.task, func(s string) { words[s] = len(s) > 2 })
@@ -77,7 +77,8 @@ func (w *work) views(answers []edits.Answer) []*view {
 		}
 		blocks := answers[i].Blocks
 		add(c.before, func(s outline.Span) bool {
-			return slices.ContainsFunc(blocks, func(b edits.Block) bool { return b.From+1 <= s.End && s.Start <= b.To }) || c.after == nil && s.Start == 1
+			return slices.ContainsFunc(blocks, func(b edits.Block) bool { return b.From+1 <= s.End && s.Start <= b.To }) ||
+				c.after == nil && s.Start == 1
 		})
 	}
 	// Unrelated files would tie all examples together by their versions, and leave nothing to validate with.
@@ -159,7 +160,8 @@ func (c *choice) next(i int, as row) {
 // ones that do, each of the same length, and other files show as many, too, as long as there are any and there is
 // room. So neither the number, the size nor the place of a window tells whether it changes.
 func (m *maker) chosen(all []*view, rng *rand.Rand) [][]window {
-	c := &choice{m: m, views: all, out: make([][]window, len(all)), room: int(float64(m.Budget.Retrieval()*tokens.PerToken) * windowShare)}
+	c := &choice{m: m, views: all, out: make([][]window, len(all)),
+		room: int(float64(m.Budget.Retrieval()*tokens.PerToken) * windowShare)}
 	var rows []row
 	most := 1
 	for i, v := range all {
@@ -197,14 +199,16 @@ func (m *maker) shownAs(text string) string {
 }
 
 // windows shows chunks of the changed files and of those that they use. Chunks that follow each other become one part.
-func (m *maker) windows(w *work, answers []edits.Answer) (parts []retrieve.Part, texts []*source, must int, bad string) {
+func (m *maker) windows(w *work, answers []edits.Answer) (parts []retrieve.Part, texts []*source, must int,
+	bad string) {
 	all := w.views(answers)
 	for i, list := range m.chosen(all, w.rng) {
 		v := all[i]
 		slices.SortFunc(list, func(a, b window) int { return a.span.Start - b.span.Start })
 		var joined []window
 		for _, x := range list {
-			if n := len(joined); n > 0 && strings.TrimSpace(strings.Join(v.lines[joined[n-1].span.End:x.span.Start-1], "")) == "" {
+			if n := len(joined); n > 0 &&
+				strings.TrimSpace(strings.Join(v.lines[joined[n-1].span.End:x.span.Start-1], "")) == "" {
 				joined[n-1].span.End, joined[n-1].needed = x.span.End, joined[n-1].needed || x.needed
 				continue
 			}
@@ -227,13 +231,15 @@ func (m *maker) windows(w *work, answers []edits.Answer) (parts []retrieve.Part,
 // part shows a window in the way of retrieval.
 func (m *maker) part(v *view, x window) retrieve.Part {
 	raw := v.text(x.span)
-	p := retrieve.Part{Path: v.path, Kind: "lines", Start: x.span.Start, End: x.span.End, Tier: 1, Detail: retrieve.Primary, Whole: true, Why: "has words of the task"}
+	p := retrieve.Part{Path: v.path, Kind: "lines", Start: x.span.Start, End: x.span.End, Tier: 1,
+		Detail: retrieve.Primary, Whole: true, Why: "has words of the task"}
 	if x.span.Start == 1 && x.span.End == len(v.lines) {
 		p.Kind = "file"
 	}
 	var names []string
 	for i := range v.symbols {
-		if s := &v.symbols[i]; s.start >= x.span.Start && s.start <= x.span.End && p.Kind == "lines" && len(names) < 12 && !slices.Contains(names, s.short) {
+		if s := &v.symbols[i]; s.start >= x.span.Start && s.start <= x.span.End && p.Kind == "lines" && len(names) < 12 &&
+			!slices.Contains(names, s.short) {
 			names = append(names, s.short)
 		}
 	}

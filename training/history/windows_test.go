@@ -14,11 +14,14 @@ func TestWindowsDoNotTellThePlace(t *testing.T) {
 	var long strings.Builder
 	long.WriteString("package price\n")
 	for i := range 60 {
-		fmt.Fprintf(&long, "\n// Rate%d is a rate.\nfunc Rate%d(cents int) int {\n\tif cents < 0 {\n\t\treturn 0\n\t}\n\n\treturn cents * %d / 100\n}\n", i, i, i)
+		fmt.Fprintf(&long,
+			"\n// Rate%d is a rate.\nfunc Rate%d(cents int) int {\n\tif cents < 0 {\n\t\treturn 0\n\t}\n\n\treturn cents * %d "+
+				"/ 100\n}\n", i, i, i)
 	}
 	r := newRepo(t)
 	r.commit("Begin the shop with carts and prices", "-- price/rates.go --\n"+long.String())
-	r.commit("Round the rate of thirty percent up", "-- price/rates.go --\n"+strings.Replace(long.String(), "cents * 30 / 100", "(cents*30 + 99) / 100", 1))
+	r.commit("Round the rate of thirty percent up", "-- price/rates.go --\n"+
+		strings.Replace(long.String(), "cents * 30 / 100", "(cents*30 + 99) / 100", 1))
 	o := r.options(t.TempDir())
 	if _, err := Run(t.Context(), o); err != nil {
 		t.Fatal(err)
@@ -28,14 +31,16 @@ func TestWindowsDoNotTellThePlace(t *testing.T) {
 	if n := strings.Count(text, "lines as in the file:"); n < 2 {
 		t.Errorf("%d windows:\n%s", n, text)
 	}
-	if !strings.Contains(text, "// Rate30 is a rate.\nfunc Rate30(cents int) int {") || !strings.Contains(text, "return cents * 30 / 100") {
+	if !strings.Contains(text, "// Rate30 is a rate.\nfunc Rate30(cents int) int {") ||
+		!strings.Contains(text, "return cents * 30 / 100") {
 		t.Errorf("what changes is not shown as a chunk:\n%s", text)
 	}
 }
 
 func TestAddressesBelongToPeople(t *testing.T) {
 	for text, want := range map[string]int{
-		"Thanks to ada@lovelace.dev": 1, "write to a@example.org or b@shop.example": 0, "@app.route('/')": 0, "git clone git@host:x": 0, "x@v1.2.3": 0,
+		"Thanks to ada@lovelace.dev": 1, "write to a@example.org or b@shop.example": 0, "@app.route('/')": 0,
+		"git clone git@host:x": 0, "x@v1.2.3": 0,
 	} {
 		if got := addressOf(text); len(got) != want {
 			t.Errorf("%q: %q", text, got)
@@ -45,11 +50,13 @@ func TestAddressesBelongToPeople(t *testing.T) {
 
 func TestCommitsThatTakeTests(t *testing.T) {
 	file := func(text string) *source { return newSource("a_test.go", "x", text) }
-	two, one := file("func TestA(t *testing.T) {}\nfunc TestB(t *testing.T) {}\n"), file("func TestA(t *testing.T) { t.Log() }\n")
+	two, one := file("func TestA(t *testing.T) {}\nfunc TestB(t *testing.T) {}\n"),
+		file("func TestA(t *testing.T) { t.Log() }\n")
 	for _, tt := range []struct {
 		before, after *source
 		taken         bool
-	}{{two, one, true}, {one, two, false}, {one, nil, true}, {nil, one, false}, {one, file("func TestA(t *testing.T) { t.Skip() }\n"), true}} {
+	}{{two, one, true}, {one, two, false}, {one, nil, true}, {nil, one, false},
+		{one, file("func TestA(t *testing.T) { t.Skip() }\n"), true}} {
 		w := &work{changes: []*change{{path: "a_test.go", before: tt.before, after: tt.after}}}
 		if got := w.takesTests() != ""; got != tt.taken {
 			t.Errorf("%+v: %v", tt, got)

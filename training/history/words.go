@@ -51,9 +51,11 @@ const mostKeywords = 24
 // keywords returns the significant words of a task in order, without duplicates.
 func keywords(text string) []string {
 	var out []string
-	for _, w := range strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' }) {
+	for _, w := range strings.FieldsFunc(text,
+		func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' }) {
 		for _, h := range retrieve.Humps(w) {
-			if utf8.RuneCountInString(h) < 3 || emptyWords[h] || stopWords[h] || strings.Trim(h, "0123456789") == "" || slices.Contains(out, h) {
+			if utf8.RuneCountInString(h) < 3 || emptyWords[h] || stopWords[h] || strings.Trim(h, "0123456789") == "" ||
+				slices.Contains(out, h) {
 				continue
 			}
 			if out = append(out, h); len(out) == mostKeywords {
@@ -64,9 +66,13 @@ func keywords(text string) []string {
 	return out
 }
 
-var stopWords = wordSet("about above after all also although any because been before being below between both but can cannot could did does doing down during each ever every few had has have having here how however if into " +
-	"itself just let like make makes made may might must need needs now off once only other our out over own rather same should since so such than their them then there these they those through too under until upon use used " +
-	"uses using very via want was way well were what when where whether which while who why will within without would yet you your must get gets got set sets call calls called come comes given gives give way don doesn isn")
+var stopWords = wordSet(
+	"about above after all also although any because been before being below between both but can cannot could did does " +
+		"doing down during each ever every few had has have having here how however if into " +
+		"itself just let like make makes made may might must need needs now off once only other our out over own rather " +
+		"same should since so such than their them then there these they those through too under until upon use used " +
+		"uses using very via want was way well were what when where whether which while who why will within without would " +
+		"yet you your must get gets got set sets call calls called come comes given gives give way don doesn isn")
 
 // words returns the identifiers of a text. An identifier after a dot is added with the dot, and with the identifier
 // before it. One without a dot is added with an equals sign.

@@ -29,9 +29,9 @@ var (
 // fewWordsOfBody is the number of words from which the body of a message explains its subject.
 const fewWordsOfBody = 8
 
-// untaught tells why a commit is not what its task asks for, or why its task does not tell what to do, or "". It looks at
-// what makes an example bad: a task about files that are not code, the output of a program, a matter of taste, code that
-// is commented out, and a change with no word of the task in it.
+// untaught tells why a commit is not what its task asks for, or why its task does not tell what to do, or "". It looks
+// at what makes an example bad: a task about files that are not code, the output of a program, a matter of taste, code
+// that is commented out, and a change with no word of the task in it.
 func (w *work) untaught(q query) string {
 	subject, body, _ := strings.Cut(q.text, "\n")
 	named := len(q.files)+len(q.symbols) > 0
@@ -43,10 +43,13 @@ func (w *work) untaught(q query) string {
 		return "a program wrote the change"
 	case opinion.MatchString(subject) && !explained:
 		return "the task does not say what the result is"
-	case !named && slices.ContainsFunc(w.changes, func(c *change) bool { return path.Base(c.path) == "conf.py" || path.Base(c.path) == "setup.py" }) && otherFiles.MatchString(subject):
+	case !named && slices.ContainsFunc(w.changes,
+		func(c *change) bool { return path.Base(c.path) == "conf.py" || path.Base(c.path) == "setup.py" }) &&
+		otherFiles.MatchString(subject):
 		return "the task is about settings of tools"
 	case slices.ContainsFunc(w.Entries, func(e git.Entry) bool {
-		return outline.LanguageOf(e.Path) != "" && !slices.ContainsFunc(w.changes, func(c *change) bool { return c.path == e.Path })
+		return outline.LanguageOf(e.Path) != "" &&
+			!slices.ContainsFunc(w.changes, func(c *change) bool { return c.path == e.Path })
 	}):
 		return "a file of code that it changes is not shown"
 	case w.commentsOut():
@@ -133,7 +136,8 @@ const (
 	longFigure   = 3   // digits
 )
 
-// invented tells why only the author could know comments, texts and figures of an answer, or "". Tests choose their own.
+// invented tells why only the author could know comments, texts and figures of an answer, or "". Tests choose their
+// own.
 func (w *work) invented(known map[string]bool, prompt string) string {
 	prose, fresh := map[string]bool{}, 0
 	for _, c := range w.changes {

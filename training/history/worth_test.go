@@ -18,11 +18,12 @@ func TestUntaught(t *testing.T) {
 		entries             int
 		want                string
 	}{
-		"says what and where":     {"Retry returns two after an error", before, after, 1, ""},
-		"about workflows":         {"Add Windows to the CI workflows", before, after, 2, "not code"},
-		"a formatter":             {"Run gofmt over retry", before, after, 1, "a program"},
-		"a direction":             {"Improve the retry behaviour somewhat", before, after, 1, "what the result is"},
-		"a direction, explained":  {"Improve the retry behaviour\n\nIt has to return two, because one is taken by the first of all attempts.", before, after, 1, ""},
+		"says what and where": {"Retry returns two after an error", before, after, 1, ""},
+		"about workflows":     {"Add Windows to the CI workflows", before, after, 2, "not code"},
+		"a formatter":         {"Run gofmt over retry", before, after, 1, "a program"},
+		"a direction":         {"Improve the retry behaviour somewhat", before, after, 1, "what the result is"},
+		"a direction, explained": {"Improve the retry behaviour\n\nIt has to return two, because one is taken by the " +
+			"first of all attempts.", before, after, 1, ""},
 		"comments code out":       {"Retry only once after an error", code, out, 1, "comments code out"},
 		"a change of other words": {"Load the configuration from a folder", before, after, 1, "no word of the task"},
 	} {
@@ -53,9 +54,12 @@ func TestInvented(t *testing.T) {
 		"a figure":           {"a.go", "const Height = 157\n", true},
 		"a figure of a test": {"a_test.go", "const Height = 157\n", false},
 		"a round figure":     {"a.go", "const Height = 1000\n", false},
-		"prose":              {"a.go", "// Passphrases protect against somebody who steals an identity file, while scrypt slows down every single guess considerably; consider longer sentences instead.\n", true},
+		"prose": {"a.go",
+			"// Passphrases protect against somebody who steals an identity file, while scrypt slows down every single guess " +
+				"considerably; consider longer sentences instead.\n", true},
 	} {
-		c := &change{path: tt.path, after: cutUp(tt.path, tt.text), hunks: []edits.Hunk{{NewTo: strings.Count(tt.text, "\n")}}}
+		c := &change{path: tt.path, after: cutUp(tt.path, tt.text),
+			hunks: []edits.Hunk{{NewTo: strings.Count(tt.text, "\n")}}}
 		if got := (&work{changes: []*change{c}}).invented(known, ""); (got != "") != tt.want {
 			t.Errorf("%s: %q", name, got)
 		}

@@ -1,4 +1,5 @@
-// Package license recognises the license of a repository. It is a package of its own for its size: it brings 4 MB of texts.
+// Package license recognises the license of a repository. It is a package of its own for its size: it brings 4 MB of
+// texts.
 package license
 
 import (
@@ -50,13 +51,16 @@ func Of(root fs.FS) string {
 // usual lists the licenses to search first, and families the id prefixes of all known licenses. Loading all licenses
 // takes seconds, and most repositories have one of these.
 func usual() []string {
-	return []string{"0BSD", "AGPL-3.0", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "CommonsClause", "GPL-2.0", "GPL-3.0", "ISC", "LGPL-2.1", "LGPL-3.0", "MIT", "MIT-0", "MPL-2.0", "Unlicense"}
+	return []string{"0BSD", "AGPL-3.0", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "CommonsClause", "GPL-2.0",
+		"GPL-3.0", "ISC", "LGPL-2.1", "LGPL-3.0", "MIT", "MIT-0", "MPL-2.0", "Unlicense"}
 }
 
 func families() []string {
 	return []string{
-		"0BSD", "AGPL-", "Apache-", "Artistic-", "BSD-", "BSL-", "BUSL-", "CC0-", "CDDL-", "CommonsClause", "CPL-", "ECL-", "Elastic-", "EPL-", "EUPL-", "GPL-", "ISC", "LGPL-",
-		"MIT", "MPL-", "MS-PL", "MS-RL", "NCSA", "OFL-", "OSL-", "PolyForm-", "PostgreSQL", "PSF-", "Python-", "Ruby", "SSPL-", "Unlicense", "UPL-", "Vim", "WTFPL", "Zlib", "ZPL-",
+		"0BSD", "AGPL-", "Apache-", "Artistic-", "BSD-", "BSL-", "BUSL-", "CC0-", "CDDL-", "CommonsClause", "CPL-", "ECL-",
+		"Elastic-", "EPL-", "EUPL-", "GPL-", "ISC", "LGPL-",
+		"MIT", "MPL-", "MS-PL", "MS-RL", "NCSA", "OFL-", "OSL-", "PolyForm-", "PostgreSQL", "PSF-", "Python-", "Ruby",
+		"SSPL-", "Unlicense", "UPL-", "Vim", "WTFPL", "Zlib", "ZPL-",
 	}
 }
 
@@ -121,7 +125,8 @@ func readSome(root fs.FS, name string) ([]byte, error) {
 // licenseName reports whether a file name is that of a license: LICENSE, LICENCE.md, COPYING, LICENSE-MIT.
 func licenseName(name string) bool {
 	ext := path.Ext(name)
-	if ext != strings.ToUpper(ext) && !slices.Contains([]string{".txt", ".md", ".rst", ".markdown"}, strings.ToLower(ext)) {
+	if ext != strings.ToUpper(ext) &&
+		!slices.Contains([]string{".txt", ".md", ".rst", ".markdown"}, strings.ToLower(ext)) {
 		return false // a source file; LICENSE.MIT has no such extension
 	}
 	name = strings.TrimSuffix(name, ext)

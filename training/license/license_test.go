@@ -46,9 +46,11 @@ Licensor: Ada
 		"two":                      {fstest.MapFS{"LICENSE-MIT": file(mit), "COPYING": file(isc)}, "ISC AND MIT"},
 		"one unknown":              {fstest.MapFS{"LICENSE": file(mit), "COPYING": file([]byte("all rights reserved"))}, ""},
 		"with a clause of its own": {fstest.MapFS{"LICENSE": file([]byte(clause + string(mit)))}, ""},
-		"none":                     {fstest.MapFS{"README.md": file(mit), "src/LICENSE": file(mit), "license.go": file(mit)}, ""},
-		"mentioned":                {fstest.MapFS{"LICENSE": file([]byte("This is MIT, see https://opensource.org/licenses/MIT. " + strings.Repeat("And more words. ", 30)))}, ""},
-		"a folder":                 {fstest.MapFS{"LICENSES/MIT.txt": file(mit)}, ""},
+		"none": {fstest.MapFS{"README.md": file(mit), "src/LICENSE": file(mit), "license.go": file(mit)},
+			""},
+		"mentioned": {fstest.MapFS{"LICENSE": file(
+			[]byte("This is MIT, see https://opensource.org/licenses/MIT. " + strings.Repeat("And more words. ", 30)))}, ""},
+		"a folder": {fstest.MapFS{"LICENSES/MIT.txt": file(mit)}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := Of(tt.files); got != tt.want {

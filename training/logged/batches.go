@@ -69,7 +69,8 @@ func (b *build) batch(ctx context.Context, r *run, m *batch) error {
 	}
 	won := m.winner()
 	var winner *entry
-	for _, a := range append([]*attempt{won}, slices.DeleteFunc(slices.Clone(m.attempts), func(a *attempt) bool { return a == won })...) {
+	for _, a := range append([]*attempt{won},
+		slices.DeleteFunc(slices.Clone(m.attempts), func(a *attempt) bool { return a == won })...) {
 		if a == nil {
 			continue // an old journal does not record the winner
 		}
@@ -98,7 +99,8 @@ func (b *build) outcome(r *run, m *batch, p *proof, e, winner *entry, after afte
 	ex := training.Example{
 		Stage: training.ExecuteCode, Prompt: []training.Message{{Role: "user", Content: e.brief}}, Completion: e.edits,
 		Origin: training.Origin{
-			Run: r.id, Batch: m.key, Task: r.id + "/" + m.key, Receipt: p.sum, Commit: p.head, Parent: p.base, Files: sortedFiles(e.files),
+			Run: r.id, Batch: m.key, Task: r.id + "/" + m.key, Receipt: p.sum, Commit: p.head, Parent: p.base,
+			Files: sortedFiles(e.files),
 			Model: cmp.Or(e.made.Model, e.made.Agent), At: e.made.At,
 		},
 	}
@@ -131,9 +133,11 @@ func (b *build) outcome(r *run, m *batch, p *proof, e, winner *entry, after afte
 		return b.refuse(where, alike())
 	}
 	pair := ex
-	pair.Prompt, pair.Completion, pair.Rejected, pair.Positive = []training.Message{{Role: "user", Content: winner.brief}}, winner.edits, e.edits, true
+	pair.Prompt, pair.Completion, pair.Rejected, pair.Positive = []training.Message{{Role: "user", Content: winner.brief}},
+		winner.edits, e.edits, true
 	pair.Quality = after.worth(value(1))
-	pair.Signals = append([]training.Signal{signal("gates", 1, winner.score()), {Name: "rejected", Value: verdictOf(e.attempt), Note: e.score()}}, after.signals()...)
+	pair.Signals = append([]training.Signal{signal("gates", 1, winner.score()),
+		{Name: "rejected", Value: verdictOf(e.attempt), Note: e.score()}}, after.signals()...)
 	pair.Origin.Model, pair.Origin.At = cmp.Or(winner.made.Model, winner.made.Agent), winner.made.At
 	pair.Origin.Files = sortedFiles(slices.Concat(winner.files, e.files))
 	return b.emit(where, pair)

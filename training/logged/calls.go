@@ -168,7 +168,8 @@ func (b *build) call(ctx context.Context, where string, stage training.Stage, c 
 	e := training.Example{
 		Stage: stage, Prompt: prompt(c), Completion: c.Response,
 		Origin: training.Origin{
-			Run: t.run, Batch: key, Task: c.Task, Call: c.ID, Receipt: p.sum, Commit: p.head, Parent: p.base, Model: c.Model, At: c.At, Files: t.files,
+			Run: t.run, Batch: key, Task: c.Task, Call: c.ID, Receipt: p.sum, Commit: p.head, Parent: p.base, Model: c.Model,
+			At: c.At, Files: t.files,
 		},
 	}
 	if stage == training.ExecuteCode {
@@ -219,11 +220,16 @@ func (t *task) measure(stage training.Stage, c store.Call) (*float64, []training
 	case training.Scope:
 		return both(j.found, j.needed), []training.Signal{found, needed}, nil
 	case training.Precision:
-		first := training.Signal{Name: "attempts", Value: share(t.proof.merged, t.proof.merged*max(1, t.proof.receipt.Attempts)), Note: fmt.Sprintf("merged with attempt %d", t.proof.receipt.Attempts)}
-		return mean(j.primary, first.Value), []training.Signal{{Name: "primary_changed", Value: j.primary, Note: j.notes[2]}, first}, nil
+		first := training.Signal{Name: "attempts",
+			Value: share(t.proof.merged, t.proof.merged*max(1, t.proof.receipt.Attempts)),
+			Note:  fmt.Sprintf("merged with attempt %d", t.proof.receipt.Attempts)}
+		return mean(j.primary, first.Value),
+			[]training.Signal{{Name: "primary_changed", Value: j.primary, Note: j.notes[2]}, first}, nil
 	case training.ExecutePlan:
 		v := share(t.proof.merged, t.proof.of)
-		return v, []training.Signal{{Name: "plan_success", Value: v, Note: fmt.Sprintf("%d of %d batches merged", t.proof.merged, t.proof.of)}}, nil
+		return v,
+			[]training.Signal{{Name: "plan_success", Value: v,
+				Note: fmt.Sprintf("%d of %d batches merged", t.proof.merged, t.proof.of)}}, nil
 	}
 	if c.Error != "" {
 		return value(0), nil, nil // an unusable answer never reached a gate

@@ -51,7 +51,9 @@ func Write(ctx context.Context, s Source, o Options, dir string) (training.Tally
 	if err != nil {
 		return tally, err
 	}
-	m, err := json.MarshalIndent(Manifest{Format: 1, Repo: s.Name, License: s.License, SHA256: hex.EncodeToString(sum.Sum(nil)), Tally: tally}, "", "  ")
+	m, err := json.MarshalIndent(
+		Manifest{Format: 1, Repo: s.Name, License: s.License, SHA256: hex.EncodeToString(sum.Sum(nil)), Tally: tally}, "",
+		"  ")
 	if err != nil {
 		return tally, err
 	}

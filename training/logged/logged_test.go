@@ -38,15 +38,19 @@ func TestWinner(t *testing.T) {
 		want     string
 		attempts int
 	}{
-		"the first":         {[]runner.Event{made(1, 0, ok), gated(1, 0, ok)}, "attempt 1", 1},
-		"the second":        {[]runner.Event{made(1, 0, ok), gated(1, 0, failed), made(2, 0, ok), gated(2, 0, ok)}, "attempt 2", 2},
-		"none":              {[]runner.Event{made(1, 0, ok), gated(1, 0, failed)}, "", 1},
-		"nobody looked":     {[]runner.Event{made(1, 0, failed)}, "", 1},
-		"stopped and again": {[]runner.Event{made(1, 0, runner.OutcomeCancelled), made(1, 0, ok), gated(1, 0, ok)}, "attempt 1", 1},
-		"made twice":        {[]runner.Event{made(1, 0, failed), made(1, 0, ok), gated(1, 0, ok)}, "attempt 1", 1},
-		"a tournament": {[]runner.Event{made(2, 1, ok), made(2, 2, ok), gated(2, 1, ok), gated(2, 2, ok), {Kind: runner.Judged, Attempt: 2, Candidate: 2, Outcome: ok}},
+		"the first": {[]runner.Event{made(1, 0, ok), gated(1, 0, ok)}, "attempt 1", 1},
+		"the second": {[]runner.Event{made(1, 0, ok), gated(1, 0, failed), made(2, 0, ok), gated(2, 0, ok)},
+			"attempt 2", 2},
+		"none":          {[]runner.Event{made(1, 0, ok), gated(1, 0, failed)}, "", 1},
+		"nobody looked": {[]runner.Event{made(1, 0, failed)}, "", 1},
+		"stopped and again": {[]runner.Event{made(1, 0, runner.OutcomeCancelled), made(1, 0, ok), gated(1, 0, ok)},
+			"attempt 1", 1},
+		"made twice": {[]runner.Event{made(1, 0, failed), made(1, 0, ok), gated(1, 0, ok)}, "attempt 1", 1},
+		"a tournament": {[]runner.Event{made(2, 1, ok), made(2, 2, ok), gated(2, 1, ok), gated(2, 2, ok),
+			{Kind: runner.Judged, Attempt: 2, Candidate: 2, Outcome: ok}},
 			"attempt 2, candidate 2", 2},
-		"an undecided one": {[]runner.Event{made(1, 1, ok), gated(1, 1, ok), {Kind: runner.Judged, Attempt: 1, Candidate: 1, Outcome: runner.OutcomeUndecided}}, "", 1},
+		"an undecided one": {[]runner.Event{made(1, 1, ok), gated(1, 1, ok),
+			{Kind: runner.Judged, Attempt: 1, Candidate: 1, Outcome: runner.OutcomeUndecided}}, "", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := fold(tt.events...)
@@ -95,13 +99,18 @@ func TestJudge(t *testing.T) {
 		found, needed, primary *float64
 	}{
 		"nothing was logged": {nil, nil, nil, nil},
-		"scope alone": {[]store.FileDecision{decided("scope", "a.go", "", "1", true), decided("scope", "b.go", "", "2", false), decided("scope", "c.go", "", "2", true)},
+		"scope alone": {[]store.FileDecision{decided("scope", "a.go", "", "1", true),
+			decided("scope", "b.go", "", "2", false), decided("scope", "c.go", "", "2", true)},
 			value(0.5), value(0.5), nil},
-		"precision narrows it": {[]store.FileDecision{decided("scope", "a.go", "", "1", true), decided("scope", "c.go", "", "2", true),
-			decided("precision", "a.go", "F", "primary", true), decided("precision", "c.go", "G", "excluded", false), decided("precision", "b.go", "H", "supporting", true)},
+		"precision narrows it": {[]store.FileDecision{decided("scope", "a.go", "", "1", true),
+			decided("scope", "c.go", "", "2", true),
+			decided("precision", "a.go", "F", "primary", true), decided("precision", "c.go", "G", "excluded", false),
+			decided("precision", "b.go", "H", "supporting", true)},
 			value(1), value(1), value(1)},
-		"taken in the end": {[]store.FileDecision{decided("scope", "b.go", "", "2", false), decided("scope", "b.go", "", "2", true)}, value(0.5), value(1), nil},
-		"primary and wrong": {[]store.FileDecision{decided("precision", "c.go", "F", "primary", true), decided("precision", "a.go", "F", "primary", true)},
+		"taken in the end": {[]store.FileDecision{decided("scope", "b.go", "", "2", false),
+			decided("scope", "b.go", "", "2", true)}, value(0.5), value(1), nil},
+		"primary and wrong": {[]store.FileDecision{decided("precision", "c.go", "F", "primary", true),
+			decided("precision", "a.go", "F", "primary", true)},
 			value(0.5), value(0.5), value(0.5)},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -130,15 +139,19 @@ func TestWorth(t *testing.T) {
 		want     *float64
 		reverted bool
 	}{
-		"nobody looked":         {nil, value(1), value(1), false},
-		"unknown stays":         {[]store.TrainingSignal{s("rewritten", value(0.5))}, nil, nil, false},
-		"merged":                {[]store.TrainingSignal{s("merged", value(1)), s("reverted", value(0))}, value(1), value(1), false},
-		"not merged yet":        {[]store.TrainingSignal{s("merged", value(0))}, value(1), value(1), false},
-		"reverted":              {[]store.TrainingSignal{s("reverted", value(1))}, value(1), value(0), true},
-		"rewritten":             {[]store.TrainingSignal{s("rewritten", value(0.25))}, value(0.8), value(0.6000000000000001), false},
-		"rewritten, not known":  {[]store.TrainingSignal{s("rewritten", nil)}, value(1), value(1), false},
-		"the worst of a plan":   {[]store.TrainingSignal{s("reverted", value(0)), s("reverted", nil), s("reverted", value(1))}, value(1), value(0), true},
-		"the worst of rewrites": {[]store.TrainingSignal{s("rewritten", nil), s("rewritten", value(0.5)), s("rewritten", value(0))}, value(1), value(0.5), false},
+		"nobody looked": {nil, value(1), value(1), false},
+		"unknown stays": {[]store.TrainingSignal{s("rewritten", value(0.5))}, nil, nil, false},
+		"merged": {[]store.TrainingSignal{s("merged", value(1)), s("reverted", value(0))}, value(1), value(1),
+			false},
+		"not merged yet": {[]store.TrainingSignal{s("merged", value(0))}, value(1), value(1), false},
+		"reverted":       {[]store.TrainingSignal{s("reverted", value(1))}, value(1), value(0), true},
+		"rewritten": {[]store.TrainingSignal{s("rewritten", value(0.25))}, value(0.8), value(0.6000000000000001),
+			false},
+		"rewritten, not known": {[]store.TrainingSignal{s("rewritten", nil)}, value(1), value(1), false},
+		"the worst of a plan": {[]store.TrainingSignal{s("reverted", value(0)), s("reverted", nil),
+			s("reverted", value(1))}, value(1), value(0), true},
+		"the worst of rewrites": {[]store.TrainingSignal{s("rewritten", nil), s("rewritten", value(0.5)),
+			s("rewritten", value(0))}, value(1), value(0.5), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := aftermath{tt.list}
@@ -164,10 +177,12 @@ func TestMeans(t *testing.T) {
 func TestMeasure(t *testing.T) {
 	changed := []git.Entry{entryOf("a.go", 'M'), entryOf("b.go", 'M')}
 	task := &task{
-		proof:     &proof{changed: changed, merged: 1, of: 4, receipt: local.Receipt{Attempts: 2}},
-		decisions: []store.FileDecision{decided("scope", "a.go", "", "1", true), decided("precision", "a.go", "F", "primary", true)},
+		proof: &proof{changed: changed, merged: 1, of: 4, receipt: local.Receipt{Attempts: 2}},
+		decisions: []store.FileDecision{decided("scope", "a.go", "", "1", true),
+			decided("precision", "a.go", "F", "primary", true)},
 		attempts: []store.Attempt{
-			{Number: 1, Unjudged: true}, {Number: 2, Success: true}, {Number: 3, Success: true, Response: "this"}, {Number: 3, Response: "that\n"},
+			{Number: 1, Unjudged: true}, {Number: 2, Success: true}, {Number: 3, Success: true, Response: "this"},
+			{Number: 3, Response: "that\n"},
 		},
 	}
 	for name, tt := range map[string]struct {
@@ -240,7 +255,8 @@ func TestRecent(t *testing.T) {
 // git's own name of a content, in both of its lengths.
 func TestBlobID(t *testing.T) {
 	for length, want := range map[int]string{
-		40: "ce013625030ba8dba906f756967f9e9ca394464a", 64: "2cf8d83d9ee29543b34a87727421fdecb7e3f3a183d337639025de576db9ebb4",
+		40: "ce013625030ba8dba906f756967f9e9ca394464a",
+		64: "2cf8d83d9ee29543b34a87727421fdecb7e3f3a183d337639025de576db9ebb4",
 	} {
 		if got := blobID([]byte("hello\n"), length); got != want {
 			t.Errorf("%s, want %s", got, want)
@@ -253,8 +269,11 @@ func TestBlobID(t *testing.T) {
 
 // Whatever stands in a kept patch, it is read without harm, and what comes of it fits or is refused.
 func FuzzPatch(f *testing.F) {
-	f.Add("diff --git a/a.txt b/a.txt\nindex 1..2 100644\n--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n a\n-b\n+c\n", "a\nb\n")
-	f.Add("diff --git a/n b/n\nnew file mode 100644\nindex 0..1\n--- /dev/null\n+++ b/n\n@@ -0,0 +1 @@\n+[redacted TOKEN]\n", "")
+	f.Add("diff --git a/a.txt b/a.txt\nindex 1..2 100644\n--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n a\n-b\n+c\n",
+		"a\nb\n")
+	f.Add(
+		"diff --git a/n b/n\nnew file mode 100644\nindex 0..1\n--- /dev/null\n+++ b/n\n@@ -0,0 +1 @@\n+[redacted TOKEN]\n",
+		"")
 	f.Add("diff --git a/n b/n\ndeleted file mode 100644\nindex 1..0\n--- a/n\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n", "x\n")
 	f.Fuzz(func(t *testing.T, patch, before string) {
 		files, err := parsePatch([]byte(patch))
@@ -274,8 +293,9 @@ func FuzzPatch(f *testing.F) {
 func TestStageOf(t *testing.T) {
 	for name, want := range map[string]training.Stage{
 		"task_analysis": training.TaskAnalysis, "scope_judgment": training.Scope, "precision_judgment": training.Precision,
-		"execute_plan": training.ExecutePlan, "execute_code": training.ExecuteCode, "review": training.Review, "blueprint_review": training.Review,
-		"enrichment": "", "inbox_intent": "",
+		"execute_plan": training.ExecutePlan, "execute_code": training.ExecuteCode, "review": training.Review,
+		"blueprint_review": training.Review,
+		"enrichment":       "", "inbox_intent": "",
 	} {
 		if got, known := stageOf(name); got != want || known != (want != "") {
 			t.Errorf("%s is %q", name, got)

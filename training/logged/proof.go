@@ -55,7 +55,8 @@ func (b *build) prove(ctx context.Context, r *run, key string) (*proof, *refusal
 	if p.sum != m.merged.Fingerprint || json.Unmarshal(data, &p.receipt) != nil {
 		return no(receiptChanged)
 	}
-	if p.receipt.Run != r.id || p.receipt.Batch != key || p.receipt.Head != m.merged.Commit || p.receipt.Tree != m.merged.Tree {
+	if p.receipt.Run != r.id || p.receipt.Batch != key || p.receipt.Head != m.merged.Commit ||
+		p.receipt.Tree != m.merged.Tree {
 		return no(receiptChanged)
 	}
 	p.base, p.head, p.merged, p.of, p.batches = p.receipt.Base, p.receipt.Head, 1, 1, []string{key}

@@ -74,7 +74,8 @@ func (r *reviews) openRecords(root string) error {
 		return err
 	}
 	inRuns := path.Join(local.DirName, "reports", "*", local.BlueprintReviews)
-	for _, folder := range []string{path.Join(blueprint.Folder, "review"), path.Join(blueprint.Curriculum, "retroactive"), inRuns} {
+	for _, folder := range []string{path.Join(blueprint.Folder, "review"), path.Join(blueprint.Curriculum, "retroactive"),
+		inRuns} {
 		names, err := fs.Glob(tree, path.Join(folder, "*", "cc_review_*.json"))
 		if err != nil {
 			return err
@@ -100,7 +101,9 @@ func (r *reviews) openRecord(tree fs.FS, name string, promotions []blueprint.Pro
 	if rec.ReceivedAt.IsZero() {
 		return nil // the answer was not submitted yet
 	}
-	asked, err := fs.ReadFile(tree, path.Join(path.Dir(name), "review_prompt_"+strings.TrimSuffix(strings.TrimPrefix(path.Base(name), "cc_review_"), ".json")+".txt"))
+	asked, err := fs.ReadFile(tree,
+		path.Join(path.Dir(name), "review_prompt_"+
+			strings.TrimSuffix(strings.TrimPrefix(path.Base(name), "cc_review_"), ".json")+".txt"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -157,7 +160,8 @@ func (b *build) blueprintReview(e *training.Example, c store.Call) bool {
 	e.Origin.Unit, e.Origin.Receipt = rec.ServiceID, rec.sum
 	n := len(rec.Discrepancies)
 	e.Quality = share(n-len(rec.UnknownClaims), n)
-	e.Signals = []training.Signal{{Name: "claims", Value: e.Quality, Note: fmt.Sprintf("%d of %d claims stand in the blueprint", n-len(rec.UnknownClaims), n)}}
+	e.Signals = []training.Signal{{Name: "claims", Value: e.Quality,
+		Note: fmt.Sprintf("%d of %d claims stand in the blueprint", n-len(rec.UnknownClaims), n)}}
 	e.Signals = append(e.Signals, training.Signal{Name: "decision", Note: string(rec.Decision)})
 	if rec.promoted != nil {
 		v := 0.0
@@ -188,7 +192,8 @@ func (b *build) codeReview(e *training.Example, c store.Call) bool {
 	for _, l := range b.reviews.ledgers {
 		for _, m := range said.Findings {
 			i := slices.IndexFunc(l.Findings, func(f review.Entry) bool {
-				return !f.Fact && m.Message != "" && sameMessage(f.Message, m.Message) && (f.Path == "" || strings.HasSuffix(m.Path, f.Path))
+				return !f.Fact && m.Message != "" && sameMessage(f.Message, m.Message) &&
+					(f.Path == "" || strings.HasSuffix(m.Path, f.Path))
 			})
 			if i < 0 {
 				continue
@@ -207,7 +212,8 @@ func (b *build) codeReview(e *training.Example, c store.Call) bool {
 		}
 	}
 	e.Quality = share(right, right+wrong)
-	e.Signals = []training.Signal{{Name: "confirmed", Value: e.Quality, Note: fmt.Sprintf("%d findings fixed or accepted, %d refuted, of %d", right, wrong, len(said.Findings))}}
+	e.Signals = []training.Signal{{Name: "confirmed", Value: e.Quality,
+		Note: fmt.Sprintf("%d findings fixed or accepted, %d refuted, of %d", right, wrong, len(said.Findings))}}
 	return found
 }
 

@@ -102,7 +102,8 @@ func (b *batch) attempt(number, candidate int) *attempt {
 func (b *batch) executed(ev runner.Event) {
 	a := &attempt{number: ev.Attempt, candidate: ev.Candidate, variant: ev.Variant, made: ev}
 	a.made.Reports, a.made.Job = nil, nil // large and unused
-	if i := slices.IndexFunc(b.attempts, func(o *attempt) bool { return o.number == a.number && o.candidate == a.candidate }); i >= 0 {
+	if i := slices.IndexFunc(b.attempts,
+		func(o *attempt) bool { return o.number == a.number && o.candidate == a.candidate }); i >= 0 {
 		b.attempts[i] = a
 		return
 	}

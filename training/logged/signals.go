@@ -154,9 +154,11 @@ func judge(decisions []store.FileDecision, p *proof) judged {
 		j.found, j.notes[0] = nil, "no decision was logged"
 	}
 	hits = common(touched, taken)
-	j.needed, j.notes[1] = share(hits, len(taken)), fmt.Sprintf("%d of %d files of the context were changed", hits, len(taken))
+	j.needed, j.notes[1] = share(hits, len(taken)),
+		fmt.Sprintf("%d of %d files of the context were changed", hits, len(taken))
 	hits = common(touched, primary)
-	j.primary, j.notes[2] = share(hits, len(primary)), fmt.Sprintf("%d of %d files with primary symbols were changed", hits, len(primary))
+	j.primary, j.notes[2] = share(hits, len(primary)),
+		fmt.Sprintf("%d of %d files with primary symbols were changed", hits, len(primary))
 	return j
 }
 

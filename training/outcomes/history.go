@@ -47,7 +47,8 @@ func (l *looker) history(ctx context.Context) error {
 	if len(names) == 0 {
 		return nil
 	}
-	args := []string{"--literal-pathspecs", "rev-list", "--no-merges", "--topo-order", "--reverse", fmt.Sprintf("--max-count=%d", mostCommits), since, "--"}
+	args := []string{"--literal-pathspecs", "rev-list", "--no-merges", "--topo-order", "--reverse",
+		fmt.Sprintf("--max-count=%d", mostCommits), since, "--"}
 	if out, err = l.repo.Run(ctx, append(args, names...)...); err != nil {
 		return err
 	}
@@ -94,7 +95,8 @@ func parseReverts(text string) map[string][]string {
 // patchArgs makes patches independent of the user's settings. Both sides have the same prefix, so that a reversed
 // patch equals the patch of a revert.
 func patchArgs() []string {
-	return []string{"-p", "-r", "--no-renames", "--no-ext-diff", "--no-textconv", "--full-index", "--no-color", "--src-prefix=a/", "--dst-prefix=a/"}
+	return []string{"-p", "-r", "--no-renames", "--no-ext-diff", "--no-textconv", "--full-index", "--no-color",
+		"--src-prefix=a/", "--dst-prefix=a/"}
 }
 
 // patchIDs returns the patch ids of commits, or of their inverse. Equal patches have equal ids on any branch. A commit
@@ -131,7 +133,8 @@ func (l *looker) rewritten(ctx context.Context, commit string, merged time.Time)
 	if l.now.Before(until) {
 		so = "so far"
 	} else {
-		out, err := l.repo.Run(ctx, "rev-list", "--max-count=1", "--first-parent", fmt.Sprintf("--before=%d", until.Unix()), l.tip)
+		out, err := l.repo.Run(ctx, "rev-list", "--max-count=1", "--first-parent", fmt.Sprintf("--before=%d", until.Unix()),
+			l.tip)
 		if err != nil {
 			return nil, "", err
 		}

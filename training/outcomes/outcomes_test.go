@@ -14,7 +14,8 @@ import (
 	"github.com/runplan/runplan/internal/git"
 )
 
-// shop is a repository with a run of two batches on a branch of its own. Its commits are made at the hours that it says.
+// shop is a repository with a run of two batches on a branch of its own. Its commits are made at the hours that it
+// says.
 type shop struct {
 	t    *testing.T
 	dir  string
@@ -70,7 +71,8 @@ func (s *shop) commit(message, file, text string) string {
 
 func (s *shop) merge(batch, file, text string) {
 	s.Head = s.commit("batch "+batch, file, text)
-	s.Merges = append(s.Merges, Merge{Task: "r/" + batch, Commit: s.Head, At: begin.Add(time.Duration(s.hour) * time.Hour)})
+	s.Merges = append(s.Merges,
+		Merge{Task: "r/" + batch, Commit: s.Head, At: begin.Add(time.Duration(s.hour) * time.Hour)})
 }
 
 // look tells the signals as "task name value note", with the names of commits left out.
@@ -104,18 +106,30 @@ func (s *shop) look(days int, now time.Time) []string {
 
 func TestLook(t *testing.T) {
 	later := begin.Add(1000 * time.Hour)
-	kept := []string{"r/1 merged 1.00", "r/1 reverted 0.00", "r/1 rewritten 0.00 0 of 4 added lines are gone within 30 days"}
-	kept2 := []string{"r/2 merged 1.00", "r/2 reverted 0.00", "r/2 rewritten 0.00 0 of 2 added lines are gone within 30 days"}
+	kept := []string{"r/1 merged 1.00", "r/1 reverted 0.00",
+		"r/1 rewritten 0.00 0 of 4 added lines are gone within 30 days"}
+	kept2 := []string{"r/2 merged 1.00", "r/2 reverted 0.00",
+		"r/2 rewritten 0.00 0 of 2 added lines are gone within 30 days"}
 	for name, tt := range map[string]struct {
 		then func(s *shop)
 		want []string
 	}{
-		"not merged":       {func(*shop) {}, []string{"r/1 merged 0.00 it is not on main", "r/2 merged 0.00 it is not on main"}},
-		"the branch gone":  {func(s *shop) { s.Branch = "gone" }, []string{"r/1 merged unknown branch gone is gone", "r/2 merged unknown branch gone is gone"}},
-		"no branch":        {func(s *shop) { s.Branch = "" }, []string{"r/1 merged unknown the run started from no branch", "r/2 merged unknown the run started from no branch"}},
-		"base forgotten":   {func(s *shop) { s.Base = strings.Repeat("0", 39) + "1" }, []string{"r/1 merged unknown git does not have the commit that the run started from", "r/2 merged unknown git does not have the commit that the run started from"}},
-		"commit forgotten": {func(s *shop) { s.git("merge", "--quiet", "run"); s.Merges[0].Commit = strings.Repeat("0", 39) + "1" }, append([]string{"r/1 merged unknown git does not have the commit any more"}, kept2...)},
-		"merged":           {func(s *shop) { s.git("merge", "--quiet", "run") }, append(append([]string{}, kept...), kept2...)},
+		"not merged": {func(*shop) {},
+			[]string{"r/1 merged 0.00 it is not on main", "r/2 merged 0.00 it is not on main"}},
+		"the branch gone": {func(s *shop) { s.Branch = "gone" },
+			[]string{"r/1 merged unknown branch gone is gone", "r/2 merged unknown branch gone is gone"}},
+		"no branch": {func(s *shop) { s.Branch = "" },
+			[]string{"r/1 merged unknown the run started from no branch", "r/2 merged unknown the run started from no branch"}},
+		"base forgotten": {func(s *shop) { s.Base = strings.Repeat("0", 39) + "1" },
+			[]string{"r/1 merged unknown git does not have the commit that the run started from",
+				"r/2 merged unknown git does not have the commit that the run started from"}},
+		"commit forgotten": {func(s *shop) {
+			s.git("merge", "--quiet", "run")
+			s.Merges[0].Commit = strings.Repeat("0", 39) +
+				"1"
+		}, append([]string{"r/1 merged unknown git does not have the commit any more"}, kept2...)},
+		"merged": {func(s *shop) { s.git("merge", "--quiet", "run") },
+			append(append([]string{}, kept...), kept2...)},
 		"merged with a merge commit": {func(s *shop) {
 			s.commit("else", "else.txt", "x\n")
 			s.git("merge", "--quiet", "--no-ff", "--no-edit", "run")
@@ -125,26 +139,39 @@ func TestLook(t *testing.T) {
 			s.git("merge", "--quiet", "--squash", "run")
 			s.git("commit", "--quiet", "-m", "all of it")
 		}, []string{
-			"r/1 merged 1.00 with the whole run as", "r/1 reverted 0.00", "r/1 rewritten unknown its lines are one commit with those of other batches",
-			"r/2 merged 1.00 with the whole run as", "r/2 reverted 0.00", "r/2 rewritten unknown its lines are one commit with those of other batches"}},
-		"reverted with a word": {func(s *shop) { s.git("merge", "--quiet", "run"); s.git("revert", "--no-edit", s.Merges[0].Commit) },
-			append([]string{"r/1 merged 1.00", "r/1 reverted 1.00 by another", "r/1 rewritten 1.00 4 of 4 added lines are gone within 30 days"}, kept2...)},
+			"r/1 merged 1.00 with the whole run as", "r/1 reverted 0.00",
+			"r/1 rewritten unknown its lines are one commit with those of other batches",
+			"r/2 merged 1.00 with the whole run as", "r/2 reverted 0.00",
+			"r/2 rewritten unknown its lines are one commit with those of other batches"}},
+		"reverted with a word": {func(
+			s *shop) {
+			s.git("merge", "--quiet", "run")
+			s.git("revert", "--no-edit", s.Merges[0].Commit)
+		},
+			append([]string{"r/1 merged 1.00", "r/1 reverted 1.00 by another",
+				"r/1 rewritten 1.00 4 of 4 added lines are gone within 30 days"}, kept2...)},
 		"reverted without one": {func(s *shop) {
 			s.git("merge", "--quiet", "run")
 			s.git("revert", "--no-commit", s.Merges[0].Commit)
 			s.git("commit", "--quiet", "-m", "away with it")
-		}, append([]string{"r/1 merged 1.00", "r/1 reverted 1.00 by another", "r/1 rewritten 1.00 4 of 4 added lines are gone within 30 days"}, kept2...)},
+		},
+			append([]string{"r/1 merged 1.00", "r/1 reverted 1.00 by another",
+				"r/1 rewritten 1.00 4 of 4 added lines are gone within 30 days"}, kept2...)},
 		"brought back": {func(s *shop) {
 			s.git("merge", "--quiet", "run")
 			s.git("revert", "--no-edit", s.Merges[0].Commit)
 			s.git("revert", "--no-edit", "HEAD")
-		}, append([]string{"r/1 merged 1.00", "r/1 reverted 0.00", "r/1 rewritten 1.00 4 of 4 added lines are gone within 30 days"}, kept2...)},
+		},
+			append([]string{"r/1 merged 1.00", "r/1 reverted 0.00",
+				"r/1 rewritten 1.00 4 of 4 added lines are gone within 30 days"}, kept2...)},
 		"moved and half rewritten": {func(s *shop) {
 			s.git("merge", "--quiet", "run")
 			s.git("mv", "one.txt", "first.txt")
 			s.commit("move", "else.txt", "x\n")
 			s.commit("rewrite", "first.txt", "a\nb\nc\nD\n")
-		}, append([]string{"r/1 merged 1.00", "r/1 reverted 0.00", "r/1 rewritten 0.25 1 of 4 added lines are gone within 30 days"}, kept2...)},
+		},
+			append([]string{"r/1 merged 1.00", "r/1 reverted 0.00",
+				"r/1 rewritten 0.25 1 of 4 added lines are gone within 30 days"}, kept2...)},
 		"rewritten too late to count": {func(s *shop) {
 			s.git("merge", "--quiet", "run")
 			s.hour += 24 * 40
@@ -171,7 +198,9 @@ func TestLookEarly(t *testing.T) {
 }
 
 func TestParseReverts(t *testing.T) {
-	got := parseReverts("\x01aaa\nRevert \"x\"\n\nThis reverts commit 0123456789abcdef, reversing\nchanges\n\x01bbb\nrevert nothing\n\x01ccc\nThis reverts commit ABCDEF0 and reverts commit 7654321.\n")
+	got := parseReverts(
+		"\x01aaa\nRevert \"x\"\n\nThis reverts commit 0123456789abcdef, reversing\nchanges\n\x01bbb\nrevert " +
+			"nothing\n\x01ccc\nThis reverts commit ABCDEF0 and reverts commit 7654321.\n")
 	if d := cmp.Diff(map[string][]string{"aaa": {"0123456789abcdef"}, "ccc": {"abcdef0", "7654321"}}, got); d != "" {
 		t.Error(d)
 	}

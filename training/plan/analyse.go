@@ -92,13 +92,17 @@ func (r *StageReport) judge() {
 			r.shares = append(r.shares, share{metric, good / of, fmt.Sprintf(text, args...)})
 		}
 	}
-	add("answers_usable", float64(r.Calls-r.Unusable), float64(r.Calls), r.Calls, "%d of %d answers could be used", r.Calls-r.Unusable, r.Calls)
+	add("answers_usable", float64(r.Calls-r.Unusable), float64(r.Calls), r.Calls, "%d of %d answers could be used",
+		r.Calls-r.Unusable, r.Calls)
 	ended := r.Won + r.Lost
-	add("tasks_succeeded", float64(r.Won), float64(ended), ended, "%d of %d tasks in which it was asked succeeded", r.Won, ended)
+	add("tasks_succeeded", float64(r.Won), float64(ended), ended, "%d of %d tasks in which it was asked succeeded", r.Won,
+		ended)
 	x := r.Examples
-	add("quality", x.Quality, float64(x.Qualities), x.Qualities, "the quality of %d logged examples is %.3f on average", x.Qualities, x.Quality/float64(max(1, x.Qualities)))
+	add("quality", x.Quality, float64(x.Qualities), x.Qualities, "the quality of %d logged examples is %.3f on average",
+		x.Qualities, x.Quality/float64(max(1, x.Qualities)))
 	judged := x.LoggedPositive + x.LoggedNegative
-	add("examples_positive", float64(x.LoggedPositive), float64(judged), judged, "%d of %d logged examples are positive", x.LoggedPositive, judged)
+	add("examples_positive", float64(x.LoggedPositive), float64(judged), judged, "%d of %d logged examples are positive",
+		x.LoggedPositive, judged)
 	if len(r.shares) == 0 {
 		return
 	}
@@ -157,13 +161,15 @@ func (a Analysis) Draft(s training.Stage, seed uint64) Plan {
 		}
 		h := &p.Hyperparameters
 		each := float64(h.BatchSize * h.GradientAccumulation)
-		h.MaxSteps = max(1, min(h.MaxSteps, int(math.Ceil(float64(x.Positive+x.Preferences)*(1-p.Data.ValidationSplit)/each))*epochs))
+		h.MaxSteps = max(1, min(h.MaxSteps,
+			int(math.Ceil(float64(x.Positive+x.Preferences)*(1-p.Data.ValidationSplit)/each))*epochs))
 		h.EvaluateEverySteps = max(1, min(h.EvaluateEverySteps, h.MaxSteps/5))
 	}
 	for _, sh := range r.shares {
 		now := round(sh.good)
 		// Aim for half of the missing share, which is reachable and leaves room for a second cycle.
-		p.Improvements = append(p.Improvements, Improvement{Metric: sh.metric, Now: &now, Target: round(now + (1-now)/2), Rests: sh.rests})
+		p.Improvements = append(p.Improvements,
+			Improvement{Metric: sh.metric, Now: &now, Target: round(now + (1-now)/2), Rests: sh.rests})
 	}
 	return p
 }

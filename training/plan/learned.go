@@ -49,7 +49,8 @@ const nearEnough = 20
 const mostFailures = 12
 
 // FromStores adds data of the learning stores from since on. The zero time adds all.
-func (e *Evidence) FromStores(patterns []failures.Pattern, outcomes []sampling.Outcome, teams []report.SpeedUp, since time.Time) {
+func (e *Evidence) FromStores(patterns []failures.Pattern, outcomes []sampling.Outcome, teams []report.SpeedUp,
+	since time.Time) {
 	l := Learned{Failures: []Failure{}, Variants: []Variant{}}
 	for _, p := range patterns {
 		if since.IsZero() || p.LastSeen >= since.UTC().Format(time.DateOnly) {

@@ -17,8 +17,11 @@ func TestLearningStores(t *testing.T) {
 	day := time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)
 	var e plan.Evidence
 	e.FromStores(
-		[]failures.Pattern{{Title: "old", Type: "x", Frequency: 9, LastSeen: "2026-01-01"}, {Title: "b", Type: "x", Frequency: 1, LastSeen: "2026-01-02"}, {Title: "a", Type: "x", Frequency: 2, LastSeen: "2026-01-02", WinningFix: "y"}},
-		[]sampling.Outcome{{Variant: "v", Won: true, Passed: true, Timestamp: day}, {Variant: "v", Passed: true, Timestamp: day}, {Variant: "v", Won: true, Timestamp: day.Add(-1)}},
+		[]failures.Pattern{{Title: "old", Type: "x", Frequency: 9, LastSeen: "2026-01-01"},
+			{Title: "b", Type: "x", Frequency: 1, LastSeen: "2026-01-02"},
+			{Title: "a", Type: "x", Frequency: 2, LastSeen: "2026-01-02", WinningFix: "y"}},
+		[]sampling.Outcome{{Variant: "v", Won: true, Passed: true, Timestamp: day},
+			{Variant: "v", Passed: true, Timestamp: day}, {Variant: "v", Won: true, Timestamp: day.Add(-1)}},
 		[]report.SpeedUp{{Real: 2}, {Real: 2, Off: ptr(20.0)}, {Real: 3, Off: ptr(50.0)}}, day)
 	want := plan.Learned{
 		Failures: []plan.Failure{{Title: "a", Type: "x", Frequency: 2, Fixed: true}, {Title: "b", Type: "x", Frequency: 1}},

@@ -33,36 +33,44 @@ type Plan struct {
 
 // Data selects the examples. An empty or zero field has no effect unless noted.
 type Data struct {
-	Sources         []training.Source `toml:"sources" json:"sources"`
-	MinQuality      float64           `toml:"min_quality" json:"min_quality"`             // least quality of positive examples
-	UnknownQuality  string            `toml:"unknown_quality" json:"unknown_quality"`     // keep or drop examples of unknown quality
-	Repos           []string          `toml:"repos" json:"repos"`                         // only these repositories
-	Licenses        []string          `toml:"licenses" json:"licenses"`                   // only repositories with these licenses, not unknown ones
-	Since           time.Time         `toml:"since" json:"since"`                         // time of the commit or the call
-	MaxTokens       int               `toml:"max_tokens" json:"max_tokens"`               // estimate for prompt and completion
-	NegativeRatio   float64           `toml:"negative_ratio" json:"negative_ratio"`       // highest number of negative examples per positive one; 0 takes none
-	TrimPositive    bool              `toml:"trim_positive" json:"trim_positive"`         // drop positive examples if there are too few negative ones
-	NearDuplicate   float64           `toml:"near_duplicate" json:"near_duplicate"`       // similarity of duplicates; 1 drops only exact copies
-	Shingle         int               `toml:"shingle" json:"shingle"`                     // words in a shingle
-	ValidationSplit float64           `toml:"validation_split" json:"validation_split"`   // share of held-out examples
-	MaxExamples     int               `toml:"max_examples" json:"max_examples,omitempty"` // newest first
+	Sources []training.Source `toml:"sources" json:"sources"`
+	// least quality of positive examples
+	MinQuality float64 `toml:"min_quality" json:"min_quality"`
+	// keep or drop examples of unknown quality
+	UnknownQuality string   `toml:"unknown_quality" json:"unknown_quality"`
+	Repos          []string `toml:"repos" json:"repos"` // only these repositories
+	// only repositories with these licenses, not unknown ones
+	Licenses []string  `toml:"licenses" json:"licenses"`
+	Since    time.Time `toml:"since" json:"since"` // time of the commit or the call
+	// estimate for prompt and completion
+	MaxTokens int `toml:"max_tokens" json:"max_tokens"`
+	// highest number of negative examples per positive one; 0 takes none
+	NegativeRatio float64 `toml:"negative_ratio" json:"negative_ratio"`
+	// drop positive examples if there are too few negative ones
+	TrimPositive bool `toml:"trim_positive" json:"trim_positive"`
+	// similarity of duplicates; 1 drops only exact copies
+	NearDuplicate   float64 `toml:"near_duplicate" json:"near_duplicate"`
+	Shingle         int     `toml:"shingle" json:"shingle"`                     // words in a shingle
+	ValidationSplit float64 `toml:"validation_split" json:"validation_split"`   // share of held-out examples
+	MaxExamples     int     `toml:"max_examples" json:"max_examples,omitempty"` // newest first
 }
 
 // Hyperparameters are those of the training (TRAIN-22).
 type Hyperparameters struct {
-	Rank                  int      `toml:"rank" json:"rank"`
-	Alpha                 int      `toml:"alpha" json:"alpha"`
-	Dropout               float64  `toml:"dropout" json:"dropout"`
-	TargetModules         []string `toml:"target_modules" json:"target_modules"`
-	BatchSize             int      `toml:"batch_size" json:"batch_size"`
-	GradientAccumulation  int      `toml:"gradient_accumulation_steps" json:"gradient_accumulation_steps"`
-	LearningRate          float64  `toml:"learning_rate" json:"learning_rate"`
-	MaxSteps              int      `toml:"max_steps" json:"max_steps"`
-	MaxSequenceLength     int      `toml:"max_sequence_length" json:"max_sequence_length"`
-	QuantizationBits      int      `toml:"quantization_bits" json:"quantization_bits"` // quantization of the base during training: 4, 8, or 0 for none
-	BetaOfPreferences     float64  `toml:"beta" json:"beta"`                           // for preference training
-	EvaluateEverySteps    int      `toml:"eval_steps" json:"eval_steps"`
-	SaveCheckpointsToKeep int      `toml:"save_total_limit" json:"save_total_limit"`
+	Rank                 int      `toml:"rank" json:"rank"`
+	Alpha                int      `toml:"alpha" json:"alpha"`
+	Dropout              float64  `toml:"dropout" json:"dropout"`
+	TargetModules        []string `toml:"target_modules" json:"target_modules"`
+	BatchSize            int      `toml:"batch_size" json:"batch_size"`
+	GradientAccumulation int      `toml:"gradient_accumulation_steps" json:"gradient_accumulation_steps"`
+	LearningRate         float64  `toml:"learning_rate" json:"learning_rate"`
+	MaxSteps             int      `toml:"max_steps" json:"max_steps"`
+	MaxSequenceLength    int      `toml:"max_sequence_length" json:"max_sequence_length"`
+	// quantization of the base during training: 4, 8, or 0 for none
+	QuantizationBits      int     `toml:"quantization_bits" json:"quantization_bits"`
+	BetaOfPreferences     float64 `toml:"beta" json:"beta"` // for preference training
+	EvaluateEverySteps    int     `toml:"eval_steps" json:"eval_steps"`
+	SaveCheckpointsToKeep int     `toml:"save_total_limit" json:"save_total_limit"`
 }
 
 // Improvement is an expected improvement and its basis.
@@ -97,7 +105,8 @@ func DefaultHyperparameters() Hyperparameters {
 	c := curriculum.DefaultHyperparameters()
 	return Hyperparameters{
 		Rank: c.Rank, Alpha: c.Alpha, Dropout: c.Dropout, TargetModules: c.TargetModules,
-		BatchSize: c.BatchSize, GradientAccumulation: c.GradientAccumulationSteps, LearningRate: c.LearningRate, MaxSteps: c.MaxSteps, MaxSequenceLength: c.MaxSequenceLength,
+		BatchSize: c.BatchSize, GradientAccumulation: c.GradientAccumulationSteps, LearningRate: c.LearningRate,
+		MaxSteps: c.MaxSteps, MaxSequenceLength: c.MaxSequenceLength,
 		QuantizationBits: 4, BetaOfPreferences: 0.1, EvaluateEverySteps: 50, SaveCheckpointsToKeep: 3,
 	}
 }
@@ -146,7 +155,8 @@ func at(name string, text []byte, err error) error {
 		row, _ := wrong.Position()
 		return fmt.Errorf("%s:%d: %w: %s", name, row, ErrPlan, strings.TrimPrefix(wrong.Error(), "toml: "))
 	}
-	return fmt.Errorf("%s:%d: %w: %s", name, 1+bytes.Count(bytes.TrimRight(text, "\n"), []byte("\n")), ErrPlan, strings.TrimPrefix(err.Error(), "toml: "))
+	return fmt.Errorf("%s:%d: %w: %s", name, 1+bytes.Count(bytes.TrimRight(text, "\n"), []byte("\n")), ErrPlan,
+		strings.TrimPrefix(err.Error(), "toml: "))
 }
 
 // fieldError reports an invalid value.
@@ -170,7 +180,8 @@ func (p Plan) Check() error {
 	case !slices.Contains(training.Stages(), p.Stage):
 		return wrong("", "stage", "%q is none of %s", p.Stage, stages())
 	case p.Base != training.BaseOf(p.Stage):
-		return wrong("", "base", "has to be %s for stage %s, not %q: an adapter never crosses to the other", training.BaseOf(p.Stage), p.Stage, p.Base)
+		return wrong("", "base", "has to be %s for stage %s, not %q: an adapter never crosses to the other",
+			training.BaseOf(p.Stage), p.Stage, p.Base)
 	case len(d.Sources) == 0:
 		return wrong("data", "sources", "is empty; take logged, synthetic or both")
 	case !share(d.MinQuality):
@@ -196,7 +207,8 @@ func (p Plan) Check() error {
 	case len(h.TargetModules) == 0:
 		return wrong("hyperparameters", "target_modules", "is empty; there is nothing to train")
 	case h.BatchSize < 1 || h.GradientAccumulation < 1:
-		return wrong("hyperparameters", cond(h.BatchSize < 1, "batch_size", "gradient_accumulation_steps"), "has to be above 0")
+		return wrong("hyperparameters", cond(h.BatchSize < 1, "batch_size", "gradient_accumulation_steps"),
+			"has to be above 0")
 	case !finite(h.LearningRate) || h.LearningRate <= 0:
 		return wrong("hyperparameters", "learning_rate", "is %v; it has to be above 0", h.LearningRate)
 	case h.MaxSteps < 1 || h.MaxSequenceLength < 1:

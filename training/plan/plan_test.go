@@ -22,8 +22,11 @@ func TestDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := p.Hyperparameters
-	if p.Base != training.Coding || h.Rank != 32 || h.Alpha != 64 || h.Dropout != 0.05 || h.LearningRate != 1e-4 || h.MaxSteps != 500 || h.MaxSequenceLength != 2048 ||
-		h.BatchSize != 1 || h.GradientAccumulation != 8 || strings.Join(h.TargetModules, " ") != "q_proj k_proj v_proj o_proj gate_proj up_proj" || p.Data.ValidationSplit != 0.15 {
+	if p.Base != training.Coding || h.Rank != 32 || h.Alpha != 64 || h.Dropout != 0.05 || h.LearningRate != 1e-4 ||
+		h.MaxSteps != 500 || h.MaxSequenceLength != 2048 ||
+		h.BatchSize != 1 || h.GradientAccumulation != 8 ||
+		strings.Join(h.TargetModules, " ") != "q_proj k_proj v_proj o_proj gate_proj up_proj" ||
+		p.Data.ValidationSplit != 0.15 {
 		t.Errorf("%+v", p)
 	}
 }
@@ -31,23 +34,31 @@ func TestDefaults(t *testing.T) {
 // A plan that was edited badly is refused with the line that is wrong.
 func TestWrongPlans(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
-		"nothing":               {"", "p.toml:1: not a training plan: it names no stage"},
-		"no TOML":               {"stage = \"scope\"\nx x\n", "p.toml:2:"},
-		"half a line":           {"stage = \"sco", "p.toml:1:"},
-		"a key that is none":    {"stage = \"scope\"\n\n[data]\nmin_qualty = 0.5\n", "p.toml:4: not a training plan: there is no key data.min_qualty"},
-		"another type":          {"stage = \"scope\"\n[hyperparameters]\nrank = \"big\"\n", "p.toml:3:"},
-		"a stage that is none":  {"# x\nstage = \"code\"\n", "p.toml:2: not a training plan: stage \"code\" is none of"},
-		"the other base":        {"stage = \"scope\"\nbase = \"coding\"\n", "p.toml:2: not a training plan: base has to be reasoning"},
-		"a share above one":     {"stage = \"scope\"\n[data]\nseed_ = 1\n", "p.toml:3:"},
-		"near above one":        {"stage = \"scope\"\n[data]\nnear_duplicate = 1.5\n", "p.toml:3: not a training plan: data.near_duplicate is 1.5"},
-		"near too low":          {"stage = \"scope\"\ndata.near_duplicate = 0.1\n", "p.toml:2: not a training plan: data.near_duplicate"},
-		"a ratio below zero":    {"stage = \"scope\"\n[data]\n\nnegative_ratio = -1\n", "p.toml:4: not a training plan: data.negative_ratio"},
-		"no ratio at all":       {"stage = \"scope\"\n[data]\nnegative_ratio = nan\n", "p.toml:3: not a training plan: data.negative_ratio"},
-		"all is validation":     {"stage = \"scope\"\n[data]\nvalidation_split = 1.0\n", "p.toml:3:"},
-		"a source that is none": {"stage = \"scope\"\n[data]\nsources = [\"web\"]\n", "p.toml:3: not a training plan: data.sources has \"web\""},
-		"no module":             {"stage = \"scope\"\n[hyperparameters]\ntarget_modules = [\"a b\"]\n", "p.toml:3: not a training plan: hyperparameters.target_modules"},
-		"bits":                  {"stage = \"scope\"\n[hyperparameters]\nquantization_bits = 5\n", "p.toml:3:"},
-		"an empty target":       {"stage = \"scope\"\n\n[[improvement]]\ntarget = 1.0\n", "p.toml:3:"},
+		"nothing":     {"", "p.toml:1: not a training plan: it names no stage"},
+		"no TOML":     {"stage = \"scope\"\nx x\n", "p.toml:2:"},
+		"half a line": {"stage = \"sco", "p.toml:1:"},
+		"a key that is none": {"stage = \"scope\"\n\n[data]\nmin_qualty = 0.5\n",
+			"p.toml:4: not a training plan: there is no key data.min_qualty"},
+		"another type":         {"stage = \"scope\"\n[hyperparameters]\nrank = \"big\"\n", "p.toml:3:"},
+		"a stage that is none": {"# x\nstage = \"code\"\n", "p.toml:2: not a training plan: stage \"code\" is none of"},
+		"the other base": {"stage = \"scope\"\nbase = \"coding\"\n",
+			"p.toml:2: not a training plan: base has to be reasoning"},
+		"a share above one": {"stage = \"scope\"\n[data]\nseed_ = 1\n", "p.toml:3:"},
+		"near above one": {"stage = \"scope\"\n[data]\nnear_duplicate = 1.5\n",
+			"p.toml:3: not a training plan: data.near_duplicate is 1.5"},
+		"near too low": {"stage = \"scope\"\ndata.near_duplicate = 0.1\n",
+			"p.toml:2: not a training plan: data.near_duplicate"},
+		"a ratio below zero": {"stage = \"scope\"\n[data]\n\nnegative_ratio = -1\n",
+			"p.toml:4: not a training plan: data.negative_ratio"},
+		"no ratio at all": {"stage = \"scope\"\n[data]\nnegative_ratio = nan\n",
+			"p.toml:3: not a training plan: data.negative_ratio"},
+		"all is validation": {"stage = \"scope\"\n[data]\nvalidation_split = 1.0\n", "p.toml:3:"},
+		"a source that is none": {"stage = \"scope\"\n[data]\nsources = [\"web\"]\n",
+			"p.toml:3: not a training plan: data.sources has \"web\""},
+		"no module": {"stage = \"scope\"\n[hyperparameters]\ntarget_modules = [\"a b\"]\n",
+			"p.toml:3: not a training plan: hyperparameters.target_modules"},
+		"bits":            {"stage = \"scope\"\n[hyperparameters]\nquantization_bits = 5\n", "p.toml:3:"},
+		"an empty target": {"stage = \"scope\"\n\n[[improvement]]\ntarget = 1.0\n", "p.toml:3:"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := plan.Parse("p.toml", []byte(c.text))
@@ -65,7 +76,8 @@ func full() plan.Plan {
 	p.Data.Repos, p.Data.Licenses = []string{`a "b" \ü`}, []string{"MIT"}
 	p.Data.Since = time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC)
 	p.Data.NegativeRatio, p.Hyperparameters.LearningRate = 2, 1e-9
-	p.Improvements = []plan.Improvement{{Metric: "quality", Now: &now, Target: 0.7, Rests: "12 of 30\n\x7f"}, {Metric: "x", Target: 1}}
+	p.Improvements = []plan.Improvement{{Metric: "quality", Now: &now, Target: 0.7, Rests: "12 of 30\n\x7f"},
+		{Metric: "x", Target: 1}}
 	return p
 }
 
@@ -85,8 +97,8 @@ func TestEncode(t *testing.T) {
 	}
 }
 
-// Whatever somebody makes of the file: it is a plan that holds together, and is written and read as it is, or an error that
-// tells the line.
+// Whatever somebody makes of the file: it is a plan that holds together, and is written and read as it is, or an error
+// that tells the line.
 func FuzzParse(f *testing.F) {
 	f.Add(string(full().Encode(nil)))
 	f.Add("stage = \"scope\"\n[data]\nsince = 2026-01-01\n")
@@ -113,7 +125,8 @@ func FuzzParse(f *testing.F) {
 }
 
 func calls(kind, stage string, calls, failed, won, lost int) store.StageFigures {
-	return store.StageFigures{Type: kind, Stage: stage, Calls: calls, Failed: failed, Tasks: store.Verdicts{Won: won, Lost: lost}}
+	return store.StageFigures{Type: kind, Stage: stage, Calls: calls, Failed: failed,
+		Tasks: store.Verdicts{Won: won, Lost: lost}}
 }
 
 // TRAIN-06: the weakest stage is the one whose mean share of what went wrong is highest; too few figures say nothing.
@@ -141,7 +154,8 @@ func TestWeakest(t *testing.T) {
 		t.Error(err)
 	}
 	// 90 · 0.85 / 8 = 9.6: ten steps see all of them once.
-	if p.Seed != 7 || p.Hyperparameters.MaxSteps != 30 || len(p.Data.Sources) != 1 || p.Data.Sources[0] != training.Synthetic {
+	if p.Seed != 7 || p.Hyperparameters.MaxSteps != 30 || len(p.Data.Sources) != 1 ||
+		p.Data.Sources[0] != training.Synthetic {
 		t.Errorf("%+v", p)
 	}
 	want := []plan.Improvement{
@@ -157,7 +171,9 @@ func ptr[T any](v T) *T { return &v }
 
 // Without figures of the log, the stage with most examples is next, and it is said that this is no ranking.
 func TestOnlyExamples(t *testing.T) {
-	r, ranked, ok := plan.Analyse(plan.Evidence{Examples: map[training.Stage]plan.Tally{training.Scope: {Synthetic: 3, Positive: 3}, training.Precision: {Synthetic: 4, Positive: 4}}}).Weakest()
+	r, ranked, ok := plan.Analyse(
+		plan.Evidence{Examples: map[training.Stage]plan.Tally{training.Scope: {Synthetic: 3, Positive: 3},
+			training.Precision: {Synthetic: 4, Positive: 4}}}).Weakest()
 	if !ok || ranked || r.Stage != training.Precision {
 		t.Errorf("%+v %v %v", r, ranked, ok)
 	}
@@ -186,8 +202,8 @@ func TestPatterns(t *testing.T) {
 	}
 }
 
-// A correlation needs enough tasks that are not all alike, and is what it is by hand: four tasks with one attempt won, four
-// with three lost but one of each is turned round.
+// A correlation needs enough tasks that are not all alike, and is what it is by hand: four tasks with one attempt won,
+// four with three lost but one of each is turned round.
 func TestCorrelations(t *testing.T) {
 	var tasks []store.TaskOutcome
 	for i := range 8 {

@@ -11,7 +11,9 @@ import (
 // Encode formats a plan as a commented file that [Parse] reads back unchanged. why becomes the comment at the top.
 func (p Plan) Encode(why []string) []byte {
 	var b bytes.Buffer
-	b.WriteString("# A training plan: what to train, on which examples, and what for. Edit it as you like; then\n#\n#   runplan training curate --plan THIS --in DIR --out DIR\n")
+	b.WriteString(
+		"# A training plan: what to train, on which examples, and what for. Edit it as you like; then\n#\n#   runplan " +
+			"training curate --plan THIS --in DIR --out DIR\n")
 	if len(why) > 0 {
 		b.WriteString("#\n")
 		for _, w := range why {
@@ -38,7 +40,8 @@ func (p Plan) Encode(why []string) []byte {
 	w.set("max_tokens", strconv.Itoa(d.MaxTokens), "of prompt and completion, by estimate; 0: any")
 	w.set("max_examples", strconv.Itoa(d.MaxExamples), "the newest; 0: all")
 	w.set("negative_ratio", float(d.NegativeRatio), "negative examples for each positive one, at most")
-	w.set("trim_positive", strconv.FormatBool(d.TrimPositive), "leave positive ones out where there are too few negative ones")
+	w.set("trim_positive", strconv.FormatBool(d.TrimPositive),
+		"leave positive ones out where there are too few negative ones")
 	w.set("near_duplicate", float(d.NearDuplicate), "share of word groups from which two examples count as one")
 	w.set("shingle", strconv.Itoa(d.Shingle), "words in such a group")
 	w.set("validation_split", float(d.ValidationSplit), "")
@@ -52,7 +55,8 @@ func (p Plan) Encode(why []string) []byte {
 	w.set("gradient_accumulation_steps", strconv.Itoa(h.GradientAccumulation), "")
 	w.set("learning_rate", float(h.LearningRate), "")
 	w.set("max_steps", strconv.Itoa(h.MaxSteps), "")
-	w.set("max_sequence_length", strconv.Itoa(h.MaxSequenceLength), "in tokens; longer examples are not cut, they are told")
+	w.set("max_sequence_length", strconv.Itoa(h.MaxSequenceLength),
+		"in tokens; longer examples are not cut, they are told")
 	w.set("quantization_bits", strconv.Itoa(h.QuantizationBits), "of the base model while it is trained; 0: none")
 	w.set("beta", float(h.BetaOfPreferences), "of preference training")
 	w.set("eval_steps", strconv.Itoa(h.EvaluateEverySteps), "")

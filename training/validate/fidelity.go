@@ -91,7 +91,8 @@ func dependencies(files []summary.Summary, n map[string]int, blind string) Measu
 	m := exact("dependencies", 0.25, max(total-wrong, 0), total, "the code calls nobody")
 	switch {
 	case blind != "":
-		return Measure{Name: m.Name, Weight: m.Weight, High: 1, Of: max(total, 1), Why: "not all calls could be seen: " + blind}
+		return Measure{Name: m.Name, Weight: m.Weight, High: 1, Of: max(total, 1), Why: "not all calls could be seen: " +
+			blind}
 	case n[blueprint.RuleRawHTTP] >= mostOfOneRule || n[blueprint.RuleDependency] >= mostOfOneRule:
 		m.Low, m.Why = 0, "more calls may be wrong than were counted"
 	}
@@ -116,7 +117,9 @@ func failures(b *blueprint.Blueprint, n map[string]int, blind string) Measure {
 	case n[blueprint.RuleFailure] >= mostOfOneRule || n[blueprint.RuleResponse] >= mostOfOneRule:
 		m.Low, m.Why = 0, "more may be unhandled than was counted"
 	case told < total:
-		m.High, m.Why = float64(total-wrong)/float64(total), fmt.Sprintf("%d of the failure modes name neither an error nor a status, so that only a reviewer can judge them", total-told)
+		m.High, m.Why = float64(total-wrong)/float64(total),
+			fmt.Sprintf("%d of the failure modes name neither an error nor a status, so that only a reviewer can judge them",
+				total-told)
 	}
 	return m
 }
@@ -169,7 +172,8 @@ func types(files []summary.Summary, n map[string]int, blind string) Measure {
 	m := exact("types", 0.10, max(total-n[blueprint.RuleUntyped], 0), total, "there is no public function")
 	switch {
 	case blind != "":
-		return Measure{Name: m.Name, Weight: m.Weight, High: 1, Of: max(total, 1), Why: "not all functions could be seen: " + blind}
+		return Measure{Name: m.Name, Weight: m.Weight, High: 1, Of: max(total, 1), Why: "not all functions could be seen: " +
+			blind}
 	case n[blueprint.RuleUntyped] >= mostOfOneRule:
 		m.Low, m.Why = 0, "more may be untyped than were counted"
 	}

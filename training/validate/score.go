@@ -1,5 +1,5 @@
-// Package validate rates what an adapter writes: how well its code follows the blueprint (TRAIN-26, TRAIN-27), or how many
-// of its answers match a schema.
+// Package validate rates what an adapter writes: how well its code follows the blueprint (TRAIN-26, TRAIN-27), or how
+// many of its answers match a schema.
 //
 // A result that could not be checked is unknown, neither 0 nor 1. The measure is then a range, and so is the score. The
 // score passes if its lower end reaches the threshold, and fails if its upper end does not; otherwise it is unknown. A

@@ -88,7 +88,8 @@ func (t Trial) question(e training.Example) llm.Request {
 			prompt = append(prompt, m.Content)
 		}
 	}
-	return llm.Request{Model: t.Model, Stage: t.Stage, System: strings.Join(system, "\n\n"), Prompt: strings.Join(prompt, "\n\n")}
+	return llm.Request{Model: t.Model, Stage: t.Stage, System: strings.Join(system, "\n\n"),
+		Prompt: strings.Join(prompt, "\n\n")}
 }
 
 // Units has the adapter write each held-out unit in a separate checkout, and measures it there.
@@ -127,7 +128,8 @@ func (t Trial) Units(ctx context.Context, examples []training.Example, out *Repo
 }
 
 // unit has one unit written. An answer that is not code of the unit is broken and scores 0.
-func (t Trial) unit(ctx context.Context, e training.Example, b *blueprint.Blueprint) (s Score, broken string, err error) {
+func (t Trial) unit(ctx context.Context, e training.Example, b *blueprint.Blueprint) (s Score, broken string,
+	err error) {
 	res, err := t.Ask.Complete(ctx, t.question(e))
 	var files []corpus.Source
 	if err == nil {
@@ -136,7 +138,8 @@ func (t Trial) unit(ctx context.Context, e training.Example, b *blueprint.Bluepr
 		return s, "", err
 	}
 	if err != nil {
-		return Score{Unit: b.Unit, Measures: []Measure{}, Threshold: CodeThreshold, Verdict: Fail, Why: "the answer is no code of the unit"}, err.Error(), nil
+		return Score{Unit: b.Unit, Measures: []Measure{}, Threshold: CodeThreshold, Verdict: Fail,
+			Why: "the answer is no code of the unit"}, err.Error(), nil
 	}
 	dir, remove, err := t.Tree(ctx)
 	if err != nil {

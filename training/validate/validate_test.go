@@ -28,16 +28,17 @@ func TestScore(t *testing.T) {
 		low, high float64
 		verdict   Verdict
 	}{
-		"all of it":                       {known(1, 1, 1, 1, 1), 1, 1, Pass},
-		"nothing of it":                   {known(0, 0, 0, 0, 0), 0, 0, Fail},
-		"contract alone":                  {known(1, 0, 0, 0, 0), 0.30, 0.30, Fail},
-		"dependencies alone":              {known(0, 1, 0, 0, 0), 0.25, 0.25, Fail},
-		"failure modes alone":             {known(0, 0, 1, 0, 0), 0.25, 0.25, Fail},
-		"syntax alone":                    {known(0, 0, 0, 1, 0), 0.10, 0.10, Fail},
-		"types alone":                     {known(0, 0, 0, 0, 1), 0.10, 0.10, Fail},
-		"on the threshold":                {known(1, 1, 0.8, 0, 0), 0.75, 0.75, Pass}, // 0.30 + 0.25 + 0.20
-		"just below":                      {known(1, 1, 0.796, 0, 0), 0.749, 0.749, Fail},
-		"mixed":                           {known(0.5, 0.75, 1, 1, 0.4), 0.7275, 0.7275, Fail}, // 0.15 + 0.1875 + 0.25 + 0.10 + 0.04
+		"all of it":           {known(1, 1, 1, 1, 1), 1, 1, Pass},
+		"nothing of it":       {known(0, 0, 0, 0, 0), 0, 0, Fail},
+		"contract alone":      {known(1, 0, 0, 0, 0), 0.30, 0.30, Fail},
+		"dependencies alone":  {known(0, 1, 0, 0, 0), 0.25, 0.25, Fail},
+		"failure modes alone": {known(0, 0, 1, 0, 0), 0.25, 0.25, Fail},
+		"syntax alone":        {known(0, 0, 0, 1, 0), 0.10, 0.10, Fail},
+		"types alone":         {known(0, 0, 0, 0, 1), 0.10, 0.10, Fail},
+		"on the threshold":    {known(1, 1, 0.8, 0, 0), 0.75, 0.75, Pass}, // 0.30 + 0.25 + 0.20
+		"just below":          {known(1, 1, 0.796, 0, 0), 0.749, 0.749, Fail},
+		// 0.15 + 0.1875 + 0.25 + 0.10 + 0.04
+		"mixed":                           {known(0.5, 0.75, 1, 1, 0.4), 0.7275, 0.7275, Fail},
 		"an unknown linter, passed":       {with(known(1, 1, 1, 1, 1), 3, unknown), 0.90, 1, Pass},
 		"an unknown linter decides":       {with(known(1, 1, 0.6, 1, 0), 3, unknown), 0.70, 0.80, Unknown},
 		"an unknown linter, failed":       {with(known(1, 0.5, 0.5, 1, 0), 3, unknown), 0.55, 0.65, Fail},
@@ -45,7 +46,9 @@ func TestScore(t *testing.T) {
 		"no failure modes, all else good": {with(known(1, 1, 0, 1, 1), 2, nothing), 1, 1, Pass},
 		"half of it can be measured":      {with(with(known(1, 0, 0, 1, 1), 1, nothing), 2, nothing), 1, 1, Pass},
 		"too little can be measured":      {with(with(known(0, 1, 0, 1, 1), 0, nothing), 2, nothing), 0, 1, Unknown}, // 0.45
-		"nothing to measure":              {with(with(with(with(with(known(1, 1, 1, 1, 1), 0, nothing), 1, nothing), 2, nothing), 3, nothing), 4, nothing), 0, 1, Unknown},
+		"nothing to measure": {with(
+			with(with(with(with(known(1, 1, 1, 1, 1), 0, nothing), 1, nothing), 2, nothing), 3, nothing), 4, nothing), 0, 1,
+			Unknown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := Of("u", CodeThreshold, c.measures)
@@ -122,7 +125,8 @@ func order(w http.ResponseWriter, r *http.Request) {
 }
 `
 
-// One of two endpoints, a raw call, a failure mode that is handled and one that only a reviewer can judge, and no linter.
+// One of two endpoints, a raw call, a failure mode that is handled and one that only a reviewer can judge, and no
+// linter.
 func TestMeasures(t *testing.T) {
 	root := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(root, "orders"), 0o755); err != nil {
@@ -141,11 +145,13 @@ func TestMeasures(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []Measure{
-		{Name: "contract", Low: 0.5, High: 0.5, Of: 2}, {Name: "dependencies", Low: 0, High: 0, Of: 1}, {Name: "failure_modes", Low: 0.5, High: 1, Of: 2},
+		{Name: "contract", Low: 0.5, High: 0.5, Of: 2}, {Name: "dependencies", Low: 0, High: 0, Of: 1},
+		{Name: "failure_modes", Low: 0.5, High: 1, Of: 2},
 		{Name: "syntax", Low: 0, High: 1, Of: 1}, {Name: "types", Low: 1, High: 1, Of: 1},
 	}
 	for i, w := range want {
-		if g := s.Measures[i]; g.Name != w.Name || g.Low != w.Low || g.High != w.High || g.Of != w.Of || g.Known() == (g.Why != "") {
+		if g := s.Measures[i]; g.Name != w.Name || g.Low != w.Low || g.High != w.High || g.Of != w.Of ||
+			g.Known() == (g.Why != "") {
 			t.Errorf("%+v, want %+v", g, w)
 		}
 	}

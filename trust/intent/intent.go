@@ -96,13 +96,16 @@ func (c Classifier) Classify(ctx context.Context, text string) (Class, error) {
 	for _, k := range intents() {
 		fmt.Fprintf(&list, "- %s: %s\n", k.intent, k.meaning)
 	}
-	system, err := prompts.Render("intent_classifier", map[string]string{"identity": c.Identity, "intents": strings.TrimSpace(list.String())})
+	system, err := prompts.Render("intent_classifier",
+		map[string]string{"identity": c.Identity, "intents": strings.TrimSpace(list.String())})
 	if err != nil {
 		return Class{}, err
 	}
 	model := c.Model
 	model.Temperature = 0
-	got, _, err := llm.JSON[Class](ctx, c.LLM, llm.Request{Model: model, Stage: llm.Review, System: system, Prompt: fence.Foreign("text", text), Schema: schema(model.Provider == llm.Ollama)})
+	got, _, err := llm.JSON[Class](ctx, c.LLM,
+		llm.Request{Model: model, Stage: llm.Review, System: system, Prompt: fence.Foreign("text", text),
+			Schema: schema(model.Provider == llm.Ollama)})
 	var wrong *llm.AnswerError
 	if errors.As(err, &wrong) {
 		// If the server does not enforce the list of names, an unknown name is not an error.
@@ -183,7 +186,9 @@ func promote(c Class, now trust.Contract) string {
 
 // proposal returns the command that the owner would have to run. A human fills in reason and signature.
 func proposal(to trust.Tier, flags string) string {
-	return fmt.Sprintf("Nothing was changed. If you want that, and you are the owner: runplan promote --to-tier %d%s --reason WHY --signature NAME", to, flags)
+	return fmt.Sprintf(
+		"Nothing was changed. If you want that, and you are the owner: runplan promote --to-tier %d%s --reason WHY "+
+			"--signature NAME", to, flags)
 }
 
 func demote(c Class, now trust.Contract) string {

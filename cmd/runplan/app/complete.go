@@ -107,7 +107,8 @@ func (c completer) completeRun(cmd *cobra.Command, args []string, _ string) ([]s
 }
 
 // completePlanBatch completes a plan, then the number of one of its batches.
-func (c completer) completePlanBatch(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+func (c completer) completePlanBatch(cmd *cobra.Command, args []string, word string) ([]string,
+	cobra.ShellCompDirective) {
 	if len(args) == 1 {
 		return c.completeBatch(cmd, args, word)
 	}
@@ -125,7 +126,8 @@ func (c completer) completeBatch(cmd *cobra.Command, args []string, word string)
 }
 
 // completeBatchValue completes the values of --model-override and --sample-batch: B3=large, B4=5.
-func (c completer) completeBatchValue(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+func (c completer) completeBatchValue(cmd *cobra.Command, args []string, word string) ([]string,
+	cobra.ShellCompDirective) {
 	batch, _, value := strings.Cut(word, "=")
 	var found []string
 	if value && cmd.Flags().Lookup("model-override") != nil {
@@ -231,7 +233,8 @@ For every new shell:
 		if err := root.GenBashCompletionV2(&text, !bare); err != nil {
 			return err
 		}
-		_, err := io.WriteString(root.OutOrStdout(), bashFunctions+strings.Replace(text.String(), bashMatch, bashMatchPlain, 1))
+		_, err := io.WriteString(root.OutOrStdout(),
+			bashFunctions+strings.Replace(text.String(), bashMatch, bashMatchPlain, 1))
 		return err
 	}
 }

@@ -22,7 +22,8 @@ func TestContributingNamesFilesThatExist(t *testing.T) {
 	}
 	for _, m := range places {
 		place := m[1]
-		if strings.Contains(place, "NAME") || strings.Contains(place, "NNNN") || strings.HasSuffix(place, "/name.yml") || strings.HasPrefix(place, "bin/") {
+		if strings.Contains(place, "NAME") || strings.Contains(place, "NNNN") || strings.HasSuffix(place, "/name.yml") ||
+			strings.HasPrefix(place, "bin/") {
 			continue
 		}
 		if _, err := os.Stat(filepath.Join(root, filepath.FromSlash(place))); err != nil {

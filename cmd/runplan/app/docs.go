@@ -95,9 +95,12 @@ func overview(b *bytes.Buffer, root *cobra.Command) {
 
 // settings renders the keys of .runplan/config.toml with their defaults.
 func settings(b *bytes.Buffer) {
-	b.WriteString("## Settings\n\nIn `.runplan/config.toml` for a repository, in `$RUNPLAN_HOME/config.toml` (or `runplan/config.toml` in the system's\n" +
-		"folder for configuration) for yourself. A flag wins over a variable, that over the repository's file, that over yours.\n\n" +
-		"| key | default | variable | meaning |\n|---|---|---|---|\n")
+	b.WriteString(
+		"## Settings\n\nIn `.runplan/config.toml` for a repository, in `$RUNPLAN_HOME/config.toml` (or " +
+			"`runplan/config.toml` in the system's\n" +
+			"folder for configuration) for yourself. A flag wins over a variable, that over the repository's file, that over " +
+			"yours.\n\n" +
+			"| key | default | variable | meaning |\n|---|---|---|---|\n")
 	none := config.Loaded{Config: config.Default(), Sources: map[string]string{}}
 	defaults := map[string]config.Value{}
 	for _, v := range none.Values() {

@@ -48,13 +48,17 @@ right in 95 of 100 cases and a warning in 80, as soon as five findings were judg
 	b.WriteString("\n## Lessons\n\n| Rule | Severity | Measured | Finds |\n|---|---|---|---|\n")
 	for _, l := range lib.Lessons {
 		if l.Pattern.Type == lessons.Syntactic && l.Severity.Level() != lessons.None {
-			fmt.Fprintf(&b, "| lesson/%s | %s | %s | %s |\n", l.ID, l.Severity.Level(), measured.Of("lesson/"+l.ID), cell(l.Title))
+			fmt.Fprintf(&b, "| lesson/%s | %s | %s | %s |\n", l.ID, l.Severity.Level(), measured.Of("lesson/"+l.ID),
+				cell(l.Title))
 		}
 	}
-	b.WriteString("\n## Patterns\n\nPatterns need ast-grep, and warn at most; `--strict-ast` makes errors of those of severity error and of five others.\n\n" +
-		"| Rule | Severity | Measured | Languages | Finds |\n|---|---|---|---|---|\n")
+	b.WriteString(
+		"\n## Patterns\n\nPatterns need ast-grep, and warn at most; `--strict-ast` makes errors of those of severity error " +
+			"and of five others.\n\n" +
+			"| Rule | Severity | Measured | Languages | Finds |\n|---|---|---|---|---|\n")
 	for _, r := range rules {
-		fmt.Fprintf(&b, "| pattern/%s | %s | %s | %s | %s |\n", r.ID, r.Severity, measured.Of("pattern/"+r.ID), strings.Join(r.Languages, ", "), cell(r.Message))
+		fmt.Fprintf(&b, "| pattern/%s | %s | %s | %s | %s |\n", r.ID, r.Severity, measured.Of("pattern/"+r.ID),
+			strings.Join(r.Languages, ", "), cell(r.Message))
 	}
 	return b.String(), nil
 }

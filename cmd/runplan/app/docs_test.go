@@ -103,7 +103,8 @@ func TestDocumentsShowCommandsThatExist(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, block := range regexp.MustCompile("(?ms)^```(?:console|sh|bash)\n(.*?)^```").FindAllStringSubmatch(string(src), -1) {
+		for _, block := range regexp.MustCompile("(?ms)^```(?:console|sh|bash)\n(.*?)^```").FindAllStringSubmatch(string(src),
+			-1) {
 			for _, m := range line.FindAllStringSubmatch(block[1], -1) {
 				if err := known(strings.Fields(m[1])); err != nil {
 					t.Errorf("%s: runplan%s: %v", filepath.Base(path), m[1], err)
@@ -154,8 +155,8 @@ func TestSampleSettings(t *testing.T) {
 	}
 }
 
-// A document that shows settings shows such as there are. It may show a part of a file, in which something is missing; a
-// block that is of another file names it in its first line.
+// A document that shows settings shows such as there are. It may show a part of a file, in which something is missing;
+// a block that is of another file names it in its first line.
 func TestDocumentsShowSettingsThatExist(t *testing.T) {
 	docs, err := filepath.Glob(filepath.Join(root(t), "docs", "*.md"))
 	if err != nil {

@@ -45,7 +45,8 @@ func writeShortHelp(w io.Writer, root *cobra.Command) {
 	fmt.Fprintf(w, "\nrunplan help COMMAND     an example, what it does, and its flags\n"+
 		"runplan help all         %s\n"+
 		"runplan help exit-codes  what the exit codes mean\nrunplan --version        the version\n",
-		strings.ReplaceAll(cells.Wrap("all commands by topic: "+strings.Join(topics, ", "), 54), "\n", "\n"+strings.Repeat(" ", 25)))
+		strings.ReplaceAll(cells.Wrap("all commands by topic: "+strings.Join(topics, ", "), 54), "\n", "\n"+
+			strings.Repeat(" ", 25)))
 }
 
 func writeAllHelp(w io.Writer, root *cobra.Command) {

@@ -24,7 +24,9 @@ const module = "github.com/runplan/runplan/"
 // that have no line of their own. A folder that is not in the table may not be there.
 type layer struct {
 	folder string
-	may    []string // folders; "internal" stands for all of internal/ but its command line, "core" for all that is no program, "x/..." for all below x
+	// folders; "internal" stands for all of internal/ but its command line, "core" for all that is no program, "x/..." for
+	// all below x
+	may []string
 }
 
 // layers is the map of docs/ARCHITECTURE.md. Arrows go one way: cmd → runner → routing, gates, agents →
@@ -32,27 +34,34 @@ type layer struct {
 func layers() []layer {
 	return []layer{
 		{"cmd/runplan", []string{"cmd/runplan/app", "internal/cli"}},
-		{"cmd/runplan/app", []string{"core", "internal/cli", "internal/cli/..."}}, // a folder of its own, so that other programs can be more than runplan
+		// a folder of its own, so that other programs can be more than runplan
+		{"cmd/runplan/app", []string{"core", "internal/cli", "internal/cli/..."}},
 		// The command line: what commands share, then the groups of commands, each above those that it names.
 		{"internal/cli", []string{"core"}},
 		{"internal/cli/rulebook", []string{"core", "internal/cli"}},
 		{"internal/cli/judge", []string{"core", "internal/cli", "internal/cli/rulebook"}},
 		{"internal/cli/blueprints", []string{"core", "internal/cli", "internal/cli/judge"}},
 		{"internal/cli/models", []string{"core", "internal/cli"}},
-		{"internal/cli/learn", []string{"core", "internal/cli", "internal/cli/blueprints", "internal/cli/judge", "internal/cli/models"}},
+		{"internal/cli/learn", []string{"core", "internal/cli", "internal/cli/blueprints", "internal/cli/judge",
+			"internal/cli/models"}},
 		{"internal/cli/control", []string{"core", "internal/cli", "internal/cli/blueprints"}},
 		{"internal/cli/watch", []string{"core", "internal/cli", "internal/cli/control", "internal/cli/learn"}},
 		{"internal/cli/prepare", []string{"core", "internal/cli", "internal/cli/models"}},
-		{"internal/cli/run", []string{"core", "internal/cli", "internal/cli/control", "internal/cli/judge", "internal/cli/models", "internal/cli/prepare", "internal/cli/watch"}},
-		{"internal/cli/plans", []string{"core", "internal/cli", "internal/cli/judge", "internal/cli/models", "internal/cli/prepare", "internal/cli/watch"}},
-		{"internal/cli/owner", []string{"core", "internal/cli", "internal/cli/control", "internal/cli/judge", "internal/cli/models", "internal/cli/prepare", "internal/cli/rulebook", "internal/cli/run"}},
-		{"internal/cli/setup", []string{"core", "internal/cli", "internal/cli/control", "internal/cli/judge", "internal/cli/owner", "internal/cli/prepare", "internal/cli/run", "internal/cli/watch"}},
+		{"internal/cli/run", []string{"core", "internal/cli", "internal/cli/control", "internal/cli/judge",
+			"internal/cli/models", "internal/cli/prepare", "internal/cli/watch"}},
+		{"internal/cli/plans", []string{"core", "internal/cli", "internal/cli/judge", "internal/cli/models",
+			"internal/cli/prepare", "internal/cli/watch"}},
+		{"internal/cli/owner", []string{"core", "internal/cli", "internal/cli/control", "internal/cli/judge",
+			"internal/cli/models", "internal/cli/prepare", "internal/cli/rulebook", "internal/cli/run"}},
+		{"internal/cli/setup", []string{"core", "internal/cli", "internal/cli/control", "internal/cli/judge",
+			"internal/cli/owner", "internal/cli/prepare", "internal/cli/run", "internal/cli/watch"}},
 		{"runner", []string{"agents", "gates", "planparse", "routing", "internal/phrase"}},
 		{"runner/briefing", []string{"gates", "knowledge/retrieve", "planparse", "runner/failures", "internal"}},
 		{"runner/failures", []string{"gates", "internal"}},
 		{"sampling", []string{"internal/atomicfile", "internal/condition", "internal/phrase", "internal/prompt"}},
 		{"internal/prompt", nil},
-		{"runner/local", []string{"runner", "runner/briefing", "runner/failures", "runner/room", "runner/stamps", "agents", "agents/sandbox", "gates", "gates/...", "gates/suite", "planparse", "routing", "sampling", "internal"}},
+		{"runner/local", []string{"runner", "runner/briefing", "runner/failures", "runner/room", "runner/stamps", "agents",
+			"agents/sandbox", "gates", "gates/...", "gates/suite", "planparse", "routing", "sampling", "internal"}},
 		{"runner/room", []string{"internal/git", "internal/proc", "internal/phrase"}},
 		{"runner/stamps", []string{"internal/atomicfile", "internal/lazyre"}}, // files only: it knows nothing of runs
 		{"runner/ledger", []string{"agents", "runner", "internal/phrase"}},
@@ -60,16 +69,19 @@ func layers() []layer {
 		{"runner/story", []string{"runner"}},
 		{"runner/report", []string{"runner", "runner/story", "runner/trace", "gates", "routing", "internal"}},
 		{"runner/trace", []string{"runner", "runner/local", "planparse", "internal"}},
-		{"runner/page", []string{"runner", "runner/failures", "runner/ledger", "runner/local", "runner/report", "runner/story", "agents/stream", "gates", "gates/review", "routing", "sampling", "internal"}},
+		{"runner/page", []string{"runner", "runner/failures", "runner/ledger", "runner/local", "runner/report",
+			"runner/story", "agents/stream", "gates", "gates/review", "routing", "sampling", "internal"}},
 		{"agents", []string{"planparse", "internal"}},
 		{"tools/agenttest", []string{"agents"}},
-		{"agents/command", []string{"agents", "agents/outcome", "agents/price", "agents/sandbox", "agents/stream", "planparse", "internal"}},
+		{"agents/command", []string{"agents", "agents/outcome", "agents/price", "agents/sandbox", "agents/stream",
+			"planparse", "internal"}},
 		{"agents/sandbox", []string{"internal"}},
 		{"agents/outcome", []string{"agents", "agents/stream", "internal"}},
 		{"agents/price", []string{"agents", "internal"}},
 		{"agents/stream", []string{"agents", "internal"}},
 		{"agents/script", []string{"agents", "planparse", "internal"}},
-		{"agents/solver", []string{"agents", "knowledge/retrieve", "llm", "planparse", "planparse/draft", "internal"}}, // not knowledge: the index is opened by nobody here (SOLVE-08)
+		// not knowledge: the index is opened by nobody here (SOLVE-08)
+		{"agents/solver", []string{"agents", "knowledge/retrieve", "llm", "planparse", "planparse/draft", "internal"}},
 		// The port and the pipeline; each kind of gate is a folder below it.
 		{"gates", []string{"gates/...", "planparse", "internal"}},
 		{"gates/...", []string{"gates", "gates/...", "lessons", "patterns", "knowledge", "llm", "planparse", "internal"}},
@@ -81,8 +93,10 @@ func layers() []layer {
 		{"gates/reporters", nil},
 		{"gates/plugin/gatev1", nil}, // generated: the protocol of gate plugins
 		{"examples/gate-plugin-go", []string{"gates", "gates/plugin"}},
-		{"feedback", []string{"feedback/...", "gates", "gates/...", "llm", "planparse", "runner/failures", "trust", "internal"}},
-		{"routing", []string{"planparse", "internal/cells", "internal/condition", "internal/layered", "internal/atomicfile", "internal/lazyre", "internal/phrase", "internal/redact"}},
+		{"feedback", []string{"feedback/...", "gates", "gates/...", "llm", "planparse", "runner/failures", "trust",
+			"internal"}},
+		{"routing", []string{"planparse", "internal/cells", "internal/condition", "internal/layered", "internal/atomicfile",
+			"internal/lazyre", "internal/phrase", "internal/redact"}},
 		{"planparse", []string{"internal/language"}},
 		{"planparse/draft", []string{"planparse", "internal/edit", "internal/fence"}},
 		{"feedback/critique", []string{"agents", "gates", "llm", "internal"}},
@@ -92,17 +106,22 @@ func layers() []layer {
 		{"training/chat", []string{"llm", "training", "internal/tokens"}},
 		{"training/curate", []string{"training", "training/folder", "training/plan", "internal"}},
 		{"training/edits", []string{"internal/edit"}},
-		{"training/export", []string{"training", "training/chat", "training/curate", "training/folder", "training/plan", "internal"}},
+		{"training/export", []string{"training", "training/chat", "training/curate", "training/folder", "training/plan",
+			"internal"}},
 		{"training/folder", nil},
-		{"training/history", []string{"agents/solver", "gates", "gates/secrets", "knowledge/outline", "knowledge/retrieve", "patterns", "planparse", "planparse/draft", "runner/briefing", "training", "training/edits", "internal"}},
+		{"training/history", []string{"agents/solver", "gates", "gates/secrets", "knowledge/outline", "knowledge/retrieve",
+			"patterns", "planparse", "planparse/draft", "runner/briefing", "training", "training/edits", "internal"}},
 		{"training/license", nil},
-		{"training/logged", []string{"training", "training/edits", "gates/blueprint", "gates/review", "runner", "runner/local", "internal"}},
+		{"training/logged", []string{"training", "training/edits", "gates/blueprint", "gates/review", "runner",
+			"runner/local", "internal"}},
 		{"training/outcomes", []string{"runner", "runner/local", "internal"}},
-		{"training/plan", []string{"llm", "runner/failures", "runner/report", "sampling", "training", "training/curriculum", "internal"}},
+		{"training/plan", []string{"llm", "runner/failures", "runner/report", "sampling", "training", "training/curriculum",
+			"internal"}},
 		{"training/curriculum", []string{"training", "internal"}},
 		{"training/adapters", []string{"training", "training/curriculum", "llm", "internal"}},
 		{"training/corpus", []string{"training", "training/curriculum", "gates/blueprint", "knowledge/summary", "internal"}},
-		{"training/validate", []string{"gates", "gates/blueprint", "knowledge/outline", "knowledge/summary", "llm", "training", "training/corpus", "internal"}},
+		{"training/validate", []string{"gates", "gates/blueprint", "knowledge/outline", "knowledge/summary", "llm",
+			"training", "training/corpus", "internal"}},
 		{"training/graduate", []string{"training/curriculum", "gates/blueprint", "internal"}},
 		{"trust/intent", []string{"llm", "trust", "internal"}},
 		{"lessons", []string{"internal"}},
@@ -130,7 +149,9 @@ func layers() []layer {
 		{"internal/atomicfile", nil},
 		{"internal/cells", nil},
 		{"internal/condition", []string{"internal/lazyre"}},
-		{"tools/bench", []string{"tools/scratch", "internal/git", "runner/room", "gates", "gates/plugin", "lessons", "runner", "runner/local", "sampling", "internal/store", "knowledge/outline", "patterns"}}, // a program: it times a scan and a plugin by themselves, and writes a journal to look at
+		// a program: it times a scan and a plugin by themselves, and writes a journal to look at
+		{"tools/bench", []string{"tools/scratch", "internal/git", "runner/room", "gates", "gates/plugin", "lessons", "runner",
+			"runner/local", "sampling", "internal/store", "knowledge/outline", "patterns"}},
 		{"internal/config", []string{"internal/lazyre", "internal/tokens"}},
 		{"internal/edit", []string{"internal/phrase"}},
 		{"internal/fence", []string{"internal/phrase", "internal/redact"}},
@@ -145,11 +166,15 @@ func layers() []layer {
 		{"internal/proc", []string{"internal/atomicfile", "internal/phrase", "internal/redact"}},
 		{"internal/recent", nil},
 		{"internal/redact", []string{"internal/lazyre", "internal/literal"}},
-		{"tools/retrieval", []string{"knowledge", "knowledge/outline", "knowledge/retrieve", "llm", "patterns", "internal/git", "internal/store", "internal/tokens"}}, // a program: it measures retrieval on real histories
-		{"tools/examples", []string{"agents/solver", "training"}}, // a program: it draws training examples for people to judge
+		// a program: it measures retrieval on real histories
+		{"tools/retrieval", []string{"knowledge", "knowledge/outline", "knowledge/retrieve", "llm", "patterns",
+			"internal/git", "internal/store", "internal/tokens"}},
+		// a program: it draws training examples for people to judge
+		{"tools/examples", []string{"agents/solver", "training"}},
 		{"tools/scratch", nil},
 		{"tools/weakened", nil}, // a program
-		{"tools/selection", []string{"gates", "gates/mutants", "internal/language", "patterns", "sampling"}}, // a program: it holds tournaments among versions of real commits
+		// a program: it holds tournaments among versions of real commits
+		{"tools/selection", []string{"gates", "gates/mutants", "internal/language", "patterns", "sampling"}},
 		{"internal/seal", nil},
 		{"internal/store", []string{"internal/seal"}},
 		{"tools/tinymodel", nil},
@@ -171,25 +196,38 @@ type door struct {
 func doors() []door {
 	// Programs and helpers of tests try runplan from outside, so they bring their own hands and eyes.
 	commandLine := []string{"cmd/runplan/app", "internal/cli", "internal/cli/..."}
-	outside := []string{"tools/scratch", "tools/weakened", "tools/notice", "tools/mutate", "tools/dist", "tools/record", "tools/attack", "tools/precision", "tools/storm", "tools/bench", "tools/examples", "tools/retrieval", "tools/selection", "tools/agenttest", "testscripts"}
+	outside := []string{"tools/scratch", "tools/weakened", "tools/notice", "tools/mutate", "tools/dist", "tools/record",
+		"tools/attack", "tools/precision", "tools/storm", "tools/bench", "tools/examples", "tools/retrieval",
+		"tools/selection", "tools/agenttest", "testscripts"}
 	return []door{
-		{"os/exec", append([]string{"internal/proc", "gates/plugin"}, outside...), "one place knows how to end a process and all of its children"},
+		{"os/exec", append([]string{"internal/proc", "gates/plugin"}, outside...),
+			"one place knows how to end a process and all of its children"},
 		{"github.com/go-cmd/cmd", []string{"internal/proc"}, "internal/proc hides its traps"},
-		{"modernc.org/sqlite", []string{"internal/store", "tools/storm"}, "one place opens and migrates; the storm looks at the file with its own eyes"},
+		{"modernc.org/sqlite", []string{"internal/store", "tools/storm"},
+			"one place opens and migrates; the storm looks at the file with its own eyes"},
 		{"database/sql", []string{"internal/store", "tools/storm"}, "queries live beside the schema"},
 		{"github.com/spf13/cobra", commandLine, "commands are flags and wiring"},
 		{"charm.land/", []string{"internal/ui"}, "one place talks to the terminal"},
-		{"github.com/charmbracelet/", []string{"internal/ui", "internal/cells"}, "one place talks to the terminal, and one measures what it shows"},
+		{"github.com/charmbracelet/", []string{"internal/ui", "internal/cells"},
+			"one place talks to the terminal, and one measures what it shows"},
 		{"github.com/yuin/goldmark", []string{"planparse", "tools/site"}, "markdown is read in one place"},
-		{"github.com/shirou/gopsutil", []string{"routing"}, "the machine is looked at where the number of workers is decided"},
+		{"github.com/shirou/gopsutil", []string{"routing"},
+			"the machine is looked at where the number of workers is decided"},
 		{"github.com/expr-lang/expr", []string{"internal/condition"}, "conditions are compiled in one place"},
 		{"github.com/hashicorp/go-plugin", []string{"gates/plugin"}, "the plugin protocol is one package's affair"},
-		{"github.com/rogpeppe/go-internal/testscript", []string{"agents/script", "testscripts"}, "testscript blocks are a matter of the script agent"},
-		{"github.com/gofrs/flock", []string{"internal/atomicfile", "runner/local"}, "a lock is taken with the file that it guards, or where the order of locks is known"},
-		{"os/signal", append([]string{"internal/proc", "tools/dist"}, commandLine...), "^C means one thing, decided in one place; the reaper is deaf to it"},
-		{"log", []string{"internal/web"}, "a tool prints for people or writes to the journal; it keeps no log on the side, and the page silences that of net/http"},
+		{"github.com/rogpeppe/go-internal/testscript", []string{"agents/script", "testscripts"},
+			"testscript blocks are a matter of the script agent"},
+		{"github.com/gofrs/flock", []string{"internal/atomicfile", "runner/local"},
+			"a lock is taken with the file that it guards, or where the order of locks is known"},
+		{"os/signal", append([]string{"internal/proc", "tools/dist"}, commandLine...),
+			"^C means one thing, decided in one place; the reaper is deaf to it"},
+		{"log", []string{"internal/web"},
+			"a tool prints for people or writes to the journal; it keeps no log on the side, and the page silences that of " +
+				"net/http"},
 		{"math/rand", nil, "chance is seeded and handed in: math/rand/v2 with a source"},
-		{"net/http", []string{"runner/notify", "llm", "tools/llmtest", "internal/web", "runner/page", "tools/bench"}, "nothing talks to the network but a webhook and a model server that the user named, and the page that the user asked for"},
+		{"net/http", []string{"runner/notify", "llm", "tools/llmtest", "internal/web", "runner/page", "tools/bench"},
+			"nothing talks to the network but a webhook and a model server that the user named, and the page that the user " +
+				"asked for"},
 		{"github.com/ollama/ollama", []string{"llm", "tools/llmtest"}, "another provider changes one package"},
 	}
 }
@@ -290,7 +328,8 @@ func TestDoorsAreRequired(t *testing.T) {
 func (l layer) allows(target string) bool {
 	for _, m := range l.may {
 		below, isTree := strings.CutSuffix(m, "...")
-		if m == "*" || m == target || m == "core" && core(target) || m == "internal" && strings.HasPrefix(target, "internal/") && core(target) || isTree && strings.HasPrefix(target, below) {
+		if m == "*" || m == target || m == "core" && core(target) || m == "internal" &&
+			strings.HasPrefix(target, "internal/") && core(target) || isTree && strings.HasPrefix(target, below) {
 			return true
 		}
 	}
@@ -299,7 +338,8 @@ func (l layer) allows(target string) bool {
 
 // core tells whether a folder is below the command line and is no program.
 func core(folder string) bool {
-	return !slices.ContainsFunc([]string{"cmd", "examples", "internal/cli", "testscripts", "tools"}, func(base string) bool { return within(folder, base) })
+	return !slices.ContainsFunc([]string{"cmd", "examples", "internal/cli", "testscripts", "tools"},
+		func(base string) bool { return within(folder, base) })
 }
 
 // within tells whether path is the package at base, or lies below it. A base that ends in a slash is a host.
@@ -309,7 +349,8 @@ func within(path, base string) bool {
 
 // The machine decides and does nothing else: no clock, no disk, no chance, no goroutine, no lock.
 func TestMachineIsPure(t *testing.T) {
-	banned := []string{"os", "io", "net", "sync", "math/rand", "math/rand/v2", "crypto/rand", "os/exec", "runtime", "unsafe"}
+	banned := []string{"os", "io", "net", "sync", "math/rand", "math/rand/v2", "crypto/rand", "os/exec", "runtime",
+		"unsafe"}
 	files := token.NewFileSet()
 	paths, err := filepath.Glob(filepath.Join(root(t), "runner", "*.go"))
 	if err != nil || len(paths) == 0 {
@@ -363,14 +404,25 @@ type habit struct {
 
 func habits() []habit {
 	// gates/plugin is the other half of a program too: Serve is all that the main of a plugin calls.
-	programs := []string{"cmd/runplan", "cmd/runplan/app", "tools/attack", "tools/bench", "tools/dist", "tools/examples", "tools/mutate", "tools/notice", "tools/record", "tools/reflow", "tools/site", "tools/precision", "tools/retrieval", "tools/selection", "tools/storm", "tools/weakened", "gates/plugin", "examples/gate-plugin-go"}
+	programs := []string{"cmd/runplan", "cmd/runplan/app", "tools/attack", "tools/bench", "tools/dist", "tools/examples",
+		"tools/mutate", "tools/notice", "tools/record", "tools/reflow", "tools/site", "tools/precision", "tools/retrieval",
+		"tools/selection", "tools/storm", "tools/weakened", "gates/plugin", "examples/gate-plugin-go"}
 	return []habit{
 		{"os", []string{"Exit"}, programs, "the exit code is decided in one place"},
-		{"os", []string{"Getenv", "LookupEnv"}, []string{"cmd/runplan/app", "internal/cli/control", "tools/attack", "tools/dist", "tools/precision", "internal/config", "tools/scratch", "tools/tooltest", "tools/agenttest", "gates/plugin"}, "the environment is handed in"},
-		{"os", []string{"Environ"}, []string{"cmd/runplan", "cmd/runplan/app", "tools/dist", "tools/notice", "tools/scratch", "tools/tooltest", "tools/bench", "tools/retrieval", "tools/selection", "tools/weakened", "internal/proc", "gates", "gates/gatetest", "gates/plugin", "agents/command"}, "a nil environment means that of the process, as in os/exec"},
+		{"os", []string{"Getenv", "LookupEnv"},
+			[]string{"cmd/runplan/app", "internal/cli/control", "tools/attack", "tools/dist", "tools/precision",
+				"internal/config", "tools/scratch", "tools/tooltest", "tools/agenttest", "gates/plugin"},
+			"the environment is handed in"},
+		{"os", []string{"Environ"},
+			[]string{"cmd/runplan", "cmd/runplan/app", "tools/dist", "tools/notice", "tools/scratch", "tools/tooltest",
+				"tools/bench", "tools/retrieval", "tools/selection", "tools/weakened", "internal/proc", "gates", "gates/gatetest",
+				"gates/plugin", "agents/command"}, "a nil environment means that of the process, as in os/exec"},
 		{"os", []string{"Stdout", "Stderr", "Stdin"}, programs, "output goes where the caller says"},
-		{"fmt", []string{"Print", "Println", "Printf"}, []string{"tools/mutate", "tools/notice", "tools/record", "tools/site", "tools/attack", "tools/bench", "tools/storm", "tools/weakened"}, "output goes where the caller says"},
-		{"store", []string{"OpenTraining"}, []string{"training"}, "training data, adapters and datasets are written through one door"},
+		{"fmt", []string{"Print", "Println", "Printf"},
+			[]string{"tools/mutate", "tools/notice", "tools/record", "tools/site", "tools/attack", "tools/bench", "tools/storm",
+				"tools/weakened"}, "output goes where the caller says"},
+		{"store", []string{"OpenTraining"}, []string{"training"},
+			"training data, adapters and datasets are written through one door"},
 		{"os", []string{"Chdir"}, nil, "the working directory belongs to the whole process"},
 	}
 }

@@ -33,5 +33,6 @@ func manuals(root *cobra.Command, dir string) error {
 		at = time.Unix(0, 0)
 	}
 	at = at.UTC()
-	return doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "runplan " + cli.Version(), Manual: "runplan", Date: &at}, dir)
+	return doc.GenManTree(root,
+		&doc.GenManHeader{Section: "1", Source: "runplan " + cli.Version(), Manual: "runplan", Date: &at}, dir)
 }

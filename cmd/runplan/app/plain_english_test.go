@@ -60,7 +60,9 @@ func TestPlainEnglish(t *testing.T) {
 			return err
 		case d.IsDir() && path != top && (strings.HasPrefix(d.Name(), ".") || skippedFolders[d.Name()]):
 			return filepath.SkipDir
-		case d.IsDir() || strings.HasSuffix(rel, ".pb.go") || strings.HasSuffix(rel, "plain_english_test.go") || rel == "docs/glossary.md": // both list the words
+		// both list the words
+		case d.IsDir() || strings.HasSuffix(rel, ".pb.go") || strings.HasSuffix(rel, "plain_english_test.go") ||
+			rel == "docs/glossary.md":
 			return nil
 		}
 		switch filepath.Ext(rel) {
@@ -112,7 +114,8 @@ func plainGo(t *testing.T, path, rel string, check func(place, text string)) err
 			return
 		}
 		if rest := strings.Join(words[1:], " ") + " "; refusedDoc.MatchString(rest) {
-			t.Errorf("%s: %s: begin with the name and a verb: what it does", at(id.Pos()), strings.Join(words[:min(6, len(words))], " "))
+			t.Errorf("%s: %s: begin with the name and a verb: what it does", at(id.Pos()),
+				strings.Join(words[:min(6, len(words))], " "))
 		}
 	}
 	ast.Inspect(file, func(n ast.Node) bool {

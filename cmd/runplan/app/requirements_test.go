@@ -29,7 +29,8 @@ func newProofs(root string) (*proofs, error) {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && path != root && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || d.Name() == "node_modules"):
+		case d.IsDir() && path != root &&
+			(strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || d.Name() == "node_modules"):
 			return filepath.SkipDir
 		case d.IsDir() || !strings.HasSuffix(path, "_test.go"):
 			return nil
@@ -62,11 +63,12 @@ var (
 	proofCommand = regexp.MustCompile("^`(?:make ([\\w-]+)[^`]*|go test [^`]*?(?:-run (\\w+) )?\\./([\\w/]+))`$")
 )
 
-// unknown lists the names of a cell that nothing stands for. A cell is a list of tests, scripts and commands; a test without
-// a package is of the package before it, and a name behind a script is a script of the same folder.
+// unknown lists the names of a cell that nothing stands for. A cell is a list of tests, scripts and commands; a test
+// without a package is of the package before it, and a name behind a script is a script of the same folder.
 func (p *proofs) unknown(cell string) (bad []string) {
 	folder, where := "", ""
-	for piece := range strings.FieldsFuncSeq(proofRemark.ReplaceAllString(cell, ""), func(r rune) bool { return r == ',' || r == ';' }) {
+	for piece := range strings.FieldsFuncSeq(proofRemark.ReplaceAllString(cell, ""),
+		func(r rune) bool { return r == ',' || r == ';' }) {
 		piece = strings.TrimSpace(piece)
 		if m := proofTest.FindStringSubmatch(piece); m != nil {
 			if m[1] != "" {

@@ -85,13 +85,24 @@ type commandGroup struct {
 
 func commandGroups(a *cli.App) []commandGroup {
 	return []commandGroup{
-		{cli.GroupRun, []*cobra.Command{run.NewRunCommand(a), run.NewSolveCommand(a), run.NewResumeCommand(a), watch.NewStatusCommand(a), watch.NewLogCommand(a), watch.NewTraceCommand(a), watch.NewServeCommand(a), watch.NewSpendCommand(a), owner.NewApproveCommand(a), control.NewCancelCommand(a), control.NewDiscardCommand(a), control.NewUndoCommand(a)}},
-		{cli.GroupLook, []*cobra.Command{plans.NewPlanCommand(a), plans.NewOutlineCommand(a), plans.NewParseCommand(a), plans.NewCheckCommand(a), prepare.NewRouteCommand(a), plans.NewContextCommand(a)}},
-		{cli.GroupJudge, []*cobra.Command{judge.NewGateCommand(a), judge.NewReviewCommand(a), setup.NewExplainCommand(a), blueprints.NewBlueprintCommand(a), rulebook.NewLessonsCommand(a), rulebook.NewPatternsCommand(a)}},
-		{cli.GroupKnow, []*cobra.Command{models.NewIndexCommand(a), models.NewEnrichCommand(a), models.NewRetrieveCommand(a), newTrainingCommand(a)}},
-		{cli.GroupTalk, []*cobra.Command{owner.NewAskCommand(a), owner.NewNoteCommand(a), owner.NewCriticalCommand(a), owner.NewInboxCommand(a), owner.NewFeedbackCommand(a), owner.NewSelfFixCommand(a), owner.NewStandupCommand(a), owner.NewNotifyCommand(a)}},
-		{cli.GroupTrust, []*cobra.Command{owner.NewTrustCommand(a), owner.NewPromoteCommand(a), owner.NewDemoteCommand(a), owner.NewAuditCommand(a), setup.NewEgressCommand(a)}},
-		{cli.GroupSetup, []*cobra.Command{setup.NewDemoCommand(a), setup.NewInitCommand(a), setup.NewConfigCommand(a), setup.NewDoctorCommand(a), blueprints.NewMaintainCommand(a), setup.NewGCCommand(a), plans.NewIntrospectCommand(a), setup.NewVersionCommand(a)}},
+		{cli.GroupRun, []*cobra.Command{run.NewRunCommand(a), run.NewSolveCommand(a), run.NewResumeCommand(a),
+			watch.NewStatusCommand(a), watch.NewLogCommand(a), watch.NewTraceCommand(a), watch.NewServeCommand(a),
+			watch.NewSpendCommand(a), owner.NewApproveCommand(a), control.NewCancelCommand(a), control.NewDiscardCommand(a),
+			control.NewUndoCommand(a)}},
+		{cli.GroupLook, []*cobra.Command{plans.NewPlanCommand(a), plans.NewOutlineCommand(a), plans.NewParseCommand(a),
+			plans.NewCheckCommand(a), prepare.NewRouteCommand(a), plans.NewContextCommand(a)}},
+		{cli.GroupJudge, []*cobra.Command{judge.NewGateCommand(a), judge.NewReviewCommand(a), setup.NewExplainCommand(a),
+			blueprints.NewBlueprintCommand(a), rulebook.NewLessonsCommand(a), rulebook.NewPatternsCommand(a)}},
+		{cli.GroupKnow, []*cobra.Command{models.NewIndexCommand(a), models.NewEnrichCommand(a), models.NewRetrieveCommand(a),
+			newTrainingCommand(a)}},
+		{cli.GroupTalk, []*cobra.Command{owner.NewAskCommand(a), owner.NewNoteCommand(a), owner.NewCriticalCommand(a),
+			owner.NewInboxCommand(a), owner.NewFeedbackCommand(a), owner.NewSelfFixCommand(a), owner.NewStandupCommand(a),
+			owner.NewNotifyCommand(a)}},
+		{cli.GroupTrust, []*cobra.Command{owner.NewTrustCommand(a), owner.NewPromoteCommand(a), owner.NewDemoteCommand(a),
+			owner.NewAuditCommand(a), setup.NewEgressCommand(a)}},
+		{cli.GroupSetup, []*cobra.Command{setup.NewDemoCommand(a), setup.NewInitCommand(a), setup.NewConfigCommand(a),
+			setup.NewDoctorCommand(a), blueprints.NewMaintainCommand(a), setup.NewGCCommand(a), plans.NewIntrospectCommand(a),
+			setup.NewVersionCommand(a)}},
 	}
 }
 
@@ -139,7 +150,8 @@ func plainValue(err error) error {
 		return err
 	}
 	takes := map[string]string{
-		"int": "a whole number", "int64": "a whole number", "uint": "a whole number of at least 0", "uint64": "a whole number of at least 0",
+		"int": "a whole number", "int64": "a whole number", "uint": "a whole number of at least 0",
+		"uint64":  "a whole number of at least 0",
 		"float64": "a number", "bool": "true or false",
 	}[wrong.GetFlag().Value.Type()]
 	if takes == "" {
@@ -155,7 +167,8 @@ func plainValue(err error) error {
 func zeroIsNone(cmd *cobra.Command) error {
 	const name = "max-attempts"
 	if f := cmd.Flags().Lookup(name); f != nil && f.Changed && f.Value.String() == "0" {
-		return cli.Usage(fmt.Errorf("--%s 0: at least 1 is needed", name), "leave the flag out for what the configuration says")
+		return cli.Usage(fmt.Errorf("--%s 0: at least 1 is needed", name),
+			"leave the flag out for what the configuration says")
 	}
 	return nil
 }

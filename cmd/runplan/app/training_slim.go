@@ -30,7 +30,8 @@ func newTrainingCommand(a *cli.App) *cobra.Command {
 				return cli.Usage(fmt.Errorf("%s is not installed", trainer),
 					"put it from the archive %s of the release beside runplan, or build runplan from its source: make build", trainer)
 			}
-			child, err := os.StartProcess(path, append([]string{path}, a.Args...), &os.ProcAttr{Env: a.Environ, Files: []*os.File{os.Stdin, os.Stdout, os.Stderr}})
+			child, err := os.StartProcess(path, append([]string{path}, a.Args...),
+				&os.ProcAttr{Env: a.Environ, Files: []*os.File{os.Stdin, os.Stdout, os.Stderr}})
 			if err != nil {
 				return err
 			}

@@ -17,7 +17,8 @@ import (
 func Names() gates.Gate {
 	info := gates.Info{Name: "names", Kind: gates.Static, Cost: gates.Instant, Blocking: false, Compares: true}
 	return gates.New(info, func(ctx context.Context, l *gates.Look) error {
-		files, ok, err := l.Changed(ctx, func(c gates.Change) bool { return publicIn(path.Ext(c.Path)) != nil && !private(c.Path) })
+		files, ok, err := l.Changed(ctx,
+			func(c gates.Change) bool { return publicIn(path.Ext(c.Path)) != nil && !private(c.Path) })
 		if err != nil || !ok {
 			return err
 		}
@@ -43,7 +44,9 @@ func Names() gates.Gate {
 			if n := len(names) - mostNames; n > 0 {
 				names, more = names[:mostNames], fmt.Sprintf(" and %d more", n)
 			}
-			l.Find(gates.Finding{Rule: "names/gone", Severity: gates.Note, Message: fmt.Sprintf("public names that %s had are gone: %s%s; who uses them from outside breaks", dir, strings.Join(names, ", "), more)})
+			l.Find(gates.Finding{Rule: "names/gone", Severity: gates.Note,
+				Message: fmt.Sprintf("public names that %s had are gone: %s%s; who uses them from outside breaks", dir,
+					strings.Join(names, ", "), more)})
 		}
 		return nil
 	})
@@ -54,7 +57,8 @@ const mostNames = 10
 
 // private reports whether code outside cannot use the names in p.
 func private(p string) bool {
-	return language.IsTest(p) || gates.Match([]string{"**/internal/**", "**/{testdata,fixtures,vendor,node_modules}/**"}, p)
+	return language.IsTest(p) ||
+		gates.Match([]string{"**/internal/**", "**/{testdata,fixtures,vendor,node_modules}/**"}, p)
 }
 
 var (

@@ -24,7 +24,8 @@ func New() gates.Gate {
 	info := gates.Info{Name: "prose", Kind: gates.Static, Cost: gates.Instant, Blocking: true, Pure: true}
 	return gates.New(info, func(ctx context.Context, l *gates.Look) error {
 		files, ok, err := l.Changed(ctx, func(c gates.Change) bool {
-			return c.Status != gates.Deleted && !c.Link && !gates.Match([]string{"**/{testdata,fixtures,vendor,node_modules}/**"}, c.Path)
+			return c.Status != gates.Deleted && !c.Link &&
+				!gates.Match([]string{"**/{testdata,fixtures,vendor,node_modules}/**"}, c.Path)
 		})
 		if err != nil || !ok {
 			return err
@@ -56,8 +57,10 @@ func markers(l *gates.Look, f gates.File) {
 	for _, line := range f.AddedLines() {
 		switch {
 		case marker.MatchString(line.Text) && !block.MatchString(line.Text):
-			l.Find(gates.Finding{Rule: "prose/merge-marker", Severity: gates.Error, Path: f.Path, Line: line.Number, Message: "a conflict of a merge was not resolved"})
-		case leftOut.MatchString(line.Text) && !gates.Match([]string{"**/*.{md,mdx,rst,adoc,txt}"}, f.Path): // a document shows a part
+			l.Find(gates.Finding{Rule: "prose/merge-marker", Severity: gates.Error, Path: f.Path, Line: line.Number,
+				Message: "a conflict of a merge was not resolved"})
+		// a document shows a part
+		case leftOut.MatchString(line.Text) && !gates.Match([]string{"**/*.{md,mdx,rst,adoc,txt}"}, f.Path):
 			l.Find(gates.Finding{Rule: "prose/left-out", Severity: gates.Error, Path: f.Path, Line: line.Number,
 				Message: "a comment stands where code was left out", Fix: "write the code, or bring back what was there"})
 		}
@@ -85,11 +88,14 @@ func docNames(l *gates.Look, f gates.File) {
 			first--
 		}
 		says := word.FindStringSubmatch(lines[first])
-		if says == nil || strings.HasPrefix(m[1], "Test") || strings.HasPrefix(m[1], "Benchmark") || strings.EqualFold(says[1], m[1]) || !(fresh[first+1] || fresh[i+1]) {
+		if says == nil || strings.HasPrefix(m[1], "Test") || strings.HasPrefix(m[1], "Benchmark") ||
+			strings.EqualFold(says[1], m[1]) || !(fresh[first+1] || fresh[i+1]) {
 			continue
 		}
-		if slices.Contains(now, says[1]) && !slices.Contains(before, says[1]) || slices.Contains(before, says[1]) || mixed(says[1]) && !slices.Contains(now, says[1]) {
-			l.Find(gates.Finding{Rule: "prose/doc-name", Severity: gates.Warning, Path: f.Path, Line: first + 1, Message: "the comment of " + m[1] + " is about " + says[1], Fix: "say what " + m[1] + " does"})
+		if slices.Contains(now, says[1]) && !slices.Contains(before, says[1]) || slices.Contains(before, says[1]) ||
+			mixed(says[1]) && !slices.Contains(now, says[1]) {
+			l.Find(gates.Finding{Rule: "prose/doc-name", Severity: gates.Warning, Path: f.Path, Line: first + 1,
+				Message: "the comment of " + m[1] + " is about " + says[1], Fix: "say what " + m[1] + " does"})
 		}
 	}
 }
@@ -156,7 +162,8 @@ func pythonParams(l *gates.Look, f gates.File) {
 		if !fresh[at] {
 			at = w.def // the change took the parameter away
 		}
-		l.Find(gates.Finding{Rule: "prose/doc-param", Severity: gates.Warning, Path: f.Path, Line: at, Message: w.function + " has no parameter " + w.param})
+		l.Find(gates.Finding{Rule: "prose/doc-param", Severity: gates.Warning, Path: f.Path, Line: at, Message: w.function +
+			" has no parameter " + w.param})
 	}
 }
 
@@ -277,7 +284,8 @@ func jsParams(l *gates.Look, f gates.File) {
 			continue // taken apart, so that they have other names or none
 		}
 		if !slices.Contains(wordText.FindAllString(head, -1), p[1]) && (fresh[i+1] || fresh[j+1]) {
-			l.Find(gates.Finding{Rule: "prose/doc-param", Severity: gates.Note, Path: f.Path, Line: i + 1, Message: "the function below has no parameter " + p[1]})
+			l.Find(gates.Finding{Rule: "prose/doc-param", Severity: gates.Note, Path: f.Path, Line: i + 1,
+				Message: "the function below has no parameter " + p[1]})
 		}
 	}
 }

@@ -16,11 +16,13 @@ func TestProse(t *testing.T) {
 		want          []string
 	}{
 		"a comment that stands for code": {
-			after: map[string]string{"a.py": "x = 1\n# ... rest of the code unchanged\n", "a.go": "package a\n\n// ... existing code ...\n", "a.ts": "// rest of the file remains the same\n"},
-			want:  []string{"error prose/left-out a.go:3", "error prose/left-out a.py:2", "error prose/left-out a.ts:1"},
+			after: map[string]string{"a.py": "x = 1\n# ... rest of the code unchanged\n",
+				"a.go": "package a\n\n// ... existing code ...\n", "a.ts": "// rest of the file remains the same\n"},
+			want: []string{"error prose/left-out a.go:3", "error prose/left-out a.py:2", "error prose/left-out a.ts:1"},
 		},
 		"comments that do not": {
-			after: map[string]string{"a.py": "# the rest of the tests are in b.py\nx = [...]\n# ...\n", "a.go": "package a\n\n// existing rows stay.\n"},
+			after: map[string]string{"a.py": "# the rest of the tests are in b.py\nx = [...]\n# ...\n",
+				"a.go": "package a\n\n// existing rows stay.\n"},
 		},
 		"a marker of a merge": {
 			after: map[string]string{"a.md": "a\n<<<<<<< HEAD\nb\n=======\nc\n>>>>>>> other\n"},
@@ -31,12 +33,14 @@ func TestProse(t *testing.T) {
 		},
 		"a comment about something else": {
 			before: map[string]string{"a.go": "package a\n\n// Sum adds.\nfunc Sum() {}\n"},
-			after:  map[string]string{"a.go": "package a\n\n// Sum adds.\nfunc Total() {}\n\n// GetPrice asks for it.\n//\n// More.\ntype Price struct{}\n"},
-			want:   []string{"warning prose/doc-name a.go:3", "warning prose/doc-name a.go:6"},
+			after: map[string]string{"a.go": "package a\n\n// Sum adds.\nfunc Total() {}\n\n// GetPrice asks for it.\n//\n// " +
+				"More.\ntype Price struct{}\n"},
+			want: []string{"warning prose/doc-name a.go:3", "warning prose/doc-name a.go:6"},
 		},
 		"comments that begin with a word": {
-			after: map[string]string{"a.go": "package a\n\n// The sum of all.\nfunc Total() {}\n\n// Deprecated: use Total.\nfunc Sum() {}\n\n// Total and Sum differ.\nfunc Other() {}\n\n//go:embed x\nvar x string\n"},
-			want:  []string{"warning prose/doc-name a.go:9"},
+			after: map[string]string{"a.go": "package a\n\n// The sum of all.\nfunc Total() {}\n\n// Deprecated: use " +
+				"Total.\nfunc Sum() {}\n\n// Total and Sum differ.\nfunc Other() {}\n\n//go:embed x\nvar x string\n"},
+			want: []string{"warning prose/doc-name a.go:9"},
 		},
 		"a comment that was wrong before": {
 			before: map[string]string{"a.go": "package a\n\n// GetPrice adds.\nfunc Sum() {}\n"},
@@ -44,13 +48,15 @@ func TestProse(t *testing.T) {
 		},
 		"a parameter that is not there": {
 			after: map[string]string{
-				"a.py": "def total(prices, *, tax=0):\n    \"\"\"Add.\n\n    :param prices: them\n    :param int tax: it\n    :param currency: none\n    \"\"\"\n",
+				"a.py": "def total(prices, *, tax=0):\n    \"\"\"Add.\n\n    :param prices: them\n    :param int tax: it\n    " +
+					":param currency: none\n    \"\"\"\n",
 				"a.js": "/**\n * Adds.\n * @param {number} a one\n * @param {number} [c=1] none\n */\nfunction add(a, b) {}\n",
 			},
 			want: []string{"info prose/doc-param a.js:4", "warning prose/doc-param a.py:6"},
 		},
 		"parameters over several lines": {
-			after: map[string]string{"a.py": "def total(\n    prices,\n    tax,\n):\n    \"\"\"Add.\n\n    :param tax: it\n    \"\"\"\n"},
+			after: map[string]string{"a.py": "def total(\n    prices,\n    tax,\n):\n    \"\"\"Add.\n\n    :param tax: it\n   " +
+				" \"\"\"\n"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -68,13 +74,15 @@ func TestProse(t *testing.T) {
 // A public name that is gone is told; one that moved within its folder, a private one and one of a test are not.
 func TestNames(t *testing.T) {
 	s := gatetest.Change(t, map[string]string{
-		"shop/a.go":       "package shop\n\nfunc Total() {}\n\nfunc Moved() {}\n\nfunc (c *Cart) Add() {}\n\ntype Cart struct{}\n\nfunc small() {}\n",
+		"shop/a.go": "package shop\n\nfunc Total() {}\n\nfunc Moved() {}\n\nfunc (c *Cart) Add() {}\n\ntype Cart " +
+			"struct{}\n\nfunc small() {}\n",
 		"shop/a_test.go":  "package shop\n\nfunc TestTotal() {}\n",
 		"internal/x/x.go": "package x\n\nfunc Gone() {}\n",
 		"main.go":         "package main\n\nfunc Gone() {}\n",
-		"shop.py":         "def total():\n    pass\n\n\nclass Cart:\n    def add(self):\n        pass\n\n\ndef _small():\n    pass\n",
-		"shop.ts":         "export function total() {}\nexport const tax = 1\nfunction small() {}\n",
-		"web/old.ts":      "export class Old {}\n",
+		"shop.py": "def total():\n    pass\n\n\nclass Cart:\n    def add(self):\n        pass\n\n\ndef _small():\n " +
+			"   pass\n",
+		"shop.ts":    "export function total() {}\nexport const tax = 1\nfunction small() {}\n",
+		"web/old.ts": "export class Old {}\n",
 	}, map[string]string{
 		"shop/a.go":       "package shop\n\nfunc (c *Cart) Put() {}\n\ntype Cart struct{}\n",
 		"shop/b.go":       "package shop\n\nfunc Moved() {}\n",
@@ -104,7 +112,8 @@ func TestTheyAreGates(t *testing.T) {
 	for _, g := range []gates.Gate{prose.New(), prose.Names()} {
 		t.Run(g.Info().Name, func(t *testing.T) {
 			gatetest.Run(t, func(t *testing.T) (gates.Gate, gates.Subject) {
-				return g, gatetest.Change(t, map[string]string{"a.go": "package a\n\nfunc Gone() {}\n"}, map[string]string{"a.go": "package a\n\n// ... existing code ...\n"})
+				return g, gatetest.Change(t, map[string]string{"a.go": "package a\n\nfunc Gone() {}\n"},
+					map[string]string{"a.go": "package a\n\n// ... existing code ...\n"})
 			})
 		})
 	}

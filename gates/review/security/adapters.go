@@ -55,7 +55,8 @@ func gosec() tool {
 			for _, i := range report.Issues {
 				first, _, _ := strings.Cut(i.Line, "-")
 				n, _ := strconv.Atoi(first)
-				hits = append(hits, hit{rule: i.RuleID, path: l.Rel("", i.File), line: n, message: i.Details, severity: graded(i.Severity, i.Confidence)})
+				hits = append(hits, hit{rule: i.RuleID, path: l.Rel("", i.File), line: n, message: i.Details,
+					severity: graded(i.Severity, i.Confidence)})
 			}
 			return hits, nil
 		}}
@@ -78,7 +79,8 @@ func bandit() tool {
 		run: func(ctx context.Context, l *gates.Look, t *task) ([]hit, error) {
 			var hits []hit
 			for files := range slices.Chunk(t.changed, mostArgs) {
-				out, err := l.Run(ctx, gates.Program{Args: append([]string{"bandit", "-q", "-f", "json"}, fileArgs(files)...), Stdout: true})
+				out, err := l.Run(ctx, gates.Program{Args: append([]string{"bandit", "-q", "-f", "json"}, fileArgs(files)...),
+					Stdout: true})
 				if err != nil {
 					return nil, err
 				}
@@ -103,7 +105,8 @@ func bandit() tool {
 					l.Note("bandit could not read %s: %s", l.Rel("", e.Filename), e.Reason)
 				}
 				for _, r := range report.Results {
-					hits = append(hits, hit{rule: r.ID, path: l.Rel("", r.Filename), line: r.Line, message: r.Text, severity: graded(r.Severity, r.Confidence)})
+					hits = append(hits, hit{rule: r.ID, path: l.Rel("", r.Filename), line: r.Line, message: r.Text,
+						severity: graded(r.Severity, r.Confidence)})
 				}
 			}
 			return hits, nil
@@ -131,8 +134,10 @@ func semgrep() tool {
 			}
 			var hits []hit
 			for files := range slices.Chunk(t.changed, mostArgs) {
-				args := append([]string{"semgrep", "scan", "--json", "--quiet", "--metrics=off", "--disable-version-check", "--config", rules}, fileArgs(files)...)
-				out, err := l.Run(ctx, gates.Program{Args: args, Stdout: true, Env: []string{"SEMGREP_SEND_METRICS=off", "SEMGREP_ENABLE_VERSION_CHECK=0"}})
+				args := append([]string{"semgrep", "scan", "--json", "--quiet", "--metrics=off", "--disable-version-check",
+					"--config", rules}, fileArgs(files)...)
+				out, err := l.Run(ctx, gates.Program{Args: args, Stdout: true,
+					Env: []string{"SEMGREP_SEND_METRICS=off", "SEMGREP_ENABLE_VERSION_CHECK=0"}})
 				if err != nil {
 					return nil, err
 				}
@@ -157,7 +162,8 @@ func semgrep() tool {
 					}
 				}
 				for _, r := range report.Results {
-					hits = append(hits, hit{rule: r.ID, path: l.Rel("", r.Path), line: r.Start.Line, message: r.Extra.Message, severity: graded(r.Extra.Severity, "")})
+					hits = append(hits, hit{rule: r.ID, path: l.Rel("", r.Path), line: r.Start.Line, message: r.Extra.Message,
+						severity: graded(r.Extra.Severity, "")})
 				}
 			}
 			return hits, nil
@@ -176,7 +182,8 @@ func gitleaks() tool {
 			defer os.RemoveAll(dir)
 			file := filepath.Join(dir, "report.json")
 			out, err := l.Run(ctx, gates.Program{Args: []string{
-				"gitleaks", "detect", "--no-git", "--source", ".", "--redact", "--no-banner", "--exit-code", "0", "--report-format", "json", "--report-path", file,
+				"gitleaks", "detect", "--no-git", "--source", ".", "--redact", "--no-banner", "--exit-code", "0", "--report-format",
+				"json", "--report-path", file,
 			}})
 			if err != nil {
 				return nil, err
@@ -198,7 +205,8 @@ func gitleaks() tool {
 				if !slices.Contains(t.all, p) {
 					continue // an untracked file, not part of the change
 				}
-				hits = append(hits, hit{rule: r.RuleID, path: p, line: r.StartLine, message: r.Description, severity: gates.Error, fix: "take it out, revoke it, and read it from the environment"})
+				hits = append(hits, hit{rule: r.RuleID, path: p, line: r.StartLine, message: r.Description, severity: gates.Error,
+					fix: "take it out, revoke it, and read it from the environment"})
 			}
 			return hits, nil
 		}}
@@ -208,7 +216,8 @@ func gitleaks() tool {
 // change touched requirements; otherwise it was there before.
 func govulncheck() tool {
 	isMod := func(p string) bool { return path.Base(p) == "go.mod" }
-	return tool{name: "govulncheck", cost: gates.Costly, wants: func(p string) bool { return isMod(p) || path.Ext(p) == ".go" }, none: "no Go file changed",
+	return tool{name: "govulncheck", cost: gates.Costly,
+		wants: func(p string) bool { return isMod(p) || path.Ext(p) == ".go" }, none: "no Go file changed",
 		server: "vuln.go.dev",
 		local: func(l *gates.Look) bool {
 			return slices.ContainsFunc(l.Subject().Env, func(kv string) bool { return strings.HasPrefix(kv, "GOVULNDB=file:") })
@@ -254,7 +263,8 @@ func govulncheck() tool {
 				}
 				order = append(order, m.Finding.OSV)
 				first, last := m.Finding.Trace[0], m.Finding.Trace[len(m.Finding.Trace)-1]
-				h := hit{rule: m.Finding.OSV, severity: gates.Error, message: fmt.Sprintf("%s@%s: %s is called", first.Module, first.Version, first.Function)}
+				h := hit{rule: m.Finding.OSV, severity: gates.Error,
+					message: fmt.Sprintf("%s@%s: %s is called", first.Module, first.Version, first.Function)}
 				if m.Finding.Fixed != "" {
 					h.fix = "go get " + first.Module + "@" + m.Finding.Fixed
 				}
@@ -282,9 +292,11 @@ func govulncheck() tool {
 // npmAudit reads the output of "npm audit --json". It checks requirements, so it runs only if they changed.
 func npmAudit() tool {
 	wants := func(p string) bool {
-		return slices.Contains([]string{"package.json", "package-lock.json", "npm-shrinkwrap.json"}, path.Base(p)) && !strings.Contains(p, "node_modules/")
+		return slices.Contains([]string{"package.json", "package-lock.json", "npm-shrinkwrap.json"}, path.Base(p)) &&
+			!strings.Contains(p, "node_modules/")
 	}
-	return tool{name: "npm-audit", cost: gates.Cheap, wants: wants, none: "no package.json and no package-lock.json changed", server: "the npm registry",
+	return tool{name: "npm-audit", cost: gates.Cheap, wants: wants,
+		none: "no package.json and no package-lock.json changed", server: "the npm registry",
 		run: func(ctx context.Context, l *gates.Look, t *task) ([]hit, error) {
 			var hits []hit
 			for _, dir := range folders(t.changed) {
@@ -324,7 +336,8 @@ func npmAudit() tool {
 							title = ": " + advisory.Title
 						}
 					}
-					hits = append(hits, hit{rule: "advisory", path: path.Join(dir, "package.json"), message: name + " " + v.Range + title, severity: graded(v.Severity, ""), everywhere: true, fix: "npm audit fix"})
+					hits = append(hits, hit{rule: "advisory", path: path.Join(dir, "package.json"), message: name + " " +
+						v.Range + title, severity: graded(v.Severity, ""), everywhere: true, fix: "npm audit fix"})
 				}
 			}
 			return hits, nil

@@ -20,16 +20,28 @@ type check struct {
 func checks() []check {
 	code := []string{"go", "python", "js"}
 	return []check{
-		{"security/sql", code, sql, "SQL is put together from text and a variable: anyone who sets the variable writes the query", "give the value as a parameter of the query"},
-		{"security/shell", code, shell, "a shell runs text that is put together: anyone who sets a part of it runs what they like", "start the program with a list of arguments, without a shell"},
-		{"security/eval", []string{"python"}, found(ownCode, gates.Note), "text is run as code", "read the value with a parser for its form"},
-		{"security/eval", []string{"python"}, found(evaluated, gates.Error), "text is run as code", "read the value with a parser for its form"},
-		{"security/eval", []string{"js"}, found(madeFunction, gates.Note), "text is run as code", "read the value with a parser for its form"},
-		{"security/eval", []string{"js"}, found(evaluatedJS, gates.Error), "text is run as code", "read the value with a parser for its form"},
-		{"security/deserialise", []string{"python"}, deserialise, "data of others becomes objects, and runs code on the way", "use json, or yaml.safe_load"},
-		{"security/tls", code, found(unverified, gates.Error), "certificates are not checked: anybody in between can answer", "trust the certificate authority that signed it"},
-		{"security/html", []string{"go", "js"}, found(rawHTML, gates.Warning), "HTML is put in as it stands, markup of others included", "set text, or use a template that escapes"},
-		{"security/html", []string{"js"}, found(setHTML, gates.Note), "HTML is put in as it stands, markup of others included", "set text, or use a template that escapes"},
+		{"security/sql", code, sql,
+			"SQL is put together from text and a variable: anyone who sets the variable writes the query",
+			"give the value as a parameter of the query"},
+		{"security/shell", code, shell,
+			"a shell runs text that is put together: anyone who sets a part of it runs what they like",
+			"start the program with a list of arguments, without a shell"},
+		{"security/eval", []string{"python"}, found(ownCode, gates.Note), "text is run as code",
+			"read the value with a parser for its form"},
+		{"security/eval", []string{"python"}, found(evaluated, gates.Error), "text is run as code",
+			"read the value with a parser for its form"},
+		{"security/eval", []string{"js"}, found(madeFunction, gates.Note), "text is run as code",
+			"read the value with a parser for its form"},
+		{"security/eval", []string{"js"}, found(evaluatedJS, gates.Error), "text is run as code",
+			"read the value with a parser for its form"},
+		{"security/deserialise", []string{"python"}, deserialise, "data of others becomes objects, and runs code on the way",
+			"use json, or yaml.safe_load"},
+		{"security/tls", code, found(unverified, gates.Error), "certificates are not checked: anybody in between can answer",
+			"trust the certificate authority that signed it"},
+		{"security/html", []string{"go", "js"}, found(rawHTML, gates.Warning),
+			"HTML is put in as it stands, markup of others included", "set text, or use a template that escapes"},
+		{"security/html", []string{"js"}, found(setHTML, gates.Note),
+			"HTML is put in as it stands, markup of others included", "set text, or use a template that escapes"},
 		{"security/mode", code, found(open, gates.Warning), "everybody on the machine may write this file", "0o644 or 0o600"},
 	}
 }
@@ -55,7 +67,8 @@ func found(re *lazyre.Regexp, s gates.Severity) func(string, string) gates.Sever
 }
 
 var (
-	verb      = lazyre.New(`(?i)["'` + "`" + `][^"'` + "`" + `]*\b(?:select\b.*\bfrom|insert\s+into|update\b.*\bset|delete\s+from)\b`)
+	verb = lazyre.New(`(?i)["'` + "`" + `][^"'` + "`" +
+		`]*\b(?:select\b.*\bfrom|insert\s+into|update\b.*\bset|delete\s+from)\b`)
 	joined    = lazyre.New(`["'` + "`" + `]\s*\+\s*[A-Za-z_(]`)
 	formatted = lazyre.New(`%[+#]?[svq]`)
 	percent   = lazyre.New(`["']\s*%\s*[A-Za-z_(]`)
@@ -138,7 +151,8 @@ func shell(lang, line string) gates.Severity {
 			return gates.Error
 		}
 		if shellTrue.MatchString(line) {
-			if fText.MatchString(line) || joined.MatchString(line) || percent.MatchString(line) || strings.Contains(line, ".format(") {
+			if fText.MatchString(line) || joined.MatchString(line) || percent.MatchString(line) ||
+				strings.Contains(line, ".format(") {
 				return gates.Error
 			}
 			_, args, _ := strings.Cut(line, "(")

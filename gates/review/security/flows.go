@@ -51,7 +51,8 @@ type flow func(p place) *flaw
 
 // flows returns the checks that follow those of single lines.
 func flows() []flow {
-	return []flow{shellOfImport, appendedSQL, requestFlow, unpacked, weakHash, weakRandom, tempName, tlsSetting, credential, leak, blocking, forgotten, silent}
+	return []flow{shellOfImport, appendedSQL, requestFlow, unpacked, weakHash, weakRandom, tempName, tlsSetting,
+		credential, leak, blocking, forgotten, silent}
 }
 
 var (
@@ -120,7 +121,8 @@ func (p place) tainted(text string) bool {
 			again := assigned.FindStringSubmatch(l)
 			t := strings.TrimSpace(l)
 			checked = checked || word(l, m[1]) && (cleaned.MatchString(l) || again != nil && again[1] == m[1] ||
-				(strings.HasPrefix(t, "if ") || strings.HasPrefix(t, "if(") || strings.HasPrefix(t, "assert")) && !emptyCheck.MatchString(t))
+				(strings.HasPrefix(t, "if ") || strings.HasPrefix(t, "if(") || strings.HasPrefix(t, "assert")) &&
+					!emptyCheck.MatchString(t))
 		}
 		if !checked {
 			return true
@@ -189,19 +191,29 @@ func requestFlow(p place) *flaw {
 	}
 	plain := func() bool { return mime.MatchString(strings.Join(p.lines[p.from():p.at+1], "\n") + p.text) }
 	if arg := get(redirect[p.lang]); arg != "" && p.tainted(arg) && !redirectFixed.MatchString(arg) {
-		return &flaw{"security/redirect", "the target of the redirect comes from the request: a link to this server can lead to any other", "redirect to a path of this server that is checked, or choose from a list", gates.Warning}
+		return &flaw{"security/redirect",
+			"the target of the redirect comes from the request: a link to this server can lead to any other",
+			"redirect to a path of this server that is checked, or choose from a list", gates.Warning}
 	}
-	if arg := get(htmlOut[p.lang]); arg != "" && template.MatchString(arg) && tag.MatchString(arg) && p.tainted(arg) && !plain() {
-		return &flaw{"security/html", "what a request brought is put into a page as it stands: it can hold scripts", "escape it, or use a template that does", gates.Error}
+	if arg := get(htmlOut[p.lang]); arg != "" && template.MatchString(arg) && tag.MatchString(arg) && p.tainted(arg) &&
+		!plain() {
+		return &flaw{"security/html", "what a request brought is put into a page as it stands: it can hold scripts",
+			"escape it, or use a template that does", gates.Error}
 	}
-	if arg := get(htmlOut[p.lang]); arg != "" && !tag.MatchString(arg) && p.lang != "python" && directly(p.lang, arg) && p.tainted(lookup.ReplaceAllString(arg, "")) && !plain() {
-		return &flaw{"security/html", "what a request brought is sent back as it stands: a browser may read it as a page with scripts", "escape it, or send it as text/plain", gates.Warning}
+	if arg := get(htmlOut[p.lang]); arg != "" && !tag.MatchString(arg) && p.lang != "python" && directly(p.lang, arg) &&
+		p.tainted(lookup.ReplaceAllString(arg, "")) && !plain() {
+		return &flaw{"security/html",
+			"what a request brought is sent back as it stands: a browser may read it as a page with scripts",
+			"escape it, or send it as text/plain", gates.Warning}
 	}
 	if arg := get(pathUse[p.lang]); arg != "" && !rooted.MatchString(arg) && p.tainted(arg) {
-		return &flaw{"security/path", "a path is made of what a request brought: with ../ it leads out of the folder", "take its base name, or look it up; in Go: os.OpenRoot or filepath.IsLocal", gates.Warning}
+		return &flaw{"security/path", "a path is made of what a request brought: with ../ it leads out of the folder",
+			"take its base name, or look it up; in Go: os.OpenRoot or filepath.IsLocal", gates.Warning}
 	}
 	if arg := get(fetchUse[p.lang]); arg != "" && p.tainted(firstArg(arg)) {
-		return &flaw{"security/fetch", "an address or program comes from the request: it can name one that only this server reaches", "choose from a list", gates.Warning}
+		return &flaw{"security/fetch",
+			"an address or program comes from the request: it can name one that only this server reaches", "choose from a list",
+			gates.Warning}
 	}
 	return nil
 }
@@ -253,7 +265,9 @@ func shellOfImport(p place) *flaw {
 	if p.lang != "js" {
 		return nil
 	}
-	bad := &flaw{"security/shell", "a shell runs text that is put together: anyone who sets a part of it runs what they like", "start the program with a list of arguments, without a shell", gates.Error}
+	bad := &flaw{"security/shell",
+		"a shell runs text that is put together: anyone who sets a part of it runs what they like",
+		"start the program with a list of arguments, without a shell", gates.Error}
 	if m := childRun.FindStringSubmatch(p.text); m != nil && notConst.MatchString(m[2]) {
 		for _, as := range childAs.FindAllStringSubmatch(strings.Join(p.lines, "\n"), -1) {
 			if as[1]+as[2] == m[1] {
@@ -281,7 +295,8 @@ func weakHash(p place) *flaw {
 	if !passWord.MatchString(p.text) && !passWord.MatchString(p.lines[p.from()]) {
 		return nil
 	}
-	return &flaw{"security/hash", "a password is hashed with MD5 or SHA-1: all short ones can be tried in hours", "use bcrypt, scrypt or argon2", gates.Error}
+	return &flaw{"security/hash", "a password is hashed with MD5 or SHA-1: all short ones can be tried in hours",
+		"use bcrypt, scrypt or argon2", gates.Error}
 }
 
 var (
@@ -301,7 +316,8 @@ func weakRandom(p place) *flaw {
 		return nil
 	}
 	all := strings.Join(p.lines, "\n")
-	if p.lang == "go" && !strings.Contains(p.text, "mathrand.") && !mathRand.MatchString(all) || p.lang == "python" && strings.Contains(all, "random = secrets") {
+	if p.lang == "go" && !strings.Contains(p.text, "mathrand.") && !mathRand.MatchString(all) || p.lang == "python" &&
+		strings.Contains(all, "random = secrets") {
 		return nil
 	}
 	head, _, _ := strings.Cut(p.lines[p.from()], "(")
@@ -325,7 +341,8 @@ func weakRandom(p place) *flaw {
 	if !secretName.MatchString(name) || notSecret.MatchString(name+p.text) {
 		return nil
 	}
-	return &flaw{"security/random", "a secret is drawn from a generator whose values can be guessed", "use crypto/rand, secrets, or crypto.randomBytes", gates.Error}
+	return &flaw{"security/random", "a secret is drawn from a generator whose values can be guessed",
+		"use crypto/rand, secrets, or crypto.randomBytes", gates.Error}
 }
 
 var temporary = lazyre.New(`\btempfile\.mktemp\(|\bos\.(?:tempnam|tmpnam)\(|(?:^|[^\w.])mktemp\(\s*(?:["']|suffix|prefix|dir|\))|\btmp\.tmpNameSync\(`)
@@ -335,7 +352,9 @@ func tempName(p place) *flaw {
 	if !temporary.MatchString(p.text) {
 		return nil
 	}
-	return &flaw{"security/temporary", "the name of a temporary file is made before the file: somebody else can put another one there", "use mkstemp, NamedTemporaryFile or TemporaryDirectory", gates.Error}
+	return &flaw{"security/temporary",
+		"the name of a temporary file is made before the file: somebody else can put another one there",
+		"use mkstemp, NamedTemporaryFile or TemporaryDirectory", gates.Error}
 }
 
 var tlsOff = lazyre.New(`\.InsecureSkipVerify\s*=\s*true\b|\bverify_mode\s*=\s*ssl\.CERT_NONE|\bcert_reqs\s*=\s*(?:ssl\.CERT_NONE|["']CERT_NONE)|\bcheck_hostname\s*=\s*False|\bstrictSSL\s*:\s*false|\brejectUnauthorized\s*=\s*false|\b(?:session|client|aiohttp)\b.*\bssl\s*=\s*False\b|\bverify_ssl\s*=\s*False|\bInsecureIgnoreHostKey\(\)|\bAutoAddPolicy\(\)`)
@@ -344,7 +363,8 @@ func tlsSetting(p place) *flaw {
 	if !tlsOff.MatchString(p.text) {
 		return nil
 	}
-	return &flaw{"security/tls", "certificates or keys of hosts are not checked: anybody in between can answer", "trust the certificate authority or the key that it has", gates.Note}
+	return &flaw{"security/tls", "certificates or keys of hosts are not checked: anybody in between can answer",
+		"trust the certificate authority or the key that it has", gates.Note}
 }
 
 var (
@@ -359,7 +379,8 @@ func credential(p place) *flaw {
 	if m == nil || redact.Placeholder(m[2]) || plainValue.MatchString(m[2]) || !withDigit.MatchString(m[2]) {
 		return nil
 	}
-	return &flaw{"security/credential", "the value of " + m[1] + " stands in the code, for all who read it", "read it from the environment or a file that is not committed, and change it", gates.Warning}
+	return &flaw{"security/credential", "the value of " + m[1] + " stands in the code, for all who read it",
+		"read it from the environment or a file that is not committed, and change it", gates.Warning}
 }
 
 // closers inserts a name into an expression and compiles it.
@@ -379,16 +400,27 @@ const handsOn = `(?m)\b(?:return|yield)\b[^\n]*\bNAME(?:[^\w.\n]|\.(?:Body|C|cur
 
 func openings() []opened {
 	return []opened{
-		{"go", "the body of the response", lazyre.New(`^\s*(\w+),\s*\w+\s*:?=\s*(?:http\.(?:Get|Post|PostForm|Head)|(?:\w+\.)*(?:[cC]lient|DefaultClient|httpClient|hc)\.(?:Do|Get|Post|Head))\(`), `\bNAME\.Body\b[^\n]*(?:Close|\))|\((?:[^()\n]*,\s*)?NAME[,)]`},
-		{"go", "the rows", lazyre.New(`^\s*(\w+),\s*\w+\s*:?=\s*(?:\w+\.)*(?:db|DB|tx|conn|stmt|store|pool)\.(?:Query|QueryContext)\(`), `\bNAME\.Close\(|\((?:[^()\n]*,\s*)?NAME[,)]`},
-		{"go", "the file", lazyre.New(`^\s*(\w+),\s*\w+\s*:?=\s*os\.(?:Open|Create|OpenFile|CreateTemp)\(`), `\bNAME\.Close\b|(?:[cC]lose\w*|[sS]top\w*|New\w+|new\w+|Cleanup)\((?:[^()\n]*,\s*)?NAME[,)]|append\([^\n]*NAME`},
-		{"go", "the context", lazyre.New(`^\s*\w+,\s*(_)\s*:?=\s*context\.With(?:Cancel|Timeout|Deadline)(?:Cause)?\(`), `$^`},
+		{"go", "the body of the response",
+			lazyre.New(`^\s*(\w+),\s*\w+\s*:?=\s*(?:http\.(?:Get|Post|PostForm|Head)|(?:\w+\.)*(?:[cC]lient|DefaultClient|httpClient|hc)\.(?:Do|Get|Post|Head))\(`), `\bNAME\.Body\b[^\n]*(?:Close|\))|\((?:[^()\n]*,\s*)?NAME[,)]`},
+		{"go", "the rows",
+			lazyre.New(`^\s*(\w+),\s*\w+\s*:?=\s*(?:\w+\.)*(?:db|DB|tx|conn|stmt|store|pool)\.(?:Query|QueryContext)\(`),
+			`\bNAME\.Close\(|\((?:[^()\n]*,\s*)?NAME[,)]`},
+		{"go", "the file", lazyre.New(`^\s*(\w+),\s*\w+\s*:?=\s*os\.(?:Open|Create|OpenFile|CreateTemp)\(`),
+			`\bNAME\.Close\b|(?:[cC]lose\w*|[sS]top\w*|New\w+|new\w+|Cleanup)\((?:[^()\n]*,\s*)?NAME[,)]|append\([^\n]*NAME`},
+		{"go", "the context", lazyre.New(`^\s*\w+,\s*(_)\s*:?=\s*context\.With(?:Cancel|Timeout|Deadline)(?:Cause)?\(`),
+			`$^`},
 		{"go", "the ticker", lazyre.New(`^\s*(\w+)\s*:=\s*time\.NewTicker\(`), `\bNAME\.Stop\b|\((?:[^()\n]*,\s*)?NAME[,)]`},
-		{"python", "the file", lazyre.New(`^\s*(\w+)\s*=\s*(?:io\.|codecs\.|gzip\.)?open\(`), `\bNAME\.close\(|\bwith\s+(?:closing\()?NAME\b|enter_context\(NAME|(?:append|add|closing|callback|Popen|run)\([^\n]*\bNAME\b|\bself\.\w+\s*=\s*NAME\b|with\s+contextlib\.closing\(NAME|\b(?:stdout|stderr|stdin|file|fileobj|stream)\s*=\s*NAME\b`},
-		{"python", "the connection", lazyre.New(`^\s*(\w+)\s*=\s*(?:sqlite3|psycopg2?|pymysql|MySQLdb)\.connect\(`), `\bNAME\.close\b|closing\(NAME|enter_context\(NAME|\w\([^\n]*\bNAME\b|\bglobal NAME\b`},
-		{"python", "the socket", lazyre.New(`^\s*(\w+)\s*=\s*socket\.(?:socket|create_connection)\(`), `\bNAME\.(?:close|detach)\b|\bwith\s+NAME\b|\w\([^\n]*\bNAME\b`},
-		{"js", "the file descriptor", lazyre.New(`^\s*(?:const|let|var)\s+(\w+)\s*=\s*(?:await\s+)?(?:fs|fsp|fs\.promises|fsPromises)\.open(?:Sync)?\(`), `close(?:Sync)?\(\s*NAME|\bNAME\.close\(|\bawait using NAME`},
-		{"js", "the connection", lazyre.New(`^\s*(?:const|let|var)\s+(\w+)\s*=\s*await\s+(?:\w+\.)*(?:pool|Pool|db)\.(?:connect|getConnection|acquire)\(`), `\bNAME\.(?:release|end|close|destroy)\(|release\(\s*NAME|\bwith\w*\([^\n]*NAME`},
+		{"python", "the file", lazyre.New(`^\s*(\w+)\s*=\s*(?:io\.|codecs\.|gzip\.)?open\(`),
+			`\bNAME\.close\(|\bwith\s+(?:closing\()?NAME\b|enter_context\(NAME|(?:append|add|closing|callback|Popen|run)\([^\n]*\bNAME\b|\bself\.\w+\s*=\s*NAME\b|with\s+contextlib\.closing\(NAME|\b(?:stdout|stderr|stdin|file|fileobj|stream)\s*=\s*NAME\b`},
+		{"python", "the connection", lazyre.New(`^\s*(\w+)\s*=\s*(?:sqlite3|psycopg2?|pymysql|MySQLdb)\.connect\(`),
+			`\bNAME\.close\b|closing\(NAME|enter_context\(NAME|\w\([^\n]*\bNAME\b|\bglobal NAME\b`},
+		{"python", "the socket", lazyre.New(`^\s*(\w+)\s*=\s*socket\.(?:socket|create_connection)\(`),
+			`\bNAME\.(?:close|detach)\b|\bwith\s+NAME\b|\w\([^\n]*\bNAME\b`},
+		{"js", "the file descriptor",
+			lazyre.New(`^\s*(?:const|let|var)\s+(\w+)\s*=\s*(?:await\s+)?(?:fs|fsp|fs\.promises|fsPromises)\.open(?:Sync)?\(`),
+			`close(?:Sync)?\(\s*NAME|\bNAME\.close\(|\bawait using NAME`},
+		{"js", "the connection",
+			lazyre.New(`^\s*(?:const|let|var)\s+(\w+)\s*=\s*await\s+(?:\w+\.)*(?:pool|Pool|db)\.(?:connect|getConnection|acquire)\(`), `\bNAME\.(?:release|end|close|destroy)\(|release\(\s*NAME|\bwith\w*\([^\n]*NAME`},
 	}
 }
 
@@ -397,7 +429,8 @@ var inlineOpen = lazyre.New(`(?:json|yaml|pickle|toml|csv)\.\w+\(\s*open\(|(?:^|
 // leak finds resources that a function opens, does not close and does not pass on.
 func leak(p place) *flaw {
 	if p.lang == "python" && inlineOpen.MatchString(p.text) && !strings.Contains(p.text, "with ") {
-		return &flaw{"resource/leak", "the file that is opened here is not closed", "open it in a with statement", gates.Warning}
+		return &flaw{"resource/leak", "the file that is opened here is not closed", "open it in a with statement",
+			gates.Warning}
 	}
 	for _, o := range openings() {
 		if o.lang != p.lang {
@@ -416,9 +449,12 @@ func leak(p place) *flaw {
 		if re.MatchString(rest) {
 			return nil
 		}
-		fix := map[string]string{"go": "defer its Close", "python": "open it in a with statement", "js": "close it in a finally block"}[p.lang]
+		fix := map[string]string{"go": "defer its Close", "python": "open it in a with statement",
+			"js": "close it in a finally block"}[p.lang]
 		if o.what == "the context" {
-			return &flaw{"resource/leak", "the function that ends the context is thrown away: its timer and what waits for it stay", "keep it, and defer its call", gates.Warning}
+			return &flaw{"resource/leak",
+				"the function that ends the context is thrown away: its timer and what waits for it stay",
+				"keep it, and defer its call", gates.Warning}
 		}
 		return &flaw{"resource/leak", o.what + " that is opened here is closed nowhere in this function", fix, gates.Warning}
 	}
@@ -442,17 +478,21 @@ func blocking(p place) *flaw {
 	if p.lang == "go" {
 		return nil
 	}
-	if p.lang == "python" && asleep.MatchString(p.lines[p.at]) && asyncDef["python"].MatchString(p.lines[p.from()]) && !strings.HasSuffix(strings.TrimSpace(p.lines[max(0, p.at-1)]), "(") && !strings.HasSuffix(strings.TrimSpace(p.lines[max(0, p.at-1)]), "await") {
+	if p.lang == "python" && asleep.MatchString(p.lines[p.at]) && asyncDef["python"].MatchString(p.lines[p.from()]) &&
+		!strings.HasSuffix(strings.TrimSpace(p.lines[max(0, p.at-1)]), "(") &&
+		!strings.HasSuffix(strings.TrimSpace(p.lines[max(0, p.at-1)]), "await") {
 		return &flaw{"async/not-awaited", "nothing waits for this coroutine, so that it never runs", "await it", gates.Error}
 	}
-	if !asyncDef[p.lang].MatchString(p.lines[p.from()]) || !blocks[p.lang].MatchString(p.text) || strings.Contains(p.text, "to_thread") || strings.Contains(p.text, "run_in_executor") {
+	if !asyncDef[p.lang].MatchString(p.lines[p.from()]) || !blocks[p.lang].MatchString(p.text) ||
+		strings.Contains(p.text, "to_thread") || strings.Contains(p.text, "run_in_executor") {
 		return nil
 	}
 	severity := gates.Warning
 	if p.lang == "js" {
 		severity = gates.Note // often a small file, in a server for development
 	}
-	return &flaw{"async/blocking", "this call waits inside of an async function: nothing else runs meanwhile", "use the async form, or a thread", severity}
+	return &flaw{"async/blocking", "this call waits inside of an async function: nothing else runs meanwhile",
+		"use the async form, or a thread", severity}
 }
 
 var (
@@ -476,7 +516,8 @@ func silent(p place) *flaw {
 		body = strings.TrimSpace(p.lines[after])
 		after++
 	}
-	alone := m[1] != "" || after >= len(p.lines) || p.lang == "js" && strings.HasPrefix(strings.TrimSpace(p.lines[after]), "}") ||
+	alone := m[1] != "" || after >= len(p.lines) || p.lang == "js" &&
+		strings.HasPrefix(strings.TrimSpace(p.lines[after]), "}") ||
 		p.lang == "python" && indent(p.lines[after]) <= indent(p.lines[p.at]) || strings.TrimSpace(p.lines[after]) == ""
 	if !alone || !plainReturn.MatchString(body) {
 		return nil
@@ -485,7 +526,8 @@ func silent(p place) *flaw {
 	if p.lang == "js" {
 		severity = gates.Note // often intended: unparsable data is not a value
 	}
-	return &flaw{"silent/return", "whatever goes wrong here ends in a plain return, without a line in a log", "log it, narrow what is caught, or let it through", severity}
+	return &flaw{"silent/return", "whatever goes wrong here ends in a plain return, without a line in a log",
+		"log it, narrow what is caught, or let it through", severity}
 }
 
 // placeOf returns line number n of a file with its context.
@@ -493,11 +535,13 @@ func placeOf(lang string, lines []string, n int, text string) place {
 	return place{lang: lang, text: text, lines: lines, at: n - 1, span: &span{}}
 }
 
-// joinedCall returns a line together with those below it up to the end of its call, at most a few, and the number of the last.
+// joinedCall returns a line together with those below it up to the end of its call, at most a few, and the number of
+// the last.
 func joinedCall(lines []string, at int) (text string, last int) {
 	text = lines[at]
 	i := at + 1
-	for ; i < len(lines) && i < at+6 && strings.Count(text, "(") > strings.Count(text, ")") && !strings.HasSuffix(strings.TrimSpace(text), "{"); i++ {
+	for ; i < len(lines) && i < at+6 && strings.Count(text, "(") > strings.Count(text, ")") &&
+		!strings.HasSuffix(strings.TrimSpace(text), "{"); i++ {
 		text += " " + strings.TrimSpace(lines[i])
 	}
 	return text, i
@@ -511,17 +555,22 @@ func telling(lang, line string) bool {
 
 var words = map[string][]string{
 	"any": {
-		"assw", "ASSW", "ecret", "ECRET", "key", "Key", "KEY", "oken", "OKEN", "pwd", "PWD", "md5", "sha1", "MD5", "edirect", "mktemp",
+		"assw", "ASSW", "ecret", "ECRET", "key", "Key", "KEY", "oken", "OKEN", "pwd", "PWD", "md5", "sha1", "MD5", "edirect",
+		"mktemp",
 	},
 	"go": {
-		"Fprint", "WriteString", "Write(", "HTML(", ".File(", "Join(", "os.", "ServeFile", "http.", "exec.", "rand", "Insecure", "+=", "context.With", "NewTicker", ".Query", ".Do(", ".Get(", ".Head(", ".Post",
+		"Fprint", "WriteString", "Write(", "HTML(", ".File(", "Join(", "os.", "ServeFile", "http.", "exec.", "rand",
+		"Insecure", "+=", "context.With", "NewTicker", ".Query", ".Do(", ".Get(", ".Head(", ".Post",
 	},
 	"python": {
-		"return ", "render_template", "Markup", "mark_safe", "open(", "send_file", "FileResponse", "os.", "Path(", "shutil", "requests", "httpx", "urlopen", "random",
-		"CERT_NONE", "check_hostname", "+=", "extractall", "verify", "AutoAdd", "connect(", "socket", "sleep(", "asyncio", "subprocess", "ssl", "tmpnam", "tempnam", "except", "anyio", "trio",
+		"return ", "render_template", "Markup", "mark_safe", "open(", "send_file", "FileResponse", "os.", "Path(", "shutil",
+		"requests", "httpx", "urlopen", "random",
+		"CERT_NONE", "check_hostname", "+=", "extractall", "verify", "AutoAdd", "connect(", "socket", "sleep(", "asyncio",
+		"subprocess", "ssl", "tmpnam", "tempnam", "except", "anyio", "trio",
 	},
 	"js": {
-		"send(", "write(", "end(", "ctx.body", "path.", "fs.", "sendFile", "download(", "fetch(", "axios", "exec", "spawn", "Math.random", "reject", "strictSSL", "connect(",
+		"send(", "write(", "end(", "ctx.body", "path.", "fs.", "sendFile", "download(", "fetch(", "axios", "exec", "spawn",
+		"Math.random", "reject", "strictSSL", "connect(",
 		"getConnection", "acquire(", "+=", "async", "setInterval", "entry.", "Sync(", "open", "catch", "tmpNameSync",
 	},
 }

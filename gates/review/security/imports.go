@@ -12,7 +12,8 @@ import (
 // telltale are the modules that the rules name, by language.
 var telltale = map[string][]string{
 	"python": {
-		"subprocess", "pickle", "dill", "marshal", "shelve", "random", "hashlib", "os", "os.path", "yaml", "requests", "httpx", "tempfile", "time", "asyncio", "sqlite3",
+		"subprocess", "pickle", "dill", "marshal", "shelve", "random", "hashlib", "os", "os.path", "yaml", "requests",
+		"httpx", "tempfile", "time", "asyncio", "sqlite3",
 		"socket", "shutil", "ssl", "urllib.request",
 	},
 	"js": {"child_process", "crypto", "fs", "fs/promises", "path"},
@@ -28,7 +29,8 @@ var (
 	versionEnd = lazyre.New(`/v\d+$`)
 )
 
-// canonical returns the lines of a file with what it imports under the names that the rules know: sp.run( is subprocess.run(.
+// canonical returns the lines of a file with what it imports under the names that the rules know: sp.run( is
+// subprocess.run(.
 func canonical(lang string, lines []string) []string {
 	names := map[string]string{}
 	for _, line := range lines {

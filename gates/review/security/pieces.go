@@ -25,7 +25,8 @@ func appendedSQL(p place) *flaw {
 		if e := piece.FindStringSubmatch(l); e != nil && e[1] == m[1] {
 			query = query || verb.MatchString(l)
 			before = ""
-			if lit := strings.TrimRight(e[2], " );"); strings.HasSuffix(lit, `"`) || strings.HasSuffix(lit, "'") || strings.HasSuffix(lit, "`") {
+			if lit := strings.TrimRight(e[2], " );"); strings.HasSuffix(lit, `"`) || strings.HasSuffix(lit, "'") ||
+				strings.HasSuffix(lit, "`") {
 				before = lit[:len(lit)-1]
 			}
 		}
@@ -38,7 +39,9 @@ func appendedSQL(p place) *flaw {
 	if !query || before == "" || !value.MatchString(before) || cleaned.MatchString(m[2]) {
 		return nil
 	}
-	return &flaw{"security/sql", "SQL is put together from text and a variable: anyone who sets the variable writes the query", "give the value as a parameter of the query", gates.Error}
+	return &flaw{"security/sql",
+		"SQL is put together from text and a variable: anyone who sets the variable writes the query",
+		"give the value as a parameter of the query", gates.Error}
 }
 
 var (
@@ -54,15 +57,18 @@ var (
 
 // unpacked finds files of an archive that are written where the archive says, also outside of the folder.
 func unpacked(p place) *flaw {
-	bad := &flaw{"security/path", "the archive says where this file goes: with ../ it leads out of the folder", "refuse names that are not local; in Python: filter=\"data\"", gates.Warning}
+	bad := &flaw{"security/path", "the archive says where this file goes: with ../ it leads out of the folder",
+		"refuse names that are not local; in Python: filter=\"data\"", gates.Warning}
 	if p.lang == "python" {
 		whole := strings.Join(p.lines[p.from():p.to()], "\n")
-		if extractAll.MatchString(p.text) && strings.Contains(whole, "tarfile.") && !strings.Contains(p.text, "filter=") && !strings.Contains(p.text, "members=") && !strings.Contains(whole, "extraction_filter") {
+		if extractAll.MatchString(p.text) && strings.Contains(whole, "tarfile.") && !strings.Contains(p.text, "filter=") &&
+			!strings.Contains(p.text, "members=") && !strings.Contains(whole, "extraction_filter") {
 			return bad
 		}
 		return nil
 	}
-	if re := entryName[p.lang]; re == nil || !re.MatchString(p.text) || !archives.MatchString(strings.Join(p.lines, "\n")) {
+	if re := entryName[p.lang]; re == nil || !re.MatchString(p.text) ||
+		!archives.MatchString(strings.Join(p.lines, "\n")) {
 		return nil
 	}
 	whole := strings.Join(p.lines[p.from():p.to()], "\n")
@@ -85,13 +91,18 @@ func forgotten(p place) *flaw {
 	case p.lang != "js":
 		return nil
 	case eachAsync.MatchString(line):
-		return &flaw{"async/not-awaited", "forEach waits for none of these: the next line runs before them, and a failure is lost", "use for … of with await, or await Promise.all(….map(…))", gates.Warning}
+		return &flaw{"async/not-awaited",
+			"forEach waits for none of these: the next line runs before them, and a failure is lost",
+			"use for … of with await, or await Promise.all(….map(…))", gates.Warning}
 	case executor.MatchString(line):
-		return &flaw{"async/executor", "a failure in an async executor is lost, and the promise never ends", "make the function async, and return what it resolves with", gates.Note}
+		return &flaw{"async/executor", "a failure in an async executor is lost, and the promise never ends",
+			"make the function async, and return what it resolves with", gates.Note}
 	case dropped.MatchString(line):
-		return &flaw{"silent/return", "whatever goes wrong here is dropped, without a line in a log", "log it, narrow what is caught, or let it through", gates.Note}
+		return &flaw{"silent/return", "whatever goes wrong here is dropped, without a line in a log",
+			"log it, narrow what is caught, or let it through", gates.Note}
 	case ticks.MatchString(line) && indent(line) > 0:
-		return &flaw{"resource/leak", "nobody keeps the timer, so that nothing can end it", "keep what setInterval returns, and clear it", gates.Note}
+		return &flaw{"resource/leak", "nobody keeps the timer, so that nothing can end it",
+			"keep what setInterval returns, and clear it", gates.Note}
 	}
 	return nil
 }

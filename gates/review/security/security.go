@@ -110,9 +110,11 @@ func look(l *gates.Look, f gates.File, list []check) {
 			l.Find(find)
 			break // one line, one finding: the first check is the gravest
 		}
-		if flaw, last := flowOf(lang, all, line.Number); flaw != nil && !seen && !language.IsTest(f.Path) && line.Number > behind[flaw.rule] {
+		if flaw, last := flowOf(lang, all, line.Number); flaw != nil && !seen && !language.IsTest(f.Path) &&
+			line.Number > behind[flaw.rule] {
 			behind[flaw.rule] = last
-			find := gates.Finding{Rule: flaw.rule, Path: f.Path, Line: line.Number, Severity: flaw.severity, Message: flaw.message, Fix: flaw.fix}
+			find := gates.Finding{Rule: flaw.rule, Path: f.Path, Line: line.Number, Severity: flaw.severity,
+				Message: flaw.message, Fix: flaw.fix}
 			if reason, ok := excused(text); ok {
 				find.Rule, find.Severity, find.Message = "security/suppressed", gates.Warning, "allowed: "+reason+" ("+flaw.rule+")"
 			}

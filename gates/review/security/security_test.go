@@ -100,7 +100,8 @@ func TestBuiltIn(t *testing.T) {
 	}
 }
 
-// Only what a change adds is its doing; a query may go on in the next line; in tests it is a remark, fixtures are let be.
+// Only what a change adds is its doing; a query may go on in the next line; in tests it is a remark, fixtures are let
+// be.
 func TestBuiltInLooksAtTheChange(t *testing.T) {
 	old := "cur.execute(\"SELECT * FROM users WHERE id = \" + i)\n"
 	s := gatetest.Change(t, map[string]string{"a.py": old}, map[string]string{

@@ -89,7 +89,8 @@ func (t tool) gate(online bool) gates.Gate {
 		}
 		old := 0
 		for _, h := range hits {
-			f := gates.Finding{Rule: t.name + "/" + h.rule, Path: h.path, Line: h.line, Severity: h.severity, Message: h.message, Fix: h.fix}
+			f := gates.Finding{Rule: t.name + "/" + h.rule, Path: h.path, Line: h.line, Severity: h.severity, Message: h.message,
+				Fix: h.fix}
 			if !h.everywhere && !touches(added[h.path], h.line) {
 				if old++; f.Severity == gates.Error {
 					f.Severity = gates.Warning // it was there before: not the change's doing
@@ -99,7 +100,8 @@ func (t tool) gate(online bool) gates.Gate {
 			l.Find(f)
 		}
 		if old > 0 {
-			l.Note("%s in lines that did not change, and only %s", phrase.Count(old, "finding is", "findings are"), phrase.Noun(old, "warns", "warn"))
+			l.Note("%s in lines that did not change, and only %s", phrase.Count(old, "finding is", "findings are"),
+				phrase.Noun(old, "warns", "warn"))
 		}
 		return nil
 	})

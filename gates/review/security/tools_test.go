@@ -56,12 +56,17 @@ func tool(t *testing.T, name string, online bool) gates.Gate {
 }
 
 var (
-	goBefore = map[string]string{"go.mod": "module example.org/app\n", "app.go": "package app\n\nimport \"os/exec\"\n\n// Run runs.\nfunc Run(name string) error {\n\treturn nil\n}\n", "old.go": "package app\n\nvar x = 1\n"}
-	goAfter  = map[string]string{"app.go": "package app\n\nimport \"os/exec\"\n\n// Run runs.\nfunc Run(name string) error {\n\treturn exec.Command(name).Run()\n}\n"}
-	pyAfter  = map[string]string{"app.py": "import subprocess\ntoken = 1\nx = 2\nsubprocess.call(name, shell=True)\n", ".semgrep.yml": "rules: []\n"}
+	goBefore = map[string]string{"go.mod": "module example.org/app\n",
+		"app.go": "package app\n\nimport \"os/exec\"\n\n// Run runs.\nfunc Run(name string) error {\n\treturn nil\n}\n",
+		"old.go": "package app\n\nvar x = 1\n"}
+	goAfter = map[string]string{"app.go": "package app\n\nimport \"os/exec\"\n\n// Run runs.\nfunc Run(name string) " +
+		"error {\n\treturn exec.Command(name).Run()\n}\n"}
+	pyAfter = map[string]string{"app.py": "import subprocess\ntoken = 1\nx = 2\nsubprocess.call(name, shell=True)\n",
+		".semgrep.yml": "rules: []\n"}
 )
 
-// The report of each tool is read: what is grave and in a line that the change added blocks, what was there before warns.
+// The report of each tool is read: what is grave and in a line that the change added blocks, what was there before
+// warns.
 func TestTools(t *testing.T) {
 	empty := map[string]string{"x": "x"}
 	for name, c := range map[string]struct {
@@ -75,7 +80,8 @@ func TestTools(t *testing.T) {
 	}{
 		"gosec": {
 			tool: "gosec", before: goBefore, after: goAfter,
-			want: []string{"error gosec/G204 app.go:7", "warning gosec/G304 app.go:6", "warning gosec/G404 old.go:3", "warning gosec/G115 app.go:8"},
+			want: []string{"error gosec/G204 app.go:7", "warning gosec/G304 app.go:6", "warning gosec/G404 old.go:3",
+				"warning gosec/G115 app.go:8"},
 			args: "-fmt=json -quiet -no-fail ./.", note: "3 findings are in lines that did not change, and only warn",
 		},
 		"bandit": {
@@ -89,12 +95,16 @@ func TestTools(t *testing.T) {
 			note: "the change is judged by rules that it changed itself: .semgrep.yml",
 		},
 		"govulncheck where what is required was touched": {
-			tool: "govulncheck", before: goBefore, after: map[string]string{"go.mod": "module example.org/app\n\nrequire golang.org/x/text v0.3.5\n", "app.go": goAfter["app.go"]}, online: true, exit: "; exit 3",
+			tool: "govulncheck", before: goBefore,
+			after: map[string]string{"go.mod": "module example.org/app\n\nrequire golang.org/x/text v0.3.5\n",
+				"app.go": goAfter["app.go"]}, online: true, exit: "; exit 3",
 			want: []string{"error govulncheck/GO-2021-0113 app.go:7"}, args: "-format json ./...",
 		},
 		"npm audit": {
-			tool: "npm-audit", before: empty, after: map[string]string{"web/package.json": "{}", "web/package-lock.json": "{}"}, online: true, exit: "; exit 1",
-			want: []string{"error npm-audit/advisory web/package.json", "info npm-audit/advisory web/package.json"}, args: "audit --json",
+			tool: "npm-audit", before: empty, after: map[string]string{"web/package.json": "{}", "web/package-lock.json": "{}"},
+			online: true, exit: "; exit 1",
+			want: []string{"error npm-audit/advisory web/package.json", "info npm-audit/advisory web/package.json"},
+			args: "audit --json",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -104,7 +114,8 @@ func TestTools(t *testing.T) {
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Error(diff)
 			}
-			if called, err := os.ReadFile(filepath.Join(args, program)); err != nil || strings.TrimSpace(string(called)) != c.args {
+			if called, err := os.ReadFile(filepath.Join(args, program)); err != nil ||
+				strings.TrimSpace(string(called)) != c.args {
 				t.Errorf("called with %q (%v), want %q", called, err, c.args)
 			}
 			if rep.Note != c.note {
@@ -116,7 +127,8 @@ func TestTools(t *testing.T) {
 
 // gitleaks writes a file outside of the tree, is told to hide what it finds, and what lies about is not the change's.
 func TestGitleaks(t *testing.T) {
-	s, args := withTools(t, map[string]string{"x": "x"}, pyAfter, map[string]string{"gitleaks": `while [ "$1" != --report-path ]; do shift; done; ` + sample(t, "gitleaks") + ` >"$2"`})
+	s, args := withTools(t, map[string]string{"x": "x"}, pyAfter,
+		map[string]string{"gitleaks": `while [ "$1" != --report-path ]; do shift; done; ` + sample(t, "gitleaks") + ` >"$2"`})
 	_, got := gatetest.Look(t, tool(t, "gitleaks", false), s)
 	if diff := cmp.Diff([]string{"error gitleaks/github-pat app.py:2"}, got); diff != "" {
 		t.Error(diff)
@@ -129,13 +141,15 @@ func TestGitleaks(t *testing.T) {
 
 // What govulncheck finds in a module whose requirements did not change was there before.
 func TestVulnerabilityThatWasThere(t *testing.T) {
-	s, _ := withTools(t, goBefore, map[string]string{"app.go": goBefore["app.go"] + "\n// More.\n"}, map[string]string{"govulncheck": sample(t, "govulncheck")})
+	s, _ := withTools(t, goBefore, map[string]string{"app.go": goBefore["app.go"] + "\n// More.\n"},
+		map[string]string{"govulncheck": sample(t, "govulncheck")})
 	s.Env = append(s.Env, "GOVULNDB=file:///var/vulndb") // a copy of the database: no server is asked
 	rep, got := gatetest.Look(t, tool(t, "govulncheck", false), s)
 	if diff := cmp.Diff([]string{"warning govulncheck/GO-2021-0113 app.go:7"}, got); diff != "" || !rep.Findings[0].Known {
 		t.Error(diff)
 	}
-	if m := rep.Findings[0]; m.Fix != "go get golang.org/x/text@v0.3.7" || !strings.Contains(m.Message, "Out-of-bounds read") {
+	if m := rep.Findings[0]; m.Fix != "go get golang.org/x/text@v0.3.7" ||
+		!strings.Contains(m.Message, "Out-of-bounds read") {
 		t.Errorf("%+v", m)
 	}
 }
@@ -150,14 +164,18 @@ func TestToolsThatDoNotLook(t *testing.T) {
 		online bool
 		want   string
 	}{
-		"gosec is not there":         {"gosec", code, false, "gosec is not installed"},
-		"bandit is not there":        {"bandit", code, false, "bandit is not installed"},
-		"gitleaks is not there":      {"gitleaks", code, false, "gitleaks is not installed"},
-		"semgrep is not there":       {"semgrep", map[string]string{"a.py": "x", ".semgrep.yml": "rules: []"}, false, "semgrep is not installed"},
-		"govulncheck is not there":   {"govulncheck", code, true, "govulncheck is not installed"},
-		"govulncheck would ask":      {"govulncheck", code, false, "govulncheck asks vuln.go.dev; review.online = true in the settings allows it"},
-		"npm would ask":              {"npm-audit", code, false, "npm-audit asks the npm registry; review.online = true in the settings allows it"},
-		"semgrep would fetch rules":  {"semgrep", code, true, "there are no rules of the project's own (.semgrep.yml), and others would be fetched"},
+		"gosec is not there":    {"gosec", code, false, "gosec is not installed"},
+		"bandit is not there":   {"bandit", code, false, "bandit is not installed"},
+		"gitleaks is not there": {"gitleaks", code, false, "gitleaks is not installed"},
+		"semgrep is not there": {"semgrep", map[string]string{"a.py": "x", ".semgrep.yml": "rules: []"}, false,
+			"semgrep is not installed"},
+		"govulncheck is not there": {"govulncheck", code, true, "govulncheck is not installed"},
+		"govulncheck would ask": {"govulncheck", code, false,
+			"govulncheck asks vuln.go.dev; review.online = true in the settings allows it"},
+		"npm would ask": {"npm-audit", code, false,
+			"npm-audit asks the npm registry; review.online = true in the settings allows it"},
+		"semgrep would fetch rules": {"semgrep", code, true,
+			"there are no rules of the project's own (.semgrep.yml), and others would be fetched"},
 		"no Go file":                 {"gosec", none, false, "no Go file changed"},
 		"no Python file":             {"bandit", none, false, "no Python file changed"},
 		"nothing that npm is for":    {"npm-audit", none, true, "no package.json and no package-lock.json changed"},
@@ -176,19 +194,23 @@ func TestToolsThatDoNotLook(t *testing.T) {
 
 // A tool that says nothing that can be read could not run. That is no pass.
 func TestToolsThatCannotLook(t *testing.T) {
-	after := map[string]string{"a.go": "package a\n", "a.py": "x = 1\n", "go.mod": "module a\n", "package.json": "{}", "package-lock.json": "{}", ".semgrep.yml": "rules: []\n"}
+	after := map[string]string{"a.go": "package a\n", "a.py": "x = 1\n", "go.mod": "module a\n", "package.json": "{}",
+		"package-lock.json": "{}", ".semgrep.yml": "rules: []\n"}
 	for name, c := range map[string]struct{ tool, text, want string }{
-		"bandit prints a traceback":    {"bandit", "echo Traceback; exit 1", "read the report of bandit"},
-		"gosec prints half":            {"gosec", `echo '{"Issues": ['`, "read the report of gosec"},
-		"gosec dies":                   {"gosec", "exit 3", "read the report of gosec"},
-		"semgrep has an error":         {"semgrep", `echo '{"results": [], "errors": [{"level": "error", "message": "invalid rule"}]}'; exit 2`, "invalid rule"},
-		"gitleaks writes nothing":      {"gitleaks", "exit 1", "wrote no report"},
-		"npm has no registry":          {"npm-audit", `echo '{"error": {"code": "ENOTFOUND", "summary": "no registry"}}'; exit 1`, "ENOTFOUND no registry"},
+		"bandit prints a traceback": {"bandit", "echo Traceback; exit 1", "read the report of bandit"},
+		"gosec prints half":         {"gosec", `echo '{"Issues": ['`, "read the report of gosec"},
+		"gosec dies":                {"gosec", "exit 3", "read the report of gosec"},
+		"semgrep has an error": {"semgrep",
+			`echo '{"results": [], "errors": [{"level": "error", "message": "invalid rule"}]}'; exit 2`, "invalid rule"},
+		"gitleaks writes nothing": {"gitleaks", "exit 1", "wrote no report"},
+		"npm has no registry": {"npm-audit",
+			`echo '{"error": {"code": "ENOTFOUND", "summary": "no registry"}}'; exit 1`, "ENOTFOUND no registry"},
 		"govulncheck has no database":  {"govulncheck", "echo 'no database' >&2; exit 1", "govulncheck: exit 1"},
 		"govulncheck prints something": {"govulncheck", "echo hello", "read the report of govulncheck"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, _ := withTools(t, map[string]string{"x": "x"}, after, map[string]string{strings.TrimSuffix(c.tool, "-audit"): c.text})
+			s, _ := withTools(t, map[string]string{"x": "x"}, after,
+				map[string]string{strings.TrimSuffix(c.tool, "-audit"): c.text})
 			_, blind, err := gates.RunAll(t.Context(), []gates.Gate{tool(t, c.tool, true)}, s, nil)
 			if err != nil || len(blind) != 1 || !strings.Contains(blind[0].Error(), c.want) {
 				t.Errorf("%v %v, want %q", blind, err, c.want)
@@ -199,11 +221,14 @@ func TestToolsThatCannotLook(t *testing.T) {
 
 // Each of them is a gate like all others: it changes nothing, and ends when it is told to.
 func TestToolsAreGates(t *testing.T) {
-	for name, text := range map[string]string{"gosec": `echo '{"Issues": []}'`, "bandit": `echo '{"results": []}'`, "semgrep": `echo '{"results": []}'`, "govulncheck": `echo '{}'`, "npm-audit": `echo '{}'`} {
+	for name, text := range map[string]string{"gosec": `echo '{"Issues": []}'`, "bandit": `echo '{"results": []}'`,
+		"semgrep": `echo '{"results": []}'`, "govulncheck": `echo '{}'`, "npm-audit": `echo '{}'`} {
 		t.Run(name, func(t *testing.T) {
 			gatetest.Run(t, func(t *testing.T) (gates.Gate, gates.Subject) {
-				after := map[string]string{"a.go": "package a\n", "a.py": "x = 1\n", "package.json": "{}", "package-lock.json": "{}", ".semgrep.yml": "rules: []\n"}
-				s, _ := withTools(t, map[string]string{"x": "x"}, after, map[string]string{strings.TrimSuffix(name, "-audit"): text})
+				after := map[string]string{"a.go": "package a\n", "a.py": "x = 1\n", "package.json": "{}",
+					"package-lock.json": "{}", ".semgrep.yml": "rules: []\n"}
+				s, _ := withTools(t, map[string]string{"x": "x"}, after,
+					map[string]string{strings.TrimSuffix(name, "-audit"): text})
 				return tool(t, name, true), s
 			})
 		})
@@ -219,7 +244,8 @@ func TestNames(t *testing.T) {
 			t.Errorf("%s", g.Info().Name)
 		}
 	}
-	want := []string{"security:built-in", "security:gosec", "security:govulncheck", "security:bandit", "security:semgrep", "security:gitleaks", "security:npm-audit"}
+	want := []string{"security:built-in", "security:gosec", "security:govulncheck", "security:bandit", "security:semgrep",
+		"security:gitleaks", "security:npm-audit"}
 	if !slices.Equal(names, want) {
 		t.Errorf("%v", names)
 	}

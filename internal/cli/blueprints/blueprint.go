@@ -38,8 +38,10 @@ about. Candidates are in knowledge/blueprints/candidates, live blueprints in kno
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(
-		newBlueprintInitCommand(a), newBlueprintSummarizeCommand(a), newBlueprintCheckCommand(a), newBlueprintGenerateCommand(a),
-		newBlueprintReviewCommand(a), newBlueprintQueueCommand(a), newBlueprintPromoteCommand(a), newBlueprintJournalCommand(a),
+		newBlueprintInitCommand(a), newBlueprintSummarizeCommand(a), newBlueprintCheckCommand(a),
+		newBlueprintGenerateCommand(a),
+		newBlueprintReviewCommand(a), newBlueprintQueueCommand(a), newBlueprintPromoteCommand(a),
+		newBlueprintJournalCommand(a),
 	)
 	return cmd
 }
@@ -146,7 +148,8 @@ func summarize(ctx context.Context, a *cli.App, args []string, asJSONFlag bool) 
 
 // summaries summarizes files of the repository at root. Each file that needs ast-grep reports it if the program is
 // missing.
-func summaries(ctx context.Context, a *cli.App, root string, paths, clients []string) ([]summary.Summary, []patterns.Skip, error) {
+func summaries(ctx context.Context, a *cli.App, root string, paths, clients []string) ([]summary.Summary,
+	[]patterns.Skip, error) {
 	o, err := judge.SummaryOptions(ctx, a, root)
 	if err != nil {
 		return nil, nil, err

@@ -38,7 +38,8 @@ is caught. What code cannot tell is an open question. The draft is a candidate; 
 			return blueprintInit(cmd.Context(), a, args[0], sources, print)
 		},
 	}
-	cmd.Flags().StringArrayVar(&sources, "source", nil, "files of the unit: a path or glob below the repository root (repeatable)")
+	cmd.Flags().StringArrayVar(&sources, "source", nil,
+		"files of the unit: a path or glob below the repository root (repeatable)")
 	cmd.Flags().BoolVar(&print, "print", false, "print the draft and write nothing")
 	return cmd
 }
@@ -63,7 +64,9 @@ func blueprintInit(ctx context.Context, a *cli.App, unit string, sources []strin
 		return err
 	}
 	if len(files) == 0 {
-		return cli.Fail(cli.ExitCannotRun, fmt.Errorf("none of the %d files could be read: %s", len(skipped), skipped[0].Reason), "Python, TypeScript and JavaScript need ast-grep")
+		return cli.Fail(cli.ExitCannotRun,
+			fmt.Errorf("none of the %d files could be read: %s", len(skipped), skipped[0].Reason),
+			"Python, TypeScript and JavaScript need ast-grep")
 	}
 	b := blueprint.Draft(unit, files, skipped)
 	if print {
@@ -78,7 +81,9 @@ func blueprintInit(ctx context.Context, a *cli.App, unit string, sources []strin
 	for _, s := range skipped {
 		fmt.Fprintf(a.Stderr, "unseen: %s: %s\n", ui.Sanitize(s.Path), ui.Sanitize(s.Reason))
 	}
-	fmt.Fprintf(a.Stderr, "say in it what the unit is for, and answer its %d open questions; then: runplan blueprint check %s\n", len(b.Intent.OpenQuestions), unit)
+	fmt.Fprintf(a.Stderr,
+		"say in it what the unit is for, and answer its %d open questions; then: runplan blueprint check %s\n",
+		len(b.Intent.OpenQuestions), unit)
 	return nil
 }
 
@@ -104,7 +109,8 @@ func sourceFiles(ctx context.Context, a *cli.App, p *cli.Project, globs []string
 			}
 		}
 		if n == 0 {
-			return nil, cli.Usage(fmt.Errorf("--source %q matches no source file", g), "it is a path or a glob below the root of the repository, of Go, Python, TypeScript or JavaScript")
+			return nil, cli.Usage(fmt.Errorf("--source %q matches no source file", g),
+				"it is a path or a glob below the root of the repository, of Go, Python, TypeScript or JavaScript")
 		}
 	}
 	return out, nil
@@ -174,9 +180,11 @@ func blueprintCheck(ctx context.Context, a *cli.App, units []string, o blueprint
 	}
 	switch {
 	case failed > 0:
-		return cli.Fail(cli.ExitFailed, fmt.Errorf("%d of %d units differ from their blueprints", failed, len(all)), "correct the code; where a blueprint is wrong, correct that")
+		return cli.Fail(cli.ExitFailed, fmt.Errorf("%d of %d units differ from their blueprints", failed, len(all)),
+			"correct the code; where a blueprint is wrong, correct that")
 	case unseen > 0:
-		return cli.Fail(cli.ExitCannotRun, fmt.Errorf("%d source files could not be read and were not checked", unseen), "see above why; Python, TypeScript and JavaScript need ast-grep")
+		return cli.Fail(cli.ExitCannotRun, fmt.Errorf("%d source files could not be read and were not checked", unseen),
+			"see above why; Python, TypeScript and JavaScript need ast-grep")
 	}
 	return nil
 }
@@ -202,7 +210,8 @@ func showChecked(a *cli.App, all []blueprint.Checked) {
 				warns++
 			}
 		}
-		fmt.Fprintf(a.Stdout, "%s (%s): %s, %s\n", c.Unit, c.State, phrase.Count(errs, "error"), phrase.Count(warns, "warning"))
+		fmt.Fprintf(a.Stdout, "%s (%s): %s, %s\n", c.Unit, c.State, phrase.Count(errs, "error"),
+			phrase.Count(warns, "warning"))
 	}
 }
 

@@ -89,7 +89,8 @@ func maintain(ctx context.Context, a *cli.App, o maintainOptions) error {
 	case problems > 0:
 		return cli.Fail(cli.ExitCannotRun, fmt.Errorf("%d units could not be checked", problems), "see above why")
 	case found > 0:
-		return cli.Fail(cli.ExitFailed, fmt.Errorf("%d places differ from the live blueprints", found), "runplan blueprint queue, runplan blueprint check UNIT --live")
+		return cli.Fail(cli.ExitFailed, fmt.Errorf("%d places differ from the live blueprints", found),
+			"runplan blueprint queue, runplan blueprint check UNIT --live")
 	}
 	return nil
 }
@@ -100,24 +101,28 @@ func listTasks(a *cli.App, tasks []blueprint.Task, json bool) error {
 	}
 	var rows [][]string
 	for _, t := range tasks {
-		rows = append(rows, []string{t.ID, t.Type, fmt.Sprint(t.Priority), fmt.Sprint(t.Interruptible), fmt.Sprint(t.Seconds), t.What})
+		rows = append(rows, []string{t.ID, t.Type, fmt.Sprint(t.Priority), fmt.Sprint(t.Interruptible), fmt.Sprint(t.Seconds),
+			t.What})
 	}
 	return cli.Table(a.Stdout, []string{"task", "type", ">priority", "interruptible", ">seconds", "what"}, rows)
 }
 
-func maintainOne(ctx context.Context, a *cli.App, p *cli.Project, task string, o maintainOptions) (blueprint.Maintained, error) {
+func maintainOne(ctx context.Context, a *cli.App, p *cli.Project, task string, o maintainOptions) (blueprint.Maintained,
+	error) {
 	root := p.Repo.Root
 	if task == blueprint.Validation {
-		return blueprint.Validate(ctx, root, time.Now(), func(ctx context.Context, b *blueprint.Blueprint, s blueprint.State) (blueprint.Checked, error) {
-			options, err := judge.SummaryOptions(ctx, a, root)
-			if err != nil {
-				return blueprint.Checked{}, err
-			}
-			return blueprint.Check(ctx, b, s, options)
-		})
+		return blueprint.Validate(ctx, root, time.Now(),
+			func(ctx context.Context, b *blueprint.Blueprint, s blueprint.State) (blueprint.Checked, error) {
+				options, err := judge.SummaryOptions(ctx, a, root)
+				if err != nil {
+					return blueprint.Checked{}, err
+				}
+				return blueprint.Check(ctx, b, s, options)
+			})
 	}
 	if !p.Config.Models.Configured() {
-		return blueprint.Maintained{Task: task, Units: []string{}, Current: []string{}, Problems: []string{}, Skipped: "no model is configured; see runplan init --help"}, nil
+		return blueprint.Maintained{Task: task, Units: []string{}, Current: []string{}, Problems: []string{},
+			Skipped: "no model is configured; see runplan init --help"}, nil
 	}
 	if err := a.TrustConfig(p, o.trust); err != nil {
 		return blueprint.Maintained{}, err

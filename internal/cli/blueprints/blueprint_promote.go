@@ -102,7 +102,8 @@ func blueprintPromote(ctx context.Context, a *cli.App, unit string, o blueprintP
 			if err != nil {
 				return true, "", err
 			}
-			if !slices.ContainsFunc(rows, func(r store.DeployedAdapter) bool { return r.Active && r.Stage == string(training.ExecuteCode) }) {
+			if !slices.ContainsFunc(rows,
+				func(r store.DeployedAdapter) bool { return r.Active && r.Stage == string(training.ExecuteCode) }) {
 				return true, "no adapter writes code here", nil
 			}
 			return graduate.Audit(p.Repo.Root, curriculum.CodeArchitect, unit)
@@ -125,13 +126,15 @@ func blueprintPromote(ctx context.Context, a *cli.App, unit string, o blueprintP
 func promotionEnded(ctx context.Context, p blueprint.Promotion, err error) error {
 	switch {
 	case ctx.Err() != nil:
-		return cli.Fail(cli.ExitInterrupted, errors.New("interrupted"), "nothing was promoted unless stage 8 had passed; run it again")
+		return cli.Fail(cli.ExitInterrupted, errors.New("interrupted"),
+			"nothing was promoted unless stage 8 had passed; run it again")
 	case errors.Is(err, blueprint.ErrNoBlueprint), errors.Is(err, blueprint.ErrUnitName):
 		return NoBlueprint(err)
 	case err != nil:
 		return cli.TrustTrouble(err)
 	case p.Outcome == blueprint.Waiting:
-		return cli.Fail(cli.ExitHuman, fmt.Errorf("%s waits for its owner", p.Unit), "runplan blueprint promote %s --signature NAME --reason TEXT; see %s", p.Unit, p.Journal())
+		return cli.Fail(cli.ExitHuman, fmt.Errorf("%s waits for its owner", p.Unit),
+			"runplan blueprint promote %s --signature NAME --reason TEXT; see %s", p.Unit, p.Journal())
 	case p.Outcome != blueprint.Promoted:
 		return cli.Fail(cli.ExitFailed, fmt.Errorf("%s is not promoted", p.Unit), "what stopped it is in %s", p.Journal())
 	}
@@ -139,12 +142,14 @@ func promotionEnded(ctx context.Context, p blueprint.Promotion, err error) error
 }
 
 // stageGates returns a function that runs the gates of given families on the whole tree of the repository.
-func stageGates(ctx context.Context, a *cli.App, p *cli.Project) (run func(ctx context.Context, families ...string) (gates.Verdict, error), done func(), err error) {
+func stageGates(ctx context.Context, a *cli.App,
+	p *cli.Project) (run func(ctx context.Context, families ...string) (gates.Verdict, error), done func(), err error) {
 	return StageGatesIn(ctx, a, p, p.Repo.Root)
 }
 
 // StageGatesIn does what [stageGates] does, for another checkout of the repository.
-func StageGatesIn(ctx context.Context, a *cli.App, p *cli.Project, dir string) (run func(ctx context.Context, families ...string) (gates.Verdict, error), done func(), err error) {
+func StageGatesIn(ctx context.Context, a *cli.App, p *cli.Project,
+	dir string) (run func(ctx context.Context, families ...string) (gates.Verdict, error), done func(), err error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, nil, cli.Fail(cli.ExitCannotRun, fmt.Errorf("find the runplan executable: %w", err), "")
@@ -160,7 +165,8 @@ func StageGatesIn(ctx context.Context, a *cli.App, p *cli.Project, dir string) (
 	}
 	all := suite.All(dir, settings)
 	hide := a.Redactor(p)
-	subject := gates.Subject{Dir: dir, Env: a.Environ, Timeout: time.Duration(p.Config.Gates.Timeout), Redact: hide.String, Reaper: reaper}
+	subject := gates.Subject{Dir: dir, Env: a.Environ, Timeout: time.Duration(p.Config.Gates.Timeout), Redact: hide.String,
+		Reaper: reaper}
 	run = func(ctx context.Context, families ...string) (gates.Verdict, error) {
 		wanted := slices.DeleteFunc(slices.Clone(all), func(g gates.Gate) bool {
 			family, _, _ := strings.Cut(g.Info().Name, ":")

@@ -51,7 +51,8 @@ func showQueue(a *cli.App, items []blueprint.Item) {
 	clean := func(s string) string { return ui.Sanitize(redact.Clean(s)) }
 	for _, i := range items {
 		fmt.Fprintf(a.Stdout, "%s  %s  %s, %s  %s\n", i.ID, clean(i.Unit), i.Severity, clean(i.Dimension), i.Status)
-		fmt.Fprintf(a.Stdout, "  blueprint  %s\n  code       %s\n  to do      %s\n", clean(i.Claim), clean(i.Evidence), clean(i.Recommendation))
+		fmt.Fprintf(a.Stdout, "  blueprint  %s\n  code       %s\n  to do      %s\n", clean(i.Claim), clean(i.Evidence),
+			clean(i.Recommendation))
 		if i.Status != blueprint.Open {
 			fmt.Fprintf(a.Stdout, "  closed     by %s: %s\n", clean(i.ClosedBy), clean(i.Reason))
 		}
@@ -69,7 +70,8 @@ through a new cycle: review and promotion. It is never automatic: the owner sign
 		Args: cli.ExactlyOne("the id of an item"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !approve {
-				return cli.Usage(errors.New("closing an item approves the discrepancy"), "add --approve, with --fixed where the code was corrected")
+				return cli.Usage(errors.New("closing an item approves the discrepancy"),
+					"add --approve, with --fixed where the code was corrected")
 			}
 			if err := a.NotAnAgent("closing an item of the review queue"); err != nil {
 				return err
@@ -90,7 +92,8 @@ through a new cycle: review and promotion. It is never automatic: the owner sign
 			}
 			fmt.Fprintf(a.Stdout, "%s is %s\n", item.ID, item.Status)
 			if fixed {
-				fmt.Fprintf(a.Stderr, "a new cycle begins: runplan blueprint review %s, then runplan blueprint promote %s\n", item.Unit, item.Unit)
+				fmt.Fprintf(a.Stderr, "a new cycle begins: runplan blueprint review %s, then runplan blueprint promote %s\n",
+					item.Unit, item.Unit)
 			}
 			return nil
 		},
@@ -117,8 +120,9 @@ func newBlueprintJournalCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "journal",
 		Short: "List what happened to blueprints",
-		Long:  "List generations, reviews, promotions and what became of the queue, in order." + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
-		Args:  cobra.NoArgs,
+		Long: "List generations, reviews, promotions and what became of the queue, in order." +
+			cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			p, err := a.OpenProject(cmd.Context())
 			if err != nil {
@@ -138,7 +142,8 @@ func newBlueprintJournalCommand(a *cli.App) *cobra.Command {
 				fmt.Fprintln(a.Stderr, "nothing happened to blueprints yet; runplan blueprint init begins one")
 			}
 			for _, e := range entries {
-				fmt.Fprintf(a.Stdout, "%s  %s  %s  %s\n", e.At.Format("2006-01-02 15:04:05"), ui.Sanitize(e.Unit), ui.Sanitize(e.Kind), ui.Sanitize(redact.Clean(e.Text)))
+				fmt.Fprintf(a.Stdout, "%s  %s  %s  %s\n", e.At.Format("2006-01-02 15:04:05"), ui.Sanitize(e.Unit),
+					ui.Sanitize(e.Kind), ui.Sanitize(redact.Clean(e.Text)))
 			}
 			return nil
 		},

@@ -116,7 +116,9 @@ func blueprintReview(ctx context.Context, a *cli.App, unit string, o blueprintRe
 			return err
 		}
 	}
-	r, err := blueprint.Prepare(ctx, p.Repo.Root, blueprint.Options{Unit: unit, State: o.state(), Scope: o.scope, YAML: o.yaml, Reviewer: cmp.Or(o.reviewer, "agent")}, d)
+	r, err := blueprint.Prepare(ctx, p.Repo.Root,
+		blueprint.Options{Unit: unit, State: o.state(), Scope: o.scope, YAML: o.yaml, Reviewer: cmp.Or(o.reviewer, "agent")},
+		d)
 	if err != nil {
 		return BlueprintTrouble(err)
 	}
@@ -154,7 +156,8 @@ func BlueprintDeps(ctx context.Context, a *cli.App, p *cli.Project) (blueprint.D
 	if err != nil {
 		return blueprint.Deps{}, err
 	}
-	return blueprint.Deps{Summary: o, Prompts: prompts, Now: time.Now, NewID: cli.NewTaskID, Hide: a.Redactor(p).String}, nil
+	return blueprint.Deps{Summary: o, Prompts: prompts, Now: time.Now, NewID: cli.NewTaskID, Hide: a.Redactor(p).String},
+		nil
 }
 
 // waitForAnswer prints what a person has to do next.
@@ -182,7 +185,8 @@ func waitForAnswer(a *cli.App, p *cli.Project, r *blueprint.Review, o blueprintR
 		why = "as --by-hand says"
 	}
 	return cli.Fail(cli.ExitHuman, fmt.Errorf("the review of %s waits for an answer: %s", r.Unit, why),
-		"start a new session that knows nothing of how the code came about, give it the prompt, save its answer in a file, then: runplan blueprint review %s%s --answer FILE", r.Unit, live)
+		"start a new session that knows nothing of how the code came about, give it the prompt, save its answer in a file, "+
+			"then: runplan blueprint review %s%s --answer FILE", r.Unit, live)
 }
 
 func blueprintAnswer(a *cli.App, p *cli.Project, unit string, o blueprintReviewOptions) error {
@@ -237,7 +241,8 @@ func handleReview(a *cli.App, r *blueprint.Review, rec blueprint.Record, o bluep
 		showReview(a, h)
 	}
 	if rec.Decision == blueprint.Reject {
-		return cli.Fail(cli.ExitFailed, fmt.Errorf("%s is rejected: %s", rec.ServiceID, rec.DecisionReason), "what is wrong is in %s; correct the code, or the blueprint where that is wrong, and review it again", h.Returned)
+		return cli.Fail(cli.ExitFailed, fmt.Errorf("%s is rejected: %s", rec.ServiceID, rec.DecisionReason),
+			"what is wrong is in %s; correct the code, or the blueprint where that is wrong, and review it again", h.Returned)
 	}
 	return nil
 }
@@ -247,7 +252,8 @@ func showReview(a *cli.App, h blueprint.Handled) {
 	out := func(format string, args ...any) { fmt.Fprintf(a.Stdout, format+"\n", args...) }
 	clean := func(s string) string { return ui.Sanitize(redact.Clean(s)) }
 	out("%s  %s (%s)", clean(rec.ServiceID), rec.Decision, clean(rec.DecisionReason))
-	out("fidelity  %.2f, divergence %.2f; the reviewer says %.2f", rec.GroundTruthFidelity, rec.DivergenceScoreFinal, rec.OverallFidelityScore)
+	out("fidelity  %.2f, divergence %.2f; the reviewer says %.2f", rec.GroundTruthFidelity, rec.DivergenceScoreFinal,
+		rec.OverallFidelityScore)
 	for _, d := range rec.Discrepancies {
 		out("%s  %s: %s", d.Severity, d.Dimension, clean(d.BlueprintClaim))
 		out("          code: %s", clean(d.CodeEvidence))
@@ -278,7 +284,8 @@ func BlueprintTrouble(err error) error {
 	case errors.As(err, &answer), errors.Is(err, blueprint.ErrAnswer):
 		return cli.Fail(cli.ExitFailed, err, "the answer must be one JSON object, as the prompt says")
 	case errors.Is(err, blueprint.ErrNothingSeen):
-		return cli.Fail(cli.ExitCannotRun, err, "a reviewer that sees nothing cannot judge; Python, TypeScript and JavaScript need ast-grep")
+		return cli.Fail(cli.ExitCannotRun, err,
+			"a reviewer that sees nothing cannot judge; Python, TypeScript and JavaScript need ast-grep")
 	}
 	return NoBlueprint(err)
 }

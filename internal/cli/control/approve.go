@@ -90,7 +90,8 @@ func planOf(ctx context.Context, j *store.Journal, l local.Layout, s runner.Summ
 func CheckpointLines(batch string, list []planparse.Checkpoint) []string {
 	var lines []string
 	for _, c := range list {
-		lines = append(lines, fmt.Sprintf("before batch %s is merged, %s of the plan asks (line %d):", ui.Sanitize(batch), strings.TrimSpace("checkpoint "+ui.Sanitize(c.Kind)), c.Line))
+		lines = append(lines, fmt.Sprintf("before batch %s is merged, %s of the plan asks (line %d):", ui.Sanitize(batch),
+			strings.TrimSpace("checkpoint "+ui.Sanitize(c.Kind)), c.Line))
 		for line := range strings.SplitSeq(c.Text, "\n") {
 			lines = append(lines, "  "+ui.Sanitize(redact.Clean(line)))
 		}
@@ -133,7 +134,8 @@ func ListWaiting(ctx context.Context, a *cli.App, p *cli.Project, asJSONFlag boo
 		if w.Answered != "" {
 			state = w.Answered + ", not yet read by the run"
 		}
-		rows = append(rows, []string{w.ID, ui.Sanitize(w.Plan), w.What(), state, w.Since.Local().Format("2006-01-02 15:04"), ui.Sanitize(w.Question)})
+		rows = append(rows, []string{w.ID, ui.Sanitize(w.Plan), w.What(), state, w.Since.Local().Format("2006-01-02 15:04"),
+			ui.Sanitize(w.Question)})
 	}
 	if err := cli.Table(a.Stdout, []string{"id", "plan", "what", "state", "since", "question"}, rows); err != nil {
 		return err
@@ -151,7 +153,9 @@ func ListWaiting(ctx context.Context, a *cli.App, p *cli.Project, asJSONFlag boo
 	if w.Batch == "" { // a landing and a large job need the owner's signature
 		signed = " --signature NAME --reason WHY"
 	}
-	fmt.Fprintf(a.Stdout, "\nlook at it: %s\nagree:      runplan approve %s%s\ndo not:     runplan approve %s --deny --reason TEXT\n", look, w.ID, signed, w.ID)
+	fmt.Fprintf(a.Stdout,
+		"\nlook at it: %s\nagree:      runplan approve %s%s\ndo not:     runplan approve %s --deny --reason TEXT\n", look,
+		w.ID, signed, w.ID)
 	return nil
 }
 
@@ -172,10 +176,12 @@ func Answer(a *cli.App, cmd *cobra.Command, p *cli.Project, id string, deny bool
 	}
 	w := list[slices.IndexFunc(list, func(w waitingItem) bool { return w.ID == found.ID })]
 	if w.Answered != "" {
-		return cli.Usage(fmt.Errorf("%s was answered already: %s", w.ID, w.Answered), "it takes effect when the run continues: runplan resume %s", w.Run[:8])
+		return cli.Usage(fmt.Errorf("%s was answered already: %s", w.ID, w.Answered),
+			"it takes effect when the run continues: runplan resume %s", w.Run[:8])
 	}
 	if w.Gate != "" && !deny {
-		if err := blueprints.Agree(a, cmd, trust.Gate(w.Gate), fmt.Sprintf("run %s, commit %s", w.Run, w.Commit), by); err != nil {
+		if err := blueprints.Agree(a, cmd, trust.Gate(w.Gate), fmt.Sprintf("run %s, commit %s", w.Run, w.Commit),
+			by); err != nil {
 			return err
 		}
 	}
@@ -265,7 +271,8 @@ func cancel(ctx context.Context, a *cli.App, p *cli.Project, name string) error 
 	case len(live) == 0:
 		return cli.Usage(errors.New("no run is active"), "runplan status shows the runs")
 	case len(live) > 1:
-		return cli.Usage(fmt.Errorf("%d runs are active: %s", len(live), strings.Join(live, ", ")), "name one: runplan cancel RUN")
+		return cli.Usage(fmt.Errorf("%d runs are active: %s", len(live), strings.Join(live, ", ")),
+			"name one: runplan cancel RUN")
 	}
 	j, err := store.OpenExistingJournal(ctx, p.Layout.Journal())
 	if err != nil {
@@ -275,7 +282,8 @@ func cancel(ctx context.Context, a *cli.App, p *cli.Project, name string) error 
 	if err := a.Signed(j); err != nil {
 		return err
 	}
-	said := runner.Event{Kind: runner.StopAsked, Outcome: runner.OutcomeCancelled, Reason: "cancelled by " + person(ctx, p), At: time.Now()}
+	said := runner.Event{Kind: runner.StopAsked, Outcome: runner.OutcomeCancelled, Reason: "cancelled by " +
+		person(ctx, p), At: time.Now()}
 	if err := local.Post(ctx, j, live[0], said); err != nil {
 		return err
 	}

@@ -38,7 +38,8 @@ func WaitingFeedback(ctx context.Context, a *cli.App, p *cli.Project) ([]waiting
 			return out, err
 		}
 		out = append(out, waitingItem{Plan: filepath.ToSlash(file), Branch: feedback.Branch(i.ID), Approval: runner.Approval{
-			ID: "feedback/" + i.ID, Kind: approveLargeJob, Gate: string(trust.GateLargeJob), Title: job.Plan.Change, Question: job.Why, Since: job.Since,
+			ID: "feedback/" + i.ID, Kind: approveLargeJob, Gate: string(trust.GateLargeJob), Title: job.Plan.Change,
+			Question: job.Why, Since: job.Since,
 		}})
 	}
 	return out, nil
@@ -61,11 +62,13 @@ func FeedbackTrouble(err error, code int) error {
 	case errors.As(err, &blocked):
 		return cli.Fail(cli.ExitUsage, err, "%s", blocked.Do)
 	case errors.As(err, &alarm):
-		return cli.Fail(cli.ExitFailed, err, "it stays open until the test is green on the branch; revert the merge, or fix the code")
+		return cli.Fail(cli.ExitFailed, err,
+			"it stays open until the test is green on the branch; revert the merge, or fix the code")
 	case errors.Is(err, store.ErrNoFeedback):
 		return cli.Usage(err, "runplan self-fix list shows all feedback")
 	case errors.Is(err, feedback.ErrHistory):
-		return cli.Fail(cli.ExitCannotRun, err, "the row was not changed; restore a backup of .runplan/feedback.sqlite, or move the file")
+		return cli.Fail(cli.ExitCannotRun, err,
+			"the row was not changed; restore a backup of .runplan/feedback.sqlite, or move the file")
 	case errors.Is(err, store.ErrFeedbackMoved):
 		return cli.Fail(cli.ExitLocked, err, "look at it again: runplan self-fix list")
 	}

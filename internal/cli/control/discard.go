@@ -70,14 +70,18 @@ func discard(ctx context.Context, a *cli.App, p *cli.Project, name string, all b
 		return cli.Usage(fmt.Errorf("run %s is %s already", s.Run[:8], s.Status), "%s", hint)
 	}
 	why := "discarded by " + person(ctx, p)
-	if err := writeAfterwards(ctx, a, p, runner.Event{Run: s.Run, Kind: runner.Discarded, Reason: why, Commit: s.Commit}); err != nil {
+	if err := writeAfterwards(ctx, a, p,
+		runner.Event{Run: s.Run, Kind: runner.Discarded, Reason: why, Commit: s.Commit}); err != nil {
 		return err
 	}
 	left, err := clearAfter(ctx, p, s.Slug, all)
 	if err != nil {
-		return cli.Fail(cli.ExitCannotRun, fmt.Errorf("run %s is discarded, but some of its files could not be removed: %w", s.Run[:8], err), "runplan gc tries again")
+		return cli.Fail(cli.ExitCannotRun,
+			fmt.Errorf("run %s is discarded, but some of its files could not be removed: %w", s.Run[:8], err),
+			"runplan gc tries again")
 	}
-	fmt.Fprintf(a.Stdout, "run %s of %s is discarded: %s of %s merged on %s\n", s.Run[:8], ui.Sanitize(s.Plan), phrase.Count(merged(s), "batch", "batches"), fmt.Sprint(len(s.Batches)), ui.Sanitize(s.Branch))
+	fmt.Fprintf(a.Stdout, "run %s of %s is discarded: %s of %s merged on %s\n", s.Run[:8], ui.Sanitize(s.Plan),
+		phrase.Count(merged(s), "batch", "batches"), fmt.Sprint(len(s.Batches)), ui.Sanitize(s.Branch))
 	for _, x := range left {
 		verb := "removed"
 		if !x.Remove {
@@ -100,8 +104,8 @@ func merged(s runner.Summary) int {
 	return n
 }
 
-// hold finds the run with the given name, locks it and verifies its journal, so that its summary can be believed. It is an
-// error if the run is running, or if the name is the beginning of several ids.
+// hold finds the run with the given name, locks it and verifies its journal, so that its summary can be believed. It is
+// an error if the run is running, or if the name is the beginning of several ids.
 func hold(ctx context.Context, a *cli.App, p *cli.Project, name string) (runner.Summary, *local.Lock, error) {
 	s, err := OneRun(ctx, p, name)
 	if err != nil {
@@ -146,17 +150,20 @@ func OneRun(ctx context.Context, p *cli.Project, name string) (runner.Summary, e
 		return s, err
 	}
 	if s.Status == runner.RunActive {
-		return s, cli.Fail(cli.ExitLocked, fmt.Errorf("run %s is active", s.Run[:8]), "stop it first: runplan cancel %s", s.Run[:8])
+		return s, cli.Fail(cli.ExitLocked, fmt.Errorf("run %s is active", s.Run[:8]), "stop it first: runplan cancel %s",
+			s.Run[:8])
 	}
 	info, err := p.Recall(ctx, s.Run)
 	if err == nil && info.Flags[cli.EngineFlag] != "" {
-		return s, cli.Usage(fmt.Errorf("run %s belongs to the engine %s, which this command does not reach", s.Run[:8], redact.Clean(info.Flags[cli.EngineFlag])), "stop it with: runplan cancel %s", s.Run[:8])
+		return s,
+			cli.Usage(fmt.Errorf("run %s belongs to the engine %s, which this command does not reach", s.Run[:8],
+				redact.Clean(info.Flags[cli.EngineFlag])), "stop it with: runplan cancel %s", s.Run[:8])
 	}
 	return s, err
 }
 
-// onlyRun returns the run that a name selects among sums, newest first: by plan or slug the newest, by the beginning of its
-// id the only one. path is the name as the path of a plan.
+// onlyRun returns the run that a name selects among sums, newest first: by plan or slug the newest, by the beginning of
+// its id the only one. path is the name as the path of a plan.
 func onlyRun(sums []runner.Summary, name, path string) (runner.Summary, error) {
 	var found []runner.Summary
 	for _, s := range sums {
@@ -173,7 +180,9 @@ func onlyRun(sums []runner.Summary, name, path string) (runner.Summary, error) {
 	case 1:
 		return found[0], nil
 	}
-	return runner.Summary{}, cli.Usage(fmt.Errorf("the ids of %d runs begin with %s", len(found), redact.Clean(name)), "give more of the id; runplan status --all lists them")
+	return runner.Summary{},
+		cli.Usage(fmt.Errorf("the ids of %d runs begin with %s", len(found), redact.Clean(name)),
+			"give more of the id; runplan status --all lists them")
 }
 
 // writeAfterwards appends an event to the journal of a run that [hold] returned.
@@ -220,7 +229,10 @@ func LeftAfter(ctx context.Context, p *cli.Project, slug string, all bool) ([]lo
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(found, func(a, b local.Leftover) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name)) })
+	slices.SortFunc(found, func(a,
+		b local.Leftover) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
+	})
 	var out []local.Leftover
 	for _, x := range found {
 		if x.Slug != slug {

@@ -40,7 +40,8 @@ func InboxItems(ctx context.Context, a *cli.App, all bool) ([]store.InboxItem, e
 
 // ShownItem removes control codes from text that others wrote. The inbox keeps the original text.
 func ShownItem(i store.InboxItem) store.InboxItem {
-	i.Body, i.Reply, i.Outcome, i.Repo = redact.Clean(i.Body), redact.Clean(i.Reply), redact.Clean(i.Outcome), redact.Clean(i.Repo)
+	i.Body, i.Reply, i.Outcome, i.Repo = redact.Clean(i.Body), redact.Clean(i.Reply), redact.Clean(i.Outcome),
+		redact.Clean(i.Repo)
 	return i
 }
 

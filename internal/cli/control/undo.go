@@ -49,7 +49,8 @@ func undo(ctx context.Context, a *cli.App, p *cli.Project, name string) error {
 	}
 	defer lock.Release()
 	if s.Undone != "" {
-		return cli.Usage(fmt.Errorf("run %s was undone by commit %s", s.Run[:8], cli.Short(s.Undone)), "to have its changes again: git revert %s", cli.Short(s.Undone))
+		return cli.Usage(fmt.Errorf("run %s was undone by commit %s", s.Run[:8], cli.Short(s.Undone)),
+			"to have its changes again: git revert %s", cli.Short(s.Undone))
 	}
 	tip, err := landedOn(ctx, p, s)
 	if err != nil {
@@ -60,11 +61,13 @@ func undo(ctx context.Context, a *cli.App, p *cli.Project, name string) error {
 		return cli.Fail(cli.ExitCannotRun, err, "")
 	}
 	if len(conflicts) > 0 {
-		return cli.Usage(fmt.Errorf("undo run %s: later commits changed the same lines of %s", s.Run[:8], redact.Clean(strings.Join(conflicts[:min(len(conflicts), 5)], ", "))),
+		return cli.Usage(fmt.Errorf("undo run %s: later commits changed the same lines of %s", s.Run[:8],
+			redact.Clean(strings.Join(conflicts[:min(len(conflicts), 5)], ", "))),
 			"revert it by hand: git revert %s..%s", cli.Short(s.Base), cli.Short(s.Commit))
 	}
 	if now, err := p.Repo.TreeOf(ctx, tip); err == nil && now == tree {
-		return cli.Usage(fmt.Errorf("undo run %s: all of its changes on %s were already reverted", s.Run[:8], redact.Clean(s.BaseBranch)), "see who reverted it: git log %s..%s", cli.Short(s.Commit), cli.Short(tip))
+		return cli.Usage(fmt.Errorf("undo run %s: all of its changes on %s were already reverted", s.Run[:8],
+			redact.Clean(s.BaseBranch)), "see who reverted it: git log %s..%s", cli.Short(s.Commit), cli.Short(tip))
 	}
 	commit, err := p.Repo.CommitTree(ctx, tree, tip, undoMessage(s))
 	if err != nil {
@@ -73,19 +76,23 @@ func undo(ctx context.Context, a *cli.App, p *cli.Project, name string) error {
 	if err := advance(ctx, p, s.BaseBranch, tip, commit); err != nil {
 		return err
 	}
-	why := fmt.Sprintf("undone by %s: commit %s takes back what it landed on %s", person(ctx, p), cli.Short(commit), s.BaseBranch)
-	if err := writeAfterwards(ctx, a, p, runner.Event{Run: s.Run, Kind: runner.Undone, Commit: commit, Base: tip, Reason: why}); err != nil {
+	why := fmt.Sprintf("undone by %s: commit %s takes back what it landed on %s", person(ctx, p), cli.Short(commit),
+		s.BaseBranch)
+	if err := writeAfterwards(ctx, a, p,
+		runner.Event{Run: s.Run, Kind: runner.Undone, Commit: commit, Base: tip, Reason: why}); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.Stdout, "run %s is undone: commit %s on %s takes back %s\nto have its changes again: git revert %s\n",
-		s.Run[:8], cli.Short(commit), ui.Sanitize(s.BaseBranch), phrase.Count(merged(s), "batch", "batches"), cli.Short(commit))
+		s.Run[:8], cli.Short(commit), ui.Sanitize(s.BaseBranch), phrase.Count(merged(s), "batch", "batches"),
+		cli.Short(commit))
 	return nil
 }
 
 // landedOn returns the tip of the branch that a run started from, if that branch contains the commits of the run.
 func landedOn(ctx context.Context, p *cli.Project, s runner.Summary) (tip string, err error) {
 	if s.BaseBranch == "" {
-		return "", cli.Usage(fmt.Errorf("run %s started from a detached HEAD, so it landed on no branch", s.Run[:8]), "its commits: git log %s..%s", cli.Short(s.Base), cli.Short(s.Commit))
+		return "", cli.Usage(fmt.Errorf("run %s started from a detached HEAD, so it landed on no branch", s.Run[:8]),
+			"its commits: git log %s..%s", cli.Short(s.Base), cli.Short(s.Commit))
 	}
 	if tip, err = p.Repo.Resolve(ctx, "refs/heads/"+s.BaseBranch); err != nil {
 		return "", err
@@ -95,8 +102,10 @@ func landedOn(ctx context.Context, p *cli.Project, s runner.Summary) (tip string
 			return tip, err
 		}
 	}
-	return "", cli.Usage(fmt.Errorf("run %s: its commits are not on %s, so there is nothing to undo", s.Run[:8], redact.Clean(s.BaseBranch)),
-		"to give the run up: runplan discard %s", s.Run[:8])
+	return "",
+		cli.Usage(fmt.Errorf("run %s: its commits are not on %s, so there is nothing to undo", s.Run[:8],
+			redact.Clean(s.BaseBranch)),
+			"to give the run up: runplan discard %s", s.Run[:8])
 }
 
 // advance moves a branch from tip to a commit whose parent is tip. If the branch is checked out, that checkout is
@@ -132,7 +141,8 @@ func advance(ctx context.Context, p *cli.Project, branch, tip, commit string) er
 // undoMessage returns the message of the commit that reverts a run.
 func undoMessage(s runner.Summary) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Undo runplan run of %s\n\nThis takes back run %s, commits %s..%s:\n\n", phrase.Cut(redact.Clean(cmp.Or(s.Title, s.Plan)), 60), s.Run[:8], cli.Short(s.Base), cli.Short(s.Commit))
+	fmt.Fprintf(&b, "Undo runplan run of %s\n\nThis takes back run %s, commits %s..%s:\n\n",
+		phrase.Cut(redact.Clean(cmp.Or(s.Title, s.Plan)), 60), s.Run[:8], cli.Short(s.Base), cli.Short(s.Commit))
 	for _, batch := range s.Batches {
 		if runner.Status(batch.State) == runner.Passed {
 			fmt.Fprintf(&b, "- batch %s: %s\n", redact.Clean(batch.Number), redact.Clean(batch.Title))

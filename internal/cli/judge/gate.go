@@ -76,14 +76,18 @@ and the exit status is 5.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.Exit
 	f.BoolVar(&o.all, "all", false, "look at the whole tree, not only at what changed")
 	f.StringSliceVar(&o.only, "only", nil, "names of the gates to run; lint means all lint:* gates")
 	f.BoolVar(&o.JSON, "json", false, "print a JSON object")
-	f.BoolVar(&o.Baseline, "baseline", false, "run failing gates on the base as well: failures of the base are shown and do not block (on with --base)")
+	f.BoolVar(&o.Baseline, "baseline", false,
+		"run failing gates on the base as well: failures of the base are shown and do not block (on with --base)")
 	f.BoolVar(&o.noCache, "no-cache", false, "run each gate, even if its result for this tree is cached")
 	f.StringVar(&o.sarif, "sarif", "", "write a SARIF 2.1.0 log to this file")
 	f.StringVar(&o.junit, "junit", "", "write JUnit XML to this file")
 	f.BoolVar(&o.github, "github", false, "print annotations for GitHub, and write the step summary of the workflow")
-	f.StringSliceVar(&o.regression.files, "regression", nil, "test that must fail on the base and pass on the working tree, as PATH or PATH::NAME; then files that it reads")
-	f.StringVar(&o.regression.command, "regression-command", "", "shell command that runs it, if the project's files do not tell")
-	f.IntVar(&o.regression.runs, "regression-runs", differential.DefaultRuns, "number of runs on each side; a flaky test is refused")
+	f.StringSliceVar(&o.regression.files, "regression", nil,
+		"test that must fail on the base and pass on the working tree, as PATH or PATH::NAME; then files that it reads")
+	f.StringVar(&o.regression.command, "regression-command", "",
+		"shell command that runs it, if the project's files do not tell")
+	f.IntVar(&o.regression.runs, "regression-runs", differential.DefaultRuns,
+		"number of runs on each side; a flaky test is refused")
 	f.BoolVar(&o.mutants.asked, "mutants", false, "mutate the changed lines and report mutants that no test notices")
 	f.DurationVar(&o.mutants.budget, "mutants-budget", defaultMutantsBudget, "time limit for all tests on mutants")
 	f.IntVar(&o.mutants.bar, "mutants-bar", 0, "percent of mutants that the tests must notice (0 only reports)")
@@ -133,7 +137,8 @@ func gate(ctx context.Context, a *cli.App, o GateOptions) error {
 			return err
 		}
 	}
-	x := &Inspection{App: a, Project: p, Self: self, Options: o, Reaper: &LateReaper{Self: self}, Tree: make(chan Written, 1)}
+	x := &Inspection{App: a, Project: p, Self: self, Options: o, Reaper: &LateReaper{Self: self},
+		Tree: make(chan Written, 1)}
 	defer x.Reaper.Close()
 	// Git reads the tree in parallel while the gates are built. On an unchanged tree, waiting for both would dominate
 	// the time.
@@ -180,7 +185,9 @@ func (x *Inspection) tellWhatRuns() {
 		}
 	}
 	if len(programs) > 0 {
-		fmt.Fprintf(x.App.Stderr, "runplan: no .runplan folder, so no trust question was asked; these gates run the project's own code: %s\n", strings.Join(programs, ", "))
+		fmt.Fprintf(x.App.Stderr,
+			"runplan: no .runplan folder, so no trust question was asked; these gates run the project's own code: %s\n",
+			strings.Join(programs, ", "))
 	}
 }
 
@@ -237,7 +244,8 @@ func (x *Inspection) list(ctx context.Context) error {
 	for _, l := range all {
 		blocks := map[bool]string{true: "blocks", false: "warns"}[l.Blocking]
 		found, _ := FoundTools(l.Readiness)
-		rows = append(rows, []string{l.Name, string(l.Kind), l.Cost.String(), blocks, string(l.State), ui.Cut(ui.Sanitize(found), 80, "…"), ui.Cut(ui.Sanitize(l.Command), 100, "…")})
+		rows = append(rows, []string{l.Name, string(l.Kind), l.Cost.String(), blocks, string(l.State),
+			ui.Cut(ui.Sanitize(found), 80, "…"), ui.Cut(ui.Sanitize(l.Command), 100, "…")})
 	}
 	return cli.Table(x.App.Stdout, []string{"gate", "kind", "cost", "failure", "state", "tools", "command"}, rows)
 }
@@ -340,7 +348,8 @@ func (x *Inspection) look(ctx context.Context) error {
 // outcomeOf converts a verdict into the exit status.
 func outcomeOf(v gates.Verdict, blind []*gates.GateError) error {
 	if len(blind) > 0 {
-		return cli.Fail(cli.ExitCannotRun, blind[0], "this is neither a pass nor a failure; fix it, or disable the gate: [gates] disable")
+		return cli.Fail(cli.ExitCannotRun, blind[0],
+			"this is neither a pass nor a failure; fix it, or disable the gate: [gates] disable")
 	}
 	if v.OK() {
 		return nil
@@ -374,8 +383,9 @@ func (x *Inspection) prepare(ctx context.Context) (err error) {
 	}
 	hide := x.App.Redactor(x.Project)
 	x.Subject = gates.Subject{
-		Dir: repo.Root, Base: x.from.Commit, Tree: tree.hash, Env: x.App.Environ, Timeout: time.Duration(x.Project.Config.Gates.Timeout),
-		LogDir: logs.dir, Redact: hide.String, Diff: gates.GitDiff(repo, x.from.Tree, tree.hash),
+		Dir: repo.Root, Base: x.from.Commit, Tree: tree.hash, Env: x.App.Environ,
+		Timeout: time.Duration(x.Project.Config.Gates.Timeout),
+		LogDir:  logs.dir, Redact: hide.String, Diff: gates.GitDiff(repo, x.from.Tree, tree.hash),
 	}
 	if x.Options.all {
 		x.wholeTree()

@@ -89,7 +89,8 @@ func contents(dir string) string {
 func (x *Inspection) readRules(list []gates.Gate) error {
 	for _, g := range list {
 		name := g.Info().Name
-		if slices.ContainsFunc(rulebook.RuleLayers(x.App, x.Project.Repo.Root), func(l rulebook.RuleLayer) bool { return l.Has(name) }) && !cache.Known(g, x.Subject) {
+		if slices.ContainsFunc(rulebook.RuleLayers(x.App, x.Project.Repo.Root),
+			func(l rulebook.RuleLayer) bool { return l.Has(name) }) && !cache.Known(g, x.Subject) {
 			if err := x.Rules.Read(name); err != nil {
 				return err
 			}
@@ -117,8 +118,9 @@ func (x *Inspection) baselineOf(subject gates.Subject) (*local.Baseline, error) 
 	return &local.Baseline{
 		Home: x.App.CacheDir(), Environ: x.App.Environ,
 		Repo: x.Project.Repo, Layout: x.Project.Layout, Settings: x.Settings, Subject: subject,
-		Setup: local.Setup{Copy: c.Copy, Command: c.Setup, Timeout: time.Duration(c.SetupTimeout), Env: x.App.Environ, Reaper: reaper},
-		Note:  func(text string) { fmt.Fprintf(x.App.Stderr, "warning: %s\n", ui.Sanitize(text)) },
+		Setup: local.Setup{Copy: c.Copy, Command: c.Setup, Timeout: time.Duration(c.SetupTimeout), Env: x.App.Environ,
+			Reaper: reaper},
+		Note: func(text string) { fmt.Fprintf(x.App.Stderr, "warning: %s\n", ui.Sanitize(text)) },
 		Recall: func(info gates.Info, s gates.Subject) (gates.Report, bool) {
 			if k := x.recordKey(info, s); k != "" {
 				return x.store.Get(k)

@@ -22,10 +22,12 @@ func TestTheReaperStartsWhenItIsNeeded(t *testing.T) {
 		started  [2]bool // by the first look and by the second
 		supplied bool
 	}{
-		"a gate that reads files":             {gates.Info{Name: "g", Cost: gates.Instant}, [2]bool{false, false}, false},
-		"a gate that runs a program":          {gates.Info{Name: "g", Cost: gates.Cheap}, [2]bool{true, true}, true},
-		"a quick one that runs a program":     {gates.Info{Name: "g", Cost: gates.Instant, Command: "x"}, [2]bool{true, true}, true},
-		"one that runs a program and is pure": {gates.Info{Name: "g", Cost: gates.Costly, Pure: true}, [2]bool{true, false}, true},
+		"a gate that reads files":    {gates.Info{Name: "g", Cost: gates.Instant}, [2]bool{false, false}, false},
+		"a gate that runs a program": {gates.Info{Name: "g", Cost: gates.Cheap}, [2]bool{true, true}, true},
+		"a quick one that runs a program": {gates.Info{Name: "g", Cost: gates.Instant, Command: "x"}, [2]bool{true, true},
+			true},
+		"one that runs a program and is pure": {gates.Info{Name: "g", Cost: gates.Costly, Pure: true}, [2]bool{true, false},
+			true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			store := cache.Store{Dir: filepath.Join(t.TempDir(), "store")}
@@ -51,7 +53,8 @@ func TestTheReaperStartsWhenItIsNeeded(t *testing.T) {
 		})
 	}
 	r := &LateReaper{Self: filepath.Join(t.TempDir(), "none")}
-	g := underReaper([]gates.Gate{gates.New(gates.Info{Name: "g", Cost: gates.Cheap}, func(context.Context, *gates.Look) error { return nil })}, r)[0]
+	g := underReaper([]gates.Gate{gates.New(gates.Info{Name: "g", Cost: gates.Cheap},
+		func(context.Context, *gates.Look) error { return nil })}, r)[0]
 	if _, err := g.Check(t.Context(), gates.Subject{}); err == nil {
 		t.Error("a gate looked, although nobody would end its programs")
 	}

@@ -22,7 +22,8 @@ type regressionOptions struct {
 func (o regressionOptions) check() error {
 	switch {
 	case len(o.files) == 0 && (o.command != "" || o.runs != differential.DefaultRuns):
-		return cli.Usage(errors.New("--regression-command and --regression-runs need --regression"), "name the test: --regression PATH")
+		return cli.Usage(errors.New("--regression-command and --regression-runs need --regression"),
+			"name the test: --regression PATH")
 	case o.runs < 1:
 		return cli.Usage(errors.New("--regression-runs is the number of runs on each side, 1 or more"), "")
 	}
@@ -36,6 +37,8 @@ func (x *Inspection) regression() []gates.Gate {
 	if len(o.files) == 0 {
 		return nil
 	}
-	scratch := local.ScratchOf(x.baselineOf, func(text string) { fmt.Fprintf(x.App.Stderr, "warning: %s\n", ui.Sanitize(text)) })
-	return []gates.Gate{differential.New(differential.Options{Files: o.files, Shell: o.command, Runs: o.runs, Base: scratch})}
+	scratch := local.ScratchOf(x.baselineOf,
+		func(text string) { fmt.Fprintf(x.App.Stderr, "warning: %s\n", ui.Sanitize(text)) })
+	return []gates.Gate{differential.New(
+		differential.Options{Files: o.files, Shell: o.command, Runs: o.runs, Base: scratch})}
 }

@@ -28,7 +28,8 @@ type gateResult struct {
 
 func (x *Inspection) show(v gates.Verdict) error {
 	if x.Options.JSON {
-		return cli.AsJSON(x.App.Stdout, gateResult{v.Status, x.Subject.Base, x.Subject.Tree, len(x.Subject.Changed), v.Tests(), v.Reports})
+		return cli.AsJSON(x.App.Stdout,
+			gateResult{v.Status, x.Subject.Base, x.Subject.Tree, len(x.Subject.Changed), v.Tests(), v.Reports})
 	}
 	return x.print(x.App.Stdout, v)
 }
@@ -143,7 +144,8 @@ func findingLines(reports []gates.Report) []string {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b gates.Finding) int {
-		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col), cmp.Compare(a.Rule, b.Rule))
+		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col),
+			cmp.Compare(a.Rule, b.Rule))
 	})
 	var lines []string
 	for _, f := range all {
@@ -158,7 +160,8 @@ func findingLines(reports []gates.Report) []string {
 		if f.Known {
 			severity = "known"
 		}
-		lines = append(lines, fmt.Sprintf("%s: %s %s: %s", ui.Sanitize(at), severity, ui.Sanitize(f.Rule), ui.Sanitize(f.Message)))
+		lines = append(lines, fmt.Sprintf("%s: %s %s: %s", ui.Sanitize(at), severity, ui.Sanitize(f.Rule),
+			ui.Sanitize(f.Message)))
 		if f.Fix != "" {
 			lines = append(lines, "    fix: "+ui.Sanitize(f.Fix))
 		}

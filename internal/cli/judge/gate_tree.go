@@ -77,7 +77,8 @@ type checkout struct {
 
 // checkedOut asks git for the state of the working tree. It overrides the user's settings for git status.
 func checkedOut(ctx context.Context, repo *git.Repo) (checkout, error) {
-	out, err := repo.Status(ctx, "--porcelain=v2", "--branch", "--no-ahead-behind", "--no-renames", "--untracked-files=all", "--ignored=matching")
+	out, err := repo.Status(ctx, "--porcelain=v2", "--branch", "--no-ahead-behind", "--no-renames",
+		"--untracked-files=all", "--ignored=matching")
 	if err != nil {
 		return checkout{}, fmt.Errorf("look at the working tree: %w", err)
 	}
@@ -137,7 +138,8 @@ func hidesFiles(ctx context.Context, repo *git.Repo) (bool, error) {
 }
 
 // trunks lists the refs of the usual integration branches.
-var trunks = []string{"refs/remotes/origin/HEAD", "refs/remotes/origin/main", "refs/remotes/origin/master", "refs/heads/main", "refs/heads/master"}
+var trunks = []string{"refs/remotes/origin/HEAD", "refs/remotes/origin/main", "refs/remotes/origin/master",
+	"refs/heads/main", "refs/heads/master"}
 
 // resolved resolves HEAD, its tree and the trunks with one git command. If git fails it returns nothing.
 func resolved(ctx context.Context, repo *git.Repo) map[string]string {

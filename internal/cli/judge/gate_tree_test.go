@@ -17,7 +17,8 @@ type asGit func(args ...string) string
 func checkoutOf(t *testing.T, format string) (*git.Repo, asGit) {
 	t.Helper()
 	dir := t.TempDir()
-	env := append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=A", "GIT_AUTHOR_EMAIL=a@example.org",
+	env := append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=A",
+		"GIT_AUTHOR_EMAIL=a@example.org",
 		"GIT_COMMITTER_NAME=A", "GIT_COMMITTER_EMAIL=a@example.org")
 	boot := &git.Repo{Root: dir}
 	if _, err := boot.Run(t.Context(), "init", "--quiet", "--initial-branch=work", "--object-format="+format); err != nil {
@@ -65,26 +66,35 @@ func TestTheShortWayIsAsGoodAsTheLongOne(t *testing.T) {
 		base   string
 		quick  bool // the commit's tree is the answer
 	}{
-		"as committed":                   {func(*testing.T, *git.Repo, asGit) {}, "", true},
-		"compared with a branch":         {func(_ *testing.T, _ *git.Repo, git asGit) { git("branch", "other") }, "other", true},
-		"a file was changed":             {func(t *testing.T, r *git.Repo, _ asGit) { writeIn(t, r, "a.txt", "b\n") }, "", false},
-		"a file is new":                  {func(t *testing.T, r *git.Repo, _ asGit) { writeIn(t, r, "new/d.txt", "d\n") }, "", false},
-		"a file that git ignores is new": {func(t *testing.T, r *git.Repo, _ asGit) { writeIn(t, r, "x.log", "d\n") }, "", true},
-		"a file is gone":                 {func(t *testing.T, r *git.Repo, _ asGit) { remove(t, r, "b/c.txt") }, "", false},
-		"a program became executable":    {func(t *testing.T, r *git.Repo, _ asGit) { chmod(t, r, "a.txt") }, "", false},
-		"a file is a link now":           {func(t *testing.T, r *git.Repo, _ asGit) { link(t, r, "a.txt") }, "", false},
+		"as committed": {func(*testing.T, *git.Repo, asGit) {}, "", true},
+		"compared with a branch": {func(_ *testing.T, _ *git.Repo, git asGit) { git("branch", "other") }, "other",
+			true},
+		"a file was changed": {func(t *testing.T, r *git.Repo, _ asGit) { writeIn(t, r, "a.txt", "b\n") }, "",
+			false},
+		"a file is new": {func(t *testing.T, r *git.Repo, _ asGit) { writeIn(t, r, "new/d.txt", "d\n") }, "",
+			false},
+		"a file that git ignores is new": {func(t *testing.T, r *git.Repo, _ asGit) { writeIn(t, r, "x.log", "d\n") }, "",
+			true},
+		"a file is gone":              {func(t *testing.T, r *git.Repo, _ asGit) { remove(t, r, "b/c.txt") }, "", false},
+		"a program became executable": {func(t *testing.T, r *git.Repo, _ asGit) { chmod(t, r, "a.txt") }, "", false},
+		"a file is a link now":        {func(t *testing.T, r *git.Repo, _ asGit) { link(t, r, "a.txt") }, "", false},
 		"a change is staged": {func(t *testing.T, r *git.Repo, git asGit) {
 			writeIn(t, r, "a.txt", "b\n")
 			git("add", "a.txt")
 		}, "", false},
 		"a change is staged and undone": {func(t *testing.T, r *git.Repo, git asGit) { stageAndUndo(t, r, git) }, "", false},
-		"a file is moved":               {func(_ *testing.T, _ *git.Repo, git asGit) { git("mv", "a.txt", "z.txt") }, "", false},
-		"a file is taken out of git":    {func(_ *testing.T, _ *git.Repo, git asGit) { git("rm", "--quiet", "--cached", "a.txt") }, "", true},
+		"a file is moved": {func(_ *testing.T, _ *git.Repo, git asGit) { git("mv", "a.txt", "z.txt") }, "",
+			false},
+		"a file is taken out of git": {func(_ *testing.T, _ *git.Repo,
+			git asGit) {
+			git("rm", "--quiet", "--cached", "a.txt")
+		}, "", true},
 		"a file is announced": {func(t *testing.T, r *git.Repo, git asGit) {
 			writeIn(t, r, "n", "n\n")
 			git("add", "-N", "n")
 		}, "", false},
-		"another date, the same content": {func(t *testing.T, r *git.Repo, _ asGit) { writeIn(t, r, "a.txt", "a\n") }, "", true},
+		"another date, the same content": {func(t *testing.T, r *git.Repo, _ asGit) { writeIn(t, r, "a.txt", "a\n") }, "",
+			true},
 		"the user hides what is new": {func(t *testing.T, r *git.Repo, git asGit) {
 			git("config", "status.showUntrackedFiles", "no")
 			writeIn(t, r, "n", "n\n")
@@ -93,16 +103,18 @@ func TestTheShortWayIsAsGoodAsTheLongOne(t *testing.T) {
 		"no commit": {func(_ *testing.T, _ *git.Repo, git asGit) {
 			git("checkout", "--quiet", "--orphan", "fresh")
 		}, "", false},
-		"the trunk is behind": {func(t *testing.T, r *git.Repo, git asGit) { git("branch", "main"); commit(t, r, git) }, "", true},
-		"the trunk is ahead":  {func(t *testing.T, r *git.Repo, git asGit) { ahead(t, r, git, commit) }, "", true},
-		"the trunk is here":   {func(_ *testing.T, _ *git.Repo, git asGit) { git("branch", "main") }, "", true},
+		"the trunk is behind": {func(t *testing.T, r *git.Repo, git asGit) { git("branch", "main"); commit(t, r, git) }, "",
+			true},
+		"the trunk is ahead": {func(t *testing.T, r *git.Repo, git asGit) { ahead(t, r, git, commit) }, "", true},
+		"the trunk is here":  {func(_ *testing.T, _ *git.Repo, git asGit) { git("branch", "main") }, "", true},
 		"on main, with an older master": {func(t *testing.T, r *git.Repo, git asGit) {
 			git("branch", "master")
 			git("branch", "-m", "main")
 			commit(t, r, git)
 		}, "", true},
-		"the remote's trunk is behind": {func(t *testing.T, r *git.Repo, git asGit) { remote(git); commit(t, r, git) }, "", true},
-		"the remote's trunk is here":   {func(_ *testing.T, _ *git.Repo, git asGit) { remote(git) }, "", true},
+		"the remote's trunk is behind": {func(t *testing.T, r *git.Repo, git asGit) { remote(git); commit(t, r, git) }, "",
+			true},
+		"the remote's trunk is here": {func(_ *testing.T, _ *git.Repo, git asGit) { remote(git) }, "", true},
 		"it follows a branch": {func(t *testing.T, r *git.Repo, git asGit) {
 			git("branch", "up")
 			git("branch", "-u", "up")
@@ -249,7 +261,8 @@ func TestStatusThatIsNotUnderstoodIsAChange(t *testing.T) {
 		"# branch.upstream up\x00# branch.ab +0 -0": {level: true, clean: true},
 	} {
 		got := parseStatus(out)
-		if got.head != want.head || got.level != want.level || got.clean != want.clean || !slices.Equal(got.ignored, want.ignored) {
+		if got.head != want.head || got.level != want.level || got.clean != want.clean ||
+			!slices.Equal(got.ignored, want.ignored) {
 			t.Errorf("%q: %+v, want %+v", out, got, want)
 		}
 	}

@@ -21,7 +21,8 @@ import (
 // GateSuite returns the gate settings of the configuration, with the gates that live as long as the process. These are
 // the rule libraries and the plugins. Libraries are read from the user's checkout, never from a workspace, and only if
 // their gate is enabled. A plugin starts on first use. done ends the plugins.
-func GateSuite(ctx context.Context, a *cli.App, p *cli.Project, self string, requireTests bool, reaper *proc.Reaper, wanted func(gate string) bool) (s gates.Settings, done func(), err error) {
+func GateSuite(ctx context.Context, a *cli.App, p *cli.Project, self string, requireTests bool, reaper *proc.Reaper,
+	wanted func(gate string) bool) (s gates.Settings, done func(), err error) {
 	books := rulebook.OpenRuleBooks(ctx, a, p)
 	for _, gate := range books.Gates() {
 		if wanted(gate) {
@@ -40,9 +41,11 @@ func GateSuite(ctx context.Context, a *cli.App, p *cli.Project, self string, req
 }
 
 // SuiteOf does what [GateSuite] does, with rule libraries that are not loaded yet.
-func SuiteOf(a *cli.App, p *cli.Project, self string, requireTests bool, books *rulebook.RuleBooks) (s gates.Settings, done func()) {
+func SuiteOf(a *cli.App, p *cli.Project, self string, requireTests bool, books *rulebook.RuleBooks) (s gates.Settings,
+	done func()) {
 	s = GateSettings(p, self, requireTests)
-	s.More = append(s.More, rules.Lessons(books.Lessons), rules.Patterns(books.Program, books.Patterns, p.Config.Gates.StrictAST), blueprint.Gate(books.Program))
+	s.More = append(s.More, rules.Lessons(books.Lessons),
+		rules.Patterns(books.Program, books.Patterns, p.Config.Gates.StrictAST), blueprint.Gate(books.Program))
 	var plugins []*lazyPlugin
 	hide := a.Redactor(p)
 	for _, g := range p.Config.Gates.Plugin {
@@ -61,7 +64,8 @@ func SuiteOf(a *cli.App, p *cli.Project, self string, requireTests bool, books *
 
 func pluginConfig(g config.Plugin) plugin.Config {
 	return plugin.Config{
-		Name: g.Name, Path: g.Path, Command: g.Command, Settings: g.Settings, SHA256: g.SHA256, Env: g.Env, Blocking: g.Blocking,
+		Name: g.Name, Path: g.Path, Command: g.Command, Settings: g.Settings, SHA256: g.SHA256, Env: g.Env,
+		Blocking:     g.Blocking,
 		StartTimeout: time.Duration(g.StartTimeout), CallTimeout: time.Duration(g.Timeout),
 	}
 }
@@ -81,7 +85,8 @@ func (l *lazyPlugin) Info() gates.Info {
 	if l.open != nil {
 		return l.open.Info()
 	}
-	return gates.Info{Name: l.config.Name, Kind: gates.Static, Cost: gates.Cheap, Blocking: l.config.Blocking == nil || *l.config.Blocking, Command: l.config.Path}
+	return gates.Info{Name: l.config.Name, Kind: gates.Static, Cost: gates.Cheap, Blocking: l.config.Blocking == nil ||
+		*l.config.Blocking, Command: l.config.Path}
 }
 
 // Check starts the plugin if necessary, then calls it.
@@ -115,10 +120,13 @@ func GateSettings(p *cli.Project, self string, requireTests bool) gates.Settings
 	c := p.Config.Gates
 	s := gates.Settings{
 		Detect: c.Detect, RequireTests: c.RequireTests || requireTests, Disable: c.Disable,
-		FlakyReruns: c.FlakyReruns, When: p.When, Overrides: p.Overrides, Protected: c.Protected, StrictTypes: c.StrictTypes, MaxFileLines: c.MaxFileLines,
-		MinMemoryMB: c.MinMemoryMB, Memory: routing.AvailableMemory,
-		Acceptance: c.Acceptance.Dir, Engine: []string{self, cli.TestscriptCommand}, ChangedTests: gates.ChangedTests(c.Tests.Changed),
-		Promises: gates.Promises{Severity: gates.Severity(c.Plan.Severity), Off: c.Plan.Severity == "off", Timeout: time.Duration(c.Plan.Timeout)},
+		FlakyReruns: c.FlakyReruns, When: p.When, Overrides: p.Overrides, Protected: c.Protected, StrictTypes: c.StrictTypes,
+		MaxFileLines: c.MaxFileLines,
+		MinMemoryMB:  c.MinMemoryMB, Memory: routing.AvailableMemory,
+		Acceptance: c.Acceptance.Dir, Engine: []string{self, cli.TestscriptCommand},
+		ChangedTests: gates.ChangedTests(c.Tests.Changed),
+		Promises: gates.Promises{Severity: gates.Severity(c.Plan.Severity), Off: c.Plan.Severity == "off",
+			Timeout: time.Duration(c.Plan.Timeout)},
 	}
 	for _, g := range c.Command {
 		s.Commands = append(s.Commands, gates.CommandGate{

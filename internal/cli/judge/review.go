@@ -115,7 +115,8 @@ func reviewChange(ctx context.Context, a *cli.App, o ReviewOptions) error {
 	}
 	x := &Inspection{
 		App: a, Project: p, Self: self, Reaper: &LateReaper{Self: self}, Tree: make(chan Written, 1),
-		Options: GateOptions{Base: o.base, Baseline: o.base != "", JSON: o.json, noCache: o.noCache, sarif: o.sarif, junit: o.junit},
+		Options: GateOptions{Base: o.base, Baseline: o.base != "", JSON: o.json, noCache: o.noCache, sarif: o.sarif,
+			junit: o.junit},
 	}
 	defer x.Reaper.Close()
 	go func() { x.Tree <- WrittenAt(ctx, p.Repo, o.base) }()
@@ -144,7 +145,8 @@ func (o ReviewOptions) Input(p *cli.Project) (in review.Input, err error) {
 		}
 	}
 	if o.selfFix && o.feedback == "" {
-		return in, cli.Usage(errors.New("--self-fix needs the words that the change answers"), "give them with --feedback FILE")
+		return in, cli.Usage(errors.New("--self-fix needs the words that the change answers"),
+			"give them with --feedback FILE")
 	}
 	if in.Feedback, err = smallText(o.feedback, "the feedback"); err != nil {
 		return in, err
@@ -185,7 +187,8 @@ func smallText(file, what string) (string, error) {
 		return "", cli.Usage(fmt.Errorf("read %s: %w", what, err), "")
 	}
 	if len(data) > mostText {
-		return "", cli.Usage(fmt.Errorf("read %s: %s is longer than %d KiB", what, ui.Sanitize(file), mostText>>10), "reviewers get the whole file; shorten it")
+		return "", cli.Usage(fmt.Errorf("read %s: %s is longer than %d KiB", what, ui.Sanitize(file), mostText>>10),
+			"reviewers get the whole file; shorten it")
 	}
 	return string(data), nil
 }
@@ -234,7 +237,8 @@ func (x *Inspection) review(ctx context.Context, in review.Input) error {
 	if err := x.showReview(v); err != nil {
 		return err
 	}
-	if err := x.export(report.Run{Version: cli.Version(), Verdict: gates.Verdict{Status: statusOf(v), Reports: v.Reports()}, Base: x.Subject.Base}); err != nil {
+	if err := x.export(report.Run{Version: cli.Version(),
+		Verdict: gates.Verdict{Status: statusOf(v), Reports: v.Reports()}, Base: x.Subject.Base}); err != nil {
 		return err
 	}
 	return outcomeOfReview(v)
@@ -271,7 +275,8 @@ func statusOf(v review.Review) gates.Status {
 func outcomeOfReview(v review.Review) error {
 	for _, p := range v.Passes {
 		if p.Status == gates.Errored {
-			return cli.Fail(cli.ExitCannotRun, fmt.Errorf("pass %d, %s, could not run", p.Number, p.Name), "this says nothing about the change; fix it, or leave the pass out: --only")
+			return cli.Fail(cli.ExitCannotRun, fmt.Errorf("pass %d, %s, could not run", p.Number, p.Name),
+				"this says nothing about the change; fix it, or leave the pass out: --only")
 		}
 	}
 	if v.Verdict == review.OK {

@@ -38,7 +38,8 @@ func (x *Inspection) Reviewers(ctx context.Context) ([]review.Reviewer, error) {
 		if m.Provider == llm.Command {
 			o.PassEnv, programs = r.PassEnv, true
 		}
-		out = append(out, review.Reviewer{Name: name, Vendor: cmp.Or(r.Vendor, vendorOf(m)), Passes: r.Passes, Model: m, LLM: ask(o, m)})
+		out = append(out, review.Reviewer{Name: name, Vendor: cmp.Or(r.Vendor, vendorOf(m)), Passes: r.Passes, Model: m,
+			LLM: ask(o, m)})
 	}
 	if len(out) > 0 {
 		return out, x.forPrograms(programs)
@@ -99,9 +100,11 @@ func (x *Inspection) completer(o llm.Options, m llm.Model) llm.Completer {
 // ReviewerModel returns the model that a reviewer of the settings names.
 func ReviewerModel(c *config.Loaded, name string, r config.Reviewer) llm.Model {
 	m := llm.Model{
-		Role: llm.Reasoning, Name: r.Model, Provider: r.Provider, BaseURL: cmp.Or(r.BaseURL, c.Models.BaseURL), Command: r.Command,
-		MaxTokens: cmp.Or(r.MaxTokens, c.Models.MaxTokens), Window: cmp.Or(r.Window, c.Models.ReasoningWindow, c.Budget.ContextWindow),
-		Source: "review.reviewers." + name,
+		Role: llm.Reasoning, Name: r.Model, Provider: r.Provider, BaseURL: cmp.Or(r.BaseURL, c.Models.BaseURL),
+		Command:   r.Command,
+		MaxTokens: cmp.Or(r.MaxTokens, c.Models.MaxTokens),
+		Window:    cmp.Or(r.Window, c.Models.ReasoningWindow, c.Budget.ContextWindow),
+		Source:    "review.reviewers." + name,
 	}
 	if m.Provider == "" {
 		m.Provider = llm.Ollama
@@ -125,7 +128,8 @@ func (x *Inspection) author(ctx context.Context) review.Author {
 	if x.from.Commit == "" {
 		return review.Author{}
 	}
-	out, err := x.Project.Repo.Run(ctx, "log", "--max-count=50", "--format=%(trailers:key=Runplan-Agent,valueonly)", x.from.Commit+"..HEAD")
+	out, err := x.Project.Repo.Run(ctx, "log", "--max-count=50", "--format=%(trailers:key=Runplan-Agent,valueonly)",
+		x.from.Commit+"..HEAD")
 	if err != nil {
 		return review.Author{} // unknown; the review says so
 	}
@@ -144,7 +148,8 @@ func ReviewOutlets(p *cli.Project) []cli.Outlet {
 	for _, name := range slices.Sorted(maps.Keys(p.Config.Review.Reviewers)) {
 		r := p.Config.Review.Reviewers[name]
 		m := ReviewerModel(p.Config, name, r)
-		w := cli.Outlet{What: "reviewer", Name: name, Data: "changes under review, and what was asked for", When: "runplan review"}
+		w := cli.Outlet{What: "reviewer", Name: name, Data: "changes under review, and what was asked for",
+			When: "runplan review"}
 		if m.Provider == llm.Command {
 			w.To = "wherever " + m.Command[0] + " sends it"
 			if len(r.PassEnv) > 0 {
@@ -162,7 +167,9 @@ func ReviewOutlets(p *cli.Project) []cli.Outlet {
 	}
 	if p.Config.Review.Online {
 		elsewhere := false
-		out = append(out, cli.Outlet{What: "security tools", Name: "govulncheck, npm audit", To: "vuln.go.dev, the npm registry", Data: "the names of what the project requires", When: "runplan review", Local: &elsewhere})
+		out = append(out, cli.Outlet{What: "security tools", Name: "govulncheck, npm audit",
+			To: "vuln.go.dev, the npm registry", Data: "the names of what the project requires", When: "runplan review",
+			Local: &elsewhere})
 	}
 	return out
 }

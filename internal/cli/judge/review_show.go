@@ -40,14 +40,17 @@ func (x *Inspection) printReview(w io.Writer, v review.Review) error {
 		}
 		note := p.Note
 		if p.Tests != nil {
-			note = joinText(fmt.Sprintf("%d passed, %d failed, %d skipped", p.Tests.Passed, p.Tests.Failed, p.Tests.Skipped), note)
+			note = joinText(fmt.Sprintf("%d passed, %d failed, %d skipped", p.Tests.Passed, p.Tests.Failed, p.Tests.Skipped),
+				note)
 		}
 		if p.Number == review.Security {
 			note = joinText(note, notInstalled(p.Tools))
 		}
-		rows = append(rows, []string{fmt.Sprint(p.Number), p.Name, string(p.Status), asked, confidence, found, ui.Duration(p.Duration), ui.Cut(ui.Sanitize(note), 160, "…")})
+		rows = append(rows, []string{fmt.Sprint(p.Number), p.Name, string(p.Status), asked, confidence, found,
+			ui.Duration(p.Duration), ui.Cut(ui.Sanitize(note), 160, "…")})
 	}
-	if err := cli.Table(w, []string{">pass", "", "status", "reviewer", ">sure", ">findings", ">time", "note"}, rows); err != nil {
+	if err := cli.Table(w, []string{">pass", "", "status", "reviewer", ">sure", ">findings", ">time", "note"},
+		rows); err != nil {
 		return err
 	}
 	for _, p := range v.Passes {
@@ -97,9 +100,11 @@ func (x *Inspection) printReview(w io.Writer, v review.Review) error {
 	}
 	files := map[bool]string{true: "file", false: "files"}[v.Changed == 1]
 	if len(v.Only) > 0 {
-		fmt.Fprintf(w, "\nonly the passes %s were run; the verdict covers only them", strings.Trim(strings.Join(strings.Fields(fmt.Sprint(v.Only)), ", "), "[]"))
+		fmt.Fprintf(w, "\nonly the passes %s were run; the verdict covers only them",
+			strings.Trim(strings.Join(strings.Fields(fmt.Sprint(v.Only)), ", "), "[]"))
 	}
-	_, err := fmt.Fprintf(w, "\n%s, confidence %d of 100, round %d: %d changed %s, compared with %s\n", v.Verdict, v.ConfidencePct, v.Round, v.Changed, files, ui.Sanitize(against))
+	_, err := fmt.Fprintf(w, "\n%s, confidence %d of 100, round %d: %d changed %s, compared with %s\n", v.Verdict,
+		v.ConfidencePct, v.Round, v.Changed, files, ui.Sanitize(against))
 	return err
 }
 
@@ -149,7 +154,8 @@ func reviewLine(f review.Finding) string {
 	if f.Known {
 		severity = "known"
 	}
-	return fmt.Sprintf("  %s%s %s: %s [%s]", at, severity, ui.Sanitize(f.Rule), ui.Sanitize(f.Message), strings.Join(words, ", "))
+	return fmt.Sprintf("  %s%s %s: %s [%s]", at, severity, ui.Sanitize(f.Rule), ui.Sanitize(f.Message),
+		strings.Join(words, ", "))
 }
 
 func entryLine(e review.Entry) string {

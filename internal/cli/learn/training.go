@@ -41,7 +41,8 @@ and put what comes of it into service. Nothing is trained, and nothing put into 
 	cmd.AddCommand(
 		newTrainingPairsCommand(a), newTrainingOutcomesCommand(a), newTrainingBootstrapCommand(a),
 		newTrainingPlanCommand(a), newTrainingCurateCommand(a), newTrainingExportCommand(a),
-		newTrainingTrainCommand(a), newTrainingAdaptersCommand(a), newTrainingValidateCommand(a), newTrainingGraduationCommand(a), newTrainingCorpusCommand(a),
+		newTrainingTrainCommand(a), newTrainingAdaptersCommand(a), newTrainingValidateCommand(a),
+		newTrainingGraduationCommand(a), newTrainingCorpusCommand(a),
 	)
 	return cmd
 }
@@ -87,7 +88,8 @@ func openLog(ctx context.Context, p *cli.Project) (*store.Log, error) {
 }
 
 func noLogYet(p *cli.Project) error {
-	return cli.Usage(fmt.Errorf("%s has no journal yet", p.Repo.Root), "training learns from runs: runplan PLAN.md; from history alone: runplan training bootstrap")
+	return cli.Usage(fmt.Errorf("%s has no journal yet", p.Repo.Root),
+		"training learns from runs: runplan PLAN.md; from history alone: runplan training bootstrap")
 }
 
 // showTally prints the number of examples and of refusals.
@@ -99,9 +101,11 @@ func showTally(a *cli.App, t training.Tally) error {
 		if kind == "" {
 			kind = "-"
 		}
-		rows = append(rows, []string{string(c.Stage), string(c.Source), kind, fmt.Sprint(c.Positive), fmt.Sprint(c.Negative), fmt.Sprint(c.Preference)})
+		rows = append(rows, []string{string(c.Stage), string(c.Source), kind, fmt.Sprint(c.Positive), fmt.Sprint(c.Negative),
+			fmt.Sprint(c.Preference)})
 	}
-	if err := cli.Table(out, []string{"stage", "source", "kind", ">positive", ">negative", ">preference"}, rows); err != nil {
+	if err := cli.Table(out, []string{"stage", "source", "kind", ">positive", ">negative", ">preference"},
+		rows); err != nil {
 		return err
 	}
 	if len(t.Refused) == 0 {

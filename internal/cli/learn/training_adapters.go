@@ -112,7 +112,8 @@ func showAdapters(a *cli.App, choices []stageChoice, list []versionRow) error {
 		if v.Loss != nil {
 			loss = fmt.Sprintf("%.4g", *v.Loss)
 		}
-		table = append(table, []string{v.Name(), v.State, clean(v.Tag), string(v.Stage), fmt.Sprint(v.Examples), loss, v.TrainedAt.Format(time.DateTime)})
+		table = append(table, []string{v.Name(), v.State, clean(v.Tag), string(v.Stage), fmt.Sprint(v.Examples), loss,
+			v.TrainedAt.Format(time.DateTime)})
 	}
 	return ui.Table(a.Stdout, []string{"VERSION", "STATE", "MODEL", "STAGE", "EXAMPLES", "LOSS", "TRAINED"}, table)
 }

@@ -100,7 +100,8 @@ func bootstrapExamples(ctx context.Context, a *cli.App, dir string, o bootstrapO
 	}
 	h.Redact = a.Redactor(p).String
 	if p.Repo.Shallow() {
-		fmt.Fprintln(a.Stderr, "warning: the clone is shallow: older commits are not read; to get them: git fetch --unshallow")
+		fmt.Fprintln(a.Stderr,
+			"warning: the clone is shallow: older commits are not read; to get them: git fetch --unshallow")
 	}
 	// A bootstrap is short and uses the CPU all the time, so memory is cheaper than collection. About half of that
 	// memory is live, however long the history is.
@@ -112,7 +113,8 @@ func bootstrapExamples(ctx context.Context, a *cli.App, dir string, o bootstrapO
 	progress.Clear()
 	switch {
 	case ctx.Err() != nil:
-		return cli.Fail(cli.ExitInterrupted, errors.New("interrupted"), "run the same command again: it continues where it stopped")
+		return cli.Fail(cli.ExitInterrupted, errors.New("interrupted"),
+			"run the same command again: it continues where it stopped")
 	case err != nil:
 		return bootstrapTrouble(err, o.out)
 	case o.json:
@@ -121,7 +123,8 @@ func bootstrapExamples(ctx context.Context, a *cli.App, dir string, o bootstrapO
 		err = printBootstrap(a, m, o.out)
 	}
 	if err == nil && m.Used == 0 {
-		return cli.Fail(cli.ExitFailed, fmt.Errorf("none of %d commits makes an example", m.Commits), "the table says why; usable are small commits whose messages say what changed")
+		return cli.Fail(cli.ExitFailed, fmt.Errorf("none of %d commits makes an example", m.Commits),
+			"the table says why; usable are small commits whose messages say what changed")
 	}
 	return err
 }
@@ -137,7 +140,8 @@ func bootstrapFlags(o bootstrapOptions) (history.Options, error) {
 	}
 	for _, s := range o.stages {
 		if !slices.Contains(history.Stages(), training.Stage(s)) {
-			return h, cli.Usage(fmt.Errorf("--stages: unknown stage %q", s), "stages are %s", strings.Trim(fmt.Sprint(history.Stages()), "[]"))
+			return h, cli.Usage(fmt.Errorf("--stages: unknown stage %q", s), "stages are %s",
+				strings.Trim(fmt.Sprint(history.Stages()), "[]"))
 		}
 		h.Stages = append(h.Stages, training.Stage(s))
 	}
@@ -238,7 +242,8 @@ func (p *bootstrapProgress) step(s history.Progress) {
 	text := fmt.Sprintf("reading the history  %d of %d commits, %d examples", s.Done, s.Total, s.Examples)
 	took := time.Since(p.began)
 	if fresh := s.Done - s.Resumed; fresh > 0 && s.Done < s.Total && took > time.Second {
-		text += "  " + ui.Duration((took * time.Duration(s.Total-s.Done) / time.Duration(fresh)).Round(time.Second)) + " to go"
+		text += "  " + ui.Duration((took * time.Duration(s.Total-s.Done) / time.Duration(fresh)).Round(time.Second)) +
+			" to go"
 	}
 	switch {
 	case p.Live && time.Since(p.Last) > 100*time.Millisecond:

@@ -133,7 +133,8 @@ func collectCorpus(ctx context.Context, a *cli.App, o corpusOptions) error {
 	var answer *llm.AnswerError
 	switch {
 	case ctx.Err() != nil:
-		return cli.Fail(cli.ExitInterrupted, errors.New("interrupted"), "finished reviews are kept; the same command continues")
+		return cli.Fail(cli.ExitInterrupted, errors.New("interrupted"),
+			"finished reviews are kept; the same command continues")
 	case errors.As(err, &answer), errors.Is(err, blueprint.ErrAnswer):
 		return cli.Fail(cli.ExitFailed, err, "finished reviews are kept; a larger model may keep to the format")
 	case errors.Is(err, blueprint.ErrNothingSeen):
@@ -155,7 +156,8 @@ func showQualified(a *cli.App, units []corpus.Qualified, asJSONFlag bool) error 
 			word = "QUALIFY"
 			reviews += 1 + len(q.Files)
 		}
-		fmt.Fprintf(a.Stdout, "%-7s  %s  confidence %.2f of %d named, %d files\n", word, q.Unit, q.Confidence, q.Named, len(q.Files))
+		fmt.Fprintf(a.Stdout, "%-7s  %s  confidence %.2f of %d named, %d files\n", word, q.Unit, q.Confidence, q.Named,
+			len(q.Files))
 	}
 	fmt.Fprintf(a.Stdout, "%d reviews in all\n", reviews)
 	return nil
@@ -176,7 +178,8 @@ func corpusCollector(ctx context.Context, a *cli.App, p *cli.Project) (corpus.Co
 			fmt.Fprintf(a.Stderr, "%s  fidelity %.2f\n", ui.Sanitize(cmp.Or(r.File, r.Unit)), r.Fidelity)
 		},
 		Review: func(ctx context.Context, unit, file string) (*blueprint.Review, blueprint.Record, error) {
-			r, err := blueprint.Prepare(ctx, p.Repo.Root, blueprint.Options{Unit: unit, State: blueprint.Live, Scope: file, Reviewer: "agent"}, d)
+			r, err := blueprint.Prepare(ctx, p.Repo.Root,
+				blueprint.Options{Unit: unit, State: blueprint.Live, Scope: file, Reviewer: "agent"}, d)
 			if err != nil {
 				return nil, blueprint.Record{}, err
 			}
@@ -242,9 +245,11 @@ func buildCorpus(ctx context.Context, a *cli.App, o corpusOptions) error {
 		return cli.AsJSON(a.Stdout, built.Metadata)
 	}
 	row := func(name string, c corpus.Counts) []string {
-		return []string{name, fmt.Sprint(c.Forward), fmt.Sprint(c.Retroactive), fmt.Sprint(c.Service), fmt.Sprint(c.File), fmt.Sprint(c.Negative)}
+		return []string{name, fmt.Sprint(c.Forward), fmt.Sprint(c.Retroactive), fmt.Sprint(c.Service), fmt.Sprint(c.File),
+			fmt.Sprint(c.Negative)}
 	}
-	if err := ui.Table(a.Stdout, []string{"", "FORWARD", "RETROACTIVE", "UNITS", "FILES", "NEGATIVE"}, [][]string{row("train", built.Train), row("validation", built.Validation), row("all", built.All)}); err != nil {
+	if err := ui.Table(a.Stdout, []string{"", "FORWARD", "RETROACTIVE", "UNITS", "FILES", "NEGATIVE"},
+		[][]string{row("train", built.Train), row("validation", built.Validation), row("all", built.All)}); err != nil {
 		return err
 	}
 	for _, n := range built.Notes {
@@ -280,7 +285,8 @@ func corpusStatus(ctx context.Context, a *cli.App, o corpusOptions) error {
 	if o.json {
 		return cli.AsJSON(a.Stdout, w)
 	}
-	fmt.Fprintf(a.Stdout, "%s  %d pairs (%d retroactive, %d forward) of %d; the adapter is %s\n", w.Adapter, w.Pairs, w.Retroactive, w.Forward, w.Minimum, w.State)
+	fmt.Fprintf(a.Stdout, "%s  %d pairs (%d retroactive, %d forward) of %d; the adapter is %s\n", w.Adapter, w.Pairs,
+		w.Retroactive, w.Forward, w.Minimum, w.State)
 	for _, q := range w.HighPriority {
 		fmt.Fprintf(a.Stdout, "high priority  %s\n", ui.Sanitize(redact.Clean(q)))
 	}

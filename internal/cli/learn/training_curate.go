@@ -68,7 +68,8 @@ The same examples, plan and seed make the same bytes. Nothing is written unless 
 
 func trainingCurate(ctx context.Context, a *cli.App, o trainingCurateOptions) error {
 	if o.plan == "" || len(o.in) == 0 && !o.logged || o.out == "" {
-		return cli.Usage(errors.New("training curate needs --plan, --out, and --in or --logged"), "draft a plan: runplan training plan --out plan.toml")
+		return cli.Usage(errors.New("training curate needs --plan, --out, and --in or --logged"),
+			"draft a plan: runplan training plan --out plan.toml")
 	}
 	text, err := os.ReadFile(o.plan)
 	if err != nil {
@@ -100,7 +101,8 @@ func trainingCurate(ctx context.Context, a *cli.App, o trainingCurateOptions) er
 		return err
 	}
 	defer ledger.Close()
-	m, err := curate.Build(ctx, files, o.out, curate.Options{Plan: d, PlanText: text, Canary: trainingGuard(a, p).Canary, Replace: o.replace})
+	m, err := curate.Build(ctx, files, o.out,
+		curate.Options{Plan: d, PlanText: text, Canary: trainingGuard(a, p).Canary, Replace: o.replace})
 	if err != nil {
 		return curateTrouble(err)
 	}
@@ -118,7 +120,8 @@ func trainingCurate(ctx context.Context, a *cli.App, o trainingCurateOptions) er
 }
 
 // loggedExamples builds the examples of a stage from the log, in a temporary folder that remove deletes (RETR-17).
-func loggedExamples(ctx context.Context, a *cli.App, p *cli.Project, stage training.Stage) (name string, remove func(), err error) {
+func loggedExamples(ctx context.Context, a *cli.App, p *cli.Project, stage training.Stage) (name string, remove func(),
+	err error) {
 	s, done, err := loggedSource(ctx, a, p)
 	if err != nil {
 		return "", nil, err
@@ -137,7 +140,8 @@ func loggedExamples(ctx context.Context, a *cli.App, p *cli.Project, stage train
 }
 
 // addDataset records the training side of a dataset. It does not record the held-out side.
-func addDataset(ctx context.Context, l *store.Training, row int64, d plan.Plan, path string, s curate.Side, format string) error {
+func addDataset(ctx context.Context, l *store.Training, row int64, d plan.Plan, path string, s curate.Side,
+	format string) error {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return err
@@ -177,7 +181,9 @@ func showDataset(a *cli.App, m curate.Manifest, out string) error {
 			fmt.Sprint(s.Logged), fmt.Sprint(s.Synthetic), fmt.Sprint(s.Forward), fmt.Sprint(s.Retroactive),
 		}
 	}
-	err := cli.Table(a.Stdout, []string{"", ">examples", ">positive", ">negative", ">preference", ">logged", ">synthetic", ">forward", ">retroactive"},
+	err := cli.Table(a.Stdout,
+		[]string{"", ">examples", ">positive", ">negative", ">preference", ">logged", ">synthetic", ">forward",
+			">retroactive"},
 		[][]string{side("train", m.Train), side("validation", m.Validation)})
 	if err != nil {
 		return err
@@ -188,7 +194,8 @@ func showDataset(a *cli.App, m curate.Manifest, out string) error {
 	if n := m.Licenses[""]; n > 0 {
 		fmt.Fprintf(a.Stderr, "note: the license of the repository of %d example(s) is unknown\n", n)
 	}
-	fmt.Fprintf(a.Stderr, "%d of %d examples of %s; written: %s\n", m.Train.Examples+m.Validation.Examples, m.Read, m.Plan.Stage, ui.Sanitize(out))
+	fmt.Fprintf(a.Stderr, "%d of %d examples of %s; written: %s\n", m.Train.Examples+m.Validation.Examples, m.Read,
+		m.Plan.Stage, ui.Sanitize(out))
 	return nil
 }
 

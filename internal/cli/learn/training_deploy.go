@@ -51,7 +51,8 @@ The owner signs for it; without --signature it exits with 3. Three versions are 
 ones go, with their models, unless they are active.
 
 A line of [models.overrides] wins over an adapter. --override writes the model into that line of .runplan/config.toml.` +
-			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitHuman, cli.ExitCannotRun, cli.ExitLocked, cli.ExitInterrupted),
+			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitHuman, cli.ExitCannotRun, cli.ExitLocked,
+				cli.ExitInterrupted),
 		Example: `  runplan training adapters deploy code-architect --signature ada --reason "validated at 0.82"
   runplan training adapters deploy code-architect@2 --signature ada --reason "v3 was worse"`,
 		Args: cli.ExactlyOne("the name of an adapter"),
@@ -74,7 +75,8 @@ func newTrainingRollbackCommand(a *cli.App) *cobra.Command {
 		Short: "Roll back the active adapter",
 		Long: `Take the active version of an adapter back: the one that was deployed before it is active again, once it has answered a
 question. Where there is none before it, and with --to-base, the model of the role answers again. The owner signs for it.` +
-			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitHuman, cli.ExitCannotRun, cli.ExitLocked, cli.ExitInterrupted),
+			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitHuman, cli.ExitCannotRun, cli.ExitLocked,
+				cli.ExitInterrupted),
 		Example: `  runplan training adapters rollback code-architect --signature ada --reason "it forgets the error paths"`,
 		Args:    cli.ExactlyOne("the name of an adapter"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -108,7 +110,8 @@ func deployAdapter(ctx context.Context, a *cli.App, name string, o deployOptions
 	}
 	key := "models.overrides." + string(v.Stage)
 	if now := p.Config.Models.Overrides[string(v.Stage)]; now != "" && now != v.Tag && !o.override {
-		return cli.Usage(fmt.Errorf("%s = %q in %s wins over an adapter", key, now, p.Rel(p.Config.Source(key))), "remove the line, or replace it: --override")
+		return cli.Usage(fmt.Errorf("%s = %q in %s wins over an adapter", key, now, p.Rel(p.Config.Source(key))),
+			"remove the line, or replace it: --override")
 	}
 	d, done, err := desk(ctx, a, p, spec)
 	if err != nil {
@@ -179,7 +182,8 @@ func writeOverride(p *cli.Project, stage training.Stage, tag string) error {
 
 func showChanged(ctx context.Context, a *cli.App, c adapters.Changed, asJSONFlag bool) error {
 	if ctx.Err() != nil {
-		return cli.Fail(cli.ExitInterrupted, errors.New("interrupted"), "it was done; runplan training adapters shows the state")
+		return cli.Fail(cli.ExitInterrupted, errors.New("interrupted"),
+			"it was done; runplan training adapters shows the state")
 	}
 	if asJSONFlag {
 		return cli.AsJSON(a.Stdout, c)
@@ -189,7 +193,8 @@ func showChanged(ctx context.Context, a *cli.App, c adapters.Changed, asJSONFlag
 	case "":
 		fmt.Fprintf(a.Stdout, "%s  no adapter; it was %s\n", c.Stage, clean(c.Before))
 	default:
-		fmt.Fprintf(a.Stdout, "%s  %s (%s); it was %s\n", c.Stage, clean(c.Tag), c.Version, clean(cmp.Or(c.Before, "the model of the role")))
+		fmt.Fprintf(a.Stdout, "%s  %s (%s); it was %s\n", c.Stage, clean(c.Tag), c.Version,
+			clean(cmp.Or(c.Before, "the model of the role")))
 		fmt.Fprintf(a.Stdout, "test call  %s\n", ui.Cut(clean(c.Answer), 100, "…"))
 	}
 	for _, tag := range c.Removed {

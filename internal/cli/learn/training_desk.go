@@ -36,7 +36,8 @@ func forAdapter(ctx context.Context, a *cli.App, name string, o deployOptions) (
 		return nil, spec, adapterTrouble(ctx, badCurriculum(err))
 	}
 	if p.Config.Models.Provider == llm.Command {
-		return nil, spec, cli.Usage(errors.New("adapters are models of an Ollama server, and models.provider is command"), "what your program answers with is up to it")
+		return nil, spec, cli.Usage(errors.New("adapters are models of an Ollama server, and models.provider is command"),
+			"what your program answers with is up to it")
 	}
 	return p, spec, a.TrustConfig(p, o.trust)
 }
@@ -52,7 +53,8 @@ func baseModel(p *cli.Project, b training.Base) (string, error) {
 	case !m.Configured():
 		return "", llm.ErrNoModels
 	case m.BaseURL == "":
-		return "", &llm.MissingSettingError{Key: "models.base_url", Example: `base_url = "http://localhost:11434", or where your Ollama server is,`}
+		return "", &llm.MissingSettingError{Key: "models.base_url",
+			Example: `base_url = "http://localhost:11434", or where your Ollama server is,`}
 	case name == "":
 		return "", &llm.MissingModelError{Role: llm.Role(b)}
 	}
@@ -60,12 +62,14 @@ func baseModel(p *cli.Project, b training.Base) (string, error) {
 }
 
 // desk opens all files that a deployment writes.
-func desk(ctx context.Context, a *cli.App, p *cli.Project, spec curriculum.Spec) (d adapters.Desk, done func(), err error) {
+func desk(ctx context.Context, a *cli.App, p *cli.Project, spec curriculum.Spec) (d adapters.Desk, done func(),
+	err error) {
 	if _, err := baseModel(p, spec.Base()); err != nil {
 		return d, nil, cli.ModelTrouble(ctx, err)
 	}
 	if _, err := os.Stat(cli.CuratedFile(p.Repo)); errors.Is(err, fs.ErrNotExist) {
-		return d, nil, cli.Usage(fmt.Errorf("%s is not indexed, and the index says which adapters are active", p.Repo.Root), "run: runplan index")
+		return d, nil, cli.Usage(fmt.Errorf("%s is not indexed, and the index says which adapters are active", p.Repo.Root),
+			"run: runplan index")
 	}
 	if err := p.Layout.Make(); err != nil {
 		return d, nil, err
@@ -84,7 +88,8 @@ func desk(ctx context.Context, a *cli.App, p *cli.Project, spec curriculum.Spec)
 	o := llm.OptionsOf(p.Config.Models)
 	o.Environ, o.Root, o.Redact = a.Environ, p.Repo.Root, a.Redactor(p).String
 	d = adapters.Desk{
-		Registry: adapters.RegistryOf(p.Layout.Root), Server: p.Config.Models.BaseURL, LLM: o, Keep: spec.Versioning.RetentionCount, Now: time.Now,
+		Registry: adapters.RegistryOf(p.Layout.Root), Server: p.Config.Models.BaseURL, LLM: o,
+		Keep: spec.Versioning.RetentionCount, Now: time.Now,
 		Note: func(s string) { fmt.Fprintln(a.Stderr, ui.Sanitize(s)) },
 	}
 	if d.Curated, err = store.OpenCurated(ctx, cli.CuratedFile(p.Repo)); err != nil {
@@ -138,7 +143,9 @@ func adapterTrouble(ctx context.Context, err error) error {
 	case errors.As(err, &refused):
 		return cli.TrustTrouble(err)
 	case errors.As(err, &broken):
-		return cli.Fail(cli.ExitFailed, err, "nothing became active; the server's log says more. Adapters run on architectures of llama.cpp's own runner, such as llama and qwen2")
+		return cli.Fail(cli.ExitFailed, err,
+			"nothing became active; the server's log says more. Adapters run on architectures of llama.cpp's own runner, such "+
+				"as llama and qwen2")
 	case errors.As(err, &untested):
 		if ctx.Err() != nil {
 			return cli.Fail(cli.ExitInterrupted, errors.New("interrupted; nothing became active"), "do it again")
@@ -154,9 +161,11 @@ func adapterTrouble(ctx context.Context, err error) error {
 		}
 		return cli.Fail(cli.ExitFailed, err, "")
 	case errors.As(err, &few):
-		return cli.Fail(cli.ExitFailed, err, "have more examples, or write a smaller minimum_corpus_size into curriculum.json if you mean it")
+		return cli.Fail(cli.ExitFailed, err,
+			"have more examples, or write a smaller minimum_corpus_size into curriculum.json if you mean it")
 	case errors.Is(err, adapters.ErrNoVersion):
-		return cli.Usage(err, "train it: runplan training train --adapter NAME; runplan training adapters lists what there is")
+		return cli.Usage(err,
+			"train it: runplan training train --adapter NAME; runplan training adapters lists what there is")
 	case errors.Is(err, adapters.ErrNotActive):
 		return cli.Usage(err, "runplan training adapters shows what is")
 	case errors.Is(err, curriculum.ErrNone):

@@ -84,7 +84,8 @@ An example with more tokens than the plan's max_sequence_length is never cut: it
 	f.StringVar(&o.count, "count", "estimate", "how to count tokens: estimate, or ollama:MODEL")
 	f.IntVar(&o.tokens, "max-tokens", 0, "maximum length of an example (default: that of the plan)")
 	f.StringVar(&o.long, "too-long", string(export.Fail), "handling of longer examples: fail, drop or keep")
-	f.StringSliceVar(&o.licenses, "licenses", nil, "only examples of repositories with these licenses, such as MIT,Apache-2.0")
+	f.StringSliceVar(&o.licenses, "licenses", nil,
+		"only examples of repositories with these licenses, such as MIT,Apache-2.0")
 	f.BoolVar(&o.dropBOS, "drop-bos", false, "omit the first token of rendered text if the trainer adds it itself")
 	f.BoolVar(&o.replace, "replace", false, "replace an existing export")
 	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it without a question")
@@ -94,7 +95,8 @@ An example with more tokens than the plan's max_sequence_length is never cut: it
 
 func trainingExport(ctx context.Context, a *cli.App, o trainingExportOptions) error {
 	if o.format == "" || o.in == "" || o.out == "" || o.base == "" {
-		return cli.Usage(errors.New("training export needs --format, --in, --out and --base-model"), "see: runplan training export --help")
+		return cli.Usage(errors.New("training export needs --format, --in, --out and --base-model"),
+			"see: runplan training export --help")
 	}
 	format, err := export.Named(o.format)
 	if err != nil {
@@ -115,7 +117,8 @@ func trainingExport(ctx context.Context, a *cli.App, o trainingExportOptions) er
 		return err
 	}
 	options := export.Options{
-		Format: format, BaseModel: o.base, Limit: o.tokens, TooLong: policy, Licenses: o.licenses, Canary: trainingGuard(a, p).Canary, Replace: o.replace,
+		Format: format, BaseModel: o.base, Limit: o.tokens, TooLong: policy, Licenses: o.licenses,
+		Canary: trainingGuard(a, p).Canary, Replace: o.replace,
 	}
 	if err := exportModels(ctx, a, p, o, &options); err != nil {
 		return err
@@ -146,14 +149,18 @@ func trainingExport(ctx context.Context, a *cli.App, o trainingExportOptions) er
 }
 
 // exportModels finds the renderer of conversations and the token counter.
-func exportModels(ctx context.Context, a *cli.App, p *cli.Project, o trainingExportOptions, options *export.Options) error {
+func exportModels(ctx context.Context, a *cli.App, p *cli.Project, o trainingExportOptions,
+	options *export.Options) error {
 	server := func(what string) (llm.Options, llm.Model, error) {
 		_, name, _ := strings.Cut(what, ":")
 		switch {
 		case name == "":
-			return llm.Options{}, llm.Model{}, cli.Usage(fmt.Errorf("%s names no model", what), "such as ollama:qwen2.5-coder:3b")
+			return llm.Options{}, llm.Model{},
+				cli.Usage(fmt.Errorf("%s names no model", what), "such as ollama:qwen2.5-coder:3b")
 		case p.Config.Models.BaseURL == "":
-			return llm.Options{}, llm.Model{}, cli.Usage(errors.New("models.base_url is not set, so there is no Ollama server to ask"), "set it: runplan init --models")
+			return llm.Options{}, llm.Model{},
+				cli.Usage(errors.New("models.base_url is not set, so there is no Ollama server to ask"),
+					"set it: runplan init --models")
 		}
 		if err := a.TrustConfig(p, o.trust); err != nil {
 			return llm.Options{}, llm.Model{}, err
@@ -183,7 +190,8 @@ func exportModels(ctx context.Context, a *cli.App, p *cli.Project, o trainingExp
 	if o.dropBOS {
 		j, ok := options.Template.(*chat.Jinja)
 		if !ok || j.Begins() == "" {
-			return cli.Usage(errors.New("--drop-bos needs a template that tells the token: a tokenizer_config.json with bos_token"), "")
+			return cli.Usage(errors.New(
+				"--drop-bos needs a template that tells the token: a tokenizer_config.json with bos_token"), "")
 		}
 		options.DropBegin = j.Begins()
 	}
@@ -248,9 +256,11 @@ func exportTrouble(ctx context.Context, err error) error {
 
 func showExport(a *cli.App, m export.Manifest, o trainingExportOptions) error {
 	side := func(name string, s curate.Side) []string {
-		return []string{name, fmt.Sprint(s.Examples), fmt.Sprint(s.Positive), fmt.Sprint(s.Negative), fmt.Sprint(s.Preferences)}
+		return []string{name, fmt.Sprint(s.Examples), fmt.Sprint(s.Positive), fmt.Sprint(s.Negative),
+			fmt.Sprint(s.Preferences)}
 	}
-	err := cli.Table(a.Stdout, []string{"", ">lines", ">good", ">bad", ">preference"}, [][]string{side("train", m.Train), side("validation", m.Validation)})
+	err := cli.Table(a.Stdout, []string{"", ">lines", ">good", ">bad", ">preference"},
+		[][]string{side("train", m.Train), side("validation", m.Validation)})
 	if err != nil {
 		return err
 	}
@@ -268,9 +278,11 @@ func showExport(a *cli.App, m export.Manifest, o trainingExportOptions) error {
 		fmt.Fprintf(a.Stderr, "note: of %d line(s) the license of the repository is not known\n", n)
 	}
 	if m.Template != "none" && m.Schema != "text" && !strings.HasSuffix(m.Schema, "-text") && m.Schema != "segments" {
-		fmt.Fprintf(a.Stderr, "note: %s takes messages and renders them by itself; the template only served to count\n", m.Format)
+		fmt.Fprintf(a.Stderr, "note: %s takes messages and renders them by itself; the template only served to count\n",
+			m.Format)
 	}
-	fmt.Fprintf(a.Stderr, "longest: %d of %d tokens (%s); licenses: %s\n", m.Longest, m.Limit, ui.Sanitize(m.Counter), ui.Sanitize(export.Used(m)))
+	fmt.Fprintf(a.Stderr, "longest: %d of %d tokens (%s); licenses: %s\n", m.Longest, m.Limit, ui.Sanitize(m.Counter),
+		ui.Sanitize(export.Used(m)))
 	fmt.Fprintf(a.Stderr, "written: %s; train with: %s\n", ui.Sanitize(o.out), m.Run)
 	return nil
 }

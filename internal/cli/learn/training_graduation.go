@@ -62,7 +62,8 @@ A cycle is the time from the training of one version to that of the next. --reco
 				}
 			}
 			if len(trained) == 0 {
-				return cli.Usage(fmt.Errorf("%s was never trained here, so there is no cycle to judge", spec.Name), "train it: runplan training train --adapter %s", spec.Name)
+				return cli.Usage(fmt.Errorf("%s was never trained here, so there is no cycle to judge", spec.Name),
+					"train it: runplan training train --adapter %s", spec.Name)
 			}
 			list, err := graduate.Read(p.Repo.Root)
 			if err != nil {
@@ -135,7 +136,8 @@ func showGraduation(a *cli.App, s graduate.State, cycles []graduate.Cycle, since
 	}
 	switch {
 	case s.Since != nil:
-		fmt.Fprintf(a.Stdout, "graduated %s; %d generations since, the next one is reviewed: %v\n", s.Since.Format(time.DateOnly), out.Since, out.AuditDue)
+		fmt.Fprintf(a.Stdout, "graduated %s; %d generations since, the next one is reviewed: %v\n",
+			s.Since.Format(time.DateOnly), out.Since, out.AuditDue)
 	case out.Met:
 		fmt.Fprintln(a.Stdout, "the criteria are met in two cycles in a row; record it: runplan training graduation --record")
 	default:

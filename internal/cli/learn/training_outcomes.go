@@ -76,7 +76,8 @@ func syncOutcomes(ctx context.Context, a *cli.App, days int, asJSONFlag bool) er
 		return err
 	}
 	if batches == 0 {
-		return cli.Usage(errors.New("no run has merged a batch yet"), "there is nothing to ask git about; runplan status shows the runs")
+		return cli.Usage(errors.New("no run has merged a batch yet"),
+			"there is nothing to ask git about; runplan status shows the runs")
 	}
 	if ctx.Err() != nil {
 		return cli.Fail(cli.ExitInterrupted, errors.New("interrupted; nothing was written"), "")
@@ -93,7 +94,8 @@ func syncOutcomes(ctx context.Context, a *cli.App, days int, asJSONFlag bool) er
 }
 
 // lookOutcomes searches git for signals about all runs.
-func lookOutcomes(ctx context.Context, p *cli.Project, days int) (found []store.TrainingSignal, batches int, err error) {
+func lookOutcomes(ctx context.Context, p *cli.Project, days int) (found []store.TrainingSignal, batches int,
+	err error) {
 	j, err := p.OpenJournal(ctx)
 	if err != nil {
 		return nil, 0, err

@@ -66,7 +66,8 @@ be left, of the environment, of the settings, of copied files or of training.can
 	f.StringVar(&o.out, "out", "", "folder to write to; - is standard output")
 	f.StringSliceVar(&o.stages, "stage", nil, "stages to make examples of: "+strings.Join(stageNames(), ", "))
 	f.DurationVar(&o.since, "since", 0, "maximum age of logged data, such as 720h")
-	f.StringArrayVar(&o.tasks, "task", nil, "id of a task, RUN/BATCH; may be repeated; a row of it without a receipt fails the build")
+	f.StringArrayVar(&o.tasks, "task", nil,
+		"id of a task, RUN/BATCH; may be repeated; a row of it without a receipt fails the build")
 	f.BoolVar(&o.strict, "strict", false, "any row without a receipt fails the build")
 	f.BoolVar(&o.json, "json", false, "print the counts as one JSON object")
 	return cmd
@@ -85,7 +86,8 @@ func (o trainingPairsOptions) options(now time.Time) (logged.Options, error) {
 	out := logged.Options{Tasks: o.tasks, Strict: o.strict}
 	for _, s := range o.stages {
 		if !slices.Contains(training.Stages(), training.Stage(s)) {
-			return out, cli.Usage(fmt.Errorf("unknown stage %q", ui.Sanitize(s)), "stages are %s", strings.Join(stageNames(), ", "))
+			return out, cli.Usage(fmt.Errorf("unknown stage %q", ui.Sanitize(s)), "stages are %s",
+				strings.Join(stageNames(), ", "))
 		}
 		out.Stages = append(out.Stages, training.Stage(s))
 	}
@@ -123,7 +125,8 @@ func trainingPairs(ctx context.Context, a *cli.App, o trainingPairsOptions) erro
 		return err
 	}
 	if tally.Examples == 0 {
-		return cli.Usage(errors.New("nothing that was logged became an example"), "refused rows are listed above; a batch becomes an example when it is merged")
+		return cli.Usage(errors.New("nothing that was logged became an example"),
+			"refused rows are listed above; a batch becomes an example when it is merged")
 	}
 	return nil
 }
@@ -146,7 +149,8 @@ func loggedSource(ctx context.Context, a *cli.App, p *cli.Project) (s logged.Sou
 
 // writePairs builds the examples and writes them to out. For standard output it builds into a temporary file first, so
 // that a failed build prints nothing.
-func writePairs(ctx context.Context, a *cli.App, s logged.Source, o logged.Options, out string) (training.Tally, error) {
+func writePairs(ctx context.Context, a *cli.App, s logged.Source, o logged.Options, out string) (training.Tally,
+	error) {
 	switch out {
 	case "":
 		return logged.To(ctx, s, o, io.Discard)

@@ -83,7 +83,8 @@ func interrupted(ctx context.Context, err error) error {
 
 func trainingPlan(ctx context.Context, a *cli.App, o trainingPlanOptions) error {
 	if o.stage != "" && !slices.Contains(stageNames(), o.stage) {
-		return cli.Usage(fmt.Errorf("unknown stage %q", ui.Sanitize(o.stage)), "stages are %s", strings.Join(stageNames(), ", "))
+		return cli.Usage(fmt.Errorf("unknown stage %q", ui.Sanitize(o.stage)), "stages are %s",
+			strings.Join(stageNames(), ", "))
 	}
 	if o.since < 0 {
 		return cli.Usage(errors.New("--since has to lie in the past"), "such as --since 720h")
@@ -106,9 +107,12 @@ func trainingPlan(ctx context.Context, a *cli.App, o trainingPlanOptions) error 
 	}
 	switch {
 	case e.Empty():
-		return cli.Usage(errors.New("there is nothing to plan from: no call of a model was logged, and there are no examples"), "run something first, or take the history: runplan training bootstrap; then give --in DIR")
+		return cli.Usage(errors.New(
+			"there is nothing to plan from: no call of a model was logged, and there are no examples"),
+			"run something first, or take the history: runplan training bootstrap; then give --in DIR")
 	case !ok:
-		return cli.Usage(errors.New("too little was logged to find the weakest stage, and there are no examples"), "name a stage with --stage, or give examples with --in DIR")
+		return cli.Usage(errors.New("too little was logged to find the weakest stage, and there are no examples"),
+			"name a stage with --stage, or give examples with --in DIR")
 	}
 	if o.out != "" {
 		// Check that the journal is writable before the plan file is written.
@@ -261,7 +265,8 @@ func reasons(r plan.StageReport, ranked, chosen bool) []string {
 		out = append(out, "- "+s)
 	}
 	if n := r.Examples.Count(); n > 0 {
-		out = append(out, fmt.Sprintf("There are %d examples of it: %d logged, %d synthetic.", n, r.Examples.Logged, r.Examples.Synthetic))
+		out = append(out, fmt.Sprintf("There are %d examples of it: %d logged, %d synthetic.", n, r.Examples.Logged,
+			r.Examples.Synthetic))
 	}
 	return out
 }
@@ -277,11 +282,15 @@ func showAnalysis(a *cli.App, found plan.Analysis, why []string, out string) err
 	for _, s := range found.Stages {
 		x := s.Examples
 		rows = append(rows, []string{
-			string(s.Stage), unknown(s.Weakness), fmt.Sprint(s.Calls), fmt.Sprint(s.Unusable), fmt.Sprint(s.Won), fmt.Sprint(s.Lost),
-			fmt.Sprint(x.Logged), fmt.Sprint(x.Synthetic), fmt.Sprint(x.Positive), fmt.Sprint(x.Negative), fmt.Sprint(x.Preferences),
+			string(s.Stage), unknown(s.Weakness), fmt.Sprint(s.Calls), fmt.Sprint(s.Unusable), fmt.Sprint(s.Won),
+			fmt.Sprint(s.Lost),
+			fmt.Sprint(x.Logged), fmt.Sprint(x.Synthetic), fmt.Sprint(x.Positive), fmt.Sprint(x.Negative),
+			fmt.Sprint(x.Preferences),
 		})
 	}
-	err := cli.Table(a.Stdout, []string{"stage", ">weakness", ">calls", ">unusable", ">won", ">lost", ">logged", ">synthetic", ">positive", ">negative", ">preference"}, rows)
+	err := cli.Table(a.Stdout,
+		[]string{"stage", ">weakness", ">calls", ">unusable", ">won", ">lost", ">logged", ">synthetic", ">positive",
+			">negative", ">preference"}, rows)
 	if err == nil && len(found.Patterns) > 0 {
 		rows = nil
 		for _, p := range found.Patterns {
@@ -336,7 +345,8 @@ func showLearned(a *cli.App, l plan.Learned) error {
 		}
 	}
 	if r := l.Routing; r.Runs > 0 {
-		fmt.Fprintf(a.Stdout, "\nrouting  %d of %d team runs predicted within a fifth; off by %.0f %% on average\n", r.Near, r.Runs, *r.Off*100)
+		fmt.Fprintf(a.Stdout, "\nrouting  %d of %d team runs predicted within a fifth; off by %.0f %% on average\n", r.Near,
+			r.Runs, *r.Off*100)
 	}
 	return nil
 }

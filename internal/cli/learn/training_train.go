@@ -93,11 +93,15 @@ func train(ctx context.Context, a *cli.App, o trainOptions) error {
 	}
 	c := p.Config.Training
 	if len(c.Trainer) == 0 {
-		return cli.Usage(adapters.ErrNoTrainer, "name the program that trains: trainer = [\"program\", \"argument\"] under [training] in .runplan/config.toml; runplan training train --help says what it is given")
+		return cli.Usage(adapters.ErrNoTrainer,
+			"name the program that trains: trainer = [\"program\", \"argument\"] under [training] in .runplan/config.toml; "+
+				"runplan training train --help says what it is given")
 	}
-	what := fmt.Sprintf("%s for stage %s on %d examples of %s, on top of %s, by %s", spec.Name, spec.Stage, job.Data.Examples, job.Data.Name, job.BaseModel, strings.Join(c.Trainer, " "))
+	what := fmt.Sprintf("%s for stage %s on %d examples of %s, on top of %s, by %s", spec.Name, spec.Stage,
+		job.Data.Examples, job.Data.Name, job.BaseModel, strings.Join(c.Trainer, " "))
 	if !o.yes || o.by.Name == "" {
-		return cli.Fail(cli.ExitHuman, fmt.Errorf("a training of %s %w; nothing was started", ui.Sanitize(what), errUnsigned), "the owner starts it: --yes --signature NAME --reason TEXT")
+		return cli.Fail(cli.ExitHuman, fmt.Errorf("a training of %s %w; nothing was started", ui.Sanitize(what), errUnsigned),
+			"the owner starts it: --yes --signature NAME --reason TEXT")
 	}
 	if err := a.NotAnAgent("starting a training"); err != nil {
 		return err
@@ -125,8 +129,11 @@ func train(ctx context.Context, a *cli.App, o trainOptions) error {
 	if v.Loss != nil {
 		loss = fmt.Sprintf("loss %.4g", *v.Loss)
 	}
-	fmt.Fprintf(a.Stdout, "%s  %d examples, rank %d, %s, %s\n", v.Name(), v.Examples, v.Info.Rank, loss, ui.Duration(time.Duration(v.DurationSec*float64(time.Second))))
-	fmt.Fprintf(a.Stderr, "nothing is deployed; to see how good it is: runplan training validate --adapter %s; to put it to work: runplan training adapters deploy %s\n", v.Name(), v.Name())
+	fmt.Fprintf(a.Stdout, "%s  %d examples, rank %d, %s, %s\n", v.Name(), v.Examples, v.Info.Rank, loss,
+		ui.Duration(time.Duration(v.DurationSec*float64(time.Second))))
+	fmt.Fprintf(a.Stderr,
+		"nothing is deployed; to see how good it is: runplan training validate --adapter %s; to put it to work: runplan "+
+			"training adapters deploy %s\n", v.Name(), v.Name())
 	return nil
 }
 

@@ -80,7 +80,8 @@ func validateModels(ctx context.Context, a *cli.App, o validateOptions) error {
 	case (o.adapter == "") == (o.unit == ""):
 		return cli.Usage(errors.New("name either --adapter or --unit"), "such as --adapter %s", curriculum.CodeArchitect)
 	case o.validator != validate.BlueprintFidelity && o.validator != validate.JSONSchema:
-		return cli.Usage(fmt.Errorf("unknown validator %q", ui.Sanitize(o.validator)), "use %s or %s", validate.BlueprintFidelity, validate.JSONSchema)
+		return cli.Usage(fmt.Errorf("unknown validator %q", ui.Sanitize(o.validator)), "use %s or %s",
+			validate.BlueprintFidelity, validate.JSONSchema)
 	case (o.validator == validate.JSONSchema) != (o.schema != ""):
 		return cli.Usage(errors.New("--validator json_schema and --schema go together"), "")
 	}
@@ -91,7 +92,8 @@ func validateModels(ctx context.Context, a *cli.App, o validateOptions) error {
 	if err := a.TrustConfig(p, o.trust); err != nil { // linters run programs that it names
 		return err
 	}
-	out := validate.Report{Adapter: o.adapter, Validator: o.validator, At: time.Now().UTC().Truncate(time.Second), Units: []validate.Score{}, Broken: []string{}}
+	out := validate.Report{Adapter: o.adapter, Validator: o.validator, At: time.Now().UTC().Truncate(time.Second),
+		Units: []validate.Score{}, Broken: []string{}}
 	if o.unit != "" {
 		state := blueprint.Live
 		if o.candidate {
@@ -114,7 +116,8 @@ func validateModels(ctx context.Context, a *cli.App, o validateOptions) error {
 }
 
 // measureUnit compares the code of a unit in a tree with its blueprint.
-func measureUnit(ctx context.Context, a *cli.App, p *cli.Project, dir string, b *blueprint.Blueprint) (validate.Score, error) {
+func measureUnit(ctx context.Context, a *cli.App, p *cli.Project, dir string, b *blueprint.Blueprint) (validate.Score,
+	error) {
 	options, err := judge.SummaryOptions(ctx, a, dir)
 	if err != nil {
 		return validate.Score{}, err
@@ -124,7 +127,8 @@ func measureUnit(ctx context.Context, a *cli.App, p *cli.Project, dir string, b 
 		return validate.Score{}, err
 	}
 	defer done()
-	v := validate.BlueprintFidelityValidator{Summary: options, Lint: func(ctx context.Context) (gates.Verdict, error) { return run(ctx, "lint") }}
+	v := validate.BlueprintFidelityValidator{Summary: options,
+		Lint: func(ctx context.Context) (gates.Verdict, error) { return run(ctx, "lint") }}
 	return v.Validate(ctx, b)
 }
 
@@ -145,7 +149,9 @@ func validateAdapter(ctx context.Context, a *cli.App, p *cli.Project, o validate
 	out.Adapter = v.Name()
 	examples, err := v.HeldBack()
 	if errors.Is(err, adapters.ErrNothingHeld) {
-		return cli.Usage(err, "an adapter is measured by what it was not trained on; train it on a folder that has such: runplan training corpus build, or curate and export")
+		return cli.Usage(err,
+			"an adapter is measured by what it was not trained on; train it on a folder that has such: runplan training "+
+				"corpus build, or curate and export")
 	}
 	if err != nil {
 		return cli.Fail(cli.ExitFailed, err, "train it again")
@@ -183,7 +189,8 @@ func validateAdapter(ctx context.Context, a *cli.App, p *cli.Project, o validate
 	return out.Write(v.ValidationFile())
 }
 
-func answersMeet(ctx context.Context, trial validate.Trial, examples []training.Example, file string, out *validate.Report) error {
+func answersMeet(ctx context.Context, trial validate.Trial, examples []training.Example, file string,
+	out *validate.Report) error {
 	text, err := os.ReadFile(filepath.Clean(file))
 	if err != nil {
 		return cli.Usage(fmt.Errorf("read the schema: %w", err), "give the path of a JSON schema")
@@ -242,7 +249,8 @@ func showValidated(a *cli.App, v validate.Report, asJSONFlag bool) error {
 					value = fmt.Sprintf("%.3f to %.3f", m.Low, m.High)
 				}
 				if len(v.Units) > 0 || len(v.Score.Measures) == 1 {
-					table = append(table, []string{ui.Sanitize(cmp.Or(u.Unit, v.Adapter)), m.Name, value, fmt.Sprint(m.Of), fmt.Sprintf("%.2f", m.Weight), ui.Sanitize(m.Why)})
+					table = append(table, []string{ui.Sanitize(cmp.Or(u.Unit, v.Adapter)), m.Name, value, fmt.Sprint(m.Of),
+						fmt.Sprintf("%.2f", m.Weight), ui.Sanitize(m.Why)})
 				}
 			}
 			if v.Adapter == "" {
@@ -261,7 +269,8 @@ func showValidated(a *cli.App, v validate.Report, asJSONFlag bool) error {
 	case validate.Fail:
 		return cli.Fail(cli.ExitFailed, errors.New("the score is below the threshold"), "the missing parts are listed above")
 	case validate.Unknown:
-		return cli.Fail(cli.ExitCannotRun, fmt.Errorf("whether it reaches the threshold is unknown%s", whyText(v.Score.Why)), "make sure that what is unknown above can be checked: a linter, ast-grep, held-back units")
+		return cli.Fail(cli.ExitCannotRun, fmt.Errorf("whether it reaches the threshold is unknown%s", whyText(v.Score.Why)),
+			"make sure that what is unknown above can be checked: a linter, ast-grep, held-back units")
 	}
 	return nil
 }

@@ -80,7 +80,8 @@ func enrichIndex(ctx context.Context, a *cli.App, dir string, o enrichOptions) e
 		return cli.Usage(err, "correct the project's prompts, or remove them")
 	}
 	d := enrich.Deps{
-		Base: r.base, Repo: r.repo, Root: p.Repo.Root, Task: cli.NewTaskID(), LLM: r.LLM, Model: r.Router.Model, Margin: p.Config.Models.Margin, Log: r.Journal,
+		Base: r.base, Repo: r.repo, Root: p.Repo.Root, Task: cli.NewTaskID(), LLM: r.LLM, Model: r.Router.Model,
+		Margin: p.Config.Models.Margin, Log: r.Journal,
 		Prompts: prompts, Redact: r.Clean, Now: time.Now,
 		Each: func(done, total int, path string) {
 			fmt.Fprintf(a.Stderr, "%d of %d  %s\n", done, total, ui.Sanitize(path))
@@ -116,8 +117,10 @@ func promote(ctx context.Context, a *cli.App, p *cli.Project, d enrich.Deps) (in
 
 func printEnriched(a *cli.App, res enrich.Result, o enrichOptions) error {
 	rows := [][]string{
-		{"files in the index", fmt.Sprint(res.Files)}, {"asked about", fmt.Sprint(res.Asked)}, {"known already", fmt.Sprint(res.Current)},
-		{"skipped", fmt.Sprint(len(res.Skipped))}, {"left out by the limit", fmt.Sprint(res.Left)}, {"tokens", cli.TokensOf(res.Tokens)},
+		{"files in the index", fmt.Sprint(res.Files)}, {"asked about", fmt.Sprint(res.Asked)},
+		{"known already", fmt.Sprint(res.Current)},
+		{"skipped", fmt.Sprint(len(res.Skipped))}, {"left out by the limit", fmt.Sprint(res.Left)},
+		{"tokens", cli.TokensOf(res.Tokens)},
 	}
 	if o.promote {
 		rows = append(rows, []string{"copied into the index", fmt.Sprint(res.Promote)})

@@ -71,7 +71,8 @@ is interrupted, or stops at a file that cannot be parsed, leaves the last one as
 			return index(ctx, a, repo, o)
 		},
 	}
-	cmd.Flags().BoolVar(&o.continueOnError, "continue-on-error", false, "index the parts of broken files that can be parsed")
+	cmd.Flags().BoolVar(&o.continueOnError, "continue-on-error", false,
+		"index the parts of broken files that can be parsed")
 	cmd.Flags().StringVar(&o.show, "show", "", "index nothing; print the index entry of a file or symbol (* and ? match)")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print a JSON object")
 	return cmd
@@ -98,16 +99,19 @@ func index(ctx context.Context, a *cli.App, repo *git.Repo, o indexOptions) erro
 		Repo: repo, Store: db, Program: program, ContinueOnError: o.continueOnError, Now: began, Progress: progress.step,
 	})
 	progress.Clear()
-	run := store.IndexRun{Repo: repo.Root, Scanned: res.Scanned, Changed: res.Changed, Duration: time.Since(began), Status: indexStatus(ctx, res, err), At: began}
+	run := store.IndexRun{Repo: repo.Root, Scanned: res.Scanned, Changed: res.Changed, Duration: time.Since(began),
+		Status: indexStatus(ctx, res, err), At: began}
 	if logErr := logIndex(ctx, layout.Journal(), run); err == nil && logErr != nil {
 		err = logErr
 	}
 	var broken *knowledge.FileError
 	switch {
 	case ctx.Err() != nil:
-		return cli.Fail(cli.ExitInterrupted, errors.New("interrupted"), "the last index was not changed; run the command again")
+		return cli.Fail(cli.ExitInterrupted, errors.New("interrupted"),
+			"the last index was not changed; run the command again")
 	case errors.As(err, &broken):
-		return cli.Fail(cli.ExitFailed, err, "nothing was written; correct the file, or continue without it: runplan index --continue-on-error")
+		return cli.Fail(cli.ExitFailed, err,
+			"nothing was written; correct the file, or continue without it: runplan index --continue-on-error")
 	case err != nil:
 		return cli.CuratedTrouble(err)
 	case o.json:
@@ -190,7 +194,8 @@ func (p *IndexProgress) Clear() {
 func printIndex(a *cli.App, res knowledge.Result) error {
 	var rows [][]string
 	for _, l := range res.Languages {
-		rows = append(rows, []string{l.Language, fmt.Sprint(l.Files), fmt.Sprint(l.Changed), fmt.Sprint(l.Partial), fmt.Sprint(l.Skipped)})
+		rows = append(rows, []string{l.Language, fmt.Sprint(l.Files), fmt.Sprint(l.Changed), fmt.Sprint(l.Partial),
+			fmt.Sprint(l.Skipped)})
 	}
 	if err := cli.Table(a.Stdout, []string{"language", ">files", ">read", ">partial", ">skipped"}, rows); err != nil {
 		return err
@@ -219,7 +224,8 @@ func printIndex(a *cli.App, res knowledge.Result) error {
 		fmt.Fprintf(a.Stderr, "skipped: %s\n", res.Note)
 	}
 	fmt.Fprintf(a.Stderr, "%d file(s), %d of them read, %d removed, %d in other languages; %d commit(s) read; %s\n",
-		res.Scanned, res.Changed, res.Deleted, res.Other, res.Commits, ui.Duration(time.Duration(res.Millis)*time.Millisecond))
+		res.Scanned, res.Changed, res.Deleted, res.Other, res.Commits,
+		ui.Duration(time.Duration(res.Millis)*time.Millisecond))
 	return nil
 }
 
@@ -279,7 +285,8 @@ func showIndex(ctx context.Context, a *cli.App, repo *git.Repo, o indexOptions) 
 		all = append(all, x)
 	}
 	if len(all) == 0 {
-		return cli.Fail(cli.ExitFailed, fmt.Errorf("the index has no file or symbol %q", o.show), "names of symbols may hold * and ?; to learn what is new: runplan index")
+		return cli.Fail(cli.ExitFailed, fmt.Errorf("the index has no file or symbol %q", o.show),
+			"names of symbols may hold * and ?; to learn what is new: runplan index")
 	}
 	if o.json {
 		return cli.AsJSON(a.Stdout, all)
@@ -316,7 +323,8 @@ func printSymbol(a *cli.App, x shown) {
 		list []store.Neighbor
 	}{{"uses", x.Uses}, {"used by", x.UsedBy}} {
 		for _, n := range part.list {
-			fmt.Fprintf(a.Stdout, "  %s %s  %s:%d  (%s, %.2f)\n", part.verb, ui.Sanitize(n.Name), ui.Sanitize(n.Path), n.Start, n.Reference, n.Confidence)
+			fmt.Fprintf(a.Stdout, "  %s %s  %s:%d  (%s, %.2f)\n", part.verb, ui.Sanitize(n.Name), ui.Sanitize(n.Path), n.Start,
+				n.Reference, n.Confidence)
 		}
 	}
 }
@@ -326,7 +334,8 @@ func printFile(a *cli.App, c knowledge.FileContext) {
 	if c.File.Reason != "" {
 		state += ": " + c.File.Reason
 	}
-	fmt.Fprintf(a.Stdout, "%s  %s, %d bytes, %s\n", ui.Sanitize(c.File.Path), c.File.Language, c.File.Size, ui.Sanitize(state))
+	fmt.Fprintf(a.Stdout, "%s  %s, %d bytes, %s\n", ui.Sanitize(c.File.Path), c.File.Language, c.File.Size,
+		ui.Sanitize(state))
 	depth := map[int64]int{}
 	for _, s := range c.Symbols {
 		if s.Parent != 0 {

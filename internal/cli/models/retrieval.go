@@ -100,7 +100,8 @@ func Where(a *cli.App, p *cli.Project) func(context.Context, string) ([]string, 
 }
 
 // openAsking does what [openRetrieval] does, without a log. A run has its own log.
-func openAsking(ctx context.Context, a *cli.App, p *cli.Project, role llm.Role, window int, reaper *proc.Reaper) (*retrieval, error) {
+func openAsking(ctx context.Context, a *cli.App, p *cli.Project, role llm.Role, window int,
+	reaper *proc.Reaper) (*retrieval, error) {
 	r := &retrieval{Project: p, Redact: a.Redactor(p), environ: a.Environ}
 	if err := r.openIndex(ctx); err != nil {
 		return nil, err
@@ -172,7 +173,8 @@ func (r *retrieval) deps(c llm.Completer, log retrieve.Log, s retrieve.Session) 
 
 // PutAway closes the session of a task. Its contents move to the log.
 func (r *retrieval) PutAway(ctx context.Context, s io.Closer, task string) error {
-	return errors.Join(s.Close(), r.Journal.ArchiveSession(context.WithoutCancel(ctx), r.Project.Layout.Sessions(), task, time.Now()))
+	return errors.Join(s.Close(),
+		r.Journal.ArchiveSession(context.WithoutCancel(ctx), r.Project.Layout.Sessions(), task, time.Now()))
 }
 
 // Clean makes foreign text safe to store and show.

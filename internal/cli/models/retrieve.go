@@ -125,7 +125,8 @@ func retrieveFor(ctx context.Context, a *cli.App, cmd *cobra.Command, task strin
 		coder = model.Label()
 	}
 	start := store.Task{
-		ID: id, Repo: p.Repo.Root, Mode: store.ModeRetrieve, Model: coder, Window: budget.Window, Reserved: budget.Reserved, Stages: stages, Plan: o.plan, At: time.Now(),
+		ID: id, Repo: p.Repo.Root, Mode: store.ModeRetrieve, Model: coder, Window: budget.Window, Reserved: budget.Reserved,
+		Stages: stages, Plan: o.plan, At: time.Now(),
 	}
 	if err := r.Journal.StartTask(ctx, start); err != nil {
 		return err
@@ -136,8 +137,10 @@ func retrieveFor(ctx context.Context, a *cli.App, cmd *cobra.Command, task strin
 	}
 	deps := r.deps(r.LLM, r.Journal, session)
 	deps.Info = func(text string) { fmt.Fprintf(a.Stderr, "note: %s\n", ui.Sanitize(text)) }
-	pkg, err := retrieve.Retrieve(ctx, deps, retrieve.Request{Task: id, Text: task, Dir: p.Repo.Root, Stages: stages, Budget: budget, Files: files})
-	err = errors.Join(err, r.PutAway(ctx, session, id), r.Journal.FinishTask(context.WithoutCancel(ctx), id, store.TaskEnd{Success: err == nil}))
+	pkg, err := retrieve.Retrieve(ctx, deps,
+		retrieve.Request{Task: id, Text: task, Dir: p.Repo.Root, Stages: stages, Budget: budget, Files: files})
+	err = errors.Join(err, r.PutAway(ctx, session, id),
+		r.Journal.FinishTask(context.WithoutCancel(ctx), id, store.TaskEnd{Success: err == nil}))
 	if err != nil {
 		return cli.ModelTrouble(ctx, err)
 	}
@@ -162,15 +165,18 @@ func printPackage(a *cli.App, pkg retrieve.Package, o retrieveOptions) error {
 		if what == "" {
 			what = "(" + x.Kind + ")"
 		}
-		rows = append(rows, []string{fmt.Sprint(x.Tier), ui.Sanitize(x.Path), ui.Sanitize(what), string(x.Detail), fmt.Sprint(x.Tokens), ui.Sanitize(x.Why)})
+		rows = append(rows, []string{fmt.Sprint(x.Tier), ui.Sanitize(x.Path), ui.Sanitize(what), string(x.Detail),
+			fmt.Sprint(x.Tokens), ui.Sanitize(x.Why)})
 	}
 	if err := cli.Table(a.Stdout, []string{">tier", "file", "symbol", "detail", ">tokens", "why"}, rows); err != nil {
 		return err
 	}
 	for _, d := range pkg.Dropped {
-		fmt.Fprintf(a.Stderr, "left out: %s: %s\n", ui.Sanitize(strings.TrimSuffix(d.Path+" "+d.Symbol, " ")), ui.Sanitize(d.Reason))
+		fmt.Fprintf(a.Stderr, "left out: %s: %s\n", ui.Sanitize(strings.TrimSuffix(d.Path+" "+d.Symbol, " ")),
+			ui.Sanitize(d.Reason))
 	}
-	fmt.Fprintf(a.Stderr, "%d piece(s) of %d file(s), %d of %d tokens; task %s\n", len(pkg.Parts), len(pkg.Paths()), pkg.Tokens, pkg.Budget, pkg.Task)
+	fmt.Fprintf(a.Stderr, "%d piece(s) of %d file(s), %d of %d tokens; task %s\n", len(pkg.Parts), len(pkg.Paths()),
+		pkg.Tokens, pkg.Budget, pkg.Task)
 	return nil
 }
 

@@ -26,8 +26,10 @@ type BudgetFlags struct {
 
 // Add adds the flags to a command.
 func (f *BudgetFlags) Add(cmd *cobra.Command) {
-	cmd.Flags().IntVar(&f.window, "context-window", 0, "tokens that prompt and answer of the executing model may have together")
-	cmd.Flags().IntVar(&f.reserved, "reserved-tokens", 0, "tokens of the window reserved for instructions, task, retries and answer")
+	cmd.Flags().IntVar(&f.window, "context-window", 0,
+		"tokens that prompt and answer of the executing model may have together")
+	cmd.Flags().IntVar(&f.reserved, "reserved-tokens", 0,
+		"tokens of the window reserved for instructions, task, retries and answer")
 	cmd.Flags().StringVar(&f.file, "budget-config", "", "TOML file with context_window and reserved_tokens")
 	f.cmd = cmd
 }
@@ -35,12 +37,14 @@ func (f *BudgetFlags) Add(cmd *cobra.Command) {
 // Budget returns the token budget for the model of a role. It takes flags, else the file, else the settings, and never
 // mixes them. There is no default (C-03).
 func (f *BudgetFlags) Budget(c *config.Loaded, role llm.Role) (tokens.Budget, error) {
-	window, reserved, file := f.cmd.Flags().Changed("context-window"), f.cmd.Flags().Changed("reserved-tokens"), f.cmd.Flags().Changed("budget-config")
+	window, reserved, file := f.cmd.Flags().Changed("context-window"), f.cmd.Flags().Changed("reserved-tokens"),
+		f.cmd.Flags().Changed("budget-config")
 	b := tokens.Budget{Window: f.window, Reserved: f.reserved}
 	var err error
 	switch {
 	case file && (window || reserved):
-		return b, cli.Usage(errors.New("--budget-config takes the place of --context-window and --reserved-tokens"), "give the file, or the two figures")
+		return b, cli.Usage(errors.New("--budget-config takes the place of --context-window and --reserved-tokens"),
+			"give the file, or the two figures")
 	case window != reserved:
 		return b, cli.Usage(errors.New("--context-window and --reserved-tokens belong together"), "give both")
 	case file:
@@ -53,7 +57,8 @@ func (f *BudgetFlags) Budget(c *config.Loaded, role llm.Role) (tokens.Budget, er
 	}
 	b.Margin = c.Models.Margin
 	if err := b.Validate(); err != nil {
-		return b, cli.Usage(err, "a budget is a window with less than all of it reserved, such as --context-window 32768 --reserved-tokens 4096")
+		return b, cli.Usage(err,
+			"a budget is a window with less than all of it reserved, such as --context-window 32768 --reserved-tokens 4096")
 	}
 	return b, nil
 }

@@ -17,7 +17,8 @@ func TestSessionHidesSecrets(t *testing.T) {
 	defer s.Close()
 	hide := func(text string) string { return strings.ReplaceAll(text, "hunter2", "…") }
 	value := map[string]any{
-		"text": "it is \"hunter2\"\n", "path": "hunter2.go", "list": []any{"hunter2", 1 << 60, nil, true}, "deep": map[string]any{"doc": "hunter2"},
+		"text": "it is \"hunter2\"\n", "path": "hunter2.go", "list": []any{"hunter2", 1 << 60, nil, true},
+		"deep": map[string]any{"doc": "hunter2"},
 	}
 	if err := (hidingSession{s, hide}).Set(t.Context(), "k", value); err != nil {
 		t.Fatal(err)

@@ -82,7 +82,8 @@ func Unsaid(p *cli.Project, role llm.Role, stages string, b BudgetFlags, more ..
 	if len(list) < 2 {
 		return nil // a single missing parameter is reported where it is used
 	}
-	return cli.Usage(fmt.Errorf("missing: %s", strings.Join(list, ", ")), "use the flags, or set the keys in .runplan/config.toml; they depend on your models, so they have no defaults")
+	return cli.Usage(fmt.Errorf("missing: %s", strings.Join(list, ", ")),
+		"use the flags, or set the keys in .runplan/config.toml; they depend on your models, so they have no defaults")
 }
 
 // Attempts returns the number of attempts for a batch: the flag, else the setting. The solver has no default, because
@@ -92,7 +93,8 @@ func Attempts(p *cli.Project, flag int, agent string) (int, error) {
 	if agent == solver.Name {
 		n = cmp.Or(flag, p.Config.Solve.MaxAttempts)
 		if n == 0 {
-			return 0, cli.Usage(errors.New("missing: --max-attempts or solve.max_attempts"), "it has no default, because each attempt takes model time")
+			return 0, cli.Usage(errors.New("missing: --max-attempts or solve.max_attempts"),
+				"it has no default, because each attempt takes model time")
 		}
 	}
 	if n < 1 {
@@ -104,7 +106,8 @@ func Attempts(p *cli.Project, flag int, agent string) (int, error) {
 // namedStages parses a list of stages and keeps its order. There is no default (C-03).
 func namedStages(text string) ([]string, error) {
 	if strings.TrimSpace(text) == "" {
-		return nil, cli.Usage(errors.New("no stages are named"), "give --stages scope,precision, or set stages.default in .runplan/config.toml")
+		return nil, cli.Usage(errors.New("no stages are named"),
+			"give --stages scope,precision, or set stages.default in .runplan/config.toml")
 	}
 	var out []string
 	for name := range strings.SplitSeq(text, ",") {
@@ -118,7 +121,8 @@ func namedStages(text string) ([]string, error) {
 
 // AddStages adds the flag for the stages.
 func AddStages(cmd *cobra.Command, to *string) {
-	cmd.Flags().StringVar(to, "stages", "", "stages that retrieve context, in order: scope,precision (default stages.default)")
+	cmd.Flags().StringVar(to, "stages", "",
+		"stages that retrieve context, in order: scope,precision (default stages.default)")
 }
 
 // ModelTools holds what is needed to ask a model.
@@ -160,7 +164,8 @@ func (t *ModelTools) fill(ctx context.Context, role llm.Role) error {
 }
 
 // Finder returns a function that runs find with the completer and the session of its caller.
-func (t *ModelTools) Finder(log retrieve.Log, find func(context.Context, retrieve.Deps, retrieve.Request) (retrieve.Package, error)) solver.Retrieval {
+func (t *ModelTools) Finder(log retrieve.Log,
+	find func(context.Context, retrieve.Deps, retrieve.Request) (retrieve.Package, error)) solver.Retrieval {
 	return func(ctx context.Context, c llm.Completer, s solver.Session, r retrieve.Request) (retrieve.Package, error) {
 		return find(ctx, t.deps(c, log, s), r)
 	}

@@ -49,7 +49,8 @@ An active run continues by itself; one that has stopped (exit status 3) with run
 				return err
 			}
 			if deny && strings.TrimSpace(by.Reason) == "" {
-				return cli.Usage(errors.New("--deny needs a reason: the next attempt gets it"), "say what must change: --reason TEXT")
+				return cli.Usage(errors.New("--deny needs a reason: the next attempt gets it"),
+					"say what must change: --reason TEXT")
 			}
 			if id, ok := strings.CutPrefix(args[0], "feedback/"); ok {
 				return signFeedback(cmd.Context(), a, id, deny, by)

@@ -43,7 +43,8 @@ asked, and nothing is changed. runplan self-fix process takes it from there. - r
 			if id == "" {
 				id = "fb-" + uuid.NewString()[:8]
 			}
-			w := feedback.Words{ID: id, Body: a.Redactor(p).String(text), Severity: feedback.Severity(severity), URL: url, Source: "cli"}
+			w := feedback.Words{ID: id, Body: a.Redactor(p).String(text), Severity: feedback.Severity(severity), URL: url,
+				Source: "cli"}
 			if _, ok := a.Getenv("RUNPLAN_BATCH"); ok {
 				w.Source = "agent"
 			}

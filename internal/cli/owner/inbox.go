@@ -94,7 +94,8 @@ func say(ctx context.Context, a *cli.App, kind, text string) error {
 		return a.OfUser(err)
 	}
 	defer box.Close()
-	_, ack, err := trust.Enqueue(ctx, box, prompts, trust.Said{Kind: kind, Body: redact.New(a.Environ).String(text), Channel: channel, Repo: root, At: time.Now()})
+	_, ack, err := trust.Enqueue(ctx, box, prompts,
+		trust.Said{Kind: kind, Body: redact.New(a.Environ).String(text), Channel: channel, Repo: root, At: time.Now()})
 	if refused := (*trust.Error)(nil); errors.As(err, &refused) {
 		return cli.Usage(err, "%s", refused.Do) // not a question of trust: the text is invalid
 	}
@@ -139,7 +140,8 @@ func showInbox(a *cli.App, items []store.InboxItem) error {
 	var rows [][]string
 	for _, i := range items {
 		rows = append(rows, []string{
-			strconv.FormatInt(i.ID, 10), i.Kind, i.At.Local().Format("2006-01-02 15:04"), i.Status, cmp.Or(ui.Sanitize(i.Intent), "-"), control.RepoName(i), ui.Cut(ui.Sanitize(i.Body), cellWidth, "…"),
+			strconv.FormatInt(i.ID, 10), i.Kind, i.At.Local().Format("2006-01-02 15:04"), i.Status,
+			cmp.Or(ui.Sanitize(i.Intent), "-"), control.RepoName(i), ui.Cut(ui.Sanitize(i.Body), cellWidth, "…"),
 		})
 	}
 	return cli.Table(a.Stdout, []string{">id", "kind", "at", "status", "intent", "repository", "text"}, rows)
@@ -181,8 +183,9 @@ func newInboxShowCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "show ID",
 		Short: "Print one item of the inbox",
-		Long:  "Print one item of the inbox: what was said, what it was taken for, and what came of it." + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
-		Args:  cli.ExactlyOne("the number of an item"),
+		Long: "Print one item of the inbox: what was said, what it was taken for, and what came of it." +
+			cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+		Args: cli.ExactlyOne("the number of an item"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := itemID(args[0])
 			if err != nil {
@@ -194,7 +197,8 @@ func newInboxShowCommand(a *cli.App) *cobra.Command {
 					return err
 				}
 				i = control.ShownItem(i)
-				fmt.Fprintf(a.Stdout, "%s %d, %s, by %s%s: %s\n\n%s\n", i.Kind, i.ID, i.At.Local().Format("2006-01-02 15:04"), ui.Sanitize(i.Channel), inRepo(i.Repo), i.Status, strings.TrimRight(i.Body, "\n"))
+				fmt.Fprintf(a.Stdout, "%s %d, %s, by %s%s: %s\n\n%s\n", i.Kind, i.ID, i.At.Local().Format("2006-01-02 15:04"),
+					ui.Sanitize(i.Channel), inRepo(i.Repo), i.Status, strings.TrimRight(i.Body, "\n"))
 				if i.Intent != "" {
 					fmt.Fprintf(a.Stdout, "\ntaken for %s (%d %%): %s\n", ui.Sanitize(i.Intent), *i.Confidence, i.Reply)
 				}
@@ -219,8 +223,9 @@ func newInboxDoneCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "done ID",
 		Short: "Mark an item of the inbox as done",
-		Long:  "Mark an item of the inbox as done. It stays, and runplan inbox --all lists it." + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
-		Args:  cli.ExactlyOne("the number of an item"),
+		Long: "Mark an item of the inbox as done. It stays, and runplan inbox --all lists it." +
+			cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+		Args: cli.ExactlyOne("the number of an item"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := itemID(args[0])
 			if err != nil {
@@ -261,7 +266,8 @@ It needs [models] in the configuration, and the identity documents that head the
 			return processInbox(ctx, a, given)
 		},
 	}
-	cmd.Flags().StringVar(&given, "trust-config", "", "digest of the repository's configuration, to trust it without a question")
+	cmd.Flags().StringVar(&given, "trust-config", "",
+		"digest of the repository's configuration, to trust it without a question")
 	return cmd
 }
 
@@ -327,7 +333,8 @@ func unreadable(ctx context.Context, a *cli.App, p *cli.Project, id int64, err e
 	var answer *llm.AnswerError
 	if errors.As(err, &answer) {
 		raw := ui.Cut(ui.Sanitize(a.Redactor(p).String(answer.Raw)), 300, "…")
-		return cli.Fail(cli.ExitFailed, fmt.Errorf("%w; the answer was: %s", err, raw), "the item stays new; a larger model may keep to the format; the item: runplan inbox show %d", id)
+		return cli.Fail(cli.ExitFailed, fmt.Errorf("%w; the answer was: %s", err, raw),
+			"the item stays new; a larger model may keep to the format; the item: runplan inbox show %d", id)
 	}
 	return cli.ModelTrouble(ctx, err)
 }

@@ -35,8 +35,9 @@ question is medium, a note is low, and --severity says otherwise.` + cli.ExitSta
 					return err
 				}
 				w := feedback.Words{
-					ID: fmt.Sprintf("inbox-%d", id), Body: i.Body, Severity: feedback.Severity(cmp.Or(severity, string(feedback.SeverityOf(i.Kind)))),
-					Source: fmt.Sprintf("item %d of the inbox", id),
+					ID: fmt.Sprintf("inbox-%d", id), Body: i.Body,
+					Severity: feedback.Severity(cmp.Or(severity, string(feedback.SeverityOf(i.Kind)))),
+					Source:   fmt.Sprintf("item %d of the inbox", id),
 				}
 				if err := enqueue(cmd.Context(), a, p, w, false); err != nil {
 					return err

@@ -34,15 +34,17 @@ docs/notifications.md describes the messages, with examples.`,
 	test := &cobra.Command{
 		Use:   "test",
 		Short: "Send a message to try the hook",
-		Long:  "Send one message of the event test to the hook that is configured, and say what came of it." + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
-		Args:  cobra.NoArgs,
+		Long: "Send one message of the event test to the hook that is configured, and say what came of it." +
+			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			p, err := a.OpenProject(cmd.Context())
 			if err != nil {
 				return err
 			}
 			if !p.Notifies() {
-				return cli.Usage(errors.New("no notification hook is configured"), "set notify.command or notify.webhook in .runplan/config.toml or in your own file; see docs/notifications.md")
+				return cli.Usage(errors.New("no notification hook is configured"),
+					"set notify.command or notify.webhook in .runplan/config.toml or in your own file; see docs/notifications.md")
 			}
 			if err := a.TrustConfig(p, given); err != nil {
 				return err
@@ -57,14 +59,17 @@ docs/notifications.md describes the messages, with examples.`,
 			}
 			defer reaper.Close()
 			hook := a.Hook(p, reaper, func(string) {})
-			if err := hook.Send(notify.Message{Event: notify.Test, At: time.Now().UTC(), Repository: filepath.Base(p.Repo.Root)}); err != nil {
-				return cli.Fail(cli.ExitFailed, fmt.Errorf("the message could not be sent: %s", redact.Clean(hook.Redact(err.Error()))), "")
+			if err := hook.Send(notify.Message{Event: notify.Test, At: time.Now().UTC(),
+				Repository: filepath.Base(p.Repo.Root)}); err != nil {
+				return cli.Fail(cli.ExitFailed,
+					fmt.Errorf("the message could not be sent: %s", redact.Clean(hook.Redact(err.Error()))), "")
 			}
 			fmt.Fprintln(a.Stdout, "told")
 			return nil
 		},
 	}
-	test.Flags().StringVar(&given, "trust-config", "", "digest of the repository's configuration, to trust it without a question")
+	test.Flags().StringVar(&given, "trust-config", "",
+		"digest of the repository's configuration, to trust it without a question")
 	cmd.AddCommand(test)
 	return cmd
 }

@@ -12,7 +12,8 @@ import (
 
 // errNoTier reports a missing tier argument.
 func errNoTier(cmd *cobra.Command) error {
-	return cli.Usage(errors.New("which tier is not given"), "%s --to-tier N …; runplan trust lists the tiers", cmd.CommandPath())
+	return cli.Usage(errors.New("which tier is not given"), "%s --to-tier N …; runplan trust lists the tiers",
+		cmd.CommandPath())
 }
 
 // NewPromoteCommand returns the command promote.

@@ -33,7 +33,8 @@ docs/feedback.md tells more.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(
-		newSelfFixProcessCommand(a), newSelfFixListCommand(a), newSelfFixShowCommand(a), newSelfFixApproveCommand(a), newSelfFixDenyCommand(a),
+		newSelfFixProcessCommand(a), newSelfFixListCommand(a), newSelfFixShowCommand(a), newSelfFixApproveCommand(a),
+		newSelfFixDenyCommand(a),
 		newSelfFixRecordCommand(a), newSelfFixCloseCommand(a), newSelfFixToolCommand(a),
 	)
 	return cmd
@@ -51,7 +52,8 @@ a process that was killed is followed by one that goes on. Feedback that waits i
 whether its change was merged.
 
 It acts by itself, so it needs trust: tier 2. It needs [models], the identity documents, and an agent for the fix.` +
-			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitHuman, cli.ExitLimit, cli.ExitCannotRun, cli.ExitLocked, cli.ExitInterrupted),
+			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitHuman, cli.ExitLimit, cli.ExitCannotRun,
+				cli.ExitLocked, cli.ExitInterrupted),
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGTERM, syscall.SIGHUP)
@@ -113,7 +115,8 @@ func processFeedback(ctx context.Context, a *cli.App, id string, o selfFixOption
 		}
 		if err != nil {
 			if ctx.Err() != nil {
-				return cli.Fail(cli.ExitInterrupted, errors.New("interrupted; what was found is kept"), "continue: runplan self-fix process")
+				return cli.Fail(cli.ExitInterrupted, errors.New("interrupted; what was found is kept"),
+					"continue: runplan self-fix process")
 			}
 			return control.FeedbackTrouble(err, cli.ExitFailed)
 		}
@@ -134,10 +137,12 @@ func toldOutcome(a *cli.App, out feedback.Outcome, o selfFixOptions) error {
 	}
 	switch {
 	case out.Waits.Human:
-		return cli.Fail(cli.ExitHuman, fmt.Errorf("feedback %s waits for %s", out.Item.ID, out.Waits.For), "then continue: runplan self-fix process")
+		return cli.Fail(cli.ExitHuman, fmt.Errorf("feedback %s waits for %s", out.Item.ID, out.Waits.For),
+			"then continue: runplan self-fix process")
 	case out.Item.Status == feedback.Rejected:
 		last := out.Item.Notes[len(out.Item.Notes)-1]
-		return cli.Fail(cli.ExitFailed, fmt.Errorf("feedback %s is rejected: %s", out.Item.ID, last.Text), "runplan self-fix show %s tells all of it", out.Item.ID)
+		return cli.Fail(cli.ExitFailed, fmt.Errorf("feedback %s is rejected: %s", out.Item.ID, last.Text),
+			"runplan self-fix show %s tells all of it", out.Item.ID)
 	}
 	return nil
 }
@@ -164,8 +169,9 @@ func newSelfFixListCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the feedback of this repository, the worst first",
-		Long:  "List the feedback of this repository and where each stands, the worst first." + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
-		Args:  cobra.NoArgs,
+		Long: "List the feedback of this repository and where each stands, the worst first." +
+			cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			items, err := control.FeedbackItems(cmd.Context(), a)
 			if err != nil {
@@ -181,7 +187,8 @@ func newSelfFixListCommand(a *cli.App) *cobra.Command {
 			var rows [][]string
 			for _, i := range items {
 				last := i.Notes[len(i.Notes)-1]
-				rows = append(rows, []string{i.ID, string(i.Severity), string(i.Status), cmp.Or(string(i.Approval), "-"), ui.Cut(ui.Sanitize(i.Body), 40, "…"), ui.Cut(ui.Sanitize(last.Text), cellWidth, "…")})
+				rows = append(rows, []string{i.ID, string(i.Severity), string(i.Status), cmp.Or(string(i.Approval), "-"),
+					ui.Cut(ui.Sanitize(i.Body), 40, "…"), ui.Cut(ui.Sanitize(last.Text), cellWidth, "…")})
 			}
 			return cli.Table(a.Stdout, []string{"id", "severity", "status", "approval", "text", "last"}, rows)
 		},
@@ -195,8 +202,9 @@ func newSelfFixShowCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show ID",
 		Short: "Print a feedback with its history",
-		Long:  "Print a feedback with all of its words, and what became of it, step by step." + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
-		Args:  cli.ExactlyOne("the id of a feedback"),
+		Long: "Print a feedback with all of its words, and what became of it, step by step." +
+			cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+		Args: cli.ExactlyOne("the id of a feedback"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			items, err := control.FeedbackItems(cmd.Context(), a)
 			if err != nil {
@@ -209,13 +217,16 @@ func newSelfFixShowCommand(a *cli.App) *cobra.Command {
 				if asJSONFlag {
 					return cli.AsJSON(a.Stdout, i)
 				}
-				fmt.Fprintf(a.Stdout, "%s, %s, %s%s\n\n%s\n\n", i.ID, i.Severity, i.Status, onURL(i.URL), strings.TrimRight(i.Body, "\n"))
+				fmt.Fprintf(a.Stdout, "%s, %s, %s%s\n\n%s\n\n", i.ID, i.Severity, i.Status, onURL(i.URL),
+					strings.TrimRight(i.Body, "\n"))
 				for _, n := range i.Notes {
-					fmt.Fprintf(a.Stdout, "%s  %-11s  %-12s  %s\n", n.At.Local().Format("2006-01-02 15:04:05"), n.To, n.Stage, ui.Sanitize(n.Text))
+					fmt.Fprintf(a.Stdout, "%s  %-11s  %-12s  %s\n", n.At.Local().Format("2006-01-02 15:04:05"), n.To, n.Stage,
+						ui.Sanitize(n.Text))
 				}
 				return nil
 			}
-			return cli.Usage(fmt.Errorf("feedback %s: %w", ui.Sanitize(args[0]), store.ErrNoFeedback), "runplan self-fix list shows all feedback")
+			return cli.Usage(fmt.Errorf("feedback %s: %w", ui.Sanitize(args[0]), store.ErrNoFeedback),
+				"runplan self-fix list shows all feedback")
 		},
 	}
 	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")

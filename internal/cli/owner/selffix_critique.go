@@ -16,7 +16,9 @@ import (
 func (l *selfFix) critique(ctx context.Context, t feedback.Turn) (feedback.Critique, error) {
 	c := l.project.Config.Critique
 	if !c.Enabled {
-		return feedback.Critique{}, &feedback.Blocked{What: "the critique is off", Do: "set critique.enabled in .runplan/config.toml; see docs/critique.md"}
+		return feedback.Critique{},
+			&feedback.Blocked{What: "the critique is off",
+				Do: "set critique.enabled in .runplan/config.toml; see docs/critique.md"}
 	}
 	x := &run.Execution{App: l.app, Project: l.project}
 	model, o, err := x.CriticModel(ctx, x.ModelOptions(l.reaper))

@@ -83,8 +83,10 @@ func openLoop(ctx context.Context, a *cli.App, p *cli.Project, o selfFixOptions)
 	}
 	hide := a.Redactor(p)
 	c := p.Config
-	l.owner = feedback.Owner{Keeper: keeper, Prompts: own, Acks: acks, Repo: p.Repo.Root, Plans: p.Layout.SelfFix(), Now: time.Now}
-	prs := feedback.PRClient{Repo: p.Repo, Env: p.Repo.Env(), Reaper: l.reaper, Redact: hide.String, Remote: c.Feedback.Remote, Dir: p.Layout.SelfFix()}
+	l.owner = feedback.Owner{Keeper: keeper, Prompts: own, Acks: acks, Repo: p.Repo.Root, Plans: p.Layout.SelfFix(),
+		Now: time.Now}
+	prs := feedback.PRClient{Repo: p.Repo, Env: p.Repo.Env(), Reaper: l.reaper, Redact: hide.String,
+		Remote: c.Feedback.Remote, Dir: p.Layout.SelfFix()}
 	asker := func(kind string, stage llm.Stage) func(context.Context) (feedback.Asker, error) {
 		return func(ctx context.Context) (feedback.Asker, error) {
 			return l.asker(ctx, kind, stage)
@@ -99,10 +101,12 @@ func openLoop(ctx context.Context, a *cli.App, p *cli.Project, o selfFixOptions)
 		Store: l.store, Triage: asker(triageCall, llm.Review), Plan: asker(draftCall, llm.ExecutePlan),
 		Cost:  feedback.Envelope{Attempts: attempts, MaxUSD: c.Run.MaxCostUSD},
 		Owner: l.owner, PRClient: prs, Review: l.review, Now: time.Now,
-		Fixer: feedback.Fixer{Repo: p.Repo, Runner: l, Plans: p.Layout.SelfFix(), Base: func(ctx context.Context) (feedback.Target, error) { return l.base(ctx, prs) }},
+		Fixer: feedback.Fixer{Repo: p.Repo, Runner: l, Plans: p.Layout.SelfFix(),
+			Base: func(ctx context.Context) (feedback.Target, error) { return l.base(ctx, prs) }},
 		Differ: feedback.Trees{
 			Repo: p.Repo, Tree: l.scratch,
-			Subject: gates.Subject{Env: a.Environ, Timeout: time.Duration(c.Gates.Timeout), Redact: hide.String, Reaper: l.reaper},
+			Subject: gates.Subject{Env: a.Environ, Timeout: time.Duration(c.Gates.Timeout), Redact: hide.String,
+				Reaper: l.reaper},
 		},
 		Memory: feedback.Memory{Store: l.store, Failures: failures.Open(p.Layout.FailurePatterns(), l.warn), Now: time.Now},
 		Alarm:  l.alarm, Critique: l.critique,
@@ -125,7 +129,9 @@ func (l *selfFix) base(ctx context.Context, f feedback.PRClient) (feedback.Targe
 		return feedback.Target{}, cli.Usage(err, "make a first commit: git add -A && git commit -m start")
 	}
 	if want := l.project.Config.Feedback.Base; want != "" && want != branch {
-		return feedback.Target{}, cli.Usage(fmt.Errorf("fixes are made for %s, and %s is checked out", want, cmp.Or(branch, "no branch")), "git switch %s; or change feedback.base", want)
+		return feedback.Target{},
+			cli.Usage(fmt.Errorf("fixes are made for %s, and %s is checked out", want, cmp.Or(branch, "no branch")),
+				"git switch %s; or change feedback.base", want)
 	}
 	main, err := f.DefaultBranch(ctx)
 	if err != nil {
@@ -169,7 +175,8 @@ func (l *selfFix) scratch(ctx context.Context, commit string) (string, func(), e
 	b := &local.Baseline{
 		Home: l.app.CacheDir(), Environ: l.app.Environ,
 		Repo: p.Repo, Layout: p.Layout, Subject: gates.Subject{Base: commit}, Note: l.warn,
-		Setup: local.Setup{Copy: c.Copy, Command: c.Setup, Timeout: time.Duration(c.SetupTimeout), Env: l.app.Environ, Reaper: l.reaper},
+		Setup: local.Setup{Copy: c.Copy, Command: c.Setup, Timeout: time.Duration(c.SetupTimeout), Env: l.app.Environ,
+			Reaper: l.reaper},
 	}
 	dir, err := b.Scratch(ctx)
 	return dir, func() {
@@ -196,7 +203,8 @@ func (l *selfFix) alarm(ctx context.Context, i feedback.Item, c feedback.Checked
 				return nil
 			}
 		}
-		_, _, err = trust.Enqueue(ctx, box, l.owner.Acks, trust.Said{Kind: trust.Critical, Body: head, Channel: "self-fix", Repo: l.owner.Repo, At: time.Now()})
+		_, _, err = trust.Enqueue(ctx, box, l.owner.Acks,
+			trust.Said{Kind: trust.Critical, Body: head, Channel: "self-fix", Repo: l.owner.Repo, At: time.Now()})
 	}
 	if err != nil {
 		l.warn("the alarm is not in the inbox: " + err.Error())

@@ -48,7 +48,8 @@ func signFeedback(ctx context.Context, a *cli.App, id string, deny bool, by trus
 		if err != nil {
 			return control.FeedbackTrouble(cli.TrustTrouble(err), cli.ExitFailed)
 		}
-		fmt.Fprintf(a.Stdout, "plan %d of %s is approved. To continue: runplan self-fix process\n", plan.Round, plan.FeedbackID)
+		fmt.Fprintf(a.Stdout, "plan %d of %s is approved. To continue: runplan self-fix process\n", plan.Round,
+			plan.FeedbackID)
 		return nil
 	})
 }
@@ -83,8 +84,9 @@ func newSelfFixRecordCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "record ID --pr URL",
 		Short: "Say where the change request is that was opened by hand",
-		Long:  "Say where the change request of a fix is, if it was opened by hand. It is then watched like those that runplan opened." + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
-		Args:  cli.ExactlyOne("the id of a feedback"),
+		Long: "Say where the change request of a fix is, if it was opened by hand. It is then watched like those that " +
+			"runplan opened." + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
+		Args: cli.ExactlyOne("the id of a feedback"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withLoop(cmd.Context(), a, "recording", func(l *selfFix) error {
 				i, err := l.driver.RecordPR(cmd.Context(), args[0], pr)

@@ -45,7 +45,8 @@ func (l *selfFix) reviewed(ctx context.Context, w feedback.ReviewWish) (review.R
 		return none, err
 	}
 	in := review.Input{
-		Feedback: w.Item.Body, Plan: w.Plan.RootCause + "\n\n" + w.Plan.Change + "\n\n" + w.Earlier, NewID: cli.NewTaskID, Margin: there.Config.Models.Margin,
+		Feedback: w.Item.Body, Plan: w.Plan.RootCause + "\n\n" + w.Plan.Change + "\n\n" + w.Earlier, NewID: cli.NewTaskID,
+		Margin:       there.Config.Models.Margin,
 		Differential: func(context.Context) (gates.Report, error) { return w.Differential.Report, nil },
 	}
 	if in.Prompts, err = review.LoadPrompts(l.project.Prompts()); err != nil {
@@ -62,7 +63,8 @@ func (l *selfFix) reviewed(ctx context.Context, w feedback.ReviewWish) (review.R
 	x.Settings, end = judge.SuiteOf(l.app, &there, l.self, false, x.Rules)
 	defer end()
 	x.Settings.Affected = true
-	x.Settings.More = append(append(x.Settings.More, security.All(there.Config.Review.Online)...), prose.New(), prose.Names())
+	x.Settings.More = append(append(x.Settings.More, security.All(there.Config.Review.Online)...), prose.New(),
+		prose.Names())
 	if x.Settings.Detect {
 		x.Settings.Found = gates.DetectIn(dir)
 	}
@@ -79,7 +81,8 @@ func (l *selfFix) reviewed(ctx context.Context, w feedback.ReviewWish) (review.R
 	if in.Reviewers, err = x.Reviewers(ctx); err != nil {
 		return none, err
 	}
-	in.Author = review.Author{Agent: w.Fix.Agent, Vendor: review.VendorOf(cmp.Or(there.Config.Agents[w.Fix.Agent].Preset, w.Fix.Agent))}
+	in.Author = review.Author{Agent: w.Fix.Agent,
+		Vendor: review.VendorOf(cmp.Or(there.Config.Agents[w.Fix.Agent].Preset, w.Fix.Agent))}
 	in.Observe = func(n int, name string, s gates.Status) {
 		fmt.Fprintf(l.app.Stderr, "%s: pass %d, %s: %s\n", w.Item.ID, n, name, ui.Sanitize(string(s)))
 	}

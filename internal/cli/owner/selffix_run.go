@@ -83,7 +83,8 @@ func (l *selfFix) blocking(ctx context.Context, run string) (string, error) {
 	for _, wanted := range []bool{true, false} {
 		for _, r := range last {
 			for _, f := range r.Findings {
-				if (r.Gate == differential.Name) == wanted && r.Status == gates.Fail && f.Severity == gates.Error && len(list) < mostBlocking {
+				if (r.Gate == differential.Name) == wanted && r.Status == gates.Fail && f.Severity == gates.Error &&
+					len(list) < mostBlocking {
 					list = append(list, r.Gate+": "+f.Message)
 				}
 			}
@@ -129,7 +130,8 @@ func (l *selfFix) runOf(ctx context.Context, file string) (runner.Summary, bool,
 }
 
 func (l *selfFix) ran(s runner.Summary) feedback.Ran {
-	out := feedback.Ran{Run: s.Run, Done: s.Status == runner.RunDone, Reason: s.Reason, Base: s.Base, Tip: s.Commit, Agent: s.Agent}
+	out := feedback.Ran{Run: s.Run, Done: s.Status == runner.RunDone, Reason: s.Reason, Base: s.Base, Tip: s.Commit,
+		Agent: s.Agent}
 	for _, b := range s.Batches {
 		out.Attempts += b.Attempts
 		out.CostUSD = b.CostUSD // a fix has one batch

@@ -34,7 +34,8 @@ functions that process calls. Without a name it lists them.
 			return selfFixTool(cmd.Context(), a, args[0], given)
 		},
 	}
-	cmd.Flags().StringVar(&given, "trust-config", "", "digest of the repository's configuration, to trust it without a question")
+	cmd.Flags().StringVar(&given, "trust-config", "",
+		"digest of the repository's configuration, to trust it without a question")
 	return cmd
 }
 
@@ -71,7 +72,8 @@ func selfFixTool(ctx context.Context, a *cli.App, name, given string) error {
 		return fmt.Errorf("read standard input: %w", err)
 	}
 	if len(in) > mostInput || !json.Valid(bytes.TrimSpace(in)) {
-		return cli.Usage(errors.New("standard input is not a JSON object, or is larger than 1 MiB"), "docs/feedback.md shows what each tool takes")
+		return cli.Usage(errors.New("standard input is not a JSON object, or is larger than 1 MiB"),
+			"docs/feedback.md shows what each tool takes")
 	}
 	l, err := openLoop(ctx, a, p, selfFixOptions{trust: given})
 	if err != nil {

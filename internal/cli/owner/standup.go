@@ -64,7 +64,8 @@ is asked. .runplan/prompts/standup.md takes the place of the built-in form.` + c
 }
 
 func standup(ctx context.Context, a *cli.App, p *cli.Project, from, to time.Time) (trust.Standup, error) {
-	s := trust.Standup{Repository: filepath.Base(p.Repo.Root), From: from, To: to, Done: []string{}, UnderWay: []string{}, Stuck: []string{}, Inbox: []string{}}
+	s := trust.Standup{Repository: filepath.Base(p.Repo.Root), From: from, To: to, Done: []string{}, UnderWay: []string{},
+		Stuck: []string{}, Inbox: []string{}}
 	sums, err := p.Summaries(ctx, runner.Filter{})
 	if err != nil {
 		return s, err
@@ -96,7 +97,9 @@ func standup(ctx context.Context, a *cli.App, p *cli.Project, from, to time.Time
 	}
 	for _, w := range waiting {
 		if w.Answered == "" {
-			s.Inbox = append(s.Inbox, fmt.Sprintf("%s: %s of %s waits for approval: runplan approve %s", s.Repository, w.What(), ui.Sanitize(w.Plan), w.ID))
+			s.Inbox = append(s.Inbox,
+				fmt.Sprintf("%s: %s of %s waits for approval: runplan approve %s", s.Repository, w.What(), ui.Sanitize(w.Plan),
+					w.ID))
 		}
 	}
 	items, err := control.InboxItems(ctx, a, false)
@@ -104,7 +107,8 @@ func standup(ctx context.Context, a *cli.App, p *cli.Project, from, to time.Time
 		return s, err
 	}
 	for _, i := range items {
-		s.Inbox = append(s.Inbox, fmt.Sprintf("%s %d (%s): %s", i.Kind, i.ID, control.RepoName(i), ui.Cut(ui.Sanitize(i.Body), 2*cellWidth, "…")))
+		s.Inbox = append(s.Inbox,
+			fmt.Sprintf("%s %d (%s): %s", i.Kind, i.ID, control.RepoName(i), ui.Cut(ui.Sanitize(i.Body), 2*cellWidth, "…")))
 	}
 	k, err := a.Keeper()
 	if err != nil {
@@ -127,7 +131,9 @@ func addRun(s *trust.Standup, r runner.Summary) {
 		case "merged":
 			merged++
 		case "failed":
-			s.Stuck = append(s.Stuck, fmt.Sprintf("%s, batch %s %s: %s", ui.Sanitize(r.Plan), ui.Sanitize(b.Number), ui.Sanitize(b.Title), cmp.Or(ui.Sanitize(b.Reason), "failed")))
+			s.Stuck = append(s.Stuck,
+				fmt.Sprintf("%s, batch %s %s: %s", ui.Sanitize(r.Plan), ui.Sanitize(b.Number), ui.Sanitize(b.Title),
+					cmp.Or(ui.Sanitize(b.Reason), "failed")))
 		}
 	}
 	line := fmt.Sprintf("%s: %s, %d of %d batches merged", ui.Sanitize(r.Plan), r.Status, merged, len(r.Batches))

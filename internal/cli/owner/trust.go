@@ -37,7 +37,8 @@ RUNPLAN_TRUST=all trusts whatever there is, and says so.` + cli.ExitStatus(cli.E
 				return cli.AsJSON(a.Stdout, map[string]any{"file": p.Rel(p.Layout.Config()), "digest": digest, "entries": list})
 			}
 			if len(list) == 0 {
-				fmt.Fprintf(a.Stdout, "%s runs nothing and turns nothing off, so there is nothing to trust\n", p.Rel(p.Layout.Config()))
+				fmt.Fprintf(a.Stdout, "%s runs nothing and turns nothing off, so there is nothing to trust\n",
+					p.Rel(p.Layout.Config()))
 				return nil
 			}
 			a.ShowExecutables(list)
@@ -46,7 +47,8 @@ RUNPLAN_TRUST=all trusts whatever there is, and says so.` + cli.ExitStatus(cli.E
 			case show:
 				return nil
 			case len(args) == 1 && !trust.Names(args[0], digest):
-				return cli.Usage(fmt.Errorf("the configuration's digest is %s, not %s", digest[:12], ui.Sanitize(args[0])), "inspect the list above")
+				return cli.Usage(fmt.Errorf("the configuration's digest is %s, not %s", digest[:12], ui.Sanitize(args[0])),
+					"inspect the list above")
 			}
 			if err := a.NotAnAgent("trusting a configuration"); err != nil {
 				return err

@@ -89,7 +89,8 @@ func showAudit(a *cli.App, entries []store.AuditEntry) error {
 		}
 		rows = append(rows, []string{
 			strconv.FormatInt(e.ID, 10), e.At.Local().Format("2006-01-02 15:04"), ui.Sanitize(e.Action), tier,
-			cmp.Or(ui.Cut(ui.Sanitize(e.Signature), cellWidth, "…"), "-"), cmp.Or(ui.Cut(ui.Sanitize(e.Subject), cellWidth, "…"), "-"), ui.Cut(ui.Sanitize(e.Reason), cellWidth, "…"),
+			cmp.Or(ui.Cut(ui.Sanitize(e.Signature), cellWidth, "…"), "-"),
+			cmp.Or(ui.Cut(ui.Sanitize(e.Subject), cellWidth, "…"), "-"), ui.Cut(ui.Sanitize(e.Reason), cellWidth, "…"),
 		})
 	}
 	return cli.Table(a.Stdout, []string{">id", "at", "action", "tier", "signed", "of", "reason"}, rows)

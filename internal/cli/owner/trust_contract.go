@@ -34,9 +34,11 @@ audit.sqlite, which is what counts. docs/trust.md tells more.` + cli.ExitStatus(
 			}
 			switch given := owner != "" || channel != ""; {
 			case given && !bootstrap:
-				return cli.Usage(errors.New("--owner and --channel go with --bootstrap"), "runplan trust --bootstrap --owner NAME --channel WHERE")
+				return cli.Usage(errors.New("--owner and --channel go with --bootstrap"),
+					"runplan trust --bootstrap --owner NAME --channel WHERE")
 			case bootstrap && (owner == "" || channel == ""):
-				return cli.Usage(errors.New("--bootstrap needs --owner and --channel"), "runplan trust --bootstrap --owner NAME --channel WHERE")
+				return cli.Usage(errors.New("--bootstrap needs --owner and --channel"),
+					"runplan trust --bootstrap --owner NAME --channel WHERE")
 			case bootstrap:
 				if err := recordOwner(cmd.Context(), a, k, owner, channel); err != nil {
 					return err

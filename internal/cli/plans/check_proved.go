@@ -38,7 +38,8 @@ type proved struct {
 func provedOf(ctx context.Context, a *cli.App, path string) *proved {
 	r, err := tracedPlan(ctx, a, path)
 	if err != nil {
-		fmt.Fprintf(a.Stderr, "runplan: cannot read what runs proved of %s: %s\n", path, ui.Sanitize(a.Redactor(nil).String(err.Error())))
+		fmt.Fprintf(a.Stderr, "runplan: cannot read what runs proved of %s: %s\n", path,
+			ui.Sanitize(a.Redactor(nil).String(err.Error())))
 	}
 	if r == nil {
 		return nil
@@ -83,6 +84,7 @@ func printProved(w io.Writer, p *proved) {
 	if p == nil {
 		return
 	}
-	fmt.Fprintf(w, "\nproved by runs: %d of %d tasks, %d against older wording, %d ticked and not proven\n", p.Proven, p.Tasks, p.Older, p.Ticked)
+	fmt.Fprintf(w, "\nproved by runs: %d of %d tasks, %d against older wording, %d ticked and not proven\n", p.Proven,
+		p.Tasks, p.Older, p.Ticked)
 	report.Drifts(w, p.Drift)
 }

@@ -53,7 +53,8 @@ has the figures: tokens, ref_lines, ref_lines_least, commits, progress_lines, si
 			cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 2 {
-				return cli.Usage(fmt.Errorf("%s needs the path of a plan and the number of a batch", cmd.CommandPath()), "see: %s --help", cmd.CommandPath())
+				return cli.Usage(fmt.Errorf("%s needs the path of a plan and the number of a batch", cmd.CommandPath()),
+					"see: %s --help", cmd.CommandPath())
 			}
 			return nil
 		},
@@ -105,7 +106,8 @@ func showContext(ctx context.Context, a *cli.App, path, batch string, o contextO
 		return err
 	}
 	s := briefing.Sources{
-		Input: h.input(p.Layout, plan, b, filepath.Base(path)), Repo: p.Repo, Commit: base, Plan: name, From: h.sum.Base, Run: h.sum.Run, Progress: p.Layout.Progress(),
+		Input: h.input(p.Layout, plan, b, filepath.Base(path)), Repo: p.Repo, Commit: base, Plan: name, From: h.sum.Base,
+		Run: h.sum.Run, Progress: p.Layout.Progress(),
 		Failures: failureStore(p, func(text string) { fmt.Fprintf(a.Stderr, "warning: %s\n", ui.Sanitize(text)) }),
 	}
 	s.Where = models.Where(a, p)
@@ -177,7 +179,8 @@ func batchOf(path string, plan *planparse.Plan, name string) (*planparse.Batch, 
 	if len(found) == 1 {
 		return found[0], nil
 	}
-	return nil, cli.Usage(fmt.Errorf("%s has no batch %s", path, ui.Sanitize(name)), "%s", "its batches: "+strings.Join(known, ", "))
+	return nil, cli.Usage(fmt.Errorf("%s has no batch %s", path, ui.Sanitize(name)), "%s", "its batches: "+
+		strings.Join(known, ", "))
 }
 
 // past holds what the journal says about the unfinished run of a plan. It is empty without such a run.
@@ -246,7 +249,8 @@ const digestBytes = 6 << 10
 
 // input returns the briefing input for the next attempt at a batch.
 func (h past) input(l local.Layout, plan *planparse.Plan, b *planparse.Batch, file string) briefing.Input {
-	in := briefing.Input{PlanTitle: cmp.Or(redact.Clean(plan.Title), file), Preamble: plan.Preamble, Batch: *b, Attempt: 1, Before: h.before}
+	in := briefing.Input{PlanTitle: cmp.Or(redact.Clean(plan.Title), file), Preamble: plan.Preamble, Batch: *b, Attempt: 1,
+		Before: h.before}
 	for _, key := range h.ended {
 		i := slices.IndexFunc(h.sum.Batches, func(s runner.BatchSummary) bool { return s.Key == key })
 		if i >= 0 && key != b.Key {
@@ -262,7 +266,9 @@ func (h past) input(l local.Layout, plan *planparse.Plan, b *planparse.Batch, fi
 			in.AtWork = append(in.AtWork, briefing.OtherOf(other))
 		}
 	}
-	if ev, ok := h.failed[b.Key]; ok && !slices.ContainsFunc(h.sum.Batches, func(s runner.BatchSummary) bool { return s.Key == b.Key && s.State == string(runner.Passed) }) {
+	if ev, ok := h.failed[b.Key]; ok &&
+		!slices.ContainsFunc(h.sum.Batches,
+			func(s runner.BatchSummary) bool { return s.Key == b.Key && s.State == string(runner.Passed) }) {
 		in.Attempt, in.Digest = ev.Attempt+1, gates.Digest(gates.Verdict{Reports: ev.Reports}, digestBytes)
 		patch := filepath.Join(l.Attempt(h.sum.Run, b.Key, ev.Attempt), "changes.patch")
 		if _, err := os.Stat(patch); err == nil {
@@ -337,7 +343,8 @@ func failureStore(p *cli.Project, note func(string)) *failures.Store {
 // treeAt returns a folder with the files of a commit.
 func treeAt(ctx context.Context, p *cli.Project, commit string) (dir string, done func(), err error) {
 	cannot := func(err error) (string, func(), error) {
-		return "", nil, cli.Fail(cli.ExitCannotRun, fmt.Errorf("write the files of %s to inspect them: %w", commit[:min(10, len(commit))], err), "")
+		return "", nil, cli.Fail(cli.ExitCannotRun,
+			fmt.Errorf("write the files of %s to inspect them: %w", commit[:min(10, len(commit))], err), "")
 	}
 	head, _, _ := p.Repo.Head(ctx) // "" before the first commit
 	changed, untracked, err := p.Repo.Dirty(ctx)
@@ -353,8 +360,10 @@ func treeAt(ctx context.Context, p *cli.Project, commit string) (dir string, don
 	}
 	dir = filepath.Join(temp, "tree")
 	env := append(slices.Clip(p.Repo.Env()), "GIT_INDEX_FILE="+filepath.Join(temp, "index"))
-	for _, args := range [][]string{{"read-tree", commit}, {"checkout-index", "--all", "--quiet", "--prefix=" + filepath.ToSlash(dir) + "/"}} {
-		if _, err := proc.Output(ctx, proc.Cmd{Args: append([]string{"git"}, args...), Dir: p.Repo.Root, Env: env}); err != nil {
+	for _, args := range [][]string{{"read-tree", commit},
+		{"checkout-index", "--all", "--quiet", "--prefix=" + filepath.ToSlash(dir) + "/"}} {
+		if _, err := proc.Output(ctx,
+			proc.Cmd{Args: append([]string{"git"}, args...), Dir: p.Repo.Root, Env: env}); err != nil {
 			os.RemoveAll(temp)
 			return cannot(err)
 		}

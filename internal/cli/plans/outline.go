@@ -69,7 +69,9 @@ func outlineDocument(ctx context.Context, a *cli.App, file string, o planOptions
 	case errors.Is(err, errIsPlan):
 		return cli.Fail(cli.ExitFailed, err, "judge it: runplan check %s", file)
 	case errors.Is(err, draft.ErrNoWork):
-		return cli.Fail(cli.ExitFailed, err, "give each piece of work a heading and name its files below it, or have a model read it: runplan plan --from %s", file)
+		return cli.Fail(cli.ExitFailed, err,
+			"give each piece of work a heading and name its files below it, or have a model read it: runplan plan --from %s",
+			file)
 	case err != nil:
 		return err
 	}
@@ -99,7 +101,8 @@ func outlineDocument(ctx context.Context, a *cli.App, file string, o planOptions
 	} else {
 		fmt.Fprintln(a.Stdout, shown)
 	}
-	fmt.Fprintf(a.Stderr, "%s; %s of %s in none, listed at the end\n", phrase.Count(len(plan.Batches), "batch"), phrase.Count(len(plan.Left), "part"), file)
+	fmt.Fprintf(a.Stderr, "%s; %s of %s in none, listed at the end\n", phrase.Count(len(plan.Batches), "batch"),
+		phrase.Count(len(plan.Left), "part"), file)
 	if path != "" {
 		fmt.Fprintf(a.Stderr, "read and mend it, then: runplan check %s\n", shown)
 	}
@@ -125,7 +128,8 @@ func outlineOf(root, file string) (draft.Plan, string, error) {
 	}
 	if p, err := planparse.Parse(name, src); err == nil && len(p.Errors()) == 0 {
 		if c := p.Cover(src); len(p.Batches) > 1 && c.Share(c.Brief+c.Skipped) >= 50 {
-			return draft.Plan{}, "", fmt.Errorf("%w, with %s in the format %s", errIsPlan, phrase.Count(len(p.Batches), "batch"), p.Format)
+			return draft.Plan{}, "",
+				fmt.Errorf("%w, with %s in the format %s", errIsPlan, phrase.Count(len(p.Batches), "batch"), p.Format)
 		}
 	}
 	plan, err := draft.Outline(name, src, func(p string) bool {
@@ -156,7 +160,9 @@ func worksHint(root, file string, p *planparse.Plan, r planparse.Report) string 
 	case err != nil:
 		return ""
 	}
-	return fmt.Sprintf("less than half of it is read as work; its sections describe more: runplan outline %[2]s drafts a plan with %[1]s from them",
+	return fmt.Sprintf(
+		"less than half of it is read as work; its sections describe more: runplan outline %[2]s drafts a plan with %[1]s "+
+			"from them",
 		phrase.Count(len(plan.Batches), "batch"), file)
 }
 
@@ -174,5 +180,6 @@ func taskOfDocument(file, task string) (string, error) {
 	if task == "" {
 		task = "Plan the work that the document " + filepath.ToSlash(file) + " describes"
 	}
-	return task + "\n\nKeep the ids of requirements that it has, such as REQ-1, in the tasks. The document:\n\n" + fence.Foreign("text", string(src)), nil
+	return task + "\n\nKeep the ids of requirements that it has, such as REQ-1, in the tasks. The document:\n\n" +
+		fence.Foreign("text", string(src)), nil
 }

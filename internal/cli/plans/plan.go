@@ -47,7 +47,8 @@ func NewParseCommand(a *cli.App) *cobra.Command {
 				return err
 			}
 			if len(plan.Errors()) > 0 {
-				return cli.Fail(cli.ExitUsage, fmt.Errorf("%s cannot be run: %s, see above", args[0], phrase.Count(len(plan.Errors()), "error")), "")
+				return cli.Fail(cli.ExitUsage,
+					fmt.Errorf("%s cannot be run: %s, see above", args[0], phrase.Count(len(plan.Errors()), "error")), "")
 			}
 			return nil
 		},
@@ -71,7 +72,8 @@ func printCoverage(w io.Writer, path string, c planparse.Coverage) error {
 				who += fmt.Sprintf(" and %d more", n)
 			}
 		}
-		rows = append(rows, []string{fmt.Sprintf("%d-%d", r.First, r.Last), who, ui.Sanitize(r.Why), ui.Cut(ui.Sanitize(r.Text), 50, "…")})
+		rows = append(rows, []string{fmt.Sprintf("%d-%d", r.First, r.Last), who, ui.Sanitize(r.Why),
+			ui.Cut(ui.Sanitize(r.Text), 50, "…")})
 	}
 	if err := cli.Table(w, []string{"lines", "who reads them", "why", "first line"}, rows); err != nil {
 		return err
@@ -82,14 +84,17 @@ func printCoverage(w io.Writer, path string, c planparse.Coverage) error {
 
 // coverageShares formats the share of a plan that each parser reads as one line.
 func coverageShares(c planparse.Coverage) string {
-	return fmt.Sprintf("of %s %.0f %% reach a brief, %.0f %% are read by runplan, %.0f %% are of batches that are not run, %.0f %% reach nobody",
+	return fmt.Sprintf(
+		"of %s %.0f %% reach a brief, %.0f %% are read by runplan, %.0f %% are of batches that are not run, %.0f %% reach "+
+			"nobody",
 		phrase.Count(c.Lines, "line"), c.Share(c.Brief), c.Share(c.Runplan), c.Share(c.Skipped), c.Share(c.Nobody))
 }
 
 func printPlan(w io.Writer, path string, p *planparse.Plan) error {
 	c := p.Counts
 	fmt.Fprintf(w, "%s: %s\n", path, ui.Sanitize(p.Title))
-	fmt.Fprintf(w, "format %s: %s, %s, %s (%d ticked), %s\n\n", p.Format, phrase.Count(c.Batches, "batch"), phrase.Count(c.Tasks, "task"),
+	fmt.Fprintf(w, "format %s: %s, %s, %s (%d ticked), %s\n\n", p.Format, phrase.Count(c.Batches, "batch"),
+		phrase.Count(c.Tasks, "task"),
 		phrase.Count(c.Checkboxes, "checkbox", "checkboxes"), c.Checked, phrase.Count(c.Groups, "group"))
 	var rows [][]string
 	for _, b := range p.Batches {
@@ -103,8 +108,10 @@ func printPlan(w io.Writer, path string, p *planparse.Plan) error {
 		if b.Empty {
 			note = routing.EmptyNote
 		}
-		rows = append(rows, []string{b.Number, ui.Cut(ui.Sanitize(b.Title), 60, "…"), fmt.Sprintf("%d/%d", done, len(b.Tasks)),
-			fmt.Sprint(len(b.Files.Create)), fmt.Sprint(len(b.Files.Modify)), fmt.Sprint(len(b.Commands)), fmt.Sprintf("%d-%d", b.StartLine, b.EndLine), note})
+		rows = append(rows, []string{b.Number, ui.Cut(ui.Sanitize(b.Title), 60, "…"),
+			fmt.Sprintf("%d/%d", done, len(b.Tasks)),
+			fmt.Sprint(len(b.Files.Create)), fmt.Sprint(len(b.Files.Modify)), fmt.Sprint(len(b.Commands)),
+			fmt.Sprintf("%d-%d", b.StartLine, b.EndLine), note})
 	}
 	if err := cli.Table(w, []string{"batch", "title", "done", "create", "modify", "run", "lines", ""}, rows); err != nil {
 		return err
@@ -162,7 +169,8 @@ Where runs of the plan proved tasks, it says how many, and which were proven aga
 				printProved(out, proved)
 			}
 			if err := cli.Invalid(args[0], plan); err != nil {
-				return cli.Fail(cli.ExitUsage, fmt.Errorf("%s cannot be run: %s", args[0], phrase.Count(len(plan.Errors()), "error")), "")
+				return cli.Fail(cli.ExitUsage,
+					fmt.Errorf("%s cannot be run: %s", args[0], phrase.Count(len(plan.Errors()), "error")), "")
 			}
 			if derr != nil {
 				return cli.Fail(cli.ExitUsage, fmt.Errorf("%s cannot be run: 1 error", args[0]), "")
@@ -184,8 +192,9 @@ func NewIntrospectCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "introspect",
 		Short: "Print the state machine of a run",
-		Long:  "Print the loop: seven stages, twenty states and the ways between them, from the very table that the machine runs on." + cli.ExitStatus(cli.ExitOK),
-		Args:  cobra.NoArgs,
+		Long: "Print the loop: seven stages, twenty states and the ways between them, from the very table that the " +
+			"machine runs on." + cli.ExitStatus(cli.ExitOK),
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			loop := runner.DefaultLoop()
 			switch {

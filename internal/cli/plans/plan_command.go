@@ -69,7 +69,9 @@ it down as a plan that it reads back the same. Nothing is run. Read the plan, ch
 	o.budget.Add(cmd)
 	f := cmd.Flags()
 	a.RepoFlag(f)
-	f.StringVar(&o.from, "from", "", "document to make a plan of, such as a design note; TASK may then be left out (runplan outline does it without a model)")
+	f.StringVar(&o.from, "from", "",
+		"document to make a plan of, such as a design note; TASK may then be left out (runplan outline does it without a "+
+			"model)")
 	f.StringVar(&o.out, "out", "", "output file, or - for standard output (default docs/plans/<date>-<task>.md)")
 	f.BoolVar(&o.force, "force", false, "overwrite an existing file")
 	f.BoolVar(&o.json, "json", false, "print a JSON object")
@@ -141,7 +143,8 @@ func planTask(ctx context.Context, a *cli.App, task string, o planOptions) error
 }
 
 // askForPlan has the plan made and always closes the session.
-func askForPlan(ctx context.Context, a *cli.App, t *models.ModelTools, s models.Solving, id, task string) (solver.Planned, error) {
+func askForPlan(ctx context.Context, a *cli.App, t *models.ModelTools, s models.Solving, id,
+	task string) (solver.Planned, error) {
 	p := t.Project
 	model, err := t.Router.Model(llm.ExecutePlan)
 	if err != nil {
@@ -152,8 +155,10 @@ func askForPlan(ctx context.Context, a *cli.App, t *models.ModelTools, s models.
 		return solver.Planned{}, err
 	}
 	planner := solver.Planner{
-		LLM: t.LLM, Model: model, Budget: s.Budget, Stages: s.Stages, Prompts: t.Solver, Retrieve: t.Finder(t.Journal, retrieve.Retrieve),
-		Log: t.Journal, Repo: p.Repo.Root, Redact: t.Redact.String, Say: func(text string) { fmt.Fprintln(a.Stderr, ui.Sanitize(t.Clean(text))) }, Now: time.Now,
+		LLM: t.LLM, Model: model, Budget: s.Budget, Stages: s.Stages, Prompts: t.Solver,
+		Retrieve: t.Finder(t.Journal, retrieve.Retrieve),
+		Log:      t.Journal, Repo: p.Repo.Root, Redact: t.Redact.String,
+		Say: func(text string) { fmt.Fprintln(a.Stderr, ui.Sanitize(t.Clean(text))) }, Now: time.Now,
 	}
 	made, err := planner.Plan(ctx, session, id, task, p.Repo.Root)
 	return made, errors.Join(err, t.PutAway(ctx, session, id))
@@ -228,7 +233,8 @@ func showMade(a *cli.App, path, id string, made solver.Planned, json bool) error
 	shown := shownPath(path)
 	if json {
 		out := madePlan{
-			Task: id, Path: shown, Plan: made.Artifact, Model: made.Model, Context: append([]string{}, made.Context.Paths()...), Calls: made.Calls, Tokens: made.Tokens,
+			Task: id, Path: shown, Plan: made.Artifact, Model: made.Model, Context: append([]string{}, made.Context.Paths()...),
+			Calls: made.Calls, Tokens: made.Tokens,
 			LatencyMS: made.Took.Milliseconds(),
 		}
 		if path == "" {

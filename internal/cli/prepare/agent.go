@@ -26,7 +26,8 @@ type chosenAgent struct {
 }
 
 // Start builds the agent for a run.
-func (c chosenAgent) Start(ctx context.Context, j *store.Journal, self string, r *proc.Reaper) (agents.Agent, func(), error) {
+func (c chosenAgent) Start(ctx context.Context, j *store.Journal, self string, r *proc.Reaper) (agents.Agent, func(),
+	error) {
 	if c.open != nil {
 		return c.open(ctx, j, r)
 	}
@@ -38,7 +39,8 @@ func (c chosenAgent) Name() string { return c.name }
 
 // ChooseAgent picks the agent of a run. In order of preference: the requested agent, the configured agent, script for
 // a literal plan, the only configured agent, the first installed CLI. It gives the reason if no agent was requested.
-func ChooseAgent(a *cli.App, p *cli.Project, path string, plan *planparse.Plan, d routing.Decision, asked string) (chosenAgent, string, error) {
+func ChooseAgent(a *cli.App, p *cli.Project, path string, plan *planparse.Plan, d routing.Decision,
+	asked string) (chosenAgent, string, error) {
 	name, why := asked, ""
 	if name == cli.Auto {
 		name = ""
@@ -99,7 +101,8 @@ func anyAgent(a *cli.App, p *cli.Project, plan *planparse.Plan, d routing.Decisi
 		}
 	}
 	return "", "", cli.Usage(fmt.Errorf("this plan needs an agent: %s", prose[0]),
-		"choose one: --agent NAME, or run.agent in .runplan/config.toml, with [agents.NAME] command = [\"program\", \"argument\"] or preset = \"claude\"; runplan doctor lists the installed ones")
+		"choose one: --agent NAME, or run.agent in .runplan/config.toml, with [agents.NAME] command = [\"program\", "+
+			"\"argument\"] or preset = \"claude\"; runplan doctor lists the installed ones")
 }
 
 // ProseLines returns the lines of the tasks to run that are prose. Only an agent with a model can do these tasks.

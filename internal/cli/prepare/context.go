@@ -13,7 +13,8 @@ import (
 // ContextLimits returns the limits of a brief.
 func ContextLimits(c config.Context) briefing.Limits {
 	return briefing.Limits{
-		Tokens: c.Tokens, RefLines: c.RefLines, RefLinesLeast: c.RefLinesLeast, Commits: c.Commits, ProgressLines: c.ProgressLines, Similarity: c.Similarity,
+		Tokens: c.Tokens, RefLines: c.RefLines, RefLinesLeast: c.RefLinesLeast, Commits: c.Commits,
+		ProgressLines: c.ProgressLines, Similarity: c.Similarity,
 	}
 }
 

@@ -56,7 +56,9 @@ func RunAgentsOf(a *cli.App, p *cli.Project, path string, agent chosenAgent, oth
 		}
 	}
 	if len(c.List) == 1 && len(c.left) > 0 && !others.recalled {
-		return c, cli.Fail(cli.ExitCannotRun, fmt.Errorf("no agent can take over from %s: %s", agent.name, strings.Join(c.left, ", ")), "install one, name others in run.fallback, or choose --on-limit exit or wait")
+		return c, cli.Fail(cli.ExitCannotRun,
+			fmt.Errorf("no agent can take over from %s: %s", agent.name, strings.Join(c.left, ", ")),
+			"install one, name others in run.fallback, or choose --on-limit exit or wait")
 	}
 	return c, nil // the only name is the agent itself, which is allowed
 }
@@ -121,7 +123,8 @@ func (c RunAgents) Lines(onLimit string) []string {
 	if onLimit == "wait" {
 		last = "wait for the first limit to end"
 	}
-	out := fmt.Sprintf("Limits: if %s meets one, %s; once all are limited, %s", c.List[0].name, strings.Join(names, ", then "), last)
+	out := fmt.Sprintf("Limits: if %s meets one, %s; once all are limited, %s", c.List[0].name,
+		strings.Join(names, ", then "), last)
 	if len(c.left) > 0 {
 		out += "; left out: " + strings.Join(c.left, ", ")
 	}
@@ -166,5 +169,6 @@ func (l *limitFlags) FallbackAgain(info runner.Info, c config.Run) (successors, 
 // errNoOnLimit reports an invalid value of --on-limit and lists the valid ones.
 func errNoOnLimit(given string) error {
 	words := config.OnLimits()
-	return cli.Usage(errors.New("--on-limit "+given+": unknown"), "use %s or %s", strings.Join(words[:len(words)-1], ", "), words[len(words)-1])
+	return cli.Usage(errors.New("--on-limit "+given+": unknown"), "use %s or %s", strings.Join(words[:len(words)-1], ", "),
+		words[len(words)-1])
 }

@@ -36,7 +36,9 @@ func Preflight(ctx context.Context, a *cli.App, p *cli.Project, plan string, inf
 		return err
 	}
 	if len(changed) > 0 && info.Land == "ff" && !o.JSON {
-		fmt.Fprintf(a.Stderr, "commit or stash what you changed before the run ends: it lands on %s only if the checkout has no changes\n", info.BaseBranch)
+		fmt.Fprintf(a.Stderr,
+			"commit or stash what you changed before the run ends: it lands on %s only if the checkout has no changes\n",
+			info.BaseBranch)
 	}
 	if info.Land == "pr" {
 		if err := canOpenRequest(ctx, a, p, o.JSON); err != nil {
@@ -51,7 +53,8 @@ func Preflight(ctx context.Context, a *cli.App, p *cli.Project, plan string, inf
 		return cli.Fail(cli.ExitCannotRun, fmt.Errorf("read the free space of %s: %w", p.Repo.Root, err), "")
 	}
 	if least := p.Config.Run.MinFreeMB; free < uint64(least) {
-		return cli.Fail(cli.ExitCannotRun, fmt.Errorf("only %d MiB are free under %s; a run needs %d", free, p.Repo.Root, least),
+		return cli.Fail(cli.ExitCannotRun,
+			fmt.Errorf("only %d MiB are free under %s; a run needs %d", free, p.Repo.Root, least),
 			"free some space (runplan gc removes what old runs left), or lower run.min_free_mb")
 	}
 	return a.Signing(ctx, p)
@@ -86,9 +89,11 @@ func canOpenRequest(ctx context.Context, a *cli.App, p *cli.Project, quiet bool)
 	if err != nil {
 		return err
 	}
-	if _, err := p.Repo.Run(ctx, "push", "--dry-run", "--quiet", "--no-verify", to, "HEAD:refs/heads/runplan/preflight"); err != nil {
+	if _, err := p.Repo.Run(ctx, "push", "--dry-run", "--quiet", "--no-verify", to,
+		"HEAD:refs/heads/runplan/preflight"); err != nil {
 		return cli.Fail(cli.ExitCannotRun, fmt.Errorf("--land pr needs a remote to push to, and %s refuses: %w", to, err),
-			"check the remote and your permissions: git push --dry-run %s; or leave the work on the run branch: --land branch", to)
+			"check the remote and your permissions: git push --dry-run %s; or leave the work on the run branch: --land branch",
+			to)
 	}
 	if _, err := a.OnPath("gh"); err != nil {
 		if !quiet {
@@ -96,7 +101,8 @@ func canOpenRequest(ctx context.Context, a *cli.App, p *cli.Project, quiet bool)
 		}
 		return nil
 	}
-	if _, err := proc.Output(ctx, proc.Cmd{Args: []string{"gh", "auth", "status"}, Dir: p.Repo.Root, Env: p.Repo.Env()}); err != nil {
+	if _, err := proc.Output(ctx,
+		proc.Cmd{Args: []string{"gh", "auth", "status"}, Dir: p.Repo.Root, Env: p.Repo.Env()}); err != nil {
 		return cli.Fail(cli.ExitCannotRun, fmt.Errorf("--land pr needs gh to be signed in: %w", err),
 			"sign in: gh auth login; or leave the work on the run branch: --land branch")
 	}

@@ -13,7 +13,8 @@ import (
 // largeFiles checks that git-lfs is installed if the repository uses it. Otherwise git would fail later, when it
 // creates a workspace or commits the agent's work. The agent would have been paid for nothing.
 func largeFiles(ctx context.Context, a *cli.App, p *cli.Project, quiet bool) error {
-	if uses, err := asked(p.Repo.Run(ctx, "grep", "-l", "-E", `^[^#]*[[:space:]]filter=lfs([[:space:]]|$)`, "HEAD", "--", ":(top,glob)**/.gitattributes")); err != nil {
+	if uses, err := asked(p.Repo.Run(ctx, "grep", "-l", "-E", `^[^#]*[[:space:]]filter=lfs([[:space:]]|$)`, "HEAD", "--",
+		":(top,glob)**/.gitattributes")); err != nil {
 		return cli.Fail(cli.ExitCannotRun, fmt.Errorf("look for files of git-lfs in .gitattributes: %w", err), "")
 	} else if !uses {
 		return nil
@@ -27,10 +28,15 @@ func largeFiles(ctx context.Context, a *cli.App, p *cli.Project, quiet bool) err
 	}
 	switch {
 	case strings.Contains(filters, " git-lfs "):
-		return cli.Fail(cli.ExitCannotRun, errors.New("the repository keeps files in git-lfs (.gitattributes: filter=lfs), and git-lfs is not installed: git cannot add the files of an agent"),
+		return cli.Fail(cli.ExitCannotRun,
+			errors.New(
+				"the repository keeps files in git-lfs (.gitattributes: filter=lfs), and git-lfs is not installed: git cannot "+
+					"add the files of an agent"),
 			"install git-lfs (https://git-lfs.com), then run the plan again")
 	case filters == "" && !quiet:
-		fmt.Fprintln(a.Stderr, "warning: the repository keeps files in git-lfs (.gitattributes: filter=lfs), and git-lfs is not installed: agents see pointers in their place, and what they add is committed whole; install git-lfs, then: git lfs install")
+		fmt.Fprintln(a.Stderr,
+			"warning: the repository keeps files in git-lfs (.gitattributes: filter=lfs), and git-lfs is not installed: "+
+				"agents see pointers in their place, and what they add is committed whole; install git-lfs, then: git lfs install")
 	}
 	return nil // another program is configured in its place
 }

@@ -38,11 +38,13 @@ func SameConfig(a *cli.App, p *cli.Project, info *runner.Info, accept bool) erro
 		} else {
 			where = c.Old.From
 		}
-		lines = append(lines, fmt.Sprintf("  %s: %s → %s (%s %s)", redact.Clean(c.Key), said(c.Old), said(c.New), from, redact.Clean(p.Rel(where))))
+		lines = append(lines, fmt.Sprintf("  %s: %s → %s (%s %s)", redact.Clean(c.Key), said(c.Old), said(c.New), from,
+			redact.Clean(p.Rel(where))))
 	}
 	text := strings.Join(lines, "\n")
 	if !accept {
-		return cli.Usage(fmt.Errorf("%w:\n%s", errConfigChanged, text), "undo the change; or continue with the current settings: runplan resume --accept-config")
+		return cli.Usage(fmt.Errorf("%w:\n%s", errConfigChanged, text),
+			"undo the change; or continue with the current settings: runplan resume --accept-config")
 	}
 	fmt.Fprintf(a.Stderr, "runplan: continues with a changed configuration:\n%s\n", text)
 	info.Settings, info.ConfigDigest = SettingsOf(now), config.DigestOf(now)

@@ -40,10 +40,13 @@ func (r *routeFlags) Add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&r.Mode, "mode", "", "auto, headless (one batch after the other) or team (several at a time)")
 	f.Var(&r.workers, "workers", "maximum number of batches in progress at the same time")
-	f.StringArrayVar(&r.overrides, "model-override", nil, "BATCH=TIER, such as B3=large: tier or model for one batch; may be given more than once")
+	f.StringArrayVar(&r.overrides, "model-override", nil,
+		"BATCH=TIER, such as B3=large: tier or model for one batch; may be given more than once")
 	f.BoolVar(&r.NoSpeculate, "no-speculate", false, "do not start a batch on a candidate whose gates have not passed")
-	f.StringVar(&r.sequentialAfter, "sequential-after", "", "last batch that may run concurrently with others; after it, one at a time")
-	cmd.RegisterFlagCompletionFunc("mode", cobra.FixedCompletions([]string{"auto", "headless", "team"}, cobra.ShellCompDirectiveNoFileComp))
+	f.StringVar(&r.sequentialAfter, "sequential-after", "",
+		"last batch that may run concurrently with others; after it, one at a time")
+	cmd.RegisterFlagCompletionFunc("mode",
+		cobra.FixedCompletions([]string{"auto", "headless", "team"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // positive is a flag value of at least 1; 0 means not given.
@@ -63,13 +66,15 @@ func (n *positive) Set(text string) error {
 
 // options combines flags and settings. agent is the name of the agent, or "" if it is not known yet. sums are the runs
 // of the journal, newest first.
-func (r routeFlags) options(c config.Config, agent string, sums []runner.Summary, env map[string]string) (routing.Options, error) {
+func (r routeFlags) options(c config.Config, agent string, sums []runner.Summary,
+	env map[string]string) (routing.Options, error) {
 	overrides, err := routing.ParseOverrides(r.overrides)
 	if err != nil {
 		return routing.Options{}, err
 	}
 	return routing.Options{
-		From: r.From, To: r.To, Env: env, Mode: cmp.Or(r.Mode, c.Routing.Mode), Workers: int(r.workers), NoSpeculate: r.NoSpeculate,
+		From: r.From, To: r.To, Env: env, Mode: cmp.Or(r.Mode, c.Routing.Mode), Workers: int(r.workers),
+		NoSpeculate:     r.NoSpeculate,
 		SequentialAfter: r.sequentialAfter, TeamsEnabled: c.Team.Enabled, Rules: rulesOf(c.Routing),
 		Models: ModelsOf(c, agent), ModelOverride: overrides, History: historyOf(sums, agent),
 	}, nil
@@ -111,8 +116,9 @@ func historyOf(sums []runner.Summary, agent string) []routing.Sample {
 				continue
 			}
 			out = append(out, routing.Sample{
-				Run: s.Run, Title: b.Title, Class: b.Class, Tier: b.Tier, Agent: by, Duration: time.Duration(b.DurationMS) * time.Millisecond,
-				Cost: b.CostUSD, Passed: state == runner.Passed, Attempts: b.Attempts,
+				Run: s.Run, Title: b.Title, Class: b.Class, Tier: b.Tier, Agent: by,
+				Duration: time.Duration(b.DurationMS) * time.Millisecond,
+				Cost:     b.CostUSD, Passed: state == runner.Passed, Attempts: b.Attempts,
 			})
 		}
 	}
@@ -121,7 +127,8 @@ func historyOf(sums []runner.Summary, agent string) []routing.Sample {
 
 // RouteOptions returns the options of [routing.Decide] for a plan, from flags, settings and history. It also returns
 // the agent that would be chosen and the reason, or "" if none can be. p is nil outside of a repository.
-func RouteOptions(ctx context.Context, a *cli.App, p *cli.Project, path string, plan *planparse.Plan, r routeFlags, asked string) (o routing.Options, agent, why string, err error) {
+func RouteOptions(ctx context.Context, a *cli.App, p *cli.Project, path string, plan *planparse.Plan, r routeFlags,
+	asked string) (o routing.Options, agent, why string, err error) {
 	var c config.Config
 	var sums []runner.Summary
 	if p == nil {
@@ -147,7 +154,8 @@ func RouteOptions(ctx context.Context, a *cli.App, p *cli.Project, path string, 
 
 // likelyAgent returns the agent that a run would use. The choice depends on which batches are skipped, which does not
 // depend on the agent. If no agent can be chosen, that is an error only if one was requested.
-func likelyAgent(a *cli.App, p *cli.Project, path string, plan *planparse.Plan, r routeFlags, asked string) (name, why string, err error) {
+func likelyAgent(a *cli.App, p *cli.Project, path string, plan *planparse.Plan, r routeFlags, asked string) (name,
+	why string, err error) {
 	d, err := routing.Decide(plan, routing.Options{From: r.From, To: r.To, Env: a.Env(), Mode: string(routing.Headless)})
 	if err != nil {
 		return "", "", nil // the routing decision reports it with more detail
@@ -257,11 +265,13 @@ func route(ctx context.Context, a *cli.App, path string, r routeFlags, out route
 	case out.json:
 		return cli.AsJSON(a.Stdout, RouteJSON(path, plan, d, agent, ForecastRun(ctx, a, p, plan, d, "")))
 	}
-	return ShowRoute(ctx, a, a.Stdout, p, path, plan, d, routing.PrintOptions{Path: path, Verbose: out.why, Extra: AgentLine(agent, why)})
+	return ShowRoute(ctx, a, a.Stdout, p, path, plan, d,
+		routing.PrintOptions{Path: path, Verbose: out.why, Extra: AgentLine(agent, why)})
 }
 
 // ShowRoute prints the routing plan and the forecast. Runs print the same before they begin.
-func ShowRoute(ctx context.Context, a *cli.App, w io.Writer, p *cli.Project, path string, plan *planparse.Plan, d routing.Decision, o routing.PrintOptions) error {
+func ShowRoute(ctx context.Context, a *cli.App, w io.Writer, p *cli.Project, path string, plan *planparse.Plan,
+	d routing.Decision, o routing.PrintOptions) error {
 	o.Width = ui.ColumnsOf(w)
 	if err := routing.Print(w, plan, d, o); err != nil {
 		return err
@@ -301,5 +311,6 @@ func RouteJSON(path string, plan *planparse.Plan, d routing.Decision, agent stri
 		routing.Decision
 		CriticalPath []string   `json:"critical_path"`
 		Forecast     []forecast `json:"forecast"`
-	}{redact.Clean(path), redact.Clean(plan.Title), plan.Digest, len(plan.Batches), known, d.Cleaned(), d.CriticalPath(), f}
+	}{redact.Clean(path), redact.Clean(plan.Title), plan.Digest, len(plan.Batches), known, d.Cleaned(), d.CriticalPath(),
+		f}
 }

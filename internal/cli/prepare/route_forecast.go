@@ -74,7 +74,8 @@ func listed(paths []string) string {
 
 // ForecastRun checks the integration branch as last fetched, and the branches of unmerged runs except own. It changes
 // nothing. If a result is unknown, the forecast says so.
-func ForecastRun(ctx context.Context, a *cli.App, p *cli.Project, plan *planparse.Plan, d routing.Decision, own string) []forecast {
+func ForecastRun(ctx context.Context, a *cli.App, p *cli.Project, plan *planparse.Plan, d routing.Decision,
+	own string) []forecast {
 	if p == nil {
 		return []forecast{{Unknown: git.ErrNotRepo.Error()}}
 	}
@@ -117,7 +118,8 @@ func others(ctx context.Context, p *cli.Project, head, branch, own string) ([]na
 		out = append(out, namedCommit{name, commit})
 	}
 	// Use one command for all branches: a repository may have years of them.
-	runs, err := p.Repo.Run(ctx, "for-each-ref", "--sort=refname", "--format=%(refname)%00%(objectname)", "--no-merged="+head, "refs/heads/"+local.RunBranch("*"))
+	runs, err := p.Repo.Run(ctx, "for-each-ref", "--sort=refname", "--format=%(refname)%00%(objectname)", "--no-merged="+
+		head, "refs/heads/"+local.RunBranch("*"))
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +137,8 @@ type forecastResult struct {
 	err error
 }
 
-func forecastOf(ctx context.Context, p *cli.Project, head, name, commit string, planned map[string]bool) forecastResult {
+func forecastOf(ctx context.Context, p *cli.Project, head, name, commit string,
+	planned map[string]bool) forecastResult {
 	f := forecastResult{forecast: forecast{Branch: name, Conflicts: []string{}, Both: []string{}}}
 	wrong := func(err error) forecastResult { f.err = err; return f }
 	n, err := p.Repo.Run(ctx, "rev-list", "--count", commit, "^"+head)

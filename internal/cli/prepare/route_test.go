@@ -19,7 +19,8 @@ func TestRouteOptionsOfDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := routing.Options{Mode: "auto", Rules: routing.DefaultRules(), Models: map[string]string{}, ModelOverride: map[string]string{}}
+	want := routing.Options{Mode: "auto", Rules: routing.DefaultRules(), Models: map[string]string{},
+		ModelOverride: map[string]string{}}
 	if d := cmp.Diff(want, got, cmpopts.IgnoreUnexported(routing.Options{})); d != "" {
 		t.Error(d)
 	}
@@ -30,14 +31,17 @@ func TestRouteOptions(t *testing.T) {
 	c := config.Default()
 	c.Routing.Mode, c.Team.Enabled = "team", true
 	c.Agents = map[string]config.Agent{"mine": {Preset: "claude", Models: map[string]string{"large": "big-1"}}}
-	r := routeFlags{Mode: "headless", workers: 2, overrides: []string{"B3=opus"}, NoSpeculate: true, sequentialAfter: "4", From: "1", To: "5"}
+	r := routeFlags{Mode: "headless", workers: 2, overrides: []string{"B3=opus"}, NoSpeculate: true, sequentialAfter: "4",
+		From: "1", To: "5"}
 	got, err := r.options(c, "mine", nil, map[string]string{"A": "b"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := routing.Options{
-		From: "1", To: "5", Env: map[string]string{"A": "b"}, Mode: "headless", Workers: 2, NoSpeculate: true, SequentialAfter: "4", TeamsEnabled: true,
-		Rules: routing.DefaultRules(), Models: map[string]string{"small": "haiku", "medium": "sonnet", "large": "big-1"}, ModelOverride: map[string]string{"B3": "opus"},
+		From: "1", To: "5", Env: map[string]string{"A": "b"}, Mode: "headless", Workers: 2, NoSpeculate: true,
+		SequentialAfter: "4", TeamsEnabled: true,
+		Rules: routing.DefaultRules(), Models: map[string]string{"small": "haiku", "medium": "sonnet", "large": "big-1"},
+		ModelOverride: map[string]string{"B3": "opus"},
 	}
 	if d := cmp.Diff(want, got, cmpopts.IgnoreUnexported(routing.Options{})); d != "" {
 		t.Error(d)
@@ -62,13 +66,18 @@ func TestHistoryOf(t *testing.T) {
 			{Title: "failed", State: "failed", Agent: "fake", DurationMS: 20, Attempts: 3},
 			{Title: "waiting", State: "waiting"}, {Title: "left out", State: "skipped"}, {Title: "running", State: "execute"},
 		}},
-		{Run: "r1", Agent: "script", Batches: []runner.BatchSummary{{Title: "spelled out", State: "merged", DurationMS: 5, Attempts: 1}}},
+		{Run: "r1", Agent: "script",
+			Batches: []runner.BatchSummary{{Title: "spelled out", State: "merged", DurationMS: 5, Attempts: 1}}},
 	}
-	done := routing.Sample{Run: "r2", Title: "done", Agent: "fake", Duration: 1500 * time.Millisecond, Cost: &cost, Passed: true, Attempts: 2}
+	done := routing.Sample{Run: "r2", Title: "done", Agent: "fake", Duration: 1500 * time.Millisecond, Cost: &cost,
+		Passed: true, Attempts: 2}
 	failed := routing.Sample{Run: "r2", Title: "failed", Agent: "fake", Duration: 20 * time.Millisecond, Attempts: 3}
-	other := routing.Sample{Run: "r2", Title: "by another", Agent: "other", Duration: 10 * time.Millisecond, Passed: true, Attempts: 1}
-	literal := routing.Sample{Run: "r1", Title: "spelled out", Agent: "script", Duration: 5 * time.Millisecond, Passed: true, Attempts: 1}
-	for agent, want := range map[string][]routing.Sample{"fake": {done, failed}, "script": {literal}, "": {done, other, failed}, "nobody": nil} {
+	other := routing.Sample{Run: "r2", Title: "by another", Agent: "other", Duration: 10 * time.Millisecond, Passed: true,
+		Attempts: 1}
+	literal := routing.Sample{Run: "r1", Title: "spelled out", Agent: "script", Duration: 5 * time.Millisecond,
+		Passed: true, Attempts: 1}
+	for agent, want := range map[string][]routing.Sample{"fake": {done, failed}, "script": {literal},
+		"": {done, other, failed}, "nobody": nil} {
 		if d := cmp.Diff(want, historyOf(sums, agent)); d != "" {
 			t.Errorf("agent %q: %s", agent, d)
 		}
@@ -77,12 +86,16 @@ func TestHistoryOf(t *testing.T) {
 
 func TestForecastLines(t *testing.T) {
 	for want, f := range map[string]forecast{
-		"Forecast: not forecast: why":                                                                   {Unknown: "why"},
-		"Forecast: b: not forecast: why":                                                                {Branch: "b", Unknown: "why"},
-		"Forecast: b has no commits that HEAD lacks":                                                    {Branch: "b"},
-		"Forecast: b has 1 commit that HEAD lacks; merging is clean":                                    {Branch: "b", Commits: 1},
-		"Forecast: b has 2 commits that HEAD lacks; merging conflicts in x":                             {Branch: "b", Commits: 2, Conflicts: []string{"x"}},
-		"Forecast: b has 2 commits that HEAD lacks; merging conflicts in x, which the plan changes too": {Branch: "b", Commits: 2, Conflicts: []string{"x"}, planned: 1},
+		"Forecast: not forecast: why": {Unknown: "why"},
+		"Forecast: b: not forecast: why": {Branch: "b",
+			Unknown: "why"},
+		"Forecast: b has no commits that HEAD lacks": {Branch: "b"},
+		"Forecast: b has 1 commit that HEAD lacks; merging is clean": {Branch: "b",
+			Commits: 1},
+		"Forecast: b has 2 commits that HEAD lacks; merging conflicts in x": {Branch: "b",
+			Commits: 2, Conflicts: []string{"x"}},
+		"Forecast: b has 2 commits that HEAD lacks; merging conflicts in x, which the plan changes too": {Branch: "b",
+			Commits: 2, Conflicts: []string{"x"}, planned: 1},
 		"Forecast: b has 2 commits that HEAD lacks; merging conflicts in 1, 2, 3, 4, 5 and 2 more (3 of them the plan changes too)": {
 			Branch: "b", Commits: 2, Conflicts: []string{"1", "2", "3", "4", "5", "6", "7"}, planned: 3},
 		"Forecast: b has 1 commit that HEAD lacks; merging is clean; it changes x y, which the plan changes too": {Branch: "b", Commits: 1, Both: []string{"x\ny\x1b[2J"}},

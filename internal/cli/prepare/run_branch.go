@@ -18,7 +18,8 @@ import (
 func ChooseSlug(ctx context.Context, a *cli.App, p *cli.Project, info *runner.Info, fresh bool) (*local.Lock, error) {
 	if above, err := p.Repo.Resolve(ctx, "refs/heads/runplan"); err != nil || above != "" {
 		if err == nil {
-			err = cli.Usage(errors.New("the branch name runplan conflicts: runs have branches below that name, and git cannot have both"),
+			err = cli.Usage(errors.New(
+				"the branch name runplan conflicts: runs have branches below that name, and git cannot have both"),
 				"rename it: git branch -m runplan NAME")
 		}
 		return nil, err
@@ -47,19 +48,23 @@ func ChooseSlug(ctx context.Context, a *cli.App, p *cli.Project, info *runner.In
 
 // slugFree reports whether a new run may use slug. It removes a merged branch of that slug. An unmerged branch stays,
 // and so does the work of an unfinished run.
-func slugFree(ctx context.Context, a *cli.App, p *cli.Project, slug, plan, agent, head string, fresh bool) (bool, error) {
+func slugFree(ctx context.Context, a *cli.App, p *cli.Project, slug, plan, agent, head string, fresh bool) (bool,
+	error) {
 	sums, err := p.Summaries(ctx, runner.Filter{Slug: slug, Latest: true})
 	if err != nil {
 		return false, err
 	}
 	if len(sums) > 0 && !sums[0].Status.Over() {
 		if sums[0].Plan == plan && !fresh {
-			return false, cli.Usage(fmt.Errorf("run %s of %s is not finished", sums[0].Run[:8], plan), "continue it: runplan resume %s; give it up: runplan discard %s; or start another one: %s", sums[0].Run[:8], sums[0].Run[:8], Afresh(agent, plan))
+			return false, cli.Usage(fmt.Errorf("run %s of %s is not finished", sums[0].Run[:8], plan),
+				"continue it: runplan resume %s; give it up: runplan discard %s; or start another one: %s", sums[0].Run[:8],
+				sums[0].Run[:8], Afresh(agent, plan))
 		}
 		return false, nil
 	}
 	if len(sums) > 0 && sums[0].Plan == plan && slug == cli.SlugOf(plan) && !fresh && carriedOut(sums[0]) {
-		fmt.Fprintf(a.Stderr, "run %s already completed %s, up to commit %s; this run starts again\n", sums[0].Run[:8], plan, cli.Short(sums[0].Commit))
+		fmt.Fprintf(a.Stderr, "run %s already completed %s, up to commit %s; this run starts again\n", sums[0].Run[:8], plan,
+			cli.Short(sums[0].Commit))
 	}
 	if above, err := p.Repo.Resolve(ctx, "refs/heads/runplan/"+slug); err != nil || above != "" {
 		return false, err // a user's own branch; git allows no branch below an existing one
@@ -81,7 +86,8 @@ func slugFree(ctx context.Context, a *cli.App, p *cli.Project, slug, plan, agent
 
 // carriedOut reports whether a run completed all of its plan.
 func carriedOut(s runner.Summary) bool {
-	return !slices.ContainsFunc(s.Batches, func(b runner.BatchSummary) bool { return runner.Status(b.State) != runner.Passed })
+	return !slices.ContainsFunc(s.Batches,
+		func(b runner.BatchSummary) bool { return runner.Status(b.State) != runner.Passed })
 }
 
 // Afresh returns the command that starts a new run of a plan. For the solver it names the agent, because work of a

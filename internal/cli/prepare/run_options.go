@@ -49,7 +49,8 @@ func (o *RunOptions) Common(cmd *cobra.Command) {
 	f.BoolVar(&o.Tick, "tick", false, "tick merged tasks in the plan file")
 	f.StringVar(&o.Trust, "trust-config", "", "digest of the repository's configuration, to trust it without a question")
 	o.Limits.add(cmd)
-	f.BoolVar(&o.NoCritique, "no-critique", false, "switch off the critique of agents' steps, also if critique.enabled is set")
+	f.BoolVar(&o.NoCritique, "no-critique", false,
+		"switch off the critique of agents' steps, also if critique.enabled is set")
 	f.BoolVar(&o.JSON, "json", false, "one JSON event a line on standard output")
 	f.BoolVar(&o.Plain, "plain", false, "plain lines instead of the live view")
 	f.BoolVar(&o.Serve, "serve", false, "serve the page of the run while it runs; see runplan serve")

@@ -38,7 +38,8 @@ type sampleFlags struct {
 func (s *sampleFlags) Add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.IntVar(&s.count, "sample", 0, "number of candidates of each batch that compete from the start")
-	f.StringSliceVar(&s.batches, "sample-batch", nil, "BATCH=N, such as B4=5: candidates of one batch; may be given more than once")
+	f.StringSliceVar(&s.batches, "sample-batch", nil,
+		"BATCH=N, such as B4=5: candidates of one batch; may be given more than once")
 	f.BoolVar(&s.off, "no-sample", false, "no tournaments, also if the settings or the plan ask for them")
 	f.Uint64Var(&s.seed, "seed", 0, "random seed; 0 chooses one and records it")
 	s.cmd = cmd
@@ -125,10 +126,12 @@ func (s *sampleFlags) Mark(info *runner.Info, p *planparse.Plan, c config.Sampli
 
 // markBatch decides about one batch. Memory is checked again when the tournament is due. The lines for people and the
 // result describe the present state.
-func (s *sampleFlags) markBatch(info *runner.Info, i int, b *planparse.Batch, critical bool, f sampling.Flags, c config.Sampling, cost *float64) (sampling.Tournament, error) {
+func (s *sampleFlags) markBatch(info *runner.Info, i int, b *planparse.Batch, critical bool, f sampling.Flags,
+	c config.Sampling, cost *float64) (sampling.Tournament, error) {
 	plenty := ^uint64(0)
 	req := sampling.Request{
-		Batch: b.Number, Critical: b.Critical || critical, Attempt: 1, MaxAttempts: info.MaxAttempts, Flags: f, Settings: SamplingSettings(c),
+		Batch: b.Number, Critical: b.Critical ||
+			critical, Attempt: 1, MaxAttempts: info.MaxAttempts, Flags: f, Settings: SamplingSettings(c),
 		Literal: info.Agent == script.Name, Memory: &plenty, Team: info.AtOnce() > 1, Workers: info.AtOnce(), Cost: cost,
 	}
 	if ms := info.Batches[i].ExpectMS; ms > 0 {
@@ -178,7 +181,8 @@ func (s *sampleFlags) Lines(runner.Info) []string {
 
 // SamplingSettings returns the settings of sampling.
 func SamplingSettings(c config.Sampling) sampling.Settings {
-	return sampling.Settings{OnRetry: c.OnRetry, OnCritical: c.OnCritical, Count: c.Count, MaxCount: c.MaxCount, GBPerCandidate: c.MinMemoryPerGB}
+	return sampling.Settings{OnRetry: c.OnRetry, OnCritical: c.OnCritical, Count: c.Count, MaxCount: c.MaxCount,
+		GBPerCandidate: c.MinMemoryPerGB}
 }
 
 // Candidates returns how many candidates of a batch may run at the same time. The width of the plan does not limit

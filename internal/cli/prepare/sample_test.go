@@ -22,7 +22,8 @@ func marked(t *testing.T, s *sampleFlags, agent string, workers, batches int) (r
 	info := runner.Info{Agent: agent, Workers: workers, MaxAttempts: 3}
 	for i := range batches {
 		fmt.Fprintf(&text, "\n## Batch %d: b\n\n- Create: `%d.txt`\n", i+1, i+1)
-		info.Batches = append(info.Batches, runner.BatchInfo{Key: fmt.Sprint(i + 1), Number: fmt.Sprint(i + 1), ExpectMS: 60000})
+		info.Batches = append(info.Batches,
+			runner.BatchInfo{Key: fmt.Sprint(i + 1), Number: fmt.Sprint(i + 1), ExpectMS: 60000})
 	}
 	plan, err := planparse.Parse("plan.md", []byte(text.String()))
 	if err != nil {
@@ -44,10 +45,15 @@ func TestSampleLinesTellWhatItTakes(t *testing.T) {
 		workers int
 		want    string
 	}{
-		"one after the other": {"fake", 1, "Sampling B1: 4 candidates; cost: no data; time: about x 4, ~4m vs 1m single (one after the other)"},
-		"two at a time":       {"fake", 2, "Sampling B1: 4 candidates; cost: no data; time: about x 3, ~3m vs 1m single (2 at once)"},
-		"all at once":         {"fake", 9, "Sampling B1: 4 candidates; cost: no data; time: about +50 %, ~2m vs 1m single (4 at once)"},
-		"never":               {"script", 1, "Sampling B1: --sample-batch asks for 4 candidates; not sampled: the agent does what the plan spells out, so all candidates would be alike"},
+		"one after the other": {"fake", 1,
+			"Sampling B1: 4 candidates; cost: no data; time: about x 4, ~4m vs 1m single (one after the other)"},
+		"two at a time": {"fake", 2,
+			"Sampling B1: 4 candidates; cost: no data; time: about x 3, ~3m vs 1m single (2 at once)"},
+		"all at once": {"fake", 9,
+			"Sampling B1: 4 candidates; cost: no data; time: about +50 %, ~2m vs 1m single (4 at once)"},
+		"never": {"script", 1,
+			"Sampling B1: --sample-batch asks for 4 candidates; not sampled: the agent does what the plan spells out, so all " +
+				"candidates would be alike"},
 	} {
 		info, lines := marked(t, &sampleFlags{batches: []string{"B1=4"}}, tt.agent, tt.workers, 2)
 		if diff := cmp.Diff([]string{tt.want}, lines); diff != "" {
@@ -66,7 +72,8 @@ func TestSampleLinesTellWhatItTakes(t *testing.T) {
 func TestSampleLinesTellOfShortMemory(t *testing.T) {
 	s := &sampleFlags{batches: []string{"B1=4"}, available: func() (uint64, error) { return 3 << 30, nil }}
 	info, lines := marked(t, s, "fake", 2, 1)
-	want := "Sampling B1: --sample-batch asks for 4 candidates; not sampled: 3 GB of memory are available, and 4 candidates need 16 GB " +
+	want := "Sampling B1: --sample-batch asks for 4 candidates; not sampled: 3 GB of memory are available, and 4 " +
+		"candidates need 16 GB " +
 		"(sample_min_memory_per_gb = 4); looked at again when the batch is due"
 	if diff := cmp.Diff([]string{want}, lines); diff != "" || info.Batches[0].Sample != 4 {
 		t.Errorf("%d candidates are marked\n%s", info.Batches[0].Sample, diff)

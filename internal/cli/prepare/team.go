@@ -38,9 +38,11 @@ func Routed(info *runner.Info, p *planparse.Plan, d routing.Decision, r config.R
 			models = "" // the tier determines it
 		}
 		info.Batches = append(info.Batches, runner.BatchInfo{
-			Key: b.Key, Number: b.Number, Title: redact.Clean(b.Title), Digest: local.BatchDigest(b), Needs: s.Needs, Skip: s.Skip,
-			Early: s.Early, Class: string(s.Class), Tier: s.Tier, Label: s.Label, Model: models, ExpectMS: s.Expected.Milliseconds(),
-			Approve: b.Approve, Asks: firstAsked(p.Asked(b.Key)),
+			Key: b.Key, Number: b.Number, Title: redact.Clean(b.Title), Digest: local.BatchDigest(b), Needs: s.Needs,
+			Skip:  s.Skip,
+			Early: s.Early, Class: string(s.Class), Tier: s.Tier, Label: s.Label, Model: models,
+			ExpectMS: s.Expected.Milliseconds(),
+			Approve:  b.Approve, Asks: firstAsked(p.Asked(b.Key)),
 		})
 	}
 }
@@ -63,7 +65,8 @@ func firstAsked(list []planparse.Checkpoint) string {
 
 // CanMerge turns team mode off if git is too old for the merge queue. It is silent if team mode was not requested;
 // otherwise the routing plan gives the reason.
-func CanMerge(ctx context.Context, a *cli.App, p *cli.Project, plan *planparse.Plan, d routing.Decision, how routing.Options) (routing.Decision, error) {
+func CanMerge(ctx context.Context, a *cli.App, p *cli.Project, plan *planparse.Plan, d routing.Decision,
+	how routing.Options) (routing.Decision, error) {
 	if d.Mode != routing.Team {
 		return d, nil
 	}
@@ -72,7 +75,8 @@ func CanMerge(ctx context.Context, a *cli.App, p *cli.Project, plan *planparse.P
 		return d, nil // other checks report this error with more detail
 	}
 	if how.Mode == string(routing.Team) {
-		return d, cli.Fail(cli.ExitCannotRun, fmt.Errorf("--mode team: %w", err), "install git 2.38 or newer, or run it with --mode headless")
+		return d, cli.Fail(cli.ExitCannotRun, fmt.Errorf("--mode team: %w", err),
+			"install git 2.38 or newer, or run it with --mode headless")
 	}
 	how.Mode = string(routing.Headless)
 	if d, err = routing.Decide(plan, how); err == nil {
@@ -91,8 +95,11 @@ type limitFlags struct {
 
 func (l *limitFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.Float64Var(&l.maxCost, "max-cost", 0, "cost limit of the run in US dollars: stop before an attempt that would exceed it (exit 4); with resume, 0 removes it")
-	f.StringVar(&l.onLimit, "on-limit", "", "on a rate limit, when nothing else can be done: exit (4), wait until it resets, fallback (agents of run.fallback take over; once all are limited, exit) or fallback,wait")
+	f.Float64Var(&l.maxCost, "max-cost", 0,
+		"cost limit of the run in US dollars: stop before an attempt that would exceed it (exit 4); with resume, 0 removes it")
+	f.StringVar(&l.onLimit, "on-limit", "",
+		"on a rate limit, when nothing else can be done: exit (4), wait until it resets, fallback (agents of run.fallback "+
+			"take over; once all are limited, exit) or fallback,wait")
 	f.BoolVar(&l.wait, "wait", false, "the same as --on-limit wait")
 	l.cmd = cmd
 	before := cmd.PreRunE
@@ -111,7 +118,8 @@ func (l *limitFlags) check() error {
 	if err := cli.AtMostOne(l.cmd, "on-limit", "wait"); err != nil {
 		return err
 	}
-	if l.maxCost < 0 || math.IsNaN(l.maxCost) || math.IsInf(l.maxCost, 0) || l.cmd.Name() != "resume" && l.cmd.Flags().Changed("max-cost") && l.maxCost == 0 {
+	if l.maxCost < 0 || math.IsNaN(l.maxCost) || math.IsInf(l.maxCost, 0) || l.cmd.Name() != "resume" &&
+		l.cmd.Flags().Changed("max-cost") && l.maxCost == 0 {
 		return cli.Usage(errors.New("--max-cost must be above 0"), "")
 	}
 	if l.wait {

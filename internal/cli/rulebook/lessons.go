@@ -90,8 +90,9 @@ func newLessonsListCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the lessons with their layer",
-		Long:  "List the lessons of all layers. One that takes the place of another says so." + cli.ExitStatus(cli.ExitOK, cli.ExitUsage),
-		Args:  cobra.NoArgs,
+		Long: "List the lessons of all layers. One that takes the place of another says so." +
+			cli.ExitStatus(cli.ExitOK, cli.ExitUsage),
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			lib, _, err := LessonLibrary(cmd.Context(), a)
 			if err != nil {
@@ -112,9 +113,11 @@ func newLessonsListCommand(a *cli.App) *cobra.Command {
 				if l.Replaces != "" {
 					layer += " (instead of " + l.Replaces + ")"
 				}
-				rows = append(rows, []string{l.ID, string(l.Severity), string(l.Pattern.Type), string(l.Category), measuredOf("lesson/"+l.ID, l.Layer == lessons.BuiltIn().Name), ui.Cut(ui.Sanitize(l.Title), 70, "…"), layer})
+				rows = append(rows, []string{l.ID, string(l.Severity), string(l.Pattern.Type), string(l.Category),
+					measuredOf("lesson/"+l.ID, l.Layer == lessons.BuiltIn().Name), ui.Cut(ui.Sanitize(l.Title), 70, "…"), layer})
 			}
-			if err := cli.Table(a.Stdout, []string{"id", "severity", "type", "category", "measured", "title", "layer"}, rows); err != nil {
+			if err := cli.Table(a.Stdout, []string{"id", "severity", "type", "category", "measured", "title", "layer"},
+				rows); err != nil {
 				return err
 			}
 			tell(a, lib.Notes)
@@ -208,7 +211,8 @@ and looked for at once; without, it is semantic.` + cli.ExitStatus(cli.ExitOK, c
 		},
 	}
 	cmd.Flags().StringVar(&regex, "regex", "", "regular expression (RE2) that finds the mistake")
-	cmd.Flags().StringVar(&severity, "severity", "", "blocker, should-fix, nice-to-have or lesson-learned (default should-fix)")
+	cmd.Flags().StringVar(&severity, "severity", "",
+		"blocker, should-fix, nice-to-have or lesson-learned (default should-fix)")
 	cmd.Flags().StringVar(&category, "category", "", "one of the six categories (default silent-failures)")
 	cmd.Flags().StringSliceVar(&languages, "language", nil, "languages that it applies to (default all)")
 	return cmd
@@ -271,7 +275,9 @@ whose id is taken gets the next free one, unless --keep-ids has it replace the o
 				printImport(a, r)
 			}
 			if err == nil && len(r.Rejected) > 0 {
-				err = cli.Fail(cli.ExitFailed, fmt.Errorf("%d of %d files could not be imported", rejectedFiles(r), len(r.Imported)+len(r.Known)+rejectedFiles(r)), "the others were imported; correct these and import again")
+				err = cli.Fail(cli.ExitFailed,
+					fmt.Errorf("%d of %d files could not be imported", rejectedFiles(r),
+						len(r.Imported)+len(r.Known)+rejectedFiles(r)), "the others were imported; correct these and import again")
 			}
 			return err
 		},
@@ -279,7 +285,8 @@ whose id is taken gets the next free one, unless --keep-ids has it replace the o
 	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
 	cmd.Flags().StringVar(&into, "into", "", "folder to write to (default: .runplan/lessons of the repository)")
 	cmd.Flags().BoolVar(&o.KeepIDs, "keep-ids", false, "keep ids, so that lessons replace those of earlier layers")
-	cmd.Flags().StringToStringVar(&o.Categories, "category", nil, "THEIRS=OURS: read a category under another name; may be repeated")
+	cmd.Flags().StringToStringVar(&o.Categories, "category", nil,
+		"THEIRS=OURS: read a category under another name; may be repeated")
 	return cmd
 }
 
@@ -304,5 +311,6 @@ func printImport(a *cli.App, r lessons.ImportReport) {
 	for _, e := range r.Rejected {
 		fmt.Fprintf(a.Stdout, "rejected: %s\n", ui.Sanitize(e.Error()))
 	}
-	fmt.Fprintf(a.Stderr, "%d imported, %d already present, %d rejected\n", len(r.Imported), len(r.Known), rejectedFiles(r))
+	fmt.Fprintf(a.Stderr, "%d imported, %d already present, %d rejected\n", len(r.Imported), len(r.Known),
+		rejectedFiles(r))
 }

@@ -26,7 +26,8 @@ A blocker fails; should-fix and nice-to-have warn.` + cli.ExitStatus(cli.ExitOK,
 		Example: "  runplan lessons check .\n  git diff --name-only -z | xargs -0 runplan lessons check",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return cli.Usage(fmt.Errorf("%s needs files or folders", cmd.CommandPath()), "the whole tree: runplan lessons check .")
+				return cli.Usage(fmt.Errorf("%s needs files or folders", cmd.CommandPath()),
+					"the whole tree: runplan lessons check .")
 			}
 			return nil
 		},
@@ -50,7 +51,8 @@ A blocker fails; should-fix and nice-to-have warn.` + cli.ExitStatus(cli.ExitOK,
 				printCheckResult(a, r)
 			}
 			if n := r.Count(lessons.Error); err == nil && n > 0 {
-				err = cli.Fail(cli.ExitFailed, fmt.Errorf("%d blocker(s)", n), "details: runplan lessons show ID; to accept a place: a comment runplan:ignore ID REASON")
+				err = cli.Fail(cli.ExitFailed, fmt.Errorf("%d blocker(s)", n),
+					"details: runplan lessons show ID; to accept a place: a comment runplan:ignore ID REASON")
 			}
 			return err
 		},
@@ -62,7 +64,8 @@ A blocker fails; should-fix and nice-to-have warn.` + cli.ExitStatus(cli.ExitOK,
 // checkPaths scans the paths of the command line. Paths in the result begin as they were given.
 func checkPaths(ctx context.Context, a *cli.App, s *lessons.Scanner, paths []string) (sum lessons.Result, err error) {
 	// Use empty lists, so that JSON has [] and not null.
-	sum = lessons.Result{Hits: []lessons.Hit{}, Suppressed: []lessons.Hit{}, Problems: []lessons.Problem{}, Skipped: []lessons.Skip{}}
+	sum = lessons.Result{Hits: []lessons.Hit{}, Suppressed: []lessons.Hit{}, Problems: []lessons.Problem{},
+		Skipped: []lessons.Skip{}}
 	here := cli.MustGetwd()
 	var inside []string
 	for _, p := range paths {
@@ -99,7 +102,8 @@ func checkPaths(ctx context.Context, a *cli.App, s *lessons.Scanner, paths []str
 	return sum, nil
 }
 
-func checkBelow(ctx context.Context, a *cli.App, s *lessons.Scanner, dir string, below ...string) (lessons.Result, error) {
+func checkBelow(ctx context.Context, a *cli.App, s *lessons.Scanner, dir string, below ...string) (lessons.Result,
+	error) {
 	var files, ignored []string
 	var skipped []lessons.Skip
 	for _, root := range below {
@@ -131,7 +135,8 @@ func checkBelow(ctx context.Context, a *cli.App, s *lessons.Scanner, dir string,
 
 func printCheckResult(a *cli.App, r lessons.Result) {
 	for _, h := range r.Hits {
-		fmt.Fprintf(a.Stdout, "%s:%d:%d: %s: [%s] %s\n", ui.Sanitize(h.Path), h.Line, h.Col, h.Level, h.ID, ui.Sanitize(h.Lesson.Title))
+		fmt.Fprintf(a.Stdout, "%s:%d:%d: %s: [%s] %s\n", ui.Sanitize(h.Path), h.Line, h.Col, h.Level, h.ID,
+			ui.Sanitize(h.Lesson.Title))
 		fmt.Fprintf(a.Stdout, "    %s\n    → %s\n", ui.Sanitize(h.Text), ui.Sanitize(h.Lesson.Fix))
 	}
 	for _, p := range r.Problems {

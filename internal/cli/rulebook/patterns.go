@@ -34,7 +34,8 @@ A comment with the rule and a reason says that a place is meant:
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newPatternsListCommand(a), newPatternsScanCommand(a), newPatternsDiscoverCommand(a), newPatternsGenerateCommand(a))
+	cmd.AddCommand(newPatternsListCommand(a), newPatternsScanCommand(a), newPatternsDiscoverCommand(a),
+		newPatternsGenerateCommand(a))
 	return cmd
 }
 
@@ -72,8 +73,9 @@ func newPatternsListCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the rules with their layer",
-		Long:  "List the rules of all layers. One that takes the place of a rule below it says so." + cli.ExitStatus(cli.ExitOK, cli.ExitUsage),
-		Args:  cobra.NoArgs,
+		Long: "List the rules of all layers. One that takes the place of a rule below it says so." +
+			cli.ExitStatus(cli.ExitOK, cli.ExitUsage),
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, rules, err := patternRules(cmd.Context(), a)
 			if err != nil {
@@ -88,7 +90,8 @@ func newPatternsListCommand(a *cli.App) *cobra.Command {
 				if r.Shadows != "" {
 					layer += fmt.Sprintf(" (instead of %s)", r.Shadows)
 				}
-				rows = append(rows, []string{r.ID, string(r.Severity), strings.Join(r.Languages, " "), r.Lesson, measuredOf("pattern/"+r.ID, r.Layer == patterns.BuiltIn), layer, ui.Cut(ui.Sanitize(r.Message), 70, "…")})
+				rows = append(rows, []string{r.ID, string(r.Severity), strings.Join(r.Languages, " "), r.Lesson,
+					measuredOf("pattern/"+r.ID, r.Layer == patterns.BuiltIn), layer, ui.Cut(ui.Sanitize(r.Message), 70, "…")})
 			}
 			return cli.Table(a.Stdout, []string{"rule", "severity", "languages", "lesson", "measured", "layer", "message"}, rows)
 		},
@@ -117,7 +120,8 @@ A finding of severity error fails. What was not checked is said.` + cli.ExitStat
 			}
 			p, err := a.AstGrep(ctx)
 			if errors.Is(err, patterns.ErrMissing) {
-				return cli.Fail(cli.ExitCannotRun, fmt.Errorf("skipped: %s", patterns.MissingNote), "%s", "nothing was scanned; put ast-grep into PATH, or name it in $"+patterns.EnvVar)
+				return cli.Fail(cli.ExitCannotRun, fmt.Errorf("skipped: %s", patterns.MissingNote), "%s",
+					"nothing was scanned; put ast-grep into PATH, or name it in $"+patterns.EnvVar)
 			}
 			if err != nil {
 				return err
@@ -287,7 +291,8 @@ A file that was not generated is never replaced.` + cli.ExitStatus(cli.ExitOK, c
 			}
 			p, err := a.AstGrep(ctx)
 			if errors.Is(err, patterns.ErrMissing) {
-				return cli.Fail(cli.ExitCannotRun, fmt.Errorf("skipped: %s", patterns.MissingNote), "rules cannot be checked without it")
+				return cli.Fail(cli.ExitCannotRun, fmt.Errorf("skipped: %s", patterns.MissingNote),
+					"rules cannot be checked without it")
 			}
 			if err != nil {
 				return err

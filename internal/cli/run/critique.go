@@ -31,7 +31,8 @@ func (x *Execution) critic(ctx context.Context, view *view, options llm.Options)
 	}
 	model, options, err := x.CriticModel(ctx, options)
 	if err != nil {
-		view.Note("critique is on, but no reviewer can be asked: " + ui.Sanitize(err.Error()) + "; the steps of agents are not checked")
+		view.Note("critique is on, but no reviewer can be asked: " + ui.Sanitize(err.Error()) +
+			"; the steps of agents are not checked")
 		return nil, nil
 	}
 	prompts, err := critique.LoadPrompts(x.Project.Prompts())
@@ -43,7 +44,8 @@ func (x *Execution) critic(ctx context.Context, view *view, options llm.Options)
 		view.Note("the cost of a critique is unknown: " + ui.Sanitize(priceErr.Error()))
 	}
 	o := critique.Options{
-		LLM: x.noted(llm.New(options), view), Model: model, Prompts: prompts, MaxCalls: c.MaxCalls, Queue: c.Queue, Wait: time.Duration(c.Wait), Redact: options.Redact,
+		LLM: x.noted(llm.New(options), view), Model: model, Prompts: prompts, MaxCalls: c.MaxCalls, Queue: c.Queue,
+		Wait: time.Duration(c.Wait), Redact: options.Redact,
 	}
 	view.Note(critiqueFrame(model, c.MaxCalls))
 	return func(ctx context.Context, dir, task string) local.StepWatch {
@@ -60,12 +62,15 @@ func (x *Execution) ModelOptions(reaper *proc.Reaper) llm.Options {
 
 // critiqueFrame describes the expected cost before any call is made.
 func critiqueFrame(m llm.Model, most int) string {
-	text := fmt.Sprintf("critique: %s is asked about each step that changes something, at most %d times an attempt; a task of %d turns takes about %d calls",
+	text := fmt.Sprintf(
+		"critique: %s is asked about each step that changes something, at most %d times an attempt; a task of %d turns "+
+			"takes about %d calls",
 		ui.Sanitize(m.Label()), most, critique.TypicalTurns, critique.TypicalCalls)
 	if localModel(m) {
 		return text + ", on this machine"
 	}
-	return text + fmt.Sprintf(", about $%.2f at $%.2f a call", critique.TypicalCalls*critique.TypicalCallUSD, critique.TypicalCallUSD)
+	return text + fmt.Sprintf(", about $%.2f at $%.2f a call", critique.TypicalCalls*critique.TypicalCallUSD,
+		critique.TypicalCallUSD)
 }
 
 func localModel(m llm.Model) bool { return m.Provider == llm.Ollama && cli.LoopbackURL(m.BaseURL) }
@@ -100,7 +105,8 @@ func (x *Execution) noted(c llm.Completer, view *view) llm.Completer {
 	return llm.CompleterFunc(func(ctx context.Context, r llm.Request) (llm.Response, error) {
 		at := time.Now()
 		res, err := c.Complete(ctx, r)
-		if kept := x.journal.AddCall(context.WithoutCancel(ctx), cli.CallRow(x.run, CritiqueCall, r, res, at, hide, err)); kept != nil {
+		if kept := x.journal.AddCall(context.WithoutCancel(ctx),
+			cli.CallRow(x.run, CritiqueCall, r, res, at, hide, err)); kept != nil {
 			view.Note("a call of " + ui.Sanitize(r.Model.Label()) + " is not in the log: " + ui.Sanitize(kept.Error()))
 		}
 		return res, err
@@ -142,7 +148,8 @@ func CritiqueOutlet(ctx context.Context, p *cli.Project) []cli.Outlet {
 	if err != nil {
 		return nil // no model is configured
 	}
-	w := cli.Outlet{What: "critic", Name: m.Label(), Data: "the task of a batch, steps of its agent, and files that it edits", When: "each step of an agent"}
+	w := cli.Outlet{What: "critic", Name: m.Label(),
+		Data: "the task of a batch, steps of its agent, and files that it edits", When: "each step of an agent"}
 	if m.Provider == llm.Command {
 		w.To = "anywhere: the program decides"
 		return []cli.Outlet{w}

@@ -33,9 +33,12 @@ func AddEngines(a *cli.App, root *cobra.Command) {
 		switch c.Name() {
 		case "run", "resume", "gc":
 		case "log", "approve", "cancel":
-			c.RunE = beside(a, c.RunE, func(ctx context.Context, r remoteRun, j *store.Journal) error { return forward(ctx, a, r, j) })
+			c.RunE = beside(a, c.RunE,
+				func(ctx context.Context, r remoteRun, j *store.Journal) error { return forward(ctx, a, r, j) })
 		case "status":
-			c.RunE = beside(a, c.RunE, func(ctx context.Context, r remoteRun, j *store.Journal) error { return forward(ctx, a, r, j) }, func(ctx context.Context, r remoteRun, arg2 *store.Journal) error { return underWay(ctx, a, r, arg2) })
+			c.RunE = beside(a, c.RunE,
+				func(ctx context.Context, r remoteRun, j *store.Journal) error { return forward(ctx, a, r, j) },
+				func(ctx context.Context, r remoteRun, arg2 *store.Journal) error { return underWay(ctx, a, r, arg2) })
 		default:
 			continue
 		}
@@ -54,7 +57,8 @@ func AddEngines(a *cli.App, root *cobra.Command) {
 
 // beside wraps a command of the journal so that it also covers runs on other machines. It syncs these runs first, runs
 // the command, and then calls each function in then for each of them.
-func beside(a *cli.App, do func(*cobra.Command, []string) error, then ...func(context.Context, remoteRun, *store.Journal) error) func(*cobra.Command, []string) error {
+func beside(a *cli.App, do func(*cobra.Command, []string) error,
+	then ...func(context.Context, remoteRun, *store.Journal) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		e, err := a.RemoteHost()
 		if err != nil {
@@ -120,7 +124,8 @@ func (r remoteRun) leave() {
 }
 
 // syncRuns syncs the unfinished runs of an engine.
-func syncRuns(ctx context.Context, a *cli.App, e *cli.RemoteHost, p *cli.Project, j *store.Journal) ([]remoteRun, error) {
+func syncRuns(ctx context.Context, a *cli.App, e *cli.RemoteHost, p *cli.Project, j *store.Journal) ([]remoteRun,
+	error) {
 	sums, err := local.List(ctx, j, runner.Filter{})
 	if err != nil {
 		return nil, err
@@ -165,7 +170,8 @@ func forward(ctx context.Context, a *cli.App, r remoteRun, j *store.Journal) err
 	}
 	for _, ev := range said {
 		if err := r.Post(ctx, r.id, ev); err != nil {
-			return cli.Fail(cli.ExitCannotRun, fmt.Errorf("run %s was not notified: %w", r.id[:8], err), "it is stored here; the next command with --engine %s delivers it", a.Engine)
+			return cli.Fail(cli.ExitCannotRun, fmt.Errorf("run %s was not notified: %w", r.id[:8], err),
+				"it is stored here; the next command with --engine %s delivers it", a.Engine)
 		}
 	}
 	if len(said) > 0 {
@@ -187,7 +193,8 @@ func underWay(ctx context.Context, a *cli.App, r remoteRun, _ *store.Journal) er
 }
 
 // openRemote opens an engine for an existing run, without the parts that only a worker needs.
-func openRemote(ctx context.Context, a *cli.App, e *cli.RemoteHost, p *cli.Project, j *store.Journal, info runner.Info, text []byte) (cli.RemoteEngine, error) {
+func openRemote(ctx context.Context, a *cli.App, e *cli.RemoteHost, p *cli.Project, j *store.Journal, info runner.Info,
+	text []byte) (cli.RemoteEngine, error) {
 	plan, err := planparse.Parse(info.Plan, text)
 	if err != nil {
 		return nil, err
@@ -216,7 +223,8 @@ func (x *Execution) sameEngine(ctx context.Context) error {
 		return nil
 	}
 	for range local.Events(ctx, x.journal, x.run, 0) {
-		return cli.Usage(fmt.Errorf("run %s is on engine %s, not %s", x.run[:8], was, asked), "runplan resume --engine %s, of a runplan that has it", was)
+		return cli.Usage(fmt.Errorf("run %s is on engine %s, not %s", x.run[:8], was, asked),
+			"runplan resume --engine %s, of a runplan that has it", was)
 	}
 	return nil // the run is new
 }
@@ -323,7 +331,8 @@ func Host(ctx context.Context, a *cli.App, h Hosting) (c local.Config, done func
 	}
 	reaper.Tag(h.Mark)
 	closers = append(closers, func() { reaper.Close() })
-	x := &Execution{App: &b, Project: p, plan: plan, text: h.Text, agents: who, options: o, run: h.Run, info: h.Info, journal: journal}
+	x := &Execution{App: &b, Project: p, plan: plan, text: h.Text, agents: who, options: o, run: h.Run, info: h.Info,
+		journal: journal}
 	c, end, err := x.ready(ctx, self, reaper, newView(&b, o, h.Info))
 	if err != nil {
 		return c, nil, err
@@ -336,7 +345,8 @@ func Host(ctx context.Context, a *cli.App, h Hosting) (c local.Config, done func
 
 // ready builds what carries out the commands of a run: agents, gates, reviews. It also returns a function that ends
 // them.
-func (x *Execution) ready(ctx context.Context, self string, reaper *proc.Reaper, view *view) (c local.Config, done func(), err error) {
+func (x *Execution) ready(ctx context.Context, self string, reaper *proc.Reaper, view *view) (c local.Config,
+	done func(), err error) {
 	var closers []func()
 	done = func() {
 		for _, f := range slices.Backward(closers) {
@@ -357,7 +367,8 @@ func (x *Execution) ready(ctx context.Context, self string, reaper *proc.Reaper,
 		view.Note("agent " + agent.Name() + ": " + x.why)
 	}
 	x.Project.Config.Gates.StrictAST = x.Project.Config.Gates.StrictAST || x.options.StrictAST
-	settings, closeGates, err := judge.GateSuite(ctx, x.App, x.Project, self, x.options.RequireTests, reaper, func(string) bool { return true })
+	settings, closeGates, err := judge.GateSuite(ctx, x.App, x.Project, self, x.options.RequireTests, reaper,
+		func(string) bool { return true })
 	if err != nil {
 		return c, nil, err
 	}

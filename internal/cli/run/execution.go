@@ -137,7 +137,8 @@ func (x *Execution) start(ctx context.Context) error {
 	return x.result(res)
 }
 
-func (x *Execution) config(settings gates.Settings, journal *store.Journal, agent agents.Agent, v *view) (local.Config, error) {
+func (x *Execution) config(settings gates.Settings, journal *store.Journal, agent agents.Agent, v *view) (local.Config,
+	error) {
 	c := x.Project.Config.Config
 	tournaments, err := x.sampling(c)
 	if err != nil {
@@ -161,7 +162,8 @@ func (x *Execution) config(settings gates.Settings, journal *store.Journal, agen
 		},
 		GateConfig: settings, Baseline: c.Gates.Baseline, GateTimeout: time.Duration(c.Gates.Timeout), Format: c.Gates.Format,
 		Copy: c.Workspace.Copy, Setup: c.Workspace.Setup, SetupTime: time.Duration(c.Workspace.SetupTimeout),
-		Context: prepare.ContextLimits(c.Context), ContextFile: c.Context.File, Where: models.Where(x.App, x.Project), Style: func(ctx context.Context, dir string) string {
+		Context: prepare.ContextLimits(c.Context), ContextFile: c.Context.File, Where: models.Where(x.App, x.Project),
+		Style: func(ctx context.Context, dir string) string {
 			text, note, err := prepare.StyleOf(ctx, x.App, dir)
 			if err != nil {
 				note = "the style of the code could not be determined: " + err.Error()
@@ -171,7 +173,8 @@ func (x *Execution) config(settings gates.Settings, journal *store.Journal, agen
 			}
 			return text
 		},
-		MaxTime: cmp.Or(x.options.MaxTime, time.Duration(c.Run.MaxTime)), Environ: x.App.Environ, Secrets: x.Project.Secrets(), Now: time.Now,
+		MaxTime: cmp.Or(x.options.MaxTime, time.Duration(c.Run.MaxTime)), Environ: x.App.Environ,
+		Secrets: x.Project.Secrets(), Now: time.Now,
 		StrictCheckout: c.Run.StrictCheckout,
 		MemoryFloor:    uint64(c.Routing.WorkerMemThresholdGB * (1 << 30)), Memory: routing.AvailableMemory,
 		Notes: x.found, Change: x.change, Redo: x.redo, Observe: v.Event, Line: v.Line, Note: v.Note, Report: x.writeReport,
@@ -234,7 +237,8 @@ func (x *Execution) result(res runner.Result) error {
 		fmt.Fprintf(out, "report: %s\n", filepath.Join(dir, "report.html"))
 		if x.info.Land == "branch" && res.Tip != x.info.Base {
 			fmt.Fprintf(out, "merge it: git merge %s\n", x.info.Branch)
-		} else if x.info.Land == "branch" && slices.ContainsFunc(x.info.Batches, func(b runner.BatchInfo) bool { return b.Skip == "" }) {
+		} else if x.info.Land == "branch" &&
+			slices.ContainsFunc(x.info.Batches, func(b runner.BatchInfo) bool { return b.Skip == "" }) {
 			fmt.Fprintln(out, "nothing to merge: the base already had everything that the plan asks for")
 		}
 	}
@@ -243,7 +247,8 @@ func (x *Execution) result(res runner.Result) error {
 		return nil
 	case runner.RunFailed:
 		x.exhausted()
-		return cli.Fail(cli.ExitFailed, errors.New(res.Reason), "see %s; then: runplan resume %s", filepath.Join(dir, "report.md"), x.run[:8])
+		return cli.Fail(cli.ExitFailed, errors.New(res.Reason), "see %s; then: runplan resume %s",
+			filepath.Join(dir, "report.md"), x.run[:8])
 	}
 	err := fmt.Errorf("run %s stopped: %s", x.run[:8], res.Stop.Reason)
 	switch res.Stop.Outcome {
@@ -313,7 +318,8 @@ func (x *Execution) tickPlan() {
 		}
 	}
 	if merged > 0 && len(lines) == 0 {
-		fmt.Fprintf(x.App.Stderr, "runplan: nothing was ticked: the merged batches have no checkboxes in %s\n", filepath.Base(x.planFile))
+		fmt.Fprintf(x.App.Stderr, "runplan: nothing was ticked: the merged batches have no checkboxes in %s\n",
+			filepath.Base(x.planFile))
 		return
 	}
 	src, err := os.ReadFile(x.planFile)
@@ -355,7 +361,8 @@ func (x *Execution) whatToAnswer() string {
 		if w.Batch != "" {
 			lines = append(lines, control.CheckpointLines(w.Number, x.plan.Asked(w.Batch))...)
 		}
-		lines = append(lines, fmt.Sprintf("look: git diff %s; then: runplan approve %s, or runplan approve %s --deny --reason TEXT", w.Diff(), w.ID, w.ID))
+		lines = append(lines, fmt.Sprintf(
+			"look: git diff %s; then: runplan approve %s, or runplan approve %s --deny --reason TEXT", w.Diff(), w.ID, w.ID))
 	}
 	return strings.Join(append(lines, "  → then continue: runplan resume "+x.run[:8]), "\n")
 }

@@ -27,7 +27,8 @@ func (x *Execution) sampling(c config.Config) (local.Sampling, error) {
 	o.Close, o.StopAtFirst, o.LearnAfter = c.Sampling.Close, c.Sampling.StopAtFirst, c.Sampling.LearnAfter
 	return local.Sampling{
 		Settings: prepare.SamplingSettings(c.Sampling), Options: o, Scorer: scorer, Flags: f,
-		Outcomes: sampling.Store{Path: x.Project.Layout.SamplingOutcomes()}, Tokens: 4 * c.Context.Tokens, HoldOut: c.Sampling.HoldOut,
+		Outcomes: sampling.Store{Path: x.Project.Layout.SamplingOutcomes()}, Tokens: 4 * c.Context.Tokens,
+		HoldOut: c.Sampling.HoldOut,
 	}, nil
 }
 

@@ -26,15 +26,19 @@ func (x *Execution) lost(ctx context.Context, err error) error {
 	kept = append(kept, "the worktrees in "+x.Project.Rel(l.Worktrees()))
 	err = fmt.Errorf("run %s stopped: %w", x.run[:8], err)
 	if !gone {
-		return cli.Fail(cli.ExitCannotRun, err, "%s. continue: runplan resume %s, which sets aside what does not verify", strings.Join(kept, " and "), x.run[:8])
+		return cli.Fail(cli.ExitCannotRun, err, "%s. continue: runplan resume %s, which sets aside what does not verify",
+			strings.Join(kept, " and "), x.run[:8])
 	}
 	save := filepath.Join(l.Logs(x.run), "journal.sqlite")
 	if serr := x.journal.Save(ctx, save); serr != nil || !x.whole(ctx, save) {
-		return cli.Fail(cli.ExitCannotRun, err, "%s. Bring back a copy of the journal, or start a new run: runplan run --new %s", strings.Join(kept, " and "), x.info.Plan)
+		return cli.Fail(cli.ExitCannotRun, err,
+			"%s. Bring back a copy of the journal, or start a new run: runplan run --new %s", strings.Join(kept, " and "),
+			x.info.Plan)
 	}
 	kept = append(kept, "the journal as this run knew it in "+x.Project.Rel(save))
 	journal := x.Project.Rel(l.Journal())
-	return cli.Fail(cli.ExitCannotRun, err, "%s. Go on: rm -f %s*; cp %s %s; runplan resume %s", strings.Join(kept, ", "), journal, x.Project.Rel(save), journal, x.run[:8])
+	return cli.Fail(cli.ExitCannotRun, err, "%s. Go on: rm -f %s*; cp %s %s; runplan resume %s", strings.Join(kept, ", "),
+		journal, x.Project.Rel(save), journal, x.run[:8])
 }
 
 // whole reports whether a copy of the journal contains all events of the run.

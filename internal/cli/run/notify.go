@@ -23,6 +23,7 @@ func (x *Execution) openNotifier(reaper *proc.Reaper, v *view) *notify.Notifier 
 		v.Note(text)
 	}
 	return notify.New(notify.Options{
-		Hook: x.App.Hook(x.Project, reaper, note), Events: x.Project.Config.Notify.Events, Info: x.info, Repository: filepath.Base(x.Project.Repo.Root),
+		Hook: x.App.Hook(x.Project, reaper, note), Events: x.Project.Config.Notify.Events, Info: x.info,
+		Repository: filepath.Base(x.Project.Repo.Root),
 	})
 }

@@ -47,7 +47,8 @@ type planRow struct {
 
 // replan matches the batches of a changed plan with those of the run, and decides what happens to each. Matched
 // batches get the keys that the run uses.
-func replan(ctx context.Context, a *cli.App, p *cli.Project, then, plan *planparse.Plan, sum runner.Summary, info runner.Info, o *prepare.RunOptions) (replanned, error) {
+func replan(ctx context.Context, a *cli.App, p *cli.Project, then, plan *planparse.Plan, sum runner.Summary,
+	info runner.Info, o *prepare.RunOptions) (replanned, error) {
 	r := replanned{info: info}
 	m := matchBatches(then, plan, sum, info)
 	r.info.Keys = map[string]string{}
@@ -88,8 +89,9 @@ func replan(ctx context.Context, a *cli.App, p *cli.Project, then, plan *planpar
 // earlier change removed may be back.
 func matchBatches(then, plan *planparse.Plan, sum runner.Summary, info runner.Info) matching {
 	m := matching{
-		changes: planparse.Compare(then, plan), was: map[string]runner.BatchInfo{}, states: map[string]string{}, gone: map[string]runner.BatchInfo{},
-		of: map[*planparse.Batch]runner.BatchInfo{}, keys: map[string]string{},
+		changes: planparse.Compare(then, plan), was: map[string]runner.BatchInfo{}, states: map[string]string{},
+		gone: map[string]runner.BatchInfo{},
+		of:   map[*planparse.Batch]runner.BatchInfo{}, keys: map[string]string{},
 		runKey: func(b *planparse.Batch) string { return cmp.Or(info.Keys[b.Key], b.Key) },
 	}
 	for _, b := range info.Batches {
@@ -186,7 +188,8 @@ func freeKey(key string, was map[string]runner.BatchInfo, given map[string]strin
 
 // routedAgain recomputes dependencies, agent and skipping for each batch of a changed plan. The mode and the number of
 // workers stay.
-func routedAgain(ctx context.Context, a *cli.App, p *cli.Project, plan *planparse.Plan, info runner.Info, o *prepare.RunOptions) ([]runner.BatchInfo, error) {
+func routedAgain(ctx context.Context, a *cli.App, p *cli.Project, plan *planparse.Plan, info runner.Info,
+	o *prepare.RunOptions) ([]runner.BatchInfo, error) {
 	flags := o.Route
 	flags.From, flags.To = info.Flags["from"], info.Flags["to"]
 	flags.Mode = info.Mode

@@ -19,7 +19,8 @@ import (
 
 // removed adds the row of a batch that the plan no longer has.
 func (r *replanned) removed(b runner.BatchInfo, state string, line int) {
-	row := planRow{rule: "plan-batch-removed", number: b.Number, title: b.Title, what: "removed", line: line, batches: true}
+	row := planRow{rule: "plan-batch-removed", number: b.Number, title: b.Title, what: "removed", line: line,
+		batches: true}
 	switch runner.Status(state) {
 	case runner.Passed:
 		row.then = "its work stays merged"
@@ -33,8 +34,10 @@ func (r *replanned) removed(b runner.BatchInfo, state string, line int) {
 }
 
 // added adds the row of a batch that the run does not know.
-func (r *replanned) added(c planparse.Change, b *runner.BatchInfo, state func(*planparse.Batch) string, redo map[string]bool) {
-	row := planRow{rule: "plan-batch-new", number: c.New.Number, title: b.Title, what: "new", line: c.New.StartLine, then: "will run", batches: true}
+func (r *replanned) added(c planparse.Change, b *runner.BatchInfo, state func(*planparse.Batch) string,
+	redo map[string]bool) {
+	row := planRow{rule: "plan-batch-new", number: c.New.Number, title: b.Title, what: "new", line: c.New.StartLine,
+		then: "will run", batches: true}
 	merged := func(b *planparse.Batch) bool { return state(b) == string(runner.Passed) }
 	names := func(list []*planparse.Batch) string {
 		var out []string
@@ -135,7 +138,8 @@ func (r replanned) summary() string {
 	}
 	var out []string
 	for _, k := range []struct{ rule, word string }{
-		{"plan-batch-changed-after-merge", "changed after merge"}, {"plan-batch-changed", "changed"}, {"plan-batch-reworded", "reworded"},
+		{"plan-batch-changed-after-merge", "changed after merge"}, {"plan-batch-changed", "changed"},
+		{"plan-batch-reworded", "reworded"},
 		{"plan-batch-moved", "renumbered"}, {"plan-batch-new", "new"}, {"plan-batch-removed", "removed"},
 	} {
 		if n := count[k.rule]; n > 0 {
@@ -166,7 +170,8 @@ func (r replanned) report(path string) gates.Report {
 		out.Findings = append(out.Findings, f)
 	}
 	if r.note != "" {
-		out.Findings = append(out.Findings, gates.Finding{Rule: "plan-preamble", Path: path, Severity: gates.Note, Message: r.note})
+		out.Findings = append(out.Findings,
+			gates.Finding{Rule: "plan-preamble", Path: path, Severity: gates.Note, Message: r.note})
 	}
 	return out
 }
@@ -182,7 +187,8 @@ func showReplanned(a *cli.App, r replanned, path string, o *prepare.RunOptions) 
 	}
 	var rows [][]string
 	for _, row := range r.rows {
-		rows = append(rows, []string{ui.Sanitize(row.number), ui.Cut(ui.Sanitize(row.title), 40, "…"), ui.Sanitize(row.what), ui.Sanitize(row.then)})
+		rows = append(rows, []string{ui.Sanitize(row.number), ui.Cut(ui.Sanitize(row.title), 40, "…"), ui.Sanitize(row.what),
+			ui.Sanitize(row.then)})
 	}
 	if len(rows) > 0 {
 		if err := cli.Table(w, []string{"batch", "title", "what was changed", "what happens"}, rows); err != nil {

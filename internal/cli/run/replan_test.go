@@ -24,10 +24,12 @@ func TestEngineTakesUpTextsOnly(t *testing.T) {
 		after   string
 		refused string // numbers of the refused batches
 	}{
-		"only wording": {batch("1", "Read", "Write the reader of the files.") + batch("2", "Show", "Draw the table on the screen."), ""},
-		"a new batch":  {before + batch("3", "Ship", "Make a release of everything."), "(3)"},
-		"one removed":  {batch("1", "Read", "Write the reader of the file."), "(2)"},
-		"renumbered":   {batch("1", "Read", "Write the reader of the file.") + batch("5", "Show", "Draw the table on the screen."), "(5)"},
+		"only wording": {batch("1", "Read", "Write the reader of the files.") +
+			batch("2", "Show", "Draw the table on the screen."), ""},
+		"a new batch": {before + batch("3", "Ship", "Make a release of everything."), "(3)"},
+		"one removed": {batch("1", "Read", "Write the reader of the file."), "(2)"},
+		"renumbered": {batch("1", "Read", "Write the reader of the file.") +
+			batch("5", "Show", "Draw the table on the screen."), "(5)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			then, plan := parsed(before), parsed(tt.after)
@@ -63,7 +65,8 @@ func TestEngineTakesUpTextsOnly(t *testing.T) {
 				switch {
 				case want == "" && (why != "" || said > 0):
 					t.Errorf("engine %q refuses: %s", engine, why)
-				case want != "" && (!strings.HasSuffix(why, want) || said != 1 || !strings.Contains(why, "new, removed or renumbered")):
+				case want != "" && (!strings.HasSuffix(why, want) || said != 1 ||
+					!strings.Contains(why, "new, removed or renumbered")):
 					t.Errorf("engine %q: %q, %d rows say so, want %s", engine, why, said, want)
 				}
 			}

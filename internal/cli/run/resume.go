@@ -31,7 +31,8 @@ and holds the tree that the gates saw. Failed batches get a new set of attempts.
 
 A plan that was changed since is refused with a table: what became of each batch, and what
 would happen to it. --accept-changes goes on as the table says.` +
-			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitHuman, cli.ExitLimit, cli.ExitCannotRun, cli.ExitLocked, cli.ExitInterrupted),
+			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitHuman, cli.ExitLimit, cli.ExitCannotRun,
+				cli.ExitLocked, cli.ExitInterrupted),
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name := ""
@@ -44,10 +45,12 @@ would happen to it. --accept-changes goes on as the table says.` +
 	o.Common(cmd)
 	o.OfAgent(cmd)
 	f := cmd.Flags()
-	f.BoolVar(&o.Accept, "accept-changes", false, "continue with the changed plan; merged batches stay merged, new ones run, removed ones do not")
+	f.BoolVar(&o.Accept, "accept-changes", false,
+		"continue with the changed plan; merged batches stay merged, new ones run, removed ones do not")
 	f.StringSliceVar(&o.Redo, "redo", nil, "numbers of merged batches to run again, separated by commas")
 	f.BoolVar(&o.DryRun, "dry-run", false, "show the effect of a changed plan on each batch, and stop")
-	cmd.Flags().BoolVar(&o.AcceptConfig, "accept-config", false, "continue with the configuration as it is now, although it changed after the run started")
+	cmd.Flags().BoolVar(&o.AcceptConfig, "accept-config", false,
+		"continue with the configuration as it is now, although it changed after the run started")
 	return cmd
 }
 
@@ -87,8 +90,10 @@ func ResumeRun(ctx context.Context, a *cli.App, name string, o prepare.RunOption
 	if dir, err := p.CheckedOut(ctx, info.Branch); err != nil {
 		return err
 	} else if dir != "" {
-		return cli.Usage(fmt.Errorf("%s is checked out in %s, and the run moves that branch: new files would look deleted there", info.Branch, dir),
-			"check out another branch there, such as git checkout %s; then: runplan resume %s", cmp.Or(info.BaseBranch, "--detach"), sum.Run[:8])
+		return cli.Usage(fmt.Errorf(
+			"%s is checked out in %s, and the run moves that branch: new files would look deleted there", info.Branch, dir),
+			"check out another branch there, such as git checkout %s; then: runplan resume %s",
+			cmp.Or(info.BaseBranch, "--detach"), sum.Run[:8])
 	}
 	o.Take(info.Flags)
 	p.Solver = o.Solver
@@ -140,7 +145,8 @@ func ResumeRun(ctx context.Context, a *cli.App, name string, o prepare.RunOption
 	if err := p.Layout.Make(); err != nil {
 		return cli.Fail(cli.ExitCannotRun, err, "")
 	}
-	x := &Execution{App: a, Project: p, plan: plan, planFile: file, text: text, agents: who, options: o, run: sum.Run, info: info, why: why, found: found, change: change, redo: redo}
+	x := &Execution{App: a, Project: p, plan: plan, planFile: file, text: text, agents: who, options: o, run: sum.Run,
+		info: info, why: why, found: found, change: change, redo: redo}
 	return x.start(ctx)
 }
 
@@ -172,7 +178,8 @@ func unfinished(ctx context.Context, a *cli.App, p *cli.Project, name string) (r
 			return s, nil
 		}
 		if s.Status == runner.RunDiscarded && name != "" {
-			return s, cli.Usage(fmt.Errorf("run %s is not resumed: %s", s.Run[:8], redact.Clean(s.Reason)), "start afresh: %s", prepare.Afresh(s.Agent, s.Plan))
+			return s, cli.Usage(fmt.Errorf("run %s is not resumed: %s", s.Run[:8], redact.Clean(s.Reason)), "start afresh: %s",
+				prepare.Afresh(s.Agent, s.Plan))
 		}
 		finished = true
 		if name != "" {

@@ -15,7 +15,8 @@ import (
 
 // planOfResume returns the plan for a resumed run: the file, if it is the plan that the run started with. A changed
 // plan is rejected unless the user accepts it.
-func planOfResume(ctx context.Context, a *cli.App, p *cli.Project, file string, sum runner.Summary, info *runner.Info, o *prepare.RunOptions) (*planparse.Plan, []byte, *local.Change, error) {
+func planOfResume(ctx context.Context, a *cli.App, p *cli.Project, file string, sum runner.Summary, info *runner.Info,
+	o *prepare.RunOptions) (*planparse.Plan, []byte, *local.Change, error) {
 	stored, fresh, err := lastPlan(ctx, p, sum.Run)
 	if err != nil {
 		return nil, nil, nil, err
@@ -32,7 +33,9 @@ func planOfResume(ctx context.Context, a *cli.App, p *cli.Project, file string, 
 	plan, text, err := cli.ReadPlan(file)
 	if err != nil {
 		if then.Digest != info.PlanDigest {
-			return nil, nil, nil, cli.Fail(cli.ExitCannotRun, fmt.Errorf("%s is missing, and the copy in the journal is not complete: secrets were removed from it", info.Plan), "restore the plan file")
+			return nil, nil, nil, cli.Fail(cli.ExitCannotRun,
+				fmt.Errorf("%s is missing, and the copy in the journal is not complete: secrets were removed from it", info.Plan),
+				"restore the plan file")
 		}
 		fmt.Fprintf(a.Stderr, "runplan: %s was deleted; the run continues with the copy in the journal\n", info.Plan)
 		return known(then, stored)
@@ -67,7 +70,8 @@ func planOfResume(ctx context.Context, a *cli.App, p *cli.Project, file string, 
 	case o.DryRun:
 	case !o.Accept:
 		return nil, nil, nil, cli.Usage(fmt.Errorf("%w: %s (%s)", local.ErrPlanChanged, info.Plan, r.summary()),
-			"undo the change; or continue as shown above: runplan resume %s --accept-changes; or start a new run: %s", sum.Run[:8], prepare.Afresh(info.Agent, info.Plan))
+			"undo the change; or continue as shown above: runplan resume %s --accept-changes; or start a new run: %s",
+			sum.Run[:8], prepare.Afresh(info.Agent, info.Plan))
 	}
 	*info = r.info
 	return plan, text, &local.Change{Report: r.report(info.Plan), Anew: r.again}, nil
@@ -96,7 +100,8 @@ func (r *replanned) onEngine(engine string) string {
 			numbers = append(numbers, row.number)
 		}
 	}
-	return fmt.Sprintf("a run on engine %s takes up changed texts, but no new, removed or renumbered batches (%s)", engine, strings.Join(numbers, ", "))
+	return fmt.Sprintf("a run on engine %s takes up changed texts, but no new, removed or renumbered batches (%s)", engine,
+		strings.Join(numbers, ", "))
 }
 
 // redoOf finds the batches that --redo names, by number or key.
@@ -108,7 +113,8 @@ func redoOf(names []string, plan *planparse.Plan) (map[string]bool, error) {
 			i = slices.IndexFunc(plan.Batches, func(b planparse.Batch) bool { return b.Key == name })
 		}
 		if i < 0 {
-			return nil, cli.Usage(fmt.Errorf("--redo %s: the plan has no such batch", name), "runplan parse shows the numbers of the batches")
+			return nil, cli.Usage(fmt.Errorf("--redo %s: the plan has no such batch", name),
+				"runplan parse shows the numbers of the batches")
 		}
 		out[plan.Batches[i].Key] = true
 	}

@@ -43,13 +43,16 @@ Ctrl-C once lets the current batch finish its step; twice stops at once. Either 
 	o.Common(cmd)
 	o.OfAgent(cmd)
 	f := cmd.Flags()
-	f.StringVar(&o.Land, "land", "", "branch (leave the run branch), ff (fast-forward the start branch) or pr (push, open a pull request)")
-	f.IntVar(&o.MaxAttempts, "max-attempts", 0, "attempts at a batch before it fails (default run.max_attempts; with the solver solve.max_attempts)")
+	f.StringVar(&o.Land, "land", "",
+		"branch (leave the run branch), ff (fast-forward the start branch) or pr (push, open a pull request)")
+	f.IntVar(&o.MaxAttempts, "max-attempts", 0,
+		"attempts at a batch before it fails (default run.max_attempts; with the solver solve.max_attempts)")
 	f.StringVar(&o.Route.From, "from", "", "first batch to run, by number")
 	f.StringVar(&o.Route.To, "to", "", "last batch to run, by number")
 	o.Route.Add(cmd)
 	o.Sample.Add(cmd)
-	f.BoolVar(&o.AllowDirty, "allow-dirty", false, "run with uncommitted changes in the checkout; they are not part of the run")
+	f.BoolVar(&o.AllowDirty, "allow-dirty", false,
+		"run with uncommitted changes in the checkout; they are not part of the run")
 	f.BoolVar(&o.Fresh, "new", false, "start a new run although a run of this plan is not finished")
 	f.BoolVar(&o.DryRun, "dry-run", false, "show what would run, and stop")
 	return cmd
@@ -108,9 +111,12 @@ func RunPlan(ctx context.Context, a *cli.App, path string, o prepare.RunOptions)
 	}
 	info.Agents = who.Infos(p.Config.Config)
 	info.Keep(watch.StatedRequirements(p, a, info.Plan, plan, text))
-	shown := routing.PrintOptions{Path: path, Extra: slices.Concat(prepare.AgentLine(agent.Name(), why), who.Lines(info.OnLimit), landLine(info), o.Sample.Lines(info))}
+	shown := routing.PrintOptions{Path: path,
+		Extra: slices.Concat(prepare.AgentLine(agent.Name(), why), who.Lines(info.OnLimit), landLine(info),
+			o.Sample.Lines(info))}
 	if o.DryRun && o.JSON {
-		return cli.AsJSON(a.Stdout, prepare.RouteJSON(path, plan, decision, agent.Name(), prepare.ForecastRun(ctx, a, p, plan, decision, "")))
+		return cli.AsJSON(a.Stdout,
+			prepare.RouteJSON(path, plan, decision, agent.Name(), prepare.ForecastRun(ctx, a, p, plan, decision, "")))
 	}
 	if o.DryRun {
 		if err := prepare.ShowRoute(ctx, a, a.Stdout, p, path, plan, decision, shown); err != nil {
@@ -127,14 +133,16 @@ func RunPlan(ctx context.Context, a *cli.App, path string, o prepare.RunOptions)
 		return err
 	}
 	if err := p.Layout.Make(); err != nil {
-		return cli.Fail(cli.ExitCannotRun, err, "runplan keeps its journal and worktrees in %s; make it writable", p.Layout.Root)
+		return cli.Fail(cli.ExitCannotRun, err, "runplan keeps its journal and worktrees in %s; make it writable",
+			p.Layout.Root)
 	}
 	lock, err := prepare.ChooseSlug(ctx, a, p, &info, o.Fresh)
 	if err != nil {
 		return err
 	}
 	defer lock.Release()
-	x := &Execution{App: a, Project: p, plan: plan, planFile: path, text: text, agents: who, options: o, run: uuid.NewString(), info: info, why: why}
+	x := &Execution{App: a, Project: p, plan: plan, planFile: path, text: text, agents: who, options: o,
+		run: uuid.NewString(), info: info, why: why}
 	if !o.JSON {
 		if err := prepare.ShowRoute(ctx, a, a.Stderr, p, path, plan, decision, shown); err != nil {
 			return err
@@ -145,7 +153,8 @@ func RunPlan(ctx context.Context, a *cli.App, path string, o prepare.RunOptions)
 }
 
 // describe builds the [runner.Info] of a new run.
-func describe(ctx context.Context, a *cli.App, p *cli.Project, path string, plan *planparse.Plan, d routing.Decision, agent string, o prepare.RunOptions) (runner.Info, error) {
+func describe(ctx context.Context, a *cli.App, p *cli.Project, path string, plan *planparse.Plan, d routing.Decision,
+	agent string, o prepare.RunOptions) (runner.Info, error) {
 	head, branch, err := p.Repo.Head(ctx)
 	if err != nil {
 		return runner.Info{}, cli.Usage(err, "make a first commit: git add -A && git commit -m start")
@@ -157,7 +166,8 @@ func describe(ctx context.Context, a *cli.App, p *cli.Project, path string, plan
 	info := runner.Info{
 		Plan: name, PlanDigest: plan.Digest, Title: redact.Clean(plan.Title), Base: head, BaseBranch: branch, Agent: agent,
 		Land:         cmp.Or(o.Land, p.Config.Run.Land),
-		ConfigDigest: config.DigestOf(p.Config.Effective()), Settings: prepare.SettingsOf(p.Config.Effective()), LoopVersion: runner.LoopVersion, Slug: cli.SlugOf(name), Flags: o.Flags(),
+		ConfigDigest: config.DigestOf(p.Config.Effective()), Settings: prepare.SettingsOf(p.Config.Effective()),
+		LoopVersion: runner.LoopVersion, Slug: cli.SlugOf(name), Flags: o.Flags(),
 		Indexed: models.Indexed(ctx, p), Round: o.Round,
 	}
 	if info.Title == "" {

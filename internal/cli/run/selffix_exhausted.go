@@ -48,10 +48,12 @@ func (x *Execution) openFeedback(ctx context.Context) error {
 			continue
 		}
 		w := feedback.Words{
-			ID: "run-" + x.run[:8] + "-" + cli.SlugOf(strings.ReplaceAll(b.Key, ".", "-")+".x"), Severity: "medium", At: time.Now(),
+			ID: "run-" + x.run[:8] + "-" + cli.SlugOf(strings.ReplaceAll(b.Key, ".", "-")+".x"), Severity: "medium",
+			At:     time.Now(),
 			Source: fmt.Sprintf("run %s, batch %s", x.run, b.Number),
 			Body: x.App.Redactor(x.Project).String(fmt.Sprintf("Batch %s (%s) of %s was given up after %s: %s",
-				b.Number, b.Title, filepath.ToSlash(x.info.Plan), phrase.Count(b.Attempts, "attempt"), cmp.Or(b.Reason, "no reason is known"))),
+				b.Number, b.Title, filepath.ToSlash(x.info.Plan), phrase.Count(b.Attempts, "attempt"),
+				cmp.Or(b.Reason, "no reason is known"))),
 		}
 		if _, err := s.Get(ctx, w.ID); err == nil {
 			continue // an earlier session of the run created it

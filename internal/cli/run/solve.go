@@ -43,7 +43,8 @@ runplan/<name>/main. A run that was stopped goes on with "runplan resume".
 
   runplan solve "Parse returns an error for empty input"
   runplan solve --plan docs/plans/parser.md` +
-			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitHuman, cli.ExitLimit, cli.ExitCannotRun, cli.ExitLocked, cli.ExitInterrupted),
+			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitHuman, cli.ExitLimit, cli.ExitCannotRun,
+				cli.ExitLocked, cli.ExitInterrupted),
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			task := ""
@@ -55,8 +56,10 @@ runplan/<name>/main. A run that was stopped goes on with "runplan resume".
 				return err
 			}
 			if err := models.Unsaid(p, llm.Coding, o.Solver.Stages, budget,
-				models.Need{Key: "solve.max_attempts", Flag: "--max-attempts", Said: cmp.Or(o.MaxAttempts, p.Config.Solve.MaxAttempts) != 0},
-				models.Need{Key: "solve.max_refinement_loops", Flag: "--max-refinement-loops", Said: cmp.Or(o.Solver.Loops.N, p.Config.Solve.MaxRefinementLoops) != nil},
+				models.Need{Key: "solve.max_attempts", Flag: "--max-attempts",
+					Said: cmp.Or(o.MaxAttempts, p.Config.Solve.MaxAttempts) != 0},
+				models.Need{Key: "solve.max_refinement_loops", Flag: "--max-refinement-loops",
+					Said: cmp.Or(o.Solver.Loops.N, p.Config.Solve.MaxRefinementLoops) != nil},
 			); err != nil {
 				return err
 			}
@@ -75,11 +78,14 @@ runplan/<name>/main. A run that was stopped goes on with "runplan resume".
 	f.StringVar(&o.Route.From, "from", "", "first batch of the plan to run, by number")
 	f.StringVar(&o.Route.To, "to", "", "last batch of the plan to run, by number")
 	a.RepoFlag(f)
-	f.Var(&o.Solver.Loops, "max-refinement-loops", "how often an attempt may ask for more context (default solve.max_refinement_loops)")
+	f.Var(&o.Solver.Loops, "max-refinement-loops",
+		"how often an attempt may ask for more context (default solve.max_refinement_loops)")
 	f.StringVar(&plan, "plan", "", "plan to execute; the task then describes its purpose, and is optional")
-	f.StringVar(&o.Land, "land", "", "branch (leave the run branch), ff (fast-forward the start branch) or pr (push, open a pull request)")
+	f.StringVar(&o.Land, "land", "",
+		"branch (leave the run branch), ff (fast-forward the start branch) or pr (push, open a pull request)")
 	f.IntVar(&o.MaxAttempts, "max-attempts", 0, "attempts at a batch before it fails (default solve.max_attempts)")
-	f.BoolVar(&o.AllowDirty, "allow-dirty", false, "run with uncommitted changes in the checkout; they are not part of the run")
+	f.BoolVar(&o.AllowDirty, "allow-dirty", false,
+		"run with uncommitted changes in the checkout; they are not part of the run")
 	f.BoolVar(&o.Fresh, "new", false, "start a new run although a run of this task is not finished")
 	f.BoolVar(&o.DryRun, "dry-run", false, "show what would run, and stop")
 	return cmd
@@ -88,7 +94,8 @@ runplan/<name>/main. A run that was stopped goes on with "runplan resume".
 // solve runs a task or a plan with the solver.
 func solve(ctx context.Context, a *cli.App, p *cli.Project, task, plan string, o prepare.RunOptions) error {
 	if task == "" && plan == "" {
-		return cli.Usage(errors.New("solve needs a task, or a plan"), `say what to do: runplan solve "…", or: runplan solve --plan FILE`)
+		return cli.Usage(errors.New("solve needs a task, or a plan"),
+			`say what to do: runplan solve "…", or: runplan solve --plan FILE`)
 	}
 	o.Agent = solver.Name
 	if _, err := models.Attempts(p, o.MaxAttempts, o.Agent); err != nil {
@@ -125,7 +132,8 @@ func taskPlan(task string) (string, error) {
 	for _, body := range []string{strings.TrimRight(task, "\n") + "\n", fence.Around("text", task)} {
 		text := fmt.Sprintf("# %s\n\n## Batch 1: %s\n\n%s", title, title, body)
 		p, err := planparse.Parse("task", []byte(text))
-		if err == nil && len(p.Errors()) == 0 && p.Format == planparse.FormatRunPlan && len(p.Batches) == 1 && p.Batches[0].Title == title &&
+		if err == nil && len(p.Errors()) == 0 && p.Format == planparse.FormatRunPlan && len(p.Batches) == 1 &&
+			p.Batches[0].Title == title &&
 			p.Batches[0].When == "" && len(p.Batches[0].DependsOn) == 0 && !p.Batches[0].Done() &&
 			strings.TrimSpace(p.Batches[0].Text) == strings.TrimSpace(body) {
 			return text, nil

@@ -38,7 +38,8 @@ func TestTaskPlan(t *testing.T) {
 			continue
 		}
 		b := p.Batches[0]
-		if b.Key != "1" || b.When != "" || len(b.DependsOn) > 0 || b.Done() || !strings.Contains(b.Text, strings.TrimSpace(task)) {
+		if b.Key != "1" || b.When != "" || len(b.DependsOn) > 0 || b.Done() ||
+			!strings.Contains(b.Text, strings.TrimSpace(task)) {
 			t.Errorf("%q: %+v\n%s", task, b, text)
 		}
 	}

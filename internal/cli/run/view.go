@@ -46,7 +46,8 @@ func newView(a *cli.App, o prepare.RunOptions, _ runner.Info) *view {
 		v.json, v.deaf = a.Stdout, a.Stderr
 	case !o.Plain && errFile != nil && ui.Interactive(a.Getenv, inFile, errFile):
 		v.printer.Board = true
-		v.live = ui.NewLive(ui.LiveOptions{In: inFile, Out: errFile, Env: a.Environ, Style: v.style, Now: time.Now, Interrupt: v.interrupt})
+		v.live = ui.NewLive(ui.LiveOptions{In: inFile, Out: errFile, Env: a.Environ, Style: v.style, Now: time.Now,
+			Interrupt: v.interrupt})
 	default:
 		v.plain = ui.NewPlain(a.Stderr, v.style)
 	}
@@ -82,7 +83,9 @@ func (v *view) Event(e runner.Event) {
 			_, err = v.json.Write(append(line, '\n'))
 		}
 		if err != nil && v.deaf != nil {
-			fmt.Fprintf(v.deaf, "runplan: print the events: %v\n  → some events are missing there; the run continues, and runplan log --json has all of them\n", err)
+			fmt.Fprintf(v.deaf,
+				"runplan: print the events: %v\n  → some events are missing there; the run continues, and runplan log --json has "+
+					"all of them\n", err)
 			v.deaf = nil
 		}
 		return

@@ -30,7 +30,8 @@ func TestEventsThatNobodyGetsAreToldOnce(t *testing.T) {
 	if out.tries != 2 {
 		t.Errorf("%d events were printed", out.tries)
 	}
-	if got := told.String(); strings.Count(got, "print the events: no space left on device") != 1 || !strings.Contains(got, "runplan log --json has all of them") {
+	if got := told.String(); strings.Count(got, "print the events: no space left on device") != 1 ||
+		!strings.Contains(got, "runplan log --json has all of them") {
 		t.Errorf("told %q", got)
 	}
 	if err := watch.PrintJSONLine(&cli.App{Stdout: &out}, 1); err == nil {

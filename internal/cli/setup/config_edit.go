@@ -36,9 +36,10 @@ A value that is not valid is refused, and nothing is written. Lists are written 
 func newConfigUnsetCommand(a *cli.App) *cobra.Command {
 	var user bool
 	c := &cobra.Command{
-		Use:               "unset KEY",
-		Short:             "Remove a setting from a file; the default applies again",
-		Long:              `Remove a key from .runplan/config.toml, or from your own file with --user.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
+		Use:   "unset KEY",
+		Short: "Remove a setting from a file; the default applies again",
+		Long: `Remove a key from .runplan/config.toml, or from your own file with --user.` +
+			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeKeys,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -76,7 +77,8 @@ func editConfig(ctx context.Context, a *cli.App, key string, value *string, user
 			return err
 		}
 		if root == "" {
-			return cli.Usage(errors.New("not inside a git repository"), "change into one, or set it for all repositories: --user")
+			return cli.Usage(errors.New("not inside a git repository"),
+				"change into one, or set it for all repositories: --user")
 		}
 		file = filepath.Join(root, ".runplan", "config.toml")
 		files = append(files, file)

@@ -192,7 +192,9 @@ func (d *demonstration) write(ctx context.Context) error {
 
 // git runs git in the repository of the demonstration and returns what it prints.
 func (d *demonstration) git(ctx context.Context, args ...string) (string, error) {
-	res, err := proc.Run(ctx, proc.Cmd{Args: append([]string{"git"}, args...), Dir: d.repo, Env: d.app.Environ, Limits: proc.Limits{Total: time.Minute}})
+	res, err := proc.Run(ctx,
+		proc.Cmd{Args: append([]string{"git"}, args...), Dir: d.repo, Env: d.app.Environ,
+			Limits: proc.Limits{Total: time.Minute}})
 	if err == nil && res.Exit != 0 {
 		err = fmt.Errorf("git %s: exit status %d: %s", args[0], res.Exit, strings.TrimSpace(string(res.Tail)))
 	}
@@ -203,7 +205,9 @@ func (d *demonstration) git(ctx context.Context, args ...string) (string, error)
 func (d *demonstration) play(ctx context.Context, o demoOptions) error {
 	d.say("")
 	d.say(d.style.Bold("A small project, a plan of six batches, and an agent that makes mistakes."))
-	d.say(d.style.Faint("The agent is a script with prepared answers. The rest is real: worktrees, gates, merge queue, journal."))
+	d.say(
+		d.style.Faint(
+			"The agent is a script with prepared answers. The rest is real: worktrees, gates, merge queue, journal."))
 	if o.serve {
 		ctx, stop := cli.Interruptible(ctx)
 		defer stop()
@@ -248,7 +252,8 @@ func (d *demonstration) run(ctx context.Context) error {
 	}
 	waiting, err := control.Waiting(ctx, &d.app, p)
 	if err != nil || len(waiting) != 1 {
-		return cli.Fail(cli.ExitFailed, errors.Join(fmt.Errorf("%d approvals wait, not 1", len(waiting)), err), "look at %s", d.repo)
+		return cli.Fail(cli.ExitFailed, errors.Join(fmt.Errorf("%d approvals wait, not 1", len(waiting)), err), "look at %s",
+			d.repo)
 	}
 	d.prompt("git diff --stat " + waiting[0].Diff())
 	changes, err := d.git(ctx, append([]string{"diff", "--stat"}, strings.Fields(waiting[0].Diff())...)...)
@@ -320,7 +325,8 @@ func (d *demonstration) tell(p *cli.Project, s runner.Summary, failed map[string
 		}
 		d.fact(ui.Warn, "batch %s, %s: %d candidates competed", b.Number, b.Title, len(b.Candidates))
 		for _, c := range b.Candidates {
-			d.say("      " + ui.Sanitize(ui.Cut(fmt.Sprintf("c%d %s: %s", c.Number, c.Variant, verdictOf(c)), 100, d.style.Ellipsis())))
+			d.say("      " + ui.Sanitize(
+				ui.Cut(fmt.Sprintf("c%d %s: %s", c.Number, c.Variant, verdictOf(c)), 100, d.style.Ellipsis())))
 		}
 	}
 	d.fact(ui.Warn, "batch %s waited for an approval", s.Batches[len(s.Batches)-1].Number)

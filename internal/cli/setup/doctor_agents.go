@@ -128,7 +128,8 @@ const (
 func trials() []struct{ name, brief string } {
 	return []struct{ name, brief string }{
 		{"say a word", "Answer with the single word: ready. Use no tools and change no files.\n"},
-		{"write a file", "Write a file with the name " + trialFile + " in the current folder. Its content is the word ready on a line of its own. Do nothing else.\n"},
+		{"write a file", "Write a file with the name " + trialFile +
+			" in the current folder. Its content is the word ready on a line of its own. Do nothing else.\n"},
 	}
 }
 
@@ -212,14 +213,17 @@ func tryOnce(ctx context.Context, a *cli.App, c command.Config, dir, call, brief
 	began := time.Now()
 	res, err := command.New(c).Run(ctx, agents.Task{
 		Dir: work, Brief: brief, Run: "doctor", Attempt: 1, Batch: planparse.Batch{Key: "doctor"}, TempDir: temp, Env: env,
-		Limits: agents.Limits{Total: trialTime, Grace: 2 * time.Second}, Redact: redact.New(slices.Concat(a.Environ, cli.EnvPairs(c.Env))).String,
+		Limits: agents.Limits{Total: trialTime, Grace: 2 * time.Second},
+		Redact: redact.New(slices.Concat(a.Environ, cli.EnvPairs(c.Env))).String,
 	}, agents.ObserverFunc(func(line string) { fmt.Fprintf(a.Stderr, "  %s\n", line) }))
 	if err != nil {
 		return tried{}, err
 	}
 	t := tried{
-		Call: call, Outcome: res.Outcome, Kind: res.Kind, Rule: res.Rule, Summary: res.Summary, Model: res.Model, Usage: res.Usage,
-		Seconds: time.Since(began).Round(10 * time.Millisecond).Seconds(), RetryAt: res.RetryAt, Files: []string{}, OK: res.Outcome == agents.Done,
+		Call: call, Outcome: res.Outcome, Kind: res.Kind, Rule: res.Rule, Summary: res.Summary, Model: res.Model,
+		Usage:   res.Usage,
+		Seconds: time.Since(began).Round(10 * time.Millisecond).Seconds(), RetryAt: res.RetryAt, Files: []string{},
+		OK: res.Outcome == agents.Done,
 	}
 	names, err := git("ls-files", "-z", "--others", "--cached")
 	if err != nil {
@@ -233,7 +237,8 @@ func tryOnce(ctx context.Context, a *cli.App, c command.Config, dir, call, brief
 	if t.OK && strings.Contains(brief, trialFile) {
 		text, err := os.ReadFile(filepath.Join(work, trialFile))
 		if err != nil || strings.TrimSpace(string(text)) != "ready" {
-			t.OK, t.Summary = false, "it reported success, but "+trialFile+" is not as requested; check its write permission: agents."+c.Name+".permission"
+			t.OK, t.Summary = false, "it reported success, but "+trialFile+
+				" is not as requested; check its write permission: agents."+c.Name+".permission"
 		}
 	}
 	return t, nil
@@ -246,7 +251,8 @@ func showTrials(a *cli.App, list []tried) error {
 		if !t.OK {
 			status = "problem"
 		}
-		rows = append(rows, []string{status, t.Call, strings.TrimSpace(string(t.Outcome) + " " + string(t.Kind)), fmt.Sprintf("%.1fs", t.Seconds), prepare.JoinOr(t.Files, "none"), usageText(t.Usage)})
+		rows = append(rows, []string{status, t.Call, strings.TrimSpace(string(t.Outcome) + " " + string(t.Kind)),
+			fmt.Sprintf("%.1fs", t.Seconds), prepare.JoinOr(t.Files, "none"), usageText(t.Usage)})
 	}
 	return cli.Table(a.Stdout, []string{"", "call", "outcome", "time", "files", "usage"}, rows)
 }

@@ -23,7 +23,8 @@ const modelLook = 5 * time.Second
 func examineModels(ctx context.Context, a *cli.App, p *cli.Project) []checked {
 	m := p.Config.Models
 	if !m.Configured() {
-		return []checked{{"models", "skipped", "none configured; plans that agents run need none", "plan, solve, retrieve and enrich need them: a [models] section in .runplan/config.toml"}}
+		return []checked{{"models", "skipped", "none configured; plans that agents run need none",
+			"plan, solve, retrieve and enrich need them: a [models] section in .runplan/config.toml"}}
 	}
 	r, err := p.Models(ctx)
 	if err != nil {
@@ -45,7 +46,8 @@ func examineModels(ctx context.Context, a *cli.App, p *cli.Project) []checked {
 	}
 	for _, role := range []llm.Role{llm.Coding, llm.Reasoning} {
 		if m.Coding == "" && role == llm.Coding || m.Reasoning == "" && role == llm.Reasoning {
-			out = append(out, checked{"model", "missing", "none is named for " + string(role), fmt.Sprintf("set models.%s", role)})
+			out = append(out, checked{"model", "missing", "none is named for " + string(role),
+				fmt.Sprintf("set models.%s", role)})
 		}
 	}
 	return out
@@ -58,9 +60,11 @@ func examineServer(ctx context.Context, a *cli.App, o llm.Options, baseURL strin
 	var late *llm.TimeoutError
 	switch {
 	case errors.As(err, &down):
-		return checked{"model server", "problem", fmt.Sprintf("%s cannot be reached (%v)", baseURL, down.Err), llm.HintOf(err)}, false
+		return checked{"model server", "problem", fmt.Sprintf("%s cannot be reached (%v)", baseURL, down.Err),
+			llm.HintOf(err)}, false
 	case errors.As(err, &late):
-		return checked{"model server", "error", fmt.Sprintf("%s did not report its version within %s", baseURL, modelLook), "try again, or look at the server's log"}, false
+		return checked{"model server", "error", fmt.Sprintf("%s did not report its version within %s", baseURL, modelLook),
+			"try again, or look at the server's log"}, false
 	case err != nil:
 		return checked{"model server", "error", err.Error(), "is models.base_url an Ollama server?"}, false
 	}
@@ -78,9 +82,12 @@ func examineModel(ctx context.Context, o llm.Options, m llm.Model) checked {
 	case errors.As(err, &missing):
 		return checked{what, "problem", m.Source + "; the server does not have it", llm.HintOf(err)}
 	case errors.As(err, &window):
-		return checked{what, "problem", fmt.Sprintf("%s; it takes %d tokens, and the window is %d", m.Source, info.Context, m.Window), llm.HintOf(err)}
+		return checked{what, "problem",
+			fmt.Sprintf("%s; it takes %d tokens, and the window is %d", m.Source, info.Context, m.Window), llm.HintOf(err)}
 	case errors.As(err, &remote):
-		return checked{what, "problem", fmt.Sprintf("%s; the server would pass prompts on to %s, which runplan refuses", m.Source, info.Remote), llm.HintOf(err)}
+		return checked{what, "problem",
+			fmt.Sprintf("%s; the server would pass prompts on to %s, which runplan refuses", m.Source, info.Remote),
+			llm.HintOf(err)}
 	case err != nil:
 		return checked{what, "error", m.Source + "; " + err.Error(), ""}
 	}
@@ -89,7 +96,8 @@ func examineModel(ctx context.Context, o llm.Options, m llm.Model) checked {
 		context = fmt.Sprintf("it takes %d tokens", info.Context)
 	}
 	if m.Window == 0 {
-		return checked{what, "ok", fmt.Sprintf("%s; %s, and no window is configured", m.Source, context), "set budget.context_window: without it a prompt has the server's own window"}
+		return checked{what, "ok", fmt.Sprintf("%s; %s, and no window is configured", m.Source, context),
+			"set budget.context_window: without it a prompt has the server's own window"}
 	}
 	return checked{what, "ok", fmt.Sprintf("%s; %s, the window is %d", m.Source, context, m.Window), ""}
 }
@@ -109,13 +117,16 @@ func examineModelCommand(a *cli.App, p *cli.Project, list []llm.Model) []checked
 		shown = checked{shown.What, "problem", prog + " is " + err.Error(), "install " + prog + ", or correct models.command"}
 	}
 	out := []checked{shown}
-	needsName := slices.ContainsFunc(p.Config.Models.Command, func(arg string) bool { return strings.Contains(arg, "{model}") })
+	needsName := slices.ContainsFunc(p.Config.Models.Command,
+		func(arg string) bool { return strings.Contains(arg, "{model}") })
 	for _, m := range list {
 		switch {
 		case m.Name == "" && needsName:
-			out = append(out, checked{"model", "problem", m.Source + " is not set, and models.command has {model} in it", "set it"})
+			out = append(out, checked{"model", "problem", m.Source + " is not set, and models.command has {model} in it",
+				"set it"})
 		case m.Name != "":
-			out = append(out, checked{"model " + m.Name, "unknown", m.Source + "; whether the program has it is known after the first question", ""})
+			out = append(out, checked{"model " + m.Name, "unknown", m.Source +
+				"; whether the program has it is known after the first question", ""})
 		}
 	}
 	return out

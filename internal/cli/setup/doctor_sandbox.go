@@ -45,7 +45,8 @@ func trySandbox(ctx context.Context, a *cli.App, name string, asJSONFlag bool) e
 	}
 	spec := a.SandboxOf(c)
 	if !spec.On() {
-		return cli.Usage(fmt.Errorf("agent %s has no sandbox", name), "give it one: [agents.%s] sandbox = \"bwrap\", docker, sandbox-exec or custom", name)
+		return cli.Usage(fmt.Errorf("agent %s has no sandbox", name),
+			"give it one: [agents.%s] sandbox = \"bwrap\", docker, sandbox-exec or custom", name)
 	}
 	if err := a.TrustConfig(p, ""); err != nil {
 		return err
@@ -83,7 +84,8 @@ func trySandbox(ctx context.Context, a *cli.App, name string, asJSONFlag bool) e
 func sandboxRemedy(kind string) string {
 	switch kind {
 	case "bwrap":
-		return "install bubblewrap; where it is not allowed to make namespaces, the system's administrator may allow it (sysctl kernel.unprivileged_userns_clone=1, or an AppArmor profile)"
+		return "install bubblewrap; where it is not allowed to make namespaces, the system's administrator may allow it " +
+			"(sysctl kernel.unprivileged_userns_clone=1, or an AppArmor profile)"
 	case "docker":
 		return "see that docker runs, and that agents.NAME.sandbox_image names an image with sh and git"
 	case "sandbox-exec":
@@ -109,14 +111,16 @@ func sandboxChecks(ctx context.Context, a *cli.App, name string, spec sandbox.Sp
 		}
 	}
 	env := append(redact.AgentEnv(a.Environ, nil), "TMPDIR="+temp, "GIT_CEILING_DIRECTORIES="+dir,
-		"GIT_AUTHOR_NAME=runplan", "GIT_AUTHOR_EMAIL=runplan@localhost", "GIT_COMMITTER_NAME=runplan", "GIT_COMMITTER_EMAIL=runplan@localhost")
+		"GIT_AUTHOR_NAME=runplan", "GIT_AUTHOR_EMAIL=runplan@localhost", "GIT_COMMITTER_NAME=runplan",
+		"GIT_COMMITTER_EMAIL=runplan@localhost")
 	git := func(args ...string) (string, error) {
 		out, err := proc.Output(ctx, proc.Cmd{Args: append([]string{"git"}, args...), Dir: root, Env: env})
 		return strings.TrimSpace(string(out)), err
 	}
 	const branch = "runplan/doctor/b1"
 	for _, args := range [][]string{
-		{"init", "--quiet"}, {"-c", "commit.gpgsign=false", "commit", "--quiet", "--no-verify", "--allow-empty", "-m", "start"},
+		{"init", "--quiet"}, {"-c", "commit.gpgsign=false", "commit", "--quiet", "--no-verify", "--allow-empty", "-m",
+			"start"},
 		{"worktree", "add", "--quiet", "-b", branch, work},
 	} {
 		if _, err := git(args...); err != nil {
@@ -147,15 +151,19 @@ func sandboxChecks(ctx context.Context, a *cli.App, name string, spec sandbox.Sp
 			out, err := git("ls-tree", "--name-only", branch)
 			return err == nil && strings.Contains(out, "made.txt")
 		}, true},
-		{"write in your checkout", `echo x >"` + filepath.Join(root, "outside.txt") + `"`, exists(filepath.Join(root, "outside.txt")), false},
+		{"write in your checkout", `echo x >"` + filepath.Join(root, "outside.txt") + `"`,
+			exists(filepath.Join(root, "outside.txt")), false},
 		{"write in your home", `echo x >"$HOME/` + mark + `"`, exists(inHome), false},
 		{"change git's settings", `printf '[alias]\n\tx = !x\n' >>"` + settings + `"`, func() bool {
 			now, err := os.ReadFile(settings)
 			return err != nil || string(now) != string(before)
 		}, false},
-		{"add a hook", `echo x >"` + filepath.Join(root, ".git", "hooks", "post-commit") + `"`, exists(filepath.Join(root, ".git", "hooks", "post-commit")), false},
-		{"move another branch", `git update-ref refs/heads/other HEAD`, func() bool { _, err := git("rev-parse", "--verify", "--quiet", "refs/heads/other"); return err == nil }, false},
-		{"delete history", `rm -rf "` + filepath.Join(root, ".git", "objects") + `"`, func() bool { _, err := git("cat-file", "-e", start); return err != nil }, false},
+		{"add a hook", `echo x >"` + filepath.Join(root, ".git", "hooks", "post-commit") + `"`,
+			exists(filepath.Join(root, ".git", "hooks", "post-commit")), false},
+		{"move another branch", `git update-ref refs/heads/other HEAD`,
+			func() bool { _, err := git("rev-parse", "--verify", "--quiet", "refs/heads/other"); return err == nil }, false},
+		{"delete history", `rm -rf "` + filepath.Join(root, ".git", "objects") + `"`,
+			func() bool { _, err := git("cat-file", "-e", start); return err != nil }, false},
 	}
 	var out []checked
 	for _, t := range trials {

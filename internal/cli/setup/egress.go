@@ -30,7 +30,8 @@ type outlets struct {
 }
 
 // unseenPrograms explains that the report does not cover the project's own programs.
-const unseenPrograms = "Gates, hooks and the setup of workspaces run the project's own programs, which may send what they like."
+const unseenPrograms = "Gates, hooks and the setup of workspaces run the project's own programs, which may send what " +
+	"they like."
 
 // NewEgressCommand returns the command egress.
 func NewEgressCommand(a *cli.App) *cobra.Command {
@@ -78,21 +79,24 @@ func egress(ctx context.Context, a *cli.App, p *cli.Project) (outlets, error) {
 	o.Ways = append(o.Ways, run.CritiqueOutlet(ctx, p)...)
 	c := p.Config
 	if c.Notify.Webhook != "" {
-		w := cli.Outlet{What: "notification", Name: "webhook", To: config.HostOf(c.Notify.Webhook), Data: "the events of a run, with reasons", When: "each run", Local: new(bool)}
+		w := cli.Outlet{What: "notification", Name: "webhook", To: config.HostOf(c.Notify.Webhook),
+			Data: "the events of a run, with reasons", When: "each run", Local: new(bool)}
 		if u, err := url.Parse(c.Notify.Webhook); err == nil && config.Loopback(u.Hostname()) {
 			w.To, w.Local = w.To+"; what listens there may send it on", nil
 		}
 		o.Ways = append(o.Ways, w)
 	}
 	if len(c.Notify.Command) > 0 {
-		o.Ways = append(o.Ways, cli.Outlet{What: "notification", Name: c.Notify.Command[0], To: "anywhere: the program decides", Data: "the events of a run, with reasons", When: "each run"})
+		o.Ways = append(o.Ways, cli.Outlet{What: "notification", Name: c.Notify.Command[0],
+			To: "anywhere: the program decides", Data: "the events of a run, with reasons", When: "each run"})
 	}
 	for _, g := range c.Gates.Plugin {
 		data := "the change of a batch"
 		if len(g.Env) > 0 {
 			data += ", and " + strings.Join(g.Env, ", ")
 		}
-		o.Ways = append(o.Ways, cli.Outlet{What: "plugin", Name: g.Name, To: "anywhere: the program decides", Data: data, When: "each attempt"})
+		o.Ways = append(o.Ways, cli.Outlet{What: "plugin", Name: g.Name, To: "anywhere: the program decides", Data: data,
+			When: "each attempt"})
 	}
 	if c.Run.Land == "pr" {
 		w, err := a.RemoteOutlet(ctx, p)
@@ -128,7 +132,8 @@ func leaves(ways []cli.Outlet) *bool {
 func agentOutlets(a *cli.App, p *cli.Project) ([]cli.Outlet, error) {
 	here := true
 	const data = "briefs, and what it reads of the repository"
-	out := []cli.Outlet{{What: "agent", Name: script.Name, To: "this machine: no model is asked", Data: "nothing", When: "plans that spell everything out", Local: &here}}
+	out := []cli.Outlet{{What: "agent", Name: script.Name, To: "this machine: no model is asked", Data: "nothing",
+		When: "plans that spell everything out", Local: &here}}
 	chosen := p.Config.Run.Agent
 	names := slices.Sorted(maps.Keys(p.Config.Agents))
 	if chosen != "" && chosen != cli.Auto && chosen != script.Name && !slices.Contains(names, chosen) {
@@ -141,7 +146,8 @@ func agentOutlets(a *cli.App, p *cli.Project) ([]cli.Outlet, error) {
 	if len(names) == 0 && (chosen == "" || chosen == cli.Auto) {
 		for _, preset := range command.Presets() {
 			if _, err := a.OnPath(preset.Program); err == nil {
-				names, when[preset.Name] = []string{preset.Name}, "plans that need a model: none is configured, and it is the first that is installed"
+				names, when[preset.Name] = []string{preset.Name},
+					"plans that need a model: none is configured, and it is the first that is installed"
 				break
 			}
 		}
@@ -167,13 +173,15 @@ func agentOutlets(a *cli.App, p *cli.Project) ([]cli.Outlet, error) {
 		c, err := a.CommandAgent(p, name)
 		if err != nil {
 			if name == chosen || slices.Contains(p.Config.Run.Fallback, name) {
-				out = append(out, cli.Outlet{What: "agent", Name: name, To: "nowhere: " + err.Error(), Data: "nothing", When: when[name], Local: &here})
+				out = append(out, cli.Outlet{What: "agent", Name: name, To: "nowhere: " + err.Error(), Data: "nothing",
+					When: when[name], Local: &here})
 				continue
 			}
 			return nil, err
 		}
 		reach := command.New(c).Reach()
-		out = append(out, cli.Outlet{What: "agent", Name: name, To: reach.To, Data: data, When: cmp.Or(when[name], "with --agent "+name), Local: reach.Local})
+		out = append(out, cli.Outlet{What: "agent", Name: name, To: reach.To, Data: data,
+			When: cmp.Or(when[name], "with --agent "+name), Local: reach.Local})
 	}
 	return out, nil
 }
@@ -185,7 +193,8 @@ func showEgress(a *cli.App, o outlets) error {
 		if w.Local != nil {
 			state = map[bool]string{true: "stays", false: "leaves"}[*w.Local]
 		}
-		rows = append(rows, []string{state, w.What, ui.Sanitize(w.Name), ui.Sanitize(w.To), ui.Sanitize(w.Data), ui.Sanitize(w.When)})
+		rows = append(rows, []string{state, w.What, ui.Sanitize(w.Name), ui.Sanitize(w.To), ui.Sanitize(w.Data),
+			ui.Sanitize(w.When)})
 	}
 	if err := cli.Table(a.Stdout, []string{"", "what", "name", "to", "data", "when"}, rows); err != nil {
 		return err

@@ -59,7 +59,8 @@ errors. A lesson may be named by its number, a pattern by its id.` + cli.ExitSta
 			}
 			e, ok := findExplanation(all, args[0])
 			if !ok {
-				return cli.Usage(fmt.Errorf("unknown code %q", args[0]), "runplan explain lists all codes; rules of gates that you configured are described where you configured them")
+				return cli.Usage(fmt.Errorf("unknown code %q", args[0]),
+					"runplan explain lists all codes; rules of gates that you configured are described where you configured them")
 			}
 			if asJSONFlag {
 				return cli.AsJSON(a.Stdout, e)
@@ -91,7 +92,8 @@ func listExplanations(w io.Writer, all []explanation, asJSONFlag bool) error {
 func findExplanation(all []explanation, code string) (explanation, bool) {
 	for _, try := range []string{code, "lesson/" + code, "pattern/" + code} {
 		for _, e := range all {
-			if prefix, ok := strings.CutSuffix(e.Code, "*"); e.Code == try || ok && strings.HasPrefix(try, prefix) && try != prefix {
+			if prefix, ok := strings.CutSuffix(e.Code, "*"); e.Code == try || ok && strings.HasPrefix(try, prefix) &&
+				try != prefix {
 				return e, true
 			}
 		}
@@ -115,7 +117,8 @@ func explanations() ([]explanation, error) {
 		all = append(all, e)
 	}
 	for _, r := range measured.Rules() {
-		text := fmt.Sprintf("Finds: %s.\nSeverity in a run: %s; in runplan gate and runplan review: %s. Measured as right: %s.\nWhy: %s\nDo: %s",
+		text := fmt.Sprintf(
+			"Finds: %s.\nSeverity in a run: %s; in runplan gate and runplan review: %s. Measured as right: %s.\nWhy: %s\nDo: %s",
 			r.Finds, r.InRun, r.Outside, measured.Of(r.ID), gateReasons[groupOf(r.ID)].why, gateReasons[groupOf(r.ID)].do)
 		all = append(all, explanation{Code: r.ID, Group: explainRules, Text: text, What: r.Finds, Level: r.InRun})
 	}
@@ -124,8 +127,10 @@ func explanations() ([]explanation, error) {
 		return nil, err
 	}
 	for _, l := range lib.Lessons {
-		text := fmt.Sprintf("%s.\n\n%s\n\nNot so:\n\n%s\n\nBut so:\n\n%s\n\nDo: %s", l.Title, l.Body, indented(l.Example.Bad), indented(l.Example.Good), l.Fix)
-		all = append(all, explanation{Code: "lesson/" + l.ID, Group: explainLessons, Text: text, What: l.Title, Level: string(l.Severity)})
+		text := fmt.Sprintf("%s.\n\n%s\n\nNot so:\n\n%s\n\nBut so:\n\n%s\n\nDo: %s", l.Title, l.Body, indented(l.Example.Bad),
+			indented(l.Example.Good), l.Fix)
+		all = append(all, explanation{Code: "lesson/" + l.ID, Group: explainLessons, Text: text, What: l.Title,
+			Level: string(l.Severity)})
 	}
 	rules, err := patterns.Load(patterns.Builtin())
 	if err != nil {
@@ -133,7 +138,8 @@ func explanations() ([]explanation, error) {
 	}
 	for _, r := range rules {
 		text := fmt.Sprintf("%s.\nLanguages: %s.\nDo: %s", r.Message, strings.Join(r.Languages, ", "), r.Note)
-		all = append(all, explanation{Code: "pattern/" + r.ID, Group: explainPatterns, Text: text, What: r.Message, Level: string(r.Severity)})
+		all = append(all, explanation{Code: "pattern/" + r.ID, Group: explainPatterns, Text: text, What: r.Message,
+			Level: string(r.Severity)})
 	}
 	for i := range all {
 		if all[i].What == "" {
@@ -156,17 +162,25 @@ func indented(text string) string {
 
 // gateReasons says for each gate why its rules exist, and what to do about a finding that is meant.
 var gateReasons = map[string]struct{ why, do string }{
-	"protected": {"an agent that may change what checks it can make itself pass.", "let the plan ask for the change: name the file in the batch; or undo it."},
-	"tamper":    {"a check that was weakened passes without proving anything.", "bring the test back; if the batch is meant to change it, name the test file under Files in the plan."},
-	"secrets":   {"a key that was committed has to be treated as known to others.", "remove it, revoke it if it was pushed, and read it from the environment; put examples into fixtures."},
-	"security":  {"such code lets input of others become a query, a command or a page.", "use parameters or escaping of the library, as the finding says."},
-	"denied":    {"such a command destroys work or hides failures, and scripts run without anyone watching.", "narrow the command, or leave it to a person."},
-	"docs":      {"a link that leads nowhere costs each reader time.", "correct the path, or add the file."},
-	"license":   {"some licences ask you to publish, and that is a decision of people.", "choose another dependency, or allow the licence in [gates] after deciding it."},
-	"size":      {"long files are hard to review and to change.", "split the file, or raise the limit in [gates]."},
-	"memory":    {"with little memory, tests fail for reasons outside of the code.", "free memory or use fewer workers."},
-	"prose":     {"such text is left over from editing, or describes other code.", "write what the code does, or remove it."},
-	"names":     {"callers of a public name that is gone no longer build.", "keep the name, or change its callers in the same batch."},
+	"protected": {"an agent that may change what checks it can make itself pass.",
+		"let the plan ask for the change: name the file in the batch; or undo it."},
+	"tamper": {"a check that was weakened passes without proving anything.",
+		"bring the test back; if the batch is meant to change it, name the test file under Files in the plan."},
+	"secrets": {"a key that was committed has to be treated as known to others.",
+		"remove it, revoke it if it was pushed, and read it from the environment; put examples into fixtures."},
+	"security": {"such code lets input of others become a query, a command or a page.",
+		"use parameters or escaping of the library, as the finding says."},
+	"denied": {"such a command destroys work or hides failures, and scripts run without anyone watching.",
+		"narrow the command, or leave it to a person."},
+	"docs": {"a link that leads nowhere costs each reader time.", "correct the path, or add the file."},
+	"license": {"some licences ask you to publish, and that is a decision of people.",
+		"choose another dependency, or allow the licence in [gates] after deciding it."},
+	"size":   {"long files are hard to review and to change.", "split the file, or raise the limit in [gates]."},
+	"memory": {"with little memory, tests fail for reasons outside of the code.", "free memory or use fewer workers."},
+	"prose": {"such text is left over from editing, or describes other code.",
+		"write what the code does, or remove it."},
+	"names": {"callers of a public name that is gone no longer build.",
+		"keep the name, or change its callers in the same batch."},
 }
 
 // explainedGroups lists the gates that have reasons, for the test.

@@ -45,7 +45,8 @@ func TestEachCodeHasAPage(t *testing.T) {
 		}
 		files = append(files, found...)
 	}
-	printed, seen := regexp.MustCompile(`(?:\b(?:warn|report|advise)\((?:[^"\n]*?,\s*)?|Code:\s*)"([a-z]+(?:-[a-z]+)*)"`), map[string]bool{}
+	printed, seen := regexp.MustCompile(`(?:\b(?:warn|report|advise)\((?:[^"\n]*?,\s*)?|Code:\s*)"([a-z]+(?:-[a-z]+)*)"`),
+		map[string]bool{}
 	for _, file := range files {
 		if strings.HasSuffix(file, "_test.go") {
 			continue
@@ -126,8 +127,9 @@ func TestFindExplanation(t *testing.T) {
 		t.Fatal(err)
 	}
 	for asked, want := range map[string]string{
-		"secrets/aws-access-key": "secrets/*", "tamper/snapshot": "tamper/snapshot", "0001": "lesson/0001", "empty-catch": "pattern/empty-catch",
-		"run-locked": "run-locked", "secrets/": "", "nothing": "",
+		"secrets/aws-access-key": "secrets/*", "tamper/snapshot": "tamper/snapshot", "0001": "lesson/0001",
+		"empty-catch": "pattern/empty-catch",
+		"run-locked":  "run-locked", "secrets/": "", "nothing": "",
 	} {
 		if e, _ := findExplanation(all, asked); e.Code != want {
 			t.Errorf("%s leads to %q, not %q", asked, e.Code, want)

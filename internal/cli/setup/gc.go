@@ -96,7 +96,8 @@ func gcShared(ctx context.Context, a *cli.App, p *cli.Project, list bool) ([]loc
 	for _, x := range found {
 		if x.Remove && !list {
 			if err := d.Remove(ctx, x); err != nil {
-				return nil, cli.Fail(cli.ExitCannotRun, fmt.Errorf("remove %s %s: %w", x.Kind, x.Name, err), "check that you may push to the shared repository")
+				return nil, cli.Fail(cli.ExitCannotRun, fmt.Errorf("remove %s %s: %w", x.Kind, x.Name, err),
+					"check that you may push to the shared repository")
 			}
 		}
 	}

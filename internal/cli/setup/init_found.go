@@ -54,7 +54,9 @@ func (f foundInProject) comments(withAgent bool) string {
 	line("run.max_cost_usd", "5", "cost limit of a run, in US dollars")
 	line("team.enabled", "true", "concurrent batches, if the plan allows it")
 	if len(f.gates) == 0 {
-		b.WriteString("\n# No tests and no linter were found. A gate of your own, without the # signs:\n# [[gates.command]]\n# name = \"check\"\n# run = \"make check\"\n# blocking = true\n")
+		b.WriteString(
+			"\n# No tests and no linter were found. A gate of your own, without the # signs:\n# [[gates.command]]\n# name = " +
+				"\"check\"\n# run = \"make check\"\n# blocking = true\n")
 		return b.String()
 	}
 	b.WriteString("\n# Gates that fit this project; gates.disable leaves one out:\n")

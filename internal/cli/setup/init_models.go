@@ -20,9 +20,11 @@ func (f *modelFlags) add(to *pflag.FlagSet) {
 	to.StringVar(&f.coding, "coding-model", "", "model that writes code, such as qwen2.5-coder:3b-instruct")
 	to.StringVar(&f.reasoning, "reasoning-model", "", "model that plans and judges, such as qwen3:4b-instruct-2507")
 	to.StringVar(&f.ollama, "ollama", "", "URL of the Ollama server with the models, such as http://localhost:11434")
-	to.StringArrayVar(&f.command, "model-command", nil, "instead of Ollama: program that answers, and its arguments (repeat the flag)")
+	to.StringArrayVar(&f.command, "model-command", nil,
+		"instead of Ollama: program that answers, and its arguments (repeat the flag)")
 	to.IntVar(&f.window, "context-window", 0, "context window: tokens of a prompt and its answer together")
-	to.IntVar(&f.reserved, "reserved-tokens", 0, "tokens of the window reserved for instructions, task, retries and answer")
+	to.IntVar(&f.reserved, "reserved-tokens", 0,
+		"tokens of the window reserved for instructions, task, retries and answer")
 }
 
 // wrong reports flags that exclude each other or need others.
@@ -56,7 +58,9 @@ func (f *modelFlags) section() (string, error) {
 		b.WriteString("\n# Language models for plan, solve, retrieve, enrich and reviews. See docs/models.md.\n[models]\n")
 	}
 	if len(f.command) > 0 {
-		errs = append(errs, line("A program answers: the question comes on its standard input, {model} in an argument is filled in.", "provider", "command"))
+		errs = append(errs, line(
+			"A program answers: the question comes on its standard input, {model} in an argument is filled in.", "provider",
+			"command"))
 		errs = append(errs, line("The program and its arguments.", "command", f.command))
 	}
 	if f.ollama != "" {
@@ -69,12 +73,16 @@ func (f *modelFlags) section() (string, error) {
 		errs = append(errs, line("Plans and judges.", "reasoning", f.reasoning))
 	}
 	if f.ollama != "" || len(f.command) > 0 {
-		b.WriteString("# Windows, temperatures, max_tokens, timeout, retries and margin: runplan config --keys.\n# A single stage can have a model of its own:\n# [models.overrides]\n# scope = \"name:tag\"\n")
+		b.WriteString(
+			"# Windows, temperatures, max_tokens, timeout, retries and margin: runplan config --keys.\n# A single stage can " +
+				"have a model of its own:\n# [models.overrides]\n# scope = \"name:tag\"\n")
 	}
 	if f.window > 0 {
 		b.WriteString("\n[budget]\n")
-		errs = append(errs, line("Tokens that a prompt and its answer may have together. The model has to take as many.", "context_window", f.window))
-		errs = append(errs, line("Of these, for instructions, the task, retries and the answer; the rest is for context.", "reserved_tokens", f.reserved))
+		errs = append(errs, line("Tokens that a prompt and its answer may have together. The model has to take as many.",
+			"context_window", f.window))
+		errs = append(errs, line("Of these, for instructions, the task, retries and the answer; the rest is for context.",
+			"reserved_tokens", f.reserved))
 	}
 	return b.String(), errors.Join(errs...)
 }

@@ -1,4 +1,5 @@
-// Package setup holds the commands that set runplan up and keep it: init, config, doctor, gc, explain, demo and version.
+// Package setup holds the commands that set runplan up and keep it: init, config, doctor, gc, explain, demo and
+// version.
 package setup
 
 import (
@@ -55,7 +56,8 @@ changed; runplan config set changes one setting of it.` + cli.ExitStatus(cli.Exi
 			}
 			path := p.Layout.Config()
 			if _, err := os.Stat(path); err == nil {
-				return cli.Usage(fmt.Errorf("%s already exists", path), "change it with runplan config set KEY VALUE, or with an editor; runplan config shows what holds")
+				return cli.Usage(fmt.Errorf("%s already exists", path),
+					"change it with runplan config set KEY VALUE, or with an editor; runplan config shows what holds")
 			}
 			doc := map[string]any{}
 			if agent != "" {
@@ -76,7 +78,8 @@ changed; runplan config set changes one setting of it.` + cli.ExitStatus(cli.Exi
 				return cli.Fail(cli.ExitCannotRun, err, "")
 			}
 			found := foundHere(cmd.Context(), a, p)
-			text := "# Settings of runplan for this repository. runplan config --keys lists what can be set.\n\n" + string(data) + section + found.comments(agent != "")
+			text := "# Settings of runplan for this repository. runplan config --keys lists what can be set.\n\n" +
+				string(data) + section + found.comments(agent != "")
 			// Report an error before the file is written.
 			if err := config.Check(path, []byte(text)); err != nil {
 				return cli.Usage(err, "nothing was written")
@@ -155,8 +158,9 @@ The command line wins over variables, those over .runplan/config.toml, that over
 
 // checked is one line of doctor.
 type checked struct {
-	What   string `json:"what"`
-	Status string `json:"status"` // ok, missing, problem; error: could not be checked; unknown, skipped; of gates: not configured, off
+	What string `json:"what"`
+	// ok, missing, problem; error: could not be checked; unknown, skipped; of gates: not configured, off
+	Status string `json:"status"`
 	Detail string `json:"detail"`
 	Fix    string `json:"fix,omitempty"`
 }
@@ -168,8 +172,10 @@ func NewDoctorCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check that everything a run needs is present, and say what to do",
-		Long:  "Look at git, the repository, the settings, the agents, the models and the tools that gates use." + doctorAgentHelp + doctorSandboxHelp + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
-		Args:  cobra.NoArgs,
+		Long: "Look at git, the repository, the settings, the agents, the models and the tools that gates use." +
+			doctorAgentHelp + doctorSandboxHelp +
+			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if agent != "" {
 				return tryAgent(cmd.Context(), a, agent, asJSONFlag)
@@ -205,8 +211,10 @@ func NewDoctorCommand(a *cli.App) *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON array")
-	cmd.Flags().StringVar(&agent, "agent", "", "try an agent in a scratch repository: it answers a question and writes a file")
-	cmd.Flags().StringVar(&confined, "sandbox", "", "try the sandbox of an agent: what must work inside it, and what must not")
+	cmd.Flags().StringVar(&agent, "agent", "",
+		"try an agent in a scratch repository: it answers a question and writes a file")
+	cmd.Flags().StringVar(&confined, "sandbox", "",
+		"try the sandbox of an agent: what must work inside it, and what must not")
 	return cmd
 }
 
@@ -271,7 +279,9 @@ func examine(a *cli.App, cmd *cobra.Command) []checked {
 	out = append(out, examineGates(ctx, a, p)...)
 	for _, tool := range []string{"bash", "gh", "ast-grep"} {
 		if path, err := a.OnPath(tool); err != nil {
-			add(tool, "missing", err.Error(), map[string]string{"bash": "install bash: literal plans and shell gates need it", "gh": "needed for --land pr only", "ast-grep": "optional"}[tool])
+			add(tool, "missing", err.Error(),
+				map[string]string{"bash": "install bash: literal plans and shell gates need it", "gh": "needed for --land pr only",
+					"ast-grep": "optional"}[tool])
 		} else {
 			add(tool, "ok", path, "")
 		}

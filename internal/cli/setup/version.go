@@ -85,7 +85,8 @@ var versionNumber = regexp.MustCompile(`(\d+)\.(\d+)(?:\.\d+)*`)
 func neighbors(ctx context.Context, a *cli.App) []cli.Neighbor {
 	all := requirements()
 	for _, p := range command.Presets() {
-		all = append(all, requirement{p.Program, append([]string{p.Program}, p.Version...), [2]int{}, "optional agent; " + p.Install})
+		all = append(all, requirement{p.Program, append([]string{p.Program}, p.Version...), [2]int{}, "optional agent; " +
+			p.Install})
 	}
 	out := make([]cli.Neighbor, 0, len(all))
 	for _, r := range all {

@@ -109,15 +109,20 @@ func listen(ctx context.Context, a *cli.App, p *cli.Project, o serveOptions) (*w
 	if err != nil {
 		return nil, err
 	}
-	server, err := web.Listen(ctx, web.Options{Addr: o.addr, Insecure: o.insecure, Name: p.Repo.Root, Key: key, Pages: pages})
+	server, err := web.Listen(ctx,
+		web.Options{Addr: o.addr, Insecure: o.insecure, Name: p.Repo.Root, Key: key, Pages: pages})
 	switch {
 	case errors.Is(err, web.ErrReachable):
-		return nil, cli.Usage(err, "there is no encryption: anyone who reads the network in between can act as you. Take 127.0.0.1 and a tunnel (ssh -L); or say that you mean it: --insecure-listen")
+		return nil, cli.Usage(err,
+			"there is no encryption: anyone who reads the network in between can act as you. Take 127.0.0.1 and a tunnel (ssh "+
+				"-L); or say that you mean it: --insecure-listen")
 	case err != nil:
 		return nil, cli.Usage(err, "take another address with --addr, such as 127.0.0.1:0")
 	}
 	if o.insecure {
-		fmt.Fprintln(a.Stderr, "runplan: --insecure-listen: other machines may reach the page, and nothing is encrypted: anyone who reads the network in between can act as you")
+		fmt.Fprintln(a.Stderr,
+			"runplan: --insecure-listen: other machines may reach the page, and nothing is encrypted: anyone who reads the "+
+				"network in between can act as you")
 	}
 	return server, nil
 }
@@ -158,7 +163,8 @@ func waitingFor(ctx context.Context, a *cli.App, p *cli.Project) page.Waiting {
 	jobs, err := control.WaitingFeedback(ctx, a, p)
 	trouble(err)
 	for _, j := range jobs {
-		w.Jobs = append(w.Jobs, page.Job{ID: j.ID, Change: j.Title, Why: j.Question, Plan: j.Plan, Text: planText(p, j.Plan), Since: j.Since})
+		w.Jobs = append(w.Jobs, page.Job{ID: j.ID, Change: j.Title, Why: j.Question, Plan: j.Plan, Text: planText(p, j.Plan),
+			Since: j.Since})
 	}
 	items, err := blueprint.Queue(p.Repo.Root, false)
 	trouble(err)
@@ -171,7 +177,8 @@ func waitingFor(ctx context.Context, a *cli.App, p *cli.Project) page.Waiting {
 	said, err := control.InboxItems(ctx, a, false)
 	trouble(err)
 	for _, i := range said {
-		w.Inbox = append(w.Inbox, page.Said{ID: i.ID, Kind: i.Kind, Body: i.Body, Reply: i.Reply, From: i.Channel, Repo: i.Repo, At: i.At})
+		w.Inbox = append(w.Inbox,
+			page.Said{ID: i.ID, Kind: i.Kind, Body: i.Body, Reply: i.Reply, From: i.Channel, Repo: i.Repo, At: i.At})
 	}
 	return w
 }
@@ -216,15 +223,18 @@ func openBrowser(ctx context.Context, a *cli.App, address string) (remove func()
 		return sorry(err)
 	}
 	remove = func() { os.Remove(f.Name()) }
-	_, err = fmt.Fprintf(f, `<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0;url=%s"><title>runplan</title><a href="%[1]s">Go on</a>`, html.EscapeString(address))
+	_, err = fmt.Fprintf(f,
+		`<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0;url=%s"><title>runplan</title><a href="%[1]s">Go on</a>`, html.EscapeString(address))
 	if err := errors.Join(err, f.Close()); err != nil {
 		remove()
 		return sorry(err)
 	}
-	args := map[string][]string{"darwin": {"open", f.Name()}, "windows": {"rundll32", "url.dll,FileProtocolHandler", f.Name()}}[runtime.GOOS]
+	args := map[string][]string{"darwin": {"open", f.Name()},
+		"windows": {"rundll32", "url.dll,FileProtocolHandler", f.Name()}}[runtime.GOOS]
 	if args == nil {
 		// The browser must outlive this process. setsid would not report a missing program, so check first.
-		args = []string{"sh", "-c", `command -v xdg-open >/dev/null || exit 127; exec setsid --fork xdg-open "$1"`, "sh", f.Name()}
+		args = []string{"sh", "-c", `command -v xdg-open >/dev/null || exit 127; exec setsid --fork xdg-open "$1"`, "sh",
+			f.Name()}
 	}
 	res, err := proc.Run(ctx, proc.Cmd{Args: args, Env: a.Environ, Limits: proc.Limits{Total: 20 * time.Second}})
 	if err == nil && res.Exit != 0 {

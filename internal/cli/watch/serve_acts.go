@@ -43,7 +43,8 @@ func acts(a *cli.App, p *cli.Project) map[string]page.Act {
 			return done, ownCommand(ctx, a, append(args, "--", form.Get("id")))
 		},
 		"queue": func(ctx context.Context, form url.Values) (string, error) {
-			args := []string{"blueprint", "queue", "close", "--approve", "--signature=" + form.Get("signature"), "--reason=" + form.Get("reason")}
+			args := []string{"blueprint", "queue", "close", "--approve", "--signature=" + form.Get("signature"), "--reason=" +
+				form.Get("reason")}
 			done := page.DoneAcknowledged
 			if form.Get("fixed") == "yes" {
 				args, done = append(args, "--fixed"), page.DoneFixed
@@ -51,7 +52,8 @@ func acts(a *cli.App, p *cli.Project) map[string]page.Act {
 			return done, ownCommand(ctx, a, append(args, "--", form.Get("id")))
 		},
 		"inbox": func(ctx context.Context, form url.Values) (string, error) {
-			return page.DoneInbox, ownCommand(ctx, a, []string{"inbox", "done", "--outcome=" + form.Get("outcome"), "--", form.Get("id")})
+			return page.DoneInbox, ownCommand(ctx, a,
+				[]string{"inbox", "done", "--outcome=" + form.Get("outcome"), "--", form.Get("id")})
 		},
 		page.ActCancel: func(ctx context.Context, form url.Values) (string, error) {
 			return page.DoneCancelled, ownCommand(ctx, a, []string{"cancel", "--", form.Get("run")})
@@ -217,7 +219,8 @@ func startResume(a *cli.App, p *cli.Project, run, path string, accept bool) (*pr
 	if accept {
 		args = append(args, "--accept-changes")
 	}
-	return proc.Start(self, proc.Cmd{Args: append(args, "--", run), Dir: p.Repo.Root, Env: a.Environ}, [3]*os.File{in, out, out})
+	return proc.Start(self, proc.Cmd{Args: append(args, "--", run), Dir: p.Repo.Root, Env: a.Environ},
+		[3]*os.File{in, out, out})
 }
 
 // resumedSince reports whether a run was resumed by an event from seq on.

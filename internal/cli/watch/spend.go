@@ -154,11 +154,14 @@ func (s spent) table(w io.Writer, all bool) error {
 	var rows [][]string
 	if s.By != "" {
 		for _, g := range s.Groups {
-			rows = append(rows, []string{ui.Sanitize(g.Key), strconv.Itoa(g.Attempts), cli.TokenText(g.Input, g.Uncounted < g.Attempts), cli.TokenText(g.Output, g.Uncounted < g.Attempts), g.Sum.String()})
+			rows = append(rows, []string{ui.Sanitize(g.Key), strconv.Itoa(g.Attempts),
+				cli.TokenText(g.Input, g.Uncounted < g.Attempts), cli.TokenText(g.Output, g.Uncounted < g.Attempts),
+				g.Sum.String()})
 		}
 		return cli.Table(w, []string{s.By, ">attempts", ">in", ">out", "cost"}, rows)
 	}
-	header := []string{"batch", ">attempt", "purpose", "agent", "model", "outcome", ">in", ">out", ">from cache", ">cost", "source"}
+	header := []string{"batch", ">attempt", "purpose", "agent", "model", "outcome", ">in", ">out", ">from cache", ">cost",
+		"source"}
 	if all {
 		header = append([]string{"run"}, header...)
 	}
@@ -172,7 +175,8 @@ func (s spent) table(w io.Writer, all bool) error {
 			cost = ledger.Dollars(*l.CostUSD)
 		}
 		row := []string{
-			ui.Sanitize(l.Batch), attempt, string(l.Purpose), ui.Sanitize(l.Agent), cmp.Or(ui.Sanitize(l.Model), "-"), string(l.Outcome),
+			ui.Sanitize(l.Batch), attempt, string(l.Purpose), ui.Sanitize(l.Agent), cmp.Or(ui.Sanitize(l.Model), "-"),
+			string(l.Outcome),
 			cli.TokensOf(l.Input), cli.TokensOf(l.Output), cli.TokensOf(l.CacheRead), cost, string(l.Source),
 		}
 		if all {

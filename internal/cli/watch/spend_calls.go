@@ -42,7 +42,8 @@ func callsBeside(ctx context.Context, a *cli.App, p *cli.Project, j *store.Journ
 	}
 	here := localModels(ctx, p)
 	for _, s := range sums {
-		c := spentCalls{Type: s.Type, Model: s.Model, Calls: s.Calls, Failed: s.Failed, Uncounted: s.Untold, Source: agents.SourceUnknown}
+		c := spentCalls{Type: s.Type, Model: s.Model, Calls: s.Calls, Failed: s.Failed, Uncounted: s.Untold,
+			Source: agents.SourceUnknown}
 		if s.Untold < s.Calls {
 			c.Input, c.Output = &s.PromptTokens, &s.CompletionTokens
 		}
@@ -91,7 +92,8 @@ func printCalls(w io.Writer, calls []spentCalls) error {
 			unknown += c.Calls
 		}
 		n += c.Calls
-		lines = append(lines, []string{c.Type, ui.Sanitize(c.Model), strconv.Itoa(c.Calls), c.tokens(c.Input), c.tokens(c.Output), cost, string(c.Source)})
+		lines = append(lines, []string{c.Type, ui.Sanitize(c.Model), strconv.Itoa(c.Calls), c.tokens(c.Input),
+			c.tokens(c.Output), cost, string(c.Source)})
 	}
 	if err := cli.Table(w, []string{"type", "model", ">calls", ">in", ">out", ">cost", "source"}, lines); err != nil {
 		return err

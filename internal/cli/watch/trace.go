@@ -180,7 +180,8 @@ func (t *tracing) report(ctx context.Context, run string, older bool) (*trace.Re
 }
 
 // TracedRun reads the data of a report and builds it, without data from git.
-func TracedRun(ctx context.Context, p *cli.Project, a *cli.App, j *store.Journal, runs []store.Run, id string, older bool) (*trace.Report, error) {
+func TracedRun(ctx context.Context, p *cli.Project, a *cli.App, j *store.Journal, runs []store.Run, id string,
+	older bool) (*trace.Report, error) {
 	var in trace.Input
 	plan, begun := "", false
 	for _, r := range runs {
@@ -248,7 +249,8 @@ func PlanFileOf(p *cli.Project, plan string) string {
 }
 
 // StatedRequirements returns the requirements near the plan that a run stores.
-func StatedRequirements(p *cli.Project, a *cli.App, name string, plan *planparse.Plan, text []byte) []runner.RequirementInfo {
+func StatedRequirements(p *cli.Project, a *cli.App, name string, plan *planparse.Plan,
+	text []byte) []runner.RequirementInfo {
 	hidden := []byte(a.Redactor(p).String(string(text)))
 	return stated(p, a, name, hidden).Info(plan, hidden)
 }

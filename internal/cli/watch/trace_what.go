@@ -27,7 +27,8 @@ type meaning struct {
 
 func (t *tracing) meanings() []meaning {
 	return []meaning{
-		{"run", t.asRun}, {"line", t.asLine}, {"commit", t.asCommit}, {"req", t.asRequirement}, {"task", t.asTask}, {"test", t.asTest},
+		{"run", t.asRun}, {"line", t.asLine}, {"commit", t.asCommit}, {"req", t.asRequirement}, {"task", t.asTask},
+		{"test", t.asTest},
 	}
 }
 
@@ -56,7 +57,8 @@ func (t *tracing) trace(ctx context.Context, what string) error {
 	}
 	switch {
 	case len(found) == 0:
-		return cli.Usage(fmt.Errorf("%s: not a known run, line, commit, requirement, task or test", what), "runplan trace --help lists the forms, runplan trace the names of the newest run")
+		return cli.Usage(fmt.Errorf("%s: not a known run, line, commit, requirement, task or test", what),
+			"runplan trace --help lists the forms, runplan trace the names of the newest run")
 	case len(found) > 1:
 		return cli.Usage(fmt.Errorf("%s has %d meanings", what, len(found)), "write one of: %s", strings.Join(found, ", "))
 	case answers[0] == nil:
@@ -73,7 +75,8 @@ func (t *tracing) show(a *trace.Answer) error {
 	case t.options.json:
 		err = cli.AsJSON(out, a)
 	case t.options.html:
-		return cli.Usage(errors.New("--html shows a whole run"), "runplan trace --html; or for this question --json or --markdown")
+		return cli.Usage(errors.New("--html shows a whole run"),
+			"runplan trace --html; or for this question --json or --markdown")
 	case t.options.markdown:
 		_, err = fmt.Fprint(out, report.AnswerMarkdown(a))
 	default:
@@ -260,7 +263,8 @@ func (t *tracing) asTask(ctx context.Context, what string) (answer *trace.Answer
 		return true
 	})
 	if len(several) > 1 {
-		return nil, "", cli.Usage(fmt.Errorf("%d tasks have the number %s", len(several), what), "write one of: %s", strings.Join(several, ", "))
+		return nil, "", cli.Usage(fmt.Errorf("%d tasks have the number %s", len(several), what), "write one of: %s",
+			strings.Join(several, ", "))
 	}
 	return answer, "", err
 }

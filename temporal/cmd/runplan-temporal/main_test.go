@@ -19,7 +19,8 @@ import (
 // TestMain lets the test binary be what runplan starts of itself.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && strings.HasPrefix(os.Args[1], "__") {
-		os.Exit(app.Main(cli.App{Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Environ: os.Environ()}))
+		os.Exit(app.Main(cli.App{Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+			Environ: os.Environ()}))
 	}
 	os.Exit(m.Run())
 }
@@ -27,7 +28,8 @@ func TestMain(m *testing.M) {
 // call runs one command line in the current folder.
 func call(env []string, args ...string) (out string, code int) {
 	var both bytes.Buffer
-	code = app.Main(cli.App{Args: args, Stdin: strings.NewReader(""), Stdout: &both, Stderr: &both, Environ: env, Engines: []cli.RemoteHost{new(service).remoteHost()}})
+	code = app.Main(cli.App{Args: args, Stdin: strings.NewReader(""), Stdout: &both, Stderr: &both, Environ: env,
+		Engines: []cli.RemoteHost{new(service).remoteHost()}})
 	return both.String(), code
 }
 
@@ -49,15 +51,20 @@ func TestExitCodesOfWhatTheServiceSays(t *testing.T) {
 		code int
 		want string
 	}{
-		"a run in a namespace that is not there":     {run, &teamtest.Service{Namespace: noSpace}, 2, `has no namespace "default"`},
-		"a run in a namespace of others":             {run, &teamtest.Service{Namespace: denied}, 5, "does not let us in"},
-		"a run that may not be asked about":          {run, &teamtest.Service{Describe: denied}, 5, "not yours"},
-		"a run that may not be started":              {run, &teamtest.Service{Describe: missing, Start: denied}, 5, "on Temporal: not yours"},
-		"a run whose start takes too long":           {run, &teamtest.Service{Describe: missing, Start: late}, 5, "on Temporal: too late"},
-		"a worker in a namespace that is not there":  {worker, &teamtest.Service{Namespace: noSpace}, 2, `has no namespace "default"`},
-		"a worker in a namespace of others":          {worker, &teamtest.Service{Namespace: denied}, 5, "does not let us in"},
-		"status where there are no runs":             {nothing, &teamtest.Service{Namespace: denied}, 0, "no runs"},
-		"gc in a namespace of others":                {leftover, &teamtest.Service{Namespace: denied}, 5, "does not let us in"},
+		"a run in a namespace that is not there": {run, &teamtest.Service{Namespace: noSpace}, 2,
+			`has no namespace "default"`},
+		"a run in a namespace of others":    {run, &teamtest.Service{Namespace: denied}, 5, "does not let us in"},
+		"a run that may not be asked about": {run, &teamtest.Service{Describe: denied}, 5, "not yours"},
+		"a run that may not be started": {run, &teamtest.Service{Describe: missing, Start: denied}, 5,
+			"on Temporal: not yours"},
+		"a run whose start takes too long": {run, &teamtest.Service{Describe: missing, Start: late}, 5,
+			"on Temporal: too late"},
+		"a worker in a namespace that is not there": {worker, &teamtest.Service{Namespace: noSpace}, 2,
+			`has no namespace "default"`},
+		"a worker in a namespace of others": {worker, &teamtest.Service{Namespace: denied}, 5, "does not let us in"},
+		"status where there are no runs":    {nothing, &teamtest.Service{Namespace: denied}, 0, "no runs"},
+		"gc in a namespace of others": {leftover, &teamtest.Service{Namespace: denied}, 5,
+			"does not let us in"},
 		"gc of a repository in which nobody has run": {leftover, &teamtest.Service{}, 0, "nothing to remove"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -98,12 +105,14 @@ func TestExitCodesOfAFolderThatIsTaken(t *testing.T) {
 	if _, err := f.Begin("r"); err != nil {
 		t.Fatal(err)
 	}
-	for name, args := range map[string][]string{"a worker": {"worker", "--dir", dir, "--address", new(teamtest.Service).Serve(t)}, "gc": {"worker", "gc", "--dir", dir}} {
+	for name, args := range map[string][]string{"a worker": {"worker", "--dir", dir, "--address",
+		new(teamtest.Service).Serve(t)}, "gc": {"worker", "gc", "--dir", dir}} {
 		if out, code := call(nil, args...); code != 6 || !strings.Contains(out, "another runplan is running") {
 			t.Errorf("%s: exit status %d\n%s", name, code, out)
 		}
 	}
-	if out, code := call(nil, "worker", "gc", "--dir", dir, "--list"); code != 0 || !strings.Contains(out, "a worker works in it for run r") {
+	if out, code := call(nil, "worker", "gc", "--dir", dir, "--list"); code != 0 ||
+		!strings.Contains(out, "a worker works in it for run r") {
 		t.Errorf("list: exit status %d\n%s", code, out)
 	}
 }

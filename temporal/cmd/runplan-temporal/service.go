@@ -46,8 +46,10 @@ func (s *service) flags(f *pflag.FlagSet) {
 	if f.Lookup("slots") != nil {
 		return
 	}
-	f.DurationVar(&s.heartbeat, "heartbeat", flow.DefaultHeartbeat, "a worker that is silent for so long is taken for dead")
-	f.DurationVar(&s.deadline, "command-deadline", flow.DefaultDeadline, "time limit of one command, with all its tries on all workers")
+	f.DurationVar(&s.heartbeat, "heartbeat", flow.DefaultHeartbeat,
+		"a worker that is silent for so long is taken for dead")
+	f.DurationVar(&s.deadline, "command-deadline", flow.DefaultDeadline,
+		"time limit of one command, with all its tries on all workers")
 	f.IntVar(&s.longest, "history-events", flow.DefaultLongest, "events after which a workflow begins a new history")
 }
 
@@ -57,7 +59,8 @@ func quiet() log.Logger {
 }
 
 // dial reaches the service; what is wrong has an exit code.
-func (s *service) dial(ctx context.Context, getenv func(string) (string, bool), identity string, logger log.Logger) (client.Client, connect.Coding, error) {
+func (s *service) dial(ctx context.Context, getenv func(string) (string, bool), identity string,
+	logger log.Logger) (client.Client, connect.Coding, error) {
 	c, as, err := connect.Dial(ctx, s.Options, getenv, identity, logger)
 	var why *connect.Error
 	switch {
@@ -83,8 +86,9 @@ func (s *service) open(ctx context.Context, in cli.Session) (cli.RemoteEngine, e
 		return nil, err
 	}
 	return &remoteEngine{&engine.Engine{
-		Config: in.Config, Client: c, Coding: as, Queue: s.Queue, Remote: s.remote, Prefix: s.prefix, ConfigText: in.ConfigText,
-		Options: flow.Options{Heartbeat: s.heartbeat, Deadline: s.deadline, Longest: s.longest},
+		Config: in.Config, Client: c, Coding: as, Queue: s.Queue, Remote: s.remote, Prefix: s.prefix,
+		ConfigText: in.ConfigText,
+		Options:    flow.Options{Heartbeat: s.heartbeat, Deadline: s.deadline, Longest: s.longest},
 	}}, nil
 }
 

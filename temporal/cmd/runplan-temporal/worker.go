@@ -66,7 +66,8 @@ Exit status:
 	f := cmd.Flags()
 	f.IntVar(&o.slots, "slots", 1, "commands that are carried out at the same time")
 	f.StringVar(&o.trust, "trust-config", "", "digest of the configuration, to trust it unasked")
-	f.StringVar(&o.deployment, "deployment", "", "name of the worker deployment: runs stay on the build that they began with")
+	f.StringVar(&o.deployment, "deployment", "",
+		"name of the worker deployment: runs stay on the build that they began with")
 	f.StringVar(&o.build, "build-id", "", "build of the deployment (default: version of runplan and of its loop)")
 	f.BoolVar(&o.current, "make-current", false, "let new runs of the deployment begin on this build")
 	s.flags(f)
@@ -102,9 +103,11 @@ func work(ctx context.Context, a *cli.App, s *service, o workerOptions) error {
 	}
 	name, _ := os.Hostname()
 	hide := redact.New(a.Environ)
-	logger := log.NewStructuredLogger(slog.New(slog.NewTextHandler(a.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn, ReplaceAttr: func(_ []string, at slog.Attr) slog.Attr {
-		return slog.String(at.Key, hide.String(at.Value.String()))
-	}})))
+	logger := log.NewStructuredLogger(
+		slog.New(slog.NewTextHandler(a.Stderr,
+			&slog.HandlerOptions{Level: slog.LevelWarn, ReplaceAttr: func(_ []string, at slog.Attr) slog.Attr {
+				return slog.String(at.Key, hide.String(at.Value.String()))
+			}})))
 	c, _, err := s.dial(ctx, a.Getenv, fmt.Sprintf("runplan worker %d@%s", os.Getpid(), name), logger)
 	if err != nil {
 		return err
@@ -160,7 +163,8 @@ func build() string {
 func makeCurrent(ctx context.Context, c client.Client, o workerOptions) (err error) {
 	handle := c.WorkerDeploymentClient().GetHandle(o.deployment)
 	for range 20 {
-		if _, err = handle.SetCurrentVersion(ctx, client.WorkerDeploymentSetCurrentVersionOptions{BuildID: o.build}); err == nil {
+		if _, err = handle.SetCurrentVersion(ctx,
+			client.WorkerDeploymentSetCurrentVersionOptions{BuildID: o.build}); err == nil {
 			return nil
 		}
 		select {

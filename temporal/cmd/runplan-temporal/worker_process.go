@@ -79,7 +79,8 @@ func (w *workerProcess) open(ctx context.Context, run string) (_ *shared.Worker,
 	if err != nil {
 		return nil, nil, errors.New(hide(err.Error()))
 	}
-	d := &shared.SharedRepo{Repo: repo, Layout: local.LayoutOf(repo.Root), Remote: "origin", Prefix: w.service.prefix, Run: run, Redact: hide}
+	d := &shared.SharedRepo{Repo: repo, Layout: local.LayoutOf(repo.Root), Remote: "origin", Prefix: w.service.prefix,
+		Run: run, Redact: hide}
 	if err := d.FetchPlan(ctx); err != nil {
 		return nil, nil, err
 	}
@@ -109,13 +110,16 @@ func (w *workerProcess) open(ctx context.Context, run string) (_ *shared.Worker,
 	if err := configure(d.Layout, settings); err != nil {
 		return nil, nil, err
 	}
-	c, end, err := clirun.Host(ctx, w.app, clirun.Hosting{Dir: repo.Root, Run: run, Info: info, Text: text, Trust: w.options.trust, Mark: place.Mark, Note: func(text string) {
-		w.say("run %.8s: %s", run, hide(redact.Clean(text)))
-	}})
+	c, end, err := clirun.Host(ctx, w.app,
+		clirun.Hosting{Dir: repo.Root, Run: run, Info: info, Text: text, Trust: w.options.trust, Mark: place.Mark,
+			Note: func(text string) {
+				w.say("run %.8s: %s", run, hide(redact.Clean(text)))
+			}})
 	if err != nil {
 		if cli.IsUsage(err) {
 			name, _ := os.Hostname()
-			err = &host.Refusal{Err: fmt.Errorf("the worker on %s refuses the run: %s (%s)", name, hide(err.Error()), hide(cli.Hint(err)))}
+			err = &host.Refusal{Err: fmt.Errorf("the worker on %s refuses the run: %s (%s)", name, hide(err.Error()),
+				hide(cli.Hint(err)))}
 		}
 		return nil, nil, err
 	}

@@ -1,5 +1,5 @@
-// Command devserver is a Temporal server on the loopback interface, for tests: everything in one process, in memory or in
-// one SQLite file. It is no server to keep runs on that count.
+// Command devserver is a Temporal server on the loopback interface, for tests: everything in one process, in memory or
+// in one SQLite file. It is no server to keep runs on that count.
 //
 // It takes the arguments of "temporal server start-dev", so it can stand in for that program.
 package main
@@ -91,12 +91,15 @@ func serve(o options) error {
 		return err
 	}
 	hosts := map[primitives.ServiceName]static.Hosts{}
-	for _, name := range []primitives.ServiceName{primitives.FrontendService, primitives.HistoryService, primitives.MatchingService, primitives.WorkerService} {
+	for _, name := range []primitives.ServiceName{primitives.FrontendService, primitives.HistoryService,
+		primitives.MatchingService, primitives.WorkerService} {
 		hosts[name] = static.SingleLocalHost(fmt.Sprintf("%s:%d", o.ip, c.Services[string(name)].RPC.GRPCPort))
 	}
 	server, err := temporal.NewServer(
-		temporal.WithConfig(c), temporal.ForServices(temporal.DefaultServices), temporal.WithStaticHosts(hosts), temporal.WithLogger(logger),
-		temporal.WithAuthorizer(auth), temporal.WithClaimMapper(func(*config.Config) authorization.ClaimMapper { return claims }),
+		temporal.WithConfig(c), temporal.ForServices(temporal.DefaultServices), temporal.WithStaticHosts(hosts),
+		temporal.WithLogger(logger),
+		temporal.WithAuthorizer(auth),
+		temporal.WithClaimMapper(func(*config.Config) authorization.ClaimMapper { return claims }),
 		temporal.WithDynamicConfigClient(dynamic(o.dynamic)),
 	)
 	if err != nil {
@@ -114,7 +117,8 @@ func serve(o options) error {
 
 // database makes what the server stores in ready.
 func database(o options) (*config.SQL, error) {
-	c := &config.SQL{PluginName: sqlite.PluginName, DatabaseName: o.db, ConnectAttributes: map[string]string{"mode": "rwc"}}
+	c := &config.SQL{PluginName: sqlite.PluginName, DatabaseName: o.db,
+		ConnectAttributes: map[string]string{"mode": "rwc"}}
 	if o.db == "" {
 		c.DatabaseName = strconv.FormatInt(time.Now().UnixNano(), 10)
 		c.ConnectAttributes = map[string]string{"mode": "memory", "cache": "shared"}
@@ -156,16 +160,20 @@ func configuration(o options, db *config.SQL) *config.Config {
 		},
 		ClusterMetadata: &cluster.Config{
 			FailoverVersionIncrement: 10, MasterClusterName: "active", CurrentClusterName: "active",
-			ClusterInformation: map[string]cluster.ClusterInformation{"active": {Enabled: true, InitialFailoverVersion: 1, RPCAddress: at, ClusterID: "runplan-devserver"}},
+			ClusterInformation: map[string]cluster.ClusterInformation{"active": {Enabled: true, InitialFailoverVersion: 1,
+				RPCAddress: at, ClusterID: "runplan-devserver"}},
 		},
-		Services:     map[string]config.Service{"frontend": service(o.port), "history": service(0), "matching": service(0), "worker": service(0)},
+		Services: map[string]config.Service{"frontend": service(o.port), "history": service(0), "matching": service(0),
+			"worker": service(0)},
 		PublicClient: config.PublicClient{HostPort: at},
 	}
 	c.Global.Membership = config.Membership{MaxJoinDuration: 30 * time.Second, BroadcastAddress: o.ip}
-	c.Global.Metrics = &metrics.Config{Prometheus: &metrics.PrometheusConfig{ListenAddress: fmt.Sprintf("%s:%d", o.ip, freeport.MustGetFreePort()), HandlerPath: "/metrics"}}
+	c.Global.Metrics = &metrics.Config{Prometheus: &metrics.PrometheusConfig{ListenAddress: fmt.Sprintf("%s:%d", o.ip,
+		freeport.MustGetFreePort()), HandlerPath: "/metrics"}}
 	c.DCRedirectionPolicy.Policy = "noop"
 	c.Archival.History.State, c.Archival.Visibility.State = config.ArchivalDisabled, config.ArchivalDisabled
-	c.NamespaceDefaults.Archival.History.State, c.NamespaceDefaults.Archival.Visibility.State = config.ArchivalDisabled, config.ArchivalDisabled
+	c.NamespaceDefaults.Archival.History.State, c.NamespaceDefaults.Archival.Visibility.State = config.ArchivalDisabled,
+		config.ArchivalDisabled
 	return c
 }
 

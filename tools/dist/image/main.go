@@ -71,9 +71,11 @@ func build() error {
 		}
 	}
 	if err := add("runplan "+*version,
-		entry{"etc/gitconfig", "", "# The repository in /work belongs to a user of the host.\n[safe]\n\tdirectory = *\n", 0o644, 0},
+		entry{"etc/gitconfig", "", "# The repository in /work belongs to a user of the host.\n[safe]\n\tdirectory = *\n",
+			0o644, 0},
 		entry{"home/runplan/", "", "", 0o777, user}, entry{"usr/bin/runplan", *program, "", 0o755, 0},
-		entry{"usr/share/doc/runplan/LICENSE", "LICENSE", "", 0o644, 0}, entry{"usr/share/doc/runplan/NOTICE", "NOTICE", "", 0o644, 0},
+		entry{"usr/share/doc/runplan/LICENSE", "LICENSE", "", 0o644, 0},
+		entry{"usr/share/doc/runplan/NOTICE", "NOTICE", "", 0o644, 0},
 		entry{"work/", "", "", 0o777, user},
 	); err != nil {
 		return err
@@ -98,11 +100,14 @@ func configured(img v1.Image, at time.Time) (v1.Image, error) {
 	c := old.DeepCopy()
 	c.OS, c.Architecture, c.Created = "linux", *arch, v1.Time{Time: at}
 	c.Config = v1.Config{
-		User: fmt.Sprintf("%d:%[1]d", user), WorkingDir: "/work", Entrypoint: []string{"/usr/bin/runplan"}, Cmd: []string{"--help"},
+		User: fmt.Sprintf("%d:%[1]d", user), WorkingDir: "/work", Entrypoint: []string{"/usr/bin/runplan"},
+		Cmd: []string{"--help"},
 		Env: []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/home/runplan", "LANG=C.UTF-8"},
 		Labels: map[string]string{
-			"org.opencontainers.image.title": "runplan", "org.opencontainers.image.version": *version, "org.opencontainers.image.revision": *commit,
-			"org.opencontainers.image.licenses": "Apache-2.0", "org.opencontainers.image.source": "https://github.com/runplan/runplan",
+			"org.opencontainers.image.title": "runplan", "org.opencontainers.image.version": *version,
+			"org.opencontainers.image.revision": *commit,
+			"org.opencontainers.image.licenses": "Apache-2.0",
+			"org.opencontainers.image.source":   "https://github.com/runplan/runplan",
 		},
 	}
 	return mutate.ConfigFile(img, c)
@@ -126,7 +131,8 @@ func layer(at time.Time, entries []entry) (v1.Layer, error) {
 				return nil, err
 			}
 		}
-		h := &tar.Header{Name: e.name, Mode: e.mode, Uid: e.owner, Gid: e.owner, Size: int64(len(text)), ModTime: at, Typeflag: tar.TypeReg, Format: tar.FormatPAX}
+		h := &tar.Header{Name: e.name, Mode: e.mode, Uid: e.owner, Gid: e.owner, Size: int64(len(text)), ModTime: at,
+			Typeflag: tar.TypeReg, Format: tar.FormatPAX}
 		if e.name[len(e.name)-1] == '/' {
 			h.Typeflag = tar.TypeDir
 		}
@@ -155,7 +161,8 @@ func write(img v1.Image, at time.Time) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := p.AppendImage(img, layout.WithAnnotations(map[string]string{"org.opencontainers.image.ref.name": *version})); err != nil {
+	if err := p.AppendImage(img,
+		layout.WithAnnotations(map[string]string{"org.opencontainers.image.ref.name": *version})); err != nil {
 		return err
 	}
 	f, err := os.Create(*out)
@@ -176,7 +183,8 @@ func write(img v1.Image, at time.Time) (err error) {
 		if err != nil {
 			return err
 		}
-		if err := w.WriteHeader(&tar.Header{Name: filepath.ToSlash(name), Mode: 0o644, Size: info.Size(), ModTime: at}); err != nil {
+		if err := w.WriteHeader(
+			&tar.Header{Name: filepath.ToSlash(name), Mode: 0o644, Size: info.Size(), ModTime: at}); err != nil {
 			return err
 		}
 		from, err := os.Open(path)
