@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/proc"
@@ -82,8 +83,8 @@ func canLand(ctx context.Context, p *cli.Project, info runner.Info) error {
 	return nil
 }
 
-// canOpenRequest asks the remote and gh for what landing by pull request needs at the end: a remote that can be
-// reached, the right to push, and a signed-in gh. Without this a run would fail after all its work was paid for.
+// canOpenRequest asks for what landing by pull request needs at the end: a remote that can be reached, the right to
+// push, a pre-push hook that agrees, and a signed-in gh. Without this a run would fail after its work was paid for.
 func canOpenRequest(ctx context.Context, a *cli.App, p *cli.Project, quiet bool) error {
 	to, err := p.Repo.PushRemote(ctx)
 	if err != nil {
@@ -94,6 +95,9 @@ func canOpenRequest(ctx context.Context, a *cli.App, p *cli.Project, quiet bool)
 		return cli.Fail(cli.ExitCannotRun, fmt.Errorf("--land pr needs a remote to push to, and %s refuses: %w", to, err),
 			"check the remote and your permissions: git push --dry-run %s; or leave the work on the run branch: --land branch",
 			to)
+	}
+	if err := hookAllows(ctx, p, to); err != nil {
+		return err
 	}
 	if _, err := a.OnPath("gh"); err != nil {
 		if !quiet {
@@ -107,6 +111,21 @@ func canOpenRequest(ctx context.Context, a *cli.App, p *cli.Project, quiet bool)
 			"sign in: gh auth login; or leave the work on the run branch: --land branch")
 	}
 	return nil
+}
+
+// hookLimit bounds how long the pre-push hook is asked before a run. One that needs longer is asked at the end only.
+const hookLimit = time.Minute
+
+// hookAllows runs the repository's pre-push hook as a push of HEAD would. One that refuses HEAD would refuse the run.
+func hookAllows(ctx context.Context, p *cli.Project, to string) error {
+	limited, cancel := context.WithTimeout(ctx, hookLimit)
+	defer cancel()
+	_, err := p.Repo.Run(limited, "push", "--dry-run", "--quiet", to, "HEAD:refs/heads/runplan/preflight")
+	if err == nil || limited.Err() != nil {
+		return ctx.Err()
+	}
+	return cli.Fail(cli.ExitCannotRun, fmt.Errorf("--land pr needs to push, and the pre-push hook refuses HEAD: %w", err),
+		"correct what it says: git push --dry-run %s; or leave the work on the run branch: --land branch", to)
 }
 
 func without(paths []string, name string) []string {
