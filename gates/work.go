@@ -256,7 +256,8 @@ func (w *work) run(ctx context.Context, p program) (ran, error) {
 	case res.Ended == proc.Cancelled:
 		return ran{}, fmt.Errorf("%s was stopped: %w", p.args[0], res.Cause)
 	case res.Ended == proc.Total:
-		return ran{}, fmt.Errorf("%w %v reached while %s ran; give the gate more time, or look in its log for what hangs",
+		return ran{}, fmt.Errorf("%w %v reached while %s ran; "+
+			"give it more (runplan config set gates.timeout 30m), or look in its log for what hangs",
 			ErrTimeLimit, limit, commandLine(p.dir, p.args))
 	case res.Ended == proc.Signaled && !crash(res.Signal):
 		return ran{}, fmt.Errorf("%s was killed by %s from outside; is there enough memory?", p.args[0], res.Signal)

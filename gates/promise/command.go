@@ -38,7 +38,8 @@ func (o Options) command(ctx context.Context, l *gates.Look, c planparse.Command
 		return nil
 	case errors.Is(err, gates.ErrTimeLimit) && ctx.Err() == nil:
 		o.broken(l, RuleLimit, "", fmt.Sprintf("%s: it did not end within %s", place, o.Timeout),
-			"make it end; where it is a server or watches files, name the gate in disable under [gates]")
+			"make it end; where it only needs longer: runplan config set gates.plan.timeout 30m; "+
+				"where it is a server or watches files, name the gate in disable under [gates]")
 		return nil
 	case err != nil:
 		return err
