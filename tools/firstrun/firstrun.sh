@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# firstrun: what a newcomer meets on ten real repositories, with the commands of the README and a scripted agent.
+# firstrun: what a newcomer meets on eleven real repositories, with the commands of the README and a scripted agent.
 #
 #   tools/firstrun/firstrun.sh RUNPLAN [NAME…]
 #
@@ -16,18 +16,16 @@ mkdir -p "$root"
 # NAME|REPOSITORY|BASE|COMMITS OF THE BATCHES|PLAN OF THE REPOSITORY|INSTALL|FLAGS OF THE RUN
 repositories() { cat <<'LIST'
 cobra|spf13/cobra|ad460ea^|ad460ea||go mod download|
-ralphex|umputun/ralphex|7c3eec5|5664bb7 3683b4e 0eb8238|docs/plans/20260322-commit-trailer-config.md|go mod download|
+semver|Masterminds/semver|4ed619e^|4ed619e||go mod download|
 itsdangerous|pallets/itsdangerous|4bb03cd^|4bb03cd||venv pytest freezegun|
 markupsafe|pallets/markupsafe|8cb1691^|8cb1691||venv pytest|
+sqlparse|andialbrecht/sqlparse|53ff44b^|53ff44b||venv pytest|
+boltons|mahmoud/boltons|673e010^|673e010||venv pytest|
 p-queue|sindresorhus/p-queue|9efde42^|9efde42||npm install --no-audit --no-fund|
-openspec|Fission-AI/OpenSpec|804427b6^|804427b6:src 804427b6:test|openspec/changes/suppress-telemetry-notice-in-json/tasks.md|with_pnpm pnpm install --frozen-lockfile|
-superpowers|obra/superpowers|c6fa27e3|87e4050d 28882fcb ebdd4ec6|docs/superpowers/plans/2026-07-15-sdd-fix-loop-redesign.md|true|--to 2
+p-limit|sindresorhus/p-limit|ef37eb2^|ef37eb2||npm install --no-audit --no-fund|
+superpowers|obra/superpowers|c6fa27e3|87e4050d 28882fcb|docs/superpowers/plans/2026-07-15-sdd-fix-loop-redesign.md|true|--to 2
 heck|withoutboats/heck|df22272^|df22272||true|
 rack|rack/rack|8bf4eb07^|8bf4eb07||gems minitest/global_expectations|
-age|FiloSottile/age|4202739^|4202739||go mod download|
-semver|Masterminds/semver|4ed619e^|4ed619e||go mod download|
-sqlparse|andialbrecht/sqlparse|53ff44b^|53ff44b||venv pytest|
-p-limit|sindresorhus/p-limit|ef37eb2^|ef37eb2||npm install --no-audit --no-fund|
 LIST
 }
 
@@ -36,13 +34,6 @@ venv() {
 	python3 -m venv --system-site-packages .venv || return 1
 	.venv/bin/python -c "import ${*/%/, }pip" 2>/dev/null || .venv/bin/pip install -q "$@" || return 1
 	echo "$PWD/src" >"$(echo .venv/lib/python3*/site-packages)/project.pth"
-}
-
-# with_pnpm COMMAND…: puts pnpm beside the agent, where it is not installed, and runs the command.
-with_pnpm() {
-	command -v pnpm || npm install --no-audit --no-fund --prefix "$folder/tools" pnpm@9.15.9 || return 1
-	[ ! -e "$folder/tools/node_modules/.bin/pnpm" ] || ln -sf "$folder/tools/node_modules/.bin/pnpm" "$folder/bin/pnpm"
-	PATH=$folder/bin:$PATH "$@"
 }
 
 # gems LIBRARY: the gems of the project, unless the system has the library that its tests need.
