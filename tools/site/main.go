@@ -258,12 +258,16 @@ var layout = template.Must(template.New("page").Parse(`<!doctype html>
 </html>
 `))
 
+// reachable lets the keyboard scroll what is wider than a phone.
+var reachable = strings.NewReplacer("<pre>", `<pre tabindex="0">`, "<table>", `<table tabindex="0">`)
+
 func render(md goldmark.Markdown, p *page, parts []section) ([]byte, error) {
 	var body, b bytes.Buffer
 	if err := md.Renderer().Render(&body, p.source, p.tree); err != nil {
 		return nil, err
 	}
-	err := layout.Execute(&b, map[string]any{"Page": p, "Parts": parts, "Body": template.HTML(body.String())})
+	content := template.HTML(reachable.Replace(body.String()))
+	err := layout.Execute(&b, map[string]any{"Page": p, "Parts": parts, "Body": content})
 	return b.Bytes(), err
 }
 
