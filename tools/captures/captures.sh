@@ -99,6 +99,7 @@ all() {
 	shot approve-list slow end "runplan approve"
 	shot standup slow end "runplan standup"
 	shot failed slow end "runplan failed.md --agent claude --max-attempts 1"
+	shot status-others slow end "runplan status"
 	shot status-failed slow end "runplan status --all"
 }
 
