@@ -81,7 +81,7 @@ func (p nodePackage) nodeScript(name string, depth int) nodeCall {
 // behind puts arguments for the runner behind a call of the package manager.
 func (c nodeCall) behind(manager string, args []string) []string {
 	out := []string{manager, "test"}
-	if manager == "bun" {
+	if manager == "bun" || manager == "pnpm" { // pnpm test reads options itself, and refuses those that it does not know
 		out = []string{manager, "run", "test"}
 	}
 	if manager == "npm" {

@@ -123,12 +123,13 @@ func (c *costs) next() float64 {
 	return c.known[len(c.known)/2]
 }
 
-// costLeft returns the cost limit of the run minus its cost, in US dollars; 0 without a limit.
+// costLeft returns the cost limit of the run minus its cost, in US dollars; 0 without a limit. Where nothing is left,
+// overBudget has kept the attempt from starting.
 func (m *Machine) costLeft() float64 {
 	if m.info.MaxCostUSD <= 0 {
 		return 0
 	}
-	return max(m.info.MaxCostUSD-m.costs.sum, 0.01)
+	return m.info.MaxCostUSD - m.costs.sum
 }
 
 // feelsItsWay reports whether the next agent must wait until the cost of the running one is known. Under a cost

@@ -28,6 +28,7 @@ var (
 			"includes)?:?\\s*|prints:?\\s*|contains:?\\s*)?(?:`([^`]+)`|\"([^\"]+)\"|“([^”]+)”|'([^']+)')[.!]?(?:\\s*\\([^)]*\\)\\.?)?$")
 	fencedText = lazyre.New("(?s)^```\n(.*)\n```$")
 	number     = lazyre.New(`^\d+$`)
+	exceptions = lazyre.New(`(?i)\b(?:until|except|unless|only|still|yet|but|other than|apart from)\b`)
 	nothing    = lazyre.New(`(?i)^(?:no (?:output|matches|results|hits|lines|files)\b|nothing(?: is)?(?: printed)?\b|empty(?: output)?\b|0 matches\b|zero matches\b)`)
 )
 
@@ -40,7 +41,8 @@ func expectationOf(c planparse.Command) expectation {
 		}
 	}
 	if nothing.MatchString(said) {
-		return expectation{empty: true, loose: !strings.HasPrefix(strings.ToLower(said), "no output")}
+		plain := strings.HasPrefix(strings.ToLower(said), "no output") && !exceptions.MatchString(said)
+		return expectation{empty: true, loose: !plain}
 	}
 	switch c.Expected {
 	case "PASS":

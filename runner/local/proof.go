@@ -3,6 +3,7 @@ package local
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/runplan/runplan/gates/held"
 	"github.com/runplan/runplan/gates/testout"
 	"github.com/runplan/runplan/internal/phrase"
+	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/recent"
 )
 
@@ -119,7 +121,8 @@ func (w *work) roomOf(s gates.Subject) held.Room {
 
 // learnBase finds the tests of a commit while an agent works on it, because its gates need them. The first agent
 // of a run waits for the result, so that the user learns of failures at the base before any cost. It returns how long
-// the agent waited, and an error where the tests cannot run there: then no batch can pass.
+// the agent waited, and an error where the program of a suite is not installed: then no batch can pass. Whatever else
+// keeps a suite from running there may come with a batch: packages, scripts, settings.
 func (w *work) learnBase(ctx context.Context, commit string) (time.Duration, error) {
 	if commit == "" || literal(w.Agent) {
 		return 0, nil
@@ -186,7 +189,7 @@ func (w *work) learn(ctx context.Context, rooms *rooms, commit string, tell bool
 			return
 		}
 		rep, err := base.look(ctx, g.Info())
-		if err != nil && tell && ctx.Err() == nil {
+		if errors.Is(err, proc.ErrNotFound) && tell && ctx.Err() == nil {
 			w.baseError.Store(&err)
 		}
 		if err != nil || rep.Status != gates.Fail {

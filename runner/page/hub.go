@@ -221,7 +221,7 @@ func (h *hub) row(ctx context.Context, r store.Run) (*listed, error) {
 	h.standing(&sum)
 	l = &listed{
 		Run: r.ID, Title: cmp.Or(sum.Title, r.Plan), Plan: r.Plan, Agent: sum.Agent, Mode: modeOf(sum), Face: faceOfRun(sum),
-		Reason: sum.Reason,
+		Reason: h.reasonOf(sum),
 		Total:  len(sum.Batches), Started: r.Started, Updated: sum.Updated, DurationMS: sum.DurationMS,
 		Live: sum.Status.Live(), next: w.next, Cost: w.spent.String(),
 		Asks: asks(sum),

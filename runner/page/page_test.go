@@ -351,3 +351,23 @@ func TestABatchOpensOnWhatWasMerged(t *testing.T) {
 		}
 	}
 }
+
+// A paused run says until when, in the list and on its own page.
+func TestAPauseHasAnEnd(t *testing.T) {
+	info := team(1)
+	info.OnLimit, info.Workers, info.Agents = "wait", 1, []runner.AgentInfo{{Name: "a"}}
+	b := newBook(t, info)
+	until := time.Date(2031, 2, 3, 4, 5, 0, 0, time.UTC)
+	b.add(
+		runner.Event{Kind: runner.BatchStarted, Batch: "1", Attempt: 1},
+		runner.Event{Kind: runner.Dispatched, Command: "1/r1-c0/execute", Batch: "1", Attempt: 1, Base: "b0", Agent: "a"},
+		runner.Event{Kind: runner.Executed, Command: "1/r1-c0/execute", Batch: "1", Attempt: 1, Outcome: runner.OutcomeLimited,
+			Reason: "429", Agent: "a", RetryAt: until},
+	)
+	h := b.pages(Waiting{})
+	for _, target := range []string{"/", "/run/" + b.run + "/"} {
+		if html := get(t, h, "GET", target, 200); !strings.Contains(html, "until 2031-02-03 04:05: ") {
+			t.Errorf("%s does not say until when the run is paused:\n%s", target, html)
+		}
+	}
+}

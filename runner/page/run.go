@@ -106,7 +106,7 @@ func (s *site) runView(w *watch, q url.Values) runView {
 	}
 	v := runView{
 		Run: w.run, Short: short(w.run), Title: cmp.Or(sum.Title, sum.Plan, w.run), Plan: sum.Plan, Face: faceOfRun(sum),
-		Reason: sum.Reason,
+		Reason: s.reasonOf(sum),
 		Story:  slices.Clone(w.story), Cut: w.lanes.Dropped > 0, Asks: asks(sum), Actions: runActions(sum),
 	}
 	slices.Reverse(v.Story)

@@ -37,6 +37,14 @@ func faceOfRun(s runner.Summary) face {
 	return face{"running", "busy"}
 }
 
+// reasonOf returns the reason for the state of a run, with the end of a pause.
+func (o Options) reasonOf(s runner.Summary) string {
+	if s.Status != runner.RunPaused || s.Until.IsZero() {
+		return s.Reason
+	}
+	return strings.TrimSuffix("until "+s.Until.In(o.Zone).Format("2006-01-02 15:04")+": "+s.Reason, ": ")
+}
+
 // toneOf is the tone of a row: one in which nothing moves is not shown as if something did.
 func toneOf(r ui.Row) ui.Tone {
 	if r.Still && r.Tone == ui.Busy {

@@ -21,12 +21,13 @@ itsdangerous|pallets/itsdangerous|4bb03cd^|4bb03cd||venv pytest freezegun|
 markupsafe|pallets/markupsafe|8cb1691^|8cb1691||venv pytest|
 p-queue|sindresorhus/p-queue|9efde42^|9efde42||npm install --no-audit --no-fund|
 openspec|Fission-AI/OpenSpec|804427b6^|804427b6:src 804427b6:test|openspec/changes/suppress-telemetry-notice-in-json/tasks.md|with_pnpm pnpm install --frozen-lockfile|
-superpowers|obra/superpowers|c6fa27e3|87e4050d 28882fcb ebdd4ec6|docs/superpowers/plans/2026-07-15-sdd-fix-loop-redesign.md|true|--to 3
+superpowers|obra/superpowers|c6fa27e3|87e4050d 28882fcb ebdd4ec6|docs/superpowers/plans/2026-07-15-sdd-fix-loop-redesign.md|true|--to 2
 heck|withoutboats/heck|df22272^|df22272||true|
-hexyl|sharkdp/hexyl|2e26437^|2e26437||cargo fetch|
 rack|rack/rack|8bf4eb07^|8bf4eb07||gems minitest/global_expectations|
-commons-cli|apache/commons-cli|0f561e59^|0f561e59||mvn -q -B test-compile|
 age|FiloSottile/age|4202739^|4202739||go mod download|
+semver|Masterminds/semver|4ed619e^|4ed619e||go mod download|
+sqlparse|andialbrecht/sqlparse|53ff44b^|53ff44b||venv pytest|
+p-limit|sindresorhus/p-limit|ef37eb2^|ef37eb2||npm install --no-audit --no-fund|
 LIST
 }
 
