@@ -18,6 +18,15 @@ type VersionInfo struct {
 	Beside  []Neighbor `json:"beside,omitempty"`
 }
 
+// String returns the version with the commit and its day, as far as they are known.
+func (v VersionInfo) String() string {
+	commit, day := v.Commit[:min(12, len(v.Commit))], v.Date[:min(10, len(v.Date))]
+	if commit == "" || day == "" {
+		return v.Version
+	}
+	return v.Version + " (" + commit + ", " + day + ")"
+}
+
 // Neighbor is a program that runplan starts.
 type Neighbor struct {
 	Name    string `json:"name"`

@@ -32,6 +32,11 @@ func (l *Loaded) Effective() map[string]Setting {
 	now, built := map[string]any{}, map[string]any{}
 	values("", reflect.ValueOf(l.Config), now)
 	values("", reflect.ValueOf(Default()), built)
+	for key, v := range now {
+		if name, ok := v.(string); ok {
+			now[key] = tierName(key, name)
+		}
+	}
 	out := map[string]Setting{}
 	for key, v := range now {
 		if _, ok := built[key]; !ok && reflect.ValueOf(v).IsZero() {
@@ -47,13 +52,42 @@ func (l *Loaded) Effective() map[string]Setting {
 		if slices.ContainsFunc(immaterial(), func(i string) bool { return key == i || strings.HasPrefix(key, i+".") }) {
 			continue
 		}
-		sum := sha256.Sum256(text)
-		s := Setting{Sum: hex.EncodeToString(sum[:])[:16], From: l.Source(key)}
+		s := Setting{Sum: sumOf(text), From: l.Source(key)}
 		if !slices.ContainsFunc(private(),
 			func(p string) bool { return strings.HasSuffix(key, "."+p) || strings.Contains(key, ".env.") }) && len(text) <= 200 {
 			s.Text = string(text)
 		}
 		out[key] = s
+	}
+	return out
+}
+
+func sumOf(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])[:16]
+}
+
+// tierName returns the present name of a tier in a setting that holds one, and the value of any other setting.
+func tierName(key, value string) string {
+	old := map[string]string{"haiku": "small", "sonnet": "medium", "opus": "large"}
+	if tier, ok := old[value]; ok && strings.HasPrefix(key, "routing.model_") {
+		return tier
+	}
+	return value
+}
+
+// withTierNames gives the tiers in the settings of an older run their present names.
+func withTierNames(then map[string]Setting) map[string]Setting {
+	out := maps.Clone(then)
+	for key, s := range out {
+		var value string
+		if json.Unmarshal([]byte(s.Text), &value) != nil || tierName(key, value) == value {
+			continue
+		}
+		text, err := json.Marshal(tierName(key, value))
+		if err == nil {
+			out[key] = Setting{Sum: sumOf(text), Text: string(text), From: s.From}
+		}
 	}
 	return out
 }
@@ -85,6 +119,7 @@ type Change struct {
 
 // Changes compares the settings of a run with those of now, by key.
 func Changes(then, now map[string]Setting) []Change {
+	then = withTierNames(then)
 	keys := maps.Clone(then)
 	if keys == nil {
 		keys = map[string]Setting{}

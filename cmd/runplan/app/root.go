@@ -37,7 +37,7 @@ a run branch. Everything that happens is in a journal, from which a killed run g
   runplan PLAN.md            run a plan (short for: runplan run PLAN.md)`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Version:       cli.Version(),
+		Version:       cli.BuildVersion().String(),
 		Args:          cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {

@@ -21,7 +21,7 @@ func NewVersionCommand(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
 		Example: "  runplan version --check",
-		Long: `Prints the version of runplan. With --check it also lists the programs that runplan starts, with their versions,
+		Long: `Prints the version of runplan, with its commit and day. With --check it also lists the programs that runplan starts, with their versions,
 and says what is missing or too old. It exits with 1 if a required program is missing or too old.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			info := cli.BuildVersion()
@@ -50,7 +50,7 @@ func printVersion(a *cli.App, info cli.VersionInfo, asJSON bool) error {
 		e.SetIndent("", "  ")
 		return e.Encode(info)
 	}
-	fmt.Fprintf(a.Stdout, "runplan %s\n", info.Version)
+	fmt.Fprintf(a.Stdout, "runplan %s\n", info)
 	if len(info.Beside) == 0 {
 		return nil
 	}
