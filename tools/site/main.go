@@ -234,6 +234,7 @@ var layout = template.Must(template.New("page").Parse(`<!doctype html>
 <meta name="viewport" content="width=device-width,initial-scale=1">
 <title>{{.Page.Title}} · runplan</title>
 <meta name="description" content="{{.Page.Description}}">
+<link rel="icon" href="data:,">
 <link rel="stylesheet" href="style.css">
 <script src="index.js" defer></script>
 <script src="search.js" defer></script>
