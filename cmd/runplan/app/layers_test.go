@@ -80,7 +80,7 @@ func layers() []layer {
 		{"agents/price", []string{"agents", "internal"}},
 		{"agents/stream", []string{"agents", "internal"}},
 		{"agents/script", []string{"agents", "planparse", "internal"}},
-		// not knowledge: the index is opened by nobody here (SOLVE-08)
+		// without knowledge: the solver does not open the index (SOLVE-08)
 		{"agents/solver", []string{"agents", "knowledge/retrieve", "llm", "planparse", "planparse/draft", "internal"}},
 		// The port and the pipeline; each kind of gate is a folder below it.
 		{"gates", []string{"gates/...", "planparse", "internal"}},

@@ -85,7 +85,7 @@ var (
 	ticks     = lazyre.New(`^\s*(?:window\.|globalThis\.)?setInterval\(`)
 )
 
-// forgotten finds promises and timers of JavaScript that nobody can wait for or end.
+// forgotten finds promises and timers of JavaScript that the program can neither wait for nor end.
 func forgotten(p place) *flaw {
 	switch line := p.lines[p.at]; {
 	case p.lang != "js":

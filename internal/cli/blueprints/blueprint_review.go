@@ -95,7 +95,7 @@ func ReviewModel(ctx context.Context, a *cli.App, p *cli.Project, kind string) (
 func blueprintReview(ctx context.Context, a *cli.App, unit string, o blueprintReviewOptions) error {
 	switch {
 	case o.reviewer != "" && o.reviewer != "agent" && o.reviewer != "adapter" && o.reviewer != "human":
-		return cli.Usage(fmt.Errorf("--reviewer %s is nobody", o.reviewer), "use agent, adapter or human")
+		return cli.Usage(fmt.Errorf("unknown reviewer %s", o.reviewer), "use agent, adapter or human")
 	case o.session != "" && o.answer == "":
 		return cli.Usage(errors.New("--session goes with --answer"), "a model that runplan asks has a session of its own")
 	}
