@@ -147,7 +147,7 @@ selection: ## measure how tournaments choose among versions of real fixes; HISTO
 	$(GO) run ./tools/selection -from "$(HISTORIES)" $(SELECTION)
 
 weakened: build ## measure how many weakened tests are told; WEAKENED="-only clamp -budget 30s"
-	$(GO) run ./tools/weakened $(WEAKENED)
+	PATH=$$PATH:$(CURDIR)/bin/tools $(GO) run ./tools/weakened $(WEAKENED)
 
 examples: ## measure examples made of histories; EXAMPLES="-leak folder…" guesses where the edit is, "-draw 100 folder…" draws some to judge
 	$(GO) run ./tools/examples $(EXAMPLES)

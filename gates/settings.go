@@ -30,6 +30,13 @@ type Settings struct {
 	More         []Gate                 `json:"-"` // made by the caller: libraries of rules, plugins
 }
 
+// Whole returns the settings for a tree that is no candidate: its gates look at all of it, whatever changed, and nothing
+// that was detected in another tree counts.
+func (s Settings) Whole() Settings {
+	s.When, s.Affected, s.RequireTests, s.Found = nil, false, false, nil
+	return s
+}
+
 // Promises configures how strictly a batch must keep the promises of the plan. See package gates/promise.
 type Promises struct {
 	Severity Severity      // of a broken promise; "" is error

@@ -153,9 +153,7 @@ func (b *Baseline) open(ctx context.Context) error {
 	if b.room, b.err = b.rooms.Take(ctx, b.Subject.Base, b.tree); b.err != nil {
 		return b.err
 	}
-	settings := b.Settings
-	settings.When, settings.Affected, settings.RequireTests, settings.Found = nil, false, false, nil
-	b.gates = suite.All(b.room.Dir, settings)
+	b.gates = suite.All(b.room.Dir, b.Settings.Whole())
 	return nil
 }
 

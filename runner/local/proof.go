@@ -99,8 +99,8 @@ func (w *work) prove(s gates.Subject, base *Baseline) (gates.Subject, func()) {
 
 // suitesOf returns the test gates of a tree. They run whatever changed, because their tree is not a candidate.
 func (w *work) suitesOf(dir string) []gates.Gate {
-	settings := w.GateConfig
-	settings.When, settings.Affected, settings.RequireTests, settings.More, settings.Found = nil, false, false, nil, nil
+	settings := w.GateConfig.Whole()
+	settings.More = nil
 	return gates.Suites(dir, settings)
 }
 

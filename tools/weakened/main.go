@@ -26,7 +26,7 @@ import (
 var data embed.FS
 
 // The rules whose findings tell a weakened test.
-var rules = []string{"test-weakened", "mutant-survived", "line-untested", "part-untested"}
+var rules = []string{"test-weakened", "changed-expectation", "mutant-survived", "line-untested", "part-untested"}
 
 func main() {
 	binary := flag.String("binary", filepath.Join("bin", "runplan"), "runplan `program`")
@@ -89,13 +89,18 @@ func run(ctx context.Context, program string, budget time.Duration, only string)
 	if err != nil {
 		return err
 	}
+	home, err := os.MkdirTemp("", "runplan-weakened-home-") // what the suites build is built once
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(home)
 	told, all := map[string]int{}, map[string]int{}
 	for _, c := range list {
 		if !strings.Contains(c.name, only) {
 			continue
 		}
 		began := time.Now()
-		by, err := c.told(ctx, program, budget)
+		by, err := c.told(ctx, program, home, budget)
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.name, err)
 		}
@@ -118,7 +123,7 @@ func run(ctx context.Context, program string, budget time.Duration, only string)
 
 // told returns the first rule that tells the case, "" if none does. It is an error if the tests of the change do not
 // pass.
-func (c one) told(ctx context.Context, program string, budget time.Duration) (string, error) {
+func (c one) told(ctx context.Context, program, home string, budget time.Duration) (string, error) {
 	dir, err := os.MkdirTemp("", "runplan-weakened-")
 	if err != nil {
 		return "", err
@@ -128,11 +133,11 @@ func (c one) told(ctx context.Context, program string, budget time.Duration) (st
 	if err := write(repo, c.before); err != nil {
 		return "", err
 	}
-	env := append(os.Environ(), "HOME="+dir, "RUNPLAN_HOME="+filepath.Join(dir, "home"), "GIT_CONFIG_NOSYSTEM=1",
+	env := append(os.Environ(), "HOME="+home, "RUNPLAN_HOME="+filepath.Join(home, "runplan"), "GIT_CONFIG_NOSYSTEM=1",
 		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.org", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.org")
-	for _, kv := range []string{"GOCACHE", "GOMODCACHE"} {
-		if out, err := exec.CommandContext(ctx, "go", "env", kv).Output(); err == nil {
-			env = append(env, kv+"="+strings.TrimSpace(string(out)))
+	for name, of := range map[string]string{"RUNPLAN_GATE_GOCACHE": "GOCACHE", "GOMODCACHE": "GOMODCACHE"} {
+		if out, err := exec.CommandContext(ctx, "go", "env", of).Output(); err == nil {
+			env = append(env, name+"="+strings.TrimSpace(string(out)))
 		}
 	}
 	command := func(args ...string) ([]byte, error) {

@@ -60,13 +60,14 @@ the last commit. --all looks at the whole tree.
 
 Tests that ran on the base and do not run now are named. An earlier gate on the base knows them;
 with --base, or --baseline, its suite runs once where the change touches what decides which tests run.
+With --mutants, the tests of the base also run on the code of the change.
 
 A gate that cannot look is neither a pass nor a failure of the code: the others still answer,
 and the exit status is 5.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !cmd.Flags().Changed("baseline") {
-				o.Baseline = o.Base != ""
+				o.Baseline = o.Base != "" || o.mutants.asked
 			}
 			return gate(cmd.Context(), a, o)
 		},
@@ -290,15 +291,16 @@ func (x *Inspection) Open(ctx context.Context) (list []gates.Gate, done func(), 
 	}
 	b, err := x.baseline()
 	x.compareTests(b)
+	forget, release := done, x.holdTests()
+	end := func() { release(); forget() }
 	if err != nil || b == nil {
-		return list, done, err
+		return list, end, err
 	}
-	forget := done
 	return b.Around(list), func() {
 		if err := b.Close(ctx); err != nil {
 			fmt.Fprintf(x.App.Stderr, "warning: %v\n", err)
 		}
-		forget()
+		end()
 	}, nil
 }
 

@@ -15,7 +15,6 @@ import (
 	"github.com/runplan/runplan/gates/cache"
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/cli/rulebook"
-	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/patterns"
 	"github.com/runplan/runplan/runner/local"
 )
@@ -120,7 +119,7 @@ func (x *Inspection) baselineOf(subject gates.Subject) (*local.Baseline, error) 
 		Repo: x.Project.Repo, Layout: x.Project.Layout, Settings: x.Settings, Subject: subject,
 		Setup: local.Setup{Copy: c.Copy, Command: c.Setup, Timeout: time.Duration(c.SetupTimeout), Env: x.App.Environ,
 			Reaper: reaper},
-		Note: func(text string) { fmt.Fprintf(x.App.Stderr, "warning: %s\n", ui.Sanitize(text)) },
+		Note: x.warn,
 		Recall: func(info gates.Info, s gates.Subject) (gates.Report, bool) {
 			if k := x.recordKey(info, s); k != "" {
 				return x.store.Get(k)

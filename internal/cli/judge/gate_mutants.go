@@ -41,7 +41,9 @@ func (x *Inspection) mutants() []gates.Gate {
 	if !o.asked {
 		return nil
 	}
-	note := func(text string) { fmt.Fprintf(x.App.Stderr, "warning: %s\n", ui.Sanitize(text)) }
-	tree := local.CandidateOf(x.baselineOf, note)
+	tree := local.CandidateOf(x.baselineOf, x.warn)
 	return []gates.Gate{mutants.New(mutants.Options{Tree: tree, Budget: o.budget, Bar: o.bar, Program: x.Rules.Program})}
 }
+
+// warn prints a warning.
+func (x *Inspection) warn(text string) { fmt.Fprintf(x.App.Stderr, "warning: %s\n", ui.Sanitize(text)) }

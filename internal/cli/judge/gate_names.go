@@ -3,16 +3,15 @@ package judge
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/cache"
+	"github.com/runplan/runplan/gates/held"
 	"github.com/runplan/runplan/gates/testout"
 	"github.com/runplan/runplan/internal/language"
-	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/runner/local"
 )
 
@@ -39,6 +38,27 @@ func (x *Inspection) compareTests(b *local.Baseline) {
 	if b != nil {
 		x.Subject.BaseSuites = b.Suites
 	}
+}
+
+// holdTests lets the gates run the tests of the base on the code of the change, where the user asked what the tests are
+// worth (--mutants) or the settings decide about changed expectations. Call done when the gates have answered.
+func (x *Inspection) holdTests() (done func()) {
+	decided := x.Settings.ChangedTests == gates.ChangedApprove || x.Settings.ChangedTests == gates.ChangedFail
+	if x.Subject.BaseTests == nil || !x.Options.mutants.asked && !decided {
+		return func() {}
+	}
+	x.Subject.ChangedTests = x.Settings.ChangedTests
+	runner := held.New(held.Options{
+		Repo:  x.Project.Repo,
+		Gates: func(dir string) []gates.Gate { return gates.Suites(dir, x.Settings.Whole()) },
+		Room: func(ctx context.Context, tree string) (string, []string, func(), error) {
+			s := x.Subject
+			s.Tree = tree
+			return local.CandidateOf(x.baselineOf, x.warn)(ctx, s)
+		},
+	}, x.Subject)
+	x.Subject.Held = runner.Run
+	return runner.Close
 }
 
 // decidesTests reports whether the change touches files that decide which tests run. New tests take nothing away.
@@ -85,7 +105,7 @@ func (x *Inspection) recordTests(v gates.Verdict) {
 		}
 		if k := x.recordKey(x.Gates[at].Info(), x.Subject); k != "" {
 			if err := x.store.Put(k, r); err != nil {
-				fmt.Fprintf(x.App.Stderr, "warning: %s\n", ui.Sanitize(err.Error()))
+				x.warn(err.Error())
 			}
 		}
 	}

@@ -2,12 +2,10 @@ package judge
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/differential"
 	"github.com/runplan/runplan/internal/cli"
-	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/runner/local"
 )
 
@@ -37,8 +35,7 @@ func (x *Inspection) regression() []gates.Gate {
 	if len(o.files) == 0 {
 		return nil
 	}
-	scratch := local.ScratchOf(x.baselineOf,
-		func(text string) { fmt.Fprintf(x.App.Stderr, "warning: %s\n", ui.Sanitize(text)) })
+	scratch := local.ScratchOf(x.baselineOf, x.warn)
 	return []gates.Gate{differential.New(
 		differential.Options{Files: o.files, Shell: o.command, Runs: o.runs, Base: scratch})}
 }
