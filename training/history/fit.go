@@ -12,8 +12,8 @@ import (
 
 var addressRE = lazyre.New(`[A-Za-z0-9][\w.%+-]*@(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,}\b`)
 
-// addressOf returns the mail addresses in a text, but for those of domains that belong to nobody (RFC 2606).
-func addressOf(text string) []string {
+// Addresses returns the mail addresses in a text, but for those of domains that belong to nobody (RFC 2606).
+func Addresses(text string) []string {
 	if !strings.Contains(text, "@") {
 		return nil
 	}

@@ -147,7 +147,7 @@ func (c *choice) next(i int, as row) {
 		x := v.rest[at]
 		v.rest = slices.Delete(v.rest, at, at+1)
 		text := v.text(x.span)
-		if len(text)+perWindow <= c.room && len(addressOf(text)) == 0 && c.m.shownAs(text) == text {
+		if len(text)+perWindow <= c.room && len(Addresses(text)) == 0 && c.m.shownAs(text) == text {
 			c.take(i, x)
 			taken, want = taken+1, x.at+1
 		} else if want >= 0 {

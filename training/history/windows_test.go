@@ -42,7 +42,7 @@ func TestAddressesBelongToPeople(t *testing.T) {
 		"Thanks to ada@lovelace.dev": 1, "write to a@example.org or b@shop.example": 0, "@app.route('/')": 0,
 		"git clone git@host:x": 0, "x@v1.2.3": 0,
 	} {
-		if got := addressOf(text); len(got) != want {
+		if got := Addresses(text); len(got) != want {
 			t.Errorf("%q: %q", text, got)
 		}
 	}
