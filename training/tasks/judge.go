@@ -242,8 +242,8 @@ func (s side) why(file string) string {
 	return ""
 }
 
-// nameOf returns the name of a test as the loaders of SWE-bench expect it: Go's name, or pytest's id. It is "" for a name that a list of
-// lines cannot hold.
+// nameOf returns the name of a test as the loaders of SWE-bench expect it: Go's name, or pytest's id. It is "" for a
+// name that a list of lines cannot hold.
 func nameOf(lang gates.Language, c testout.Case) string {
 	name := c.Name
 	if lang == gates.LangPython {
