@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/proc"
 )
 
 // suite is a test file and the tests of it that judge.
@@ -46,7 +47,11 @@ func withSource(dir string, lang gates.Language, env []string) []string {
 	if info, err := os.Stat(filepath.Join(dir, "src")); lang != gates.LangPython || err != nil || !info.IsDir() {
 		return env
 	}
-	return append(slices.Clip(env), "PYTHONPATH="+filepath.Join(dir, "src"))
+	from := filepath.Join(dir, "src")
+	if more := proc.Getenv(env, "PYTHONPATH"); more != "" {
+		from += string(filepath.ListSeparator) + more
+	}
+	return append(slices.Clip(env), "PYTHONPATH="+from)
 }
 
 // quote makes a word of the shell.
