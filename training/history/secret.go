@@ -19,24 +19,19 @@ import (
 
 // sentry finds secrets with the rules of the secrets gate and with the redactor.
 type sentry struct {
-	gate   gates.Gate
-	dir    string
-	redact func(string) string
-	clean  *lineSet // lines without secrets
+	gate  gates.Gate
+	dir   string
+	hide  func(string) string // removes what looks like a secret
+	clean *lineSet            // lines without secrets
 }
 
-// newSentry makes a sentry. dir must exist, because the gate requires a folder; nothing in it is read.
+// newSentry makes a sentry. dir must exist, because the gate requires a folder; nothing in it is read. redact has to
+// remove what [fence.Hide] removes, too; nil is that function.
 func newSentry(dir string, redact func(string) string) sentry {
-	return sentry{secrets.New(), dir, redact, &lineSet{}}
-}
-
-// hide removes what looks like a secret.
-func (s sentry) hide(text string) string {
-	text = fence.Hide(text)
-	if s.redact != nil {
-		text = s.redact(text)
+	if redact == nil {
+		redact = fence.Hide
 	}
-	return text
+	return sentry{secrets.New(), dir, redact, &lineSet{}}
 }
 
 // hints are substrings, one of which occurs in each line that the gate may report and each text that the redactor may
@@ -102,7 +97,7 @@ func (s sentry) look(ctx context.Context, all []text) ([]bool, error) {
 		rest := ""
 		lines[i], rest = s.suspects(t)
 		ask[i] = strings.Join(lines[i], "\n")
-		if len(lines[i]) > 0 && fence.Hide(rest) != rest || s.redact != nil && s.redact(rest) != rest {
+		if s.hide(rest) != rest {
 			out[i], ask[i] = true, ""
 		} else if !document(t.path) {
 			ask[i] = t.text // the file name alone may be suspicious
