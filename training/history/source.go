@@ -31,7 +31,7 @@ type source struct {
 	secret   *bool    // nil: not checked yet
 }
 
-// findings are what a parser found in a version of a file.
+// findings holds the results of parsing a version of a file.
 type findings struct {
 	symbols []symbol
 	about   string // first line of the documentation
