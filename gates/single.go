@@ -43,6 +43,10 @@ type SingleRun struct {
 	Text    string   // what did not build or load, or all of the output
 	Command string   // what ran, for people
 	Known   bool     // the runner told how many tests there were
+
+	Cases []testout.Case // the tests that ran, if the runner names them
+	Dir   string         // the folder that it ran in, relative to the tree
+	Args  []string       // the program and its arguments
 }
 
 // Single runs one test file in the tree of l at most times times. It passes each run to next, which reports whether to
@@ -92,7 +96,8 @@ func (l *Look) single(ctx context.Context, s Single, prepared func() (testRun, e
 	if r.show != nil {
 		text = r.show()
 	}
-	one := SingleRun{Outcome: s.outcome(out, res), Text: text, Command: commandLine(r.dir, r.args), Known: res.Known}
+	one := SingleRun{Outcome: s.outcome(out, res), Text: text, Command: commandLine(r.dir, r.args), Known: res.Known,
+		Cases: res.Cases, Dir: cmp.Or(r.dir, "."), Args: r.args}
 	if one.Outcome == RunPassed {
 		return one, nil
 	}

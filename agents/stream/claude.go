@@ -91,8 +91,9 @@ type claudeUsage struct {
 }
 
 type claudePart struct {
-	Type, Text, Name string
-	Input            json.RawMessage
+	Type, Text, Name, ID string
+	Input, Content       json.RawMessage
+	Of                   string `json:"tool_use_id"` // of a result
 }
 
 func (c *claude) event(p *Parser, line []byte) bool {
@@ -106,7 +107,15 @@ func (c *claude) event(p *Parser, line []byte) bool {
 		return c.system(p, &l)
 	case "assistant":
 		c.assistant(p, &l)
-	case "user", "stream_event":
+	case "user":
+		var parts []claudePart
+		decode(l.Message.Content, &parts)
+		for _, part := range parts {
+			if part.Type == "tool_result" {
+				p.gave(part.Of, part.Content)
+			}
+		}
+	case "stream_event":
 	case "rate_limit_event":
 		if s := l.Limit.ResetsAt; s > 0 && s < 1e11 {
 			p.t.Window = time.Unix(int64(s), 0).UTC()
@@ -173,6 +182,7 @@ func (c *claude) assistant(p *Parser, l *claudeLine) {
 			}
 		case "tool_use":
 			p.tool(part.Name, part.Input)
+			p.named(part.ID)
 		}
 	}
 }

@@ -21,6 +21,8 @@ type codexLine struct {
 	Error    struct{ Message string }
 	Item     struct {
 		Type, Text, Message, Status string
+		ID                          string
+		Output                      json.RawMessage `json:"aggregated_output"`
 		Command                     json.RawMessage
 		Query, Tool, Server         string
 		Changes                     []struct{ Path, Kind string }
@@ -45,6 +47,7 @@ func (c *codex) event(p *Parser, line []byte) bool {
 	case "item.started":
 		if l.Item.Type == "command_execution" {
 			p.tool("shell", codexArgs("command", l.Item.Command))
+			p.named(l.Item.ID)
 		}
 	case "item.updated":
 	case "item.completed":
@@ -75,6 +78,7 @@ func (c *codex) item(p *Parser, l *codexLine) {
 	case "agent_message":
 		p.text(l.Item.Text)
 	case "command_execution":
+		p.gave(l.Item.ID, l.Item.Output)
 		if l.Item.Status == "declined" {
 			p.denied("shell", shortArgs(codexArgs("command", l.Item.Command)))
 		}

@@ -14,6 +14,8 @@ type geminiLine struct {
 	SessionID                          string `json:"session_id"`
 	Severity, Message                  string
 	ToolName                           string          `json:"tool_name"`
+	ToolID                             string          `json:"tool_id"`
+	Output                             json.RawMessage `json:"output"`
 	Parameters                         json.RawMessage `json:"parameters"`
 	Error                              struct{ Type, Message string }
 	Stats                              struct {
@@ -38,8 +40,10 @@ func (g *gemini) event(p *Parser, line []byte) bool {
 		}
 	case "tool_use":
 		p.tool(l.ToolName, l.Parameters)
+		p.named(l.ToolID)
 	case "tool_result":
 		p.endText()
+		p.gave(l.ToolID, l.Output)
 		// A tool that the policy forbids comes back as an error with a word of its own.
 		if l.Status == "error" && (l.Error.Type == "policy_violation" || l.Error.Type == "execution_denied") {
 			p.denied(l.ToolName, phrase.CutBytes(phrase.Line(l.Error.Message), 160))

@@ -40,3 +40,41 @@ func TestToolsAreToldWithTheirArguments(t *testing.T) {
 		}
 	}
 }
+
+// What a tool gave back belongs to its call, and is told only to those that ask for it.
+func TestOutputOfTools(t *testing.T) {
+	for format, c := range map[Format]struct{ lines, call, text string }{
+		Claude: {`{"type":"assistant","message":{"content":[{"type":"tool_use","id":"t1","name":"Bash","input":{}}]}}` + "\n" +
+			`{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t1","content":[{"type":"text","text":"two "},{"type":"text","text":"parts"}]}]}}`,
+			"t1", "two parts"},
+		Codex: {`{"type":"item.started","item":{"id":"i1","type":"command_execution","command":"ls"}}` + "\n" +
+			`{"type":"item.completed","item":{"id":"i1","type":"command_execution","command":"ls","aggregated_output":"a.go\n"}}`,
+			"i1", "a.go\n"},
+		Gemini: {`{"type":"tool_use","tool_name":"read_file","tool_id":"w1","parameters":{}}` + "\n" +
+			`{"type":"tool_result","tool_id":"w1","status":"success","output":"text"}`, "w1", "text"},
+		OpenCode: {`{"type":"tool_use","part":{"tool":"bash","callID":"x","state":{"status":"completed","input":{},"output":"ok"}}}`,
+			"x", "ok"},
+	} {
+		for _, asked := range []bool{true, false} {
+			p := New(format, testClock())
+			want := []Event{{Kind: Tool, Call: c.call}}
+			if asked {
+				p = p.WithOutput()
+				want = append(want, Event{Kind: Output, Call: c.call, Text: c.text})
+			}
+			for line := range strings.Lines(c.lines) {
+				p.Line(line, false)
+			}
+			events := p.Take()
+			if len(events) != len(want) {
+				t.Errorf("%s: %+v", format, events)
+				continue
+			}
+			for i, e := range events {
+				if e.Kind != want[i].Kind || e.Call != want[i].Call || e.Kind == Output && e.Text != want[i].Text {
+					t.Errorf("%s: %+v, want %+v", format, e, want[i])
+				}
+			}
+		}
+	}
+}

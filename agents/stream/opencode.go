@@ -17,9 +17,10 @@ type openCodeLine struct {
 	SessionID string `json:"sessionID"`
 	Part      struct {
 		Text, Tool, Reason string
+		CallID             string `json:"callID"`
 		State              struct {
 			Status, Error string
-			Input         json.RawMessage
+			Input, Output json.RawMessage
 		}
 		Tokens *struct {
 			Total, Input, Output, Reasoning *int64
@@ -52,6 +53,8 @@ func (o *openCode) event(p *Parser, line []byte) bool {
 	case "reasoning":
 	case "tool_use":
 		p.tool(l.Part.Tool, l.Part.State.Input)
+		p.named(l.Part.CallID)
+		p.gave(l.Part.CallID, l.Part.State.Output)
 		if l.Part.State.Status == "error" && strings.Contains(Fold(l.Part.State.Error), "rejected permission") {
 			p.denied(l.Part.Tool, shortArgs(l.Part.State.Input))
 		}

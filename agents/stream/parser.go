@@ -31,6 +31,7 @@ type Parser struct {
 	buf    []byte
 	long   bool
 	cut    bool // the current line is incomplete
+	output bool // Output events are wanted
 }
 
 // reader reads the events of one format. It returns false for an unknown kind.
@@ -58,6 +59,12 @@ func New(f Format, now func() time.Time) *Parser {
 	case Pi:
 		p.read = &pi{}
 	}
+	return p
+}
+
+// WithOutput makes the parser tell what tools gave back as well, and returns it. Displays do not want that.
+func (p *Parser) WithOutput() *Parser {
+	p.output = true
 	return p
 }
 
@@ -241,6 +248,26 @@ func (p *Parser) tool(name string, args json.RawMessage) {
 		e.Input, e.Cut = string(mend(args[:maxInput])), true
 	}
 	p.emit(e)
+}
+
+// named names the call of the last event, which is a tool call.
+func (p *Parser) named(call string) { p.out[len(p.out)-1].Call = phrase.CutBytes(call, 100) }
+
+// gave records what a tool gave back: a text, or parts of which some are texts.
+func (p *Parser) gave(call string, content json.RawMessage) {
+	if !p.output || len(content) == 0 {
+		return
+	}
+	var text string
+	var parts []struct{ Text string }
+	if decode(content, &text); text == "" {
+		decode(content, &parts)
+		for _, part := range parts {
+			text += part.Text
+		}
+	}
+	p.endText()
+	p.emit(Event{Kind: Output, Text: phrase.CutBytes(text, maxInput), Call: phrase.CutBytes(call, 100)})
 }
 
 func (p *Parser) denied(tool, args string) {

@@ -55,6 +55,7 @@ const (
 	Failed Kind = "failed" // something ended in an error
 	Denied Kind = "denied" // a tool was not allowed
 	Noise  Kind = "noise"  // a line that is not an event, mostly from standard error
+	Output Kind = "output" // what a tool gave back; only after [Parser.WithOutput]
 )
 
 // Event is one action of an agent, for display.
@@ -65,6 +66,7 @@ type Event struct {
 
 	Input string // with Tool: its arguments as JSON, possibly truncated
 	Cut   bool   // with Tool: Input is truncated
+	Call  string // with Tool and Output: the call that both belong to, if the program names it
 }
 
 // Lines formats the event for display, without control codes.

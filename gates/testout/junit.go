@@ -113,7 +113,7 @@ func (r *Result) junit(c junitCase, all *cases) {
 	}
 	f := Failure{Name: name, Path: c.File, Message: bad[0].Message,
 		Build: strings.Contains(bad[0].Message, "collection failure")}
-	f.ID = nodeID(c)
+	f.ID = one.NodeID()
 	if c.Line != "" {
 		f.Line = number(c.Line) + 1 // pytest counts from 0 here
 	}
@@ -154,19 +154,6 @@ func jvmLine(class, text string) int {
 		}
 	}
 	return 0
-}
-
-// nodeID returns pytest's name of a test: its file, its class and its name. It is "" for a report of another runner.
-func nodeID(c junitCase) string {
-	module, ok := strings.CutSuffix(c.File, ".py")
-	if !ok || c.Name == "" {
-		return ""
-	}
-	id := c.File
-	if class, ok := strings.CutPrefix(c.Class, strings.ReplaceAll(module, "/", ".")); ok && class != "" {
-		id += strings.ReplaceAll(class, ".", "::")
-	}
-	return id + "::" + c.Name
 }
 
 var (

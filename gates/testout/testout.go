@@ -46,6 +46,19 @@ type Case struct {
 // Key identifies a case in its suite.
 func (c Case) Key() string { return c.Group + "\x00" + c.Name }
 
+// NodeID returns pytest's name of a test: its file, its class and its name. It is "" for a case of another runner.
+func (c Case) NodeID() string {
+	module, ok := strings.CutSuffix(c.Path, ".py")
+	if !ok || c.Name == "" {
+		return ""
+	}
+	id := c.Path
+	if class, ok := strings.CutPrefix(c.Group, strings.ReplaceAll(module, "/", ".")); ok && class != "" {
+		id += strings.ReplaceAll(class, ".", "::")
+	}
+	return id + "::" + c.Name
+}
+
 // Status is the result of a test.
 type Status string
 

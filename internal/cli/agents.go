@@ -15,6 +15,7 @@ import (
 	"github.com/runplan/runplan/agents/sandbox"
 	"github.com/runplan/runplan/agents/script"
 	"github.com/runplan/runplan/agents/solver"
+	"github.com/runplan/runplan/agents/stream"
 	"github.com/runplan/runplan/internal/config"
 	"github.com/runplan/runplan/internal/seal"
 	"github.com/runplan/runplan/patterns"
@@ -22,6 +23,16 @@ import (
 
 // Auto is the value of --agent that leaves the choice to runplan.
 const Auto = "auto"
+
+// FormatOf returns the output format of an agent's program.
+func (p *Project) FormatOf(agent string) stream.Format {
+	name := agent
+	if c, ok := p.Config.Agents[agent]; ok {
+		name = c.Preset
+	}
+	preset, _ := command.PresetOf(name)
+	return preset.Format
+}
 
 // CommandAgent returns the settings of the named agent. Without settings it uses the preset of that name, if its CLI
 // is installed.

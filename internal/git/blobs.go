@@ -71,6 +71,17 @@ func (c *Compared) Entries(ctx context.Context) ([]Entry, error) {
 	return c.list, c.err
 }
 
+// Patch returns the difference of the paths as a patch that git apply takes, binary files included.
+func (c *Compared) Patch(ctx context.Context, paths []string) ([]byte, error) {
+	args := append([]string{"--literal-pathspecs", "diff-tree", "-r", "-p", "--binary", "--full-index", "--no-renames",
+		"--no-ext-diff", "--no-textconv", "--no-color", "--src-prefix=a/", "--dst-prefix=b/", c.base, c.target, "--"}, paths...)
+	out, err := c.repo.at(ctx, c.repo.Root, nil, args...)
+	if err != nil {
+		return nil, fmt.Errorf("compare %s with %s: %w", c.base, c.target, err)
+	}
+	return out, nil
+}
+
 // know sets the entries, so that git need not be asked.
 func (c *Compared) know(list []Entry) {
 	c.names.Do(func() {

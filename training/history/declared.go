@@ -10,10 +10,14 @@ import (
 // sound reports whether an outlined file may be shown.
 func (s *source) sound() bool { return !s.broken && s.skip == "" && !*s.secret }
 
-// declares returns a superset of the names that a Go file declares for others. It scans lines without parsing. For
-// other languages it returns nil.
+// declares returns a superset of the names that a file of Go or Python declares for others. It scans lines without
+// parsing. For other languages it returns nil.
 func (s *source) declares() []string {
-	if s.declared != nil || s.language != outline.Go {
+	if s.declared != nil || s.language != outline.Go && s.language != outline.Python {
+		return s.declared
+	}
+	if s.language == outline.Python {
+		s.declared = pythonNames(s.text)
 		return s.declared
 	}
 	s.declared = []string{}
@@ -69,4 +73,26 @@ func identifier(text string) (name, rest string) {
 		}
 	}
 	return text, ""
+}
+
+// pythonNames returns the names at the beginning of statements that may define one, in any block. A colon or a
+// semicolon may begin a statement.
+func pythonNames(text string) []string {
+	out := []string{}
+	for line := range strings.Lines(text) {
+		for part := range strings.FieldsFuncSeq(line, func(r rune) bool { return r == ':' || r == ';' }) {
+			part = strings.TrimPrefix(strings.TrimLeft(part, " \t\f"), "async ")
+			for _, word := range []string{"def ", "class ", "type "} {
+				if rest, ok := strings.CutPrefix(part, word); ok {
+					part = strings.TrimLeft(rest, " \t")
+					break
+				}
+			}
+			if name, _ := identifier(part); name != "" {
+				out = append(out, name)
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }

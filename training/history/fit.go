@@ -12,8 +12,8 @@ import (
 
 var addressRE = lazyre.New(`[A-Za-z0-9][\w.%+-]*@(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,}\b`)
 
-// addressOf returns the mail addresses in a text, but for those of domains that belong to nobody (RFC 2606).
-func addressOf(text string) []string {
+// Addresses returns the mail addresses in a text, but for those of domains that belong to nobody (RFC 2606).
+func Addresses(text string) []string {
 	if !strings.Contains(text, "@") {
 		return nil
 	}
@@ -35,25 +35,42 @@ func (w *work) takesTests() string {
 		if c.after == nil {
 			return "it deletes a file of tests, which the prompt forbids"
 		}
-		if before, after := testsIn(c.before),
-			testsIn(c.after); slices.ContainsFunc(before, func(n string) bool { return !slices.Contains(after, n) }) {
-			return "it removes or renames a test, which the prompt forbids"
+		// Only changed lines can take a test away, and they are few beside the lines of a file of tests.
+		old, now := c.changedLines()
+		if before := testsIn(old); len(before) > 0 {
+			after := testsIn(now)
+			if slices.ContainsFunc(before, func(n string) bool { return !slices.Contains(after, n) }) {
+				after = testsIn(c.after.text)
+			}
+			if slices.ContainsFunc(before, func(n string) bool { return !slices.Contains(after, n) }) {
+				return "it removes or renames a test, which the prompt forbids"
+			}
 		}
-		if len(skipRE.FindAllString(c.after.text, -1)) > len(skipRE.FindAllString(c.before.text, -1)) {
+		if len(skipRE.FindAllString(now, -1)) > len(skipRE.FindAllString(old, -1)) {
 			return "it skips a test, which the prompt forbids"
 		}
 	}
 	return ""
 }
 
+// changedLines returns the lines that a change removes and those that it adds.
+func (c *change) changedLines() (old, now string) {
+	var a, b strings.Builder
+	for _, h := range c.hunks {
+		a.WriteString(c.before.span(h.From+1, h.To) + "\n")
+		b.WriteString(c.after.span(h.NewFrom+1, h.NewTo) + "\n")
+	}
+	return a.String(), b.String()
+}
+
 var testRE = lazyre.New(`(?m)^\s*(?:func\s+((?:Test|Benchmark|Example|Fuzz)\w*)\(|(?:async\s+)?def\s+(test\w*)\(|(?:test|it)(?:\.\w+)*\(\s*(['"\x60].*?['"\x60]))`)
 
 var skipRE = lazyre.New(`\b(?:t\.Skip(?:f|Now)?\(|pytest\.(?:mark\.)?(?:skip|xfail|importorskip)|unittest\.skip|skipTest\(|(?:it|test|describe)\.(?:skip|todo|only)\b)`)
 
-// testsIn returns the names of the tests of a file.
-func testsIn(s *source) []string {
+// testsIn returns the names of the tests in lines of a file.
+func testsIn(text string) []string {
 	var out []string
-	for _, m := range testRE.FindAllStringSubmatch(s.text, -1) {
+	for _, m := range testRE.FindAllStringSubmatch(text, -1) {
 		out = append(out, m[1]+m[2]+m[3])
 	}
 	return out

@@ -38,8 +38,8 @@ type Options struct {
 	Retrieval prompt.Set // see [retrieve.LoadPrompts]
 	Solver    prompt.Set // see [solver.LoadPrompts]
 	Budget    tokens.Budget
-	Program   patterns.Program // ast-grep; the zero Program skips commits in its languages
-	Redact    func(string) string
+	Program   patterns.Program    // ast-grep; the zero Program skips commits in its languages
+	Redact    func(string) string // removes secrets, those by their form included; nil removes those alone
 	Canary    training.Canary
 	Progress  func(Progress) // may be nil
 }

@@ -67,7 +67,7 @@ func (m *maker) examples(ctx context.Context, w *work) (made, error) {
 		if solves := stage == training.ExecutePlan || stage == training.ExecuteCode; why == "" && solves {
 			why = unfit
 		}
-		if why == "" && len(addressOf(l.system+l.prompt+l.completion)) > 0 {
+		if why == "" && len(Addresses(l.system+l.prompt+l.completion)) > 0 {
 			why = "it holds a mail address"
 		}
 		if why == "" && m.sentry.hide(l.completion) != l.completion {

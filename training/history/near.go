@@ -40,7 +40,7 @@ func (l *loader) near(ctx context.Context, all []*work) error {
 	for _, w := range all {
 		for i := range w.targets {
 			t := &w.targets[i]
-			if f := have[t.want]; f != nil && w.mayUse(f) {
+			if f := have[t.want]; f != nil && w.mayUse(*t, f) {
 				t.used, used[t.want] = true, f
 			}
 		}
@@ -72,9 +72,12 @@ func (l *loader) outlineAll(ctx context.Context, have versions) error {
 
 // mayUse reports, by words alone, whether the changed code may use a file. Outlining a file takes a hundred times as
 // long as reading it, and most related files are unused.
-func (w *work) mayUse(f *source) bool {
+func (w *work) mayUse(t target, f *source) bool {
 	names := f.declares()
-	return names == nil || slices.ContainsFunc(names, func(n string) bool { return w.words[n] })
+	return names == nil || slices.ContainsFunc(names, func(n string) bool {
+		return w.words[n] ||
+			slices.ContainsFunc(t.names, func(x outline.Name) bool { return x.Name == n && w.words[called(x)] })
+	})
 }
 
 // takes reports whether the changed code may use an imported file.

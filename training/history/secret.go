@@ -19,24 +19,19 @@ import (
 
 // sentry finds secrets with the rules of the secrets gate and with the redactor.
 type sentry struct {
-	gate   gates.Gate
-	dir    string
-	redact func(string) string
-	clean  *lineSet // lines without secrets
+	gate  gates.Gate
+	dir   string
+	hide  func(string) string // removes what looks like a secret
+	clean *lineSet            // lines without secrets
 }
 
-// newSentry makes a sentry. dir must exist, because the gate requires a folder; nothing in it is read.
+// newSentry makes a sentry. dir must exist, because the gate requires a folder; nothing in it is read. redact has to
+// remove what [fence.Hide] removes, too; nil is that function.
 func newSentry(dir string, redact func(string) string) sentry {
-	return sentry{secrets.New(), dir, redact, &lineSet{}}
-}
-
-// hide removes what looks like a secret.
-func (s sentry) hide(text string) string {
-	text = fence.Hide(text)
-	if s.redact != nil {
-		text = s.redact(text)
+	if redact == nil {
+		redact = fence.Hide
 	}
-	return text
+	return sentry{secrets.New(), dir, redact, &lineSet{}}
 }
 
 // hints are substrings, one of which occurs in each line that the gate may report and each text that the redactor may
@@ -65,9 +60,11 @@ func document(name string) bool {
 // text is a text to check, with the path of its file.
 type text struct{ path, text string }
 
-// suspects returns the lines of a text that contain a hint and were not checked yet.
-func (s sentry) suspects(t text) []string {
-	var out []string
+// suspects returns the lines of a text that contain a hint and were not checked yet, and the text without those that
+// were checked. Most versions of a file share most of their lines with another one.
+func (s sentry) suspects(t text) (out []string, rest string) {
+	var b strings.Builder
+	left := 0
 	seen := s.clean.of(t.path)
 	for at := hints().Next(t.text, 0); at >= 0; {
 		from, to := strings.LastIndexByte(t.text[:at], '\n')+1, len(t.text)
@@ -76,10 +73,17 @@ func (s sentry) suspects(t text) []string {
 		}
 		if line := strings.TrimSuffix(t.text[from:to], "\r"); !seen(line) {
 			out = append(out, line)
+		} else {
+			b.WriteString(t.text[left:from])
+			left = to
 		}
 		at = hints().Next(t.text, to)
 	}
-	return out
+	if left == 0 {
+		return out, t.text
+	}
+	b.WriteString(t.text[left:])
+	return out, b.String()
 }
 
 // look reports which texts contain a secret anywhere. A key in a fixtures folder counts too, because training data
@@ -90,9 +94,10 @@ func (s sentry) look(ctx context.Context, all []text) ([]bool, error) {
 	lines := make([][]string, len(all))
 	err := parallel(ctx, len(all), func(i int) error {
 		t := all[i]
-		lines[i] = s.suspects(t)
+		rest := ""
+		lines[i], rest = s.suspects(t)
 		ask[i] = strings.Join(lines[i], "\n")
-		if len(lines[i]) > 0 && fence.Hide(t.text) != t.text || s.redact != nil && s.redact(t.text) != t.text {
+		if s.hide(rest) != rest {
 			out[i], ask[i] = true, ""
 		} else if !document(t.path) {
 			ask[i] = t.text // the file name alone may be suspicious

@@ -25,17 +25,35 @@ type source struct {
 	text     string           // as stored in git
 	ended    []string         // lines with line ends
 	lines    []string         // lines as prompts show them
-	symbols  []symbol
-	about    string // first line of the documentation
-	top      string // names of the top-level symbols
-	broken   bool
-	skip     string // could not be outlined
 	outlined bool
-	parsed   bool // parsed completely, for the fields below
-	imports  []outline.Import
-	faulty   bool     // has a parse error, possibly in a function body
+	findings
 	declared []string // see declares
 	secret   *bool    // nil: not checked yet
+}
+
+// findings holds the results of parsing a version of a file.
+type findings struct {
+	symbols []symbol
+	about   string // first line of the documentation
+	top     string // names of the top-level symbols
+	broken  bool
+	skip    string // could not be outlined
+	parsed  bool   // parsed completely, for the fields below
+	imports []outline.Import
+	faulty  bool // has a parse error, possibly in a function body
+}
+
+// size estimates the bytes that findings hold.
+func (f findings) size() int {
+	n := 500 + len(f.about) + len(f.top)
+	for i := range f.symbols {
+		s := &f.symbols[i]
+		n += 200 + len(s.name) + len(s.signature) + len(s.doc) + len(s.reason)
+	}
+	for _, i := range f.imports {
+		n += 100 + 50*len(i.Names)
+	}
+	return n
 }
 
 // symbol is a definition in a file.

@@ -6,23 +6,29 @@ import (
 
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/recent"
+	"github.com/runplan/runplan/knowledge/outline"
 )
 
 // versionCache is a bounded cache of file versions. Its versions may be requested concurrently.
 type versionCache struct {
 	objects *git.Objects
 	reader  reader
-	mutex   sync.Mutex // guards read
+	mutex   sync.Mutex // guards read and found
 	read    *recent.Map[want, *source]
-	modules map[string]string // blob of a go.mod → module path
+	found   *recent.Map[want, findings] // of ast-grep, kept longer than the text: to parse costs much more than to read
+	modules map[string]string           // blob of a go.mod → module path
 }
 
-// mostHeld limits the text in the younger half of the cache. Derived data takes a few times as much.
-const mostHeld = 4 << 20
+// mostHeld limits the text in the younger half of the cache. Derived data takes a few times as much. mostFound limits
+// the findings beyond that.
+const (
+	mostHeld  = 4 << 20
+	mostFound = 4 << 20
+)
 
 func newVersionCache(o *git.Objects, r reader) *versionCache {
 	return &versionCache{objects: o, reader: r,
-		read: recent.New[want](mostHeld, func(x *source) int { return len(x.text) + 1000 }), modules: map[string]string{}}
+		read: recent.New[want](mostHeld, func(x *source) int { return len(x.text) + 1000 }), found: recent.New[want](mostFound, findings.size), modules: map[string]string{}}
 }
 
 // want identifies a version of a file.
@@ -74,6 +80,7 @@ func (s *versionCache) get(wants []want) (versions, map[want]Reason, error) {
 	defer s.mutex.Unlock()
 	for _, w := range ask {
 		if x := have[w]; x != nil {
+			x.findings, x.outlined = s.found.Get(w)
 			s.read.Put(w, x)
 		}
 	}
@@ -89,7 +96,17 @@ func (s *versionCache) outlined(ctx context.Context, all []*source) error {
 			fresh = append(fresh, x)
 		}
 	}
-	return s.reader.outline(ctx, fresh)
+	if err := s.reader.outline(ctx, fresh); err != nil {
+		return err
+	}
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	for _, x := range fresh {
+		if x.language != outline.Go { // whose outlines refer to the text, and are cheap
+			s.found.Put(want{x.path, x.blob}, x.findings)
+		}
+	}
+	return nil
 }
 
 // module returns the module path that a go.mod declares.

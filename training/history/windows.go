@@ -147,7 +147,7 @@ func (c *choice) next(i int, as row) {
 		x := v.rest[at]
 		v.rest = slices.Delete(v.rest, at, at+1)
 		text := v.text(x.span)
-		if len(text)+perWindow <= c.room && len(addressOf(text)) == 0 && c.m.shownAs(text) == text {
+		if len(text)+perWindow <= c.room && len(Addresses(text)) == 0 && c.m.shownAs(v.source, text) == text {
 			c.take(i, x)
 			taken, want = taken+1, x.at+1
 		} else if want >= 0 {
@@ -190,12 +190,13 @@ func (m *maker) chosen(all []*view, rng *rand.Rand) [][]window {
 	return c.out
 }
 
-// shownAs returns a text as prompts show it.
-func (m *maker) shownAs(text string) string {
-	if clean := fence.Clean(text); clean != text {
-		return m.sentry.hide(clean)
+// shownAs returns a part of a file as prompts show it. A file that was found to hold no secret holds none in a part.
+func (m *maker) shownAs(s *source, text string) string {
+	clean := fence.Clean(text)
+	if s.secret != nil && !*s.secret && clean == text {
+		return text
 	}
-	return m.sentry.hide(text)
+	return m.sentry.hide(clean)
 }
 
 // windows shows chunks of the changed files and of those that they use. Chunks that follow each other become one part.
@@ -244,7 +245,7 @@ func (m *maker) part(v *view, x window) retrieve.Part {
 		}
 	}
 	p.Symbol = strings.Join(names, ", ")
-	p.Text = m.shownAs(raw)
+	p.Text = m.shownAs(v.source, raw)
 	p.Altered = p.Text != raw
 	p.Tokens = m.Budget.Of(p.String())
 	return p

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/runplan/runplan/training"
+	"github.com/runplan/runplan/training/edits"
 )
 
 // An example of an edit shows chunks of a long file that do not change beside those that do, and no lines that are cut
@@ -42,7 +43,7 @@ func TestAddressesBelongToPeople(t *testing.T) {
 		"Thanks to ada@lovelace.dev": 1, "write to a@example.org or b@shop.example": 0, "@app.route('/')": 0,
 		"git clone git@host:x": 0, "x@v1.2.3": 0,
 	} {
-		if got := addressOf(text); len(got) != want {
+		if got := Addresses(text); len(got) != want {
 			t.Errorf("%q: %q", text, got)
 		}
 	}
@@ -56,8 +57,15 @@ func TestCommitsThatTakeTests(t *testing.T) {
 		before, after *source
 		taken         bool
 	}{{two, one, true}, {one, two, false}, {one, nil, true}, {nil, one, false},
-		{one, file("func TestA(t *testing.T) { t.Skip() }\n"), true}} {
-		w := &work{changes: []*change{{path: "a_test.go", before: tt.before, after: tt.after}}}
+		{one, file("func TestA(t *testing.T) { t.Skip() }\n"), true},
+		{two, file("func TestB(t *testing.T) {}\nfunc TestA(t *testing.T) {}\n"), false}} { // it only moves
+		c := &change{path: "a_test.go", before: tt.before, after: tt.after}
+		if c.before != nil && c.after != nil {
+			c.before.split()
+			c.after.split()
+			c.hunks, _, _ = edits.Compare(c.before.ended, c.after.ended, 100)
+		}
+		w := &work{changes: []*change{c}}
 		if got := w.takesTests() != ""; got != tt.taken {
 			t.Errorf("%+v: %v", tt, got)
 		}

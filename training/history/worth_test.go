@@ -1,6 +1,7 @@
 package history
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -62,6 +63,31 @@ func TestInvented(t *testing.T) {
 			hunks: []edits.Hunk{{NewTo: strings.Count(tt.text, "\n")}}}
 		if got := (&work{changes: []*change{c}}).invented(known, ""); (got != "") != tt.want {
 			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+// Each name that the outline of a Python file has is among those that a scan of its lines finds, so that no file that a
+// change uses is left out.
+func TestPythonNamesAreASuperset(t *testing.T) {
+	text := "import os\nLIMIT = 1; FLOOR: int = 2\nif os.name: WIDE = 3\nclass Cart(dict):\n    size: int = 1\n    async def add(self): pass\n" +
+		"async def fetch(url): return url\n@cached\ndef total(cart): return sum(cart)\ntype Price = int\ntry:\n    def sell(): pass\nexcept E:\n    sell = None\n"
+	s := newSource("shop.py", "1", text)
+	if err := (reader{program: astGrep(t), dir: t.TempDir()}).outline(t.Context(), []*source{s}); err != nil {
+		t.Fatal(err)
+	}
+	if s.broken || len(s.symbols) < 9 {
+		t.Fatalf("%d symbols, broken %v, %s", len(s.symbols), s.broken, s.skip)
+	}
+	names := s.declares()
+	for _, x := range s.symbols {
+		if !slices.Contains(names, x.short) {
+			t.Errorf("%s is not among %v", x.short, names)
+		}
+	}
+	for _, n := range names {
+		if n == "self" || n == "cached" {
+			t.Errorf("%s is no name that it defines", n)
 		}
 	}
 }

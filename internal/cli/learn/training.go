@@ -31,6 +31,8 @@ and put what comes of it into service. Nothing is trained, and nothing put into 
   runplan training outcomes sync                                    what became of the code of earlier runs
   runplan training pairs --out data                                 examples of all that was logged and has a receipt
   runplan training bootstrap . --seed 1 --out history               examples of what history did
+  runplan training trajectories --out trajectories                  what agents did, step by step
+  runplan training tasks . --out tasks                              commits as tasks with tests that judge an answer
   runplan training plan --in data --in history --out plan.toml      what is weak, and a plan against it
   runplan training curate --plan plan.toml --in data --out set      a dataset by the plan
   runplan training export --help                                    the dataset as a trainer reads it
@@ -40,6 +42,7 @@ and put what comes of it into service. Nothing is trained, and nothing put into 
 	}
 	cmd.AddCommand(
 		newTrainingPairsCommand(a), newTrainingOutcomesCommand(a), newTrainingBootstrapCommand(a),
+		newTrainingTasksCommand(a), newTrainingTrajectoriesCommand(a),
 		newTrainingPlanCommand(a), newTrainingCurateCommand(a), newTrainingExportCommand(a),
 		newTrainingTrainCommand(a), newTrainingAdaptersCommand(a), newTrainingValidateCommand(a),
 		newTrainingGraduationCommand(a), newTrainingCorpusCommand(a),

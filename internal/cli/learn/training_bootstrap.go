@@ -145,17 +145,22 @@ func bootstrapFlags(o bootstrapOptions) (history.Options, error) {
 		}
 		h.Stages = append(h.Stages, training.Stage(s))
 	}
-	if o.since != "" {
-		for _, layout := range []string{time.DateOnly, time.RFC3339} {
-			if at, err := time.Parse(layout, o.since); err == nil {
-				h.Since = at.UTC()
-			}
-		}
-		if h.Since.IsZero() {
-			return h, cli.Usage(fmt.Errorf("--since %q: not a day", o.since), "write it as 2025-01-31")
+	var err error
+	h.Since, err = dayOf(o.since)
+	return h, err
+}
+
+// dayOf parses a flag --since; "" is the zero time.
+func dayOf(since string) (time.Time, error) {
+	if since == "" {
+		return time.Time{}, nil
+	}
+	for _, layout := range []string{time.DateOnly, time.RFC3339} {
+		if at, err := time.Parse(layout, since); err == nil {
+			return at.UTC(), nil
 		}
 	}
-	return h, nil
+	return time.Time{}, cli.Usage(fmt.Errorf("--since %q: not a day", since), "write it as 2025-01-31")
 }
 
 // bootstrapTrouble adds a hint to an error.

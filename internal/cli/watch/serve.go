@@ -13,8 +13,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/runplan/runplan/agents/command"
-	"github.com/runplan/runplan/agents/stream"
 	"github.com/runplan/runplan/gates/blueprint"
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/cli/control"
@@ -104,7 +102,7 @@ func listen(ctx context.Context, a *cli.App, p *cli.Project, o serveOptions) (*w
 			}
 			return "", err
 		},
-		Format: func(agent string) stream.Format { return formatOf(p, agent) },
+		Format: p.FormatOf,
 	})
 	if err != nil {
 		return nil, err
@@ -199,16 +197,6 @@ func planText(p *cli.Project, file string) string {
 		return ""
 	}
 	return string(text)
-}
-
-// formatOf returns the output format of an agent's program.
-func formatOf(p *cli.Project, agent string) stream.Format {
-	name := agent
-	if c, ok := p.Config.Agents[agent]; ok {
-		name = c.Preset
-	}
-	preset, _ := command.PresetOf(name)
-	return preset.Format
 }
 
 // openBrowser opens the page in the browser. It passes the address in a file that only this user can read, because

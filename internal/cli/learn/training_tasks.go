@@ -1,0 +1,195 @@
+package learn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/runner/local"
+	"github.com/runplan/runplan/training/folder"
+	"github.com/runplan/runplan/training/license"
+	"github.com/runplan/runplan/training/tasks"
+)
+
+type trainingTasksOptions struct {
+	out     string
+	commits []string
+	since   string
+	max     int
+	tries   int
+	runs    int
+	limit   time.Duration
+	trust   string
+	json    bool
+}
+
+func newTrainingTasksCommand(a *cli.App) *cobra.Command {
+	var o trainingTasksOptions
+	cmd := &cobra.Command{
+		Use:   "tasks REPO",
+		Short: "Export commits whose tests fail before them and pass after them",
+		Long: `Read the history of a repository, newest commit first, and export the commits that make a task which can be run: their tests
+fail without their code and pass with it. The tests run in the sealed rooms in which gates run, each side as often as --runs says;
+a test that passes and fails on one tree judges nothing. Tests of Go and of pytest are known.
+
+DIR gets, and manifest.json last of all:
+
+  harbor/TASK/      a folder for Harbor: task.toml, instruction.md, environment, solution and tests
+  swebench.jsonl    the same tasks as instances for the loaders of SWE-bench
+  receipts.jsonl    one line for each commit whose tests were run: what ran, or why it is no task
+
+Before a task is kept, its own tests/test.sh runs as a grader would run it: on the repository before the commit, where it has to
+write the reward 0, and after solution/solve.sh, where it has to write 1. The container that environment/Dockerfile describes is
+not built.
+
+It runs the tests of the repository, and its set-up if the settings name one.
+
+  runplan training tasks . --out tasks --max 20
+  runplan training tasks ../other --out tasks --commit 3f2a1b` +
+			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx, stop := cli.Interruptible(cmd.Context())
+			defer stop()
+			err := exportTasks(ctx, a, args[0], o)
+			if err != nil && ctx.Err() != nil {
+				return cli.Fail(cli.ExitInterrupted, errors.New("interrupted; nothing was written"), "")
+			}
+			return err
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.out, "out", "", "output folder: new or empty")
+	f.StringArrayVar(&o.commits, "commit", nil, "look at this commit only; may be repeated")
+	f.StringVar(&o.since, "since", "", "ignore commits before this day: 2025-01-31, or an RFC 3339 time")
+	f.IntVar(&o.max, "max", 20, "maximum number of tasks (0: all)")
+	f.IntVar(&o.tries, "tries", 200, "maximum number of commits whose tests are run (0: all)")
+	f.IntVar(&o.runs, "runs", 2, "number of runs of the tests on each side")
+	f.DurationVar(&o.limit, "timeout", 5*time.Minute, "time limit of one run of tests")
+	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it without a question")
+	f.BoolVar(&o.json, "json", false, "print the manifest as one JSON object")
+	return cmd
+}
+
+func exportTasks(ctx context.Context, a *cli.App, dir string, o trainingTasksOptions) error {
+	x := tasks.Options{Dir: o.out, Max: o.max, Tries: o.tries, Runs: o.runs, Limit: o.limit, Version: cli.Version()}
+	switch {
+	case o.out == "":
+		return cli.Usage(errors.New("--out is missing"), "choose a new folder: --out tasks")
+	case o.max < 0 || o.tries < 0:
+		return cli.Usage(errors.New("--max and --tries are numbers, or 0 for all"), "")
+	case o.runs < 1 || o.limit <= 0:
+		return cli.Usage(errors.New("--runs is 1 or more, and --timeout more than 0"), "")
+	}
+	var err error
+	if x.Since, err = dayOf(o.since); err != nil {
+		return err
+	}
+	if a.Dir, err = filepath.Abs(dir); err != nil { // rooms need to know where the repository is
+		return err
+	}
+	p, err := a.OpenProject(ctx)
+	if err != nil {
+		return err
+	}
+	for _, name := range o.commits {
+		hash, err := p.Repo.Resolve(ctx, name+"^{commit}")
+		if err != nil {
+			return cli.Usage(fmt.Errorf("--commit %s: no commit of %s", ui.Sanitize(name), p.Repo.Root), "")
+		}
+		if !slices.Contains(x.Commits, hash) {
+			x.Commits = append(x.Commits, hash)
+		}
+	}
+	if err := a.TrustConfig(p, o.trust); err != nil {
+		return err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return cli.Fail(cli.ExitCannotRun, fmt.Errorf("find the runplan executable: %w", err), "")
+	}
+	if x.Reaper, err = cli.StartReaper(self); err != nil {
+		return cli.Fail(cli.ExitCannotRun, fmt.Errorf("start the reaper process: %w", err), "")
+	}
+	defer x.Reaper.Close()
+	guard, w := trainingGuard(a, p), p.Config.Workspace
+	x.Repo, x.License, x.Redact, x.Canary = p.Repo, license.Of(os.DirFS(p.Repo.Root)), guard.Redact, guard.Canary
+	warn := func(text string) { fmt.Fprintf(a.Stderr, "warning: %s\n", ui.Sanitize(text)) }
+	rooms, err := local.OpenTrees(ctx, a.CacheDir(), p.Repo, p.Layout, local.Setup{Copy: w.Copy, Command: w.Setup,
+		Timeout: time.Duration(w.SetupTimeout), Env: a.Environ, Reaper: x.Reaper}, a.Environ, warn)
+	if err != nil {
+		return cli.Fail(cli.ExitCannotRun, err, "")
+	}
+	defer func() {
+		if err := rooms.Close(ctx); err != nil {
+			warn(err.Error())
+		}
+	}()
+	x.Rooms = rooms
+	x.Each = func(r tasks.Receipt) {
+		fmt.Fprintf(a.Stderr, "%.10s  %s  %s\n", r.Commit, receiptText(r), ui.Sanitize(r.Subject))
+	}
+	m, err := tasks.Export(ctx, x)
+	if err != nil {
+		return tasksTrouble(err)
+	}
+	if o.json {
+		err = cli.AsJSON(a.Stdout, m)
+	} else {
+		err = printTasks(a, m, o.out)
+	}
+	if err == nil && m.Tasks == 0 {
+		return cli.Fail(cli.ExitFailed, fmt.Errorf("none of %d commits makes a task", m.Commits),
+			"%s says why of each whose tests were run", tasks.ReceiptName)
+	}
+	return err
+}
+
+// receiptText says in a few words what became of a commit.
+func receiptText(r tasks.Receipt) string {
+	if r.Reason == "" {
+		return fmt.Sprintf("task: %d red to green, %d stay green;", len(r.Fixed), len(r.Kept))
+	}
+	return ui.Sanitize(ui.Cut(r.Says, 100, "…")) + ";"
+}
+
+func tasksTrouble(err error) error {
+	switch {
+	case errors.Is(err, git.ErrNoCommits):
+		return cli.Usage(err, "the repository has no history")
+	case errors.Is(err, folder.ErrExists):
+		return cli.Usage(err, "choose a new folder")
+	}
+	return cli.Fail(cli.ExitCannotRun, err, "")
+}
+
+func printTasks(a *cli.App, m tasks.Manifest, out string) error {
+	few := 0
+	for _, n := range m.Messages {
+		few += n
+	}
+	rows := [][]string{{"tasks", fmt.Sprint(m.Tasks), ""}}
+	if few > 0 && m.Refused[tasks.Unfit] == 0 {
+		rows = append(rows, []string{string(tasks.Unfit), fmt.Sprint(few), tasks.Unfit.Text()})
+	}
+	for _, r := range tasks.Reasons() {
+		if n := m.Refused[r]; n > 0 {
+			rows = append(rows, []string{string(r), fmt.Sprint(n), r.Text()})
+		}
+	}
+	rows = append(rows, []string{"all", fmt.Sprint(m.Commits), ""})
+	if err := cli.Table(a.Stdout, []string{"commits", ">count", "why"}, rows); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.Stderr, "tasks are in %s\n", ui.Sanitize(out))
+	return nil
+}

@@ -1,0 +1,139 @@
+package learn
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/training"
+	"github.com/runplan/runplan/training/folder"
+	"github.com/runplan/runplan/training/logged"
+)
+
+type trajectoriesOptions struct {
+	out    string
+	since  time.Duration
+	tasks  []string
+	strict bool
+	json   bool
+}
+
+func newTrainingTrajectoriesCommand(a *cli.App) *cobra.Command {
+	var o trajectoriesOptions
+	cmd := &cobra.Command{
+		Use:   "trajectories",
+		Short: "Write what agents did as trajectories, proven by receipts",
+		Long: `Write each attempt of an agent at a merged batch as a trajectory in the Agent Trajectory Interchange Format: the brief, what the
+agent said, its tool calls and what they gave back, its tokens and cost, and as reward what the gates said of it. Attempts at
+batches without a receipt are refused and counted, as in training pairs.
+
+DIR gets one file for each attempt and manifest.json. The log of a program whose output runplan cannot read is one message.
+Secrets are taken out; should one be left, nothing is written.
+
+  runplan training trajectories --out trajectories
+  runplan training trajectories --task 20300101-100000-4f2a/1 --out one` +
+			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx, stop := cli.Interruptible(cmd.Context())
+			defer stop()
+			err := writeTrajectories(ctx, a, o)
+			if err != nil && ctx.Err() != nil {
+				return cli.Fail(cli.ExitInterrupted, errors.New("interrupted; nothing was written"), "")
+			}
+			return err
+		},
+	}
+	f := cmd.Flags()
+	a.RepoFlag(f)
+	f.StringVar(&o.out, "out", "", "output folder: new or empty")
+	f.DurationVar(&o.since, "since", 0, "maximum age of runs, such as 720h")
+	f.StringArrayVar(&o.tasks, "task", nil,
+		"id of a task, RUN/BATCH; may be repeated; an attempt of it without a receipt fails the build")
+	f.BoolVar(&o.strict, "strict", false, "any attempt without a receipt fails the build")
+	f.BoolVar(&o.json, "json", false, "print the counts as one JSON object")
+	return cmd
+}
+
+func writeTrajectories(ctx context.Context, a *cli.App, o trajectoriesOptions) error {
+	switch {
+	case o.out == "":
+		return cli.Usage(errors.New("--out is missing"), "choose a new folder: --out trajectories")
+	case o.since < 0:
+		return cli.Usage(errors.New("--since has to lie in the past"), "such as --since 720h")
+	}
+	options := logged.Options{Tasks: o.tasks, Strict: o.strict}
+	if o.since > 0 {
+		options.Since = time.Now().Add(-o.since)
+	}
+	p, err := a.OpenProject(ctx)
+	if err != nil {
+		return err
+	}
+	s, done, err := loggedSource(ctx, a, p)
+	if err != nil {
+		return err
+	}
+	defer done()
+	out, err := folder.New(o.out, logged.ManifestName, false)
+	if err != nil {
+		return cli.Usage(err, "choose a new folder")
+	}
+	defer out.Discard()
+	write := func(name string, v any) error {
+		return out.File(name, func(w io.Writer) error {
+			enc := json.NewEncoder(w)
+			enc.SetIndent("", "  ")
+			return enc.Encode(v)
+		})
+	}
+	tally, err := logged.Trajectories(ctx, s, options, p.FormatOf,
+		func(name string, t logged.Trajectory) error { return write(name+".json", t) })
+	if err != nil {
+		return pairsTrouble(err)
+	}
+	m := struct {
+		Format  int                `json:"format"` // 1
+		Schema  string             `json:"schema"`
+		Repo    string             `json:"repo"`
+		License string             `json:"license"`
+		Count   int                `json:"trajectories"`
+		Refused []training.Refusal `json:"refused"`
+		Sums    map[string]string  `json:"sha256"`
+	}{1, logged.TrajectoryVersion, s.Name, s.License, tally.Examples, append([]training.Refusal{}, tally.Refused...), out.Sums}
+	if err := write(logged.ManifestName, m); err != nil {
+		return err
+	}
+	if o.json {
+		err = cli.AsJSON(a.Stdout, m)
+	} else {
+		err = cli.Table(a.Stdout, []string{"trajectories", ">count"}, refusals(tally))
+	}
+	switch {
+	case err != nil:
+		return err
+	case tally.Examples == 0:
+		return cli.Usage(errors.New("no attempt became a trajectory"), "refused attempts are listed above")
+	}
+	if err := out.Publish(); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.Stderr, "written: %s\n", ui.Sanitize(o.out))
+	return nil
+}
+
+// refusals lists how many attempts were written, and how many were refused for which reason.
+func refusals(t training.Tally) [][]string {
+	rows := [][]string{{"written", fmt.Sprint(t.Examples)}}
+	for _, r := range t.Refused {
+		rows = append(rows, []string{ui.Sanitize(r.Reason), fmt.Sprint(r.Rows)})
+	}
+	return rows
+}

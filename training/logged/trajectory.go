@@ -1,0 +1,290 @@
+package logged
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/runplan/runplan/agents"
+	"github.com/runplan/runplan/agents/stream"
+	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/training"
+)
+
+// TrajectoryVersion is the version of the Agent Trajectory Interchange Format that [Trajectories] writes.
+const TrajectoryVersion = "ATIF-v1.7"
+
+// Trajectory is one attempt of an agent at a batch, in the Agent Trajectory Interchange Format.
+type Trajectory struct {
+	Version string           `json:"schema_version"`
+	Session string           `json:"session_id"`
+	ID      string           `json:"trajectory_id"`
+	Agent   TrajectoryAgent  `json:"agent"`
+	Steps   []TrajectoryStep `json:"steps"`
+	Final   *FinalMetrics    `json:"final_metrics,omitempty"`
+	Extra   Outcome          `json:"extra"`
+}
+
+// TrajectoryAgent is the agent of a trajectory.
+type TrajectoryAgent struct {
+	Name    string `json:"name"`
+	Version string `json:"version"` // "unknown" where its log does not say
+	Model   string `json:"model_name,omitempty"`
+}
+
+// TrajectoryStep holds the brief, or one turn of the agent with its tool calls and their results.
+type TrajectoryStep struct {
+	ID      int          `json:"step_id"` // from 1
+	Source  string       `json:"source"`  // user, agent or system
+	Message string       `json:"message"`
+	Calls   []ToolCall   `json:"tool_calls,omitempty"`
+	Seen    *Observation `json:"observation,omitempty"`
+}
+
+// ToolCall is a call of a tool.
+type ToolCall struct {
+	ID        string         `json:"tool_call_id"`
+	Name      string         `json:"function_name"`
+	Arguments map[string]any `json:"arguments"`
+}
+
+// Observation holds what tools gave back.
+type Observation struct {
+	Results []ToolResult `json:"results"`
+}
+
+// ToolResult holds the output of one call.
+type ToolResult struct {
+	Call    string `json:"source_call_id,omitempty"`
+	Content string `json:"content"`
+}
+
+// FinalMetrics are the sums of an attempt. What is not known is left out.
+type FinalMetrics struct {
+	Prompt     *int64   `json:"total_prompt_tokens,omitempty"` // with what came from a cache
+	Completion *int64   `json:"total_completion_tokens,omitempty"`
+	Cached     *int64   `json:"total_cached_tokens,omitempty"`
+	Cost       *float64 `json:"total_cost_usd,omitempty"`
+	Steps      int      `json:"total_steps"`
+}
+
+// Outcome says what became of the attempt.
+type Outcome struct {
+	Repo      string    `json:"repo"`
+	License   string    `json:"license,omitempty"`
+	Run       string    `json:"run"`
+	Batch     string    `json:"batch"`
+	Attempt   int       `json:"attempt"`
+	Candidate int       `json:"candidate,omitempty"`
+	Variant   string    `json:"variant,omitempty"`
+	Base      string    `json:"base_commit"`
+	Reward    *float64  `json:"reward"`  // 1 if the gates passed it, 0 if not; null: no gate judged it
+	Merged    bool      `json:"merged"`  // it is what was merged
+	Receipt   string    `json:"receipt"` // sha256 of the receipt of the batch
+	At        time.Time `json:"at"`
+}
+
+// maxLog bounds the bytes of an agent's log that are read.
+const maxLog = 64 << 20
+
+// Trajectories yields the attempts of agents at the batches that a receipt proves, with a name for each. format tells
+// how an agent's log is to be read. It returns the counts of all attempts.
+func Trajectories(ctx context.Context, s Source, o Options, format func(agent string) stream.Format,
+	yield func(name string, t Trajectory) error) (training.Tally, error) {
+	b := &build{Source: s, Options: o, objects: s.Repo.Objects(ctx)}
+	defer b.objects.Close()
+	if err := b.open(ctx); err != nil {
+		return b.tally, err
+	}
+	for _, sr := range b.runs {
+		if sr.Started.Before(b.Since) {
+			continue
+		}
+		r, err := b.factsOf(ctx, sr.ID)
+		if err != nil {
+			return b.tally, err
+		}
+		for _, info := range r.info.Batches {
+			m := r.batches[info.Key]
+			if m == nil || !b.wantsTask(r.id+"/"+info.Key) {
+				continue
+			}
+			p, why, err := b.prove(ctx, r, m.key)
+			if err != nil {
+				return b.tally, err
+			}
+			for _, a := range m.attempts {
+				if err := b.trajectory(r, m, a, p, why, format, yield); err != nil {
+					return b.tally, err
+				}
+			}
+		}
+	}
+	return b.tally, nil
+}
+
+// trajectory yields one attempt, or counts why it has none.
+func (b *build) trajectory(r *run, m *batch, a *attempt, p *proof, why *refusal, format func(string) stream.Format,
+	yield func(string, Trajectory) error) error {
+	where := fmt.Sprintf("batch %s of run %s, %s", m.key, r.id, a.name())
+	if why != nil {
+		return b.refuse(where, *why)
+	}
+	dir := b.attemptDir(r.id, m.key, a)
+	brief, err := os.ReadFile(filepath.Join(dir, "brief.md"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return b.refuse(where, noBrief())
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", where, err)
+	}
+	name := fmt.Sprintf("%s-%s-a%d", r.id, m.key, a.number)
+	if a.candidate > 0 {
+		name += fmt.Sprintf("-c%d", a.candidate)
+	}
+	t := Trajectory{
+		Version: TrajectoryVersion, Session: r.id + "/" + m.key, ID: name,
+		Agent: TrajectoryAgent{Name: cmp.Or(a.made.Agent, r.info.Agent, "unknown"), Version: "unknown", Model: a.made.Model},
+		Steps: []TrajectoryStep{{ID: 1, Source: "user", Message: b.hide(string(brief))}},
+		Extra: Outcome{Repo: b.Name, License: b.License, Run: r.id, Batch: m.key, Attempt: a.number, Candidate: a.candidate,
+			Variant: a.variant, Base: a.made.Base, Reward: verdictOf(a), Merged: a == m.winner(), Receipt: p.sum, At: a.made.At},
+	}
+	err = b.follow(&t, filepath.Join(dir, "agent.log"), format(t.Agent.Name))
+	switch {
+	case errors.Is(err, fs.ErrNotExist), err == nil && len(t.Steps) == 1:
+		return b.refuse(where, noLog())
+	case err != nil:
+		return fmt.Errorf("%s: %w", where, err)
+	}
+	t.Final = sums(a.made.Usage, len(t.Steps))
+	text, err := json.Marshal(t)
+	if err != nil {
+		return fmt.Errorf("%s: %w", where, err)
+	}
+	if found, ok := b.Guard.Canary.Find(string(text)); ok {
+		return &training.LeakError{Name: found, Example: name, Place: "trajectory"}
+	}
+	b.tally.Examples++
+	return yield(name, t)
+}
+
+func noLog() refusal { return refusal{"the agent's log is gone or empty", false} }
+
+// hide removes control codes and secrets.
+func (b *build) hide(text string) string {
+	text = redact.Clean(text)
+	if b.Guard.Redact != nil {
+		text = b.Guard.Redact(text)
+	}
+	return text
+}
+
+// follow reads the log of an agent into steps. The log of a program whose output runplan cannot read is one message.
+func (b *build) follow(t *Trajectory, log string, format stream.Format) error {
+	info, err := os.Stat(log)
+	if err != nil {
+		return err
+	}
+	if info.Size() > maxLog {
+		return fmt.Errorf("%s has %d bytes; %d can be read", log, info.Size(), maxLog)
+	}
+	data, err := os.ReadFile(log)
+	if err != nil {
+		return err
+	}
+	p := stream.New(format, time.Now).WithOutput()
+	for len(data) > 0 {
+		n := min(len(data), 64<<10)
+		_, _ = p.Write(data[:n]) // it never fails
+		data = data[n:]
+		if len(data) == 0 {
+			p.Close()
+		}
+		for _, e := range p.Take() {
+			b.event(t, e)
+		}
+	}
+	totals := p.Totals()
+	t.Agent.Version, t.Agent.Model = cmp.Or(totals.Version, t.Agent.Version), cmp.Or(totals.Model, t.Agent.Model)
+	return nil
+}
+
+// event adds what an agent did to the steps: each text begins a turn, and so does a call after a result.
+func (b *build) event(t *Trajectory, e stream.Event) {
+	turn := func(message string) *TrajectoryStep {
+		t.Steps = append(t.Steps, TrajectoryStep{ID: len(t.Steps) + 1, Source: "agent", Message: message})
+		return &t.Steps[len(t.Steps)-1]
+	}
+	last := &t.Steps[len(t.Steps)-1]
+	switch e.Kind {
+	case stream.Text:
+		text := b.hide(e.Text)
+		if last.Source == "agent" && len(last.Calls) == 0 { // a message that came in pieces
+			last.Message += "\n" + text
+			return
+		}
+		turn(text)
+	case stream.Tool:
+		if last.Source != "agent" || last.Seen != nil {
+			last = turn("")
+		}
+		last.Calls = append(last.Calls, ToolCall{ID: callID(t, last, e.Call), Name: b.hide(e.Tool),
+			Arguments: b.arguments(e)})
+	case stream.Output:
+		for i := len(t.Steps) - 1; i > 0; i-- {
+			s := &t.Steps[i]
+			for _, c := range s.Calls {
+				if c.ID != e.Call {
+					continue
+				}
+				if s.Seen == nil {
+					s.Seen = &Observation{}
+				}
+				s.Seen.Results = append(s.Seen.Results, ToolResult{c.ID, b.hide(e.Text)})
+				return
+			}
+		}
+	}
+}
+
+// callID names a call: as the program does, or by its place.
+func callID(t *Trajectory, s *TrajectoryStep, call string) string {
+	return cmp.Or(call, fmt.Sprintf("call-%d-%d", len(t.Steps), len(s.Calls)+1))
+}
+
+// arguments returns the arguments of a call as an object.
+func (b *build) arguments(e stream.Event) map[string]any {
+	out := map[string]any{}
+	if text := b.hide(e.Input); json.Unmarshal([]byte(text), &out) != nil || len(out) == 0 && text != "{}" && text != "" {
+		return map[string]any{"input": text}
+	}
+	if out == nil { // null
+		out = map[string]any{}
+	}
+	return out
+}
+
+// sums converts the usage of an attempt. What is not known stays out.
+func sums(u *agents.Usage, steps int) *FinalMetrics {
+	f := &FinalMetrics{Steps: steps}
+	if u == nil {
+		return f
+	}
+	for _, n := range []*int64{u.InputTokens, u.CacheReadTokens, u.CacheWriteTokens} {
+		if n == nil {
+			continue
+		}
+		if f.Prompt == nil {
+			f.Prompt = new(int64)
+		}
+		*f.Prompt += *n
+	}
+	f.Completion, f.Cached, f.Cost = u.OutputTokens, u.CacheReadTokens, u.CostUSD
+	return f
+}

@@ -1,0 +1,222 @@
+package tasks
+
+import (
+	"archive/tar"
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/git"
+)
+
+// harbor writes a task as Harbor reads it: task.toml, instruction.md, environment, solution and tests.
+func (x *export) harbor(ctx context.Context, w *work, id, dir string) error {
+	there, gone := x.contents(w, w.test)
+	var names []string
+	for _, e := range there {
+		_, blob := e.Blobs()
+		names = append(names, blob)
+	}
+	objects, err := x.objects.Read(names)
+	if err != nil {
+		return err
+	}
+	files := map[string][]byte{
+		"task.toml":               []byte(x.config(w, id)),
+		"instruction.md":          []byte(instruction(w.task)),
+		"solution/solve.sh":       []byte(solve),
+		"solution/solution.patch": w.patch,
+		"tests/test.sh":           []byte(w.script(gone)),
+	}
+	for name, text := range w.lists() {
+		files["tests/"+name] = []byte(text)
+	}
+	for i, e := range there {
+		if e.NewMode == "120000" || objects[i].Data == nil && objects[i].Size > 0 {
+			return refuse(CannotRun, "%s is a link or too large", e.Path)
+		}
+		files["tests/files/"+e.Path] = objects[i].Data
+	}
+	if err := os.MkdirAll(filepath.Join(dir, "tests", "files"), 0o755); err != nil {
+		return fmt.Errorf("write task %s: %w", id, err)
+	}
+	manifests, err := x.archive(ctx, w, filepath.Join(dir, "environment", "repo.tar"))
+	if err != nil {
+		return fmt.Errorf("write the repository of task %s: %w", id, err)
+	}
+	files["environment/Dockerfile"] = []byte(w.dockerfile(manifests))
+	for name, data := range files {
+		if !fs.ValidPath(name) {
+			return refuse(CannotRun, "%q is no path", name)
+		}
+		at, mode := filepath.Join(dir, filepath.FromSlash(name)), fs.FileMode(0o644)
+		if strings.HasSuffix(name, ".sh") {
+			mode = 0o755
+		}
+		err := os.MkdirAll(filepath.Dir(at), 0o755)
+		if err == nil {
+			err = os.WriteFile(at, data, mode)
+		}
+		if err != nil {
+			return fmt.Errorf("write task %s: %w", id, err)
+		}
+	}
+	return nil
+}
+
+// solve is solution/solve.sh.
+const solve = `#!/usr/bin/env bash
+# Makes the change of the commit in the repository in the current folder.
+set -euo pipefail
+git apply --whitespace=nowarn "$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/solution.patch"
+`
+
+// instruction returns the text that the agent reads.
+func instruction(task string) string {
+	return task + "\n\nThe repository is in the current folder. Tests that you do not see judge the result.\n"
+}
+
+// config is task.toml.
+func (x *export) config(w *work, id string) string {
+	var b strings.Builder
+	p := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	text := func(s string) string { // the escapes of JSON are those of TOML
+		out, err := json.Marshal(strings.ToValidUTF8(s, "�"))
+		if err != nil {
+			panic(err) // a string always encodes
+		}
+		return string(out)
+	}
+	p("schema_version = \"1.1\"\n")
+	p("[task]\nname = %s\ndescription = %s\nkeywords = [%s]\n", text("runplan/"+id), text(subjectOf(w.task)),
+		text(string(w.lang)))
+	p("[metadata]\ncategory = \"programming\"\nrepo = %s\nlicense = %s\nbase_commit = %s\ncommit = %s", text(x.m.Repo),
+		text(x.License), text(w.Parents[0]), text(w.Hash))
+	var tools []string
+	for _, t := range w.receipt.Tools {
+		tools = append(tools, text(t))
+	}
+	p("verified_with = [%s]\nfail_to_pass = %d\npass_to_pass = %d\n", strings.Join(tools, ", "), len(w.receipt.Fixed),
+		len(w.receipt.Kept))
+	p("[agent]\ntimeout_sec = 1800.0\n")
+	p("[verifier]\ntimeout_sec = 600.0\n")
+	p("[environment]\nbuild_timeout_sec = 600.0\ncpus = 1\nmemory_mb = 2048\nstorage_mb = 10240")
+	return b.String()
+}
+
+// dockerfile describes the container: the tools with the versions that ran the tests, and the repository as it was.
+func (w *work) dockerfile(manifests []string) string {
+	var b strings.Builder
+	p := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	switch w.lang {
+	case gates.LangGo:
+		p("FROM golang:%s", strings.TrimPrefix(w.receipt.Tools[0], "go"))
+		p("ENV GOTOOLCHAIN=local")
+	case gates.LangPython:
+		p("FROM python:%s", strings.TrimPrefix(w.receipt.Tools[0], "python"))
+		p("RUN pip install --no-cache-dir pytest==%s", strings.TrimPrefix(w.receipt.Tools[1], "pytest"))
+	}
+	p("WORKDIR /workspace")
+	p("ADD repo.tar /workspace/")
+	p("RUN git init -q && git add -A -f && git -c user.name=task -c user.email=task@example.org commit -q -m base")
+	for _, name := range manifests {
+		switch {
+		case w.lang == gates.LangGo:
+			p("RUN cd %s && go mod download", quote(path.Dir(name)))
+		case w.lang == gates.LangPython && path.Dir(name) == ".":
+			p("RUN pip install --no-cache-dir -e .")
+			return b.String()
+		}
+	}
+	return b.String()
+}
+
+// archive writes the tree before the commit as a tar file, the same bytes each time. It returns the paths of the files
+// that list dependencies.
+func (x *export) archive(ctx context.Context, w *work, to string) (manifests []string, err error) {
+	list, err := x.Repo.Run(ctx, "ls-tree", "-r", "-z", w.before)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return nil, err
+	}
+	f, err := os.Create(to)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	buffered := bufio.NewWriterSize(f, 1<<20)
+	t := tar.NewWriter(buffered)
+	var headers []tar.Header
+	var blobs []string
+	flush := func() error {
+		objects, err := x.objects.Read(blobs)
+		if err != nil {
+			return err
+		}
+		for i, o := range objects {
+			if err := entry(t, headers[i], o); err != nil {
+				return err
+			}
+		}
+		headers, blobs = headers[:0], blobs[:0]
+		return nil
+	}
+	for line := range strings.SplitSeq(strings.TrimRight(list, "\x00"), "\x00") {
+		head, name, ok := strings.Cut(line, "\t")
+		field := strings.Fields(head)
+		if !ok || len(field) != 3 || field[1] != "blob" {
+			continue // a submodule has no content here
+		}
+		if base := path.Base(name); base == "go.mod" && w.lang == gates.LangGo ||
+			(base == "pyproject.toml" || base == "setup.py") && w.lang == gates.LangPython {
+			manifests = append(manifests, name)
+		}
+		h := tar.Header{Name: name, Mode: 0o644, ModTime: w.Time, Format: tar.FormatPAX, Typeflag: tar.TypeReg}
+		switch field[0] {
+		case "100755":
+			h.Mode = 0o755
+		case "120000":
+			h.Mode, h.Typeflag = 0o777, tar.TypeSymlink
+		}
+		if headers, blobs = append(headers, h), append(blobs, field[2]); len(blobs) == 100 {
+			if err := flush(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if len(blobs) > 0 {
+		if err := flush(); err != nil {
+			return nil, err
+		}
+	}
+	slices.Sort(manifests)
+	return manifests, errors.Join(t.Close(), buffered.Flush())
+}
+
+// entry writes one file of a tree.
+func entry(t *tar.Writer, h tar.Header, o git.Object) error {
+	if o.Hash == "" || o.Data == nil && o.Size > 0 {
+		return refuse(CannotRun, "%s is not in git, or too large", h.Name)
+	}
+	if h.Typeflag == tar.TypeSymlink {
+		h.Linkname = string(o.Data)
+		return t.WriteHeader(&h)
+	}
+	h.Size = int64(len(o.Data))
+	if err := t.WriteHeader(&h); err != nil {
+		return err
+	}
+	_, err := t.Write(o.Data)
+	return err
+}

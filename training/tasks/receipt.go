@@ -1,0 +1,117 @@
+package tasks
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Reason tells why a commit is no task.
+type Reason string
+
+// The reasons, in the order of the checks.
+const (
+	Unfit         Reason = "message"        // see [history.Reason]
+	NoTest        Reason = "no_test"        // no test file changes
+	NoCode        Reason = "no_code"        // nothing but tests changes
+	OtherLanguage Reason = "language"       // no runner of single tests
+	Secret        Reason = "secret"         //
+	Address       Reason = "address"        // a mail address in the request
+	CannotRun     Reason = "cannot_run"     // no runner, no time, no room
+	NotBuilt      Reason = "does_not_build" // the tests do not build or load without the commit's code
+	GreenBefore   Reason = "green_before"   // they pass without it
+	RedAfter      Reason = "red_after"      // none of those that fail without it passes with it
+	Flaky         Reason = "flaky"          // passing and failing on one tree
+	ProofGreen    Reason = "proof_green"    // the exported tests pass without the answer
+	ProofRed      Reason = "proof_red"      // the exported tests fail with it
+)
+
+// Reasons returns all reasons in order.
+func Reasons() []Reason {
+	return []Reason{Unfit, NoTest, NoCode, OtherLanguage, Secret, Address, CannotRun, NotBuilt, GreenBefore, RedAfter, Flaky,
+		ProofGreen, ProofRed}
+}
+
+// Text describes a reason in words.
+func (r Reason) Text() string {
+	switch r {
+	case Unfit:
+		return "its message or size"
+	case NoTest:
+		return "it changes no test"
+	case NoCode:
+		return "it changes nothing but tests"
+	case OtherLanguage:
+		return "its tests are neither of Go nor of pytest"
+	case Secret:
+		return "it holds what looks like a secret"
+	case Address:
+		return "its message holds a mail address"
+	case CannotRun:
+		return "its tests could not be run"
+	case NotBuilt:
+		return "its tests do not build without its code"
+	case GreenBefore:
+		return "its tests pass without its code"
+	case RedAfter:
+		return "no test that fails without its code passes with it"
+	case Flaky:
+		return "its tests pass and fail on the same tree"
+	case ProofGreen:
+		return "the exported tests pass without the answer"
+	case ProofRed:
+		return "the exported tests fail with the answer"
+	}
+	return string(r)
+}
+
+// Receipt says what became of a commit.
+type Receipt struct {
+	Commit  string `json:"commit"`
+	Parent  string `json:"parent,omitempty"`
+	Subject string `json:"subject"`
+	Task    string `json:"task,omitempty"`   // name of the task; "" if it is none
+	Reason  Reason `json:"reason,omitempty"` // why it is none
+	Says    string `json:"says,omitempty"`   // the same in words
+
+	Files    []string `json:"files,omitempty"`        // test files that were run
+	Before   []string `json:"before,omitempty"`       // how each ended without the commit's code
+	After    []string `json:"after,omitempty"`        // how each ended with it
+	Runs     int      `json:"runs,omitempty"`         // of each side
+	Fixed    []string `json:"fail_to_pass,omitempty"` // tests that fail before and pass after
+	Kept     []string `json:"pass_to_pass,omitempty"` // tests that pass on both sides
+	LeftOut  []string `json:"left_out,omitempty"`     // tests that judge nothing: flaky, skipped, failing on both sides
+	Tools    []string `json:"tools,omitempty"`        // versions of what ran them
+	Base     *Proof   `json:"proof_base,omitempty"`   // the exported tests on the repository before the commit
+	Solution *Proof   `json:"proof_solved,omitempty"` // the same after the exported solution
+
+	tried bool // tests were run
+}
+
+// Proof is one run of an exported tests/test.sh.
+type Proof struct {
+	Reward string `json:"reward"`         // what it wrote: 0 or 1
+	Exit   int    `json:"exit"`           // its exit status
+	Said   string `json:"said,omitempty"` // its last line
+}
+
+// refusedError ends the work on a commit.
+type refusedError struct {
+	reason Reason
+	says   string
+}
+
+func (e *refusedError) Error() string { return e.says }
+
+// refuse ends the work on a commit. The reason's own words are followed by more.
+func refuse(r Reason, format string, args ...any) error {
+	says := r.Text()
+	if more := fmt.Sprintf(format, args...); more != "" {
+		says += ": " + more
+	}
+	return &refusedError{r, says}
+}
+
+func subjectOf(message string) string {
+	subject, _, _ := strings.Cut(message, "\n")
+	return strings.TrimSpace(subject)
+}
