@@ -32,10 +32,10 @@ func All(dir string, projects []gates.Project, strict []string) []gates.Gate {
 		switch p.Language {
 		case gates.LangPython:
 			if pyrightConfigured(dir, p.Root) {
-				out = append(out, gate("types:pyright", "pyright", p.Root, strict, pyright, pythonTool("pyright", p)))
+				out = append(out, gate("types:pyright", "pyright", p.Root, strict, pyright, pythonTool(dir, "pyright", p)))
 			}
 			if mypyConfigured(dir, p.Root) {
-				out = append(out, gate("types:mypy", "mypy .", p.Root, strict, mypy, pythonTool("mypy", p)))
+				out = append(out, gate("types:mypy", "mypy .", p.Root, strict, mypy, pythonTool(dir, "mypy", p)))
 			}
 		case gates.LangNode:
 			if _, err := os.Stat(filepath.Join(dir, filepath.FromSlash(p.Root), "tsconfig.json")); err == nil {
@@ -48,8 +48,8 @@ func All(dir string, projects []gates.Project, strict []string) []gates.Gate {
 }
 
 // pythonTool returns a type checker of a project's environment, of node_modules or of the PATH.
-func pythonTool(name string, p gates.Project) gates.Tool {
-	t := gates.PythonTool(p.Root, name, p.Marker)
+func pythonTool(dir, name string, p gates.Project) gates.Tool {
+	t := gates.PythonTool(dir, p.Root, name, p.Marker)
 	t.Own = append(t.Own, "node_modules/.bin/"+name)
 	return t
 }
