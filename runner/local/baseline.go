@@ -38,7 +38,7 @@ type Baseline struct {
 	tree  string
 	err   error // why there is no room
 
-	// plain answers for gates that run no program, in a room without dependencies and set-up, which can take minutes.
+	// plain answers what the files of the tree tell, in a room without dependencies and set-up, which can take minutes.
 	plain *Baseline
 }
 
@@ -82,12 +82,8 @@ func (b *Baseline) look(ctx context.Context, now gates.Info) (gates.Report, erro
 			return r, nil
 		}
 	}
-	if now.Command == "" && b.rooms == nil && !b.Setup.none && !gates.IsSuite(now.Name) {
-		if b.plain == nil {
-			b.plain = &Baseline{Repo: b.Repo, Layout: b.Layout, Home: b.Home, Setup: Setup{none: true}, Environ: b.Environ,
-				Note: b.Note, Settings: b.Settings, Subject: b.Subject, Remember: b.Remember}
-		}
-		return b.plain.look(ctx, now)
+	if now.Command == "" && !gates.IsSuite(now.Name) && b.rooms == nil && !b.Setup.none {
+		return b.withoutSetup().look(ctx, now)
 	}
 	if err := b.open(ctx); err != nil {
 		return gates.Report{}, err
@@ -118,6 +114,15 @@ func (b *Baseline) look(ctx context.Context, now gates.Info) (gates.Report, erro
 	return gates.Report{}, baseline.ErrNoGate
 }
 
+// withoutSetup returns the baseline for what needs nothing but the files of the tree. It is called with the lock held.
+func (b *Baseline) withoutSetup() *Baseline {
+	if b.plain == nil {
+		b.plain = &Baseline{Repo: b.Repo, Layout: b.Layout, Home: b.Home, Setup: Setup{none: true}, Environ: b.Environ,
+			Note: b.Note, Settings: b.Settings, Subject: b.Subject, Remember: b.Remember}
+	}
+	return b.plain
+}
+
 // Tests returns the tests that a gate named when it looked at the base, nil if it names none. A suite that the base
 // does not have has an empty list.
 func (b *Baseline) Tests(ctx context.Context, gate string) ([]testout.Case, error) {
@@ -132,13 +137,16 @@ func (b *Baseline) Tests(ctx context.Context, gate string) ([]testout.Case, erro
 func (b *Baseline) Suites(ctx context.Context) ([]string, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.rooms == nil && !b.Setup.none {
+		return b.withoutSetup().Suites(ctx)
+	}
 	if err := b.open(ctx); err != nil {
 		return nil, err
 	}
 	var names []string
 	for _, g := range b.gates {
-		if name := g.Info().Name; gates.IsSuite(name) {
-			names = append(names, name)
+		if info := g.Info(); gates.IsSuite(info.Name) && info.Command != "" { // without one there is no suite to run
+			names = append(names, info.Name)
 		}
 	}
 	return names, nil
