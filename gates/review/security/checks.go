@@ -133,7 +133,7 @@ var (
 	shellGo   = lazyre.New(`exec\.Command(?:Context)?\((?:[^,()]+,\s*)?["'](?:/bin/)?(?:sh|bash|zsh)["']\s*,\s*["']-[a-z]*c["']\s*,\s*(.*)`)
 	shellTrue = lazyre.New(`\bshell\s*=\s*True\b`)
 	osSystem  = lazyre.New(`\bos\.(?:system|popen)\(\s*(.*)`)
-	// pythonShell is one that is a shell by its name; the user's own command is often meant.
+	// pythonShell matches functions that start a shell. Often the command is the user's own.
 	pythonShell = lazyre.New(`\bsubprocess\.get(?:status)?output\(\s*(.*)|\b(?:asyncio\.)?create_subprocess_shell\(\s*(.*)`)
 	childProc   = lazyre.New(`(?:^|[^\w.])(?:exec|execSync)\(\s*(.*)|child_process(?:'\)|"\))?\.exec(?:Sync)?\(\s*(.*)`)
 	plainName   = lazyre.New(`^[\w.]+\s*[,)]`)
