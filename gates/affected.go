@@ -9,11 +9,21 @@ import (
 	"github.com/runplan/runplan/internal/lazyre"
 )
 
+// Affects reports whether a change of these files may matter to a project.
+func Affects(dir string, p Project, all []Project, changed []string) bool {
+	return p.Root == "." || affected(dir, p, all, changed)
+}
+
 // affected reports whether a change may matter to a project below the root of the tree: it is in the project, in one
 // that the project's own files name, or outside of all projects below the root.
 func affected(dir string, p Project, all []Project, changed []string) bool {
 	if len(changed) == 0 {
 		return true // nothing is known to have changed: everything is checked
+	}
+	if sample(p.Root) && !slices.ContainsFunc(changed, func(file string) bool { return within(file, p.Root) }) {
+		return slices.ContainsFunc(all, func(q Project) bool {
+			return q.Root != p.Root && mentions(dir, p.Root, way(p.Root, q.Root))
+		})
 	}
 	touched := map[string]bool{}
 	for _, file := range changed {
@@ -58,30 +68,50 @@ func manifests() []string {
 
 var packageName = lazyre.New(`(?m)^\s*name\s*=\s*["']([^"']+)["']`)
 
+// sample reports whether a folder holds an example or a page about the project, that stands for itself: what changes
+// elsewhere does not matter to it unless its own files name the way there.
+func sample(root string) bool {
+	return slices.ContainsFunc(strings.Split(root, "/"), func(folder string) bool {
+		switch strings.ToLower(folder) {
+		case "example", "examples", "sample", "samples", "demo", "demos", "tutorial", "tutorials", "playground",
+			"playgrounds", "website", "docs":
+			return true
+		}
+		return false
+	})
+}
+
+// way returns the relative path from one folder to another.
+func way(root, other string) string {
+	rel, err := filepath.Rel(filepath.FromSlash(root), filepath.FromSlash(other))
+	if err != nil {
+		return other
+	}
+	return filepath.ToSlash(rel)
+}
+
 // dependsOn reports whether the project at root names the one at other: by the way to it, or by its name.
 func dependsOn(dir, root, other string) bool {
-	way, err := filepath.Rel(filepath.FromSlash(root), filepath.FromSlash(other))
-	if err != nil {
-		return true
-	}
-	names := []string{filepath.ToSlash(way)}
+	known := []string{way(root, other)}
 	if m := goModule.FindStringSubmatch(readText(dir, other, "go.mod")); m != nil {
-		names = append(names, m[1])
+		known = append(known, m[1])
 	}
 	var pkg struct{ Name string }
 	if json.Unmarshal([]byte(readText(dir, other, "package.json")), &pkg) == nil && pkg.Name != "" {
-		names = append(names, `"`+pkg.Name+`"`)
+		known = append(known, `"`+pkg.Name+`"`)
 	}
 	for _, file := range []string{"pyproject.toml", "Cargo.toml"} {
 		if m := packageName.FindStringSubmatch(readText(dir, other, file)); m != nil {
-			names = append(names, `"`+m[1], `'`+m[1], "\n"+m[1])
+			known = append(known, `"`+m[1], `'`+m[1], "\n"+m[1])
 		}
 	}
-	for _, file := range manifests() {
+	return mentions(dir, root, known...)
+}
+
+// mentions reports whether a manifest of the project at root has one of the words.
+func mentions(dir, root string, words ...string) bool {
+	return slices.ContainsFunc(manifests(), func(file string) bool {
 		text := "\n" + readText(dir, root, file)
-		if slices.ContainsFunc(names, func(n string) bool { return strings.Contains(text, n) }) {
-			return true
-		}
-	}
-	return false
+		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
+	})
 }

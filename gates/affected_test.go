@@ -7,10 +7,13 @@ func TestAffected(t *testing.T) {
 		"lib/go.mod": "module example.com/lib\n",
 		"api/go.mod": "module example.com/api\n\nrequire example.com/lib v0.0.0\n\nreplace example.com/lib => " +
 			"../lib\n",
-		"web/package.json":   `{"name": "web", "dependencies": {"ui": "workspace:*"}}`,
-		"ui/package.json":    `{"name": "ui"}`,
-		"jobs/setup.py":      "",
-		"jobs/tool/setup.py": "",
+		"web/package.json":        `{"name": "web", "dependencies": {"ui": "workspace:*"}}`,
+		"ui/package.json":         `{"name": "ui"}`,
+		"jobs/setup.py":           "",
+		"jobs/tool/setup.py":      "",
+		"package.json":            `{"name": "all"}`,
+		"examples/a/package.json": `{"dependencies": {"all": "1.0.0"}}`,
+		"examples/b/package.json": `{"dependencies": {"all": "file:../.."}}`,
 	})
 	projects := Detect(dir)
 	tests := map[string]struct {
@@ -28,6 +31,9 @@ func TestAffected(t *testing.T) {
 		"a project inside of it":               {"jobs", []string{"jobs/tool/a.py"}, true},
 		"the project around it":                {"jobs/tool", []string{"jobs/a.py"}, true},
 		"nothing that is known, so everything": {"api", nil, true},
+		"an example, by the package itself":    {"examples/a", []string{"src/a.js"}, false},
+		"an example, by its own file":          {"examples/a", []string{"examples/a/a.js"}, true},
+		"an example that links to the package": {"examples/b", []string{"src/a.js"}, true},
 		"a folder whose name begins the same":  {"api", []string{"web/api/a.js"}, false},
 	}
 	for name, tt := range tests {

@@ -251,6 +251,10 @@ type pyproject struct {
 		Ruff   map[string]any `toml:"ruff"`
 		Black  map[string]any `toml:"black"`
 	} `toml:"tool"`
+	Project struct {
+		Extras map[string][]string `toml:"optional-dependencies"`
+	} `toml:"project"`
+	Groups map[string][]any `toml:"dependency-groups"` // requirements, and tables that include other groups
 }
 
 func readPyproject(dir, root string) pyproject {

@@ -69,6 +69,30 @@ var ecosystems = map[string]struct {
 			"a.test.js": ""},
 		[]string{"lint:node: ", "tests:node: yarn test"}, "node yarn",
 	},
+	"TypeScript with oxlint and eslint": {
+		map[string]string{
+			"package.json": `{"scripts":{"test":"jest","lint":"oxlint && eslint"},"devDependencies":{"jest":"29","oxlint":"1"}}`,
+			"yarn.lock":    "", ".oxlintrc.json": "{}", "eslint.config.mjs": "", "src/a.test.ts": "",
+		},
+		[]string{"lint:node: eslint", "lint:oxlint: oxlint --format=github", "tests:node: yarn test"},
+		"oxlint eslint node yarn jest",
+	},
+	"JavaScript with pages and examples that lint as the package does": {
+		map[string]string{
+			"package.json":     `{"scripts":{"test":"node --test","lint":"eslint ."},"devDependencies":{"eslint":"9"}}`,
+			"eslint.config.js": "", "a.test.js": "", "docs/package.json": `{"devDependencies":{"vitest":"4"}}`,
+			"examples/a/package.json": `{"devDependencies":{"vitest":"4"}}`, "examples/a/src/a.test.js": "",
+			"examples/b/package.json": "{}", "examples/b/b.test.js": "import test from 'node:test';\n",
+		},
+		[]string{"lint:node: eslint", "tests:node: npm test", "tests:node:examples/a: cd examples/a && vitest run",
+			"tests:node:examples/b: cd examples/b && node --test"},
+		"eslint node npm the packages of package.json node vitest node",
+	},
+	"JavaScript with xo": {
+		map[string]string{"package.json": `{"scripts":{"test":"xo && ava"},"devDependencies":{"ava":"6","xo":"1"}}`,
+			"test.js": "import test from 'ava';\n"},
+		[]string{"lint:xo: xo --reporter=json", "tests:node: npm test"}, "xo node npm the packages of package.json",
+	},
 	"JavaScript with bun": {
 		map[string]string{"package.json": `{"scripts":{"test":"bun test"}}`, "bun.lock": "", "a.test.ts": ""},
 		[]string{"lint:node: ", "tests:node: bun run test"}, "bun",
@@ -88,6 +112,11 @@ var ecosystems = map[string]struct {
 			"spec/a_spec.rb": "RSpec.describe('a') {}\n", "spec/spec_helper.rb": ""},
 		[]string{"tests:ruby: bundle exec rspec"}, "ruby bundle",
 	},
+	"Ruby whose bundle has rubocop": {
+		map[string]string{"Gemfile": "gem 'rake'\n", "Gemfile.lock": "GEM\n  specs:\n    rubocop (1.60.0)\n",
+			".rubocop.yml": "plugins: rubocop-performance\n", "lib/m.rb": ""},
+		[]string{"lint:rubocop: bundle exec rubocop --format json --force-exclusion --cache false", "tests: "}, "bundle",
+	},
 	"Rust": {
 		map[string]string{"Cargo.toml": "[workspace]\nmembers = [\"a\"]\n", "Cargo.lock": "", "a/Cargo.toml": "[package]\n",
 			"a/src/lib.rs": "", "tests/x.rs": ""},
@@ -105,12 +134,25 @@ var ecosystems = map[string]struct {
 			"pom.xml":   "<project><plugin><artifactId>spotless-maven-plugin</artifactId></plugin></project>",
 			"a/pom.xml": "<project/>", "a/src/test/java/a/ATest.java": "",
 		},
-		[]string{"lint:spotless-maven: mvn -B spotless:check", "tests:java: mvn -B test"}, "mvn java mvn",
+		[]string{"lint:spotless-maven: mvn -B spotless:check", "tests:java: mvn -B test"}, "java mvn java mvn",
 	},
 	"Java with Maven and Checkstyle": {
 		map[string]string{"pom.xml": "<project><plugin><artifactId>maven-checkstyle-plugin</artifactId></plugin></project>",
 			"src/test/java/a/ATest.java": ""},
-		[]string{"lint:checkstyle: mvn -B checkstyle:check", "tests:java: mvn -B test"}, "mvn java mvn",
+		[]string{"lint:checkstyle: mvn -B checkstyle:check", "tests:java: mvn -B test"}, "java mvn java mvn",
+	},
+	"Java with Gradle whose own plugins set up Checkstyle": {
+		map[string]string{"build.gradle.kts": "plugins { id(\"quality\") }\n", "src/test/java/a/ATest.java": "",
+			"buildSrc/build.gradle.kts":                   "plugins { `kotlin-dsl` }\n",
+			"buildSrc/src/main/kotlin/quality.gradle.kts": "plugins {\n    checkstyle\n}\n"},
+		[]string{"lint:checkstyle-gradle: gradle checkstyleMain checkstyleTest --console=plain",
+			"tests:java: gradle test --console=plain"}, "java gradle java gradle",
+	},
+	"Java with Gradle and Checkstyle": {
+		map[string]string{"build.gradle": "plugins {\n  id 'java'\n  id 'checkstyle'\n}\n", "gradlew!": "#!/bin/sh\n",
+			"src/test/java/a/ATest.java": ""},
+		[]string{"lint:checkstyle-gradle: gradlew checkstyleMain checkstyleTest --console=plain",
+			"tests:java: ./gradlew test --console=plain"}, "java gradlew java gradlew",
 	},
 	"Rust that reads JavaScript, with biome under its hidden name": {
 		map[string]string{
@@ -137,7 +179,7 @@ var ecosystems = map[string]struct {
 			"src/commonTest/kotlin/a/ATest.kt": "", "src/commonMain/kotlin/a/A.kt": "",
 		},
 		[]string{"lint:spotless: gradlew spotlessCheck --console=plain", "tests:java: ./gradlew allTests --console=plain"},
-		"gradlew java gradlew",
+		"java gradlew java gradlew",
 	},
 	"Kotlin with ktlint": {
 		map[string]string{
@@ -146,7 +188,7 @@ var ecosystems = map[string]struct {
 			"app/build.gradle.kts": "",
 		},
 		[]string{"lint:ktlint: ktlint --reporter=json --log-level=error", "tests:java: gradle test --console=plain"},
-		"ktlint java gradle",
+		"java ktlint java gradle",
 	},
 	"Swift": {
 		map[string]string{"Package.swift": "", "Sources/m/m.swift": "", "Tests/mTests/mTests.swift": "",
@@ -212,11 +254,37 @@ func TestKnowsEcosystems(t *testing.T) {
 						t.Errorf("%s: %+v", infos[i].Name, s)
 					}
 				}
-				if len(r.Tools) > 0 && infos[i].Unset == "" && r.State != StateMissing && infos[i].Name != "lint:spotless" {
+				if len(r.Tools) > 0 && infos[i].Unset == "" && r.State != StateMissing {
 					t.Errorf("%s is %s", infos[i].Name, r.State)
 				}
 			}
 		})
+	}
+}
+
+// What is missing is told with the command that the project's own files ask for.
+func TestTellsHowToInstallPythonTools(t *testing.T) {
+	for name, c := range map[string]struct {
+		files map[string]string
+		want  string
+	}{
+		"nothing":      {nil, "pip install ruff"},
+		"requirements": {map[string]string{"requirements.txt": "# tests\nruff==0.12.1\n"}, "pip install -r requirements.txt"},
+		"another name": {map[string]string{"requirements.txt": "ruff-lsp==1\n"}, "pip install ruff"},
+		"a group": {map[string]string{"pyproject.toml": "[dependency-groups]\nlint = [\"ruff>=0.5\"]\n"},
+			"pip install -e . --group lint"},
+		"an extra": {map[string]string{"pyproject.toml": "[project.optional-dependencies]\ndev = ['ruff']\n"},
+			"pip install -e '.[dev]'"},
+		"uv": {map[string]string{"uv.lock": "", "pyproject.toml": "[dependency-groups]\ndev = [\"ruff\"]\n"}, "uv sync"},
+		"uv and a group": {map[string]string{"uv.lock": "", "pyproject.toml": "[dependency-groups]\nlint = [\"ruff\"]\n"},
+			"uv sync --group lint"},
+		"poetry": {map[string]string{"poetry.lock": "",
+			"pyproject.toml": "[tool.poetry.dev-dependencies]\nruff = \"^1\"\n"}, "poetry install"},
+		"poetry without ruff": {map[string]string{"poetry.lock": "", "pyproject.toml": "[tool.ruff]\n"}, "pip install ruff"},
+	} {
+		if got := addsPython(tree(t, c.files), ".", "ruff"); got != c.want {
+			t.Errorf("%s: %s, not %s", name, got, c.want)
+		}
 	}
 }
 

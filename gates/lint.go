@@ -72,7 +72,11 @@ func linters(dir string, projects []Project) []builtin {
 			if tool.Name != tool.Program && tool.Program != "" {
 				words[0] = tool.Program
 			}
-			add(p, l.name, commandLine(p.Root, words), []Tool{tool}, "",
+			tools := []Tool{tool}
+			if l.lang == LangJava { // all of them run on it, the wrappers of builds included
+				tools = []Tool{javaTool(), tool}
+			}
+			add(p, l.name, commandLine(p.Root, words), tools, "",
 				func(ctx context.Context, w *work) error { return check(ctx, w, p) })
 		}
 		if p.Language == LangNode {
@@ -99,15 +103,31 @@ func lintRoots(dir string, projects []Project) []Project {
 			own = ruffConfig(dir, p.Root) != "" || flake8Config(dir, p.Root) != ""
 		case LangRuby:
 			own = exists(dir, p.Root, ".rubocop.yml")
+		case LangNode:
+			own = !inheritsLinters(dir, p)
 		}
 		return !own && below(p, projects)
 	})
 }
 
+// inheritsLinters reports whether all linters of a package are set up in a folder above it, where they look at the
+// package as well.
+func inheritsLinters(dir string, p Project) bool {
+	configs := []string{eslintConfig(dir, p.Root)}
+	for _, l := range setUp() {
+		if l.lang == LangNode {
+			configs = append(configs, l.config(dir, p))
+		}
+	}
+	configs = slices.DeleteFunc(configs, func(c string) bool { return c == "" })
+	return len(configs) > 0 &&
+		!slices.ContainsFunc(configs, func(c string) bool { return path.Dir(c) == p.Root })
+}
+
 // pythonLinter returns what [pythonLint] runs, for people.
 func pythonLinter(dir string, p Project) (command string, tools []Tool, unset string) {
 	ruff, flake8 := ruffConfig(dir, p.Root), flake8Config(dir, p.Root)
-	one, two := PythonTool(p.Root, "ruff", ruff), PythonTool(p.Root, "flake8", flake8)
+	one, two := PythonTool(dir, p.Root, "ruff", ruff), PythonTool(dir, p.Root, "flake8", flake8)
 	switch {
 	case ruff != "":
 		return commandLine(p.Root, []string{"ruff", "check", "."}), []Tool{one}, ""
@@ -235,7 +255,9 @@ func pythonLint(ctx context.Context, w *work, p Project) error {
 }
 
 // pythonTool finds a tool in the project's environment, else on PATH.
-func (w *work) pythonTool(root, name string) string { return w.tool(root, ".venv/bin/"+name, name) }
+func (w *work) pythonTool(root, name string) string {
+	return w.tool(root, ".venv/bin/"+name, w.tool(root, "venv/bin/"+name, name))
+}
 
 // tool returns the project's own copy of a tool if there is one, else other.
 func (w *work) tool(root, own, other string) string {

@@ -26,6 +26,22 @@ type eslintFile struct {
 	} `json:"messages"`
 }
 
+// findings returns what eslint says of one file.
+func (file eslintFile) findings(w *work, p Project) []Finding {
+	var out []Finding
+	for _, m := range file.Messages {
+		f := Finding{
+			Rule: cmp.Or(m.RuleID, map[bool]string{true: "syntax", false: "eslint"}[m.Fatal]), Severity: Warning,
+			Path: w.rel(p.Root, file.FilePath), Line: m.Line, Col: m.Column, Message: m.Message,
+		}
+		if m.Severity >= 2 {
+			f.Severity = Error
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
 // nodeLinter returns what [nodeLint] runs, for people.
 func nodeLinter(dir string, p Project) (command string, tools []Tool, unset string) {
 	if config := eslintConfig(dir, p.Root); config != "" {
@@ -45,12 +61,13 @@ func nodeLinter(dir string, p Project) (command string, tools []Tool, unset stri
 		}
 		return commandLine(p.Root, []string{manager, "run", name}), tools, ""
 	}
-	return "", nil, cmp.Or(unset, "there is neither a configuration of eslint or biome nor a lint script in "+p.Marker)
+	return "", nil, cmp.Or(unset,
+		"there is neither a configuration of eslint, biome or oxlint nor a lint script in "+p.Marker)
 }
 
 // lintScripts lists the usual names of scripts that lint, the best first.
 func lintScripts(pkg nodePackage) []string {
-	return slices.DeleteFunc([]string{"lint:check", "lint:ci", "lint", "check:lint", "eslint", "biome:check"},
+	return slices.DeleteFunc([]string{"lint:check", "lint:ci", "lint", "check:lint", "eslint", "biome:check", "check"},
 		func(name string) bool {
 			return strings.TrimSpace(pkg.Scripts[name]) == ""
 		})
@@ -58,7 +75,7 @@ func lintScripts(pkg nodePackage) []string {
 
 // checkers are programs that check code and leave it alone, unless one of their options says otherwise.
 var (
-	checkers   = lazyre.New(`^(?:eslint|biome|oxlint|tslint|standard|ts-standard|semistandard|xo|jshint|stylelint|prettier|tsc|vue-tsc|svelte-check|next|nx|turbo|publint|attw|knip|cspell|markdownlint|dprint)$`)
+	checkers   = lazyre.New(`^(?:eslint|biome|oxlint|tslint|standard|ts-standard|semistandard|xo|jshint|stylelint|prettier|tsc|vue-tsc|svelte-check|next|nx|turbo|publint|attw|knip|cspell|markdownlint|dprint|vp)$`)
 	scriptFix  = lazyre.New(`(?:^|\s)(?:--fix\S*|--write|--apply\S*|--unsafe|-w|--update\S*|--ext-fix)(?:[\s=]|$)`)
 	scriptVerb = lazyre.New(`^(?:npx|cross-env|env|pnpm|yarn|npm|exec|dlx|run|node|--\S+|-\S|\w+=\S*)$`)
 )
@@ -86,6 +103,7 @@ func lintScript(text string) (program, why string) {
 		case name == "prettier" && !slices.Contains(words, "--check") && !slices.Contains(words, "-c") &&
 			!slices.Contains(words, "-l") && !slices.Contains(words, "--list-different"),
 			name == "tsc" && !slices.Contains(words, "--noEmit"), name == "next" && !slices.Contains(words, "lint"),
+			name == "vp" && !slices.Contains(words, "lint") && !slices.Contains(words, "check"),
 			name == "biome" && slices.Contains(words, "migrate"), (name == "nx" || name == "turbo") && len(words) < 2:
 			return "", name + " would write files"
 		}
@@ -135,15 +153,7 @@ func nodeLint(ctx context.Context, w *work, p Project) error {
 	}
 	var shown strings.Builder
 	for _, file := range files {
-		for _, m := range file.Messages {
-			f := Finding{
-				Rule: cmp.Or(m.RuleID, map[bool]string{true: "syntax", false: "eslint"}[m.Fatal]), Severity: Warning,
-				Path: w.rel(p.Root, file.FilePath),
-				Line: m.Line, Col: m.Column, Message: m.Message,
-			}
-			if m.Severity >= 2 {
-				f.Severity = Error
-			}
+		for _, f := range file.findings(w, p) {
 			w.find(f)
 			fmt.Fprintf(&shown, "%s:%d:%d: %s %s\n", f.Path, f.Line, f.Col, f.Rule, f.Message)
 		}

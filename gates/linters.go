@@ -48,6 +48,25 @@ func setUp() []linter {
 			trouble: func(r ran) bool { return !r.ok() && !githubLine.MatchString(r.text) }, read: readGitHub,
 		},
 		{
+			name: "oxlint", lang: LangNode,
+			config: configIn(".oxlintrc.json", ".oxlintrc.jsonc", "oxlint.config.ts", "oxlint.config.mts"),
+			tool: func(dir string, p Project, config string) Tool {
+				return NodeTool(dir, p.Root, "oxlint", "oxlint", config)
+			},
+			args:    func(*work, Project, string) []string { return []string{"--format=github"} },
+			trouble: func(r ran) bool { return !r.ok() && !githubLine.MatchString(r.text) }, read: readGitHub,
+		},
+		{
+			name: "xo", lang: LangNode, config: func(dir string, p Project) string {
+				if readPackage(dir, p.Root).depends("xo") {
+					return p.Marker
+				}
+				return ""
+			},
+			tool: func(dir string, p Project, config string) Tool { return NodeTool(dir, p.Root, "xo", "xo", config) },
+			args: func(*work, Project, string) []string { return []string{"--reporter=json"} }, stdout: true, read: readXO,
+		},
+		{
 			name: "clippy", lang: LangRust, config: func(_ string, p Project) string { return p.Marker },
 			tool: func(string, Project, string) Tool {
 				return Tool{Name: "clippy", Program: "cargo", Version: []string{"clippy", "--version"},
@@ -74,12 +93,19 @@ func setUp() []linter {
 		},
 		{
 			name: "rubocop", lang: LangRuby, config: configIn(".rubocop.yml", ".rubocop.yaml"),
-			tool: func(_ string, p Project, config string) Tool {
+			tool: func(dir string, p Project, config string) Tool {
+				if bundledGem(dir, p.Root, "rubocop") {
+					return bundler(p.Root)
+				}
 				return Tool{Name: "rubocop", Program: "rubocop", Version: []string{"--version"}, Own: []string{"bin/rubocop"},
-					Root: p.Root, Config: config, Install: "gem install rubocop"}
+					Root: p.Root, Config: config, Install: addsGem(dir, p.Root, "rubocop")}
 			},
-			args: func(*work, Project, string) []string {
-				return []string{"--format", "json", "--force-exclusion", "--cache", "false"}
+			args: func(w *work, p Project, _ string) []string {
+				args := []string{"--format", "json", "--force-exclusion", "--cache", "false"}
+				if bundledGem(w.subject.Dir, p.Root, "rubocop") { // its plug-ins are gems of the bundle
+					return append([]string{"exec", "rubocop"}, args...)
+				}
+				return args
 			},
 			stdout: true, read: readRubocop,
 		},
@@ -118,6 +144,14 @@ func setUp() []linter {
 			name: "checkstyle", lang: LangJava, tool: mavenTool, config: mavenPlugin("maven-checkstyle-plugin"),
 			args:    func(*work, Project, string) []string { return []string{"-B", "checkstyle:check"} },
 			trouble: func(r ran) bool { return !r.ok() && !strings.Contains(r.text, "Checkstyle violation") },
+			read:    readCheckstyle,
+		},
+		{
+			name: "checkstyle-gradle", lang: LangJava, tool: gradleTool, config: gradlePlugin(gradleCheckstyle),
+			args: func(*work, Project, string) []string {
+				return []string{"checkstyleMain", "checkstyleTest", "--console=plain"}
+			},
+			trouble: func(r ran) bool { return !r.ok() && !strings.Contains(r.text, "Checkstyle rule violation") },
 			read:    readCheckstyle,
 		},
 		{
@@ -280,21 +314,39 @@ func readGolangci(w *work, p Project, r ran) ([]Finding, error) {
 	return out, nil
 }
 
-var githubLine = lazyre.New(`(?m)^::(error|warning|notice) (?:title=([^,:]*))?(?:,?file=([^,]*))?(?:,line=(\d+))?(?:,endLine=\d+)?(?:,col=(\d+))?(?:,endColumn=\d+)?::(.*)$`)
+var githubLine = lazyre.New(`(?m)^::(error|warning|notice) (.*?)::(.*)$`)
 
-// readGitHub reads annotations of GitHub, as biome writes them. What is only a matter of format warns.
+// readGitHub reads annotations of GitHub, as biome and oxlint write them. What is only a matter of format warns.
 func readGitHub(w *work, p Project, r ran) ([]Finding, error) {
 	var out []Finding
 	plain := strings.NewReplacer("%0A", " ", "%0D", " ", "%25", "%", "%3A", ":", "%2C", ",")
 	for _, m := range githubLine.FindAllStringSubmatch(r.text, -1) {
+		about := map[string]string{}
+		for attribute := range strings.SplitSeq(m[2], ",") {
+			name, value, _ := strings.Cut(attribute, "=")
+			about[name] = plain.Replace(value)
+		}
+		title := strings.TrimPrefix(about["title"], "lint/")
 		sev := map[string]Severity{"error": Error, "warning": Warning}[m[1]]
-		if m[2] == "format" || strings.HasPrefix(m[2], "assist") || m[2] == "organizeImports" {
+		if title == "format" || strings.HasPrefix(title, "assist") || title == "organizeImports" {
 			sev = Warning
 		}
-		out = append(out, Finding{
-			Rule: cmp.Or(strings.TrimPrefix(m[2], "lint/"), "biome"), Severity: Severity(cmp.Or(string(sev), string(Note))),
-			Path: w.rel(p.Root, plain.Replace(m[3])), Line: atoi(m[4]), Col: atoi(m[5]), Message: plain.Replace(m[6]),
-		})
+		out = append(out, Finding{Rule: cmp.Or(title, "lint"), Severity: Severity(cmp.Or(string(sev), string(Note))),
+			Path: w.rel(p.Root, about["file"]), Line: atoi(about["line"]), Col: atoi(about["col"]),
+			Message: plain.Replace(m[3])})
+	}
+	return out, nil
+}
+
+// readXO reads the report of xo, which is in the form of eslint.
+func readXO(w *work, p Project, r ran) ([]Finding, error) {
+	var files []eslintFile
+	if err := json.Unmarshal(r.stdout, &files); err != nil {
+		return nil, fmt.Errorf("read what xo found: %w", err)
+	}
+	var out []Finding
+	for _, file := range files {
+		out = append(out, file.findings(w, p)...)
 	}
 	return out, nil
 }
@@ -492,9 +544,12 @@ func ktlintConfig(dir string, p Project) string {
 	return ""
 }
 
-var checkstylePlace = lazyre.New(`(?m)^\[(WARN|WARNING|ERROR)\]\s+(\S+\.\w+):(?:\[(\d+)(?:,(\d+))?\]|(\d+)(?::(\d+))?:)\s+(?:\(\w+\)\s+(\w+):\s+)?(.+?)(?:\s+\[(\w+)\])?$`)
+// gradleCheckstyle matches what applies the plugin of that name, which comes with Gradle.
+const gradleCheckstyle = `(?m)\bid\s*\(?\s*["']checkstyle["']|\bplugin\s*[:=]\s*["']checkstyle["']|^\s*checkstyle\s*(?:\{|$)`
 
-// readCheckstyle reads what Checkstyle says in Maven.
+var checkstylePlace = lazyre.New(`(?m)^(?:\[ant:checkstyle\] )?\[(WARN|WARNING|ERROR)\]\s+(\S+\.\w+):(?:\[(\d+)(?:,(\d+))?\]|(\d+)(?::(\d+))?:)\s+(?:\(\w+\)\s+(\w+):\s+)?(.+?)(?:\s+\[(\w+)\])?$`)
+
+// readCheckstyle reads what Checkstyle says in Maven and in Gradle.
 func readCheckstyle(w *work, p Project, r ran) ([]Finding, error) {
 	var out []Finding
 	for _, m := range checkstylePlace.FindAllStringSubmatch(r.text, -1) {
@@ -529,7 +584,7 @@ func gradlePlugin(id string) func(string, Project) string {
 	return func(dir string, p Project) string { return gradleText(dir, p, id) }
 }
 
-// gradleText names the file of a build that has a match of expr.
+// gradleText names the file of a build that has a match of expr: of its root, or of the plugins that it brings along.
 func gradleText(dir string, p Project, expr string) string {
 	if !strings.Contains(p.Marker, "gradle") {
 		return ""
@@ -541,7 +596,17 @@ func gradleText(dir string, p Project, expr string) string {
 			return path.Join(p.Root, name)
 		}
 	}
-	return ""
+	found := ""
+	for _, plugins := range []string{"buildSrc", "build-logic", "gradle/plugins"} {
+		filesOf(dir, Project{Root: path.Join(p.Root, plugins)}, nil, func(rel, name string) {
+			at := path.Join(p.Root, plugins, rel, name)
+			if found == "" && (strings.HasSuffix(name, ".gradle") || strings.HasSuffix(name, ".kts")) &&
+				re.MatchString(readText(dir, ".", at)) {
+				found = at
+			}
+		})
+	}
+	return found
 }
 
 // gradleTool returns the wrapper of the project, which needs Java alone, or the gradle of the PATH.
@@ -558,6 +623,11 @@ func mavenTool(dir string, p Project, config string) Tool {
 		return Tool{Name: "mvnw", Own: []string{"mvnw"}, Root: p.Root, Config: config}
 	}
 	return onPathTool("mvn", config, "https://maven.apache.org/install.html")
+}
+
+func javaTool() Tool {
+	return Tool{Name: "java", Program: "java", Version: []string{"-version"},
+		Install: "install a JDK: https://adoptium.net"}
 }
 
 func dotnetTool(config string) Tool {

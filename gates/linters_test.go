@@ -77,3 +77,22 @@ func TestWhatRealLintersWrite(t *testing.T) {
 		})
 	}
 }
+
+// Annotations of GitHub name the place before the title or behind it.
+func TestReadsAnnotations(t *testing.T) {
+	dir := tree(t, map[string]string{"src/a.js": ""})
+	got, err := readGitHub(&work{subject: Subject{Dir: dir}}, Project{LangNode, ".", "package.json"}, ran{text: "" +
+		"::error file=src/a.js,line=5,endLine=5,col=1,endColumn=10,title=eslint(no-debugger)::`debugger` is not allowed\n" +
+		"::warning title=lint/style/useConst,file=src/a.js,line=2,endLine=2,col=3,endColumn=4::Use const%3A no change.\n" +
+		"::error title=format,file=src/a.js,line=1::Not formatted.\nFinished in 6ms: a::b\n"})
+	want := []Finding{
+		{Rule: "eslint(no-debugger)", Severity: Error, Path: "src/a.js", Line: 5, Col: 1,
+			Message: "`debugger` is not allowed"},
+		{Rule: "style/useConst", Severity: Warning, Path: "src/a.js", Line: 2, Col: 3,
+			Message: "Use const: no change."},
+		{Rule: "format", Severity: Warning, Path: "src/a.js", Line: 1, Message: "Not formatted."},
+	}
+	if d := cmp.Diff(want, got); d != "" || err != nil {
+		t.Error(d, err)
+	}
+}

@@ -37,9 +37,7 @@ func javaSuite(dir string, p Project) []suite {
 		return nil
 	}
 	maven := path.Base(p.Marker) == "pom.xml"
-	java := Tool{Name: "java", Program: "java", Version: []string{"-version"},
-		Install: "install a JDK: https://adoptium.net"}
-	tools := []Tool{java}
+	tools := []Tool{javaTool()}
 	args, wrapper := []string{"gradle", "test", "--console=plain"}, "gradlew"
 	if !plain {
 		args[1] = "allTests" // a Kotlin build for several platforms

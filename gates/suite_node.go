@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
 )
 
@@ -21,9 +23,9 @@ func nodeSuite(dir string, p Project) []suite {
 		if args[0] == "bun" {
 			args = []string{"bun", "run", "test"} // as bun test runs a runner of its own
 		}
-	case pkg.depends("vitest"):
+	case pkg.depends("vitest") && (p.Root == "." || namedNodeTests(dir, p)):
 		args = []string{"vitest", "run"}
-	case pkg.depends("jest"):
+	case pkg.depends("jest") && (p.Root == "." || namedNodeTests(dir, p)):
 		args = []string{"jest", "--ci"}
 	case nodeTests(dir, p):
 		args = []string{"node", "--test"}
@@ -148,6 +150,14 @@ func installs(dir, root string) string {
 // test data of programs that read JavaScript.
 var assertsInNode = lazyre.New(`["'](?:node:)?(?:test|assert)(?:/\w+)?["']`)
 
+// namedNodeTests reports whether a file has a name by which runners of Node find tests. A package that only depends on
+// a runner need not have any.
+func namedNodeTests(dir string, p Project) bool {
+	return anyFile(dir, p, nil, func(rel, name string) bool {
+		return language.OfTest(path.Join(rel, name)) == language.Node
+	})
+}
+
 // nodeTests reports whether `node --test` would find something.
 func nodeTests(dir string, p Project) bool {
 	return anyFile(dir, p, nil, func(rel, name string) bool {
@@ -158,6 +168,6 @@ func nodeTests(dir string, p Project) bool {
 		base := strings.TrimSuffix(name, ext)
 		named := strings.HasSuffix(base, ".test") || strings.HasSuffix(base, "-test") || strings.HasSuffix(base, "_test") ||
 			strings.HasPrefix(base, "test-") || base == "test" || slices.Contains(strings.Split(rel, "/"), "test")
-		return named && assertsInNode.MatchString(readText(dir, rel, name))
+		return named && assertsInNode.MatchString(readText(dir, path.Join(p.Root, rel), name))
 	})
 }

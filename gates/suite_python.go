@@ -80,7 +80,7 @@ func pythonSuite(dir string, p Project, all []Project) []suite {
 		tools = append(tools, Tool{
 			Name: "pytest", Program: "python3", Version: []string{"-m", "pytest", "--version"},
 			Own:  []string{".venv/bin/pytest", "venv/bin/pytest"},
-			Root: p.Root, Config: wants, Install: "pip install pytest",
+			Root: p.Root, Config: wants, Install: addsPython(dir, p.Root, "pytest"),
 		})
 	}
 	return []suite{{project: p, tools: tools,

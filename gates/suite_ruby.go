@@ -41,10 +41,7 @@ func rubySuite(dir string, p Project) []suite {
 		tests = append(tests, path.Join(rel, name))
 		unit = unit || rubyUnit.MatchString(readText(dir, path.Join(p.Root, rel), name))
 	})
-	gems := readText(dir, p.Root, "Gemfile") + readText(dir, p.Root, "Gemfile.lock")
-	if at, _ := firstFile(dir, p.Root, ".gemspec"); at != "" {
-		gems += readText(dir, p.Root, at)
-	}
+	gems := gemsOf(dir, p.Root)
 	rspec := exists(dir, p.Root, ".rspec") || strings.Contains(gems, "rspec") ||
 		strings.Contains(readText(dir, p.Root, "spec/spec_helper.rb"), "RSpec")
 	if len(specs) > 0 && !rspec {
@@ -56,14 +53,13 @@ func rubySuite(dir string, p Project) []suite {
 	tools := []Tool{ruby}
 	if exists(dir, p.Root, "Gemfile.lock") {
 		bundled = []string{"bundle", "exec"}
-		tools = append(tools, onPathTool("bundle", path.Join(p.Root, "Gemfile.lock"),
-			"gem install bundler, then bundle install"))
+		tools = append(tools, bundler(p.Root))
 	}
 	var commands [][]string
 	if len(specs) > 0 {
 		commands = append(commands, append(slices.Clone(bundled), "rspec"))
 		if len(bundled) == 0 {
-			tools = append(tools, onPathTool("rspec", "", "gem install rspec"))
+			tools = append(tools, onPathTool("rspec", "", addsGem(dir, p.Root, "rspec")))
 		}
 	}
 	if len(tests) > 0 {
@@ -74,7 +70,7 @@ func rubySuite(dir string, p Project) []suite {
 		case rubyTask.MatchString(rake):
 			commands = append(commands, append(slices.Clone(bundled), "rake", "test"))
 			if len(bundled) == 0 {
-				tools = append(tools, onPathTool("rake", "", "gem install rake"))
+				tools = append(tools, onPathTool("rake", "", addsGem(dir, p.Root, "rake")))
 			}
 		default:
 			each := "ARGV.each { |f| require File.expand_path(f) }"
@@ -106,6 +102,33 @@ func rubySuite(dir string, p Project) []suite {
 		shown = append(shown, commandLine(p.Root, args))
 	}
 	return []suite{{project: p, command: strings.Join(shown, " && "), tools: tools, plan: plan}}
+}
+
+// gemsOf returns the text of the files that name the gems of a project.
+func gemsOf(dir, root string) string {
+	gems := readText(dir, root, "Gemfile") + readText(dir, root, "Gemfile.lock")
+	if at, _ := firstFile(dir, root, ".gemspec"); at != "" {
+		gems += readText(dir, root, at)
+	}
+	return gems
+}
+
+// bundledGem reports whether the lock file of a project has a gem, and the project no program of its own for it.
+func bundledGem(dir, root, gem string) bool {
+	return strings.Contains(readText(dir, root, "Gemfile.lock"), "    "+gem+" (") && !exists(dir, root, "bin/"+gem)
+}
+
+// bundler returns the program that runs gems of the lock file.
+func bundler(root string) Tool {
+	return onPathTool("bundle", path.Join(root, "Gemfile.lock"), "gem install bundler, then bundle install")
+}
+
+// addsGem returns the command that makes the program of a gem available: with all others, if the project names it.
+func addsGem(dir, root, gem string) string {
+	if exists(dir, root, "Gemfile") && strings.Contains(gemsOf(dir, root), gem) {
+		return "bundle install"
+	}
+	return "gem install " + gem
 }
 
 func rakefile(dir, root string) (text, name string) {

@@ -4,9 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -237,11 +240,65 @@ func addsNode(dir, root, pkg string) string {
 }
 
 // PythonTool returns a tool of a project's virtual environment, else of the PATH.
-func PythonTool(root, name, config string) Tool {
+func PythonTool(dir, root, name, config string) Tool {
 	return Tool{
 		Name: name, Program: name, Version: []string{"--version"}, Root: root, Config: config,
-		Own: []string{".venv/bin/" + name, "venv/bin/" + name}, Install: "pip install " + name,
+		Own: []string{".venv/bin/" + name, "venv/bin/" + name}, Install: addsPython(dir, root, name),
 	}
+}
+
+// addsPython returns the command that makes a Python tool available: the one that installs what the project asks for,
+// where its files name the tool, else the tool alone.
+func addsPython(dir, root, tool string) string {
+	named := regexp.MustCompile(`(?mi)["']` + tool + `["'\s\[<>=~!;]|^` + tool + `\s*=`)
+	is := regexp.MustCompile(`(?mi)^` + tool + `(?:[\s\[<>=~!;]|$)`)
+	project := readPyproject(dir, root)
+	group, extra := "", ""
+	for _, g := range slices.Sorted(maps.Keys(project.Groups)) {
+		asks := slices.ContainsFunc(project.Groups[g], func(r any) bool {
+			s, ok := r.(string)
+			return ok && is.MatchString(s)
+		})
+		if group == "" && asks {
+			group = g
+		}
+	}
+	for _, e := range slices.Sorted(maps.Keys(project.Project.Extras)) {
+		if extra == "" && slices.ContainsFunc(project.Project.Extras[e], is.MatchString) {
+			extra = e
+		}
+	}
+	for _, m := range []struct{ lock, command, group, extra string }{
+		{"uv.lock", "uv sync", "--group", "--extra"}, {"poetry.lock", "poetry install", "--with", "--extras"},
+		{"pdm.lock", "pdm install", "-G", "-G"}, {"Pipfile.lock", "pipenv sync --dev", "", ""},
+	} {
+		at, ok := upwards(dir, root, m.lock)
+		if !ok || !named.MatchString(readText(dir, path.Dir(at), "pyproject.toml")+readText(dir, path.Dir(at), "Pipfile")) {
+			continue
+		}
+		switch {
+		case group != "" && group != "dev":
+			return m.command + " " + m.group + " " + group
+		case group == "" && extra != "":
+			return m.command + " " + m.extra + " " + extra
+		}
+		return m.command
+	}
+	switch {
+	case group != "":
+		return "pip install -e . --group " + group
+	case extra != "":
+		return "pip install -e '.[" + extra + "]'"
+	}
+	for _, file := range []string{
+		"requirements.txt", "requirements-dev.txt", "dev-requirements.txt", "requirements_dev.txt", "requirements-test.txt",
+		"test-requirements.txt", "requirements/dev.txt", "requirements/test.txt", "requirements/tests.txt",
+	} {
+		if is.MatchString(readText(dir, root, file)) {
+			return "pip install -r " + file
+		}
+	}
+	return "pip install " + tool
 }
 
 // goTool returns the go command.

@@ -169,7 +169,11 @@ func (r *run) gatesOf(ctx context.Context, number int) ([]gates.Report, error) {
 	}
 	// Each cost class runs separately, so none stops another and one round reports everything.
 	for _, cost := range slices.Sorted(maps.Keys(list)) {
-		v, _, err := gates.RunAll(ctx, list[cost], r.in.Subject, func(rep gates.Report) {
+		subject := r.in.Subject
+		if !slices.ContainsFunc(list[cost], func(g gates.Gate) bool { return gates.IsSuite(g.Info().Name) }) {
+			subject.BaseSuites = nil // another class asks whether a suite is gone
+		}
+		v, _, err := gates.RunAll(ctx, list[cost], subject, func(rep gates.Report) {
 			if r.in.Watch != nil {
 				r.in.Watch(number, rep)
 			}

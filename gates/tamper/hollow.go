@@ -22,6 +22,8 @@ func (j judge) hollow(f gates.File, list []testcode.Unit) {
 		switch {
 		// the compiler runs it
 		case u.Hollow && language.OfTest(f.Path) == language.Node && typeAssertion.MatchString(u.Text):
+		// a person's note of what is to come: the runner counts it as skipped
+		case u.Hollow && u.Skips > 0 && j.s.Batch.Key == "":
 		case u.Hollow:
 			empty = append(empty, u)
 		case u.Mute && u.Asserts == 0 && u.Trivial == 0:

@@ -97,17 +97,25 @@ func TestNewTestsThatCannotFail(t *testing.T) {
 	}
 }
 
-func TestNewTestsThatAreSkippedAndEmptyAreBoth(t *testing.T) {
+// In a batch a new test that is skipped and empty is both. Outside of one it is a note of what is to come.
+func TestNewTestsThatAreSkippedAndEmpty(t *testing.T) {
 	for file, text := range map[string]string{
 		"a_test.go": goWith("\tt.Skip(\"later\")"),
 		"test_a.py": "def test_new():\n    pytest.skip('later')\n",
 		"a.test.js": "test.skip('new', () => {});\n",
+		"b.test.js": "describe.skip('all', () => {\n  test('new', () => {});\n});\n",
 	} {
-		_, got := gatetest.Look(t, tamper.New(),
-			gatetest.Change(t, map[string]string{"README.md": "a\n"}, map[string]string{file: text}))
-		if !slices.ContainsFunc(got,
-			func(f string) bool { return strings.HasPrefix(f, "error tamper/new-test-empty "+file) }) {
-			t.Errorf("%s: %v", file, got)
+		s := gatetest.Change(t, map[string]string{"README.md": "a\n"}, map[string]string{file: text})
+		empty := func() (out []string) {
+			_, got := gatetest.Look(t, tamper.New(), s)
+			return slices.DeleteFunc(got, func(f string) bool { return !strings.Contains(f, "tamper/new-test-empty") })
+		}
+		if got := empty(); len(got) != 1 || !strings.HasPrefix(got[0], "error ") {
+			t.Errorf("%s, in a batch: %v", file, got)
+		}
+		s.Batch = planparse.Batch{}
+		if got := empty(); len(got) > 0 {
+			t.Errorf("%s, without a plan: %v", file, got)
 		}
 	}
 }

@@ -25,22 +25,28 @@ import (
 	"github.com/runplan/runplan/internal/lazyre"
 )
 
-// All makes a gate for each type checker that is set up in the projects of the tree in dir.
-func All(dir string, projects []gates.Project, strict []string) []gates.Gate {
+// All makes a gate for each type checker that is set up in the projects of the tree in dir. With narrow, one below the
+// root of the tree looks only where a change may matter to its project.
+func All(dir string, projects []gates.Project, strict []string, narrow bool) []gates.Gate {
 	var out []gates.Gate
+	gate := func(name, command string, p gates.Project, check checker, tool gates.Tool) gates.Gate {
+		return gate(name, command, p.Root, strict, check, tool, func(changed []string) bool {
+			return !narrow || gates.Affects(dir, p, projects, changed)
+		})
+	}
 	for _, p := range projects {
 		switch p.Language {
 		case gates.LangPython:
 			if pyrightConfigured(dir, p.Root) {
-				out = append(out, gate("types:pyright", "pyright", p.Root, strict, pyright, pythonTool("pyright", p)))
+				out = append(out, gate("types:pyright", "pyright", p, pyright, pythonTool(dir, "pyright", p)))
 			}
 			if mypyConfigured(dir, p.Root) {
-				out = append(out, gate("types:mypy", "mypy .", p.Root, strict, mypy, pythonTool("mypy", p)))
+				out = append(out, gate("types:mypy", "mypy .", p, mypy, pythonTool(dir, "mypy", p)))
 			}
 		case gates.LangNode:
 			if _, err := os.Stat(filepath.Join(dir, filepath.FromSlash(p.Root), "tsconfig.json")); err == nil {
 				tool := gates.NodeTool(dir, p.Root, "tsc", "typescript", filepath.ToSlash(filepath.Join(p.Root, "tsconfig.json")))
-				out = append(out, gate("types:ts", "tsc --noEmit", p.Root, strict, tsc, tool))
+				out = append(out, gate("types:ts", "tsc --noEmit", p, tsc, tool))
 			}
 		}
 	}
@@ -48,8 +54,8 @@ func All(dir string, projects []gates.Project, strict []string) []gates.Gate {
 }
 
 // pythonTool returns a type checker of a project's environment, of node_modules or of the PATH.
-func pythonTool(name string, p gates.Project) gates.Tool {
-	t := gates.PythonTool(p.Root, name, p.Marker)
+func pythonTool(dir, name string, p gates.Project) gates.Tool {
+	t := gates.PythonTool(dir, p.Root, name, p.Marker)
 	t.Own = append(t.Own, "node_modules/.bin/"+name)
 	return t
 }
@@ -63,7 +69,8 @@ type problem struct {
 	note                bool
 }
 
-func gate(name, command, root string, strict []string, check checker, tool gates.Tool) gates.Gate {
+func gate(name, command, root string, strict []string, check checker, tool gates.Tool,
+	wanted func(changed []string) bool) gates.Gate {
 	if root != "." {
 		name += ":" + root
 		command = "cd " + root + " && " + command
@@ -71,6 +78,10 @@ func gate(name, command, root string, strict []string, check checker, tool gates
 	info := gates.Info{Name: name, Kind: gates.Static, Cost: gates.Cheap, Blocking: true, Pure: true, Command: command,
 		Tools: []gates.Tool{tool}}
 	return gates.New(info, func(ctx context.Context, l *gates.Look) error {
+		if !wanted(l.Subject().Changed) {
+			l.Skip("nothing changed under %s/", root)
+			return nil
+		}
 		lax := 0
 		err := check(ctx, l, root, func(p problem) {
 			if p.note {

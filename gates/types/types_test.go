@@ -87,7 +87,7 @@ func TestCheckers(t *testing.T) {
 				}
 			}
 			s.Env = []string{"PATH=/usr/bin:/bin"}
-			all := All(s.Dir, gates.Detect(s.Dir), []string{"core/**"})
+			all := All(s.Dir, gates.Detect(s.Dir), []string{"core/**"}, false)
 			if len(all) != 1 {
 				t.Fatalf("there are %d gates", len(all))
 			}
@@ -107,7 +107,7 @@ func TestCheckers(t *testing.T) {
 
 func TestWithoutConfigurationThereIsNoGate(t *testing.T) {
 	s := tree(t, map[string]string{"pyproject.toml": "[project]\n", "go.mod": "module x\n", "web/package.json": "{}"})
-	if all := All(s.Dir, gates.Detect(s.Dir), nil); len(all) > 0 {
+	if all := All(s.Dir, gates.Detect(s.Dir), nil, false); len(all) > 0 {
 		t.Errorf("there are %d gates", len(all))
 	}
 }
@@ -122,7 +122,7 @@ func TestConformance(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			gatetest.Run(t, func(t *testing.T) (gates.Gate, gates.Subject) {
 				s := tree(t, files)
-				return All(s.Dir, gates.Detect(s.Dir), nil)[0], s
+				return All(s.Dir, gates.Detect(s.Dir), nil, false)[0], s
 			})
 		})
 	}

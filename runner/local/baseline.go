@@ -37,6 +37,9 @@ type Baseline struct {
 	gates []gates.Gate
 	tree  string
 	err   error // why there is no room
+
+	// plain answers what the files of the tree tell, in a room without dependencies and set-up, which can take minutes.
+	plain *Baseline
 }
 
 // At names the base for people.
@@ -79,6 +82,9 @@ func (b *Baseline) look(ctx context.Context, now gates.Info) (gates.Report, erro
 			return r, nil
 		}
 	}
+	if now.Command == "" && !gates.IsSuite(now.Name) && b.rooms == nil && !b.Setup.none {
+		return b.withoutSetup().look(ctx, now)
+	}
 	if err := b.open(ctx); err != nil {
 		return gates.Report{}, err
 	}
@@ -108,6 +114,15 @@ func (b *Baseline) look(ctx context.Context, now gates.Info) (gates.Report, erro
 	return gates.Report{}, baseline.ErrNoGate
 }
 
+// withoutSetup returns the baseline for what needs nothing but the files of the tree. It is called with the lock held.
+func (b *Baseline) withoutSetup() *Baseline {
+	if b.plain == nil {
+		b.plain = &Baseline{Repo: b.Repo, Layout: b.Layout, Home: b.Home, Setup: Setup{none: true}, Environ: b.Environ,
+			Note: b.Note, Settings: b.Settings, Subject: b.Subject, Remember: b.Remember}
+	}
+	return b.plain
+}
+
 // Tests returns the tests that a gate named when it looked at the base, nil if it names none. A suite that the base
 // does not have has an empty list.
 func (b *Baseline) Tests(ctx context.Context, gate string) ([]testout.Case, error) {
@@ -122,13 +137,16 @@ func (b *Baseline) Tests(ctx context.Context, gate string) ([]testout.Case, erro
 func (b *Baseline) Suites(ctx context.Context) ([]string, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.rooms == nil && !b.Setup.none {
+		return b.withoutSetup().Suites(ctx)
+	}
 	if err := b.open(ctx); err != nil {
 		return nil, err
 	}
 	var names []string
 	for _, g := range b.gates {
-		if name := g.Info().Name; gates.IsSuite(name) {
-			names = append(names, name)
+		if info := g.Info(); gates.IsSuite(info.Name) && info.Command != "" { // without one there is no suite to run
+			names = append(names, info.Name)
 		}
 	}
 	return names, nil
@@ -161,15 +179,19 @@ func (b *Baseline) open(ctx context.Context) error {
 func (b *Baseline) Close(ctx context.Context) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	var err error
+	if b.plain != nil {
+		err = b.plain.Close(ctx)
+	}
 	if b.room != nil {
 		b.room.Release()
 		b.room = nil
 	}
 	if !b.mine {
-		return nil
+		return err
 	}
 	b.mine = false
 	rooms := b.rooms
 	b.rooms = nil
-	return rooms.Close(ctx)
+	return errors.Join(err, rooms.Close(ctx))
 }

@@ -46,6 +46,8 @@ type Setup struct {
 	Env     []string
 	Reaper  *proc.Reaper
 	Grace   time.Duration
+
+	none bool // the tree as git has it is enough
 }
 
 // Space is a workspace that a batch uses.

@@ -75,6 +75,9 @@ func newRooms(ctx context.Context, dir string, repo *git.Repo, layout Layout, se
 	if err := r.Settle(ctx); err != nil {
 		return nil, err
 	}
+	if setup.none {
+		return r, nil
+	}
 	if err := r.seed(); err != nil {
 		return nil, err
 	}
@@ -131,7 +134,7 @@ func (r *rooms) seed() error {
 // prepare makes a new room ready: submodules, copied files, dependencies, the project's set-up.
 func (r *rooms) prepare(ctx context.Context, ws *git.Workspace, env []string) error {
 	s := &Space{Workspace: ws}
-	if err := r.pool.submodules(ctx, s); err != nil {
+	if err := r.pool.submodules(ctx, s); err != nil || r.pool.setup.none {
 		return err
 	}
 	if _, err := r.pool.copyIncluded(ctx, s); err != nil {

@@ -31,6 +31,7 @@ type options struct {
 	parallel  int
 	open      bool
 	whole     bool
+	add       bool
 	verbose   bool
 	blocked   float64
 	warnings  float64
@@ -52,6 +53,8 @@ func main() {
 	flag.BoolVar(&o.open, "open", false, "print the findings that nobody judged, as lines for the file of judgements")
 	flag.BoolVar(&o.whole, "whole", false,
 		"look at the newest tree of each history as one change that adds all of it; nothing is too many then")
+	flag.BoolVar(&o.add, "add", false,
+		"with -record, add to what is recorded: these histories were not among those that it comes from")
 	flag.BoolVar(&o.verbose, "v", false, "print each error and warning")
 	flag.Float64Var(&o.blocked, "blocked", 2, "most commits that may be blocked, in percent")
 	flag.Float64Var(&o.warnings, "warnings", 0.3, "most warnings a commit")

@@ -190,13 +190,15 @@ func report(w io.Writer, o options, looks []look, verdicts map[key]string) (int,
 	return 0, nil
 }
 
-// record writes the measured precision of each rule, for the lists of rules. Results of whole trees are added to the
-// existing ones.
+// record writes the measured precision of each rule, for the lists of rules. Results of whole trees, and with -add those
+// of other repositories, are added to the existing ones.
 func record(o options, commits, histories int, rules map[string]*tally) error {
 	counts := map[string][3]int{}
 	trees := 0
 	if o.whole {
-		trees, commits = commits, 0
+		trees, commits, histories = commits, 0, 0
+	}
+	if o.whole || o.add {
 		old, err := os.ReadFile(o.record)
 		if err != nil {
 			return fmt.Errorf("read what commits told, which comes first: %w", err)
@@ -204,7 +206,14 @@ func record(o options, commits, histories int, rules map[string]*tally) error {
 		for line := range strings.Lines(string(old)) {
 			var rule string
 			var n [3]int
-			if _, err := fmt.Sscanf(line, "# commits\t%d\t%d", &commits, &histories); err == nil {
+			if _, err := fmt.Sscanf(line, "# commits\t%d\t%d", &n[0], &n[1]); err == nil {
+				commits, histories = commits+n[0], histories+n[1]
+				continue
+			}
+			if _, err := fmt.Sscanf(line, "# trees\t%d", &n[0]); err == nil {
+				if o.add {
+					trees += n[0]
+				}
 				continue
 			}
 			if _, err := fmt.Sscanf(line, "%s\t%d\t%d\t%d", &rule, &n[0], &n[1], &n[2]); err == nil && rule != "#" {

@@ -30,6 +30,8 @@ func checks() []check {
 			"read the value with a parser for its form"},
 		{"security/eval", []string{"python"}, found(evaluated, gates.Error), "text is run as code",
 			"read the value with a parser for its form"},
+		{"security/eval", []string{"js"}, found(requestCode, gates.Error), "text is run as code",
+			"read the value with a parser for its form"},
 		{"security/eval", []string{"js"}, found(madeFunction, gates.Note), "text is run as code",
 			"read the value with a parser for its form"},
 		{"security/eval", []string{"js"}, found(evaluatedJS, gates.Error), "text is run as code",
@@ -47,12 +49,14 @@ func checks() []check {
 }
 
 var (
-	evaluated    = lazyre.New(`(?:^|[^\w.])(?:eval|exec)\(\s*(?:[A-Za-z_]|f["'])`)
-	evaluatedJS  = lazyre.New(`(?:^|[^\w.])eval\(\s*(?:[A-Za-z_` + "`" + `]|["'][^"']*["']\s*\+)`)
+	evaluated   = lazyre.New(`(?:^|[^\w.])(?:eval|exec)\(\s*(?:[A-Za-z_]|f["'])`)
+	evaluatedJS = lazyre.New(`(?:^|[^\w.])eval\(\s*(?:[A-Za-z_` + "`" + `]|["'][^"']*["']\s*\+)`)
+	// requestCode matches code that a request brought.
+	requestCode  = lazyre.New(`(?:\bvm\.(?:runIn\w*Context|compileFunction)|\bnew (?:vm\.Script|Function))\(.*\b(?:req|request|ctx)\.(?:body|query|params)\b`)
 	madeFunction = lazyre.New(`\bnew Function\(`)
 	ownCode      = lazyre.New(`(?:eval|exec)\(\s*compile\(`)
 	unverified   = lazyre.New(`InsecureSkipVerify:\s*true|\bverify\s*=\s*False\b|_create_unverified_context|\brejectUnauthorized:\s*false|NODE_TLS_REJECT_UNAUTHORIZED`)
-	rawHTML      = lazyre.New(`\btemplate\.HTML\(\s*[A-Za-z_]|\.(?:inner|outer)HTML\s*\+?=\s*[A-Za-z_][\w.]*\s*;?\s*$`)
+	rawHTML      = lazyre.New(`\btemplate\.HTML\(\s*[A-Za-z_]|\.(?:inner|outer)HTML\s*\+?=\s*[A-Za-z_][\w.]*\s*;?\s*$|\.insertAdjacentHTML\([^,]+,\s*(?:[A-Za-z_][\w.]*\s*\)|.*["']\s*\+|.*\$\{)|\bdocument\.write(?:ln)?\(\s*(?:[A-Za-z_][\w.]*\s*\)|["'].*["']\s*\+|.*\$\{)`)
 	setHTML      = lazyre.New("\\.(?:inner|outer)HTML\\s*\\+?=\\s*[^\"'\\s;]|dangerouslySetInnerHTML")
 	open         = lazyre.New(`\bchmod\([^)]*\b0o?777\b|\b(?:MkdirAll|Mkdir|WriteFile|OpenFile|Chmod)\([^)]*\b0o?777\b|\bChmod\([^)]*\b0o?666\b`)
 )
@@ -126,13 +130,15 @@ func sql(lang, line string) gates.Severity {
 }
 
 var (
-	shellGo    = lazyre.New(`exec\.Command(?:Context)?\((?:[^,()]+,\s*)?["'](?:/bin/)?(?:sh|bash|zsh)["']\s*,\s*["']-c["']\s*,\s*(.*)`)
-	shellTrue  = lazyre.New(`\bshell\s*=\s*True\b`)
-	osSystem   = lazyre.New(`\bos\.(?:system|popen)\(\s*(.*)`)
-	childProc  = lazyre.New(`(?:^|[^\w.])(?:exec|execSync)\(\s*(.*)|child_process(?:'\)|"\))?\.exec(?:Sync)?\(\s*(.*)`)
-	plainName  = lazyre.New(`^[\w.]+\s*[,)]`)
-	constantGo = lazyre.New("^(?:\"(?:[^\"\\\\]|\\\\.)*\"|`[^`]*`)\\s*\\)")
-	constant   = lazyre.New(`^(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')\s*[,)]`)
+	shellGo   = lazyre.New(`exec\.Command(?:Context)?\((?:[^,()]+,\s*)?["'](?:/bin/)?(?:sh|bash|zsh)["']\s*,\s*["']-[a-z]*c["']\s*,\s*(.*)`)
+	shellTrue = lazyre.New(`\bshell\s*=\s*True\b`)
+	osSystem  = lazyre.New(`\bos\.(?:system|popen)\(\s*(.*)`)
+	// pythonShell matches functions that start a shell. Often the command is the user's own.
+	pythonShell = lazyre.New(`\bsubprocess\.get(?:status)?output\(\s*(.*)|\b(?:asyncio\.)?create_subprocess_shell\(\s*(.*)`)
+	childProc   = lazyre.New(`(?:^|[^\w.])(?:exec|execSync)\(\s*(.*)|child_process(?:'\)|"\))?\.exec(?:Sync)?\(\s*(.*)`)
+	plainName   = lazyre.New(`^[\w.]+\s*[,)]`)
+	constantGo  = lazyre.New("^(?:\"(?:[^\"\\\\]|\\\\.)*\"|`[^`]*`)\\s*\\)")
+	constant    = lazyre.New(`^(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')\s*[,)]`)
 )
 
 // shell looks for a shell that gets text which is not a constant.
@@ -148,6 +154,12 @@ func shell(lang, line string) gates.Severity {
 		return gates.Error
 	case "python":
 		if m := osSystem.FindStringSubmatch(line); m != nil && !constant.MatchString(m[1]) {
+			return gates.Error
+		}
+		if m := pythonShell.FindStringSubmatch(line); m != nil && !constant.MatchString(m[1]+m[2]) {
+			if plainName.MatchString(m[1] + m[2]) {
+				return gates.Warning
+			}
 			return gates.Error
 		}
 		if shellTrue.MatchString(line) {

@@ -113,7 +113,8 @@ func (p place) tainted(text string) bool {
 	}
 	for i := p.from(); i < p.at; i++ {
 		m := assigned.FindStringSubmatch(p.lines[i])
-		if m == nil || cleaned.MatchString(m[2]) || !request[p.lang].MatchString(m[2]) || !word(text, m[1]) {
+		if m == nil || cleaned.MatchString(m[2]) || !word(text, m[1]) ||
+			!request[p.lang].MatchString(m[2]) && !p.passesOn(i, m[2]) {
 			continue
 		}
 		checked := false
@@ -129,6 +130,16 @@ func (p place) tainted(text string) bool {
 		}
 	}
 	return false
+}
+
+// passesOn reports whether an earlier line of the function makes a text of literals and of data of a request.
+func (p place) passesOn(at int, text string) bool {
+	if !template.MatchString(text) { // the result of a call is another value
+		return false
+	}
+	before := p
+	before.at = at
+	return before.tainted(text)
 }
 
 // emptyCheck is a condition that asks only whether there is a value.
@@ -407,6 +418,8 @@ func openings() []opened {
 			`\bNAME\.Close\(|\((?:[^()\n]*,\s*)?NAME[,)]`},
 		{"go", "the file", lazyre.New(`^\s*(\w+),\s*\w+\s*:?=\s*os\.(?:Open|Create|OpenFile|CreateTemp)\(`),
 			`\bNAME\.Close\b|(?:[cC]lose\w*|[sS]top\w*|New\w+|new\w+|Cleanup)\((?:[^()\n]*,\s*)?NAME[,)]|append\([^\n]*NAME`},
+		{"go", "the connection", lazyre.New(`^\s*(\w+),\s*\w+\s*:?=\s*(?:net|tls)\.Dial(?:Timeout|TCP|UDP|Unix)?\(`),
+			`\bNAME\.Close\b|\((?:[^()\n]*,\s*)?NAME[,)]|\bNAME\}|:\s*NAME,|=\s*NAME$`},
 		{"go", "the context", lazyre.New(`^\s*\w+,\s*(_)\s*:?=\s*context\.With(?:Cancel|Timeout|Deadline)(?:Cause)?\(`),
 			`$^`},
 		{"go", "the ticker", lazyre.New(`^\s*(\w+)\s*:=\s*time\.NewTicker\(`), `\bNAME\.Stop\b|\((?:[^()\n]*,\s*)?NAME[,)]`},
@@ -559,7 +572,7 @@ var words = map[string][]string{
 		"mktemp",
 	},
 	"go": {
-		"Fprint", "WriteString", "Write(", "HTML(", ".File(", "Join(", "os.", "ServeFile", "http.", "exec.", "rand",
+		"Fprint", "Dial", "WriteString", "Write(", "HTML(", ".File(", "Join(", "os.", "ServeFile", "http.", "exec.", "rand",
 		"Insecure", "+=", "context.With", "NewTicker", ".Query", ".Do(", ".Get(", ".Head(", ".Post",
 	},
 	"python": {

@@ -25,6 +25,7 @@ var (
 	pyImport   = lazyre.New(`^\s*import\s+(.+)$`)
 	pyFrom     = lazyre.New(`^\s*from\s+([\w.]+)\s+import\s+\(?([^()#]+)`)
 	jsImport   = lazyre.New(`^\s*(?:import\s*|(?:const|let|var)\s*)\{([^}]*)\}\s*(?:from\s*|=\s*require\(\s*)["'](?:node:)?([\w/]+)["']`)
+	promised   = lazyre.New(`^\s*(?:export\s+)?(?:const|let|var)\s+(\w+)\s*=\s*(?:util\.)?promisify\(\s*(?:\w+\.)?(\w+)\s*\)`)
 	goImport   = lazyre.New(`^\s*(?:import\s+)?([A-Za-z_]\w*)\s+"((?:crypto|math|os|net|path|io)[\w./]*)"`)
 	versionEnd = lazyre.New(`/v\d+$`)
 )
@@ -39,6 +40,13 @@ func canonical(lang string, lines []string) []string {
 				names[name] = full
 			}
 		})
+	}
+	if lang == "js" {
+		for _, line := range lines {
+			if m := promised.FindStringSubmatch(line); m != nil && (m[2] == "exec" || names[m[2]] == "exec") {
+				names[m[1]] = "exec"
+			}
+		}
 	}
 	if len(names) == 0 {
 		return lines

@@ -204,7 +204,6 @@ func chosenGates(all []gates.Gate, only []string) ([]gates.Gate, error) {
 			families = append(families, family)
 		}
 	}
-	means := func(word, name string) bool { return name == word || strings.HasPrefix(name, word+":") }
 	for _, word := range only {
 		if slices.ContainsFunc(names, func(n string) bool { return means(word, n) }) {
 			continue
@@ -219,6 +218,14 @@ func chosenGates(all []gates.Gate, only []string) ([]gates.Gate, error) {
 	return slices.DeleteFunc(all, func(g gates.Gate) bool {
 		return !slices.ContainsFunc(only, func(w string) bool { return means(w, g.Info().Name) })
 	}), nil
+}
+
+// means reports whether a word of --only stands for a gate.
+func means(word, name string) bool { return name == word || strings.HasPrefix(name, word+":") }
+
+// chooses reports whether --only leaves a gate in.
+func (o GateOptions) chooses(name string) bool {
+	return len(o.only) == 0 || slices.ContainsFunc(o.only, func(w string) bool { return means(w, name) })
 }
 
 // listedGate is a gate and whether its tools are installed.

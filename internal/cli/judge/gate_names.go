@@ -36,7 +36,10 @@ func (x *Inspection) compareTests(b *local.Baseline) {
 		return b.Tests(ctx, gate)
 	}
 	if b != nil {
-		x.Subject.BaseSuites = b.Suites
+		x.Subject.BaseSuites = func(ctx context.Context) ([]string, error) {
+			names, err := b.Suites(ctx)
+			return slices.DeleteFunc(names, func(name string) bool { return !x.Options.chooses(name) }), err
+		}
 	}
 }
 
