@@ -72,7 +72,8 @@ func listed(paths []string) string {
 	return strings.ReplaceAll(redact.Clean(strings.Join(paths, ", ")), "\n", " ") + rest
 }
 
-// forecastRun checks the integration branch as last fetched, and the branches of unmerged runs. It changes nothing. If a result is unknown, the forecast says so.
+// forecastRun checks the integration branch as last fetched, and the branches of unmerged runs. It changes nothing. If a
+// result is unknown, the forecast says so.
 func forecastRun(ctx context.Context, p *cli.Project, plan *planparse.Plan, d routing.Decision) []forecast {
 	if p == nil {
 		return []forecast{{Unknown: git.ErrNotRepo.Error()}}
