@@ -182,7 +182,7 @@ func (d *Driver) triaged(ctx context.Context, i Item, s story) (Item, Waits, err
 	}
 	switch {
 	case s.triage == nil:
-		return i, Waits{}, fmt.Errorf("feedback %s: %w: it is triaged, and nobody says as what", i.ID, ErrHistory)
+		return i, Waits{}, fmt.Errorf("feedback %s: %w: it is triaged, but its history does not say as what", i.ID, ErrHistory)
 	case s.triage.Class == OutOfScope:
 		return d.note(ctx, i, Rejected, i.Approval, StageClose, "rejected as "+s.triage.String(), nil)
 	case s.places == nil:

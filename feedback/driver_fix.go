@@ -92,7 +92,7 @@ func (d *Driver) publish(ctx context.Context, i Item, s story) (Item, Waits, err
 // open notifies the author of the feedback and checks whether the change was merged.
 func (d *Driver) open(ctx context.Context, i Item, s story) (Item, Waits, error) {
 	if s.plan == nil || s.fix == nil {
-		return i, Waits{}, fmt.Errorf("feedback %s: %w: a change is open, and nobody says which", i.ID, ErrHistory)
+		return i, Waits{}, fmt.Errorf("feedback %s: %w: a change is open, but its history does not say which", i.ID, ErrHistory)
 	}
 	pr := Published{Branch: s.fix.Branch}
 	if s.pr != nil {
@@ -158,7 +158,7 @@ func (d *Driver) verified(ctx context.Context, i Item, s story) (Item, Waits, er
 	case s.learned:
 		return d.note(ctx, i, Closed, i.Approval, StageClose, "it is fixed, merged and verified", nil)
 	case s.triage == nil || s.plan == nil || s.checked == nil:
-		return i, Waits{}, fmt.Errorf("feedback %s: %w: it is verified, and nobody says what", i.ID, ErrHistory)
+		return i, Waits{}, fmt.Errorf("feedback %s: %w: it is verified, but its history does not say what", i.ID, ErrHistory)
 	}
 	l := Lesson{Triage: *s.triage, Plan: *s.plan, Rounds: s.rounds, Refused: s.refusals}
 	if s.review != nil {

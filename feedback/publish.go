@@ -49,7 +49,7 @@ func (t Target) Check() error {
 	switch {
 	case t.Branch == "":
 		return blocked("git switch to the branch that work is integrated on",
-			"HEAD is detached, so nobody knows what a fix is for")
+			"HEAD is detached, so the target branch of a fix is unknown")
 	case t.Branch == t.Default || t.Default == "" && (t.Branch == "main" || t.Branch == "master"):
 		return blocked("switch to the branch that work is integrated on, such as: git switch -c dev",
 			"%s is the default branch, and a fix is never made for it", t.Branch)
@@ -145,7 +145,7 @@ func (f PRClient) Publish(ctx context.Context, i Item, c Change) (Published, err
 		return Published{}, refuse("", "the fix is on %s, and that of feedback %s is on %s", c.Fix.Branch, i.ID, Branch(i.ID))
 	case c.Differential.Tip != c.Fix.Tip || c.Differential.Report.Status != gates.Pass &&
 		c.Differential.Report.Status != gates.Warn:
-		return Published{}, refuse("", "nobody saw the regression test fail without the fix and pass with it")
+		return Published{}, refuse("", "the regression test was not seen to fail without the fix and pass with it")
 	}
 	main, err := f.DefaultBranch(ctx)
 	if err != nil {
@@ -224,7 +224,7 @@ func quote(body string) string {
 	shown := fence.Clean(body)
 	text := fence.Around("text", strings.TrimRight(shown, "\n"))
 	if n := utf8.RuneCountInString(strings.ReplaceAll(body, "\r\n", "\n")) - utf8.RuneCountInString(shown); n > 0 {
-		text += fmt.Sprintf("\n(%d characters that steer a terminal, or that nobody sees, were left out.)\n", n)
+		text += fmt.Sprintf("\n(%d control characters and invisible characters were left out.)\n", n)
 	}
 	return text
 }

@@ -81,11 +81,8 @@ func (r Reviewed) refusal() error {
 	return refuse("", "the review says %s: %s", r.Verdict, first(strings.Join(list, " | "), strings.Join(r.Reasons, ", ")))
 }
 
-// Topics of stored memories.
-const (
-	TopicReviews  = "review_patterns"
-	TopicFailures = "failure_patterns" // the file of failure patterns is authoritative (C-31)
-)
+// TopicReviews is the topic of stored reviews. Failures have none: their file is authoritative (C-31).
+const TopicReviews = "review_patterns"
 
 // EarlierReviews describes earlier reviews of fixes of the same class for reviewers (REV-09), or "" if there are none.
 func EarlierReviews(list []store.Memory) string {

@@ -221,7 +221,7 @@ func (a *answer) line(line []byte) error {
 		var ok bool
 		if a.text, ok = a.texts[file]; !ok {
 			if a.text, ok = a.texts["./"+path.Clean(filepath.ToSlash(file))]; !ok {
-				return fmt.Errorf("ast-grep %s answered about %q, which nobody asked for; install version %sx", a.Version, file,
+				return fmt.Errorf("ast-grep %s answered about %q, which was not in the request; install version %sx", a.Version, file,
 					KnownGood)
 			}
 		}

@@ -226,7 +226,7 @@ func parseRule(doc string) (Rule, error) {
 	case h.Rule == nil:
 		return r, fmt.Errorf("rule %s: it has no rule", h.ID)
 	case h.Message == "":
-		return r, fmt.Errorf("rule %s: it has no message, so nobody would know what is wrong", h.ID)
+		return r, fmt.Errorf("rule %s: it has no message; say what is wrong", h.ID)
 	}
 	if r.Severity == "" {
 		r.Severity = Hint

@@ -172,8 +172,8 @@ func (j job) chunk(ctx context.Context, dir string, files []source, all *sight) 
 	for _, r := range records {
 		r.File = path.Clean(filepath.ToSlash(r.File))
 		if !asked[r.File] {
-			return fmt.Errorf("ast-grep %s answered about %q, which nobody asked for; install version %sx", j.Version, r.File,
-				KnownGood)
+			return fmt.Errorf("ast-grep %s answered about %q, which was not in the request; install version %sx",
+				j.Version, r.File, KnownGood)
 		}
 		loud = loud || r.Severity == string(Error)
 		all.records = append(all.records, r)

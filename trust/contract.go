@@ -100,11 +100,11 @@ func (c Contract) HumanGate(g Gate, s Signed) error {
 	i := slices.IndexFunc(Gates(), func(r GateRule) bool { return r.Gate == g })
 	switch {
 	case i < 0:
-		return &Error{fmt.Sprintf("%q is no gate, so nobody can let it through", g), "runplan trust lists the gates"}
+		return &Error{fmt.Sprintf("%q is not a gate, so it cannot be waived", g), "runplan trust lists the gates"}
 	case !c.Owned():
 		return &Error{"only the owner may " + Gates()[i].What + ", and there is none", bootstrapNow}
 	case s.Name == "":
-		return &Error{"only the owner may " + Gates()[i].What + ", and nobody signed",
+		return &Error{"only the owner may " + Gates()[i].What + ", and the request is not signed",
 			"the owner signs with --signature NAME"}
 	case s.Name != c.Owner:
 		return &Error{fmt.Sprintf("the signature %q is not the owner's", s.Name),

@@ -98,15 +98,3 @@ func CodeOf(err error) (code int, hint string) {
 func Interruptible(ctx context.Context, more ...os.Signal) (context.Context, context.CancelFunc) {
 	return signal.NotifyContext(ctx, append([]os.Signal{os.Interrupt, syscall.SIGTERM}, more...)...)
 }
-
-// Hint returns the hint of an error, or "".
-func Hint(err error) string {
-	_, hint := CodeOf(err)
-	return hint
-}
-
-// IsUsage reports errors that do not depend on the machine. A retry gives the same error.
-func IsUsage(err error) bool {
-	var f *Failure
-	return errors.As(err, &f) && f.Code == ExitUsage
-}

@@ -35,25 +35,25 @@ func (p *Project) Summaries(ctx context.Context, f runner.Filter) ([]runner.Summ
 }
 
 // Recall reads the last known [runner.Info] of a run.
-func (p *Project) Recall(ctx context.Context, run string) (runner.Info, error) {
+func (p *Project) Recall(ctx context.Context, run string) (info runner.Info, err error) {
 	j, err := p.OpenJournal(ctx)
 	if err != nil {
-		return runner.Info{}, err
+		return info, err
 	}
 	defer j.Close()
-	var info *runner.Info
+	begun := false
 	for ev, err := range local.Events(ctx, j, run, 0) {
 		if err != nil {
-			return runner.Info{}, err
+			return info, err
 		}
 		if ev.Job != nil {
-			info = ev.Job
+			info, begun = *ev.Job, true
 		}
 	}
-	if info == nil {
-		return runner.Info{}, Fail(ExitCannotRun, fmt.Errorf("the journal does not contain the start of run %s", run), "")
+	if !begun {
+		return info, Fail(ExitCannotRun, fmt.Errorf("the journal does not contain the start of run %s", run), "")
 	}
-	return *info, nil
+	return info, nil
 }
 
 // SlugOf derives a branch name from the file name of a plan. It removes what looks like a secret.

@@ -35,6 +35,3 @@ func (c *Number[E]) Value(facts E) (float64, error) {
 	}
 	return f, nil
 }
-
-// String returns the text of the expression.
-func (c *Number[E]) String() string { return c.text }

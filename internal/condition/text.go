@@ -35,6 +35,3 @@ func (c *Text[E]) Value(facts E) (string, error) {
 	}
 	return s, nil
 }
-
-// String returns the text of the expression.
-func (c *Text[E]) String() string { return c.text }

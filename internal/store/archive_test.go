@@ -3,11 +3,13 @@ package store
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 )
 
 // A session ends in the journal, byte for byte as a file that can be opened again, and its files are gone (DB-07).
@@ -210,4 +212,20 @@ func TestKilledArchive(t *testing.T) {
 			last = max(n, last)
 		}
 	}
+}
+
+// SessionArchive is the file of a session as its task left it.
+type SessionArchive struct {
+	ID   int64
+	Task string
+	At   time.Time
+	Blob []byte // an SQLite file, complete in itself
+}
+
+// SessionArchives returns what was kept of the sessions of a task, oldest first: a batch that is opened once more has
+// several.
+func (j *Journal) SessionArchives(ctx context.Context, task string) ([]SessionArchive, error) {
+	return rows(ctx, j.db, "archived sessions", func(r *sql.Rows, a *SessionArchive) error {
+		return r.Scan(&a.ID, &a.Task, moment{&a.At}, &a.Blob)
+	}, "SELECT id, task_id, archived_at, session_blob FROM session_archives WHERE task_id = ? ORDER BY id", task)
 }

@@ -25,12 +25,5 @@ func (p *Plain) Line(t Tone, text string) {
 	}
 }
 
-// Err returns the first error of writing.
-func (p *Plain) Err() error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.err
-}
-
 // Line returns text as one clean line in the colour of t.
 func (s Style) Line(t Tone, text string) string { return s.Tone(t, Sanitize(text)) }

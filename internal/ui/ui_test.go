@@ -254,7 +254,4 @@ func TestPlain(t *testing.T) {
 	if got, want := b.String(), "merged in one line\nred\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if err := p.Err(); err != nil {
-		t.Error(err)
-	}
 }

@@ -64,7 +64,7 @@ func (s *session) progressLine(ev runner.Event) string {
 			return fmt.Sprintf("%s attempt %d goes on with %s: %s", name, ev.Attempt, ev.Agent, ev.Reason)
 		}
 		if ev.Batch == "" && !ev.RetryAt.IsZero() {
-			return fmt.Sprintf("nobody else can be started until %s, when the limit of %s is over",
+			return fmt.Sprintf("no other agent can start until %s, when the limit of %s ends",
 				ev.RetryAt.Local().Format("2006-01-02 15:04:05"), ev.Agent)
 		}
 	case runner.Waited:

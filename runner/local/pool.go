@@ -72,11 +72,6 @@ type marker struct {
 
 func markerOf(dir string) string { return dir + ".json" }
 
-// Acquire returns a workspace for batch, reset to base.
-func (p *Pool) Acquire(ctx context.Context, batch, base string) (*Space, error) {
-	return p.acquire(ctx, batch, base, "")
-}
-
 // acquire returns a workspace for batch on commit base, with the files of tree; "" means those of base.
 func (p *Pool) acquire(ctx context.Context, batch, base, tree string) (_ *Space, err error) {
 	branch := BatchBranch(p.slug, batch)

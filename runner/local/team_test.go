@@ -83,7 +83,7 @@ func (b *bench) in(s *Space, text string) string { b.t.Helper(); return b.sh(b.E
 
 func (b *bench) acquire(batch, base string) *Space {
 	b.t.Helper()
-	s, err := b.pool.Acquire(b.t.Context(), batch, base)
+	s, err := b.pool.acquire(b.t.Context(), batch, base, "")
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -232,7 +232,7 @@ func TestPoolUnderManyHands(t *testing.T) {
 		wg.Go(func() {
 			for k := range 4 {
 				batch := fmt.Sprint(n*10 + k)
-				s, err := b.pool.Acquire(context.Background(), batch, b.base)
+				s, err := b.pool.acquire(context.Background(), batch, b.base, "")
 				if err != nil {
 					t.Error(err)
 					return

@@ -70,7 +70,7 @@ func verdict(e runner.Event) string {
 	case runner.OutcomeUndecided:
 		return "a synthesis is made: " + e.Reason
 	}
-	return "nobody wins: " + e.Reason
+	return "no candidate wins: " + e.Reason
 }
 
 // termByTerm is a score with what was measured and what that adds: "1 312 points: tests 12 adds 120, diff 51 adds 192".

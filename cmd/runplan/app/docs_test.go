@@ -205,7 +205,7 @@ func TestExamplePlans(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if prose := prepare.ProseLines(plan, d); len(plan.Errors()) > 0 || len(prose) > 0 {
+		if prose := prepare.ProseLines(prepare.Due(plan, d)); len(plan.Errors()) > 0 || len(prose) > 0 {
 			t.Errorf("%s: %v %v", path, plan.Errors(), prose)
 		}
 		if r := planparse.Check(plan); r.Score < 90 {

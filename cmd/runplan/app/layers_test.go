@@ -428,6 +428,12 @@ func habits() []habit {
 	}
 }
 
+// isRunInfo reports whether a literal makes a runner.Info outside of package runner.
+func isRunInfo(lit *ast.CompositeLit) bool {
+	sel, ok := lit.Type.(*ast.SelectorExpr)
+	return ok && called(sel, "runner", "Info")
+}
+
 // longest bounds a file. One that grows beyond it tells more than one story.
 const longest = 700
 
@@ -452,6 +458,10 @@ func TestHabits(t *testing.T) {
 				t.Errorf("%s/%s has %d lines; take it apart at %d", p.folder(), name, n, longest)
 			}
 			ast.Inspect(f, func(n ast.Node) bool {
+				if lit, ok := n.(*ast.CompositeLit); ok && isRunInfo(lit) &&
+					!slices.Contains([]string{"internal/cli/prepare", "tools/bench"}, p.folder()) {
+					t.Errorf("%s: a runner.Info is made in internal/cli/prepare only", files.Position(lit.Pos()))
+				}
 				sel, ok := n.(*ast.SelectorExpr)
 				if !ok {
 					return true

@@ -258,9 +258,6 @@ func (x *Inspection) list(ctx context.Context) error {
 	return cli.Table(x.App.Stdout, []string{"gate", "kind", "cost", "failure", "state", "tools", "command"}, rows)
 }
 
-// Kindly returns the kind of the gate as a word.
-func (l listedGate) Kindly() string { return string(l.Kind) }
-
 // FoundTools describes which tools are installed, which are missing, and how to install those.
 func FoundTools(r gates.Readiness) (found, fix string) {
 	if r.State == gates.StateOff {

@@ -8,6 +8,7 @@ import (
 	"github.com/runplan/runplan/feedback"
 	"github.com/runplan/runplan/feedback/critique"
 	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/prepare"
 	"github.com/runplan/runplan/internal/cli/run"
 	"github.com/runplan/runplan/llm"
 )
@@ -20,7 +21,7 @@ func (l *selfFix) critique(ctx context.Context, t feedback.Turn) (feedback.Criti
 			&feedback.Blocked{What: "the critique is off",
 				Do: "set critique.enabled in .runplan/config.toml; see docs/critique.md"}
 	}
-	x := &run.Execution{App: l.app, Project: l.project}
+	x := &run.Execution{Prepared: prepare.Prepared{App: l.app, Project: l.project}}
 	model, o, err := x.CriticModel(ctx, x.ModelOptions(l.reaper))
 	if err != nil {
 		return feedback.Critique{}, cli.ModelTrouble(ctx, err)

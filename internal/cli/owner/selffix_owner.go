@@ -106,8 +106,8 @@ func newSelfFixCloseCommand(a *cli.App) *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
 		Use:   "close ID --reason WHY",
-		Short: "Close a feedback that was rejected, or that nobody wants any more",
-		Long: `Close a feedback by hand: one that was rejected, or one that nobody wants any more. Its history stays. A branch and a
+		Short: "Close a feedback that was rejected or is no longer wanted",
+		Long: `Close a feedback by hand: one that was rejected or is no longer wanted. Its history stays. A branch and a
 change request that there are stay too. A fix that was merged is closed by its regression test alone.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cli.ExactlyOne("the id of a feedback"),
 		RunE: func(cmd *cobra.Command, args []string) error {

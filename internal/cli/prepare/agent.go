@@ -1,4 +1,3 @@
-// Package prepare decides what a run will do before anything starts: route, agents, preflight, branch and limits.
 package prepare
 
 import (
@@ -37,10 +36,10 @@ func (c chosenAgent) Start(ctx context.Context, j *store.Journal, self string, r
 // Name is the agent's name.
 func (c chosenAgent) Name() string { return c.name }
 
-// ChooseAgent picks the agent of a run. In order of preference: the requested agent, the configured agent, script for
+// chooseAgent picks the agent of a run. In order of preference: the requested agent, the configured agent, script for
 // a literal plan, the only configured agent, the first installed CLI. It gives the reason if no agent was requested.
-func ChooseAgent(a *cli.App, p *cli.Project, path string, plan *planparse.Plan, d routing.Decision,
-	asked string) (chosenAgent, string, error) {
+func chooseAgent(a *cli.App, p *cli.Project, path string, due []*planparse.Batch, asked string) (chosenAgent, string,
+	error) {
 	name, why := asked, ""
 	if name == cli.Auto {
 		name = ""
@@ -52,7 +51,7 @@ func ChooseAgent(a *cli.App, p *cli.Project, path string, plan *planparse.Plan, 
 	}
 	if name == "" || name == cli.Auto {
 		var err error
-		if name, why, err = anyAgent(a, p, plan, d); err != nil {
+		if name, why, err = anyAgent(a, p, due); err != nil {
 			return chosenAgent{}, "", err
 		}
 	}
@@ -83,8 +82,8 @@ func namedAgent(a *cli.App, p *cli.Project, path, name string) (chosenAgent, err
 }
 
 // anyAgent picks an agent if no name was given.
-func anyAgent(a *cli.App, p *cli.Project, plan *planparse.Plan, d routing.Decision) (name, why string, err error) {
-	prose := ProseLines(plan, d)
+func anyAgent(a *cli.App, p *cli.Project, due []*planparse.Batch) (name, why string, err error) {
+	prose := ProseLines(due)
 	if len(prose) == 0 {
 		return script.Name, "the plan spells everything out, so no model is needed", nil
 	}
@@ -105,14 +104,21 @@ func anyAgent(a *cli.App, p *cli.Project, plan *planparse.Plan, d routing.Decisi
 			"\"argument\"] or preset = \"claude\"; runplan doctor lists the installed ones")
 }
 
-// ProseLines returns the lines of the tasks to run that are prose. Only an agent with a model can do these tasks.
-func ProseLines(plan *planparse.Plan, d routing.Decision) []string {
-	var out []string
+// Due returns the batches of a plan that a decision does not skip.
+func Due(plan *planparse.Plan, d routing.Decision) []*planparse.Batch {
+	var out []*planparse.Batch
 	for i, s := range d.Steps {
-		if s.Skip != "" {
-			continue
+		if s.Skip == "" {
+			out = append(out, &plan.Batches[i])
 		}
-		b := &plan.Batches[i]
+	}
+	return out
+}
+
+// ProseLines returns the lines of the tasks in batches that are prose. Only an agent with a model can do these tasks.
+func ProseLines(batches []*planparse.Batch) []string {
+	var out []string
+	for _, b := range batches {
 		for _, t := range b.Tasks {
 			if !t.Literal && !t.Done {
 				out = append(out, fmt.Sprintf("line %d: task %s is prose", t.Line, strings.TrimSpace(t.Number+" "+t.Title)))

@@ -29,9 +29,9 @@ type successors struct {
 	recalled bool
 }
 
-// RunAgentsOf returns the agents that can work for a run: agent, and those of others that this machine can run. Without
+// runAgentsOf returns the agents that can work for a run: agent, and those of others that this machine can run. Without
 // names there is no fallback.
-func RunAgentsOf(a *cli.App, p *cli.Project, path string, agent chosenAgent, others successors) (RunAgents, error) {
+func runAgentsOf(a *cli.App, p *cli.Project, path string, agent chosenAgent, others successors) (RunAgents, error) {
 	c := RunAgents{List: []chosenAgent{agent}}
 	if len(others.names) == 0 || agent.name == script.Name { // the script agent has no limits
 		return c, nil
@@ -101,17 +101,17 @@ func cannotRun(err error) bool {
 // Others returns the agents that take over.
 func (c RunAgents) Others() []chosenAgent { return c.List[1:] }
 
-// Infos returns the agents in the form that the journal stores.
-func (c RunAgents) Infos(settings config.Config) []runner.AgentInfo {
+// infos returns the agents in the form that the journal stores.
+func (c RunAgents) infos(settings config.Config) []runner.AgentInfo {
 	out := make([]runner.AgentInfo, len(c.List))
 	for i, x := range c.List {
-		out[i] = runner.AgentInfo{Name: x.name, Models: ModelsOf(settings, x.name)}
+		out[i] = runner.AgentInfo{Name: x.name, Models: modelsOf(settings, x.name)}
 	}
 	return out
 }
 
-// Lines describes, before the run, which agents take over after a limit and what happens when all are limited.
-func (c RunAgents) Lines(onLimit string) []string {
+// lines describes, before the run, which agents take over after a limit and what happens when all are limited.
+func (c RunAgents) lines(onLimit string) []string {
 	if len(c.List) == 1 {
 		return nil
 	}
@@ -131,16 +131,16 @@ func (c RunAgents) Lines(onLimit string) []string {
 	return []string{redact.Clean(out)}
 }
 
-// Missed describes which agents of a resumed run can no longer take over.
-func (c RunAgents) Missed() string {
+// missed describes which agents of a resumed run can no longer take over.
+func (c RunAgents) missed() string {
 	if len(c.left) == 0 {
 		return ""
 	}
 	return "if " + c.List[0].name + " meets a limit, these agents cannot take over: " + strings.Join(c.left, ", ")
 }
 
-// Fallback returns the successors for a new run.
-func (l *limitFlags) Fallback(c config.Run) (successors, error) {
+// fallback returns the successors for a new run.
+func (l *limitFlags) fallback(c config.Run) (successors, error) {
 	asked := cmp.Or(l.onLimit, c.OnLimit)
 	over, _ := config.Fallback(asked)
 	switch {
@@ -152,10 +152,10 @@ func (l *limitFlags) Fallback(c config.Run) (successors, error) {
 	return successors{names: c.Fallback}, nil
 }
 
-// FallbackAgain returns the successors for a resumed run: from the flags if given, else those of the run.
-func (l *limitFlags) FallbackAgain(info runner.Info, c config.Run) (successors, error) {
+// fallbackAgain returns the successors for a resumed run: from the flags if given, else those of the run.
+func (l *limitFlags) fallbackAgain(info runner.Info, c config.Run) (successors, error) {
 	if l.onLimit != "" {
-		return l.Fallback(c)
+		return l.fallback(c)
 	}
 	s := successors{recalled: true}
 	for i, x := range info.Agents {

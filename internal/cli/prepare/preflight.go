@@ -12,15 +12,18 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// Preflight checks git, the checkout and the disk before the run costs anything (ERR-07).
-func Preflight(ctx context.Context, a *cli.App, p *cli.Project, plan string, info runner.Info, o RunOptions) error {
+// preflight checks git, the checkout, the disk and the trust in the configuration before the run costs anything
+// (ERR-07).
+func (x *Prepared) preflight(ctx context.Context) error {
+	a, p, o, info := x.App, x.Project, &x.Options, x.Info
+	p.Repo.AllowPrograms()
 	if err := p.Repo.Ident(ctx); err != nil {
 		return cli.Usage(err, "set it: git config user.name \"Your Name\" && git config user.email you@example.org")
 	}
 	if err := largeFiles(ctx, a, p, o.JSON); err != nil {
 		return err
 	}
-	name, err := p.PlanPath(plan)
+	name, err := p.PlanPath(x.File)
 	if err != nil {
 		return err
 	}
@@ -58,7 +61,10 @@ func Preflight(ctx context.Context, a *cli.App, p *cli.Project, plan string, inf
 			fmt.Errorf("only %d MiB are free under %s; a run needs %d", free, p.Repo.Root, least),
 			"free some space (runplan gc removes what old runs left), or lower run.min_free_mb")
 	}
-	return a.Signing(ctx, p)
+	if err := a.Signing(ctx, p); err != nil {
+		return err
+	}
+	return a.TrustConfig(p, o.Trust)
 }
 
 // canLand rejects a way of landing that cannot work. After the run, the same error would look like a failure of the

@@ -15,9 +15,9 @@ import (
 // errConfigChanged reports that the settings differ from those that the run started with.
 var errConfigChanged = errors.New("the configuration changed after the run started")
 
-// SameConfig refuses to resume a run with changed settings unless the user accepts them. An agent can edit the
+// sameConfig refuses to resume a run with changed settings unless the user accepts them. An agent can edit the
 // configuration of the checkout and turn off the gate that stopped it.
-func SameConfig(a *cli.App, p *cli.Project, info *runner.Info, accept bool) error {
+func sameConfig(a *cli.App, p *cli.Project, info *runner.Info, accept bool) error {
 	now := p.Config.Effective()
 	changes := config.Changes(storedSettings(info.Settings), now)
 	if len(changes) == 0 || info.ConfigDigest == config.DigestOf(now) {
@@ -47,12 +47,12 @@ func SameConfig(a *cli.App, p *cli.Project, info *runner.Info, accept bool) erro
 			"undo the change; or continue with the current settings: runplan resume --accept-config")
 	}
 	fmt.Fprintf(a.Stderr, "runplan: continues with a changed configuration:\n%s\n", text)
-	info.Settings, info.ConfigDigest = SettingsOf(now), config.DigestOf(now)
+	info.Settings, info.ConfigDigest = settingsOf(now), config.DigestOf(now)
 	return nil
 }
 
-// SettingsOf converts settings into the form that the journal stores.
-func SettingsOf(all map[string]config.Setting) map[string]runner.Setting {
+// settingsOf converts settings into the form that the journal stores.
+func settingsOf(all map[string]config.Setting) map[string]runner.Setting {
 	out := make(map[string]runner.Setting, len(all))
 	for k, s := range all {
 		s.Text = redact.Clean(s.Text)

@@ -16,7 +16,6 @@ import (
 	"github.com/runplan/runplan/agents/script"
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/config"
-	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/ui"
@@ -76,7 +75,7 @@ func (r routeFlags) options(c config.Config, agent string, sums []runner.Summary
 		From: r.From, To: r.To, Env: env, Mode: cmp.Or(r.Mode, c.Routing.Mode), Workers: int(r.workers),
 		NoSpeculate:     r.NoSpeculate,
 		SequentialAfter: r.sequentialAfter, TeamsEnabled: c.Team.Enabled, Rules: rulesOf(c.Routing),
-		Models: ModelsOf(c, agent), ModelOverride: overrides, History: historyOf(sums, agent),
+		Models: modelsOf(c, agent), ModelOverride: overrides, History: historyOf(sums, agent),
 	}, nil
 }
 
@@ -89,8 +88,8 @@ func rulesOf(c config.Routing) routing.Rules {
 	}
 }
 
-// ModelsOf returns the model of each tier for an agent, from its settings or else its preset.
-func ModelsOf(c config.Config, agent string) map[string]string {
+// modelsOf returns the model of each tier for an agent, from its settings or else its preset.
+func modelsOf(c config.Config, agent string) map[string]string {
 	models := map[string]string{}
 	if preset, ok := command.PresetOf(cmp.Or(c.Agents[agent].Preset, agent)); ok {
 		for tier, model := range preset.Models {
@@ -125,56 +124,49 @@ func historyOf(sums []runner.Summary, agent string) []routing.Sample {
 	return out
 }
 
-// RouteOptions returns the options of [routing.Decide] for a plan, from flags, settings and history. It also returns
-// the agent that would be chosen and the reason, or "" if none can be. p is nil outside of a repository.
-func RouteOptions(ctx context.Context, a *cli.App, p *cli.Project, path string, plan *planparse.Plan, r routeFlags,
-	asked string) (o routing.Options, agent, why string, err error) {
+// routeOptions returns the options of [routing.Decide] for the plan, from flags, settings and history. It also chooses
+// the agent and the reason. If no agent can be chosen, that is an error only if one was requested: noAgent keeps it.
+func (x *Prepared) routeOptions(ctx context.Context, r routeFlags, asked string) (o routing.Options, err error) {
 	var c config.Config
 	var sums []runner.Summary
-	if p == nil {
-		loaded, err := a.LoadConfig("")
+	if x.Project == nil {
+		loaded, err := x.App.LoadConfig("")
 		if err != nil {
-			return o, "", "", err
+			return o, err
 		}
 		c = loaded.Config
 	} else {
-		c = p.Config.Config
-		if sums, err = p.Summaries(ctx, runner.Filter{}); err != nil {
-			return o, "", "", err
+		c = x.Project.Config.Config
+		if sums, err = x.Project.Summaries(ctx, runner.Filter{}); err != nil {
+			return o, err
 		}
-		if agent, why, err = likelyAgent(a, p, path, plan, r, asked); err != nil {
-			return o, "", "", err
+		x.agent, x.Why, x.noAgent = x.likelyAgent(r, asked)
+		if x.noAgent != nil && asked != "" {
+			return o, x.noAgent
 		}
 	}
-	if o, err = r.options(c, agent, sums, a.Env()); err != nil {
-		return o, "", "", cli.Usage(err, "write it as --model-override B3=large")
+	if o, err = r.options(c, x.agent.Name(), sums, x.App.Env()); err != nil {
+		return o, cli.Usage(err, "write it as --model-override B3=large")
 	}
-	return o, agent, why, nil
+	return o, nil
 }
 
-// likelyAgent returns the agent that a run would use. The choice depends on which batches are skipped, which does not
-// depend on the agent. If no agent can be chosen, that is an error only if one was requested.
-func likelyAgent(a *cli.App, p *cli.Project, path string, plan *planparse.Plan, r routeFlags, asked string) (name,
-	why string, err error) {
-	d, err := routing.Decide(plan, routing.Options{From: r.From, To: r.To, Env: a.Env(), Mode: string(routing.Headless)})
+// likelyAgent chooses the agent before the routing decision, which may depend on it. The choice depends on which batches
+// are skipped, and that does not depend on the agent.
+func (x *Prepared) likelyAgent(r routeFlags, asked string) (chosenAgent, string, error) {
+	d, err := routing.Decide(x.Plan,
+		routing.Options{From: r.From, To: r.To, Env: x.App.Env(), Mode: string(routing.Headless)})
 	if err != nil {
-		return "", "", nil // the routing decision reports it with more detail
+		return chosenAgent{}, "", nil // the routing decision reports it with more detail
 	}
-	chosen, why, err := ChooseAgent(a, p, path, plan, d, asked)
-	switch {
-	case err == nil:
-		return chosen.Name(), why, nil
-	case asked != "":
-		return "", "", err
-	}
-	return "", "", nil
+	return chooseAgent(x.App, x.Project, x.File, Due(x.Plan, d), asked)
 }
 
 var PlaceOf = lazyre.New(`^line (\d+): (?s)(.*)$`)
 
-// PlanError returns a usage error with the position in the form plan.md:12. If a flag or a setting is the cause, its
+// planError returns a usage error with the position in the form plan.md:12. If a flag or a setting is the cause, its
 // name comes first.
-func PlanError(path string, err error) error {
+func planError(path string, err error) error {
 	if text := err.Error(); strings.HasPrefix(text, "--") || strings.HasPrefix(text, "routing.") {
 		return cli.Usage(err, "")
 	}
@@ -233,51 +225,29 @@ func route(ctx context.Context, a *cli.App, path string, r routeFlags, out route
 	if out.json && (out.dot || out.svg) || out.dot && out.svg {
 		return cli.Usage(errors.New("more than one of --json, --dot and --svg"), "choose one")
 	}
-	plan, _, err := cli.ReadPlan(path)
-	if err != nil {
-		return err
-	}
-	if err := cli.Invalid(path, plan); err != nil {
-		return err
-	}
-	a.WarnOfPlan(path, plan)
-	p, err := a.OpenProject(ctx)
-	if errors.Is(err, git.ErrNotRepo) {
-		p, err = nil, nil // outside of a repository, routing works without one
-	}
-	if err != nil {
-		return err
-	}
-	a.HideTitles(p, plan)
-	o, agent, why, err := RouteOptions(ctx, a, p, path, plan, r, out.agent)
-	if err != nil {
-		return err
-	}
-	d, err := routing.Decide(plan, o)
-	if err != nil {
-		return PlanError(path, err)
-	}
+	x, err := Prepare(ctx, a, Request{Plan: path, RouteOnly: true, Options: RunOptions{Route: r, Agent: out.agent}})
 	switch {
+	case err != nil:
+		return err
 	case out.dot:
-		return routing.DOT(a.Stdout, plan, d)
+		return routing.DOT(a.Stdout, x.Plan, x.Decision)
 	case out.svg:
-		return routing.SVG(a.Stdout, plan, d)
+		return routing.SVG(a.Stdout, x.Plan, x.Decision)
 	case out.json:
-		return cli.AsJSON(a.Stdout, RouteJSON(path, plan, d, agent, ForecastRun(ctx, a, p, plan, d, "")))
+		return cli.AsJSON(a.Stdout, x.JSON(ctx))
 	}
-	return ShowRoute(ctx, a, a.Stdout, p, path, plan, d,
-		routing.PrintOptions{Path: path, Verbose: out.why, Extra: AgentLine(agent, why)})
+	return x.Show(ctx, a.Stdout, out.why)
 }
 
-// ShowRoute prints the routing plan and the forecast. Runs print the same before they begin.
-func ShowRoute(ctx context.Context, a *cli.App, w io.Writer, p *cli.Project, path string, plan *planparse.Plan,
-	d routing.Decision, o routing.PrintOptions) error {
+// showRoute prints the routing plan and the forecast. Runs print the same before they begin.
+func showRoute(ctx context.Context, w io.Writer, p *cli.Project, plan *planparse.Plan, d routing.Decision,
+	o routing.PrintOptions) error {
 	o.Width = ui.ColumnsOf(w)
 	if err := routing.Print(w, plan, d, o); err != nil {
 		return err
 	}
 	fmt.Fprintln(w)
-	for _, f := range ForecastRun(ctx, a, p, plan, d, "") {
+	for _, f := range forecastRun(ctx, p, plan, d) {
 		if _, err := fmt.Fprintln(w, f); err != nil {
 			return err
 		}
@@ -285,8 +255,8 @@ func ShowRoute(ctx context.Context, a *cli.App, w io.Writer, p *cli.Project, pat
 	return nil
 }
 
-// AgentLine returns the line that names the agent of a route.
-func AgentLine(agent, why string) []string {
+// agentLine returns the line that names the agent of a route.
+func agentLine(agent, why string) []string {
 	switch {
 	case agent == "":
 		return []string{"Agent: not chosen yet; use --agent, or run.agent in the settings"}
@@ -296,8 +266,8 @@ func AgentLine(agent, why string) []string {
 	return []string{fmt.Sprintf("Agent: %s (%s)", agent, why)}
 }
 
-// RouteJSON returns the object for --json: the decision and its context.
-func RouteJSON(path string, plan *planparse.Plan, d routing.Decision, agent string, f []forecast) any {
+// routeJSON returns the object for --json: the decision and its context.
+func routeJSON(path string, plan *planparse.Plan, d routing.Decision, agent string, f []forecast) any {
 	var known *string
 	if agent != "" {
 		known = &agent

@@ -72,10 +72,9 @@ func listed(paths []string) string {
 	return strings.ReplaceAll(redact.Clean(strings.Join(paths, ", ")), "\n", " ") + rest
 }
 
-// ForecastRun checks the integration branch as last fetched, and the branches of unmerged runs except own. It changes
-// nothing. If a result is unknown, the forecast says so.
-func ForecastRun(ctx context.Context, a *cli.App, p *cli.Project, plan *planparse.Plan, d routing.Decision,
-	own string) []forecast {
+// forecastRun checks the integration branch as last fetched, and the branches of unmerged runs. It changes nothing. If a
+// result is unknown, the forecast says so.
+func forecastRun(ctx context.Context, p *cli.Project, plan *planparse.Plan, d routing.Decision) []forecast {
 	if p == nil {
 		return []forecast{{Unknown: git.ErrNotRepo.Error()}}
 	}
@@ -83,7 +82,7 @@ func ForecastRun(ctx context.Context, a *cli.App, p *cli.Project, plan *planpars
 	if err != nil {
 		return []forecast{{Unknown: err.Error()}}
 	}
-	others, err := others(ctx, p, head, branch, own)
+	others, err := others(ctx, p, head, branch)
 	if err != nil {
 		return []forecast{{Unknown: err.Error()}}
 	}
@@ -108,7 +107,7 @@ func ForecastRun(ctx context.Context, a *cli.App, p *cli.Project, plan *planpars
 type namedCommit struct{ name, commit string }
 
 // others returns the branches to forecast.
-func others(ctx context.Context, p *cli.Project, head, branch, own string) ([]namedCommit, error) {
+func others(ctx context.Context, p *cli.Project, head, branch string) ([]namedCommit, error) {
 	var out []namedCommit
 	name, commit, err := p.Repo.Upstream(ctx, branch)
 	if err != nil {
@@ -125,7 +124,7 @@ func others(ctx context.Context, p *cli.Project, head, branch, own string) ([]na
 	}
 	for line := range strings.Lines(runs) {
 		ref, commit, _ := strings.Cut(strings.TrimSpace(line), "\x00")
-		if name := strings.TrimPrefix(ref, "refs/heads/"); name != own && name != branch {
+		if name := strings.TrimPrefix(ref, "refs/heads/"); name != branch {
 			out = append(out, namedCommit{name, commit})
 		}
 	}

@@ -112,7 +112,7 @@ func TestPlanError(t *testing.T) {
 		"line 12: batch 3: when: no": "p.md:12: batch 3: when: no", "the plan is odd": "p.md: the plan is odd",
 		"--mode x: no": "--mode x: no", "routing.team: no": "routing.team: no", "line twelve: no": "p.md: line twelve: no",
 	} {
-		err := PlanError("p.md", &placed{text, nil})
+		err := planError("p.md", &placed{text, nil})
 		if code, _ := cli.CodeOf(err); err.Error() != want || code != cli.ExitUsage {
 			t.Errorf("%q is told as %q, exit %d", text, err, code)
 		}

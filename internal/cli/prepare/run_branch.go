@@ -14,15 +14,16 @@ import (
 	"github.com/runplan/runplan/runner/local"
 )
 
-// ChooseSlug finds and locks a slug that no other work uses.
-func ChooseSlug(ctx context.Context, a *cli.App, p *cli.Project, info *runner.Info, fresh bool) (*local.Lock, error) {
+// chooseSlug finds and locks a slug that no other work uses.
+func (x *Prepared) chooseSlug(ctx context.Context) error {
+	p, info := x.Project, &x.Info
 	if above, err := p.Repo.Resolve(ctx, "refs/heads/runplan"); err != nil || above != "" {
 		if err == nil {
 			err = cli.Usage(errors.New(
 				"the branch name runplan conflicts: runs have branches below that name, and git cannot have both"),
 				"rename it: git branch -m runplan NAME")
 		}
-		return nil, err
+		return err
 	}
 	base := info.Slug
 	for n := 1; ; n++ {
@@ -32,16 +33,16 @@ func ChooseSlug(ctx context.Context, a *cli.App, p *cli.Project, info *runner.In
 		}
 		lock, err := local.TakeLock(p.Layout.Lock(slug), time.Now())
 		if err != nil {
-			return nil, err
+			return err
 		}
-		free, err := slugFree(ctx, a, p, slug, info.Plan, info.Agent, info.Base, fresh)
+		free, err := slugFree(ctx, x.App, p, slug, info.Plan, info.Agent, info.Base, x.Options.Fresh)
 		if err == nil && free {
-			info.Slug, info.Branch = slug, local.RunBranch(slug)
-			return lock, nil
+			x.lock, info.Slug, info.Branch = lock, slug, local.RunBranch(slug)
+			return nil
 		}
 		lock.Release()
 		if err != nil {
-			return nil, err
+			return err
 		}
 	}
 }
@@ -58,7 +59,7 @@ func slugFree(ctx context.Context, a *cli.App, p *cli.Project, slug, plan, agent
 		if sums[0].Plan == plan && !fresh {
 			return false, cli.Usage(fmt.Errorf("run %s of %s is not finished", sums[0].Run[:8], plan),
 				"continue it: runplan resume %s; give it up: runplan discard %s; or start another one: %s", sums[0].Run[:8],
-				sums[0].Run[:8], Afresh(agent, plan))
+				sums[0].Run[:8], afresh(agent, plan))
 		}
 		return false, nil
 	}
@@ -90,9 +91,9 @@ func carriedOut(s runner.Summary) bool {
 		func(b runner.BatchSummary) bool { return runner.Status(b.State) != runner.Passed })
 }
 
-// Afresh returns the command that starts a new run of a plan. For the solver it names the agent, because work of a
+// afresh returns the command that starts a new run of a plan. For the solver it names the agent, because work of a
 // local model must not go to an installed CLI.
-func Afresh(agent, plan string) string {
+func afresh(agent, plan string) string {
 	if agent == solver.Name {
 		return "runplan solve --new --plan " + plan
 	}

@@ -75,8 +75,8 @@ func KeptFlags(kept map[string]string) (f sampling.Flags, err error) {
 	return f, err
 }
 
-// Mark records which batches are sampled and when, and adds the effort to the estimate.
-func (s *sampleFlags) Mark(info *runner.Info, p *planparse.Plan, c config.Sampling, d *routing.Decision) error {
+// mark records which batches are sampled and when, and adds the effort to the estimate.
+func (s *sampleFlags) mark(info *runner.Info, p *planparse.Plan, c config.Sampling, d *routing.Decision) error {
 	if _, err := sampling.NewScorer(c.Score); err != nil {
 		return cli.Usage(err, "")
 	}
@@ -171,8 +171,8 @@ func (s *sampleFlags) markBatch(info *runner.Info, i int, b *planparse.Batch, cr
 // mostTold is the highest number of batches that are listed one by one.
 const mostTold = 12
 
-// Lines describes which batches are sampled from the start and what that takes (SAMP-15).
-func (s *sampleFlags) Lines(runner.Info) []string {
+// lines describes which batches are sampled from the start and what that takes (SAMP-15).
+func (s *sampleFlags) lines() []string {
 	if len(s.told) <= mostTold {
 		return s.told
 	}
@@ -185,9 +185,9 @@ func SamplingSettings(c config.Sampling) sampling.Settings {
 		GBPerCandidate: c.MinMemoryPerGB}
 }
 
-// Candidates returns how many candidates of a batch may run at the same time. The width of the plan does not limit
+// candidates returns how many candidates of a batch may run at the same time. The width of the plan does not limit
 // them (C-11).
-func Candidates(info runner.Info, how routing.Options) int {
+func candidates(info runner.Info, how routing.Options) int {
 	if info.Mode != string(routing.Team) {
 		return 0
 	}

@@ -33,10 +33,10 @@ func marked(t *testing.T, s *sampleFlags, agent string, workers, batches int) (r
 	if s.available == nil {
 		s.available = func() (uint64, error) { return 64 << 30, nil }
 	}
-	if err := s.Mark(&info, plan, c, &routing.Decision{Steps: make([]routing.Step, batches)}); err != nil {
+	if err := s.mark(&info, plan, c, &routing.Decision{Steps: make([]routing.Step, batches)}); err != nil {
 		t.Fatal(err)
 	}
-	return info, s.Lines(info)
+	return info, s.lines()
 }
 
 func TestSampleLinesTellWhatItTakes(t *testing.T) {
@@ -87,7 +87,7 @@ func TestCandidatesAtOnce(t *testing.T) {
 		workers int
 		want    int
 	}{{routing.Team, 0, 5}, {routing.Team, 2, 2}, {routing.Headless, 0, 0}, {routing.Headless, 4, 0}} {
-		if got := Candidates(runner.Info{Mode: string(tt.mode)}, routing.Options{Workers: tt.workers}); got != tt.want {
+		if got := candidates(runner.Info{Mode: string(tt.mode)}, routing.Options{Workers: tt.workers}); got != tt.want {
 			t.Errorf("%s, --workers %d: %d at once, want %d", tt.mode, tt.workers, got, tt.want)
 		}
 	}

@@ -23,28 +23,35 @@ import (
 	"github.com/runplan/runplan/runner/local"
 )
 
-// Routed copies a routing decision into the info of a run.
-func Routed(info *runner.Info, p *planparse.Plan, d routing.Decision, r config.Routing, noSpeculate bool) {
+// routed copies a routing decision into the info of a run.
+func routed(info *runner.Info, p *planparse.Plan, d routing.Decision, r config.Routing, noSpeculate bool) {
 	info.Mode, info.Workers, info.Score = string(d.Mode), d.Workers, d.Score.Value
 	info.Speculate = d.Mode == routing.Team && r.Speculate && !noSpeculate
 	info.Escalate = r.ModelEscalateOnFail
 	if d.Mode == routing.Team && d.Estimate.SpeedUp != nil {
 		info.SpeedUp = *d.Estimate.SpeedUp
 	}
+	info.Batches = batchInfos(p, d, info.Models)
+}
+
+// batchInfos describes the batches of a plan as the decision runs them. models are those of the run, by tier.
+func batchInfos(p *planparse.Plan, d routing.Decision, models map[string]string) []runner.BatchInfo {
+	var out []runner.BatchInfo
 	for i, s := range d.Steps {
 		b := &p.Batches[i]
-		models := s.Model
-		if models == info.Models[s.Tier] {
-			models = "" // the tier determines it
+		model := s.Model
+		if model == models[s.Tier] {
+			model = "" // the tier determines it
 		}
-		info.Batches = append(info.Batches, runner.BatchInfo{
+		out = append(out, runner.BatchInfo{
 			Key: b.Key, Number: b.Number, Title: redact.Clean(b.Title), Digest: local.BatchDigest(b), Needs: s.Needs,
 			Skip:  s.Skip,
-			Early: s.Early, Class: string(s.Class), Tier: s.Tier, Label: s.Label, Model: models,
+			Early: s.Early, Class: string(s.Class), Tier: s.Tier, Label: s.Label, Model: model,
 			ExpectMS: s.Expected.Milliseconds(),
 			Approve:  b.Approve, Asks: firstAsked(p.Asked(b.Key)),
 		})
 	}
+	return out
 }
 
 // mostAsked is the highest number of characters of a checkpoint that a question quotes. The person who answers sees
@@ -63,9 +70,9 @@ func firstAsked(list []planparse.Checkpoint) string {
 	return ""
 }
 
-// CanMerge turns team mode off if git is too old for the merge queue. It is silent if team mode was not requested;
+// canMerge turns team mode off if git is too old for the merge queue. It is silent if team mode was not requested;
 // otherwise the routing plan gives the reason.
-func CanMerge(ctx context.Context, a *cli.App, p *cli.Project, plan *planparse.Plan, d routing.Decision,
+func canMerge(ctx context.Context, p *cli.Project, plan *planparse.Plan, d routing.Decision,
 	how routing.Options) (routing.Decision, error) {
 	if d.Mode != routing.Team {
 		return d, nil
@@ -131,16 +138,16 @@ func (l *limitFlags) check() error {
 	return nil
 }
 
-// Apply sets the limits of a new run.
-func (l *limitFlags) Apply(info *runner.Info, c config.Run) {
+// apply sets the limits of a new run.
+func (l *limitFlags) apply(info *runner.Info, c config.Run) {
 	_, then := config.Fallback(cmp.Or(l.onLimit, c.OnLimit))
 	info.OnLimit, info.MaxCostUSD, info.UnknownCost = then, cmp.Or(l.maxCost, c.MaxCostUSD), c.UnknownCost
 	info.BackoffMS, info.MaxBackoffMS = time.Duration(c.Backoff).Milliseconds(), time.Duration(c.MaxBackoff).Milliseconds()
 }
 
-// Again overrides the limits of a resumed run with flags given now. The handling of unknown costs always comes from
+// again overrides the limits of a resumed run with flags given now. The handling of unknown costs always comes from
 // the present settings, because a user may change it after a stop.
-func (l *limitFlags) Again(info *runner.Info, c config.Run) {
+func (l *limitFlags) again(info *runner.Info, c config.Run) {
 	_, then := config.Fallback(cmp.Or(l.onLimit, info.OnLimit))
 	info.OnLimit, info.UnknownCost = then, c.UnknownCost
 	info.BackoffMS, info.MaxBackoffMS = time.Duration(c.Backoff).Milliseconds(), time.Duration(c.MaxBackoff).Milliseconds()

@@ -11,6 +11,7 @@ import (
 	"github.com/runplan/runplan/feedback/critique"
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/cli/judge"
+	"github.com/runplan/runplan/internal/cli/prepare"
 	"github.com/runplan/runplan/internal/config"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/redact"
@@ -26,7 +27,7 @@ const CritiqueCall = "critique"
 // can be asked. The critic only advises, so a missing model is a note and not an error.
 func (x *Execution) critic(ctx context.Context, view *view, options llm.Options) (local.Critic, error) {
 	c := x.Project.Config.Critique
-	if !c.Enabled || x.options.NoCritique {
+	if !c.Enabled || x.Options.NoCritique {
 		return nil, nil
 	}
 	model, options, err := x.CriticModel(ctx, options)
@@ -106,7 +107,7 @@ func (x *Execution) noted(c llm.Completer, view *view) llm.Completer {
 		at := time.Now()
 		res, err := c.Complete(ctx, r)
 		if kept := x.journal.AddCall(context.WithoutCancel(ctx),
-			cli.CallRow(x.run, CritiqueCall, r, res, at, hide, err)); kept != nil {
+			cli.CallRow(x.Run, CritiqueCall, r, res, at, hide, err)); kept != nil {
 			view.Note("a call of " + ui.Sanitize(r.Model.Label()) + " is not in the log: " + ui.Sanitize(kept.Error()))
 		}
 		return res, err
@@ -143,7 +144,7 @@ func CritiqueOutlet(ctx context.Context, p *cli.Project) []cli.Outlet {
 	if !c.Enabled {
 		return nil
 	}
-	x := &Execution{Project: p}
+	x := &Execution{Prepared: prepare.Prepared{Project: p}}
 	m, _, err := x.CriticModel(ctx, llm.Options{})
 	if err != nil {
 		return nil // no model is configured

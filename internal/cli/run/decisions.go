@@ -20,9 +20,9 @@ func (x *Execution) openDecisions() (*decisions, error) {
 		return nil, cli.Fail(cli.ExitCannotRun, err, "")
 	}
 	d := &decisions{log: log}
-	err = log.Begin(x.run, x.info.Plan)
+	err = log.Begin(x.Run, x.Info.Plan)
 	if err == nil {
-		err = log.AddLines(x.decided...)
+		err = log.AddLines(x.LogLines()...)
 	}
 	if err != nil {
 		log.Close()

@@ -1,12 +1,10 @@
 package run
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"slices"
 	"time"
@@ -19,7 +17,6 @@ import (
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/planparse"
-	"github.com/runplan/runplan/routing"
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/local"
 )
@@ -215,20 +212,6 @@ func QuietConfig(a *cli.App, p *cli.Project) local.Config {
 	}
 }
 
-// sameEngine refuses to resume a run on a different engine. It runs before the cleanup of earlier processes, because a
-// worker on this machine may be working for the same run.
-func (x *Execution) sameEngine(ctx context.Context) error {
-	asked, was := cmp.Or(x.App.Engine, cli.Here), cmp.Or(x.info.Flags[cli.EngineFlag], cli.Here)
-	if asked == was {
-		return nil
-	}
-	for range local.Events(ctx, x.journal, x.run, 0) {
-		return cli.Usage(fmt.Errorf("run %s is on engine %s, not %s", x.run[:8], was, asked),
-			"runplan resume --engine %s, of a runplan that has it", was)
-	}
-	return nil // the run is new
-}
-
 // engineFor returns the engine for the run and a function that closes it.
 func (x *Execution) engineFor(ctx context.Context, c local.Config) (runner.Engine, func(), error) {
 	e, err := x.App.RemoteHost()
@@ -238,10 +221,6 @@ func (x *Execution) engineFor(ctx context.Context, c local.Config) (runner.Engin
 	if e == nil {
 		return local.New(c), func() {}, nil
 	}
-	name := e.Name
-	flags := map[string]string{cli.EngineFlag: name}
-	maps.Copy(flags, x.info.Flags)
-	x.info.Flags = flags
 	text, err := os.ReadFile(x.Project.Layout.Config())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, err
@@ -281,27 +260,7 @@ func Host(ctx context.Context, a *cli.App, h Hosting) (c local.Config, done func
 	if err := p.Layout.Make(); err != nil {
 		return c, nil, err
 	}
-	plan, err := planparse.Parse(h.Info.Plan, h.Text)
-	if err != nil {
-		return c, nil, err
-	}
-	b.HideTitles(p, plan)
-	o := prepare.RunOptions{Plain: true}
-	o.Take(h.Info.Flags)
-	p.Solver = o.Solver
-	decision := routing.Decision{}
-	for _, batch := range h.Info.Batches {
-		decision.Steps = append(decision.Steps, routing.Step{Batch: batch.Key, Needs: batch.Needs, Skip: batch.Skip})
-	}
-	agent, _, err := prepare.ChooseAgent(&b, p, h.Info.Plan, plan, decision, h.Info.Agent)
-	if err != nil {
-		return c, nil, err
-	}
-	others, err := o.Limits.FallbackAgain(h.Info, p.Config.Run)
-	if err != nil {
-		return c, nil, err
-	}
-	who, err := prepare.RunAgentsOf(&b, p, h.Info.Plan, agent, others)
+	ready, err := prepare.Hosted(&b, p, h.Run, h.Info, h.Text)
 	if err != nil {
 		return c, nil, err
 	}
@@ -331,9 +290,8 @@ func Host(ctx context.Context, a *cli.App, h Hosting) (c local.Config, done func
 	}
 	reaper.Tag(h.Mark)
 	closers = append(closers, func() { reaper.Close() })
-	x := &Execution{App: &b, Project: p, plan: plan, text: h.Text, agents: who, options: o, run: h.Run, info: h.Info,
-		journal: journal}
-	c, end, err := x.ready(ctx, self, reaper, newView(&b, o, h.Info))
+	x := &Execution{Prepared: *ready, journal: journal}
+	c, end, err := x.ready(ctx, self, reaper, newView(&b, ready.Options))
 	if err != nil {
 		return c, nil, err
 	}
@@ -358,16 +316,16 @@ func (x *Execution) ready(ctx context.Context, self string, reaper *proc.Reaper,
 			done()
 		}
 	}()
-	agent, closeAgent, err := x.agents.List[0].Start(ctx, x.journal, self, reaper)
+	agent, closeAgent, err := x.Agents.List[0].Start(ctx, x.journal, self, reaper)
 	if err != nil {
 		return c, nil, err
 	}
 	closers = append(closers, closeAgent)
-	if x.why != "" {
-		view.Note("agent " + agent.Name() + ": " + x.why)
+	if x.Why != "" {
+		view.Note("agent " + agent.Name() + ": " + x.Why)
 	}
-	x.Project.Config.Gates.StrictAST = x.Project.Config.Gates.StrictAST || x.options.StrictAST
-	settings, closeGates, err := judge.GateSuite(ctx, x.App, x.Project, self, x.options.RequireTests, reaper,
+	x.Project.Config.Gates.StrictAST = x.Project.Config.Gates.StrictAST || x.Options.StrictAST
+	settings, closeGates, err := judge.GateSuite(ctx, x.App, x.Project, self, x.Options.RequireTests, reaper,
 		func(string) bool { return true })
 	if err != nil {
 		return c, nil, err
@@ -383,7 +341,7 @@ func (x *Execution) ready(ctx context.Context, self string, reaper *proc.Reaper,
 	if c.Critic, err = x.critic(ctx, view, x.ModelOptions(reaper)); err != nil {
 		return c, nil, err
 	}
-	for _, other := range x.agents.Others() {
+	for _, other := range x.Agents.Others() {
 		agent, closeAgent, err := other.Start(ctx, x.journal, self, reaper)
 		if err != nil {
 			return c, nil, err

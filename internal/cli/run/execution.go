@@ -38,21 +38,8 @@ import (
 
 // Execution is the work of one process on a run, from the decision to run to the exit code.
 type Execution struct {
-	App      *cli.App
-	Project  *cli.Project
-	plan     *planparse.Plan
-	planFile string
-	text     []byte
-	agents   prepare.RunAgents
-	options  prepare.RunOptions
-	run      string
-	info     runner.Info
-	why      string // why this agent was chosen
-	decided  []routing.Line
-	change   *local.Change // set if the plan changed since the run began
-	redo     []string      // keys of merged batches that are run again
-	found    []string      // findings about the journal from before the resume
-	journal  *store.Journal
+	prepare.Prepared
+	journal *store.Journal
 }
 
 // start runs the plan. It converts the result into an error with the exit code.
@@ -66,16 +53,13 @@ func (x *Execution) start(ctx context.Context) error {
 		return err
 	}
 	x.journal = journal
-	if err := x.sameEngine(ctx); err != nil {
-		return err
-	}
 	self, err := os.Executable()
 	if err != nil {
 		return cli.Fail(cli.ExitCannotRun, fmt.Errorf("find the runplan executable: %w", err), "")
 	}
 	// Clean up what an earlier process of this run left behind. That is needed if its reaper was killed too.
 	if x.App.Engine == "" || x.App.Engine == cli.Here { // with another engine, a local worker may have the same run
-		proc.Sweep("RUNPLAN_RUN=" + x.run)
+		proc.Sweep("RUNPLAN_RUN=" + x.Run)
 	}
 	reaper, err := cli.StartReaper(self)
 	if err != nil {
@@ -84,14 +68,14 @@ func (x *Execution) start(ctx context.Context) error {
 	defer reaper.Close()
 	// Every process in a workspace carries this mark, so that all of them end if the run is killed.
 	if x.App.Engine == "" || x.App.Engine == cli.Here {
-		defer reaper.Tag("RUNPLAN_RUN=" + x.run)()
+		defer reaper.Tag("RUNPLAN_RUN=" + x.Run)()
 	}
-	view := newView(x.App, x.options, x.info)
+	view := newView(x.App, x.Options)
 	view.printer.Brief = true // the run ends with an error that gives the reason
 	defer view.Close()
-	if x.options.Serve {
+	if x.Options.Serve {
 		note := view.Note
-		if x.options.JSON { // standard output carries the event stream, so the view shows no notes
+		if x.Options.JSON { // standard output carries the event stream, so the view shows no notes
 			note = func(text string) { fmt.Fprintln(x.App.Stderr, text) }
 		}
 		stop, err := watch.ServeBeside(ctx, x.App, x.Project, note)
@@ -107,7 +91,7 @@ func (x *Execution) start(ctx context.Context) error {
 	defer decisions.Close()
 	told := x.openNotifier(reaper, view)
 	defer told.Close()
-	for ev, err := range local.Events(ctx, journal, x.run, 0) {
+	for ev, err := range local.Events(ctx, journal, x.Run, 0) {
 		if err != nil {
 			return err
 		}
@@ -128,7 +112,7 @@ func (x *Execution) start(ctx context.Context) error {
 	defer left()
 	ctx, release := x.signals(ctx, engine, view)
 	defer release()
-	res, err := engine.Start(ctx, x.run, x.info)
+	res, err := engine.Start(ctx, x.Run, x.Info)
 	told.Close() // close it while notes can still be shown
 	view.Close()
 	if err != nil {
@@ -152,10 +136,10 @@ func (x *Execution) config(settings gates.Settings, journal *store.Journal, agen
 				return patterns.Find(ctx, x.App.Environ, c.Gates.AstGrep)
 			},
 		},
-		Repo: x.Project.Repo, Layout: x.Project.Layout, Journal: journal, Plan: x.plan, PlanText: x.text, Agent: agent,
+		Repo: x.Project.Repo, Layout: x.Project.Layout, Journal: journal, Plan: x.Plan, PlanText: x.Text, Agent: agent,
 		Limits: agents.Limits{
-			Total: cmp.Or(x.options.AgentTimeout, time.Duration(c.Run.AgentTimeout)),
-			Idle:  cmp.Or(x.options.IdleTimeout, time.Duration(c.Run.IdleTimeout)),
+			Total: cmp.Or(x.Options.AgentTimeout, time.Duration(c.Run.AgentTimeout)),
+			Idle:  cmp.Or(x.Options.IdleTimeout, time.Duration(c.Run.IdleTimeout)),
 			Grace: time.Duration(c.Run.Grace),
 
 			MaxRepeats: c.Run.MaxRepeats, MaxTokens: int64(c.Run.MaxTokens), MaxCostUSD: c.Run.MaxAttemptUSD,
@@ -173,11 +157,11 @@ func (x *Execution) config(settings gates.Settings, journal *store.Journal, agen
 			}
 			return text
 		},
-		MaxTime: cmp.Or(x.options.MaxTime, time.Duration(c.Run.MaxTime)), Environ: x.App.Environ,
+		MaxTime: cmp.Or(x.Options.MaxTime, time.Duration(c.Run.MaxTime)), Environ: x.App.Environ,
 		Secrets: x.Project.Secrets(), Now: time.Now,
 		StrictCheckout: c.Run.StrictCheckout,
 		MemoryFloor:    uint64(c.Routing.WorkerMemThresholdGB * (1 << 30)), Memory: routing.AvailableMemory,
-		Notes: x.found, Change: x.change, Redo: x.redo, Observe: v.Event, Line: v.Line, Note: v.Note, Report: x.writeReport,
+		Notes: x.Found, Change: x.Change, Redo: x.Redo, Observe: v.Event, Line: v.Line, Note: v.Note, Report: x.writeReport,
 	}, nil
 }
 
@@ -198,7 +182,7 @@ func (x *Execution) signals(ctx context.Context, engine runner.Engine, v *view) 
 		}
 		v.Note("stopping after the current step; Ctrl-C again stops at once")
 		// The engine may be between two batches. It reads the request when it looks for events next.
-		engine.Post(ctx, x.run, runner.Event{Kind: runner.StopAsked, Outcome: runner.OutcomeCancelled, Reason: "interrupted"})
+		engine.Post(ctx, x.Run, runner.Event{Kind: runner.StopAsked, Outcome: runner.OutcomeCancelled, Reason: "interrupted"})
 	}
 	v.OnInterrupt(func() { got <- os.Interrupt })
 	done := make(chan struct{})
@@ -228,17 +212,17 @@ func nameOf(s os.Signal) string {
 
 // result reports the outcome of a run and what to do next.
 func (x *Execution) result(res runner.Result) error {
-	if x.options.Tick {
+	if x.Options.Tick {
 		x.tickPlan()
 	}
 	out := x.App.Stderr
-	dir, _ := filepath.Rel(cli.MustGetwd(), x.Project.Layout.Report(x.run))
-	if res.Status == runner.RunDone && !x.options.JSON {
+	dir, _ := filepath.Rel(cli.MustGetwd(), x.Project.Layout.Report(x.Run))
+	if res.Status == runner.RunDone && !x.Options.JSON {
 		fmt.Fprintf(out, "report: %s\n", filepath.Join(dir, "report.html"))
-		if x.info.Land == "branch" && res.Tip != x.info.Base {
-			fmt.Fprintf(out, "merge it: git merge %s\n", x.info.Branch)
-		} else if x.info.Land == "branch" &&
-			slices.ContainsFunc(x.info.Batches, func(b runner.BatchInfo) bool { return b.Skip == "" }) {
+		if x.Info.Land == "branch" && res.Tip != x.Info.Base {
+			fmt.Fprintf(out, "merge it: git merge %s\n", x.Info.Branch)
+		} else if x.Info.Land == "branch" &&
+			slices.ContainsFunc(x.Info.Batches, func(b runner.BatchInfo) bool { return b.Skip == "" }) {
 			fmt.Fprintln(out, "nothing to merge: the base already had everything that the plan asks for")
 		}
 	}
@@ -248,30 +232,30 @@ func (x *Execution) result(res runner.Result) error {
 	case runner.RunFailed:
 		x.exhausted()
 		return cli.Fail(cli.ExitFailed, errors.New(res.Reason), "see %s; then: runplan resume %s",
-			filepath.Join(dir, "report.md"), x.run[:8])
+			filepath.Join(dir, "report.md"), x.Run[:8])
 	}
-	err := fmt.Errorf("run %s stopped: %s", x.run[:8], res.Stop.Reason)
+	err := fmt.Errorf("run %s stopped: %s", x.Run[:8], res.Stop.Reason)
 	switch res.Stop.Outcome {
 	case runner.OutcomeCancelled:
-		return cli.Fail(cli.ExitInterrupted, err, "continue: runplan resume %s", x.run[:8])
+		return cli.Fail(cli.ExitInterrupted, err, "continue: runplan resume %s", x.Run[:8])
 	case runner.OutcomeLimited:
-		return cli.Fail(cli.ExitLimit, err, "continue: runplan resume %s", x.run[:8])
+		return cli.Fail(cli.ExitLimit, err, "continue: runplan resume %s", x.Run[:8])
 	case runner.OutcomeHuman:
 		return cli.Fail(cli.ExitHuman, err, "%s", x.whatToAnswer())
 	}
-	return cli.Fail(cli.ExitCannotRun, err, "fix it, then: runplan resume %s", x.run[:8])
+	return cli.Fail(cli.ExitCannotRun, err, "fix it, then: runplan resume %s", x.Run[:8])
 }
 
 // writeReport writes report.md and report.html.
 func (x *Execution) writeReport(s runner.Summary) error {
-	dir := x.Project.Layout.Report(x.run)
+	dir := x.Project.Layout.Report(x.Run)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
 	// The report of a long run is the peak of memory use. It is written once, so it may take more time.
 	defer debug.SetGCPercent(debug.SetGCPercent(5))
 	debug.FreeOSMemory()
-	past, err := report.PastOf(local.Events(context.Background(), x.journal, x.run, 0))
+	past, err := report.PastOf(local.Events(context.Background(), x.journal, x.Run, 0))
 	if err != nil {
 		return err
 	}
@@ -300,7 +284,7 @@ func (x *Execution) writeReport(s runner.Summary) error {
 
 // tickPlan ticks the merged tasks in the user's plan. Only the runner writes ticks, never an agent.
 func (x *Execution) tickPlan() {
-	sums, err := x.Project.Summaries(context.Background(), runner.Filter{Run: x.run})
+	sums, err := x.Project.Summaries(context.Background(), runner.Filter{Run: x.Run})
 	if err != nil || len(sums) == 0 {
 		fmt.Fprintf(x.App.Stderr, "runplan: the plan could not be ticked: %v\n", err)
 		return
@@ -308,7 +292,7 @@ func (x *Execution) tickPlan() {
 	lines := map[int]bool{}
 	merged := 0
 	for _, b := range sums[0].Batches {
-		pb, ok := x.plan.Batch(b.Key)
+		pb, ok := x.Plan.Batch(b.Key)
 		if !ok || b.State != string(runner.Passed) {
 			continue
 		}
@@ -319,17 +303,17 @@ func (x *Execution) tickPlan() {
 	}
 	if merged > 0 && len(lines) == 0 {
 		fmt.Fprintf(x.App.Stderr, "runplan: nothing was ticked: the merged batches have no checkboxes in %s\n",
-			filepath.Base(x.planFile))
+			filepath.Base(x.File))
 		return
 	}
-	src, err := os.ReadFile(x.planFile)
-	if err == nil && !planparse.SameButTicks(x.text, src) {
+	src, err := os.ReadFile(x.File)
+	if err == nil && !planparse.SameButTicks(x.Text, src) {
 		err = errors.New("it was edited during the run")
 	}
 	if err == nil {
 		ticked, n := planparse.Tick(src, lines)
 		if n > 0 {
-			err = replaceFile(x.planFile, ticked)
+			err = replaceFile(x.File, ticked)
 		}
 	}
 	if err != nil {
@@ -352,17 +336,17 @@ func replaceFile(path string, text []byte) error {
 
 // whatToAnswer explains how to resume a run that stopped for an approval.
 func (x *Execution) whatToAnswer() string {
-	sums, err := x.Project.Summaries(context.Background(), runner.Filter{Run: x.run})
+	sums, err := x.Project.Summaries(context.Background(), runner.Filter{Run: x.Run})
 	if err != nil || len(sums) == 0 || len(sums[0].Waiting) == 0 {
-		return "then continue: runplan resume " + x.run[:8]
+		return "then continue: runplan resume " + x.Run[:8]
 	}
 	var lines []string
 	for _, w := range sums[0].Waiting {
 		if w.Batch != "" {
-			lines = append(lines, control.CheckpointLines(w.Number, x.plan.Asked(w.Batch))...)
+			lines = append(lines, control.CheckpointLines(w.Number, x.Plan.Asked(w.Batch))...)
 		}
 		lines = append(lines, fmt.Sprintf(
 			"look: git diff %s; then: runplan approve %s, or runplan approve %s --deny --reason TEXT", w.Diff(), w.ID, w.ID))
 	}
-	return strings.Join(append(lines, "  → then continue: runplan resume "+x.run[:8]), "\n")
+	return strings.Join(append(lines, "  → then continue: runplan resume "+x.Run[:8]), "\n")
 }

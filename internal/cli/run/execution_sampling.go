@@ -16,7 +16,7 @@ func (x *Execution) sampling(c config.Config) (local.Sampling, error) {
 	if err != nil {
 		return local.Sampling{}, cli.Usage(err, "")
 	}
-	f, err := prepare.KeptFlags(x.info.Flags)
+	f, err := prepare.KeptFlags(x.Info.Flags)
 	if err == nil {
 		err = f.Check(c.Sampling.MaxCount)
 	}

@@ -19,26 +19,26 @@ func (x *Execution) lost(ctx context.Context, err error) error {
 	}
 	ctx = context.WithoutCancel(ctx)
 	l := x.Project.Layout
-	kept := []string{"nothing more was merged; kept are branch " + x.info.Branch}
-	if tip, rerr := x.Project.Repo.Resolve(ctx, "refs/heads/"+x.info.Branch); rerr == nil && tip != "" {
+	kept := []string{"nothing more was merged; kept are branch " + x.Info.Branch}
+	if tip, rerr := x.Project.Repo.Resolve(ctx, "refs/heads/"+x.Info.Branch); rerr == nil && tip != "" {
 		kept[0] += " at " + tip[:min(12, len(tip))]
 	}
 	kept = append(kept, "the worktrees in "+x.Project.Rel(l.Worktrees()))
-	err = fmt.Errorf("run %s stopped: %w", x.run[:8], err)
+	err = fmt.Errorf("run %s stopped: %w", x.Run[:8], err)
 	if !gone {
 		return cli.Fail(cli.ExitCannotRun, err, "%s. continue: runplan resume %s, which sets aside what does not verify",
-			strings.Join(kept, " and "), x.run[:8])
+			strings.Join(kept, " and "), x.Run[:8])
 	}
-	save := filepath.Join(l.Logs(x.run), "journal.sqlite")
+	save := filepath.Join(l.Logs(x.Run), "journal.sqlite")
 	if serr := x.journal.Save(ctx, save); serr != nil || !x.whole(ctx, save) {
 		return cli.Fail(cli.ExitCannotRun, err,
 			"%s. Bring back a copy of the journal, or start a new run: runplan run --new %s", strings.Join(kept, " and "),
-			x.info.Plan)
+			x.Info.Plan)
 	}
 	kept = append(kept, "the journal as this run knew it in "+x.Project.Rel(save))
 	journal := x.Project.Rel(l.Journal())
 	return cli.Fail(cli.ExitCannotRun, err, "%s. Go on: rm -f %s*; cp %s %s; runplan resume %s", strings.Join(kept, ", "),
-		journal, x.Project.Rel(save), journal, x.run[:8])
+		journal, x.Project.Rel(save), journal, x.Run[:8])
 }
 
 // whole reports whether a copy of the journal contains all events of the run.
@@ -49,6 +49,6 @@ func (x *Execution) whole(ctx context.Context, path string) bool {
 	}
 	defer j.Close()
 	j.Seal(x.journal.Signs())
-	c, err := j.Verify(ctx, x.run)
+	c, err := j.Verify(ctx, x.Run)
 	return err == nil && c.Bad == nil && c.Missing == 0 && c.Rows > 0
 }

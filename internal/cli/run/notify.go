@@ -16,14 +16,14 @@ func (x *Execution) openNotifier(reaper *proc.Reaper, v *view) *notify.Notifier 
 		return nil
 	}
 	note := func(text string) {
-		if x.options.JSON {
+		if x.Options.JSON {
 			fmt.Fprintf(x.App.Stderr, "runplan: %s\n", ui.Sanitize(text))
 			return
 		}
 		v.Note(text)
 	}
 	return notify.New(notify.Options{
-		Hook: x.App.Hook(x.Project, reaper, note), Events: x.Project.Config.Notify.Events, Info: x.info,
+		Hook: x.App.Hook(x.Project, reaper, note), Events: x.Project.Config.Notify.Events, Info: x.Info,
 		Repository: filepath.Base(x.Project.Repo.Root),
 	})
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/runplan/runplan/agents"
 	"github.com/runplan/runplan/agents/price"
-	"github.com/runplan/runplan/gates/blueprint"
 	"github.com/runplan/runplan/gates/review"
 	"github.com/runplan/runplan/gates/review/prose"
 	"github.com/runplan/runplan/gates/review/security"
@@ -15,42 +14,12 @@ import (
 	"github.com/runplan/runplan/internal/cli/judge"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/llm"
-	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/local"
 )
 
-// reviewed sets how the changes of a run are reviewed, and whether a person must approve the landing.
-func reviewed(ctx context.Context, a *cli.App, p *cli.Project, info *runner.Info) error {
-	c := p.Config.Review
-	on := func(how string) string {
-		if how == "off" {
-			return ""
-		}
-		return how
-	}
-	info.Review, info.FinalReview = on(c.Batches), on(c.Final)
-	if info.Review != "" {
-		units, err := blueprint.Units(p.Repo.Root, blueprint.Live)
-		if err != nil {
-			return err
-		}
-		info.Fidelity = len(units) > 0
-	}
-	if info.Land == "branch" {
-		return nil
-	}
-	// A flag on the command line is enough, unless an owner has set a bar (TRUST-13, TRUST-14).
-	contract, err := a.Contract(ctx)
-	if err != nil {
-		return err
-	}
-	info.LandBar = contract.MergeBar
-	return nil
-}
-
 // reviews returns the reviewers for the changes of this run. It is empty if no reviews were requested.
 func (x *Execution) reviews(ctx context.Context, self string, reaper *proc.Reaper) (local.Reviews, error) {
-	if x.info.Review == "" && x.info.FinalReview == "" {
+	if x.Info.Review == "" && x.Info.FinalReview == "" {
 		return local.Reviews{}, nil
 	}
 	p := x.Project
@@ -68,14 +37,14 @@ func (x *Execution) reviews(ctx context.Context, self string, reaper *proc.Reape
 	if out.Prompts, err = review.LoadPrompts(p.Prompts()); err != nil {
 		return out, cli.Usage(err, "correct the project's prompts, or remove them")
 	}
-	if x.info.Review != local.ReviewAll && x.info.FinalReview != local.ReviewAll {
+	if x.Info.Review != local.ReviewAll && x.Info.FinalReview != local.ReviewAll {
 		return out, nil
 	}
 	late := &judge.LateReaper{Self: self, Reaper: reaper}
 	late.Once.Do(func() {}) // already started
-	look := &judge.Inspection{App: x.App, Project: p, Self: self, Reaper: late, Task: x.run}
+	look := &judge.Inspection{App: x.App, Project: p, Self: self, Reaper: late, Task: x.Run}
 	look.Subject.Redact = x.App.Redactor(p).String
-	if out.Reviewers, err = look.Reviewers(ctx); err != nil || x.info.Review != local.ReviewAll || !x.info.Fidelity {
+	if out.Reviewers, err = look.Reviewers(ctx); err != nil || x.Info.Review != local.ReviewAll || !x.Info.Fidelity {
 		return out, err
 	}
 	out.Blueprint, err = look.BlueprintReviewer(ctx)

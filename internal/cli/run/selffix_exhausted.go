@@ -30,11 +30,11 @@ func (x *Execution) exhausted() {
 // isSelfFix reports whether the run executes a fix.
 func (x *Execution) isSelfFix() bool {
 	dir, err := x.Project.PlanPath(x.Project.Layout.SelfFix())
-	return err == nil && strings.HasPrefix(x.info.Plan, dir+"/")
+	return err == nil && strings.HasPrefix(x.Info.Plan, dir+"/")
 }
 
 func (x *Execution) openFeedback(ctx context.Context) error {
-	sums, err := x.Project.Summaries(ctx, runner.Filter{Run: x.run})
+	sums, err := x.Project.Summaries(ctx, runner.Filter{Run: x.Run})
 	if err != nil || len(sums) == 0 {
 		return err
 	}
@@ -48,11 +48,11 @@ func (x *Execution) openFeedback(ctx context.Context) error {
 			continue
 		}
 		w := feedback.Words{
-			ID: "run-" + x.run[:8] + "-" + cli.SlugOf(strings.ReplaceAll(b.Key, ".", "-")+".x"), Severity: "medium",
+			ID: "run-" + x.Run[:8] + "-" + cli.SlugOf(strings.ReplaceAll(b.Key, ".", "-")+".x"), Severity: "medium",
 			At:     time.Now(),
-			Source: fmt.Sprintf("run %s, batch %s", x.run, b.Number),
+			Source: fmt.Sprintf("run %s, batch %s", x.Run, b.Number),
 			Body: x.App.Redactor(x.Project).String(fmt.Sprintf("Batch %s (%s) of %s was given up after %s: %s",
-				b.Number, b.Title, filepath.ToSlash(x.info.Plan), phrase.Count(b.Attempts, "attempt"),
+				b.Number, b.Title, filepath.ToSlash(x.Info.Plan), phrase.Count(b.Attempts, "attempt"),
 				cmp.Or(b.Reason, "no reason is known"))),
 		}
 		if _, err := s.Get(ctx, w.ID); err == nil {

@@ -36,7 +36,7 @@ type view struct {
 // redrawEvery is the shortest interval at which agent output redraws the board.
 const redrawEvery = 100 * time.Millisecond
 
-func newView(a *cli.App, o prepare.RunOptions, _ runner.Info) *view {
+func newView(a *cli.App, o prepare.RunOptions) *view {
 	v := &view{last: map[string]string{}, printer: report.Printer{Zone: time.Local}}
 	errFile := a.StderrFile()
 	inFile, _ := a.Stdin.(*os.File)

@@ -24,7 +24,7 @@ func (f *full) Write([]byte) (int, error) {
 func TestEventsThatNobodyGetsAreToldOnce(t *testing.T) {
 	var out full
 	var told bytes.Buffer
-	v := newView(&cli.App{Stdout: &out, Stderr: &told}, prepare.RunOptions{JSON: true}, runner.Info{})
+	v := newView(&cli.App{Stdout: &out, Stderr: &told}, prepare.RunOptions{JSON: true})
 	v.Event(runner.Event{Kind: runner.RunStarted})
 	v.Event(runner.Event{Kind: runner.RunFinished})
 	if out.tries != 2 {

@@ -4,8 +4,6 @@ import (
 	_ "embed"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -182,6 +180,3 @@ var gateReasons = map[string]struct{ why, do string }{
 	"names": {"callers of a public name that is gone no longer build.",
 		"keep the name, or change its callers in the same batch."},
 }
-
-// explainedGroups lists the gates that have reasons, for the test.
-func explainedGroups() []string { return slices.Sorted(maps.Keys(gateReasons)) }

@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"strings"
 
@@ -213,7 +212,7 @@ func TracedRun(ctx context.Context, p *cli.Project, a *cli.App, j *store.Journal
 	} else {
 		text = in.Runs[0].PlanText
 	}
-	in.Stated = stated(p, a, plan, []byte(a.Redactor(p).String(string(text))))
+	in.Stated = cli.Stated(p, a, plan, []byte(a.Redactor(p).String(string(text))))
 	return trace.Build(in)
 }
 
@@ -246,26 +245,4 @@ func PlanFileOf(p *cli.Project, plan string) string {
 		return plan
 	}
 	return filepath.Join(p.Repo.Root, filepath.FromSlash(plan))
-}
-
-// StatedRequirements returns the requirements near the plan that a run stores.
-func StatedRequirements(p *cli.Project, a *cli.App, name string, plan *planparse.Plan,
-	text []byte) []runner.RequirementInfo {
-	hidden := []byte(a.Redactor(p).String(string(text)))
-	return stated(p, a, name, hidden).Info(plan, hidden)
-}
-
-// stated reads the requirements of a plan from the documents near it. Links must not lead out of the repository, or
-// out of the plan's folder if the plan is outside.
-func stated(p *cli.Project, a *cli.App, plan string, text []byte) trace.Stated {
-	dir, name := p.Repo.Root, plan
-	if filepath.IsAbs(plan) {
-		dir, name = filepath.Dir(plan), path.Base(filepath.ToSlash(plan))
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return trace.Stated{}
-	}
-	defer root.Close()
-	return trace.Read(root.FS(), name, text, a.Redactor(p).String)
 }

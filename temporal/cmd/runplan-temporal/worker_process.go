@@ -116,10 +116,10 @@ func (w *workerProcess) open(ctx context.Context, run string) (_ *shared.Worker,
 				w.say("run %.8s: %s", run, hide(redact.Clean(text)))
 			}})
 	if err != nil {
-		if cli.IsUsage(err) {
+		if code, hint := cli.CodeOf(err); code == cli.ExitUsage { // another try would end in the same way
 			name, _ := os.Hostname()
 			err = &host.Refusal{Err: fmt.Errorf("the worker on %s refuses the run: %s (%s)", name, hide(err.Error()),
-				hide(cli.Hint(err)))}
+				hide(hint))}
 		}
 		return nil, nil, err
 	}

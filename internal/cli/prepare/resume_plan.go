@@ -1,4 +1,4 @@
-package run
+package prepare
 
 import (
 	"context"
@@ -7,33 +7,33 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/cli"
-	"github.com/runplan/runplan/internal/cli/prepare"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/local"
 )
 
-// planOfResume returns the plan for a resumed run: the file, if it is the plan that the run started with. A changed
-// plan is rejected unless the user accepts it.
-func planOfResume(ctx context.Context, a *cli.App, p *cli.Project, file string, sum runner.Summary, info *runner.Info,
-	o *prepare.RunOptions) (*planparse.Plan, []byte, *local.Change, error) {
+// recallPlan sets the plan of a resumed run: the file, if it is the plan that the run started with. A changed plan is
+// rejected unless the user accepts it.
+func (x *Prepared) recallPlan(ctx context.Context, sum runner.Summary) error {
+	a, p, o, info := x.App, x.Project, &x.Options, &x.Info
 	stored, fresh, err := lastPlan(ctx, p, sum.Run)
 	if err != nil {
-		return nil, nil, nil, err
+		return err
 	}
 	then, err := planparse.Parse(info.Plan, stored)
 	if err != nil {
-		return nil, nil, nil, err
+		return err
 	}
 	a.HideTitles(p, then)
-	known := func(plan *planparse.Plan, text []byte) (*planparse.Plan, []byte, *local.Change, error) {
+	known := func(plan *planparse.Plan, text []byte) error {
 		plan.Rename(info.Keys)
-		return plan, text, nil, nil
+		x.Plan, x.Text = plan, text
+		return nil
 	}
-	plan, text, err := cli.ReadPlan(file)
+	plan, text, err := cli.ReadPlan(x.File)
 	if err != nil {
 		if then.Digest != info.PlanDigest {
-			return nil, nil, nil, cli.Fail(cli.ExitCannotRun,
+			return cli.Fail(cli.ExitCannotRun,
 				fmt.Errorf("%s is missing, and the copy in the journal is not complete: secrets were removed from it", info.Plan),
 				"restore the plan file")
 		}
@@ -50,31 +50,32 @@ func planOfResume(ctx context.Context, a *cli.App, p *cli.Project, file string, 
 		}
 		return known(plan, text) // the copy in the journal has its secrets removed
 	}
-	if err := cli.Invalid(file, plan); err != nil {
-		return nil, nil, nil, err
+	if err := cli.Invalid(x.File, plan); err != nil {
+		return err
 	}
-	r, err := replan(ctx, a, p, then, plan, sum, *info, o)
+	r, err := x.replan(ctx, then, plan, sum)
 	if err != nil {
-		return nil, nil, nil, err
+		return err
 	}
 	refusal := r.onEngine(info.Flags[cli.EngineFlag])
 	if !o.Accept || o.DryRun || !o.JSON || refusal != "" {
 		if err := showReplanned(a, r, info.Plan, o); err != nil {
-			return nil, nil, nil, err
+			return err
 		}
 	}
 	switch {
 	case refusal != "":
-		return nil, nil, nil, cli.Usage(fmt.Errorf("%w: %s: %s", local.ErrPlanChanged, info.Plan, refusal),
-			"undo what adds, removes or renumbers batches; or start a new run: %s", prepare.Afresh(info.Agent, info.Plan))
+		return cli.Usage(fmt.Errorf("%w: %s: %s", local.ErrPlanChanged, info.Plan, refusal),
+			"undo what adds, removes or renumbers batches; or start a new run: %s", afresh(info.Agent, info.Plan))
 	case o.DryRun:
 	case !o.Accept:
-		return nil, nil, nil, cli.Usage(fmt.Errorf("%w: %s (%s)", local.ErrPlanChanged, info.Plan, r.summary()),
+		return cli.Usage(fmt.Errorf("%w: %s (%s)", local.ErrPlanChanged, info.Plan, r.summary()),
 			"undo the change; or continue as shown above: runplan resume %s --accept-changes; or start a new run: %s",
-			sum.Run[:8], prepare.Afresh(info.Agent, info.Plan))
+			sum.Run[:8], afresh(info.Agent, info.Plan))
 	}
-	*info = r.info
-	return plan, text, &local.Change{Report: r.report(info.Plan), Anew: r.again}, nil
+	x.Info, x.Plan, x.Text = r.info, plan, text
+	x.Change = &local.Change{Report: r.report(info.Plan), Anew: r.again}
+	return nil
 }
 
 // lastPlan reads the plan of a run as last accepted.
@@ -122,7 +123,7 @@ func redoOf(names []string, plan *planparse.Plan) (map[string]bool, error) {
 }
 
 // redoMerged returns the merged batches that --redo names. The plan is unchanged, so --redo may name no others.
-func redoMerged(o *prepare.RunOptions, plan *planparse.Plan, sum runner.Summary) ([]string, error) {
+func redoMerged(o *RunOptions, plan *planparse.Plan, sum runner.Summary) ([]string, error) {
 	redo, err := redoOf(o.Redo, plan)
 	if err != nil {
 		return nil, err

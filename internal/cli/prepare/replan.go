@@ -1,4 +1,4 @@
-package run
+package prepare
 
 import (
 	"cmp"
@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/runplan/runplan/internal/cli"
-	"github.com/runplan/runplan/internal/cli/prepare"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/routing"
@@ -47,8 +45,8 @@ type planRow struct {
 
 // replan matches the batches of a changed plan with those of the run, and decides what happens to each. Matched
 // batches get the keys that the run uses.
-func replan(ctx context.Context, a *cli.App, p *cli.Project, then, plan *planparse.Plan, sum runner.Summary,
-	info runner.Info, o *prepare.RunOptions) (replanned, error) {
+func (x *Prepared) replan(ctx context.Context, then, plan *planparse.Plan, sum runner.Summary) (replanned, error) {
+	info := x.Info
 	r := replanned{info: info}
 	m := matchBatches(then, plan, sum, info)
 	r.info.Keys = map[string]string{}
@@ -58,11 +56,11 @@ func replan(ctx context.Context, a *cli.App, p *cli.Project, then, plan *planpar
 		}
 	}
 	plan.Rename(r.info.Keys)
-	list, err := routedAgain(ctx, a, p, plan, info, o)
+	list, err := x.routedAgain(ctx, plan)
 	if err != nil {
 		return r, err
 	}
-	redo, err := redoOf(o.Redo, plan)
+	redo, err := redoOf(x.Options.Redo, plan)
 	if err != nil {
 		return r, err
 	}
@@ -188,20 +186,17 @@ func freeKey(key string, was map[string]runner.BatchInfo, given map[string]strin
 
 // routedAgain recomputes dependencies, agent and skipping for each batch of a changed plan. The mode and the number of
 // workers stay.
-func routedAgain(ctx context.Context, a *cli.App, p *cli.Project, plan *planparse.Plan, info runner.Info,
-	o *prepare.RunOptions) ([]runner.BatchInfo, error) {
-	flags := o.Route
-	flags.From, flags.To = info.Flags["from"], info.Flags["to"]
-	flags.Mode = info.Mode
-	how, _, _, err := prepare.RouteOptions(ctx, a, p, info.Plan, plan, flags, cmp.Or(o.Agent, info.Agent))
+func (x *Prepared) routedAgain(ctx context.Context, plan *planparse.Plan) ([]runner.BatchInfo, error) {
+	info, flags := x.Info, x.Options.Route
+	flags.From, flags.To, flags.Mode = info.Flags["from"], info.Flags["to"], info.Mode
+	again := Prepared{App: x.App, Project: x.Project, Plan: plan, File: info.Plan}
+	how, err := again.routeOptions(ctx, flags, cmp.Or(x.Options.Agent, info.Agent))
 	if err != nil {
 		return nil, err
 	}
 	decision, err := routing.Decide(plan, how)
 	if err != nil {
-		return nil, prepare.PlanError(info.Plan, err)
+		return nil, planError(info.Plan, err)
 	}
-	fresh := runner.Info{Models: info.Models}
-	prepare.Routed(&fresh, plan, decision, p.Config.Routing, !info.Speculate)
-	return fresh.Batches, nil
+	return batchInfos(plan, decision, info.Models), nil
 }

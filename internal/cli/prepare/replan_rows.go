@@ -1,4 +1,4 @@
-package run
+package prepare
 
 import (
 	"cmp"
@@ -9,7 +9,6 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/cli"
-	"github.com/runplan/runplan/internal/cli/prepare"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/ui"
@@ -177,7 +176,7 @@ func (r replanned) report(path string) gates.Report {
 }
 
 // showReplanned prints what happens to each batch: as a table, or with --json as a report.
-func showReplanned(a *cli.App, r replanned, path string, o *prepare.RunOptions) error {
+func showReplanned(a *cli.App, r replanned, path string, o *RunOptions) error {
 	if o.JSON {
 		return cli.AsJSON(a.Hiding(), r.report(path))
 	}
