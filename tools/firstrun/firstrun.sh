@@ -6,14 +6,15 @@
 # Each repository stands at a commit of its history; the agent applies what its maintainers did next. Where a
 # repository has plans of its own, that is the plan; the others are ours (plans/NAME.md), in the words of the repository.
 # FIRSTRUN_REPOS names a folder of clones; without it they are cloned from GitHub. Dependencies are installed first, as the
-# repository's own guide says: that is not counted. FIRSTRUN_TABLE names a file with other rows. The last line of each repository says how many commands it took.
+# repository's own guide says: that is not counted. FIRSTRUN_TABLE names a file with other rows. The last line of each
+# repository says how many commands it took.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 runplan=$(realpath "${1:?usage: firstrun.sh RUNPLAN [NAME…]}"); shift
 root=${FIRSTRUN_DIR:-$(mktemp -d)}
 mkdir -p "$root"
 
-# NAME|REPOSITORY|BASE|COMMITS OF THE BATCHES|PLAN OF THE REPOSITORY|INSTALL|FLAGS OF THE RUN
+# NAME|REPOSITORY|BASE|[BATCH=]CHANGE OF EACH BATCH|PLAN OF THE REPOSITORY|INSTALL|FLAGS OF THE RUN; see change below
 repositories() { cat <<'LIST'
 cobra|spf13/cobra|ad460ea^|ad460ea||go mod download|
 semver|Masterminds/semver|4ed619e^|4ed619e||go mod download|
@@ -57,6 +58,7 @@ prepare() {
 	git config user.name Newcomer && git config user.email newcomer@example.com
 	for batch in $commits; do
 		number=$((number + 1))
+		case $batch in *=*) number=${batch%%=*} batch=${batch#*=} ;; esac
 		change "$batch" "$plan" >"$folder/acts/$number"
 	done
 	if [ -z "$plan" ]; then
