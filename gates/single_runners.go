@@ -168,7 +168,7 @@ func (s Single) unittest(w *work, root, python string) testRun {
 		args = append(args, "-k", "*."+strings.ReplaceAll(s.Only, "::", "."))
 	}
 	const noTests = 5 // since Python 3.12
-	return testRun{program: program{args: args, dir: root}, empty: noTests}
+	return testRun{program: program{args: args, dir: root, env: w.sourcePath(root)}, empty: noTests}
 }
 
 func (s Single) nodeRun(w *work, root string) (testRun, error) {

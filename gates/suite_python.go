@@ -243,7 +243,7 @@ func unittestRun(w *work, root, python string, more ...string) (testRun, error) 
 	const noTests = 5 // since Python 3.12
 	return testRun{
 		program: program{
-			args: append([]string{python, report.script, "discover"}, more...), dir: root,
+			args: append([]string{python, report.script, "discover"}, more...), dir: root, env: w.sourcePath(root),
 			shown: append([]string{python, "-m", "unittest", "discover"}, more...),
 		},
 		empty: noTests,
@@ -259,6 +259,20 @@ func unittestRun(w *work, root, python string, more ...string) (testRun, error) 
 		},
 		done: report.remove,
 	}, nil
+}
+
+// sourcePath returns the environment in which a project with its packages below src can import them without being
+// installed. An installed copy would be that of another tree. Test runs with pytest follow the project's own settings.
+func (w *work) sourcePath(root string) []string {
+	packages, err := filepath.Glob(filepath.Join(w.subject.Dir, filepath.FromSlash(root), "src", "*", "__init__.py"))
+	if err != nil || len(packages) == 0 {
+		return nil
+	}
+	dir, err := filepath.Abs(filepath.Join(w.subject.Dir, filepath.FromSlash(root), "src"))
+	if err != nil {
+		return nil
+	}
+	return []string{"PYTHONPATH=" + dir}
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

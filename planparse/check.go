@@ -109,7 +109,11 @@ func (c *checker) dimensions() {
 	c.dimension("verification", 20, checked, n, "batches", "say how to check their outcome")
 	c.dimension("files", 15, named, n, "batches",
 		"name the files they touch, in a list, in their text or in the blocks that they spell out")
-	c.dimension("batch-size", 10, sized, n, "batches", "hold one to five tasks")
+	if tasks == 0 { // such a plan is batches alone
+		c.dimension("batch-size", 10, 0, 0, "tasks", "are in batches of one to five")
+	} else {
+		c.dimension("batch-size", 10, sized, n, "batches", "hold one to five tasks")
+	}
 	c.dimension("order", 10, ordered, n, "batches", "depend on earlier ones only")
 	c.dimension("tests", 15, tested, creates, "batches that list code to change", "say how it is tested")
 	c.dimension("single-outcome", 10, single, n, "batch titles", "name one outcome")

@@ -278,9 +278,11 @@ func (j *judge) advise() {
 	case e.Wall != nil:
 		j.because("team mode would save about %s (%.0f %%)", about(*e.WallSequential-*e.Wall), saved)
 	default:
-		j.because(
-			"team mode would save about %.0f %% of the time if all batches take equally long; ask for it with --mode team",
-			saved)
+		ask := "; ask for it with --mode team"
+		if slices.ContainsFunc(j.d.Reasons, func(s string) bool { return strings.HasSuffix(s, "--mode team") }) {
+			ask = "" // said above
+		}
+		j.because("team mode would save about %.0f %% of the time if all batches take equally long%s", saved, ask)
 	}
 }
 

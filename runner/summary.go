@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/runplan/runplan/agents"
 	"github.com/runplan/runplan/gates"
 )
 
@@ -297,8 +298,12 @@ func (f *Fold) batch(b *BatchSummary, e Event) {
 	}
 }
 
-// cost adds up what is known. One attempt without a price makes the sum unknown, which is not zero.
+// cost adds up what is known. One attempt without a price makes the sum unknown, which is not zero. An agent that never
+// started cost nothing.
 func (f *Fold) cost(b *BatchSummary, e Event) {
+	if e.Usage == nil && (e.Outcome == OutcomeUnstarted || e.Outcome == OutcomeError) {
+		e.Usage = &agents.Usage{CostUSD: new(float64)}
+	}
 	if e.Usage == nil || e.Usage.CostUSD == nil {
 		b.CostUSD, b.costUnknown = nil, true
 		return

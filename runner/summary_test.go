@@ -254,3 +254,14 @@ func TestSummaryOfATournamentThatStopped(t *testing.T) {
 		})
 	}
 }
+
+// An agent that could not start cost nothing; one that worked and did not say what it cost has an unknown cost.
+func TestSummaryOfAnAgentThatNeverStarted(t *testing.T) {
+	for outcome, free := range map[Outcome]bool{OutcomeUnstarted: true, OutcomeError: true, OutcomeFailed: false} {
+		s := folded(t, "a", Event{Kind: BatchStarted, Batch: "a"},
+			Event{Kind: Executed, Batch: "a", Attempt: 1, Agent: "claude", Outcome: outcome})
+		if got := s.Batches[0].CostUSD; (got != nil) != free || free && *got != 0 {
+			t.Errorf("%s: cost %v, want free: %v", outcome, got, free)
+		}
+	}
+}

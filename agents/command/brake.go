@@ -52,12 +52,27 @@ func (b *brake) used(t stream.Totals) {
 		b.stop(fmt.Errorf("%w: it used %d tokens, and one attempt may use %d; run.max_attempt_tokens sets the limit",
 			errRunaway, sum, b.limits.MaxTokens))
 	}
-	if b.limits.MaxCostUSD <= 0 {
+	if b.limits.MaxCostUSD <= 0 && b.limits.RunCostUSD <= 0 {
 		return
 	}
-	if cost := b.cost(t); cost != nil && *cost > b.limits.MaxCostUSD {
-		b.stop(fmt.Errorf("%w: it cost %s, and it may cost %s; run.max_attempt_cost_usd and --max-cost set the limit",
-			errRunaway,
-			phrase.Money(*cost), phrase.Money(b.limits.MaxCostUSD)))
+	cost := b.cost(t)
+	if cost == nil {
+		return
+	}
+	beside := 0.0
+	if b.limits.Beside != nil {
+		beside = b.limits.Beside(*cost)
+	}
+	switch most := b.limits.MaxCostUSD; {
+	case most > 0 && *cost > most:
+		b.stop(fmt.Errorf("%w: it cost %s, and it may cost %s; run.max_attempt_cost_usd sets the limit",
+			errRunaway, phrase.Money(*cost), phrase.Money(most)))
+	case b.limits.RunCostUSD <= 0 || *cost+beside <= b.limits.RunCostUSD:
+	case beside == 0:
+		b.stop(fmt.Errorf("%w: it cost %s, and it may cost %s; --max-cost sets the limit",
+			errRunaway, phrase.Money(*cost), phrase.Money(b.limits.RunCostUSD)))
+	default:
+		b.stop(fmt.Errorf("%w: it cost %s and the attempts beside it %s, and together they may cost %s; --max-cost sets the limit",
+			errRunaway, phrase.Money(*cost), phrase.Money(beside), phrase.Money(b.limits.RunCostUSD)))
 	}
 }

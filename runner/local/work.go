@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -64,6 +65,7 @@ type work struct {
 	firsts  sync.Map // batch → *sync.Mutex of the tests that come first
 	// id of a command → runner.Event of the agent that wrote the tests before it
 	wroteFirst sync.Map
+	meter      meter
 	sights     sync.Map // batch → gates.Report of its agent's changes outside
 	keeper     keeper   // files that control git in all worktrees
 	ahead      sync.Once
@@ -137,6 +139,7 @@ func (w *work) execute(ctx context.Context, c runner.Command, p runner.Progress)
 	w.begin(at, true)
 	steps := w.critic(ctx, space.Dir, b, agent, agents.ObserverFunc(func(line string) { p.Line(c.Batch, line) }))
 	res, err := agent.Run(ctx, task, steps)
+	w.meter.end(c.ID, &res.Usage)
 	steps.close(w, c, &e)
 	if err != nil {
 		err = &agentError{err}
@@ -268,13 +271,59 @@ func (w *work) task(ctx context.Context, c runner.Command, b *planparse.Batch, s
 	}, composed, nil
 }
 
-// limits returns the limits of an attempt. It may cost what the run's cost limit leaves.
+// limits returns the limits of an attempt. It may cost what the run's cost limit leaves, less what the attempts that
+// run beside it cost.
 func (w *work) limits(c runner.Command) agents.Limits {
 	l := w.Limits
-	if c.Left > 0 && (l.MaxCostUSD <= 0 || c.Left < l.MaxCostUSD) {
-		l.MaxCostUSD = c.Left
+	if c.Left > 0 {
+		l.RunCostUSD, l.Beside = c.Left, w.meter.begin(c.ID)
 	}
 	return l
+}
+
+// meter adds up what attempts that run side by side have cost so far.
+type meter struct {
+	mu    sync.Mutex
+	cost  map[string]float64 // by the id of the command
+	ended map[string]bool
+}
+
+// begin returns the function for [agents.Limits.Beside]. Attempts that ended before are not counted: the run's cost
+// limit is already reduced by them.
+func (m *meter) begin(id string) func(float64) float64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.cost == nil {
+		m.cost, m.ended = map[string]float64{}, map[string]bool{}
+	}
+	delete(m.ended, id)
+	m.cost[id] = 0
+	before := maps.Clone(m.ended)
+	return func(usd float64) float64 {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.cost[id] = max(m.cost[id], usd)
+		beside := 0.0
+		for other, cost := range m.cost {
+			if other != id && !before[other] {
+				beside += cost
+			}
+		}
+		return beside
+	}
+}
+
+// end takes the final cost of an attempt.
+func (m *meter) end(id string, u *agents.Usage) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.cost == nil {
+		return
+	}
+	if u != nil && u.CostUSD != nil {
+		m.cost[id] = *u.CostUSD
+	}
+	m.ended[id] = true
 }
 
 // temp returns the temporary folder of a batch, outside its workspace. Each batch has its own, because batches run

@@ -6,14 +6,15 @@
 # Each repository stands at a commit of its history; the agent applies what its maintainers did next. Where a
 # repository has plans of its own, that is the plan; the others are ours (plans/NAME.md), in the words of the repository.
 # FIRSTRUN_REPOS names a folder of clones; without it they are cloned from GitHub. Dependencies are installed first, as the
-# repository's own guide says: that is not counted. The last line of each repository says how many commands it took.
+# repository's own guide says: that is not counted. FIRSTRUN_TABLE names a file with other rows. The last line of each
+# repository says how many commands it took.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 runplan=$(realpath "${1:?usage: firstrun.sh RUNPLAN [NAME…]}"); shift
 root=${FIRSTRUN_DIR:-$(mktemp -d)}
 mkdir -p "$root"
 
-# NAME|REPOSITORY|BASE|COMMITS OF THE BATCHES|PLAN OF THE REPOSITORY|INSTALL|FLAGS OF THE RUN
+# NAME|REPOSITORY|BASE|[BATCH=]CHANGE OF EACH BATCH|PLAN OF THE REPOSITORY|INSTALL|FLAGS OF THE RUN; see change below
 repositories() { cat <<'LIST'
 cobra|spf13/cobra|ad460ea^|ad460ea||go mod download|
 semver|Masterminds/semver|4ed619e^|4ed619e||go mod download|
@@ -39,6 +40,14 @@ venv() {
 # gems LIBRARY: the gems of the project, unless the system has the library that its tests need.
 gems() { ruby -e 'require ARGV[0]' "$1" || bundle install; }
 
+# change COMMIT[..COMMIT][:PATH,…] PLAN: what these commits changed, less the plan itself, as a patch.
+change() {
+	local commits=${1%%:*} paths=.
+	case $1 in *:*) paths=${1#*:} ;; esac
+	# shellcheck disable=SC2086
+	git diff --binary "${commits%..*}^" "${commits#*..}" -- ${paths//,/ } ${2:+":!$2"}
+}
+
 # prepare NAME REPOSITORY BASE COMMITS PLAN INSTALL: a clone at its base, with the plan committed, and an agent.
 prepare() {
 	local name=$1 repository=$2 base=$3 commits=$4 plan=$5 install=$6 from=https://github.com/$2 number=0 commit
@@ -47,12 +56,10 @@ prepare() {
 	[ -n "${FIRSTRUN_REPOS:-}" ] && from=$FIRSTRUN_REPOS/${2#*/}
 	git clone -q "$from" "$folder/repo" && cd "$folder/repo" && git checkout -q -B main "$base" || return 1
 	git config user.name Newcomer && git config user.email newcomer@example.com
-	for commit in $commits; do
+	for batch in $commits; do
 		number=$((number + 1))
-		case $commit in
-		*:*) git diff --binary "${commit%:*}^" "${commit%:*}" -- "${commit#*:}" ;;
-		*) git diff --binary "$commit^" "$commit" -- . ${plan:+":!$plan"} ;;
-		esac >"$folder/acts/$number"
+		case $batch in *=*) number=${batch%%=*} batch=${batch#*=} ;; esac
+		change "$batch" "$plan" >"$folder/acts/$number"
 	done
 	if [ -z "$plan" ]; then
 		mkdir -p docs && cp "$here/plans/$name.md" docs/plan.md && plan=docs/plan.md
@@ -89,7 +96,7 @@ first() {
 	printf '\n%s: %s, %s commands, %s s\n' "$name" "$([ $status -eq 0 ] && echo green || echo red)" "$count" $((SECONDS - begin))
 }
 
-repositories | while IFS='|' read -r name repository base commits plan install flags; do
+{ if [ -n "${FIRSTRUN_TABLE:-}" ]; then cat "$FIRSTRUN_TABLE"; else repositories; fi; } | while IFS='|' read -r name repository base commits plan install flags; do
 	[ $# -eq 0 ] || case " $* " in *" $name "*) ;; *) continue ;; esac
 	(prepare "$name" "$repository" "$base" "$commits" "$plan" "$install" </dev/null) ||
 		{ echo "$name: not prepared"; continue; }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/cli/control"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/ui"
@@ -123,7 +124,10 @@ removed; runplan inbox done ID marks one as done, and --all lists those too.` + 
 			if asJSONFlag {
 				return cli.AsJSON(a.Stdout, items)
 			}
-			return showInbox(a, items)
+			if err := showInbox(a, items); err != nil {
+				return err
+			}
+			return pointToApprovals(cmd.Context(), a)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON array")
@@ -134,7 +138,7 @@ removed; runplan inbox done ID marks one as done, and --all lists those too.` + 
 
 func showInbox(a *cli.App, items []store.InboxItem) error {
 	if len(items) == 0 {
-		_, err := fmt.Fprintln(a.Stdout, "nothing waits")
+		_, err := fmt.Fprintln(a.Stdout, "no message waits")
 		return err
 	}
 	var rows [][]string
@@ -360,4 +364,23 @@ func classifier(ctx context.Context, a *cli.App, p *cli.Project, given string) (
 	o := llm.OptionsOf(p.Config.Models)
 	o.Environ, o.Root, o.Redact = a.Environ, p.Repo.Root, a.Redactor(p).String
 	return intent.Classifier{LLM: llm.New(o), Model: model, Identity: trust.IdentityText(docs)}, nil
+}
+
+// pointToApprovals says that runs of this repository wait for an approval, which are no messages.
+func pointToApprovals(ctx context.Context, a *cli.App) error {
+	root, err := a.RootHere(ctx)
+	if err != nil || root == "" { // the inbox is the user's, and can be read anywhere
+		return nil
+	}
+	p, err := a.OpenProject(ctx)
+	if err != nil {
+		return nil
+	}
+	list, err := control.Waiting(ctx, a, p)
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	_, err = fmt.Fprintf(a.Stdout, "%s of this repository: runplan approve lists what waits\n",
+		phrase.Count(len(list), "open approval"))
+	return err
 }
