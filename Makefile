@@ -131,8 +131,8 @@ captures: build ## capture the main commands on terminals of three sizes, with t
 	@mkdir -p docs/terminal
 	tools/captures/captures.sh bin/runplan docs/terminal
 
-first-success: build ## run real repositories with the commands of the README and a scripted agent
-	tools/firstrun/firstrun.sh bin/runplan
+first-success: build ## run real repositories with the commands of the README and a scripted agent; TABLE=file, as firstrun.sh describes it
+	tools/firstrun/firstrun.sh bin/runplan $(TABLE)
 
 screenshots: ## make the screenshots of docs, with Chromium
 	@mkdir -p docs/screenshots

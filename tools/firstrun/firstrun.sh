@@ -1,34 +1,23 @@
 #!/usr/bin/env bash
-# firstrun: what a newcomer meets on eleven real repositories, with the commands of the README and a scripted agent.
+# firstrun: what a newcomer meets on real repositories, with the commands of the README and a scripted agent.
 #
-#   tools/firstrun/firstrun.sh RUNPLAN [NAME…]
+#   tools/firstrun/firstrun.sh RUNPLAN TABLE [NAME…]
 #
-# Each repository stands at a commit of its history; the agent applies what its maintainers did next. Where a
-# repository has plans of its own, that is the plan; the others are ours (plans/NAME.md), in the words of the repository.
-# FIRSTRUN_REPOS names a folder of clones; without it they are cloned from GitHub. Dependencies are installed first, as the
-# repository's own guide says: that is not counted. FIRSTRUN_TABLE names a file with other rows. The last line of each
-# repository says how many commands it took.
+# TABLE names a file with one repository a row:
+#
+#   NAME|REPOSITORY|BASE|[BATCH=]CHANGE OF EACH BATCH|PLAN|INSTALL|FLAGS OF THE RUN
+#
+# REPOSITORY is owner/name on GitHub, or in the folder of clones that FIRSTRUN_REPOS names. The repository stands at BASE, a
+# commit of its history; the agent applies what its maintainers did next: one commit or range for each batch (see change
+# below). PLAN is a file of the repository; without one it is plans/NAME.md beside the table. INSTALL is the shell command that
+# the repository's own guide gives for its dependencies: it is not counted. The last line of each repository says how many
+# commands it took.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-runplan=$(realpath "${1:?usage: firstrun.sh RUNPLAN [NAME…]}"); shift
+[ $# -ge 2 ] || { echo "usage: firstrun.sh RUNPLAN TABLE [NAME…]" >&2; exit 2; }
+runplan=$(realpath "$1") table=$(realpath "$2"); shift 2
 root=${FIRSTRUN_DIR:-$(mktemp -d)}
 mkdir -p "$root"
-
-# NAME|REPOSITORY|BASE|[BATCH=]CHANGE OF EACH BATCH|PLAN OF THE REPOSITORY|INSTALL|FLAGS OF THE RUN; see change below
-repositories() { cat <<'LIST'
-cobra|spf13/cobra|ad460ea^|ad460ea||go mod download|
-semver|Masterminds/semver|4ed619e^|4ed619e||go mod download|
-itsdangerous|pallets/itsdangerous|4bb03cd^|4bb03cd||venv pytest freezegun|
-markupsafe|pallets/markupsafe|8cb1691^|8cb1691||venv pytest|
-sqlparse|andialbrecht/sqlparse|53ff44b^|53ff44b||venv pytest|
-boltons|mahmoud/boltons|673e010^|673e010||venv pytest|
-p-queue|sindresorhus/p-queue|9efde42^|9efde42||npm install --no-audit --no-fund|
-p-limit|sindresorhus/p-limit|ef37eb2^|ef37eb2||npm install --no-audit --no-fund|
-superpowers|obra/superpowers|c6fa27e3|87e4050d 28882fcb|docs/superpowers/plans/2026-07-15-sdd-fix-loop-redesign.md|true|--to 2
-heck|withoutboats/heck|df22272^|df22272||true|
-rack|rack/rack|8bf4eb07^|8bf4eb07||gems minitest/global_expectations|
-LIST
-}
 
 # venv PACKAGE…: an environment with these packages, of the system where it has them, and the project itself from src.
 venv() {
@@ -62,7 +51,7 @@ prepare() {
 		change "$batch" "$plan" >"$folder/acts/$number"
 	done
 	if [ -z "$plan" ]; then
-		mkdir -p docs && cp "$here/plans/$name.md" docs/plan.md && plan=docs/plan.md
+		mkdir -p docs && cp "$(dirname "$table")/plans/$name.md" docs/plan.md && plan=docs/plan.md
 	elif [ ! -e "$plan" ]; then # the plan came in the commit of its work, with its boxes ticked
 		git checkout -q "${commits%%:*}" -- "$(dirname "$plan")" && sed -i 's/- \[x\]/- [ ]/' "$plan"
 	fi
@@ -96,10 +85,10 @@ first() {
 	printf '\n%s: %s, %s commands, %s s\n' "$name" "$([ $status -eq 0 ] && echo green || echo red)" "$count" $((SECONDS - begin))
 }
 
-{ if [ -n "${FIRSTRUN_TABLE:-}" ]; then cat "$FIRSTRUN_TABLE"; else repositories; fi; } | while IFS='|' read -r name repository base commits plan install flags; do
+while IFS='|' read -r name repository base commits plan install flags; do
 	[ $# -eq 0 ] || case " $* " in *" $name "*) ;; *) continue ;; esac
 	(prepare "$name" "$repository" "$base" "$commits" "$plan" "$install" </dev/null) ||
 		{ echo "$name: not prepared"; continue; }
 	(first "$name" "$flags" </dev/null) 2>&1 | tee "$root/$name/transcript.txt"
-done
+done <"$table"
 grep -hE '^[a-z-]+: (green|red), ' "$root"/*/transcript.txt
