@@ -147,9 +147,9 @@ func NoLinks(l local.Layout) error {
 	err := l.CheckLinks()
 	var link *local.LinkError
 	if errors.As(err, &link) {
-		return Usage(err,
+		return Named("link-refused", Usage(err,
 			"check its target; then remove it, or replace it with a copy: such a link in a repository could make runplan "+
-				"write to your own files")
+				"write to your own files"))
 	}
 	return err
 }
@@ -216,7 +216,7 @@ func (a *App) LoadConfig(projectFile string) (*config.Loaded, error) {
 		return nil, Usage(err, "check that it is a readable file")
 	}
 	if err != nil {
-		return nil, Usage(err, "runplan config --keys lists what can be set")
+		return nil, Named("settings-invalid", Usage(err, "runplan config --keys lists what can be set"))
 	}
 	return c, nil
 }
@@ -226,7 +226,8 @@ func ReadPlan(path string) (*planparse.Plan, []byte, error) {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil, Usage(fmt.Errorf("plan %s not found", path), "give the path of a markdown file")
+		return nil, nil, Named("plan-not-found",
+			Usage(fmt.Errorf("plan %s not found", path), "give the path of a markdown file"))
 	case err != nil:
 		return nil, nil, Usage(fmt.Errorf("read the plan: %w", err), "")
 	case info.IsDir():
@@ -279,7 +280,7 @@ func Invalid(path string, p *planparse.Plan) error {
 		}
 		fmt.Fprintf(&b, "%s:%d: %s", path, d.Line, d.Message)
 	}
-	return Usage(errors.New(b.String()), "nothing was run; details: runplan check %s", path)
+	return Named("plan-invalid", Usage(errors.New(b.String()), "nothing was run; details: runplan check %s", path))
 }
 
 // mostWarnings is the highest number of warnings of a plan that a run shows before it begins.
@@ -308,9 +309,14 @@ func (a *App) WarnOfPlan(path string, p *planparse.Plan) {
 func (p *Project) OpenJournal(ctx context.Context) (*store.Journal, error) {
 	j, err := store.OpenExistingJournal(ctx, p.Layout.Journal())
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, Fail(ExitUsage, fmt.Errorf("%s has no runs", p.Repo.Root), "start one: runplan PLAN.md")
+		return nil, p.NoRuns()
 	}
 	return j, err
+}
+
+// NoRuns returns the error of a project without runs.
+func (p *Project) NoRuns() error {
+	return Named("no-runs", Usage(fmt.Errorf("%s has no runs", p.Repo.Root), "start one: runplan PLAN.md"))
 }
 
 // PlanPath returns the name under which a run stores its plan. The path is relative if the plan is inside the

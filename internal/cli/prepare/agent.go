@@ -100,9 +100,9 @@ func anyAgent(a *cli.App, p *cli.Project, plan *planparse.Plan, d routing.Decisi
 			return n, "the only configured one", nil
 		}
 	}
-	return "", "", cli.Usage(fmt.Errorf("this plan needs an agent: %s", prose[0]),
+	return "", "", cli.Named("no-agent", cli.Usage(fmt.Errorf("this plan needs an agent: %s", prose[0]),
 		"choose one: --agent NAME, or run.agent in .runplan/config.toml, with [agents.NAME] command = [\"program\", "+
-			"\"argument\"] or preset = \"claude\"; runplan doctor lists the installed ones")
+			"\"argument\"] or preset = \"claude\"; runplan doctor lists the installed ones"))
 }
 
 // ProseLines returns the lines of the tasks to run that are prose. Only an agent with a model can do these tasks.

@@ -90,10 +90,10 @@ func ResumeRun(ctx context.Context, a *cli.App, name string, o prepare.RunOption
 	if dir, err := p.CheckedOut(ctx, info.Branch); err != nil {
 		return err
 	} else if dir != "" {
-		return cli.Usage(fmt.Errorf(
+		return cli.Named("branch-checked-out", cli.Usage(fmt.Errorf(
 			"%s is checked out in %s, and the run moves that branch: new files would look deleted there", info.Branch, dir),
 			"check out another branch there, such as git checkout %s; then: runplan resume %s",
-			cmp.Or(info.BaseBranch, "--detach"), sum.Run[:8])
+			cmp.Or(info.BaseBranch, "--detach"), sum.Run[:8]))
 	}
 	o.Take(info.Flags)
 	p.Solver = o.Solver
@@ -161,7 +161,7 @@ func unfinished(ctx context.Context, a *cli.App, p *cli.Project, name string) (r
 		return runner.Summary{}, err
 	}
 	if len(sums) == 0 {
-		return runner.Summary{}, cli.Usage(fmt.Errorf("%s has no runs", p.Repo.Root), "start one: runplan PLAN.md")
+		return runner.Summary{}, p.NoRuns()
 	}
 	path := name
 	if name != "" {
@@ -189,7 +189,7 @@ func unfinished(ctx context.Context, a *cli.App, p *cli.Project, name string) (r
 	if finished {
 		return runner.Summary{}, cli.Fail(cli.ExitOK, errNothingToDo, "")
 	}
-	return runner.Summary{}, cli.Usage(fmt.Errorf("run %s not found", name), "runplan status --all lists them")
+	return runner.Summary{}, cli.NoSuchRun(name)
 }
 
 // errNothingToDo is shown to the user and counts as success.

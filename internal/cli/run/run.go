@@ -90,8 +90,9 @@ func RunPlan(ctx context.Context, a *cli.App, path string, o prepare.RunOptions)
 		return err
 	}
 	if prose := prepare.ProseLines(plan, decision); agent.Name() == script.Name && len(prose) > 0 {
-		return cli.Usage(fmt.Errorf("the script agent only executes what a plan spells out literally: %s", prose[0]),
-			"%d of the plan's tasks are prose; write them out as blocks, or name an agent that reads: --agent NAME", len(prose))
+		return cli.Named("plan-in-prose",
+			cli.Usage(fmt.Errorf("the script agent only executes what a plan spells out literally: %s", prose[0]),
+				"%d of the plan's tasks are prose; write them out as blocks, or name an agent that reads: --agent NAME", len(prose)))
 	}
 	info, err := describe(ctx, a, p, path, plan, decision, agent.Name(), o)
 	if err != nil {
