@@ -38,6 +38,8 @@ type App struct {
 	Engines []RemoteHost // engines that carry out runs on other machines
 
 	Root func(*App) *cobra.Command // makes the command tree; Main sets it
+	// Words adds to a command line what it means and does not say, such as run before a plan; nil adds nothing.
+	Words func(root *cobra.Command, args []string) []string
 
 	Engine string // value of --engine; "" is this machine
 	Dir    string // folder in which to look for the repository; "" is the current folder
@@ -53,6 +55,9 @@ func (a App) Execute(ctx context.Context, args ...string) int {
 	dir := a.Dir
 	root := a.Root(&a)
 	a.Dir = dir // the flag --repo has reset it
+	if a.Words != nil {
+		args = a.Words(root, args)
+	}
 	root.SetArgs(args)
 	root.SetIn(a.Stdin)
 	root.SetOut(a.Stdout)
