@@ -33,7 +33,7 @@ help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | while IFS="$$(printf '\t')" read -r name what; do printf '  %-13s %s\n' "$$name" "$$what"; done
 
 build: ## build bin/runplan
-	$(GO) build -trimpath -o $(BIN) ./cmd/runplan
+	$(GO) build -trimpath -ldflags=-w -o $(BIN) ./cmd/runplan
 
 cross: ## build for the other systems that runplan is for, which runs none of it
 	@for to in $(CROSS); do \

@@ -123,8 +123,9 @@ func (a *App) Signing(ctx context.Context, p *Project) error {
 		_, err = p.Repo.Run(ctx, "commit-tree", "-S", "-m", "runplan: can commits be signed?", tree)
 	}
 	if err != nil {
-		return Fail(ExitCannotRun, fmt.Errorf("commits are to be signed (commit.gpgsign), but that does not work: %w", err),
-			"unlock the key, or turn signing off for this repository: git config commit.gpgsign false")
+		return Named("cannot-sign",
+			Fail(ExitCannotRun, fmt.Errorf("commits are to be signed (commit.gpgsign), but that does not work: %w", err),
+				"unlock the key, or turn signing off for this repository: git config commit.gpgsign false"))
 	}
 	return nil
 }

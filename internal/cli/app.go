@@ -38,6 +38,8 @@ type App struct {
 	Engines []RemoteHost // engines that carry out runs on other machines
 
 	Root func(*App) *cobra.Command // makes the command tree; Main sets it
+	// Words adds to a command line what it means and does not say, such as run before a plan; nil adds nothing.
+	Words func(root *cobra.Command, args []string) []string
 
 	Engine string // value of --engine; "" is this machine
 	Dir    string // folder in which to look for the repository; "" is the current folder
@@ -53,6 +55,9 @@ func (a App) Execute(ctx context.Context, args ...string) int {
 	dir := a.Dir
 	root := a.Root(&a)
 	a.Dir = dir // the flag --repo has reset it
+	if a.Words != nil {
+		args = a.Words(root, args)
+	}
 	root.SetArgs(args)
 	root.SetIn(a.Stdin)
 	root.SetOut(a.Stdout)
@@ -147,9 +152,9 @@ func NoLinks(l local.Layout) error {
 	err := l.CheckLinks()
 	var link *local.LinkError
 	if errors.As(err, &link) {
-		return Usage(err,
+		return Named("link-refused", Usage(err,
 			"check its target; then remove it, or replace it with a copy: such a link in a repository could make runplan "+
-				"write to your own files")
+				"write to your own files"))
 	}
 	return err
 }
@@ -216,7 +221,7 @@ func (a *App) LoadConfig(projectFile string) (*config.Loaded, error) {
 		return nil, Usage(err, "check that it is a readable file")
 	}
 	if err != nil {
-		return nil, Usage(err, "runplan config --keys lists what can be set")
+		return nil, Named("settings-invalid", Usage(err, "runplan config --keys lists what can be set"))
 	}
 	return c, nil
 }
@@ -226,7 +231,8 @@ func ReadPlan(path string) (*planparse.Plan, []byte, error) {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil, Usage(fmt.Errorf("plan %s not found", path), "give the path of a markdown file")
+		return nil, nil, Named("plan-not-found",
+			Usage(fmt.Errorf("plan %s not found", path), "give the path of a markdown file"))
 	case err != nil:
 		return nil, nil, Usage(fmt.Errorf("read the plan: %w", err), "")
 	case info.IsDir():
@@ -279,7 +285,7 @@ func Invalid(path string, p *planparse.Plan) error {
 		}
 		fmt.Fprintf(&b, "%s:%d: %s", path, d.Line, d.Message)
 	}
-	return Usage(errors.New(b.String()), "nothing was run; details: runplan check %s", path)
+	return Named("plan-invalid", Usage(errors.New(b.String()), "nothing was run; details: runplan check %s", path))
 }
 
 // mostWarnings is the highest number of warnings of a plan that a run shows before it begins.
@@ -308,9 +314,14 @@ func (a *App) WarnOfPlan(path string, p *planparse.Plan) {
 func (p *Project) OpenJournal(ctx context.Context) (*store.Journal, error) {
 	j, err := store.OpenExistingJournal(ctx, p.Layout.Journal())
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, Fail(ExitUsage, fmt.Errorf("%s has no runs", p.Repo.Root), "start one: runplan PLAN.md")
+		return nil, p.NoRuns()
 	}
 	return j, err
+}
+
+// NoRuns returns the error of a project without runs.
+func (p *Project) NoRuns() error {
+	return Named("no-runs", Usage(fmt.Errorf("%s has no runs", p.Repo.Root), "start one: runplan PLAN.md"))
 }
 
 // PlanPath returns the name under which a run stores its plan. The path is relative if the plan is inside the

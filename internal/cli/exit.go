@@ -51,6 +51,7 @@ type Failure struct {
 	Code int
 	Err  error
 	Hint string
+	Page string // code that runplan explain explains; "" for none, or for that of Err
 }
 
 func (f *Failure) Error() string { return f.Err.Error() }
@@ -58,12 +59,21 @@ func (f *Failure) Unwrap() error { return f.Err }
 
 // Usage returns a failure with exit code 2.
 func Usage(err error, hint string, args ...any) error {
-	return &Failure{ExitUsage, err, fmt.Sprintf(hint, args...)}
+	return &Failure{Code: ExitUsage, Err: err, Hint: fmt.Sprintf(hint, args...)}
 }
 
 // Fail returns a failure with the given exit code.
 func Fail(code int, err error, hint string, args ...any) error {
-	return &Failure{code, err, fmt.Sprintf(hint, args...)}
+	return &Failure{Code: code, Err: err, Hint: fmt.Sprintf(hint, args...)}
+}
+
+// Named gives a new failure the code of its page of runplan explain. [ErrorCodes] lists the codes.
+func Named(page string, err error) error {
+	var f *Failure
+	if errors.As(err, &f) {
+		f.Page = page
+	}
+	return err
 }
 
 // CodeOf returns the exit code and the hint of an error.

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 
+	"github.com/runplan/runplan/agents/sandbox"
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/seal"
@@ -17,7 +18,7 @@ import (
 // errorCode names a kind of error with a stable code.
 type errorCode struct {
 	Code string
-	Err  error
+	Err  error // nil for one that [Named] gives
 }
 
 // ErrorCodes returns the kinds of errors that have a page, special ones first.
@@ -31,7 +32,15 @@ func ErrorCodes() []errorCode {
 		{"key-unusable", seal.ErrKey}, {"program-not-found", proc.ErrNotFound},
 		{"no-models", llm.ErrNoModels}, {"no-index", retrieve.ErrNoIndex},
 		{"plan-empty", planparse.ErrEmpty}, {"plan-binary", planparse.ErrBinary}, {"plan-too-big", planparse.ErrTooBig},
-		{"address-reachable", web.ErrReachable},
+		{"address-reachable", web.ErrReachable}, {"unknown-agent", ErrNoAgent}, {"sandbox-unusable", sandbox.ErrUnusable},
+		{"index-old", store.ErrOlder}, {"database-busy", store.ErrBusy},
+		{"config-not-trusted", nil}, {"no-agent", nil}, {"plan-in-prose", nil}, {"no-identity", nil},
+		{"uncommitted-changes", nil}, {"disk-full", nil}, {"cannot-land", nil}, {"no-git-lfs", nil}, {"cannot-sign", nil},
+		{"run-not-finished", nil}, {"branch-conflict", nil}, {"branch-checked-out", nil}, {"settings-changed", nil},
+		{"run-active", nil}, {"no-active-run", nil}, {"plan-not-found", nil}, {"plan-invalid", nil},
+		{"settings-invalid", nil}, {"link-refused", nil}, {"run-unverified", nil}, {"no-fallback", nil},
+		{"no-ast-grep", nil}, {"answer-unusable", nil}, {"model-failed", nil}, {"unknown-commit", nil},
+		{"gate-not-run", nil}, {"run-not-found", nil}, {"tier-too-low", nil}, {"no-runs", nil},
 	}
 }
 
@@ -41,6 +50,9 @@ func explainable(err error) string {
 		if errors.Is(err, e.Err) {
 			return e.Code
 		}
+	}
+	if f := (*Failure)(nil); errors.As(err, &f) {
+		return f.Page
 	}
 	return ""
 }

@@ -105,12 +105,12 @@ func ModelTrouble(ctx context.Context, err error) error {
 		return Usage(err, "run: runplan index")
 	case errors.As(err, &answer):
 		raw := ui.Cut(strings.Join(strings.Fields(redact.New(nil).String(redact.Clean(answer.Raw))), " "), 300, "…")
-		return Fail(ExitFailed, fmt.Errorf("%w; the answer was: %s", err, raw),
-			"the whole of it is in .runplan/raw.sqlite; a larger model may keep to the form")
+		return Named("answer-unusable", Fail(ExitFailed, fmt.Errorf("%w; the answer was: %s", err, raw),
+			"the whole of it is in .runplan/raw.sqlite; a larger model may keep to the form"))
 	}
 	hint := llm.HintOf(err)
 	if strings.Contains(err.Error(), hint) {
 		hint = "" // its text already has the hint
 	}
-	return Fail(ExitCannotRun, err, "%s", hint)
+	return Named("model-failed", Fail(ExitCannotRun, err, "%s", hint))
 }

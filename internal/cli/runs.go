@@ -101,7 +101,7 @@ func (p *Project) CheckedOut(ctx context.Context, branch string) (string, error)
 
 // NoSuchRun returns the error of a run id that matches no run.
 func NoSuchRun(name string) error {
-	return Usage(fmt.Errorf("run %s not found", name), "runplan status --all lists them")
+	return Named("run-not-found", Usage(fmt.Errorf("run %s not found", name), "runplan status --all lists them"))
 }
 
 // EachEvent calls f for each event of a run, in the order of the journal.

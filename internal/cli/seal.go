@@ -60,14 +60,15 @@ func (a *App) Vouch(ctx context.Context, p *Project, run string) (found []string
 		return nil, nil
 	case !c.Sealed:
 		return nil,
-			Usage(fmt.Errorf("run %s was started by a version that did not sign its journal, so it cannot be verified", run[:8]),
-				"finish it with that version, or start a new run: runplan run --new PLAN")
+			Named("run-unverified",
+				Usage(fmt.Errorf("run %s was started by a version that did not sign its journal, so it cannot be verified", run[:8]),
+					"finish it with that version, or start a new run: runplan run --new PLAN"))
 	case c.Last.Seq == 0:
 		return nil,
-			Usage(
+			Named("run-unverified", Usage(
 				fmt.Errorf(
 					"no event of run %s verifies with the key %s: the journal was signed with another key, or another program wrote it", run[:8], j.Signs().Path()),
-				"set RUNPLAN_HOME to the folder used when the run started; or start a new run: runplan run --new PLAN")
+				"set RUNPLAN_HOME to the folder used when the run started; or start a new run: runplan run --new PLAN"))
 	}
 	if c.Missing > 0 {
 		found = append(found, fmt.Sprintf(

@@ -127,8 +127,9 @@ func (a *App) TrustConfig(p *Project, given string) error {
 		if trust.Names(given, digest) {
 			return nil
 		}
-		return Usage(fmt.Errorf("the configuration's digest is %s, not %s", digest[:12], ui.Sanitize(given)),
-			"inspect it: runplan trust config")
+		return Named("config-not-trusted",
+			Usage(fmt.Errorf("the configuration's digest is %s, not %s", digest[:12], ui.Sanitize(given)),
+				"inspect it: runplan trust config"))
 	}
 	pins, err := a.Pins()
 	if err != nil {
@@ -146,9 +147,10 @@ func (a *App) TrustConfig(p *Project, given string) error {
 	fmt.Fprintf(a.Stderr, "The configuration of this repository %s. It can run:\n", what)
 	a.ShowExecutables(list)
 	if !a.Yes("Trust it?") {
-		return Usage(errors.New("the repository's configuration is not trusted, so nothing was run"),
-			"trust it: runplan trust config %s; without a terminal: --trust-config %s, or RUNPLAN_TRUST=%s", digest[:12],
-			digest[:12], digest[:12])
+		return Named("config-not-trusted",
+			Usage(errors.New("the repository's configuration is not trusted, so nothing was run"),
+				"trust it: runplan trust config %s; without a terminal: --trust-config %s, or RUNPLAN_TRUST=%s", digest[:12],
+				digest[:12], digest[:12]))
 	}
 	return a.OfUser(pins.Trust(p.Repo.Root, digest, time.Now()))
 }

@@ -73,7 +73,7 @@ func (a *App) Contract(ctx context.Context) (trust.Contract, error) {
 func TrustTrouble(err error) error {
 	var refused *trust.Error
 	if errors.As(err, &refused) {
-		return Fail(ExitFailed, err, "%s", refused.Do)
+		return Named("tier-too-low", Fail(ExitFailed, err, "%s", refused.Do))
 	}
 	return err
 }

@@ -3,11 +3,12 @@ package ui
 import (
 	"bytes"
 	"io"
-	"regexp"
 	"strings"
 	"sync"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"github.com/runplan/runplan/internal/lazyre"
 )
 
 // Wrapper breaks lines that are longer than the terminal between words, and indents what follows. Elsewhere, and for
@@ -63,7 +64,7 @@ func verbatim(p []byte) bool {
 }
 
 // unit matches what a line is not broken in: a command in backticks, runplan with its arguments, and a word.
-var unit = regexp.MustCompile("^(?:`[^`]*`\\S*|runplan [a-z-]*(?: --?[a-z]\\S*| \\S*[A-Z0-9./]\\S*)*\\S*|\\S+)")
+var unit = lazyre.New("^(?:`[^`]*`\\S*|runplan [a-z-]*(?: --?[a-z]\\S*| \\S*[A-Z0-9./]\\S*)*\\S*|\\S+)")
 
 // wrapWords breaks one line so that it fits into width cells where it can. The first line has used cells already, and
 // the other ones begin with margin spaces.

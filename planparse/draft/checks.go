@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/internal/lazyre"
 )
 
 // collectTests returns the items of a test plan. Text between them is left, and so is what stands behind a paragraph of
@@ -109,12 +110,12 @@ func (b *batch) check(d *document, it testItem) {
 }
 
 var (
-	passes   = regexp.MustCompile(`(?i)\b(?:pass(?:es|ed)?|green|clean|succeeds?|exits? 0|no errors?|ok)\b|\d+/\d+ pass`)
-	fails    = regexp.MustCompile(`(?i)\b(?:fails?|must not|raises?|errors? out|non-?zero)\b`)
+	passes   = lazyre.New(`(?i)\b(?:pass(?:es|ed)?|green|clean|succeeds?|exits? 0|no errors?|ok)\b|\d+/\d+ pass`)
+	fails    = lazyre.New(`(?i)\b(?:fails?|must not|raises?|errors? out|non-?zero)\b`)
 	programs = set(`pytest python python3 go gotestsum npm npx pnpm yarn bun deno node cargo make just task uv uvx pip ruff mypy black tox nox poetry git bash sh docker
 		bundle rspec rake rails ruby mvn gradle ./gradlew ./mvnw dotnet swift xcodebuild mix composer phpunit php terraform helm kubectl curl jest vitest tsc eslint`)
 	// behind matches the start of the text about a command that is not in a code span
-	behind = regexp.MustCompile(`\s+(?:—|–|--|→|=>|#)\s+|;\s+[a-z]|\s+\(|\s(?:on|in|for|with|against)\s(?:the|a|an|all|each|every)\s|\s(?:prints?|shows?|lists?|writes?|passe?s?|exits?|still|must|should|succeeds?|is|and|then)\s`)
+	behind = lazyre.New(`\s+(?:—|–|--|→|=>|#)\s+|;\s+[a-z]|\s+\(|\s(?:on|in|for|with|against)\s(?:the|a|an|all|each|every)\s|\s(?:prints?|shows?|lists?|writes?|passe?s?|exits?|still|must|should|succeeds?|is|and|then)\s`)
 )
 
 // commandOf takes the command from the beginning of an item: a code span, or words that begin with a program that

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/runplan/runplan/internal/lazyre"
 )
 
 // mention is a path in a text, and what the text says of it: "create", "modify", "delete", or "" where it is only
@@ -12,17 +14,17 @@ import (
 type mention struct{ path, verb string }
 
 var (
-	inCode   = regexp.MustCompile("`([^`\n]+)`")
-	barePath = regexp.MustCompile(`(?:^|[\s()"'])((?:\./)?[\w@.-]+(?:/[\w@.-]+)+\.[A-Za-z][A-Za-z0-9]{0,9})\b`)
-	fileName = regexp.MustCompile(`^(?:\./)?[\w@.-]+(?:/[\w@.-]+)*$`)
-	lineAt   = regexp.MustCompile(`:\d+(?:[-–]\d+)?(?:,\d+)*$`)
-	testPath = regexp.MustCompile(`(?:^|/)(?:tests?|specs?|__tests__|testdata)/|(?:^|/)test_[^/]*$|_test\.\w+$|\.(?:test|spec)\.\w+$|_spec\.\w+$`)
-	known    = regexp.MustCompile(`^(?:Makefile|Dockerfile|LICENSE|README|CHANGELOG|Gemfile|Rakefile|go\.mod|go\.sum)$`)
+	inCode   = lazyre.New("`([^`\n]+)`")
+	barePath = lazyre.New(`(?:^|[\s()"'])((?:\./)?[\w@.-]+(?:/[\w@.-]+)+\.[A-Za-z][A-Za-z0-9]{0,9})\b`)
+	fileName = lazyre.New(`^(?:\./)?[\w@.-]+(?:/[\w@.-]+)*$`)
+	lineAt   = lazyre.New(`:\d+(?:[-–]\d+)?(?:,\d+)*$`)
+	testPath = lazyre.New(`(?:^|/)(?:tests?|specs?|__tests__|testdata)/|(?:^|/)test_[^/]*$|_test\.\w+$|\.(?:test|spec)\.\w+$|_spec\.\w+$`)
+	known    = lazyre.New(`^(?:Makefile|Dockerfile|LICENSE|README|CHANGELOG|Gemfile|Rakefile|go\.mod|go\.sum)$`)
 
-	creates = regexp.MustCompile(`(?i)\b(?:create[sd]?|new|add(?:s|ed)?|write[s]?|generate[sd]?|introduce[sd]?|location|produces?)\b`)
-	changes = regexp.MustCompile(`(?i)\b(?:modif(?:y|ies|ied)|extend(?:s|ed)?|update[sd]?|wire[sd]?|change[sd]?|edit(?:s|ed)?|implement(?:s|ed)?|fix(?:es|ed)?|register(?:s|ed)?|refactor|rename[sd]?|replace[sd]?|promote|file|files|where|module|script|in)\b`)
-	deletes = regexp.MustCompile(`(?i)\b(?:delete[sd]?|remove[sd]?|drop(?:s|ped)?)\b`)
-	reads   = regexp.MustCompile(`(?i)\b(?:read|see|per|from|against|like|existing|under|reference[sd]?|import(?:s|ed)?|described|already|via|using|uses|exists|contains|documented)\b`)
+	creates = lazyre.New(`(?i)\b(?:create[sd]?|new|add(?:s|ed)?|write[s]?|generate[sd]?|introduce[sd]?|location|produces?)\b`)
+	changes = lazyre.New(`(?i)\b(?:modif(?:y|ies|ied)|extend(?:s|ed)?|update[sd]?|wire[sd]?|change[sd]?|edit(?:s|ed)?|implement(?:s|ed)?|fix(?:es|ed)?|register(?:s|ed)?|refactor|rename[sd]?|replace[sd]?|promote|file|files|where|module|script|in)\b`)
+	deletes = lazyre.New(`(?i)\b(?:delete[sd]?|remove[sd]?|drop(?:s|ped)?)\b`)
+	reads   = lazyre.New(`(?i)\b(?:read|see|per|from|against|like|existing|under|reference[sd]?|import(?:s|ed)?|described|already|via|using|uses|exists|contains|documented)\b`)
 )
 
 // mentions lists the paths that a text names, in its order, with what is to be done to them.
@@ -46,7 +48,7 @@ func verbIn(before, after string) string {
 	verb, at := "", -1
 	for _, v := range []struct {
 		word string
-		re   *regexp.Regexp
+		re   *lazyre.Regexp
 	}{{"create", creates}, {"modify", changes}, {"delete", deletes}, {"read", reads}} {
 		if all := v.re.FindAllStringIndex(before, -1); all != nil && all[len(all)-1][0] > at {
 			verb, at = v.word, all[len(all)-1][0]

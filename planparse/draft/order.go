@@ -1,12 +1,13 @@
 package draft
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/runplan/runplan/internal/lazyre"
 )
 
-var reference = regexp.MustCompile(`(?i)(§+|\b(?:sections?|phases?|steps?|stages?|parts?|milestones?))\s*(\d+(?:\.\d+)*[a-z]?)`)
+var reference = lazyre.New(`(?i)(§+|\b(?:sections?|phases?|steps?|stages?|parts?|milestones?))\s*(\d+(?:\.\d+)*[a-z]?)`)
 
 // order says which batches have to be there before: those whose sections a batch refers to, and those that create what
 // it changes or reads. Only what stands above counts, so that the order of the document stays one.

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/planparse"
 )
 
@@ -107,8 +107,8 @@ func (s *section) end() int {
 }
 
 var (
-	numbered = regexp.MustCompile(`^(?:§\s*)?(\d+(?:\.\d+)*[a-z]?)[.):]?\s+(\S.*)$`)
-	phased   = regexp.MustCompile(`(?i)^(?:phase|step|stage|part|milestone)\s+(\d+(?:\.\d+)*)\b[\s:.—–-]*`)
+	numbered = lazyre.New(`^(?:§\s*)?(\d+(?:\.\d+)*[a-z]?)[.):]?\s+(\S.*)$`)
+	phased   = lazyre.New(`(?i)^(?:phase|step|stage|part|milestone)\s+(\d+(?:\.\d+)*)\b[\s:.—–-]*`)
 )
 
 func readDocument(name string, src []byte, exists func(string) bool) (*document, error) {
@@ -363,7 +363,7 @@ func (d *document) add(b *batch, line int) {
 	d.batches = append(d.batches, b)
 }
 
-var itemMark = regexp.MustCompile(`^(\s*)(?:[-*+•]|\d+[.)])\s+(?:\[[ xX]\]\s+)?(\S.*)$`)
+var itemMark = lazyre.New(`^(\s*)(?:[-*+•]|\d+[.)])\s+(?:\[[ xX]\]\s+)?(\S.*)$`)
 
 // items returns the top-level items of the lists directly in a section, each with its nested content.
 func (d *document) items(s *section) []testItem {
@@ -407,7 +407,7 @@ func (d *document) itemText(it testItem) string {
 // severities are bold words at the start of an item that do not describe it.
 var severities = set("critical important minor major high medium low blocker breaking note optional must should")
 
-var leadEnd = regexp.MustCompile(`\s+[—–-]\s|[:;]\s|[:;]$|\s\(|\.\s|\.$|\n`)
+var leadEnd = lazyre.New(`\s+[—–-]\s|[:;]\s|[:;]$|\s\(|\.\s|\.$|\n`)
 
 // lead returns a title for an item: its leading bold text, or its first words.
 func lead(text string) string {

@@ -1,9 +1,10 @@
 package draft
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/runplan/runplan/internal/lazyre"
 )
 
 // sectionKind is the kind of a section according to its title.
@@ -59,9 +60,9 @@ func only(title string, kind map[string]bool) bool {
 	return found
 }
 
-var aboutKnowing = regexp.MustCompile(`(?i)^(?:what|why|how)\b.*\b(?:know|knows|matters|exists|works today|is wrong|now|we have)\b|principles?\b|\bdo not\b|\bnot\b|\bunchanged\b|\bstays\b|\bremains\b|\bnever\b|\bnon-|^why\b|^about\b|^next steps$|\brevision log\b|\bcriteria$|\bestimates?$`)
+var aboutKnowing = lazyre.New(`(?i)^(?:what|why|how)\b.*\b(?:know|knows|matters|exists|works today|is wrong|now|we have)\b|principles?\b|\bdo not\b|\bnot\b|\bunchanged\b|\bstays\b|\bremains\b|\bnever\b|\bnon-|^why\b|^about\b|^next steps$|\brevision log\b|\bcriteria$|\bestimates?$`)
 
-var ordering = regexp.MustCompile(`(?i)order|sequenc|roll-?out|phasing|roadmap|milestones|schedule|merge plan|timeline|effort`)
+var ordering = lazyre.New(`(?i)order|sequenc|roll-?out|phasing|roadmap|milestones|schedule|merge plan|timeline|effort`)
 
 func kindOf(s *section) sectionKind {
 	t, _, _ := strings.Cut(s.name, "(")
@@ -96,14 +97,14 @@ func knownTitle(line string) bool {
 }
 
 var (
-	located = regexp.MustCompile(`(?im)^[\s>*_-]*(?:location|files?|paths?|module|script|where|endpoint|new files?|modified files?|implementation)\s*:?[*_]*\s*:?[*_]*\s+[\x60\[(*]*[\w.{-]+[/.]`)
+	located = lazyre.New(`(?im)^[\s>*_-]*(?:location|files?|paths?|module|script|where|endpoint|new files?|modified files?|implementation)\s*:?[*_]*\s*:?[*_]*\s+[\x60\[(*]*[\w.{-]+[/.]`)
 	verbs   = `add|build|change|convert|create|define|delete|deprecate|drop|emit|ensure|expose|extend|extract|fix|generate|implement|integrate|introduce|migrate|modify|move|narrow|port|promote|provide|refactor|register|remove|rename|replace|restore|rewrite|split|support|switch|update|wire|write`
-	doing   = regexp.MustCompile(`(?im)^\s*(?:(?:[-*+•]|\d+[.)])\s+)?[*_]{0,2}(?:we (?:will |should |must )?)?(?:` +
+	doing   = lazyre.New(`(?im)^\s*(?:(?:[-*+•]|\d+[.)])\s+)?[*_]{0,2}(?:we (?:will |should |must )?)?(?:` +
 		verbs + `)s?\b`)
-	titled = regexp.MustCompile(`(?i)^(?:(?:phase|step|stage|part|milestone)\s+\d[\d.]*\b[\s:.—–-]*)?(?:new\b|` +
+	titled = lazyre.New(`(?i)^(?:(?:phase|step|stage|part|milestone)\s+\d[\d.]*\b[\s:.—–-]*)?(?:new\b|` +
 		strings.ReplaceAll(verbs, "|", `\b|`) + `\b)`)
-	must     = regexp.MustCompile(`\b(?:must|shall|should|will|SHALL|MUST|needs to|has to)\b`)
-	required = regexp.MustCompile(`\b[A-Z]{2,}[A-Z0-9]*-\d+\b`)
+	must     = lazyre.New(`\b(?:must|shall|should|will|SHALL|MUST|needs to|has to)\b`)
+	required = lazyre.New(`\b[A-Z]{2,}[A-Z0-9]*-\d+\b`)
 )
 
 // enough is the minimum score of a section that counts as work.

@@ -2,7 +2,6 @@ package history
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -23,7 +22,7 @@ var (
 	opinion = lazyre.New(`(?i)\b(?:clean(?:ed|ing|s)?[- ]?(?:up)?|cleanups?|polish\w*|improve\w*|tweak\w*|correct(?:s|ed|ions?)?|refactor\w*|rework\w*|tid(?:y|ied|ying)|better|various|some|misc\w*|minor|small|nicer|nits?|typos?|spelling|` +
 		`grammar|wording|rephras\w*|reword\w*|consisten\w*|inconsisten\w*|simplif\w*|moderni[sz]e\w*|cosmetic|feedback|review|more tests?|add tests?|tests? for|coverage|comments?)\b`)
 	// figure matches numbers that hardly anybody chooses twice.
-	figureRE = regexp.MustCompile(`\b\d[\d_]*(?:\.\d+)*\b`)
+	figureRE = lazyre.New(`\b\d[\d_]*(?:\.\d+)*\b`)
 )
 
 // fewWordsOfBody is the number of words from which the body of a message explains its subject.

@@ -98,7 +98,7 @@ func layers() []layer {
 		{"routing", []string{"planparse", "internal/cells", "internal/condition", "internal/layered", "internal/atomicfile",
 			"internal/lazyre", "internal/phrase", "internal/redact"}},
 		{"planparse", []string{"internal/language"}},
-		{"planparse/draft", []string{"planparse", "internal/edit", "internal/fence"}},
+		{"planparse/draft", []string{"planparse", "internal/edit", "internal/fence", "internal/lazyre"}},
 		{"feedback/critique", []string{"agents", "gates", "llm", "internal"}},
 		{"trust", []string{"internal"}},
 		// The form of examples; each folder below is a step from runs and history to a model.
@@ -182,7 +182,7 @@ func layers() []layer {
 		{"internal/tokens", nil},
 		{"tools/tooltest", nil},
 		{"tools/storm", []string{"tools/scratch"}},
-		{"internal/ui", []string{"internal/cells", "internal/phrase", "internal/redact"}},
+		{"internal/ui", []string{"internal/cells", "internal/lazyre", "internal/phrase", "internal/redact"}},
 		{"internal/web", []string{"internal/redact"}},
 	}
 }

@@ -30,6 +30,6 @@ func Main(a cli.App) int {
 	ballast := make([]byte, 28<<20)
 	defer runtime.KeepAlive(ballast)
 	debug.SetGCPercent(20)
-	a.Root = newRootCommand
-	return a.Execute(context.Background(), withRun(newRootCommand(&a), a.Args)...)
+	a.Root, a.Words = newRootCommand, withRun
+	return a.Execute(context.Background(), a.Args...)
 }

@@ -269,7 +269,7 @@ func cancel(ctx context.Context, a *cli.App, p *cli.Project, name string) error 
 	case !known && name != "":
 		return cli.NoSuchRun(name)
 	case len(live) == 0:
-		return cli.Usage(errors.New("no run is active"), "runplan status shows the runs")
+		return cli.Named("no-active-run", cli.Usage(errors.New("no run is active"), "runplan status shows the runs"))
 	case len(live) > 1:
 		return cli.Usage(fmt.Errorf("%d runs are active: %s", len(live), strings.Join(live, ", ")),
 			"name one: runplan cancel RUN")

@@ -150,8 +150,9 @@ func OneRun(ctx context.Context, p *cli.Project, name string) (runner.Summary, e
 		return s, err
 	}
 	if s.Status == runner.RunActive {
-		return s, cli.Fail(cli.ExitLocked, fmt.Errorf("run %s is active", s.Run[:8]), "stop it first: runplan cancel %s",
-			s.Run[:8])
+		return s, cli.Named("run-active",
+			cli.Fail(cli.ExitLocked, fmt.Errorf("run %s is active", s.Run[:8]), "stop it first: runplan cancel %s",
+				s.Run[:8]))
 	}
 	info, err := p.Recall(ctx, s.Run)
 	if err == nil && info.Flags[cli.EngineFlag] != "" {

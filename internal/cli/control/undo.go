@@ -130,7 +130,8 @@ func advance(ctx context.Context, p *cli.Project, branch, tip, commit string) er
 		return err
 	}
 	if len(dirty) > 0 {
-		return cli.Usage(fmt.Errorf("the checkout has changes (%s)", redact.Clean(dirty[0])), "commit or stash them first")
+		return cli.Named("uncommitted-changes",
+			cli.Usage(fmt.Errorf("the checkout has changes (%s)", redact.Clean(dirty[0])), "commit or stash them first"))
 	}
 	if _, err := p.Repo.Run(ctx, "-c", "gc.auto=0", "merge", "--quiet", "--ff-only", commit); err != nil {
 		return cli.Fail(cli.ExitCannotRun, err, "nothing was changed")

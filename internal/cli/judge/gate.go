@@ -354,8 +354,8 @@ func (x *Inspection) look(ctx context.Context) error {
 // outcomeOf converts a verdict into the exit status.
 func outcomeOf(v gates.Verdict, blind []*gates.GateError) error {
 	if len(blind) > 0 {
-		return cli.Fail(cli.ExitCannotRun, blind[0],
-			"this is neither a pass nor a failure; fix it, or disable the gate: [gates] disable")
+		return cli.Named("gate-not-run", cli.Fail(cli.ExitCannotRun, blind[0],
+			"this is neither a pass nor a failure; fix it, or disable the gate: [gates] disable"))
 	}
 	if v.OK() {
 		return nil

@@ -192,8 +192,9 @@ func compareWith(ctx context.Context, repo *git.Repo, given string) (comparison,
 		}
 		commit, err = repo.Resolve(ctx, given)
 		if err != nil || commit == "" {
-			return comparison{}, cli.Usage(fmt.Errorf("commit or branch %q not found", ui.Sanitize(given)),
-				"fetch the branch first; in CI, the clone may be too shallow")
+			return comparison{}, cli.Named("unknown-commit",
+				cli.Usage(fmt.Errorf("commit or branch %q not found", ui.Sanitize(given)),
+					"fetch the branch first; in CI, the clone may be too shallow"))
 		}
 	} else if name, commit, err = repo.Upstream(ctx, branch); err != nil {
 		return comparison{}, cli.Fail(cli.ExitCannotRun, err, "")

@@ -286,7 +286,8 @@ func baseOf(ctx context.Context, p *cli.Project, h past, given string) (string, 
 		}
 		commit, err := p.Repo.Resolve(ctx, given)
 		if err != nil || commit == "" {
-			return "", cli.Usage(fmt.Errorf("commit or branch %q not found", ui.Sanitize(given)), "")
+			return "", cli.Named("unknown-commit",
+				cli.Usage(fmt.Errorf("commit or branch %q not found", ui.Sanitize(given)), ""))
 		}
 		return commit, nil
 	}

@@ -47,8 +47,8 @@ func NewParseCommand(a *cli.App) *cobra.Command {
 				return err
 			}
 			if len(plan.Errors()) > 0 {
-				return cli.Fail(cli.ExitUsage,
-					fmt.Errorf("%s cannot be run: %s, see above", args[0], phrase.Count(len(plan.Errors()), "error")), "")
+				return cli.Named("plan-invalid", cli.Fail(cli.ExitUsage,
+					fmt.Errorf("%s cannot be run: %s, see above", args[0], phrase.Count(len(plan.Errors()), "error")), ""))
 			}
 			return nil
 		},

@@ -99,9 +99,9 @@ func anyAgent(a *cli.App, p *cli.Project, due []*planparse.Batch) (name, why str
 			return n, "the only configured one", nil
 		}
 	}
-	return "", "", cli.Usage(fmt.Errorf("this plan needs an agent: %s", prose[0]),
+	return "", "", cli.Named("no-agent", cli.Usage(fmt.Errorf("this plan needs an agent: %s", prose[0]),
 		"choose one: --agent NAME, or run.agent in .runplan/config.toml, with [agents.NAME] command = [\"program\", "+
-			"\"argument\"] or preset = \"claude\"; runplan doctor lists the installed ones")
+			"\"argument\"] or preset = \"claude\"; runplan doctor lists the installed ones"))
 }
 
 // Due returns the batches of a plan that a decision does not skip.

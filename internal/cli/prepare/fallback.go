@@ -56,9 +56,9 @@ func runAgentsOf(a *cli.App, p *cli.Project, path string, agent chosenAgent, oth
 		}
 	}
 	if len(c.List) == 1 && len(c.left) > 0 && !others.recalled {
-		return c, cli.Fail(cli.ExitCannotRun,
+		return c, cli.Named("no-fallback", cli.Fail(cli.ExitCannotRun,
 			fmt.Errorf("no agent can take over from %s: %s", agent.name, strings.Join(c.left, ", ")),
-			"install one, name others in run.fallback, or choose --on-limit exit or wait")
+			"install one, name others in run.fallback, or choose --on-limit exit or wait"))
 	}
 	return c, nil // the only name is the agent itself, which is allowed
 }
@@ -147,7 +147,8 @@ func (l *limitFlags) fallback(c config.Run) (successors, error) {
 	case !over:
 		return successors{}, nil
 	case len(c.Fallback) == 0:
-		return successors{}, cli.Usage(fmt.Errorf("--on-limit %s: %w", asked, config.ErrNoFallback), "")
+		return successors{}, cli.Named("no-fallback",
+			cli.Usage(fmt.Errorf("--on-limit %s: %w", asked, config.ErrNoFallback), ""))
 	}
 	return successors{names: c.Fallback}, nil
 }

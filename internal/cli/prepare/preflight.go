@@ -18,7 +18,8 @@ func (x *Prepared) preflight(ctx context.Context) error {
 	a, p, o, info := x.App, x.Project, &x.Options, x.Info
 	p.Repo.AllowPrograms()
 	if err := p.Repo.Ident(ctx); err != nil {
-		return cli.Usage(err, "set it: git config user.name \"Your Name\" && git config user.email you@example.org")
+		return cli.Named("no-identity",
+			cli.Usage(err, "set it: git config user.name \"Your Name\" && git config user.email you@example.org"))
 	}
 	if err := largeFiles(ctx, a, p, o.JSON); err != nil {
 		return err
@@ -33,8 +34,9 @@ func (x *Prepared) preflight(ctx context.Context) error {
 	}
 	changed = without(changed, name)
 	if len(changed) > 0 && !o.AllowDirty {
-		return cli.Usage(fmt.Errorf("the checkout has changes that the run would not see: %s", cli.ListOf(changed, 5)),
-			"commit or stash them, or run without them: --allow-dirty")
+		return cli.Named("uncommitted-changes",
+			cli.Usage(fmt.Errorf("the checkout has changes that the run would not see: %s", cli.ListOf(changed, 5)),
+				"commit or stash them, or run without them: --allow-dirty"))
 	}
 	if err := canLand(ctx, p, info); err != nil {
 		return err
@@ -57,9 +59,9 @@ func (x *Prepared) preflight(ctx context.Context) error {
 		return cli.Fail(cli.ExitCannotRun, fmt.Errorf("read the free space of %s: %w", p.Repo.Root, err), "")
 	}
 	if least := p.Config.Run.MinFreeMB; free < uint64(least) {
-		return cli.Fail(cli.ExitCannotRun,
+		return cli.Named("disk-full", cli.Fail(cli.ExitCannotRun,
 			fmt.Errorf("only %d MiB are free under %s; a run needs %d", free, p.Repo.Root, least),
-			"free some space (runplan gc removes what old runs left), or lower run.min_free_mb")
+			"free some space (runplan gc removes what old runs left), or lower run.min_free_mb"))
 	}
 	if err := a.Signing(ctx, p); err != nil {
 		return err
@@ -73,8 +75,9 @@ func canLand(ctx context.Context, p *cli.Project, info runner.Info) error {
 	switch info.Land {
 	case "ff":
 		if info.BaseBranch == "" {
-			return cli.Usage(errors.New("no branch is checked out (detached HEAD), so there is no branch to fast-forward"),
-				"check out the target branch, or leave the work on the run branch: --land branch")
+			return cli.Named("cannot-land",
+				cli.Usage(errors.New("no branch is checked out (detached HEAD), so there is no branch to fast-forward"),
+					"check out the target branch, or leave the work on the run branch: --land branch"))
 		}
 	case "pr":
 		remotes, err := p.Repo.Run(ctx, "remote")
@@ -82,8 +85,9 @@ func canLand(ctx context.Context, p *cli.Project, info runner.Info) error {
 			return err
 		}
 		if strings.TrimSpace(remotes) == "" {
-			return cli.Usage(errors.New("the repository has no remote, so a pull request cannot be opened"),
-				"add one: git remote add origin URL; or leave the work on the run branch: --land branch")
+			return cli.Named("cannot-land",
+				cli.Usage(errors.New("the repository has no remote, so a pull request cannot be opened"),
+					"add one: git remote add origin URL; or leave the work on the run branch: --land branch"))
 		}
 	}
 	return nil
@@ -98,9 +102,10 @@ func canOpenRequest(ctx context.Context, a *cli.App, p *cli.Project, quiet bool)
 	}
 	if _, err := p.Repo.Run(ctx, "push", "--dry-run", "--quiet", "--no-verify", to,
 		"HEAD:refs/heads/runplan/preflight"); err != nil {
-		return cli.Fail(cli.ExitCannotRun, fmt.Errorf("--land pr needs a remote to push to, and %s refuses: %w", to, err),
-			"check the remote and your permissions: git push --dry-run %s; or leave the work on the run branch: --land branch",
-			to)
+		return cli.Named("cannot-land",
+			cli.Fail(cli.ExitCannotRun, fmt.Errorf("--land pr needs a remote to push to, and %s refuses: %w", to, err),
+				"check the remote and your permissions: git push --dry-run %s; or leave the work on the run branch: --land branch",
+				to))
 	}
 	if err := hookAllows(ctx, p, to); err != nil {
 		return err
@@ -113,8 +118,9 @@ func canOpenRequest(ctx context.Context, a *cli.App, p *cli.Project, quiet bool)
 	}
 	if _, err := proc.Output(ctx,
 		proc.Cmd{Args: []string{"gh", "auth", "status"}, Dir: p.Repo.Root, Env: p.Repo.Env()}); err != nil {
-		return cli.Fail(cli.ExitCannotRun, fmt.Errorf("--land pr needs gh to be signed in: %w", err),
-			"sign in: gh auth login; or leave the work on the run branch: --land branch")
+		return cli.Named("cannot-land",
+			cli.Fail(cli.ExitCannotRun, fmt.Errorf("--land pr needs gh to be signed in: %w", err),
+				"sign in: gh auth login; or leave the work on the run branch: --land branch"))
 	}
 	return nil
 }
@@ -130,8 +136,9 @@ func hookAllows(ctx context.Context, p *cli.Project, to string) error {
 	if err == nil || limited.Err() != nil {
 		return ctx.Err()
 	}
-	return cli.Fail(cli.ExitCannotRun, fmt.Errorf("--land pr needs to push, and the pre-push hook refuses HEAD: %w", err),
-		"correct what it says: git push --dry-run %s; or leave the work on the run branch: --land branch", to)
+	return cli.Named("cannot-land",
+		cli.Fail(cli.ExitCannotRun, fmt.Errorf("--land pr needs to push, and the pre-push hook refuses HEAD: %w", err),
+			"correct what it says: git push --dry-run %s; or leave the work on the run branch: --land branch", to))
 }
 
 func without(paths []string, name string) []string {

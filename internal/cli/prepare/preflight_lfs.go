@@ -28,11 +28,11 @@ func largeFiles(ctx context.Context, a *cli.App, p *cli.Project, quiet bool) err
 	}
 	switch {
 	case strings.Contains(filters, " git-lfs "):
-		return cli.Fail(cli.ExitCannotRun,
+		return cli.Named("no-git-lfs", cli.Fail(cli.ExitCannotRun,
 			errors.New(
 				"the repository keeps files in git-lfs (.gitattributes: filter=lfs), and git-lfs is not installed: git cannot "+
 					"add the files of an agent"),
-			"install git-lfs (https://git-lfs.com), then run the plan again")
+			"install git-lfs (https://git-lfs.com), then run the plan again"))
 	case filters == "" && !quiet:
 		fmt.Fprintln(a.Stderr,
 			"warning: the repository keeps files in git-lfs (.gitattributes: filter=lfs), and git-lfs is not installed: "+

@@ -149,8 +149,9 @@ func (x *Prepared) describe(ctx context.Context) error {
 	}
 	p, o, agent := x.Project, &x.Options, x.agent.Name()
 	if prose := ProseLines(Due(x.Plan, x.Decision)); agent == script.Name && len(prose) > 0 {
-		return cli.Usage(fmt.Errorf("the script agent only executes what a plan spells out literally: %s", prose[0]),
-			"%d of the plan's tasks are prose; write them out as blocks, or name an agent that reads: --agent NAME", len(prose))
+		return cli.Named("plan-in-prose",
+			cli.Usage(fmt.Errorf("the script agent only executes what a plan spells out literally: %s", prose[0]),
+				"%d of the plan's tasks are prose; write them out as blocks, or name an agent that reads: --agent NAME", len(prose)))
 	}
 	head, branch, err := p.Repo.Head(ctx)
 	if err != nil {

@@ -50,10 +50,10 @@ func (x *Prepared) recall(ctx context.Context, name string) (err error) {
 	if dir, err := p.CheckedOut(ctx, x.Info.Branch); err != nil {
 		return err
 	} else if dir != "" {
-		return cli.Usage(fmt.Errorf("%s is checked out in %s, and the run moves that branch: new files would look deleted there",
-			x.Info.Branch, dir),
+		return cli.Named("branch-checked-out", cli.Usage(fmt.Errorf(
+			"%s is checked out in %s, and the run moves that branch: new files would look deleted there", x.Info.Branch, dir),
 			"check out another branch there, such as git checkout %s; then: runplan resume %s",
-			cmp.Or(x.Info.BaseBranch, "--detach"), sum.Run[:8])
+			cmp.Or(x.Info.BaseBranch, "--detach"), sum.Run[:8]))
 	}
 	o.Take(x.Info.Flags)
 	p.Solver = o.Solver
@@ -120,7 +120,7 @@ func unfinished(ctx context.Context, a *cli.App, p *cli.Project, name string) (r
 		return runner.Summary{}, err
 	}
 	if len(sums) == 0 {
-		return runner.Summary{}, cli.Usage(fmt.Errorf("%s has no runs", p.Repo.Root), "start one: runplan PLAN.md")
+		return runner.Summary{}, p.NoRuns()
 	}
 	path := name
 	if name != "" {
@@ -148,7 +148,7 @@ func unfinished(ctx context.Context, a *cli.App, p *cli.Project, name string) (r
 	if finished {
 		return runner.Summary{}, cli.Fail(cli.ExitOK, errNothingToDo, "")
 	}
-	return runner.Summary{}, cli.Usage(fmt.Errorf("run %s not found", name), "runplan status --all lists them")
+	return runner.Summary{}, cli.NoSuchRun(name)
 }
 
 // errNothingToDo is shown to the user and counts as success.

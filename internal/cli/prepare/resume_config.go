@@ -43,8 +43,8 @@ func sameConfig(a *cli.App, p *cli.Project, info *runner.Info, accept bool) erro
 	}
 	text := strings.Join(lines, "\n")
 	if !accept {
-		return cli.Usage(fmt.Errorf("%w:\n%s", errConfigChanged, text),
-			"undo the change; or continue with the current settings: runplan resume --accept-config")
+		return cli.Named("settings-changed", cli.Usage(fmt.Errorf("%w:\n%s", errConfigChanged, text),
+			"undo the change; or continue with the current settings: runplan resume --accept-config"))
 	}
 	fmt.Fprintf(a.Stderr, "runplan: continues with a changed configuration:\n%s\n", text)
 	info.Settings, info.ConfigDigest = settingsOf(now), config.DigestOf(now)

@@ -19,9 +19,9 @@ func (x *Prepared) chooseSlug(ctx context.Context) error {
 	p, info := x.Project, &x.Info
 	if above, err := p.Repo.Resolve(ctx, "refs/heads/runplan"); err != nil || above != "" {
 		if err == nil {
-			err = cli.Usage(errors.New(
+			err = cli.Named("branch-conflict", cli.Usage(errors.New(
 				"the branch name runplan conflicts: runs have branches below that name, and git cannot have both"),
-				"rename it: git branch -m runplan NAME")
+				"rename it: git branch -m runplan NAME"))
 		}
 		return err
 	}
@@ -57,9 +57,10 @@ func slugFree(ctx context.Context, a *cli.App, p *cli.Project, slug, plan, agent
 	}
 	if len(sums) > 0 && !sums[0].Status.Over() {
 		if sums[0].Plan == plan && !fresh {
-			return false, cli.Usage(fmt.Errorf("run %s of %s is not finished", sums[0].Run[:8], plan),
-				"continue it: runplan resume %s; give it up: runplan discard %s; or start another one: %s", sums[0].Run[:8],
-				sums[0].Run[:8], afresh(agent, plan))
+			return false, cli.Named("run-not-finished",
+				cli.Usage(fmt.Errorf("run %s of %s is not finished", sums[0].Run[:8], plan),
+					"continue it: runplan resume %s; give it up: runplan discard %s; or start another one: %s", sums[0].Run[:8],
+					sums[0].Run[:8], afresh(agent, plan)))
 		}
 		return false, nil
 	}

@@ -120,8 +120,8 @@ A finding of severity error fails. What was not checked is said.` + cli.ExitStat
 			}
 			p, err := a.AstGrep(ctx)
 			if errors.Is(err, patterns.ErrMissing) {
-				return cli.Fail(cli.ExitCannotRun, fmt.Errorf("skipped: %s", patterns.MissingNote), "%s",
-					"nothing was scanned; put ast-grep into PATH, or name it in $"+patterns.EnvVar)
+				return cli.Named("no-ast-grep", cli.Fail(cli.ExitCannotRun, fmt.Errorf("skipped: %s", patterns.MissingNote), "%s",
+					"nothing was scanned; put ast-grep into PATH, or name it in $"+patterns.EnvVar))
 			}
 			if err != nil {
 				return err
@@ -291,8 +291,8 @@ A file that was not generated is never replaced.` + cli.ExitStatus(cli.ExitOK, c
 			}
 			p, err := a.AstGrep(ctx)
 			if errors.Is(err, patterns.ErrMissing) {
-				return cli.Fail(cli.ExitCannotRun, fmt.Errorf("skipped: %s", patterns.MissingNote),
-					"rules cannot be checked without it")
+				return cli.Named("no-ast-grep", cli.Fail(cli.ExitCannotRun, fmt.Errorf("skipped: %s", patterns.MissingNote),
+					"rules cannot be checked without it"))
 			}
 			if err != nil {
 				return err

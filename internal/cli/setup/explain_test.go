@@ -72,6 +72,40 @@ func TestEachCodeHasAPage(t *testing.T) {
 	}
 }
 
+// The codes that refusals are given in the source are those that have a page (EXPL-03).
+func TestEachNamedCodeIsListed(t *testing.T) {
+	given := map[string]bool{}
+	named := regexp.MustCompile(`\bNamed\(\s*"([^"]*)"`)
+	err := filepath.WalkDir("..", func(path string, d os.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		for _, m := range named.FindAllStringSubmatch(string(text), -1) {
+			given[m[1]] = true
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := map[string]bool{}
+	for _, e := range cli.ErrorCodes() {
+		if e.Err != nil {
+			continue
+		}
+		listed[e.Code] = true
+		if !given[e.Code] {
+			t.Errorf("no refusal has the code %s", e.Code)
+		}
+	}
+	for code := range given {
+		if !listed[code] {
+			t.Errorf("a refusal has the code %s, and cli.ErrorCodes does not list it", code)
+		}
+	}
+}
+
 // Each page says what was found and what to do (EXPL-01).
 func TestEachPageHasAWayOut(t *testing.T) {
 	groups := map[string]bool{}

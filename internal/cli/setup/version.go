@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"text/tabwriter"
 
@@ -12,6 +11,7 @@ import (
 
 	"github.com/runplan/runplan/agents/command"
 	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/proc"
 )
 
@@ -79,7 +79,7 @@ func requirements() []requirement {
 	}
 }
 
-var versionNumber = regexp.MustCompile(`(\d+)\.(\d+)(?:\.\d+)*`)
+var versionNumber = lazyre.New(`(\d+)\.(\d+)(?:\.\d+)*`)
 
 // neighbors asks the programs that runplan starts for their versions: tools, then agents.
 func neighbors(ctx context.Context, a *cli.App) []cli.Neighbor {

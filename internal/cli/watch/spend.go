@@ -124,9 +124,9 @@ func spentOf(ctx context.Context, a *cli.App, p *cli.Project, name string, all b
 	}
 	switch {
 	case len(s.Runs) == 0 && name == "" && len(s.Calls) == 0:
-		return s, cli.Usage(fmt.Errorf("%s has no runs", p.Repo.Root), "start one: runplan PLAN.md")
+		return s, p.NoRuns()
 	case len(s.Runs) == 0 && name != "":
-		return s, cli.Usage(fmt.Errorf("run %s not found", name), "runplan status --all lists them")
+		return s, cli.NoSuchRun(name)
 	}
 	s.Total = ledger.Add(s.Lines)
 	return s, nil

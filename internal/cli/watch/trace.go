@@ -144,7 +144,7 @@ func (t *tracing) find(name string) (string, error) {
 		}
 	}
 	if name == "" {
-		return "", cli.Usage(fmt.Errorf("%s has no runs", t.project.Repo.Root), "start one: runplan PLAN.md")
+		return "", t.project.NoRuns()
 	}
 	return "", cli.NoSuchRun(name)
 }
