@@ -66,7 +66,7 @@ func TestNodesOfAProgramThatFails(t *testing.T) {
 		"crash":         {"kill -SEGV $$", "crashed"},
 		"status":        {"exit 3", "status 3"},
 		"half a record": {`printf '{"file":"a.py","ruleId'`, "line 1"},
-		"another file":  {`echo '{"file":"b.py","ruleId":"x","range":{"byteOffset":{"start":0,"end":1}}}'`, "nobody asked"},
+		"another file":  {`echo '{"file":"b.py","ruleId":"x","range":{"byteOffset":{"start":0,"end":1}}}'`, "not in the request"},
 		"out of it": {`echo '{"file":"a.py","ruleId":"x","range":{"byteOffset":{"start":0,"end":99}}}'`,
 			"was changed while"},
 		"silence": {"exit 0", "did not say which files"},

@@ -81,7 +81,7 @@ func TestAProgramThatFailsIsAnError(t *testing.T) {
 		"silence":       {"exit 0", "did not say which files"},
 		"half a record": {looked + `printf '{"file":"a.py","ruleId'`, "line 1"},
 		"text":          {looked + "echo hello", "not a JSON object"},
-		"another file":  {looked + `echo '{"file":"b.py","ruleId":"x"}'`, "nobody asked"},
+		"another file":  {looked + `echo '{"file":"b.py","ruleId":"x"}'`, "not in the request"},
 		"error line":    {looked + "echo 'ERROR: a.py: gone' >&2", "could not run"},
 		"wrong status":  {hit("error"), "exited with 0"},
 		"wrong status1": {hit("hint") + "exit 1", "exited with 1"},
