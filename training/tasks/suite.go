@@ -39,9 +39,6 @@ func (s suite) below() string {
 	return strings.TrimPrefix(s.file, s.dir+"/")
 }
 
-// python returns the interpreter that ran the tests.
-func (w *work) python() string { return w.suites[0].args[0] }
-
 // withSource lets Python import a package of the folder src, as an installed one would be.
 func withSource(dir string, lang gates.Language, env []string) []string {
 	if info, err := os.Stat(filepath.Join(dir, "src")); lang != gates.LangPython || err != nil || !info.IsDir() {
