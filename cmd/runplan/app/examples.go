@@ -97,7 +97,9 @@ training graduation       runplan training graduation
 training outcomes sync    runplan training outcomes sync
 training pairs            runplan training pairs
 training plan             runplan training plan --in data --out plan.toml
+training tasks            runplan training tasks . --out tasks --max 5
 training train            runplan training train --adapter code-architect --yes
+training trajectories     runplan training trajectories --out runs
 training validate         runplan training validate --adapter code-architect
 trust                     runplan trust --bootstrap --owner ada --channel mail
 trust audit               runplan trust audit
