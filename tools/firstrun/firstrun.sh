@@ -22,7 +22,7 @@ mkdir -p "$root"
 # venv PACKAGE…: an environment with these packages, of the system where it has them, and the project itself from src.
 venv() {
 	python3 -m venv --system-site-packages .venv || return 1
-	.venv/bin/python -c "import ${*/%/, }pip" 2>/dev/null || .venv/bin/pip install -q "$@" || return 1
+	.venv/bin/python -c "import ${*/%/, }pip" 2>/dev/null || .venv/bin/python -m pip install -q "$@" || return 1
 	echo "$PWD/src" >"$(echo .venv/lib/python3*/site-packages)/project.pth"
 }
 
