@@ -12,7 +12,7 @@ import (
 
 var addressRE = lazyre.New(`[A-Za-z0-9][\w.%+-]*@(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,}\b`)
 
-// Addresses returns the mail addresses in a text, but for those of domains that belong to nobody (RFC 2606).
+// Addresses returns the mail addresses in a text, without those of the reserved example domains (RFC 2606).
 func Addresses(text string) []string {
 	if !strings.Contains(text, "@") {
 		return nil

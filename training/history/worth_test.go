@@ -87,7 +87,7 @@ func TestPythonNamesAreASuperset(t *testing.T) {
 	}
 	for _, n := range names {
 		if n == "self" || n == "cached" {
-			t.Errorf("%s is no name that it defines", n)
+			t.Errorf("%s is listed, but the file does not define it", n)
 		}
 	}
 }

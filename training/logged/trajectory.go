@@ -85,7 +85,7 @@ type Outcome struct {
 	Variant   string    `json:"variant,omitempty"`
 	Base      string    `json:"base_commit"`
 	Reward    *float64  `json:"reward"`  // 1 if the gates passed it, 0 if not; null: no gate judged it
-	Merged    bool      `json:"merged"`  // it is what was merged
+	Merged    bool      `json:"merged"`  // this attempt was merged
 	Receipt   string    `json:"receipt"` // sha256 of the receipt of the batch
 	At        time.Time `json:"at"`
 }

@@ -4,7 +4,6 @@ import (
 	"archive/tar"
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,6 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/pelletier/go-toml/v2"
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/git"
@@ -30,8 +31,12 @@ func (x *export) harbor(ctx context.Context, w *work, id, dir string) error {
 	if err != nil {
 		return err
 	}
+	config, err := x.config(w, id)
+	if err != nil {
+		return fmt.Errorf("write the settings of task %s: %w", id, err)
+	}
 	files := map[string][]byte{
-		"task.toml":               []byte(x.config(w, id)),
+		"task.toml":               config,
 		"instruction.md":          []byte(instruction(w.task)),
 		"solution/solve.sh":       []byte(solve),
 		"solution/solution.patch": w.patch,
@@ -86,31 +91,47 @@ func instruction(task string) string {
 }
 
 // config is task.toml.
-func (x *export) config(w *work, id string) string {
-	var b strings.Builder
-	p := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	text := func(s string) string { // the escapes of JSON are those of TOML
-		out, err := json.Marshal(strings.ToValidUTF8(s, "�"))
-		if err != nil {
-			panic(err) // a string always encodes
-		}
-		return string(out)
+func (x *export) config(w *work, id string) ([]byte, error) {
+	var c struct {
+		Schema string `toml:"schema_version"`
+		Task   struct {
+			Name        string   `toml:"name"`
+			Description string   `toml:"description"`
+			Keywords    []string `toml:"keywords"`
+		} `toml:"task"`
+		Metadata struct {
+			Category   string   `toml:"category"`
+			Repo       string   `toml:"repo"`
+			License    string   `toml:"license"`
+			Base       string   `toml:"base_commit"`
+			Commit     string   `toml:"commit"`
+			Tools      []string `toml:"verified_with"`
+			FailToPass int      `toml:"fail_to_pass"`
+			PassToPass int      `toml:"pass_to_pass"`
+		} `toml:"metadata"`
+		Agent struct {
+			Timeout float64 `toml:"timeout_sec"`
+		} `toml:"agent"`
+		Verifier struct {
+			Timeout float64 `toml:"timeout_sec"`
+		} `toml:"verifier"`
+		Environment struct {
+			Timeout float64 `toml:"build_timeout_sec"`
+			CPUs    int     `toml:"cpus"`
+			Memory  int     `toml:"memory_mb"`
+			Storage int     `toml:"storage_mb"`
+		} `toml:"environment"`
 	}
-	p("schema_version = \"1.1\"\n")
-	p("[task]\nname = %s\ndescription = %s\nkeywords = [%s]\n", text("runplan/"+id), text(subjectOf(w.task)),
-		text(string(w.lang)))
-	p("[metadata]\ncategory = \"programming\"\nrepo = %s\nlicense = %s\nbase_commit = %s\ncommit = %s", text(x.m.Repo),
-		text(x.License), text(w.Parents[0]), text(w.Hash))
-	var tools []string
-	for _, t := range w.receipt.Tools {
-		tools = append(tools, text(t))
-	}
-	p("verified_with = [%s]\nfail_to_pass = %d\npass_to_pass = %d\n", strings.Join(tools, ", "), len(w.receipt.Fixed),
-		len(w.receipt.Kept))
-	p("[agent]\ntimeout_sec = 1800.0\n")
-	p("[verifier]\ntimeout_sec = 600.0\n")
-	p("[environment]\nbuild_timeout_sec = 600.0\ncpus = 1\nmemory_mb = 2048\nstorage_mb = 10240")
-	return b.String()
+	text := func(s string) string { return strings.ToValidUTF8(s, "\ufffd") }
+	c.Schema = "1.1"
+	c.Task.Name, c.Task.Description = "runplan/"+id, text(subjectOf(w.task))
+	c.Task.Keywords = []string{string(w.lang)}
+	m := &c.Metadata
+	m.Category, m.Repo, m.License, m.Base, m.Commit = "programming", text(x.m.Repo), text(x.License), w.Parents[0], w.Hash
+	m.Tools, m.FailToPass, m.PassToPass = w.receipt.Tools, len(w.receipt.Fixed), len(w.receipt.Kept)
+	c.Agent.Timeout, c.Verifier.Timeout, c.Environment.Timeout = 1800, 600, 600
+	c.Environment.CPUs, c.Environment.Memory, c.Environment.Storage = 1, 2048, 10240
+	return toml.Marshal(c)
 }
 
 // dockerfile describes the container: the tools with the versions that ran the tests, and the repository as it was.

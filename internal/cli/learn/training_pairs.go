@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/store"
@@ -24,10 +25,35 @@ import (
 type trainingPairsOptions struct {
 	out    string
 	stages []string
+	json   bool
+	rows   logRows
+}
+
+// logRows are the flags that say which rows of the log a build takes.
+type logRows struct {
 	since  time.Duration
 	tasks  []string
 	strict bool
-	json   bool
+}
+
+// flags adds the flags. row is the word for one, such as "attempt".
+func (o *logRows) flags(f *pflag.FlagSet, row string) {
+	f.DurationVar(&o.since, "since", 0, "maximum age of runs, such as 720h")
+	f.StringArrayVar(&o.tasks, "task", nil,
+		"id of a task, RUN/BATCH; may be repeated; any "+row+" of it without a receipt fails the build")
+	f.BoolVar(&o.strict, "strict", false, "any "+row+" without a receipt fails the build")
+}
+
+// options checks the flags.
+func (o logRows) options(now time.Time) (logged.Options, error) {
+	out := logged.Options{Tasks: o.tasks, Strict: o.strict}
+	switch {
+	case o.since < 0:
+		return out, cli.Usage(errors.New("--since has to lie in the past"), "such as --since 720h")
+	case o.since > 0:
+		out.Since = now.Add(-o.since)
+	}
+	return out, nil
 }
 
 func newTrainingPairsCommand(a *cli.App) *cobra.Command {
@@ -54,21 +80,14 @@ be left, of the environment, of the settings, of copied files or of training.can
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, stop := cli.Interruptible(cmd.Context())
 			defer stop()
-			err := trainingPairs(ctx, a, o)
-			if err != nil && ctx.Err() != nil {
-				return cli.Fail(cli.ExitInterrupted, errors.New("interrupted; nothing was written"), "")
-			}
-			return err
+			return interrupted(ctx, trainingPairs(ctx, a, o))
 		},
 	}
 	f := cmd.Flags()
 	a.RepoFlag(f)
 	f.StringVar(&o.out, "out", "", "folder to write to; - is standard output")
 	f.StringSliceVar(&o.stages, "stage", nil, "stages to make examples of: "+strings.Join(stageNames(), ", "))
-	f.DurationVar(&o.since, "since", 0, "maximum age of logged data, such as 720h")
-	f.StringArrayVar(&o.tasks, "task", nil,
-		"id of a task, RUN/BATCH; may be repeated; a row of it without a receipt fails the build")
-	f.BoolVar(&o.strict, "strict", false, "any row without a receipt fails the build")
+	o.rows.flags(f, "row")
 	f.BoolVar(&o.json, "json", false, "print the counts as one JSON object")
 	return cmd
 }
@@ -83,19 +102,16 @@ func stageNames() []string {
 
 // options checks and parses the flags.
 func (o trainingPairsOptions) options(now time.Time) (logged.Options, error) {
-	out := logged.Options{Tasks: o.tasks, Strict: o.strict}
+	out, err := o.rows.options(now)
+	if err != nil {
+		return out, err
+	}
 	for _, s := range o.stages {
 		if !slices.Contains(training.Stages(), training.Stage(s)) {
 			return out, cli.Usage(fmt.Errorf("unknown stage %q", ui.Sanitize(s)), "stages are %s",
 				strings.Join(stageNames(), ", "))
 		}
 		out.Stages = append(out.Stages, training.Stage(s))
-	}
-	switch {
-	case o.since < 0:
-		return out, cli.Usage(errors.New("--since has to lie in the past"), "such as --since 720h")
-	case o.since > 0:
-		out.Since = now.Add(-o.since)
 	}
 	if o.json && o.out == "-" {
 		return out, cli.Usage(errors.New("--json and --out - both want standard output"), "leave one of them out")

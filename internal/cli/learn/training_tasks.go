@@ -60,11 +60,7 @@ It runs the tests of the repository, and its set-up if the settings name one.
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, stop := cli.Interruptible(cmd.Context())
 			defer stop()
-			err := exportTasks(ctx, a, args[0], o)
-			if err != nil && ctx.Err() != nil {
-				return cli.Fail(cli.ExitInterrupted, errors.New("interrupted; nothing was written"), "")
-			}
-			return err
+			return interrupted(ctx, exportTasks(ctx, a, args[0], o))
 		},
 	}
 	f := cmd.Flags()

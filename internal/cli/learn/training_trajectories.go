@@ -18,11 +18,9 @@ import (
 )
 
 type trajectoriesOptions struct {
-	out    string
-	since  time.Duration
-	tasks  []string
-	strict bool
-	json   bool
+	out  string
+	json bool
+	rows logRows
 }
 
 func newTrainingTrajectoriesCommand(a *cli.App) *cobra.Command {
@@ -44,34 +42,24 @@ Secrets are taken out; should one be left, nothing is written.
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, stop := cli.Interruptible(cmd.Context())
 			defer stop()
-			err := writeTrajectories(ctx, a, o)
-			if err != nil && ctx.Err() != nil {
-				return cli.Fail(cli.ExitInterrupted, errors.New("interrupted; nothing was written"), "")
-			}
-			return err
+			return interrupted(ctx, writeTrajectories(ctx, a, o))
 		},
 	}
 	f := cmd.Flags()
 	a.RepoFlag(f)
 	f.StringVar(&o.out, "out", "", "output folder: new or empty")
-	f.DurationVar(&o.since, "since", 0, "maximum age of runs, such as 720h")
-	f.StringArrayVar(&o.tasks, "task", nil,
-		"id of a task, RUN/BATCH; may be repeated; an attempt of it without a receipt fails the build")
-	f.BoolVar(&o.strict, "strict", false, "any attempt without a receipt fails the build")
+	o.rows.flags(f, "attempt")
 	f.BoolVar(&o.json, "json", false, "print the counts as one JSON object")
 	return cmd
 }
 
 func writeTrajectories(ctx context.Context, a *cli.App, o trajectoriesOptions) error {
-	switch {
-	case o.out == "":
+	if o.out == "" {
 		return cli.Usage(errors.New("--out is missing"), "choose a new folder: --out trajectories")
-	case o.since < 0:
-		return cli.Usage(errors.New("--since has to lie in the past"), "such as --since 720h")
 	}
-	options := logged.Options{Tasks: o.tasks, Strict: o.strict}
-	if o.since > 0 {
-		options.Since = time.Now().Add(-o.since)
+	options, err := o.rows.options(time.Now())
+	if err != nil {
+		return err
 	}
 	p, err := a.OpenProject(ctx)
 	if err != nil {

@@ -27,7 +27,7 @@ import (
 	"github.com/runplan/runplan/runner/local"
 )
 
-// Prepared is a run that is ready to start. Info is what the journal stores of it. Only this package makes one.
+// Prepared is a run that is ready to start. Its Info goes into the journal. No other package makes a [runner.Info].
 type Prepared struct {
 	App     *cli.App
 	Project *cli.Project // nil for a route outside of a repository

@@ -34,7 +34,7 @@ func routed(info *runner.Info, p *planparse.Plan, d routing.Decision, r config.R
 	info.Batches = batchInfos(p, d, info.Models)
 }
 
-// batchInfos describes the batches of a plan as the decision runs them. models are those of the run, by tier.
+// batchInfos describes the batches of a plan in the order of the decision. models maps tiers to models.
 func batchInfos(p *planparse.Plan, d routing.Decision, models map[string]string) []runner.BatchInfo {
 	var out []runner.BatchInfo
 	for i, s := range d.Steps {

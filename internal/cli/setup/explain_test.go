@@ -72,7 +72,7 @@ func TestEachCodeHasAPage(t *testing.T) {
 	}
 }
 
-// The codes that refusals are given in the source are those that have a page (EXPL-03).
+// Each code that the source gives to a refusal has a page, and each page of a refusal has a code that is used (EXPL-03).
 func TestEachNamedCodeIsListed(t *testing.T) {
 	given := map[string]bool{}
 	named := regexp.MustCompile(`\bNamed\(\s*"([^"]*)"`)
