@@ -135,11 +135,11 @@ func Decide(p *planparse.Plan, o Options) (Decision, error) {
 		return Decision{}, err
 	}
 	if o.SequentialAfter != "" {
-		last, err := find(p, "--sequential-after", o.SequentialAfter)
+		found, err := find(p, "--sequential-after", o.SequentialAfter)
 		if err != nil {
 			return Decision{}, err
 		}
-		g.sequentialAfter(last)
+		g.sequentialAfter(found[len(found)-1])
 		s = layoutOf(g, runs)
 		j.s = s
 	}
@@ -200,14 +200,18 @@ func unasked(p *planparse.Plan, steps []Step) {
 func bounds(p *planparse.Plan, o Options) (from, to int, err error) {
 	to = len(p.Batches) - 1
 	if o.From != "" {
-		if from, err = find(p, "--from", o.From); err != nil {
+		found, err := find(p, "--from", o.From)
+		if err != nil {
 			return 0, 0, err
 		}
+		from = found[0]
 	}
 	if o.To != "" {
-		if to, err = find(p, "--to", o.To); err != nil {
+		found, err := find(p, "--to", o.To)
+		if err != nil {
 			return 0, 0, err
 		}
+		to = found[len(found)-1]
 	}
 	if from > to && len(p.Batches) > 0 {
 		return 0, 0, fmt.Errorf("--from %s comes after --to %s in the plan", o.From, o.To)
@@ -215,22 +219,32 @@ func bounds(p *planparse.Plan, o Options) (from, to int, err error) {
 	return from, to, nil
 }
 
-// find returns the batch with a key, or else the first one with a number; "B3" means "3".
-func find(p *planparse.Plan, flag, name string) (int, error) {
+// find returns the index of the batch with a key, or else of the first one with a number; "B3" means "3". If there is
+// neither, it returns the indexes of the parts of a batch: "4" means "4a" and "4b", or "4.1" and "4.2". They ascend.
+func find(p *planparse.Plan, flag, name string) ([]int, error) {
 	key := func(b *planparse.Batch) string { return b.Key }
 	number := func(b *planparse.Batch) string { return b.Number }
 	for _, want := range []string{name, strings.TrimLeft(name, "Bb")} {
 		for _, of := range []func(*planparse.Batch) string{key, number} {
 			for i := range p.Batches {
 				if want != "" && of(&p.Batches[i]) == want {
-					return i, nil
+					return []int{i}, nil
 				}
 			}
 		}
 	}
+	var parts []int
+	whole := strings.TrimLeft(name, "Bb")
 	keys := make([]string, len(p.Batches))
 	for i := range p.Batches {
 		keys[i] = p.Batches[i].Key
+		rest, ok := strings.CutPrefix(p.Batches[i].Number, whole)
+		if ok && rest != "" && whole != "" && !strings.ContainsAny(rest[:1], "0123456789") {
+			parts = append(parts, i)
+		}
 	}
-	return 0, fmt.Errorf("%s %s: the plan has no such batch; it has %s", flag, name, strings.Join(keys, ", "))
+	if len(parts) > 0 {
+		return parts, nil
+	}
+	return nil, fmt.Errorf("%s %s: the plan has no such batch; it has %s", flag, name, strings.Join(keys, ", "))
 }

@@ -241,6 +241,30 @@ func TestDecideOnAParsedPlan(t *testing.T) {
 	}
 }
 
+// Where a plan splits batch 2 into 2a and 2b, --from 2 starts with the first part and --to 2 ends with the last one.
+func TestANumberMeansItsParts(t *testing.T) {
+	text := ""
+	for _, number := range []string{"1", "2a", "2b", "3.1", "3.2", "22"} {
+		text += "## Batch " + number + ": Part\n\n### Task 1: a\n\n- [ ] a\n\n"
+	}
+	p := parsed(t, text)
+	for name, want := range map[string][2]string{"2 to 2": {"2a", "2b"}, "B2 to 3": {"2a", "3.2"}, "2b to 3.1": {"2b", "3.1"},
+		"3 to 22": {"3.1", "22"}} {
+		from, to, _ := strings.Cut(name, " to ")
+		first, last, err := bounds(p, Options{From: from, To: to})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		} else if got := [2]string{p.Batches[first].Key, p.Batches[last].Key}; got != want {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+	}
+	for _, name := range []string{"4", "B", "2c"} {
+		if _, _, err := bounds(p, Options{From: name}); err == nil {
+			t.Errorf("--from %s found a batch", name)
+		}
+	}
+}
+
 func TestHolds(t *testing.T) {
 	b := &planparse.Batch{
 		Number: "4b", Title: "Add the API", Tasks: make([]planparse.Task, 3), Critical: true,

@@ -128,7 +128,7 @@ func (o Options) overrides(p *planparse.Plan) (map[string]override, error) {
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(o.ModelOverride)) {
 		value := o.ModelOverride[name]
-		i, err := find(p, "--model-override", name)
+		found, err := find(p, "--model-override", name)
 		if err != nil {
 			errs = append(errs, err)
 			continue
@@ -138,11 +138,13 @@ func (o Options) overrides(p *planparse.Plan) (map[string]override, error) {
 			errs = append(errs, fmt.Errorf("--model-override %s=%s: %w", name, value, err))
 			continue
 		}
-		key := p.Batches[i].Key
-		if old, twice := out[key]; twice {
-			errs = append(errs, fmt.Errorf("--model-override: %s and %s are the same batch", old.name, name))
+		for _, i := range found {
+			key := p.Batches[i].Key
+			if old, twice := out[key]; twice {
+				errs = append(errs, fmt.Errorf("--model-override: %s and %s are the same batch", old.name, name))
+			}
+			out[key] = x
 		}
-		out[key] = x
 	}
 	return out, errors.Join(errs...)
 }

@@ -22,21 +22,31 @@ func (w *Workspace) Ignored(ctx context.Context, paths []string) (map[string]boo
 			ask = append(ask, p)
 		}
 	}
-	if len(ask) == 0 {
-		return ignored, nil
+	more, err := checkIgnore(ctx, w.Dir, w.env, ask)
+	for _, p := range more {
+		ignored[p] = true
+	}
+	return ignored, err
+}
+
+// Ignored returns those of paths that git ignores in the user's checkout.
+func (r *Repo) Ignored(ctx context.Context, paths []string) ([]string, error) {
+	return checkIgnore(ctx, r.Root, r.env, paths)
+}
+
+func checkIgnore(ctx context.Context, dir string, env, paths []string) ([]string, error) {
+	if len(paths) == 0 {
+		return nil, nil
 	}
 	out, err := proc.Output(context.WithoutCancel(ctx), proc.Cmd{
-		Args: []string{"git", "check-ignore", "-z", "--stdin"}, Dir: w.Dir, Env: w.env,
-		Stdin: strings.NewReader(strings.Join(ask, "\x00") + "\x00"),
+		Args: []string{"git", "check-ignore", "-z", "--stdin"}, Dir: dir, Env: env,
+		Stdin: strings.NewReader(strings.Join(paths, "\x00") + "\x00"),
 	})
 	var exit *proc.ExitError
 	if errors.As(err, &exit) && exit.Code == 1 {
-		return ignored, nil // exit status 1: none of them
+		return nil, nil // exit status 1: none of them
 	}
-	for p := range strings.SplitSeq(string(out), "\x00") {
-		ignored[p] = p != ""
-	}
-	return ignored, err
+	return strings.FieldsFunc(string(out), func(c rune) bool { return c == 0 }), err
 }
 
 // Blocked returns the first folder on the way to path that is something else, a link as a rule, or "".

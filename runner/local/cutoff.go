@@ -55,8 +55,11 @@ func (w *work) glance(ctx context.Context, s *Space, c runner.Command) (glance, 
 
 // digests returns a digest of each file that controls git in all worktrees.
 func (w *work) digests(gitDir string) map[string]string {
+	w.keeper.mu.Lock()
+	settings := w.keeper.settings(w.ownSettings(gitDir))
+	w.keeper.mu.Unlock()
 	out := map[string]string{}
-	for name, f := range w.readShared(w.ownSettings(gitDir)) {
+	for name, f := range w.readShared(settings) {
 		out[name] = fmt.Sprintf("%v %x", f.Mode, sha256.Sum256([]byte(f.Data)))
 	}
 	return out

@@ -127,7 +127,7 @@ func (w *work) begin(s *shift, fresh bool) {
 
 // record stores the current state as the expected one. The caller holds the lock.
 func (w *work) record(s *shift) {
-	w.keeper.ref = w.readShared(s.own)
+	w.keeper.ref = w.readShared(w.keeper.settings(s.own))
 	w.takeSettings()
 }
 
@@ -206,7 +206,7 @@ func (w *work) tell(s *shift, changes []change) {
 // settle compares the git folder with the expected state and restores it. The caller holds the lock.
 func (w *work) settle(s *shift) []change {
 	k := &w.keeper
-	now := w.readShared(s.own)
+	now := w.readShared(k.settings(s.own))
 	var changes []change
 	if now["hooks"] != k.ref["hooks"] {
 		// The folder itself was replaced. Files behind a link are outside the repository and stay unchanged.
@@ -214,7 +214,7 @@ func (w *work) settle(s *shift) []change {
 			w.Note(".git/hooks was replaced and cannot be put back: " + err.Error())
 		}
 		changes = append(changes, change{name: "hooks"})
-		if now = w.readShared(s.own); now["hooks"] != k.ref["hooks"] {
+		if now = w.readShared(k.settings(s.own)); now["hooks"] != k.ref["hooks"] {
 			return changes // those files are outside the repository
 		}
 	}
@@ -318,13 +318,19 @@ func (w *work) rehang(s *shift, was stamps.File) error {
 	return os.MkdirAll(path, 0o755)
 }
 
-// readShared reads the files that control git in all worktrees, and the settings of the workspaces in use.
-func (w *work) readShared(own string) map[string]stamps.File {
-	names := []string{"config", "config.worktree", "info/exclude", "info/attributes", "info/grafts",
-		"objects/info/alternates", shallowFile, own}
-	for _, s := range w.keeper.busy {
+// settings returns the settings files of the workspaces in use, and own. The caller holds the lock.
+func (k *keeper) settings(own string) []string {
+	names := []string{own}
+	for _, s := range k.busy {
 		names = append(names, s.own)
 	}
+	return names
+}
+
+// readShared reads the files that control git in all worktrees, and the settings files of workspaces.
+func (w *work) readShared(settings []string) map[string]stamps.File {
+	names := append([]string{"config", "config.worktree", "info/exclude", "info/attributes", "info/grafts",
+		"objects/info/alternates", shallowFile}, settings...)
 	out := map[string]stamps.File{}
 	replaced, err := w.Repo.Replaced()
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/runplan/runplan/runner"
 )
@@ -159,5 +160,22 @@ func TestACommitOnTheRunBranchIsKept(t *testing.T) {
 	}
 	if got := b.git("git for-each-ref refs/heads/runplan | wc -l"); got != "2" {
 		t.Errorf("%s branches", got)
+	}
+}
+
+// An attempt records the state of git before its agent starts. It waits while another worker changes the list of those
+// that run: until then the list has holes.
+func TestTheStateOfGitIsRecordedWhileOthersComeAndGo(t *testing.T) {
+	b := newBench(t)
+	dir := b.acquire("1", b.base).GitDir
+	b.keeper.mu.Lock()
+	b.keeper.busy = []*shift{nil}
+	done := make(chan map[string]string)
+	go func() { done <- b.digests(dir) }()
+	time.Sleep(50 * time.Millisecond) // the other goroutine reaches the list
+	b.keeper.busy = nil
+	b.keeper.mu.Unlock()
+	if got := <-done; got["config"] == "" {
+		t.Errorf("no digest of the repository's settings: %v", got)
 	}
 }

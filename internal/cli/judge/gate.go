@@ -153,7 +153,7 @@ func gate(ctx context.Context, a *cli.App, o GateOptions) error {
 	defer done()
 	x.Settings.Affected = !o.all
 	if x.Settings.Detect {
-		x.Settings.Found = gates.DetectIn(p.Repo.Root)
+		x.Settings.Found = Detected(ctx, p.Repo)
 	}
 	flagged := append(x.regression(), x.mutants()...)
 	if x.Gates, err = chosenGates(append(suite.All(p.Repo.Root, x.Settings), flagged...), o.only); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/cli/rulebook"
 	"github.com/runplan/runplan/internal/config"
+	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/routing"
 )
@@ -134,4 +136,24 @@ func GateSettings(p *cli.Project, self string, requireTests bool) gates.Settings
 		})
 	}
 	return s
+}
+
+// Detected finds the projects of the user's checkout. It leaves out projects in folders that git ignores, which hold
+// build output and installed tools.
+func Detected(ctx context.Context, repo *git.Repo) *gates.Detection {
+	found := gates.DetectIn(repo.Root)
+	var roots []string
+	for _, p := range found.Projects {
+		if p.Root != "." {
+			roots = append(roots, p.Root)
+		}
+	}
+	ignored, err := repo.Ignored(ctx, roots)
+	if err != nil {
+		return found // the gates of a folder too many are better than none
+	}
+	found.Projects = slices.DeleteFunc(found.Projects, func(p gates.Project) bool {
+		return slices.Contains(ignored, p.Root)
+	})
+	return found
 }

@@ -128,7 +128,7 @@ func reviewChange(ctx context.Context, a *cli.App, o ReviewOptions) error {
 	x.Settings.Affected = true
 	x.Settings.More = append(append(x.Settings.More, security.All(p.Config.Review.Online)...), prose.New(), prose.Names())
 	if x.Settings.Detect {
-		x.Settings.Found = gates.DetectIn(p.Repo.Root)
+		x.Settings.Found = Detected(ctx, p.Repo)
 	}
 	x.Gates = suite.All(p.Repo.Root, x.Settings)
 	ctx, stop := cli.Interruptible(ctx, syscall.SIGHUP)

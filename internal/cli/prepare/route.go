@@ -203,8 +203,8 @@ The same is shown before each run. The settings are under [routing]: runplan con
 	}
 	r.Add(cmd)
 	f := cmd.Flags()
-	f.StringVar(&r.From, "from", "", "first batch to run, by number")
-	f.StringVar(&r.To, "to", "", "last batch to run, by number")
+	f.StringVar(&r.From, "from", "", "first batch to run, by number; 4 starts with the first of 4a and 4b")
+	f.StringVar(&r.To, "to", "", "last batch to run, by number; 4 ends with the last of 4a and 4b")
 	f.StringVar(&o.agent, "agent", "", "agent whose models and history are used: script, solver, or a name under [agents]")
 	f.BoolVar(&o.why, "why", false, "also explain why each batch waits for another one, and why pairs do not")
 	f.BoolVar(&o.json, "json", false, "print a JSON object")

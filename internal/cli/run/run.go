@@ -34,8 +34,8 @@ Ctrl-C once lets the current batch finish its step; twice stops at once. Either 
 		"branch (leave the run branch), ff (fast-forward the start branch) or pr (push, open a pull request)")
 	f.IntVar(&o.MaxAttempts, "max-attempts", 0,
 		"attempts at a batch before it fails (default run.max_attempts; with the solver solve.max_attempts)")
-	f.StringVar(&o.Route.From, "from", "", "first batch to run, by number")
-	f.StringVar(&o.Route.To, "to", "", "last batch to run, by number")
+	f.StringVar(&o.Route.From, "from", "", "first batch to run, by number; 4 starts with the first of 4a and 4b")
+	f.StringVar(&o.Route.To, "to", "", "last batch to run, by number; 4 ends with the last of 4a and 4b")
 	o.Route.Add(cmd)
 	o.Sample.Add(cmd)
 	f.BoolVar(&o.AllowDirty, "allow-dirty", false,

@@ -220,8 +220,10 @@ func NewDoctorCommand(a *cli.App) *cobra.Command {
 
 // examineGates reports for each gate of the tree whether its tools are installed. It runs nothing of the tree.
 func examineGates(ctx context.Context, a *cli.App, p *cli.Project) []checked {
+	settings := judge.GateSettings(p, "", false)
+	settings.Found = judge.Detected(ctx, p.Repo)
 	var infos []gates.Info
-	for _, g := range suite.All(p.Repo.Root, judge.GateSettings(p, "", false)) {
+	for _, g := range suite.All(p.Repo.Root, settings) {
 		infos = append(infos, g.Info())
 	}
 	var out []checked
