@@ -18,3 +18,11 @@ func statOf(path string) string {
 
 // writable reports whether this user may change what is at path. Here that is not known, so it returns true.
 func writable(string) bool { return true }
+
+// folderState says whether the folder at path exists. Here nothing shows that its entries are unchanged.
+func folderState(path string) (state string, settled bool) {
+	if _, err := os.Stat(path); err != nil {
+		return "", true
+	}
+	return "exists", false
+}

@@ -1,8 +1,8 @@
 // Package stamps finds out which files outside a workspace changed while something worked there, and restores them.
 //
 // A [Watch] knows the settings of a user and the files in the folders above a workspace that steer tools: git, go, npm,
-// Python, linters. [Watch.Take] records them, [Watch.Changes] lists what is different. Both look at the state of each
-// file and read only what changed, so that a comparison costs about a millisecond.
+// Python, linters. [Watch.Take] records them, [Watch.Changes] lists what is different. Both look at the state of folders
+// and of existing files and read only what changed, so that a comparison costs about a millisecond.
 //
 // It sees what the tables name and nothing else: the programs themselves, package caches and what lies deeper in a
 // folder of packages are not compared.
@@ -29,6 +29,10 @@ type Watch struct {
 	above  []string // folders in which tools look for files, see [upwardNames]
 	except string   // the user's checkout, which others compare
 	more   []string // git configurations besides those of the user
+
+	users  []spot // settings of the user and programs on PATH
+	upward []spot // files in the folders above
+	dirs   []*dirNames
 
 	seen  map[string]record
 	may   func(path string) bool // see [writable]; a test replaces it
@@ -194,18 +198,38 @@ func readListing(path string) (File, bool) {
 	return File{fs.ModeDir, strings.Join(names, "\n")}, true
 }
 
-// each calls f for every path that is watched, whether it exists or not. One path may come more than once: the first
-// place that names it counts.
-func (w *Watch) each(f func(path string, p place)) {
-	visit := func(path string, p place) {
-		if !w.excepted(path) {
-			f(path, p)
+// spot is a path that is watched, whether it exists or not.
+type spot struct {
+	place place
+	dir   *dirNames
+	name  string // in dir, or a pattern for names
+	lower string // name in lower case; "" for a pattern
+	path  string
+	glob  string // pattern with wildcards in the folders too; the fields above are empty then
+}
+
+// prepare lists the spots. The environment and the folders above do not change.
+func (w *Watch) prepare() {
+	folders := map[string]*dirNames{}
+	at := func(path string, p place) spot {
+		dir, name := filepath.Dir(path), filepath.Base(path)
+		switch {
+		case strings.Contains(dir, "*"):
+			return spot{place: p, glob: path}
+		case folders[dir] == nil:
+			folders[dir] = &dirNames{path: dir}
+			w.dirs = append(w.dirs, folders[dir])
 		}
+		s := spot{place: p, dir: folders[dir], name: name, path: path}
+		if !strings.Contains(name, "*") {
+			s.lower = strings.ToLower(name)
+		}
+		return s
 	}
 	for _, p := range userPlaces() {
 		for _, pattern := range p.paths {
-			for _, path := range w.expand(pattern) {
-				visit(path, p)
+			if path := w.expand(pattern); path != "" {
+				w.users = append(w.users, at(path, p))
 			}
 		}
 	}
@@ -214,28 +238,70 @@ func (w *Watch) each(f func(path string, p place)) {
 			continue
 		}
 		for _, name := range programs() {
-			visit(filepath.Join(dir, name), place{tool: name, steers: "which program runs under this name"})
+			w.users = append(w.users,
+				at(filepath.Join(dir, name), place{tool: name, steers: "which program runs under this name"}))
 		}
 	}
+	for _, p := range upwardNames() {
+		for _, dir := range w.above {
+			for _, name := range p.paths {
+				w.upward = append(w.upward, at(filepath.Join(dir, filepath.FromSlash(name)), p))
+			}
+		}
+	}
+	except := func(s spot) bool { return s.lower != "" && w.excepted(s.path) }
+	w.users, w.upward = slices.DeleteFunc(w.users, except), slices.DeleteFunc(w.upward, except)
+}
+
+// each calls f for every path that is watched and exists or is in seen. One path may come more than once: the first
+// place that names it counts.
+func (w *Watch) each(f func(path string, p place)) {
+	if w.dirs == nil {
+		w.prepare()
+	}
+	for _, dir := range w.dirs {
+		dir.refresh()
+	}
+	visit := func(path string, p place) {
+		if !w.excepted(path) {
+			f(path, p)
+		}
+	}
+	scan := func(spots []spot) {
+		for _, s := range spots {
+			switch {
+			case s.lower != "":
+				if _, known := w.seen[s.path]; known || !s.dir.lacks(s.lower) {
+					f(s.path, s.place)
+				}
+			case s.glob != "":
+				found, _ := filepath.Glob(s.glob)
+				for _, path := range found {
+					visit(path, s.place)
+				}
+			default:
+				for _, path := range s.dir.match(s.name) {
+					visit(path, s.place)
+				}
+			}
+		}
+	}
+	scan(w.users)
 	for _, path := range w.files {
 		visit(path, gitPlace())
 	}
 	for _, dir := range w.hooks {
 		hooksIn(dir, visit)
 	}
-	for _, p := range upwardNames() {
-		for _, dir := range w.above {
-			for _, name := range p.paths {
-				visit(filepath.Join(dir, filepath.FromSlash(name)), p)
-			}
-		}
-	}
+	scan(w.upward)
 }
 
 // gitConfigs returns the configurations of the user's git.
 func (w *Watch) gitConfigs() (paths []string) {
 	for _, pattern := range []string{"$GIT_CONFIG_GLOBAL", "~/.gitconfig", "$XDG_CONFIG_HOME/git/config"} {
-		paths = append(paths, w.expand(pattern)...)
+		if path := w.expand(pattern); path != "" {
+			paths = append(paths, path)
+		}
 	}
 	return paths
 }
@@ -251,22 +317,14 @@ func within(path, dir string) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// expand returns the paths of a pattern of the table.
-func (w *Watch) expand(pattern string) []string {
+// expand returns a pattern of the table with the value of the variable that it begins with, or "" if that is not set.
+func (w *Watch) expand(pattern string) string {
 	first, rest, _ := strings.Cut(pattern, "/")
 	base := w.base(first)
 	if base == "" || !filepath.IsAbs(base) {
-		return nil // not set, or "off" as GOENV may be
+		return "" // not set, or "off" as GOENV may be
 	}
-	path := filepath.Join(base, filepath.FromSlash(rest))
-	if !strings.Contains(rest, "*") {
-		return []string{path}
-	}
-	found, err := filepath.Glob(path)
-	if err != nil {
-		return nil
-	}
-	return found
+	return filepath.Join(base, filepath.FromSlash(rest))
 }
 
 // base resolves what a pattern begins with.

@@ -3,7 +3,9 @@ package stamps
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
+	"time"
 )
 
 // A program that shadows the one that gates run, or replaces it, is a change; a tool with another name is none.
@@ -42,5 +44,44 @@ func TestProgramsOfAnotherUserStay(t *testing.T) {
 	}
 	if got := w.Changes(); len(got) != 1 || !got[0].Told || !got[0].Mild {
 		t.Errorf("changes are %+v, want one that is only reported", got)
+	}
+}
+
+// A file that appears in a folder whose names are known is a change, also behind a link and where the folder itself
+// appears with it.
+func TestNewFilesInKnownFoldersAreSeen(t *testing.T) {
+	home := t.TempDir()
+	if err := os.Mkdir(filepath.Join(home, "tools"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("tools", filepath.Join(home, "bin")); err != nil {
+		t.Fatal(err)
+	}
+	w := New([]string{"HOME=" + home, "PATH=" + filepath.Join(home, "bin")}, t.TempDir(), nil)
+	w.Take()
+	for _, d := range w.dirs {
+		d.settled = true // as if all of them were old
+	}
+	time.Sleep(30 * time.Millisecond) // time stamps have steps of up to ten milliseconds here
+	for _, name := range []string{"tools/pytest", ".npmrc", ".config/pip/pip.conf", ".m2/settings-security.xml"} {
+		path := filepath.Join(home, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte("x"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got []string
+	for _, c := range w.Changes() {
+		rel, err := filepath.Rel(home, c.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, filepath.ToSlash(rel))
+	}
+	want := []string{".config/pip/pip.conf", ".m2/settings-security.xml", ".npmrc", "bin/pytest"}
+	if !slices.Equal(got, want) {
+		t.Errorf("changes are %q, want %q", got, want)
 	}
 }
