@@ -39,7 +39,7 @@ func (w *Workspace) Ignored(ctx context.Context, paths []string) (map[string]boo
 	return ignored, err
 }
 
-// Blocked returns the first folder on the way to path that is something else, a link as a rule, or "".
+// Blocked returns the first folder on the way to path that is not a folder, usually a link, or "".
 func (w *Workspace) Blocked(path string) string {
 	for i, c := range path {
 		if c != '/' {
@@ -47,7 +47,7 @@ func (w *Workspace) Blocked(path string) string {
 		}
 		info, err := os.Lstat(filepath.Join(w.Dir, filepath.FromSlash(path[:i])))
 		if err != nil {
-			return "" // nothing is there, so nothing is in the way
+			return "" // the path does not exist, so nothing blocks it
 		}
 		if !info.IsDir() {
 			return path[:i]
